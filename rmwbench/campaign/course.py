@@ -92,6 +92,7 @@ class Course:
                 case "look":
                     self._looked.add(line["blocks"])
                     self._decided = line.get("stop") == "decided"
+        given_up = {key for key in given_up if self._repeats[key] >= MOST_REPEATS}  # others lacked the time
         self._left_out.update(key.comparison for key in given_up)
         self._number = max([len(plan.trials), *ran.values()])
         self._here: dict[Key, list[Trial]] = {}
@@ -193,6 +194,11 @@ class Course:
         self._begin_late()
         self.begins_block |= self.next is None or self.next.block > trial.block
         return self.next
+
+    def lacks(self, least: int) -> bool:
+        """Whether a comparison has fewer than `least` of its blocks, and others could still run."""
+        left = {self._key(trial) for trial in (*self._rest, *self.later)}
+        return any(self.plan.blocks - count < least for count in Counter(key.comparison for key in left).values())
 
     def give_up(self) -> None:
         """Takes note that there is no time for the block that was put off and would run now."""

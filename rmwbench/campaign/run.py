@@ -8,7 +8,7 @@ overlap. Between blocks, with no window open, a sequential campaign looks at wha
 import gc
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,7 +17,7 @@ from rich.markup import escape
 
 from rmwbench.bundle import BundleWriter
 from rmwbench.campaign.course import DROPPED, UNSUPPORTED, Course, Spoilt
-from rmwbench.campaign.interim import Judge, Look
+from rmwbench.campaign.looks import InterimLooks, Judging
 from rmwbench.campaign.pace import has_time, limit_s, may_repeat, may_repeat_needed
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress
@@ -27,7 +27,6 @@ from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.campaign.trial.void import KEEP, SPOILT, keeps_spoilt
-from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts, marker
 from rmwbench.lab.middleware import Worker
@@ -81,6 +80,21 @@ class Hold(Protocol):
         """The time that the campaign may still take."""
 
 
+class Runner(Protocol):
+    """A campaign that can be run: on this machine (`Campaign`), or on those of a cluster (rmwbench/cluster)."""
+
+    name: str
+    plan: Plan
+    writer: BundleWriter
+
+    @property
+    def course(self) -> Course:
+        """What it does next."""
+
+    def run(self, console: Console) -> Ending:
+        """Runs until the end or a signal; the journal says which."""
+
+
 @dataclass
 class Campaign:
     """The course still to run, the workers to run it with, and the bundle that it goes to. `judge` looks at the bundle
@@ -91,7 +105,7 @@ class Campaign:
     course: Course
     workers: Mapping[str, Worker]
     writer: BundleWriter
-    judge: Callable[[int, float, bool], Look] | None = None
+    judge: Judging | None = None
     hold: Hold | None = None
     _described: dict = field(default_factory=machine.describe)
     _started_s: float = field(default_factory=time.monotonic)
@@ -118,18 +132,17 @@ class Campaign:
         host, current = first_host, None
         stopped_by = None
         self._started_s = time.monotonic()
-        if self.plan.sequential and self.judge is None:
-            self.judge = Judge(self.plan, self.writer.directory)
+        looks = InterimLooks(self.plan, self.course, self.writer, self.judge, races=self.hold is None)
         gc.collect()
         gc.freeze()  # the imported modules: collecting before each window then takes a millisecond instead of thirty
         with StopSignals() as signals:
             try:
-                goes_on = self._between_blocks(progress)  # a resumed campaign may owe a look
+                goes_on = self._between_blocks(progress, looks)  # a resumed campaign may owe a look
                 while goes_on and (current := self.course.next):
                     progress.begin(current)
                     begun_s = time.monotonic()
                     with signals.interruptible():
-                        result = run_trial(self.order(current), self.workers, host)
+                        result = run_trial(order(self, current), self.workers, host)
                     self._planned_s += current.estimated_s
                     may = self._may_repeat(current)
                     following = self.course.ended(current, result.status, result.cause, may)
@@ -143,7 +156,7 @@ class Campaign:
                         tally.add(current.trial, result.status, self.course.spoilt)
                     progress.end(current, result.status, result.reason, time.monotonic() - begun_s)
                     if self.course.begins_block:
-                        goes_on = self._between_blocks(progress)
+                        goes_on = self._between_blocks(progress, looks)
                     if host is not None and self.course.next is not following:  # it was made for a dropped cell
                         host.close()
                         host = None
@@ -164,7 +177,7 @@ class Campaign:
                 self.writer.append({"type": "finished"})
         return tally.ending(stopped_by)
 
-    def _between_blocks(self, progress: Progress) -> bool:
+    def _between_blocks(self, progress: Progress, looks: InterimLooks) -> bool:
         """Looks if it is time to; whether another block is to run."""
         blocks = self.course.blocks_done
         elapsed_s = time.monotonic() - self._started_s
@@ -179,7 +192,7 @@ class Campaign:
             and not has_time(self.plan, blocks, elapsed_s, self._next_block_s(elapsed_s))
         )
         if self.course.look_due or (over and self.plan.sequential):
-            self._look(progress, over)
+            looks.take(progress, elapsed_s, over=over)
         if over and not self.course.finished:
             self._leave_out(progress, elapsed_s)
             return False
@@ -195,25 +208,6 @@ class Campaign:
         if dropped.text:
             progress.say(escape(dropped.text))
 
-    def _look(self, progress: Progress, over: bool) -> None:
-        """Judges the looks that are due; with time `over` the last of them is at the blocks that there are."""
-        blocks = self.course.blocks_done if over else self.course.next_look
-        elapsed_s = time.monotonic() - self._started_s
-        done = self.course.blocks_done
-        minutes_per_block = (elapsed_s / done if done and not self.course.resumed else self.plan.block_s) / 60
-        try:
-            look = self.judge(blocks, minutes_per_block, over)
-        except UserError as error:  # the report will say it too; what was run is not lost for it
-            self.writer.append({"type": "note", "text": f"look after block {blocks}: {error}"})
-            self.course.looked(blocks, decided=False)
-            return
-        stop = "decided" if not look.open else "time" if over else "maximum" if blocks == self.plan.blocks else None
-        self.writer.append(look.line(self.plan, stop))
-        self.course.looked(blocks, decided=stop == "decided")
-        progress.look(look, stop)
-        if stop is None and self.hold is None:
-            self._race(progress, look)
-
     def _next_block_s(self, elapsed_s: float) -> float | None:
         """What the next block is expected to take without the arms that have left: its planned time, as much longer as
         the trials so far took than was planned. None where none has run."""
@@ -222,14 +216,6 @@ class Campaign:
             return None
         left_s = sum(t.estimated_s for t in self.course.rest if t.block == following.block)
         return left_s * elapsed_s / self._planned_s
-
-    def _race(self, progress: Progress, look: Look) -> None:
-        """What is decided leaves the coming blocks; their time goes to what is open."""
-        still = {trial.cell for trial in self.course.rest}
-        if cells := [cell for cell in look.leaving if cell in still]:
-            self.writer.append({"type": DROPPED, "blocks": self.course.blocks_done, "cells": cells, "why": "decided"})
-            self.course.drop(cells)
-            progress.say(f"decided, and not run any more: {len(cells)} of {len(still)} cells")
 
     def _leave_out(self, progress: Progress, elapsed_s: float) -> None:
         text = (
@@ -264,13 +250,15 @@ class Campaign:
             return True
         return self.course.needs(trial) and may_repeat_needed(self.plan, elapsed_s, again_s)
 
-    def order(self, trial: Trial) -> Order:
-        """The nonce follows from the seed like every other draw; it differs from trial to trial and from campaign to
-        campaign."""
-        high, low = (derive_seed(self.plan.seed, "nonce", self.name, trial.trial, half) for half in ("high", "low"))
-        nonce = (high << 32 ^ low) & (1 << 64) - 1
-        cell, directory = self.plan.cell(trial.cell), self.writer.directory
-        return Order(trial.trial, cell, trial.block, trial.position, trial.seed, nonce, directory)
-
     def _host(self, trial: Trial) -> Hosts:
         return Hosts(f"{self.name}/{trial.trial}", self.plan.cell(trial.cell).all_hosts)
+
+
+def order(campaign: Runner, trial: Trial) -> Order:
+    """The nonce follows from the seed like every other draw; it differs from trial to trial and from campaign to
+    campaign."""
+    plan = campaign.plan
+    high, low = (derive_seed(plan.seed, "nonce", campaign.name, trial.trial, half) for half in ("high", "low"))
+    nonce = (high << 32 ^ low) & (1 << 64) - 1
+    directory = campaign.writer.directory
+    return Order(trial.trial, plan.cell(trial.cell), trial.block, trial.position, trial.seed, nonce, directory)

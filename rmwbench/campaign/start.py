@@ -186,19 +186,7 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
             where=str(directory),
             fix="resume it with --cluster ADDRESS" if "cluster" in stored else "resume it without --cluster",
         )
-    try:
-        request = Request.of_document(stored["request"])
-        text = stored["suite"]["text"]
-    except (KeyError, TypeError, AttributeError):
-        raise UserError(
-            "this campaign cannot be resumed: it was not made by `rmwbench run`", where=str(directory)
-        ) from None
-    # The looks it began with, whatever this version of rmwbench would plan today; and what was found impossible then.
-    before = stored.get("plan") or {}
-    lacking = {row["cell"]: row["reason"] for row in before.get("unsupported") or ()}
-    looks = (before.get("blocks") or {}).get("looks") or ()
-    choice = Choice(written=request.written)
-    plan = Planner(text, request.suite_file, choice).plan(request, lacking, looks=tuple(looks), host=lab.host())
+    request, text, choice, plan = _planned(bundle, lab.host())
     course = Course(plan, bundle.journal.lines)
     workers = preflight.find_and_check(plan, _places(request, text, plan, choice))
     _check_same(bundle, plan, workers, lab.describe())
@@ -212,6 +200,32 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
     elif not bundle.journal.finished:  # it was killed between its last trial and the line that says so
         writer.append({"type": "finished"})
     return Campaign(stored["campaign"], plan, course, workers, writer)
+
+
+def course_of(directory: Path) -> Course:
+    """What a campaign still lacks, whether or not it could be run here. UserError where it cannot be resumed."""
+    bundle = Bundle(directory)
+    *_, plan = _planned(bundle, host_kind())
+    return Course(plan, bundle.journal.lines)
+
+
+def _planned(bundle: Bundle, host: Kind) -> tuple[Request, str, Choice, Plan]:
+    """The plan that a campaign began with: its looks, whatever this version of rmwbench would plan today, and what was
+    found impossible then."""
+    stored = bundle.campaign
+    try:
+        request = Request.of_document(stored["request"])
+        text = stored["suite"]["text"]
+    except (KeyError, TypeError, AttributeError):
+        raise UserError(
+            "this campaign cannot be resumed: it was not made by `rmwbench run`", where=str(bundle.directory)
+        ) from None
+    before = stored.get("plan") or {}
+    lacking = {row["cell"]: row["reason"] for row in before.get("unsupported") or ()}
+    looks = (before.get("blocks") or {}).get("looks") or ()
+    choice = Choice(written=request.written)
+    plan = Planner(text, request.suite_file, choice).plan(request, lacking, looks=tuple(looks), host=host)
+    return request, text, choice, plan
 
 
 def _places(request: Request, text: str, plan: Plan, choice: Choice) -> Places:

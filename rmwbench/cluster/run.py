@@ -7,28 +7,29 @@ one of the fleet; fetching and writing then waits until no trial runs on it, as 
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
-from rmwbench.bundle import Bundle
+from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
 from rmwbench.campaign.course import UNSUPPORTED
-from rmwbench.campaign.interim import Judge
+from rmwbench.campaign.looks import InterimLooks, Judging
 from rmwbench.campaign.pace import SPOILT_TOLERANCE, TOLERANCE
-from rmwbench.campaign.plan.plan import Trial, duration_text
+from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.record.write import write_trial
-from rmwbench.campaign.run import Campaign, Ending, Tally
+from rmwbench.campaign.run import Campaign, Ending, Tally, order
 from rmwbench.campaign.stop import Stopped, StopSignals
-from rmwbench.campaign.trial.outcome import Order
 from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.fleet import Fleet, MachineLost, Remote
 from rmwbench.cluster.machine import LOST
 from rmwbench.cluster.progress import ClusterProgress
 from rmwbench.cluster.schedule import Key, Part, Schedule, duration_s
 from rmwbench.errors import UserError
+from rmwbench.lab.middleware import Worker
 from rmwbench.suite.left_out import told_left_out
 
 WAIT_S = 1.0
@@ -36,12 +37,20 @@ WAIT_S = 1.0
 
 
 @dataclass
-class ClusterCampaign(Campaign):
-    """`course` is a Schedule. `budget_s`: time of the cluster that was asked for, None where none was."""
+class ClusterCampaign:
+    """A campaign's plan, its schedule over a fleet, and the bundle that it goes to. `budget_s`: time of the cluster
+    that was asked for, None where none was."""
 
-    fleet: Fleet = None  # type: ignore[assignment]
+    name: str
+    plan: Plan
+    course: Schedule
+    workers: Mapping[str, Worker]
+    writer: BundleWriter
+    fleet: Fleet
     copy: Copy | None = None
     budget_s: float | None = None
+    judge: Judging | None = None
+    _started_s: float = field(default_factory=time.monotonic)
     _running: dict[Any, tuple[Remote, Trial]] = field(default_factory=dict)
     _results: dict[str, list[tuple[Trial, Any]]] = field(default_factory=dict)
     _complete: list[tuple[Part, list[tuple[Trial, Any]]]] = field(default_factory=list)
@@ -68,18 +77,17 @@ class ClusterCampaign(Campaign):
                 made.writer.append({"type": "note", "text": text + "what it lacks runs on another"})
         return cls(made.name, made.plan, schedule, made.workers, made.writer, fleet=fleet, copy=copy, budget_s=budget_s)
 
-    def run(self, console: Console, first_host: object = None) -> Ending:
+    def run(self, console: Console) -> Ending:
         progress = ClusterProgress(self.plan, console, self.course, len(self.fleet.runners))
         self._announce(progress)
         self._write_machines(ends={})
-        if self.plan.sequential and self.judge is None:
-            self.judge = Judge(self.plan, self.writer.directory)
+        looks = InterimLooks(self.plan, self.course, self.writer, self.judge)
         stopped_by = None
         self._started_s = time.monotonic()
         self._limit_s = self.budget_s or TOLERANCE * duration_s(self.plan, len(self.fleet.runners))
         with StopSignals() as signals:
             try:
-                while self._dispatch(progress) or self._pause(progress):
+                while self._dispatch(progress) or self._pause(progress, looks):
                     if self._running:
                         # A signal that raised within Ray's own code would come out of it as another error.
                         ended = self.fleet.wait(self._running, WAIT_S)
@@ -115,8 +123,7 @@ class ClusterCampaign(Campaign):
             trial = self.course.take(remote.name)
             if trial is None:
                 continue
-            order: Order = self.order(trial)
-            summary, result = remote.ask("run", order, self.name, returns=2)
+            summary, result = remote.ask("run", order(self, trial), self.name, returns=2)
             self._running[summary] = remote, trial
             self._results.setdefault(remote.name, []).append((trial, result))
             progress.begin_on(remote.name, trial)
@@ -172,7 +179,7 @@ class ClusterCampaign(Campaign):
         write_trial(self.writer, result, trial.repeats, spoilt)
         self._tally.add(trial.trial, result.status, spoilt)
 
-    def _pause(self, progress: ClusterProgress) -> bool:
+    def _pause(self, progress: ClusterProgress, looks: InterimLooks) -> bool:
         """Nothing runs: writes, looks if it is time to; whether there is more to run."""
         self._write(progress)
         if not self.fleet.runners:
@@ -185,7 +192,7 @@ class ClusterCampaign(Campaign):
             )
         over = self.course.end < self.plan.blocks and self.course.blocks_done >= self.course.end
         if self.course.look_due or (over and self.plan.sequential):
-            self._look(progress, over)
+            looks.take(progress, self._elapsed_s(), over=over)
         if over and not self.course.finished:
             self._leave_out(progress, time.monotonic() - self._started_s)
         self._over = over or self.course.finished

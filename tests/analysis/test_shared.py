@@ -1,5 +1,7 @@
 """Variances that comparisons share, and blocks that resemble their neighbours."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -83,6 +85,24 @@ def test_independent_blocks_are_seldom_inflated():
     rng = np.random.default_rng(4)
     inflated = sum(likeness([rng.standard_normal((7, 8)) for _ in range(3)]).inflates for _ in range(400))
     assert inflated <= stats.binom.ppf(0.999, 400, 0.12)
+
+
+def test_what_two_arms_look_alike_by_chance_leaves_their_interval_of_some_use():
+    """How much wider a t interval of eight blocks becomes: the worst of two thousand campaigns without any likeness."""
+    rng = np.random.default_rng(6)
+    found = [likeness([rng.standard_normal((2, 8))]) for _ in range(2000)]
+    usual = stats.t.ppf(0.975, 7)
+    wider = [
+        math.sqrt(one.variance_factor(8)) * stats.t.ppf(0.975, max(7 * one.freedom_factor(), 1.0)) / usual
+        for one in found
+    ]
+    assert sum(w > 1 for w in wider) > 50 and max(wider) < 10
+
+
+def test_what_many_arms_tell_is_hardly_shrunk():
+    rng = np.random.default_rng(7)
+    found = likeness([correlated(0.5, (40, 10), rng) for _ in range(20)])
+    assert found.used == pytest.approx(found.correlation, rel=0.01)
 
 
 def test_too_few_blocks_tell_no_likeness():

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rmwbench.campaign.trial.outcome import Order, Outcome, Window
+from rmwbench.campaign.trial.outcome import Order, Outcome, TimeFacts, Window
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse
 
@@ -41,11 +41,11 @@ def order(made: Cell | None = None) -> Order:
 
 def outcome(made: Cell | None = None) -> Outcome:
     """As after a good trial, without any record yet: started at 1000 ns, steady from 2000, ended at 12000."""
-    found = Outcome(order(made), "2026-01-01T00:00:00Z", begun_ns=500)
-    found.window = Window(1000, 2000, 12000)
-    found.started_late_ns = -1
-    found.ended_ns = 20000
+    found = Outcome(order(made), TimeFacts("2026-01-01T00:00:00Z", begun_ns=500))
+    found.times.window = Window(1000, 2000, 12000)
+    found.times.started_late_ns = -1
+    found.times.ended_ns = 20000
     for endpoint in found.order.cell.endpoints:
         wire = endpoint.wire(found.order.cell.arm, 7)
-        found.granted[endpoint.endpoint] = {"qos": wire["qos"], "publish_mode": "sync", "wait": "block"}
+        found.endpoints.granted[endpoint.endpoint] = {"qos": wire["qos"], "publish_mode": "sync", "wait": "block"}
     return found

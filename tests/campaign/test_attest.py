@@ -30,7 +30,7 @@ def observed(*sections: Section, lo: int | None = 0, eth0: int | None = 0, evide
     for process, maps in zip(("talker", "listener"), segments, strict=True):
         memory = {"shared_segments": [{"name": name, "rss_bytes": 1, "pss_bytes": 1} for name in maps]}
         endpoints = {"2": {"evidence": list(evidence)}} if process == "listener" else {}
-        found.collected[process] = {"usage": usage, "memory": memory, "endpoints": endpoints}
+        found.sampling.collected[process] = {"usage": usage, "memory": memory, "endpoints": endpoints}
     return found
 
 
@@ -118,7 +118,7 @@ def test_a_path_that_was_asked_for_is_held_against_the_attested(asked, kwargs, c
 def test_in_one_process_a_segment_of_its_own_counts():
     found = observed(received(5), made=cell(processes="one"))
     memory = {"shared_segments": [{"name": "/dev/shm/s"}]}
-    found.collected = {"robot": {**found.collected["listener"], "memory": memory}}
+    found.sampling.collected = {"robot": {**found.sampling.collected["listener"], "memory": memory}}
     assert shared_segments(found) == ["/dev/shm/s"]
 
 
@@ -139,7 +139,7 @@ def sampled(
             "sockets": sockets(1000 + grown * tcp) + peers,
         }
 
-    found.sampled = {"snapshots": [snapshot("steady_begin", 0), snapshot("steady_end", 1)]}
+    found.sampling.sampled = {"snapshots": [snapshot("steady_begin", 0), snapshot("steady_end", 1)]}
     return found
 
 
@@ -171,15 +171,15 @@ def test_a_unix_socket_is_named_where_it_connects_writer_and_reader_and_nothing_
 
 def test_nodes_of_one_process_need_no_path():
     found = observed(received(5), made=cell(processes="one"))
-    found.collected = {"robot": found.collected["listener"]}
+    found.sampling.collected = {"robot": found.sampling.collected["listener"]}
     assert attestations(found)[-1]["path"] == "process"
     assert contradiction("process", attestations(found)) is None
 
 
 def test_a_void_says_what_the_worker_knows_of_the_reason():
     found = observed(received(10), lo=2000, segments=BOTH)
-    found.granted[1]["notes"] = ["a pool of 3 slots", "path: keep_all switches shared memory off"]
-    found.granted[2]["notes"] = ["path: keep_all switches shared memory off"]
+    found.endpoints.granted[1]["notes"] = ["a pool of 3 slots", "path: keep_all switches shared memory off"]
+    found.endpoints.granted[2]["notes"] = ["path: keep_all switches shared memory off"]
     assert reasons(found) == ["keep_all switches shared memory off"]
     reason = contradiction("shm", attestations(found), reasons(found))
     assert reason.startswith("path: asked for shm") and reason.endswith("; keep_all switches shared memory off")
@@ -194,7 +194,7 @@ def test_what_was_in_flight_at_the_windows_edges_is_no_path_of_its_own():
 def test_messages_so_few_and_small_that_discovery_outweighs_them_have_no_path_that_counters_tell():
     def seconds_long(**more):
         found = sampled(observed(received(25, taken_ns=50_000, size=64), **more), lo=8_000, datagrams=20)
-        found.window = Window(0, 2_000, 2_000 + 2_500_000_000)
+        found.times.window = Window(0, 2_000, 2_000 + 2_500_000_000)
         return found
 
     shared = attestations(seconds_long(segments=BOTH))
@@ -244,6 +244,6 @@ def test_a_shared_mapping_of_an_ordinary_file_is_no_segment():
 def test_a_segment_that_nobody_may_write_to_carries_no_message(writable, segments):
     found = observed(received(10), segments=BOTH)
     for process, may in zip(("talker", "listener"), writable, strict=True):
-        for segment in found.collected[process]["memory"]["shared_segments"]:
+        for segment in found.sampling.collected[process]["memory"]["shared_segments"]:
             segment["writable"] = may
     assert shared_segments(found) == segments

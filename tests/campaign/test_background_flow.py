@@ -31,9 +31,9 @@ def grown(found, group, name):
 
 def test_what_we_sent_is_taken_out_and_nothing_else():
     found = outcome()
-    found.sampled = snapshots(360_000, 1000, ours=500)
+    found.sampling.sampled = snapshots(360_000, 1000, ours=500)
     assert grown(found, "lo", "tx_bytes") == 360_000 + 500 * DATAGRAM
-    found.background = Flow(((900, 100), (5_000, 350), (8_900, 600), (9_100, 610)), DATAGRAM)
+    found.network.background = Flow(((900, 100), (5_000, 350), (8_900, 600), (9_100, 610)), DATAGRAM)
     assert grown(found, "lo", "tx_bytes") == grown(found, "lo", "rx_bytes") == 360_000
     assert grown(found, "lo", "tx_packets") == grown(found, "udp", "out_datagrams") == 1000
     assert (
@@ -46,6 +46,6 @@ def test_what_we_sent_is_taken_out_and_nothing_else():
 
 def test_a_burst_at_an_edge_makes_no_negative_count():
     found = outcome()
-    found.sampled = snapshots(1_000, 3, ours=490)  # ten datagrams of the last burst were not counted yet
-    found.background = Flow(((900, 100), (8_900, 600)), DATAGRAM)
+    found.sampling.sampled = snapshots(1_000, 3, ours=490)  # ten datagrams of the last burst were not counted yet
+    found.network.background = Flow(((900, 100), (8_900, 600)), DATAGRAM)
     assert grown(found, "lo", "tx_bytes") == 0 and grown(found, "udp", "in_datagrams") == 0

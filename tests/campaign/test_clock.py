@@ -22,8 +22,8 @@ from tests.lab import fake_worker
 
 def asked(*times_ns, between=(1_000_000, 3_000_000)):
     outcome = made()
-    outcome.collecting_ns = between
-    outcome.collected = {
+    outcome.sampling.collecting_ns = between
+    outcome.sampling.collected = {
         f"process{n}": {"usage": [{"at": "steady_end", "time_ns": 5}, {"at": "now", "time_ns": time_ns}]}
         for n, time_ns in enumerate(times_ns)
     }

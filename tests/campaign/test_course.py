@@ -199,10 +199,21 @@ def test_a_comparison_needs_its_block_once_it_can_spare_no_other():
     walk.void(may_repeat=False)
     others = {walk.plan.cell(t.cell).comparison: t for t in walk.course.rest}
     mine = walk.plan.cell(first.cell).comparison
-    for there in (walk, walk.again()):  # a campaign that goes on knows that it has been
-        assert {name: there.course.needs(trial) for name, trial in others.items()} == {
-            name: name == mine for name in others
-        }
+    assert {name: walk.course.needs(trial) for name, trial in others.items()} == {name: name == mine for name in others}
+    assert not any(map(walk.again().course.needs, others.values()))  # who goes on has the time to run it again
+
+
+def test_a_campaign_that_goes_on_knows_which_blocks_are_spoilt_for_good():
+    walk = Walk(plan("{minimum: 5, maximum: 6}"))
+    first = walk.course.next
+    walk.void()
+    walk.void()
+    while not walk.course.late:
+        walk.trial()
+    while not walk.course.finished:
+        walk.void() if walk.course.next else walk.look()
+    again = walk.again().course
+    assert again.finished and again.needs(first) and not again.lacks(5)
 
 
 @pytest.mark.parametrize(("status", "cause"), [("void", None), ("failed", None), ("done", None)])
@@ -217,7 +228,20 @@ def test_without_time_the_block_is_left_out_for_every_arm():
     walk.trial()
     walk.void(may_repeat=False)
     assert walk.course.spoilt == Spoilt((1,), again=False)
-    assert walk.course.next.trial == 4 and walk.again().course.next.trial == 4
+    assert walk.course.next.trial == 4
+    again = walk.again().course  # who goes on has it
+    assert [trial.repeats for trial in again.rest[:4]] == [1, 2, None, None] and again.rest[3].trial == 4
+
+
+def test_a_comparison_lacks_blocks_where_fewer_than_so_many_ran_and_others_still_could():
+    walk = Walk(plan("{planned: 5, minimum: 5}"))
+    walk.void(may_repeat=False)
+    assert walk.course.lacks(5)
+    walk.to_the_end()
+    assert not walk.course.lacks(5) and walk.again().course.lacks(5) and not walk.again().course.lacks(4)
+    again = walk.again()
+    again.to_the_end()
+    assert not again.again().course.lacks(5)
 
 
 def test_a_repeat_at_the_end_of_a_block_comes_before_the_look():

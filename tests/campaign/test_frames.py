@@ -6,7 +6,7 @@ import math
 import pytest
 
 from rmwbench.campaign.trial import sources
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import Outcome, TimeFacts
 from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.lab.camera import source
 from rmwbench.lab.camera.source import Account
@@ -64,9 +64,9 @@ def test_frames_arrive_whole_and_their_source_is_no_cost_of_the_middlewares(midd
 
 
 def outcome(*accounts: Account, **counters: int) -> Outcome:
-    found = Outcome(order_of(), "2026-01-01T00:00:00Z", 0)
-    found.sources = list(accounts)
-    found.collected = {"talker": {"endpoints": {"1": {"matched": 1, "counters": counters}}}}
+    found = Outcome(order_of(), TimeFacts("2026-01-01T00:00:00Z", 0))
+    found.beside.sources = list(accounts)
+    found.sampling.collected = {"talker": {"endpoints": {"1": {"matched": 1, "counters": counters}}}}
     return found
 
 

@@ -34,7 +34,7 @@ def test_a_spoilt_trial_is_void_unless_the_user_keeps_it(monkeypatch):
     (flag,) = kept(found)
     assert void_reasons(found, []) == [] and flag.code is Code.STEAL
     assert flag.text.endswith("(limit 5.0 %); kept, as RMWBENCH_SPOILT asks")
-    found.started_late_ns = 3_000_000
+    found.times.started_late_ns = 3_000_000
     assert [reason.code for reason in void_reasons(found, [])] == [Code.START_LATE]
 
 
@@ -46,7 +46,7 @@ def test_a_word_that_says_nothing_of_spoilt_trials_is_refused(monkeypatch):
 
 def test_a_start_that_came_too_late_is_the_machines_fault():
     found = outcome()
-    found.started_late_ns = 3_000_000
+    found.times.started_late_ns = 3_000_000
     (reason,) = void_reasons(found, [])
     assert reason.text == "machine: start_late: the start reached a worker 3.0 ms after its time"
     assert is_machines_fault([reason])
@@ -70,7 +70,7 @@ def test_a_start_that_came_too_late_is_the_machines_fault():
 )
 def test_what_was_granted_is_held_against_what_was_asked(endpoint, change, complaint):
     found = outcome()
-    found.granted[endpoint] |= change
+    found.endpoints.granted[endpoint] |= change
     reasons = void_reasons(found, [])
     assert bool(reasons) == (complaint is not None)
     assert complaint is None or (complaint in reasons[0].text and reasons[0].code is Code.GRANTED)
@@ -79,7 +79,7 @@ def test_what_was_granted_is_held_against_what_was_asked(endpoint, change, compl
 def test_every_reason_is_told(monkeypatch):
     monkeypatch.delenv("RMWBENCH_SPOILT")
     found = outcome()
-    found.started_late_ns, found.probes = 1_000_000, steal(0.2)
+    found.times.started_late_ns, found.probes = 1_000_000, steal(0.2)
     found.sections = [received(3)]
     found.sections[0].__dict__["claimed"] = 2000
     reasons = void_reasons(found, [])

@@ -11,7 +11,7 @@ from rmwbench.analysis.metrics.outage import outages
 from rmwbench.analysis.records.columns import Window
 from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial import killed, spawn
-from rmwbench.campaign.trial.outcome import Order, Outcome
+from rmwbench.campaign.trial.outcome import Order, Outcome, TimeFacts
 from rmwbench.campaign.trial.outcome import Window as Told
 from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.campaign.trial.window import UNFINISHED, _finish
@@ -124,7 +124,7 @@ def test_a_successor_that_cannot_come_up_is_a_finding_and_no_failure(worker, mon
 
 
 def test_held_messages_are_counted_in_the_records_of_the_dead():
-    found = Outcome(Order(1, cell(planner=DIES, hold_ms=90), 0, 0, 1, 1), "", 0)
+    found = Outcome(Order(1, cell(planner=DIES, hold_ms=90), 0, 0, 1, 1), TimeFacts("", 0))
     planner = next(e.endpoint for e in found.order.cell.endpoints if e.process == "planner")
     rows = np.zeros(3, [("consumed_ns", "<i8")])
     rows["consumed_ns"] = [100, 0, 0]
@@ -144,12 +144,12 @@ def stuck(what, timeout_s, *_):
 
 
 def test_a_writer_that_a_dead_reader_holds_is_a_finding_and_what_it_left_is_never_sent():
-    found = Outcome(Order(1, cell(planner=", killed_s: 0.35"), 0, 0, 1, 1), "", 0)
-    found.window = Told(1_000_000_000, 1_100_000_000, 2_700_000_000)
-    found.windows = {"driver": found.window}
-    found.started = {1}
+    found = Outcome(Order(1, cell(planner=", killed_s: 0.35"), 0, 0, 1, 1), TimeFacts("", 0))
+    found.times.window = Told(1_000_000_000, 1_100_000_000, 2_700_000_000)
+    found.times.windows = {"driver": found.times.window}
+    found.endpoints.started = {1}
     _finish(found, SimpleNamespace(wait=stuck, workers={"driver": None}), 0.2)
-    assert found.unfinished == {1}
+    assert found.endpoints.unfinished == {1}
     assert [(e["event"], e["endpoint"]) for e in found.events] == [(UNFINISHED, 1)]
     names = ("seq", "intended_ns", "begun_ns", "call_ns", "return_ns", "cause_seq", "cause_endpoint", "bytes", "flags")
     rows = np.zeros(5, [(name, "<i8") for name in names])
@@ -161,7 +161,7 @@ def test_a_writer_that_a_dead_reader_holds_is_a_finding_and_what_it_left_is_neve
 
 
 def test_a_schedule_that_does_not_end_fails_every_other_trial():
-    found = Outcome(Order(1, cell(), 0, 0, 1, 1), "", 0)
-    found.started = {1}
+    found = Outcome(Order(1, cell(), 0, 0, 1, 1), TimeFacts("", 0))
+    found.endpoints.started = {1}
     with pytest.raises(WorkerFailed):
         _finish(found, SimpleNamespace(wait=stuck, workers={"driver": None}), 0.2)

@@ -5,13 +5,14 @@ from types import SimpleNamespace
 
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.trial.noting import take_events
+from rmwbench.campaign.trial.outcome import EndpointFacts
 from rmwbench.lab.process.messages import event_problem
 
 STEP = {"event": "step", "node": "amcl", "step": "configure", "outcome": "timed_out", "asked_ns": 1500, "time_ns": 3001}
 
 
 def test_a_step_keeps_its_node_how_it_ended_and_both_times():
-    outcome = SimpleNamespace(events=[], finished={})
+    outcome = SimpleNamespace(events=[], endpoints=EndpointFacts())
     crew = SimpleNamespace(workers={"manager": SimpleNamespace(events=deque([STEP]))}, daemons={})
     take_events(outcome, crew)
     (row,) = table_from_rows("events", outcome.events).to_pylist()

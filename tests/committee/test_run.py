@@ -1,5 +1,7 @@
 """An evaluation carried out over synthetic arms: section after section, stopped, gone on with, and one that cannot."""
 
+from dataclasses import replace
+
 import pytest
 from rich.console import Console
 
@@ -7,7 +9,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.campaign import pace
 from rmwbench.campaign import run as running
 from rmwbench.evaluations.committee.document import gather
-from rmwbench.evaluations.committee.run import Runner
+from rmwbench.evaluations.committee.run import Sections
 from rmwbench.evaluations.committee.session import Planned, begin, load
 from rmwbench.suite.file.candidates import NO_CHOICE
 from rmwbench.suite.suite import DECIDABLE_BLOCKS
@@ -43,7 +45,7 @@ def session(tmp_path):
 
 
 def test_one_section_that_cannot_run_costs_only_itself(session):
-    ending = Runner(session).run(Console(quiet=True))
+    ending = Sections(session).run(Console(quiet=True))
     assert ending is not None and ending.stopped_by is None
     report = gather(session, "A report", [])
     assert [part.section.name for part in report.measured] == ["second", "first"]
@@ -55,11 +57,11 @@ def test_one_section_that_cannot_run_costs_only_itself(session):
         assert "1 of 2 comparisons; the whole suite takes at least" in part.shown["campaign"]["not_run"]
         verdicts = {arm["arm"]: arm["verdict"]["verdict"] for arm in workload["arms"]}
         assert verdicts == {"here": "best", "there": "worse"}
-    assert Runner(session).run(Console(quiet=True)) is None  # nothing is left that can run
+    assert Sections(session).run(Console(quiet=True)) is None  # nothing is left that can run
     (session.directory.parent / "gone.yaml").write_text(SUITE.replace("NAME", "gone"))
     again = load(session.directory)
     assert [one.name for one in again.waiting()] == ["gone"]  # it is there now
-    Runner(again).run(Console(quiet=True))
+    Sections(again).run(Console(quiet=True))
     assert not load(session.directory).waiting() and gather(load(session.directory), "A report", []).parts[1].shown
 
 
@@ -68,11 +70,31 @@ def test_a_slow_machine_leaves_a_section_the_blocks_without_which_it_decides_not
     suite = session.directory.parent / "first.yaml"
     suite.write_text(suite.read_text().replace("planned: 5, minimum: 5", "planned: 1, minimum: 1"))
     monkeypatch.setattr(pace, "limit_s", lambda plan: 0.0)
-    Runner(session).run(Console(quiet=True))
+    Sections(session).run(Console(quiet=True))
     bundle = Bundle(session.place(session.sections[0]))
     assert {trial.block for trial in bundle.trials("done")} == set(range(DECIDABLE_BLOCKS))
     assert bundle.campaign["request"]["least_blocks"] == DECIDABLE_BLOCKS
     assert bundle.campaign["plan"]["blocks"]["minimum"] == DECIDABLE_BLOCKS
+
+
+def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_done(session, monkeypatch):
+    """There is no time to repeat it while its section runs."""
+    session.sections = [session.sections[0], session.sections[2]]
+    whole, ran = running.run_trial, []
+
+    def steals(order, *arguments, **options):
+        result = whole(order, *arguments, **options)
+        ran.append((order.directory.name, order.block))
+        stolen = len(ran) == 3
+        return replace(result, status="void", cause="machine", reason="machine: steal") if stolen else result
+
+    monkeypatch.setattr(running, "run_trial", steals)
+    monkeypatch.setattr(pace, "limit_s", lambda plan: 0.0)
+    Sections(session).run(Console(quiet=True))
+    assert [name for name, _ in dict.fromkeys(ran)][-1] == "first" and ran[-1] == ran[2] and len(ran) == 21
+    for one in session.sections:
+        places = [(trial.cell, trial.block) for trial in Bundle(session.place(one)).trials("done")]
+        assert len(places) == len(set(places)) == 10
 
 
 def test_a_stopped_evaluation_goes_on_where_it_was(session, monkeypatch):
@@ -85,14 +107,14 @@ def test_a_stopped_evaluation_goes_on_where_it_was(session, monkeypatch):
         return whole(order, *arguments, **options)
 
     monkeypatch.setattr(running, "run_trial", stops)
-    ending = Runner(session).run(Console(quiet=True))
+    ending = Sections(session).run(Console(quiet=True))
     assert ending is not None and ending.stopped_by == "SIGINT"
     shortest = session.sections[2]
     assert shortest.name == "first" and len(Bundle(session.place(shortest)).trials("done")) == 3
     monkeypatch.setattr(running, "run_trial", whole)
     again = load(session.directory)
     assert [one.name for one in again.waiting()] == ["first", "gone", "second"]
-    Runner(again).run(Console(quiet=True))
+    Sections(again).run(Console(quiet=True))
     for one in (again.sections[0], again.sections[2]):
         bundle = Bundle(again.place(one))
         places = [(trial.cell, trial.block) for trial in bundle.trials("done")]

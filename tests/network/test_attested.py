@@ -33,7 +33,7 @@ def document(tx_bytes: int, segments: int = 0, payload: int = 0, datagrams: int 
 def observed(*sections: Section, workload="hosts: [robot, base]", **documents: dict):
     found = outcome(cell("{}", workload))
     found.sections = list(sections)
-    found.sampled_at = documents
+    found.sampling.sampled_at = documents
     return found
 
 
@@ -54,7 +54,7 @@ def test_transports_share_by_what_they_sent_until_the_middleware_names_its_own()
     found = observed(received(2, 1, 10), **sent)
     assert told(found) == {"tcp": (966, pytest.approx(0.828, abs=0.01)), "udp": (200, pytest.approx(0.172, abs=0.01))}
     evidence = {"2": {"evidence": [{"path": "tcp", "messages": 10, "note": ""}]}}
-    found.collected["listener"] = {"endpoints": evidence}
+    found.sampling.collected["listener"] = {"endpoints": evidence}
     assert told(found) == {"tcp": (966, 1.0), "udp": (200, 0.0)}
 
 
@@ -70,12 +70,12 @@ def test_what_stays_on_one_host_is_not_the_networks():
 
 def test_without_a_sampler_the_frame_log_counts():
     found = observed(received(2, 1, 10))
-    found.frames = np.zeros(4, RECORD)
-    found.frames["index"], found.frames["in_ns"], found.frames["frame_bytes"] = (
+    found.network.frames = np.zeros(4, RECORD)
+    found.network.frames["index"], found.network.frames["in_ns"], found.network.frames["frame_bytes"] = (
         (1, 1, 2, 3),
         (5000, 5000, 5000, 99999),
         142,
     )
     assert told(found) == {"network": (284, 1.0)}
-    found.frames = None
+    found.network.frames = None
     assert told(found) == {"other": (1000, 1.0)}

@@ -127,7 +127,9 @@ def check(fact, part):
         case said.Open(found):
             assert found and all(verdict[arm] == "undecided" for arm in found)
         case said.NoData(found):
-            assert found and all(verdict[arm] == "no data" for arm in found)
+            assert found and all(verdict[arm] == "no data" and not of[arm].get("not_supported") for arm in found)
+        case said.Unable(found):
+            assert found and all(verdict[arm] == "no data" and of[arm]["not_supported"] for arm in found)
         case _:
             check_over_topics(fact, part, verdict)
 

@@ -65,6 +65,18 @@ def test_a_lone_arm_is_not_called_best():
     assert headline(workload(arm("a", "alone", 2e4))).answer.startswith("a was measured alone")
 
 
+def test_what_is_not_supported_is_not_called_missing_data():
+    unable = arm("c", "no data", None) | {"not_supported": "c has no inter_host"}
+    found = headline(workload(arm("a", "best", 2e4), arm("b", "no data", None), unable))
+    assert found.answer.endswith("; b has no data; c is not supported.")
+
+
+def test_arms_that_fail_or_lose_alike_are_told_together():
+    dead = [arm(name, "worse", None, "a", by="failure") | {"trials": {"failed": 5}} for name in "bcd"]
+    found = headline(workload(arm("a", "best", 2e4), losing("x", 3e4), losing("y", 3e4), *dead))
+    assert "x loses 12 % of its messages, y 12 %; b, c and d do not work here: they failed in each of 5" in found.answer
+
+
 def test_who_is_slower_than_another_than_the_lead_says_than_whom():
     worse = arm("b", "worse", 4e4, "a", 2.0), arm("c", "worse", 9e4, "b", 2.25)
     found = headline(workload(arm("a", "best", 2e4), *worse))

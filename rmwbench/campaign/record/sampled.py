@@ -43,20 +43,20 @@ def role_of(outcome: Outcome, process: str) -> str:
 
 def counters(outcome: Outcome) -> Iterator[Row]:
     """Rows of `counters`: what the window cost, by process, and what the host and the machine counted."""
-    if outcome.own_cpu_ns is not None:
-        for at, value in zip(_ENDS, outcome.own_cpu_ns, strict=True):
+    if outcome.sampling.own_cpu_ns is not None:
+        for at, value in zip(_ENDS, outcome.sampling.own_cpu_ns, strict=True):
             yield _row("orchestrator", HARNESS, "cpu", "ns", at, value)
-    if outcome.link_cpu_ns is not None:
-        for at, value in zip(_ENDS, outcome.link_cpu_ns, strict=True):
+    if outcome.sampling.link_cpu_ns is not None:
+        for at, value in zip(_ENDS, outcome.sampling.link_cpu_ns, strict=True):
             yield _row("link", HARNESS, "cpu", "ns", at, value)
-    document = outcome.sampled
+    document = outcome.sampling.sampled
     if document is None:
         return
     edges = _edges(document)
     for name in dict.fromkeys(name for edge in edges for name in edge["processes"]):
         yield from _process(outcome, name, edges, document)
     for host in outcome.order.cell.hosts:
-        for edge in _edges(outcome.sampled_at.get(host, document)):
+        for edge in _edges(outcome.sampling.sampled_at.get(host, document)):
             yield from _of_host(host, edge)
     for edge in edges:
         for key, value in edge.get("machine", {}).items():
@@ -88,7 +88,7 @@ def _process(outcome: Outcome, name: str, edges: list[Mapping[str, Any]], docume
     found = [edge["processes"].get(name) for edge in edges]
     begin, end = found
     role = (end or begin)["role"]
-    accounts_itself = role == WORKER and name in outcome.collected
+    accounts_itself = role == WORKER and name in outcome.sampling.collected
     shown = role_of(outcome, name) if role == WORKER else role
     if end is None:  # it ended within the window and took its counters along; `no_data` says so
         return
@@ -136,13 +136,13 @@ def _row(process: str, role: str, counter: str, unit: str, at: str, value: float
 def cpu_by_role(outcome: Outcome) -> dict[str, int]:
     """CPU time within the window in ns by role, as the sampler read it; the orchestrator is part of `harness`."""
     found: dict[str, int] = {}
-    if outcome.own_cpu_ns is not None:
-        found[HARNESS] = outcome.own_cpu_ns[1] - outcome.own_cpu_ns[0]
-    if outcome.link_cpu_ns is not None:
-        found[HARNESS] = found.get(HARNESS, 0) + outcome.link_cpu_ns[1] - outcome.link_cpu_ns[0]
-    if outcome.cross_traffic_cpu_ns:
-        found[CROSS_TRAFFIC] = outcome.cross_traffic_cpu_ns
-    edges = _edges(outcome.sampled) if outcome.sampled else []
+    if outcome.sampling.own_cpu_ns is not None:
+        found[HARNESS] = outcome.sampling.own_cpu_ns[1] - outcome.sampling.own_cpu_ns[0]
+    if outcome.sampling.link_cpu_ns is not None:
+        found[HARNESS] = found.get(HARNESS, 0) + outcome.sampling.link_cpu_ns[1] - outcome.sampling.link_cpu_ns[0]
+    if outcome.network.cross_traffic_cpu_ns:
+        found[CROSS_TRAFFIC] = outcome.network.cross_traffic_cpu_ns
+    edges = _edges(outcome.sampling.sampled) if outcome.sampling.sampled else []
     if not edges:
         return found
     for name, end in edges[1]["processes"].items():
@@ -154,7 +154,7 @@ def cpu_by_role(outcome: Outcome) -> dict[str, int]:
 
 def processors(outcome: Outcome) -> int | None:
     """Processors of the machine."""
-    edges = _edges(outcome.sampled) if outcome.sampled else []
+    edges = _edges(outcome.sampling.sampled) if outcome.sampling.sampled else []
     return edges[0].get("machine", {}).get("processors") if edges else None
 
 
@@ -179,10 +179,10 @@ def _probe(name: str, unit: str, value: float) -> Row:
 
 def events(outcome: Outcome) -> Iterator[Row]:
     """What the sampler could not read and why, one `no_data` event each; what nobody asked for is no news."""
-    reasons = dict((outcome.sampled or {}).get("no_data", {}))
-    if outcome.unsampled:
-        reasons[""] = outcome.unsampled
-    time_ns = outcome.window.end_ns if outcome.window else outcome.begun_ns
+    reasons = dict((outcome.sampling.sampled or {}).get("no_data", {}))
+    if outcome.sampling.unsampled:
+        reasons[""] = outcome.sampling.unsampled
+    time_ns = outcome.times.window.end_ns if outcome.times.window else outcome.times.begun_ns
     for what, why in reasons.items():
         if why != "not asked":
             text = f"{what}: {why}" if what else why

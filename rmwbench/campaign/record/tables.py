@@ -36,7 +36,7 @@ _AT = {"steady_begin": "steady_begin", "steady_end": "steady_end", "now": "end"}
 
 def trial_row(outcome: Outcome, status: str, reason: str | None) -> dict[str, Any]:
     """The row of the table `trials`."""
-    order, window = outcome.order, outcome.window
+    order, window = outcome.order, outcome.times.window
     return {
         "trial": order.trial,
         "cell": order.cell.number,
@@ -44,14 +44,14 @@ def trial_row(outcome: Outcome, status: str, reason: str | None) -> dict[str, An
         "position": order.position,
         "status": status,
         "reason": reason,
-        "started_utc": outcome.started_utc,
+        "started_utc": outcome.times.started_utc,
         "seed": order.seed,
         "start_ns": window.start_ns if window else None,
         "steady_begin_ns": window.steady_ns if window else None,
         "steady_end_ns": window.end_ns if window else None,
-        "drain_end_ns": outcome.drain_end_ns,
-        "setup_ns": window.start_ns - outcome.begun_ns if window else None,
-        "duration_ns": outcome.ended_ns - outcome.begun_ns if outcome.ended_ns is not None else None,
+        "drain_end_ns": outcome.times.drain_end_ns,
+        "setup_ns": window.start_ns - outcome.times.begun_ns if window else None,
+        "duration_ns": outcome.times.ended_ns - outcome.times.begun_ns if outcome.times.ended_ns is not None else None,
         "nonce": f"{order.nonce:016x}",
     }
 
@@ -67,18 +67,18 @@ def trial_tables(
         "events": sorted(_events(outcome), key=lambda row: row["time_ns"]),
         "counters": [row for row in _counters(outcome) if row["value"] is not None],
         "probes": outcome.probes,
-        "clock_map": list(outcome.clocks.rows()) if outcome.clocks else [],
+        "clock_map": list(outcome.times.clocks.rows()) if outcome.times.clocks else [],
         "attestations": attested,
-        "leftovers": outcome.leftovers,
+        "leftovers": outcome.beside.leftovers,
     }
-    if outcome.recording is not None:
-        small["counters"] += outcome.recording.counters(outcome.order.cell.recorded)
+    if outcome.beside.recording is not None:
+        small["counters"] += outcome.beside.recording.counters(outcome.order.cell.recorded)
     tables = {
         name: table_from_rows(name, [{**row, "trial": trial} for row in rows]) for name, rows in small.items() if rows
     }
     for name, columns in (
-        ("samples", sampled.samples(outcome.sampled)),
-        ("schedule", sampled.schedule(outcome.sampled)),
+        ("samples", sampled.samples(outcome.sampling.sampled)),
+        ("schedule", sampled.schedule(outcome.sampling.sampled)),
     ):
         if columns["time_ns"]:
             tables[name] = table_from_columns(name, {"trial": trial, **columns})
@@ -92,8 +92,8 @@ def trial_tables(
         if parts:
             columns = {key: np.ma.concatenate([part[key] for part in parts]) for key in parts[0]}
             tables[name] = table_from_columns(name, {"trial": trial, **columns})
-    if outcome.frames is not None and len(outcome.frames):
-        columns = frames_columns(outcome.frames, outcome.order.cell.all_hosts)
+    if outcome.network.frames is not None and len(outcome.network.frames):
+        columns = frames_columns(outcome.network.frames, outcome.order.cell.all_hosts)
         tables["frames"] = table_from_columns("frames", {"trial": trial, **columns})
     return tables
 
@@ -105,7 +105,7 @@ def _endpoints(outcome: Outcome) -> Iterator[dict[str, Any]]:
         kept = ("qos", "touch", "loan", "publish_mode", "wait", "take", "arrival")
         asked = {key: wire[key] for key in kept if key in wire}
         life = endpoint.life
-        granted = outcome.granted.get(endpoint.endpoint)
+        granted = outcome.endpoints.granted.get(endpoint.endpoint)
         yield {
             "endpoint": endpoint.endpoint,
             "kind": endpoint.kind,
@@ -117,7 +117,7 @@ def _endpoints(outcome: Outcome) -> Iterator[dict[str, Any]]:
             "payload_bytes": endpoint.type.payload_bytes,
             "asked": json.dumps(asked),
             "granted": None if granted is None else json.dumps(granted),
-            "matches": outcome.matched.get(endpoint.endpoint),
+            "matches": outcome.endpoints.matched.get(endpoint.endpoint),
             "peers": json.dumps(endpoint.peers),
             "reply_bytes": endpoint.reply_type.payload_bytes if endpoint.reply_type else None,
             "middleware": cell.sides[endpoint.process].middleware,
@@ -132,17 +132,17 @@ def _events(outcome: Outcome) -> Iterator[dict[str, Any]]:
         row |= {key: event.get(key) for key in ("endpoint", "writer", "value", "text", "code")}
         yield row
     yield from sampled.events(outcome)
-    yield from sampled.canary_events(outcome.sampled)
+    yield from sampled.canary_events(outcome.sampling.sampled)
 
 
 def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
     yield from sampled.counters(outcome)
-    yield from outcome.cross_traffic
-    for at, by_host in outcome.traffic.items():
+    yield from outcome.network.cross_traffic
+    for at, by_host in outcome.network.traffic.items():
         for host, found in by_host.items():
             yield from _interfaces(host, found, at)
-    host_done = outcome.sampled is not None
-    for process, reply in outcome.collected.items():
+    host_done = outcome.sampling.sampled is not None
+    for process, reply in outcome.sampling.collected.items():
         base = {"process": process, "role": sampled.role_of(outcome, process), "endpoint": None}
         for usage in reply.get("usage", []):
             at = _AT.get(usage["at"])
@@ -169,7 +169,7 @@ def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
                 yield from _counter(mine, name, "count", "end", account.get(name))
             for name, value in account.get("counters", {}).items():
                 yield from _counter(mine, f"own.{name}", "count", "end", value)
-    for name, value in outcome.steps_ns.items():
+    for name, value in outcome.times.steps_ns.items():
         base = {"process": "orchestrator", "role": "machine", "endpoint": None}
         yield from _counter(base, f"step.{name}", "ns", "end", value)
     places = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
@@ -201,12 +201,12 @@ def _sent(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
     by_endpoint = {endpoint.endpoint: endpoint for endpoint in outcome.order.cell.endpoints}
     for section in (s for s in outcome.sections if s.kind == SENT):
         yield _recorded_sent(section)
-        finished = outcome.finished.get(section.endpoint)
-        stuck = section.endpoint in outcome.unfinished
-        if outcome.window and (stuck or (finished and finished["never_sent"])):
+        finished = outcome.endpoints.finished.get(section.endpoint)
+        stuck = section.endpoint in outcome.endpoints.unfinished
+        if outcome.times.window and (stuck or (finished and finished["never_sent"])):
             endpoint = by_endpoint[section.endpoint]
             arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed)["arrival"]
-            told = outcome.windows.get(endpoint.process, outcome.window)
+            told = outcome.times.windows.get(endpoint.process, outcome.times.window)
             # Who never told how many it left did not send what its schedule had besides.
             left = (
                 planned(arrival, told.end_ns - told.start_ns) - len(section.rows) if stuck else finished["never_sent"]
@@ -258,7 +258,7 @@ def _received(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
 
 def _recorded(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
     """What is in a recorder's bag, in its order."""
-    kept = outcome.recording.kept.messages if outcome.recording else {}
+    kept = outcome.beside.recording.kept.messages if outcome.beside.recording else {}
     for writer, numbers in sorted(kept.items()):
         rows = len(numbers)
         yield {

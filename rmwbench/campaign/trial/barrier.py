@@ -73,14 +73,14 @@ def take_created(outcome: Outcome, posted: Posted) -> None:
     process, answered_ns, reply = posted.worker.process, posted.answered_ns, posted.take()
     time_ns = reply.get("time_ns", answered_ns)  # when it was done, or when we read that it was
     for endpoint, granted in reply.get("endpoints", {}).items():
-        outcome.granted[int(endpoint)] = granted
+        outcome.endpoints.granted[int(endpoint)] = granted
         note(outcome, process, "created", time_ns, endpoint=int(endpoint))
 
 
 def take_matched(outcome: Outcome, posted: Posted) -> None:
     process, reply = posted.worker.process, posted.take()
     for endpoint, found in reply.get("endpoints", {}).items():
-        outcome.matched[int(endpoint)] = found["matched"]
+        outcome.endpoints.matched[int(endpoint)] = found["matched"]
         note(outcome, process, "matched", found["time_ns"], endpoint=int(endpoint), value=found["matched"])
 
 
@@ -146,10 +146,10 @@ def _first_messages(outcome: Outcome, crew: Crew) -> None:
 def _read_traffic(outcome: Outcome, crew: Crew, at: str) -> None:
     for host, far in crew.hosts.remote.items():
         if found := far.answer(far.post("traffic")):
-            outcome.traffic.setdefault(at, {})[host] = found
+            outcome.network.traffic.setdefault(at, {})[host] = found
     for host in crew.hosts:
         here = (worker for worker in crew.workers.values() if worker.host is crew.hosts[host])
         pid = next((worker.pid for worker in here if worker.pid is not None), None)
         found = traffic.read(pid) if pid is not None else None
         if found is not None:
-            outcome.traffic.setdefault(at, {})[host] = found
+            outcome.network.traffic.setdefault(at, {})[host] = found

@@ -42,13 +42,13 @@ class Beside:
         if self.background.asked:
             with step(outcome, "background_end"):
                 self.background.stop()
-            outcome.background = self.background.own_flow
+            outcome.network.background = self.background.own_flow
             outcome.probes = machine.awake_as_idle(outcome.probes, self.background.awake) + self.background.probes()
             for name, problem in self.background.problems.items():
                 note(outcome, name, "problem", text=problem)
         if self.traffic:
             with step(outcome, "cross_traffic_end"):
                 self.traffic.stop()
-            outcome.cross_traffic = list(self.traffic.rows())
-            outcome.cross_traffic_cpu_ns = self.traffic.cpu_ns
+            outcome.network.cross_traffic = list(self.traffic.rows())
+            outcome.network.cross_traffic_cpu_ns = self.traffic.cpu_ns
             outcome.files["cross_traffic.json"] = json.dumps(self.traffic.document()).encode()

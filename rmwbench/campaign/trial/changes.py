@@ -67,7 +67,7 @@ class Changes:
         self._freeze_ns = None if freeze_s is None else window.steady_ns + to_ns(freeze_s)
         self._frozen: list[str] = []
         self._dead: list[str] = []
-        clocks = outcome.clocks
+        clocks = outcome.times.clocks
         self._clocks = clocks if clocks is not None and clocks.foreign else None
         self._reading_ns = self._next_reading_ns(window.steady_ns)
         self._posted: list[tuple[Posted, Take]] = []
@@ -196,8 +196,8 @@ class Changes:
         self._absent.add(process)
         note(self._outcome, process, "not_joined", time_ns, text=why)
         lost = {n for n, e in self._endpoints.items() if e.process == process}
-        self._outcome.not_joined |= lost - self._outcome.granted.keys()
-        self.gone |= self._outcome.not_joined
+        self._outcome.endpoints.not_joined |= lost - self._outcome.endpoints.granted.keys()
+        self.gone |= self._outcome.endpoints.not_joined
 
     def _join(self, change: Change) -> None:
         outcome, process = self._outcome, change.process
@@ -224,7 +224,7 @@ class Changes:
         self._starting_successors.add(process)
         self._spawner.spawn(process)
         # Its account of the window begins with itself; what it sends is started when it is there.
-        told, grace_ns = self._outcome.windows[process], round(self._outcome.order.cell.timeline.grace_s * 1e9)
+        told, grace_ns = self._outcome.times.windows[process], round(self._outcome.order.cell.timeline.grace_s * 1e9)
         self._post(process, "start", {**start_fields(told, grace_ns), "endpoints": []}, lambda posted: posted.take())
 
     def _created(self, posted: Posted, change: Change) -> None:
@@ -235,7 +235,7 @@ class Changes:
             return
         window, grace_ns = self._window, round(self._outcome.order.cell.timeline.grace_s * 1e9)
         times = Window(at_ns, at_ns, window.end_ns).on(self._outcome.clock_of(change.process))
-        self._outcome.started |= set(senders)
+        self._outcome.endpoints.started |= set(senders)
         fields = {**start_fields(times, grace_ns), "endpoints": senders}
         self._post(change.process, "start", fields, lambda posted: posted.take())
 
@@ -249,7 +249,7 @@ class Changes:
             return
         for number in asked:
             if found := reply.get("endpoints", {}).get(str(number)):
-                self._outcome.matched[number] = found["matched"]
+                self._outcome.endpoints.matched[number] = found["matched"]
                 note(self._outcome, process, "matched", found["time_ns"], endpoint=number, value=found["matched"])
 
     def _kill(self, change: Change) -> None:
@@ -261,7 +261,7 @@ class Changes:
             note(self._outcome, process, "killed", value=worker.pid, text=KILLED)
             self._posted = [(posted, take) for posted, take in self._posted if posted.worker is not worker]
         self.gone |= set(change.endpoints)
-        self._outcome.started -= set(change.endpoints)
+        self._outcome.endpoints.started -= set(change.endpoints)
 
     def _leave(self, change: Change) -> None:
         note(self._outcome, change.process, "leaving", text=change.node)

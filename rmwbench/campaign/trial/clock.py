@@ -13,10 +13,10 @@ from rmwbench.campaign.trial.outcome import Outcome
 
 def strange_clocks(outcome: Outcome) -> Iterator[str]:
     """A reason for each process whose clock is not its host's."""
-    if outcome.collecting_ns is None:
+    if outcome.sampling.collecting_ns is None:
         return
-    asked_ns, answered_ns = outcome.collecting_ns
-    for process, reply in outcome.collected.items():
+    asked_ns, answered_ns = outcome.sampling.collecting_ns
+    for process, reply in outcome.sampling.collected.items():
         for usage in reply.get("usage", []):
             if usage.get("at") != "now":
                 continue

@@ -78,7 +78,7 @@ def _silence(outcome: Outcome) -> Silence | None:
     workload = cell.workload
     provoked = cell.changes or workload.daemons_end_s is not None or workload.readers_freeze_s is not None
     provoked = provoked or cell.ros_case is not None  # silence may be what the variables demand
-    if provoked or cell.links is not None or cell.real is not None or outcome.not_joined:
+    if provoked or cell.links is not None or cell.real is not None or outcome.endpoints.not_joined:
         return None
     readers = {e.endpoint for e in cell.endpoints if e.reads and e.peers}
     writers = {e.endpoint for e in cell.endpoints if e.writes and e.peers and e.qos.wire()["reliability"] == "reliable"}
@@ -99,7 +99,7 @@ def _wake_ups(outcome: Outcome, readers: set[int]) -> int | None:
     processes = {e.process for e in outcome.order.cell.endpoints if e.endpoint in readers}
     total = 0
     for process in processes:
-        usage = {one["at"]: one for one in outcome.collected.get(process, {}).get("usage", [])}
+        usage = {one["at"]: one for one in outcome.sampling.collected.get(process, {}).get("usage", [])}
         edges = [usage.get(at, {}).get("voluntary_switches") for at in ("steady_begin", "steady_end")]
         if None in edges:
             return None

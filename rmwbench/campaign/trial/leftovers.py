@@ -49,7 +49,7 @@ def take_leftovers(outcome: Outcome, crew: Crew) -> None:
     host with all bytes and, as text, how many of each kind."""
     _leave(outcome, crew, crew.living)
     _leave(outcome, crew, {name: one for name, one in crew.daemons.items() if not one.ended})
-    if outcome.shared_host:
+    if outcome.network.shared_host:
         text = f"leftovers: of the shared host's {PLACES[0]} nothing is listed: others use it too"
         note(outcome, crew.hosts.first.name, "problem", text=text)
     for host in crew.hosts.remote:
@@ -64,7 +64,7 @@ def take_leftovers(outcome: Outcome, crew: Crew) -> None:
                 note(outcome, host, "problem", text=f"leftovers: the listing ended with status {statuses[host]}")
                 continue
             found = marshal.loads(os.pread(file, os.fstat(file).st_size, 0))
-            outcome.leftovers += [row(host, *one) for one in sorted(found)[:MOST_ROWS]]
+            outcome.beside.leftovers += [row(host, *one) for one in sorted(found)[:MOST_ROWS]]
             kinds = dict(sorted(Counter(kind for _, kind, _ in found).items()))
             note(outcome, host, EVENT, value=sum(size for *_, size in found), text=json.dumps(kinds))
     finally:

@@ -50,14 +50,14 @@ def edge_probes(crew: Crew, begin: Posted, end: Posted) -> Iterator[dict[str, An
 def sampled_probes(outcome: Outcome, crew: Crew) -> Iterator[dict[str, Any]]:
     """Of each machine, by its own sampler: the other machines' canaries, and the share of processor time of this trial
     and of others."""
-    for host, document in outcome.sampled_at.items():
-        if outcome.window is None:
+    for host, document in outcome.sampling.sampled_at.items():
+        if outcome.times.window is None:
             return
         far = host in crew.hosts.remote
         name = host if far else ""
         rows = list(sampled.canary_probes(document)) if far else []
         window = [row for row in _stripped(outcome.probes, name) if row["at"] == "window"]
-        length_ns = outcome.window.end_ns - outcome.window.steady_ns
+        length_ns = outcome.times.window.end_ns - outcome.times.window.steady_ns
         at = {snapshot["at"]: snapshot for snapshot in document["snapshots"]}
         if "steady_begin" in at and "steady_end" in at:
             edges = at["steady_begin"], at["steady_end"]
@@ -65,8 +65,8 @@ def sampled_probes(outcome: Outcome, crew: Crew) -> Iterator[dict[str, Any]]:
                 end["cpu_ns"] - edges[0]["processes"].get(process, {"cpu_ns": 0})["cpu_ns"]
                 for process, end in edges[1]["processes"].items()
             )
-            if not far and outcome.own_cpu_ns is not None:
-                own_ns += outcome.own_cpu_ns[1] - outcome.own_cpu_ns[0]
+            if not far and outcome.sampling.own_cpu_ns is not None:
+                own_ns += outcome.sampling.own_cpu_ns[1] - outcome.sampling.own_cpu_ns[0]
             count = edges[0].get("machine", {}).get("processors") or 0
             rows += machine.attributed_probes(window, {"trial": own_ns}, length_ns, count)
         for row in rows:

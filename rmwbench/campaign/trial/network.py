@@ -50,17 +50,17 @@ def end(outcome: Outcome, network: Emulation | None) -> None:
     nothing: what breaks now is told where nothing broke before."""
     if network is None or not network.is_up:
         return
-    window = outcome.window
+    window = outcome.times.window
     begin_ns, end_ns = (window.steady_ns, window.end_ns) if window else (0, 1 << 62)
     with step(outcome, "network_end"):
         try:
             network.end(begin_ns, end_ns, noted(outcome))
         except (NetworkBroken, HostBroken, WorkerFailed) as broken:
-            if outcome.collected:
-                outcome.network_broken = broken_reason(broken)
+            if outcome.sampling.collected:
+                outcome.network.broken = broken_reason(broken)
     outcome.probes += network.rows
-    outcome.findings += network.findings
-    outcome.frames = network.frames
+    outcome.network.findings += network.findings
+    outcome.network.frames = network.frames
     outcome.files |= network.files
 
 
@@ -71,13 +71,13 @@ def noted(outcome: Outcome) -> Callable[[str, str, int], None]:
 
 def void_reasons(outcome: Outcome) -> Iterator[Reason]:
     """Of the findings that no result can bear."""
-    for finding in outcome.findings:
+    for finding in outcome.network.findings:
         if finding.void:
             yield _reason(finding.text, finding.machine)
 
 
 def flags(outcome: Outcome) -> Iterator[Reason]:
-    for finding in outcome.findings:
+    for finding in outcome.network.findings:
         if not finding.void:
             yield Reason(Code.NETWORK, f"network: {finding.text}", machine=finding.machine)
 

@@ -20,7 +20,7 @@ def step(outcome: Outcome, name: str) -> Iterator[None]:
     try:
         yield
     finally:
-        outcome.steps_ns[name] = time.monotonic_ns() - begun
+        outcome.times.steps_ns[name] = time.monotonic_ns() - begun
 
 
 def note(outcome: Outcome, process: str, event: str, time_ns: int | None = None, **fields: Any) -> None:
@@ -50,7 +50,7 @@ def take_events(outcome: Outcome, crew: Crew) -> None:
             event = worker.events.popleft()
             kind, time_ns = event["event"], event.get("time_ns")
             if kind == "finished":
-                outcome.finished[event["endpoint"]] = event
+                outcome.endpoints.finished[event["endpoint"]] = event
                 counts = {key: event[key] for key in _COUNTS if key in event}
                 fields = {"endpoint": event["endpoint"], "value": event["sent"], "text": json.dumps(counts)}
             elif kind == "step":

@@ -60,39 +60,43 @@ class Failure:
 
 
 @dataclass
-class Outcome:
-    """`granted` maps endpoint → reply of create; `events` are the workers' with `process` added; `collected` maps
-    process → reply, asked and answered between the two of `collecting_ns`. `sampled` is the sampler's document
-    (docs/formats/sampler.md), or `unsampled` says why there is none; `own_cpu_ns` is the orchestrator's CPU time at
-    both ends of the window; `clocks` are the hosts', and `windows` maps process → the window as it was told it, on its
-    own clock: what a worker stamped is on that, all other times are on ours; `traffic` what interfaces had carried
-    before the first session opened and once the graph was complete, by host. Of a network between hosts: `findings` are
-    what it was not, `frames` its log (rmwbench.lab.network.switch), `network_broken` why there was none, `link_cpu_ns`
-    its process's time at both ends of the window, `sampled_at` each host's own document of the sampler. `started`
-    are endpoints that owe a `finished`, `unfinished` those that never told it, since a dead peer holds them;
-    `barrier` says of a failure at the barrier for want of what; `unsupported` what a worker said it cannot do;
-    `not_joined` are endpoints of nodes that could not come up without their daemon, or after a kill; `recording` what
-    rosbag2's recorder kept and said; `leftovers` what was left in the hosts' files, where that was asked;
-    `cross_traffic` its rows of `counters`. `shared_host`: its interfaces carry what others send, too."""
+class TimeFacts:
+    """`clocks` are the hosts', and `windows` maps process → the window as it was told it, on its own clock: what a
+    worker stamped is on that, all other times are on ours. `steps_ns`: step of a trial → what it took."""
 
-    order: Order
     started_utc: str
     begun_ns: int
     window: Window | None = None
     windows: dict[str, Window] = field(default_factory=dict)
     clocks: HostClocks | None = None
     started_late_ns: int = 0
-    shared_host: bool = False
     drain_end_ns: int | None = None
     drained: bool | None = None
     ended_ns: int | None = None
+    steps_ns: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class EndpointFacts:
+    """By endpoint. `granted`: the reply of create; `matched`: how many were; `started` owe a `finished`, `unfinished`
+    never told it, since a dead peer holds them; `not_joined` are of nodes that could not come up without their daemon,
+    or after a kill."""
+
     granted: dict[int, dict[str, Any]] = field(default_factory=dict)
-    events: list[dict[str, Any]] = field(default_factory=list)
     matched: dict[int, int] = field(default_factory=dict)
     started: set[int] = field(default_factory=set)
     not_joined: set[int] = field(default_factory=set)
     finished: dict[int, dict[str, Any]] = field(default_factory=dict)
     unfinished: set[int] = field(default_factory=set)
+
+
+@dataclass
+class SamplingFacts:
+    """What was read of processes. `collected` maps process → reply, asked and answered between the two of
+    `collecting_ns`. `sampled` is the sampler's document (docs/formats/sampler.md), or `unsampled` says why there is
+    none; `sampled_at` has each host's own. `own_cpu_ns` is the orchestrator's CPU time at both ends of the window,
+    `link_cpu_ns` that of the network's process."""
+
     collected: dict[str, dict[str, Any]] = field(default_factory=dict)
     collecting_ns: tuple[int, int] | None = None
     sampled: dict[str, Any] | None = None
@@ -100,28 +104,58 @@ class Outcome:
     unsampled: str | None = None
     own_cpu_ns: tuple[int, int] | None = None
     link_cpu_ns: tuple[int, int] | None = None
-    network_broken: Reason | None = None
+
+
+@dataclass
+class NetworkFacts:
+    """Of a network between hosts: `findings` are what it was not, `frames` its log (rmwbench.lab.network.switch),
+    `broken` why there was none. `traffic`: what interfaces had carried before the first session opened and once the
+    graph was complete, by host. `cross_traffic`: its rows of `counters`. `shared_host`: the interfaces carry what
+    others send, too."""
+
+    broken: Reason | None = None
     findings: list[Finding] = field(default_factory=list)
-    leftovers: list[dict[str, Any]] = field(default_factory=list)
     frames: np.ndarray | None = None
     traffic: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     background: Flow = field(default_factory=Flow)
     cross_traffic: list[dict[str, Any]] = field(default_factory=list)
     cross_traffic_cpu_ns: int = 0
+    shared_host: bool = False
+
+
+@dataclass
+class BesideFacts:
+    """`sources` are the accounts of pipelines that made frames; `recording` is what rosbag2's recorder kept and said;
+    `leftovers` what was left in the hosts' files, where that was asked."""
+
     sources: list[Account] = field(default_factory=list)
     recording: Recording | None = None
+    leftovers: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Outcome:
+    """`events` are the workers' with `process` added; `sections` their records. `barrier` says of a failure at the
+    barrier for want of what; `unsupported` what a worker said it cannot do."""
+
+    order: Order
+    times: TimeFacts
+    endpoints: EndpointFacts = field(default_factory=EndpointFacts)
+    sampling: SamplingFacts = field(default_factory=SamplingFacts)
+    network: NetworkFacts = field(default_factory=NetworkFacts)
+    beside: BesideFacts = field(default_factory=BesideFacts)
+    events: list[dict[str, Any]] = field(default_factory=list)
     probes: list[dict[str, Any]] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     failure: Failure | None = None
     barrier: Code | None = None
     unsupported: str | None = None
-    steps_ns: dict[str, int] = field(default_factory=dict)
 
     def clock_of(self, process: str) -> Clock:
         """The clock that a worker stamps with. Raises WorkerFailed where its readings contradict each other."""
-        return OWN if self.clocks is None else self.clocks.of(process)
+        return OWN if self.times.clocks is None else self.times.clocks.of(process)
 
     def clock_at(self, host: str) -> Clock:
         """The clock of whatever runs on a host. Raises as `clock_of`."""
-        return OWN if self.clocks is None else self.clocks.of_host(host)
+        return OWN if self.times.clocks is None else self.times.clocks.of_host(host)

@@ -141,7 +141,7 @@ def take(outcome: Outcome, process: RecorderProcess | None) -> None:
             note(outcome, NAME, "problem", text=f"bag: it cannot be read: {error}")
             return
     status = process.program.wait_status
-    outcome.recording = Recording(
+    outcome.beside.recording = Recording(
         version=process.version,
         kept=kept,
         metadata=metadata,
@@ -150,5 +150,5 @@ def take(outcome: Outcome, process: RecorderProcess | None) -> None:
         exit_code=None if status is None or process.killed else os.waitstatus_to_exitcode(status),
     )
     note(outcome, NAME, "recorder", value=kept.file_bytes, text=f"rosbag2 {process.version}")
-    for problem in outcome.recording.problems():
+    for problem in outcome.beside.recording.problems():
         note(outcome, NAME, "problem", text=problem)

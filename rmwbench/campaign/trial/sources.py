@@ -34,12 +34,12 @@ def start(outcome: Outcome, sources: FrameSources, sampler: Samplers) -> None:
 
 def take(outcome: Outcome, sources: FrameSources) -> None:
     """What they did in the window."""
-    if not sources or outcome.window is None:
+    if not sources or outcome.times.window is None:
         return
-    window = outcome.window
-    outcome.sources = sources.accounts(lambda host: window.on(outcome.clock_at(host)).steady)
-    outcome.probes += source.probes(outcome.sources)
-    for one in outcome.sources:
+    window = outcome.times.window
+    outcome.beside.sources = sources.accounts(lambda host: window.on(outcome.clock_at(host)).steady)
+    outcome.probes += source.probes(outcome.beside.sources)
+    for one in outcome.beside.sources:
         text = f"{one.made} of {one.due} frames, {one.late} of them more than a period late"
         text += f", the latest {one.latest_ns / 1e6:.3g} ms" if one.made else ""
         text += f"; LZ4 makes them {one.lz4_ratio:.3g} times smaller" if one.lz4_ratio else ""
@@ -47,7 +47,7 @@ def take(outcome: Outcome, sources: FrameSources) -> None:
 
 
 def void_reasons(outcome: Outcome) -> Iterator[Reason]:
-    for one in outcome.sources:
+    for one in outcome.beside.sources:
         if one.ended is not None:
             yield _reason(f"what makes the frames of endpoint {one.endpoint} ended within the trial")
         elif one.kept < KEPT_VOID:
@@ -58,7 +58,7 @@ def void_reasons(outcome: Outcome) -> Iterator[Reason]:
 
 
 def flags(outcome: Outcome) -> Iterator[Reason]:
-    for one in outcome.sources:
+    for one in outcome.beside.sources:
         late = (one.late + one.due - one.made) / one.due if one.due else 0.0
         if late > LATE_FLAG:
             yield _reason(f"{100 * late:.2g} % of the frames of endpoint {one.endpoint} were more than a period late")
@@ -76,7 +76,7 @@ def _reason(text: str) -> Reason:
 
 
 def _counters(outcome: Outcome, endpoint: int) -> dict[str, int]:
-    for reply in outcome.collected.values():
+    for reply in outcome.sampling.collected.values():
         if found := reply.get("endpoints", {}).get(str(endpoint)):
             return found.get("counters", {})
     return {}

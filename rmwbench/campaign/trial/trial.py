@@ -27,7 +27,7 @@ from rmwbench.campaign.trial.failing import delivered_nothing, of_worker
 from rmwbench.campaign.trial.killed import tell_held
 from rmwbench.campaign.trial.leftovers import take_leftovers
 from rmwbench.campaign.trial.noting import note_flag, note_hellos, step, take_events
-from rmwbench.campaign.trial.outcome import Failure, Order, Outcome
+from rmwbench.campaign.trial.outcome import Failure, Order, Outcome, TimeFacts
 from rmwbench.campaign.trial.spawn import Spawner
 from rmwbench.campaign.trial.void import is_machines_fault, kept, of_the_machine, void_reasons
 from rmwbench.campaign.trial.window import drain, run_window
@@ -76,7 +76,7 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
     start (Hosts where the cell has several); it is closed here in any case."""
     if isinstance(workers, Worker):
         workers = dict.fromkeys(order.cell.middlewares, workers)
-    outcome = Outcome(order, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic_ns())
+    outcome = Outcome(order, TimeFacts(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic_ns()))
     if isinstance(host, Host) and len(order.cell.hosts) > 1:
         host.close()  # it is none of several: they are made in another way
         host = None
@@ -88,7 +88,7 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
     try:
         with step(outcome, "host"):
             hosts.wait_ready()
-        outcome.shared_host = hosts.first.kind == SHARED
+        outcome.network.shared_host = hosts.first.kind == SHARED
         for process in order.cell.processes:
             plan = [SectionPlan(*section) for section in order.cell.sections(process.name)]
             files[process.name] = records.make(plan, order.nonce)
@@ -120,10 +120,10 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
                 _take_logs(outcome, crew)  # after the end of all: another machine's are here only then
                 background.close()
     except NetworkBroken as broken:
-        outcome.network_broken = the_network.broken_reason(broken)
+        outcome.network.broken = the_network.broken_reason(broken)
     except WorkerFailed as failed:
         if failed.role == "network":
-            outcome.network_broken = the_network.broken_reason(failed)
+            outcome.network.broken = the_network.broken_reason(failed)
         outcome.failure, outcome.unsupported = of_worker(failed, outcome.barrier), failed.unsupported
     except HostBroken as broken:
         outcome.failure = _ours(Code.HOST, f"host: {broken}")
@@ -138,7 +138,7 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
         recording.tidy(order)
         _take_records(outcome, files)
         tell_held(outcome)
-    outcome.ended_ns = time.monotonic_ns()
+    outcome.times.ended_ns = time.monotonic_ns()
     return _result(outcome)
 
 
@@ -164,8 +164,8 @@ def _live(outcome: Outcome, crew: Crew, workers: Workers, files: Mapping[str, in
         sampler.spawn()
         crew.wait_hello(timeouts.of_all(timeouts.HELLO_TIMEOUT_S, len(crew.workers)))
     note_hellos(outcome, crew)
-    outcome.clocks = HostClocks(crew, places)
-    outcome.clocks.begin()
+    outcome.times.clocks = HostClocks(crew, places)
+    outcome.times.clocks.begin()
     machines.note_network(outcome, crew)
     roles = [("worker", crew.workers), ("daemon", crew.daemons)]
     for host in outcome.order.cell.hosts:
@@ -184,14 +184,14 @@ def _live(outcome: Outcome, crew: Crew, workers: Workers, files: Mapping[str, in
             drain(outcome, crew, changes, files)
         sources.take(outcome, beside.frames)
         beside.disturb_no_more(outcome)
-        outcome.clocks.read()
-        outcome.clocks.check()
+        outcome.times.clocks.read()
+        outcome.times.clocks.check()
         limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers))
         with step(outcome, "collect"):
             sampler.ask()
             asked_ns = time.monotonic_ns()
-            outcome.collected = crew.ask_all("collect", {}, limit_s)
-            outcome.collecting_ns = (asked_ns, time.monotonic_ns())
+            outcome.sampling.collected = crew.ask_all("collect", {}, limit_s)
+            outcome.sampling.collecting_ns = (asked_ns, time.monotonic_ns())
         with step(outcome, "sampler"):
             sampler.read(limit_s)
             for process in outcome.order.cell.processes:
@@ -207,15 +207,15 @@ def _live(outcome: Outcome, crew: Crew, workers: Workers, files: Mapping[str, in
 
 
 def _take_sampled(outcome: Outcome, sampler: Samplers, crew: Crew) -> None:
-    for host in outcome.clocks.foreign if outcome.clocks else ():
+    for host in outcome.times.clocks.foreign if outcome.times.clocks else ():
         sampler.on_reference(host, outcome.clock_at(host).to_reference)
-    outcome.sampled, outcome.unsampled, outcome.sampled_at = sampler.document, sampler.problem, sampler.by_host
+    outcome.sampling.sampled, outcome.sampling.unsampled, outcome.sampling.sampled_at = sampler.document, sampler.problem, sampler.by_host
     outcome.files |= sampler.files
-    outcome.probes += sampled.canary_probes(outcome.sampled)
+    outcome.probes += sampled.canary_probes(outcome.sampling.sampled)
     if outcome.order.cell.real is not None:
         outcome.probes += machines.sampled_probes(outcome, crew)
-    elif outcome.sampled and outcome.window:
-        length_ns = outcome.window.end_ns - outcome.window.steady_ns
+    elif outcome.sampling.sampled and outcome.times.window:
+        length_ns = outcome.times.window.end_ns - outcome.times.window.steady_ns
         by_role, processors = sampled.cpu_by_role(outcome), sampled.processors(outcome) or 0
         window = [row for row in outcome.probes if row["at"] == "window"]
         outcome.probes += machine.attributed_probes(window, by_role, length_ns, processors)
@@ -271,8 +271,8 @@ class _Judged:
 
 def _judged(outcome: Outcome) -> _Judged:
     """A machine that breaks a rule voids the trial, whatever else happened in it."""
-    if outcome.network_broken is not None:
-        return _Judged("void", (outcome.network_broken,))
+    if outcome.network.broken is not None:
+        return _Judged("void", (outcome.network.broken,))
     failure = outcome.failure
     if failure is None:
         attested = attestations(outcome)
@@ -290,9 +290,9 @@ def _judged(outcome: Outcome) -> _Judged:
 def _result(outcome: Outcome) -> TrialResult:
     order = outcome.order
     if outcome.unsupported is not None:
-        return TrialResult(order, "unsupported", outcome.unsupported, {}, outcome.files, outcome.steps_ns)
+        return TrialResult(order, "unsupported", outcome.unsupported, {}, outcome.files, outcome.times.steps_ns)
     judged = _judged(outcome)
-    end_ns = outcome.window.end_ns if outcome.window else None
+    end_ns = outcome.times.window.end_ns if outcome.times.window else None
     flags = (
         machines.flags(outcome.probes),
         kept(outcome),
@@ -305,14 +305,14 @@ def _result(outcome: Outcome) -> TrialResult:
     begun = time.monotonic_ns()
     reason = joined(judged.reasons) or None
     tables = trial_tables(outcome, judged.status, reason, list(judged.attested))
-    outcome.steps_ns["tables"] = time.monotonic_ns() - begun
+    outcome.times.steps_ns["tables"] = time.monotonic_ns() - begun
     return TrialResult(
         order,
         judged.status,
         reason,
         tables,
         outcome.files,
-        outcome.steps_ns,
+        outcome.times.steps_ns,
         judged.cause,
         judged.reasons,
         judged.failed_by,

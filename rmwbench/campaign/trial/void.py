@@ -42,7 +42,7 @@ def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[Reaso
 
 def of_the_machine(outcome: Outcome) -> list[Reason]:
     """The rules of the machine that the trial broke, as far as it came."""
-    late = [{"probe": "start_late", "at": "window", "value": max(0, outcome.started_late_ns)}]
+    late = [{"probe": "start_late", "at": "window", "value": max(0, outcome.times.started_late_ns)}]
     return [*machine.voids(late), *machines.void_reasons(outcome.probes)]
 
 
@@ -95,9 +95,9 @@ def _path(outcome: Outcome, attested: list[dict[str, Any]]) -> Iterator[Reason]:
 def _granted(outcome: Outcome) -> Iterator[Reason]:
     """Quality of service and modes as granted, against those asked; `default` asks for nothing."""
     for endpoint in outcome.order.cell.endpoints:
-        if endpoint.endpoint in outcome.not_joined:
+        if endpoint.endpoint in outcome.endpoints.not_joined:
             continue
-        granted = outcome.granted.get(endpoint.endpoint, {})
+        granted = outcome.endpoints.granted.get(endpoint.endpoint, {})
         asked = endpoint.wire(outcome.order.cell.arm, outcome.order.seed)
         pairs = [(name, value, granted.get("qos", {}).get(name)) for name, value in asked["qos"].items()]
         pairs = [pair for pair in pairs if not (pair[0] == "depth" and asked["qos"].get("history") == "keep_all")]

@@ -29,8 +29,8 @@ def run_window(outcome: Outcome, crew: Crew, workers: Workers, beside: Beside, s
     with step(outcome, "collect_garbage"):
         gc.collect()
     with _quiet():
-        if outcome.clocks is not None:
-            outcome.clocks.read()
+        if outcome.times.clocks is not None:
+            outcome.times.clocks.read()
         least_ns = timeouts.START_LEAD_NS if cell.real is None else timeouts.START_LEAD_MACHINES_NS
         lead_ns = max(least_ns, timeouts.START_LEAD_PER_PROCESS_NS * len(cell.processes))
         start_ns = time.monotonic_ns() + lead_ns
@@ -40,17 +40,17 @@ def run_window(outcome: Outcome, crew: Crew, workers: Workers, beside: Beside, s
             network.schedule(window.steady_ns)
         grace_ns = round(timeline.grace_s * 1e9)
         # Each on its own clock: one moment for all.
-        outcome.windows = {p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes}
-        starts = {name: ("start", start_fields(outcome.windows[name], grace_ns)) for name in crew.living}
+        outcome.times.windows = {p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes}
+        starts = {name: ("start", start_fields(outcome.times.windows[name], grace_ns)) for name in crew.living}
         steady = {host: window.on(outcome.clock_at(host)).steady for host in cell.all_hosts}
         beside.sampler.start(cell.sampling, steady)
         beside.background.window(steady)
         beside.traffic.window(steady)
         # Also those that open late: each takes its usage at both edges.
         crew.ask(starts, timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(starts)))
-        outcome.started |= {e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None}
-        outcome.window = window
-        outcome.started_late_ns = time.monotonic_ns() - window.start_ns
+        outcome.endpoints.started |= {e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None}
+        outcome.times.window = window
+        outcome.times.started_late_ns = time.monotonic_ns() - window.start_ns
         crew.watch_until(window.steady_ns - timeouts.TICKS_LEAD_NS)
         begin, own_begin_ns = machine.read_edge(), time.process_time_ns()
         far_begin = machines.post(crew, "edge")
@@ -59,10 +59,10 @@ def run_window(outcome: Outcome, crew: Crew, workers: Workers, beside: Beside, s
         end, own_end_ns = machine.read_edge(), time.process_time_ns()
         far_end = machines.post(crew, "edge")
         link_end_ns = network.cpu_ns() if network else None
-    outcome.steps_ns["start_lead"] = lead_ns
-    outcome.own_cpu_ns = own_begin_ns, own_end_ns
+    outcome.times.steps_ns["start_lead"] = lead_ns
+    outcome.sampling.own_cpu_ns = own_begin_ns, own_end_ns
     if link_begin_ns is not None and link_end_ns is not None:
-        outcome.link_cpu_ns = link_begin_ns, link_end_ns
+        outcome.sampling.link_cpu_ns = link_begin_ns, link_end_ns
     outcome.probes += machine.edge_probes(begin, end)
     outcome.probes += machines.edge_probes(crew, far_begin, far_end)
     with step(outcome, "finish"):
@@ -76,12 +76,12 @@ def _finish(outcome: Outcome, crew: Crew, timeout_s: float) -> None:
 
     def finished() -> bool:
         take_events(outcome, crew)
-        return outcome.started <= outcome.finished.keys()
+        return outcome.endpoints.started <= outcome.endpoints.finished.keys()
 
     late = lambda: [  # noqa: E731
         crew.workers[e.process]
         for e in outcome.order.cell.endpoints
-        if e.endpoint in outcome.started and e.endpoint not in outcome.finished
+        if e.endpoint in outcome.endpoints.started and e.endpoint not in outcome.endpoints.finished
     ]
     try:
         crew.wait(finished, timeout_s, "end of the schedule", late)
@@ -90,10 +90,10 @@ def _finish(outcome: Outcome, crew: Crew, timeout_s: float) -> None:
             raise
         # A writer that waits for the dead is what such a trial asks about, and no failure of it.
         for endpoint in outcome.order.cell.endpoints:
-            if endpoint.endpoint in outcome.started - outcome.finished.keys():
+            if endpoint.endpoint in outcome.endpoints.started - outcome.endpoints.finished.keys():
                 text = f"its schedule had not ended {timeout_s:.3g} s after its time: a publish call does not return"
                 note(outcome, endpoint.process, UNFINISHED, endpoint=endpoint.endpoint, text=text)
-                outcome.unfinished.add(endpoint.endpoint)
+                outcome.endpoints.unfinished.add(endpoint.endpoint)
 
 
 def drain(outcome: Outcome, crew: Crew, changes: Changes, files: Mapping[str, int] = MappingProxyType({})) -> None:
@@ -105,7 +105,7 @@ def drain(outcome: Outcome, crew: Crew, changes: Changes, files: Mapping[str, in
     """
     timeline = outcome.order.cell.timeline
     last = {
-        writer: event["last_seq"] for writer, event in outcome.finished.items() if event.get("last_seq") is not None
+        writer: event["last_seq"] for writer, event in outcome.endpoints.finished.items() if event.get("last_seq") is not None
     }
     quiet_ns = round(_quiet_s(outcome, files) * 1e9)
     limits_of = {
@@ -122,9 +122,9 @@ def drain(outcome: Outcome, crew: Crew, changes: Changes, files: Mapping[str, in
                 posted.append(crew.post(process.name, "drain", {"expect": expect, **fields}))
     crew.await_answers(posted, timeline.drain_most_s + timeouts.COMMAND_TIMEOUT_S)
     replies = [(one.worker.process, one.take()) for one in posted]
-    outcome.drained = all(reply["complete"] for _, reply in replies)
+    outcome.times.drained = all(reply["complete"] for _, reply in replies)
     ends = (outcome.clock_of(process).to_reference(reply["time_ns"]) for process, reply in replies)
-    outcome.drain_end_ns = max(map(int, ends), default=time.monotonic_ns())
+    outcome.times.drain_end_ns = max(map(int, ends), default=time.monotonic_ns())
 
 
 def _expected(
@@ -153,7 +153,7 @@ def _quiet_s(outcome: Outcome, files: Mapping[str, int]) -> float:
 
 def _longest_latency_ns(outcome: Outcome, files: Mapping[str, int]) -> int:
     """Of what has arrived by now, as its readers recorded it; 0 where that cannot be told, as over several clocks."""
-    if outcome.clocks is not None and outcome.clocks.foreign:
+    if outcome.times.clocks is not None and outcome.times.clocks.foreign:
         return 0
     longest_ns = 0
     for fd in files.values():

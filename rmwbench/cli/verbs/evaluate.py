@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rmwbench.evaluations.committee.document import Beside, Report
-    from rmwbench.evaluations.committee.run import Runner
+    from rmwbench.evaluations.committee.run import Sections
     from rmwbench.evaluations.committee.sections import Share
     from rmwbench.evaluations.committee.session import Session
     from rmwbench.suite.file.candidates import Choice
@@ -174,11 +174,11 @@ def _begun(directory: Path, evaluation: str, given: "Mapping[str, Any]", cluster
 def _carry_out(session: "Session", as_json: bool, cluster: str | None) -> NoReturn:
     """Runs what is left and writes the report; ends the verb."""
     from rmwbench.cli.verbs.run import guarded
-    from rmwbench.evaluations.committee.run import Runner
+    from rmwbench.evaluations.committee.run import Sections
 
     go_on = f"rmwbench evaluate {session.evaluation} -o {session.directory}" + f" --cluster {cluster}" * bool(cluster)
     console = stderr_console()
-    runner = Runner(session) if cluster is None else _on(cluster, session)
+    runner = Sections(session) if cluster is None else _on(cluster, session)
     ending = guarded(runner, session.directory, console, go_on)
     if ending is not None and ending.stopped_by:
         so_far = f"rmwbench report {session.directory}"
@@ -194,12 +194,12 @@ def _carry_out(session: "Session", as_json: bool, cluster: str | None) -> NoRetu
     raise typer.Exit(2 if not measured else 0 if measured == len(report.parts) else 1)
 
 
-def _on(address: str, session: "Session") -> "Runner":
+def _on(address: str, session: "Session") -> "Sections":
     from rmwbench.cluster.start import new_campaign, resumed_campaign
-    from rmwbench.evaluations.committee.run import Runner
+    from rmwbench.evaluations.committee.run import Sections
 
     begin = functools.partial(new_campaign, address, None, None)
-    return Runner(session, begin, functools.partial(resumed_campaign, address))
+    return Sections(session, begin, functools.partial(resumed_campaign, address))
 
 
 def write(session: "Session") -> "tuple[Report, list[Path]]":

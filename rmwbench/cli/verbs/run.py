@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from rmwbench.campaign.run import Campaign
+    from rmwbench.campaign.run import Runner
 
 E = TypeVar("E", covariant=True)
 
@@ -246,7 +246,7 @@ def run(
     raise typer.Exit(code)
 
 
-def _new_on(address: str, copy_to: str | None, place: str | None, gang: bool) -> "Callable[..., Campaign]":
+def _new_on(address: str, copy_to: str | None, place: str | None, gang: bool) -> "Callable[..., Runner]":
     from rmwbench.cluster import placing
     from rmwbench.cluster.start import new_campaign
 
@@ -258,7 +258,7 @@ def _new_on(address: str, copy_to: str | None, place: str | None, gang: bool) ->
     return functools.partial(new_campaign, address, copy_to, placed)
 
 
-def _resumed_on(address: str, directory: Path) -> "Campaign":
+def _resumed_on(address: str, directory: Path) -> "Runner":
     from rmwbench.cluster.start import resumed_campaign
 
     return resumed_campaign(address, directory)

@@ -74,7 +74,7 @@ def _decided(part: dict[str, Any], margin: float) -> list[tuple[str, str]]:
     """A sentence for each fact of a workload or topic; open ones, and what was lost without deciding, as cautions."""
     order = words(part["primary_metric"])
     found = facts.of_workload(part)
-    not_said = facts.Open | facts.Between | facts.Alone | facts.NoData | facts.LosesMore
+    not_said = facts.Open | facts.Between | facts.Alone | facts.NoData | facts.Unable | facts.LosesMore
     lines = []
     if decided := [fact for fact in found if not isinstance(fact, not_said)]:
         text = facts.sentence(decided, order)

@@ -198,6 +198,16 @@ class NoData:
 
 
 @dataclass(frozen=True)
+class Unable:
+    """Not run: what the workload asks for is not supported."""
+
+    arms: tuple[str, ...]
+
+    def clause(self, order: Words) -> str:
+        return f"{names(self.arms)} {'is' if len(self.arms) == 1 else 'are'} not supported"
+
+
+@dataclass(frozen=True)
 class OverTopics:
     """In no topic decided to be worse, while every other contender is worse in one. `open_in`: topics
     in which it is itself not decided."""
@@ -297,7 +307,7 @@ class Limits:
 
 Fact = (
     Best | BestByLoss | BestByBlocks | LosesLeast | Alone | Equal | Between | Slower | LosesMore | DoesNotWork
-    | Open | NoData | OverTopics | NoneInAll | AtWorst | Pairs | Limits
+    | Open | NoData | Unable | OverTopics | NoneInAll | AtWorst | Pairs | Limits
 )  # fmt: skip
 
 
@@ -366,9 +376,13 @@ def of_workload(workload: Document) -> list[Fact]:
     facts += _worse(by.get("worse", []), lead["arm"] if taken and not isinstance(facts[0], Between) else None)
     if undecided:
         facts.append(Open(tuple(undecided)))
-    if absent:
-        facts.append(NoData(absent))
-    return facts
+    return [*facts, *_without_data(by.get("no data", []))]
+
+
+def _without_data(arms: Sequence[Document]) -> list[Fact]:
+    unable = tuple(arm["arm"] for arm in arms if arm.get("not_supported"))
+    absent = tuple(arm["arm"] for arm in arms if not arm.get("not_supported"))
+    return [*([NoData(absent)] if absent else []), *([Unable(unable)] if unable else [])]
 
 
 def _pairs(matrix: Document) -> Pairs:
@@ -447,7 +461,7 @@ def _over_topics(workload: Document) -> list[Fact]:
     running = [arm for arm in worse if not is_by_failure(arm)]
     facts += [_at_worst(arm, workload) for arm in sorted(running, key=_severity)]
     facts += _do_not_work(worse)
-    return [*facts, NoData(absent)] if absent else facts
+    return [*facts, *_without_data([arm for arm in arms if verdict_of(arm) == "no data"])]
 
 
 def _severity(arm: Document) -> tuple[bool, float]:

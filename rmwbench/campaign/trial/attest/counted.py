@@ -34,12 +34,12 @@ class Carried:
 def window(outcome: Outcome) -> tuple[Snapshot, Snapshot] | None:
     """The snapshots at both ends of the steady window: the sampler's, or those of a worker without sockets; an
     interface belongs to the host, and every process of it sees the same. None where neither came."""
-    readings = [(outcome.sampled or {}).get("snapshots", [])]
-    readings += [reply.get("usage", []) for reply in outcome.collected.values()]
+    readings = [(outcome.sampling.sampled or {}).get("snapshots", [])]
+    readings += [reply.get("usage", []) for reply in outcome.sampling.collected.values()]
     for reading in readings:
         at = {snapshot["at"]: snapshot for snapshot in reading}
         if "steady_begin" in at and "steady_end" in at:
-            return at["steady_begin"], _without(outcome.background, at["steady_begin"], at["steady_end"])
+            return at["steady_begin"], _without(outcome.network.background, at["steady_begin"], at["steady_end"])
     return None
 
 

@@ -22,31 +22,31 @@ def carried_between(outcome: Outcome) -> list[Carried]:
     """What all hosts sent to others in the window, by transport; `network` where no sampler tells them apart."""
     totals: dict[str, int] = {}
     devices = _devices(outcome)
-    for host, document in outcome.sampled_at.items():
+    for host, document in outcome.sampling.sampled_at.items():
         at = {snapshot["at"]: snapshot for snapshot in document["snapshots"]}
         if "steady_begin" in at and "steady_end" in at:
             for transport, size in _of_host((at["steady_begin"], at["steady_end"]), devices.get(host, DEVICE)):
                 totals[transport] = totals.get(transport, 0) + size
-    if not totals and outcome.frames is not None and outcome.window is not None:
-        begun = outcome.frames["in_ns"]
-        inside = (begun >= outcome.window.steady_ns) & (begun < outcome.window.end_ns)
+    if not totals and outcome.network.frames is not None and outcome.times.window is not None:
+        begun = outcome.network.frames["in_ns"]
+        inside = (begun >= outcome.times.window.steady_ns) & (begun < outcome.times.window.end_ns)
         # Behind the workload's hosts come those that only cross traffic has.
-        inside &= outcome.frames["from_port"] < len(outcome.order.cell.hosts)
-        _, first = np.unique(outcome.frames["index"][inside], return_index=True)  # a row per destination
-        totals["network"] = int(outcome.frames["frame_bytes"][inside][first].sum(dtype=np.int64))
+        inside &= outcome.network.frames["from_port"] < len(outcome.order.cell.hosts)
+        _, first = np.unique(outcome.network.frames["index"][inside], return_index=True)  # a row per destination
+        totals["network"] = int(outcome.network.frames["frame_bytes"][inside][first].sum(dtype=np.int64))
     device = " + ".join(dict.fromkeys(devices.values())) or DEVICE
     return [Carried(transport, device, size) for transport, size in sorted(totals.items()) if size > 0]
 
 
 def crossing_fraction(outcome: Outcome) -> float:
     """Of the payload bytes that readers took in the window, the share whose writer was on another host."""
-    assert outcome.window is not None
+    assert outcome.times.window is not None
     host = {e.endpoint: e.host for e in outcome.order.cell.endpoints}
     process = {e.endpoint: e.process for e in outcome.order.cell.endpoints}
     total = across = 0
     for section in outcome.sections:
         if section.kind == RECEIVED:
-            rows, told = section.rows, outcome.windows.get(process[section.endpoint], outcome.window)
+            rows, told = section.rows, outcome.times.windows.get(process[section.endpoint], outcome.times.window)
             inside = (rows["taken_ns"] >= told.steady_ns) & (rows["taken_ns"] < told.end_ns)
             inside &= rows["flags"] & FOREIGN == 0
             here = [number for number, name in host.items() if name == host[section.endpoint]]

@@ -42,14 +42,14 @@ installed in its first seconds, more than some payloads."""
 
 def delivered_bytes(outcome: Outcome) -> int:
     """Payload bytes that readers took in the steady window, each reader's copy counted."""
-    if outcome.window is None:
+    if outcome.times.window is None:
         return 0
     total = 0
     places = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
     for section in outcome.sections:
         if section.kind == RECEIVED:
             rows = section.rows
-            told = outcome.windows.get(places[section.endpoint], outcome.window)
+            told = outcome.times.windows.get(places[section.endpoint], outcome.times.window)
             inside = (rows["taken_ns"] >= told.steady_ns) & (rows["taken_ns"] < told.end_ns)
             total += int(rows["bytes"][inside & (rows["flags"] & FOREIGN == 0)].sum(dtype=np.int64))
     return total
@@ -64,7 +64,7 @@ def attestations(outcome: Outcome) -> list[dict[str, Any]]:
         return []
     counted = list(carried(edges))
     note = "sent during the window, headers included"
-    if outcome.shared_host:  # it uses no other, and what those carry is somebody else's
+    if outcome.network.shared_host:  # it uses no other, and what those carry is somebody else's
         counted = [found for found in counted if found.interface == LOOPBACK]
         note += "; on the shared host that of other programs too"
     claimed = _evidence(outcome)
@@ -128,11 +128,11 @@ def _is_compressed(outcome: Outcome) -> bool:
 
 def _is_control(outcome: Outcome, delivered: int, counted: list[Carried]) -> bool:
     """Whether what interfaces sent could be most of the payload, and could as well be none of it."""
-    assert outcome.window is not None
-    seconds = (outcome.window.end_ns - outcome.window.steady_ns) / 1e9
+    assert outcome.times.window is not None
+    seconds = (outcome.times.window.end_ns - outcome.times.window.steady_ns) / 1e9
     sent = sum(found.bytes for found in counted)
     most = sum(found.bytes * found.copies for found in counted)
-    beyond = sent - CONTROL_BYTES_PER_SECOND * seconds * len(outcome.collected)
+    beyond = sent - CONTROL_BYTES_PER_SECOND * seconds * len(outcome.sampling.collected)
     return beyond < MAJORITY * delivered <= most
 
 
@@ -155,7 +155,7 @@ def _remainder(
 ) -> tuple[str, str, list[str]]:
     """Path, note and segments of what no interface saw. A middleware that gives evidence and does not name shared
     memory for these did not use it, whatever is mapped."""
-    if len(outcome.collected) == 1:
+    if len(outcome.sampling.collected) == 1:
         return "process", f"{UNSEEN}, and all nodes share one process", []
     sockets = bool(unix_peers(end))
     if segments and not has_evidence:
@@ -175,7 +175,7 @@ def shared_segments(outcome: Outcome) -> list[str]:
             for segment in reply.get("memory", {}).get("shared_segments", [])
             if _is_segment(segment["name"])
         }
-        for reply in outcome.collected.values()
+        for reply in outcome.sampling.collected.values()
     ]
     if len(maps) == 1:
         return sorted(maps[0])
@@ -234,7 +234,7 @@ def _evidence(outcome: Outcome) -> dict[str, int]:
     received = {s.endpoint: len(s.rows) for s in outcome.sections if s.kind == RECEIVED}
     total, inside = sum(received[e] * size[e] for e in received if e in size), delivered_bytes(outcome)
     found: dict[str, int] = {}
-    for reply in outcome.collected.values():
+    for reply in outcome.sampling.collected.values():
         for endpoint, account in reply.get("endpoints", {}).items():
             if int(endpoint) in size:
                 for evidence in account.get("evidence", []):
