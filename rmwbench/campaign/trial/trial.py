@@ -209,7 +209,8 @@ def _live(outcome: Outcome, crew: Crew, workers: Workers, files: Mapping[str, in
 def _take_sampled(outcome: Outcome, sampler: Samplers, crew: Crew) -> None:
     for host in outcome.times.clocks.foreign if outcome.times.clocks else ():
         sampler.on_reference(host, outcome.clock_at(host).to_reference)
-    outcome.sampling.sampled, outcome.sampling.unsampled, outcome.sampling.sampled_at = sampler.document, sampler.problem, sampler.by_host
+    outcome.sampling.sampled, outcome.sampling.unsampled = sampler.document, sampler.problem
+    outcome.sampling.sampled_at = sampler.by_host
     outcome.files |= sampler.files
     outcome.probes += sampled.canary_probes(outcome.sampling.sampled)
     if outcome.order.cell.real is not None:

@@ -105,7 +105,9 @@ def drain(outcome: Outcome, crew: Crew, changes: Changes, files: Mapping[str, in
     """
     timeline = outcome.order.cell.timeline
     last = {
-        writer: event["last_seq"] for writer, event in outcome.endpoints.finished.items() if event.get("last_seq") is not None
+        writer: event["last_seq"]
+        for writer, event in outcome.endpoints.finished.items()
+        if event.get("last_seq") is not None
     }
     quiet_ns = round(_quiet_s(outcome, files) * 1e9)
     limits_of = {

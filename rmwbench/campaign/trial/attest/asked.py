@@ -53,6 +53,7 @@ def _grants(asked: str, row: Mapping[str, Any]) -> bool:
 
 def reasons(outcome: Outcome) -> list[str]:
     """What the workers said keeps bytes from a path, each once, in the order of endpoints."""
-    notes = (note for endpoint in sorted(outcome.endpoints.granted) for note in outcome.endpoints.granted[endpoint].get("notes") or [])
+    granted = outcome.endpoints.granted
+    notes = (note for endpoint in sorted(granted) for note in granted[endpoint].get("notes") or [])
     found = [note.removeprefix(NOTE).strip() for note in notes if note.startswith(NOTE)]
     return list(dict.fromkeys(found))
