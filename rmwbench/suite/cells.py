@@ -166,13 +166,14 @@ class Cell:
 
     @property
     def conditions(self) -> dict[str, str]:
-        """What else the machine does (the arm's own word, else its workload's), and in what containers processes are,
-        if in any."""
+        """What else the machine does (the arm's own word, else its workload's), in what containers processes are, and
+        how they are scheduled, where that is not as usual."""
         found = {
             "background": self.arm.background or self.workload.background,
             "host_idle": self.arm.host_idle or self.workload.host_idle,
         }
-        return found | ({"containers": self.workload.containers} if self.workload.containers != "none" else {})
+        unusual = {"containers": self.workload.containers, "real_time": self.workload.real_time}
+        return found | {name: level for name, level in unusual.items() if level != "none"}
 
     @property
     def ros_case(self) -> Case | None:

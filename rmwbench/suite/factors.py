@@ -34,6 +34,7 @@ WORKLOAD_FACTORS = (
     "background",
     "host_idle",
     "containers",
+    "real_time",
     "ros_variables",
     "network",
 )

@@ -126,8 +126,18 @@ fn given_frames(arguments: &[&str]) -> Result<BTreeMap<u32, Frames>, String> {
     Ok(rings)
 }
 
+/// Memory that stays once it was touched, where the trial asks for it: not all that is mapped, since records are mapped far beyond what
+/// is used. Whether it was granted is seen from outside (VmLck).
+fn lock_memory() {
+    if std::env::var_os("RMWBENCH_LOCK_MEMORY").is_some() {
+        // SAFETY: it takes no memory of ours.
+        unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT) };
+    }
+}
+
 fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd, frames: BTreeMap<u32, Frames>) -> ExitCode {
     die_whole_on_panic();
+    lock_memory();
     let records = match Records::map(records) {
         Ok(records) => records,
         Err(error) => return complain(&error.to_string()),

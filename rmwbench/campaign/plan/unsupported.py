@@ -22,6 +22,7 @@ from rmwbench.lab.recording import recorder
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.containers import CONTAINERS
+from rmwbench.suite.real_time import REAL_TIME
 from rmwbench.suite.ros_variables import LAYER
 from rmwbench.suite.side import Side
 
@@ -42,6 +43,7 @@ def described(cells: Sequence[Cell], workers: Workers, kind: Kind = NAMESPACES) 
             reason := shared_host.lacking(cell, workers, kind)
             or _network(cell)
             or _containers(cell, kind)
+            or _real_time(cell)
             or _ros_variables(cell, workers, kind)
             or _lifecycle(cell, workers)
             or source.missing(cell)
@@ -65,6 +67,19 @@ def _containers(cell: Cell, kind: Kind) -> str | None:
         return "processes on other machines are put into no containers"
     if level.other_user and os.geteuid() != 0:
         return "only root can start a process as another user"
+    return None
+
+
+def _real_time(cell: Cell) -> str | None:
+    level = REAL_TIME[cell.workload.real_time]
+    if level is None:
+        return None
+    if cell.real is not None:
+        return "processes on other machines are scheduled as usual"
+    if (level.fifo or level.locked) and os.geteuid() != 0:
+        return "only root gets SCHED_FIFO and locked memory for sure: run as root"
+    if level.fifo and any(side.wait == "poll" for side in cell.sides.values()):
+        return "a thread of SCHED_FIFO that polls leaves its processor to nobody else: wait block or callback"
     return None
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from rmwbench.campaign.plan.profile import Workers, address_environment
 from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.real_time import scheduling
 from rmwbench.lab.camera.source import FrameSources
 from rmwbench.lab.host import Container
 from rmwbench.lab.process.crew import Crew
@@ -32,6 +33,7 @@ class Spawner:
             count_allocations=cell.sampling.allocations,
             host=host,
             container=container(cell, process),
+            scheduling=scheduling(cell, process),
             **self._sources.given(process),
         )
 

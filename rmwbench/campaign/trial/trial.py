@@ -18,7 +18,7 @@ import pyarrow as pa
 from rmwbench.campaign.plan.profile import Workers, address_environment, domain_id, needed_daemons
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.tables import trial_tables
-from rmwbench.campaign.trial import machines, recording, siblings, sources, timeouts
+from rmwbench.campaign.trial import machines, real_time, recording, siblings, sources, timeouts
 from rmwbench.campaign.trial import network as the_network
 from rmwbench.campaign.trial.attest import attestations
 from rmwbench.campaign.trial.barrier import open_and_match
@@ -125,6 +125,8 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
         if failed.role == "network":
             outcome.network.broken = the_network.broken_reason(failed)
         outcome.failure, outcome.unsupported = of_worker(failed, outcome.barrier), failed.unsupported
+    except real_time.NotGrantedError as refused:
+        outcome.unsupported = str(refused)
     except HostBroken as broken:
         outcome.failure = _ours(Code.HOST, f"host: {broken}")
     except SourceBroken as broken:
@@ -164,6 +166,7 @@ def _live(outcome: Outcome, crew: Crew, workers: Workers, files: Mapping[str, in
         sampler.spawn()
         crew.wait_hello(timeouts.of_all(timeouts.HELLO_TIMEOUT_S, len(crew.workers)))
     note_hellos(outcome, crew)
+    real_time.check(outcome.order.cell, crew)
     outcome.times.clocks = HostClocks(crew, places)
     outcome.times.clocks.begin()
     machines.note_network(outcome, crew)

@@ -5,7 +5,17 @@ its trial. Both follow from one rule: everything of a trial lives below one init
 Where namespaces cannot be made a host is shared (variances.py); which kind it is here, kind.py says.
 """
 
-from rmwbench.lab.host.host import Configured, Container, Exited, Host, HostBroken, Spawned, SpawnFailed, check_tap
+from rmwbench.lab.host.host import (
+    Configured,
+    Container,
+    Exited,
+    Host,
+    HostBroken,
+    Scheduling,
+    Spawned,
+    SpawnFailed,
+    check_tap,
+)
 from rmwbench.lab.host.hosts import Hosts
 from rmwbench.lab.host.kind import Kind, check, check_own, host_kind, make
 from rmwbench.lab.host.remote import RemoteHost
@@ -20,6 +30,7 @@ __all__ = [
     "Hosts",
     "Kind",
     "RemoteHost",
+    "Scheduling",
     "SharedHost",
     "SpawnFailed",
     "Spawned",

@@ -54,6 +54,15 @@ class Container(NamedTuple):
     uid: int = 0
 
 
+class Scheduling(NamedTuple):
+    """How the kernel is to treat a process and all its threads: SCHED_FIFO with that priority (0: as usual), on these
+    processors alone (none: on all), with memory that stays once it was touched."""
+
+    fifo_priority: int
+    processors: tuple[int, ...]
+    locked: bool
+
+
 class Spawned(NamedTuple):
     """A process runs: `token` is the caller's name of it, `inner_pid` as seen in the host, `pid` as seen here, None
     where it is on another machine."""
@@ -171,8 +180,10 @@ class Host:
         fds: Mapping[int, int],
         env: Mapping[str, str],
         container: Container | None = None,
+        scheduling: Scheduling | None = None,
     ) -> None:
-        """Asks for a process, in a container of its own where one is given; `receive` tells what became of it.
+        """Asks for a process, in a container of its own where one is given; `receive` tells what became of it. What of
+        `scheduling` the kernel refuses is not said: read it back.
 
         `fds` maps the number in the new process (below `targets`) to a descriptor of ours; 0 is /dev/null unless given.
         The executable is opened here: the host has a /tmp of its own, and a worker may lie below ours.
@@ -193,6 +204,7 @@ class Host:
             request: dict[str, object] = {"spawn": token, "argv": [str(executable), *arguments], "targets": list(fds)}
             request |= {"env": {**self.environment, **env}, "directory": self.directory}
             request |= {"container": container._asdict()} if container else {}
+            request |= {"scheduling": scheduling._asdict()} if scheduling else {}
             self._send(request, [opened, *fds.values()])
         finally:
             os.close(opened)

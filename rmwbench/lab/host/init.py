@@ -15,8 +15,8 @@ is none to make, because the host's network is the machine's own. Decisions:
   keep, and a SIGKILL of the orchestrator cleans up like an orderly end.
 
 Messages are marshalled dicts. To init: {"spawn", "argv", "env", "directory", "targets"} with descriptors [executable,
-one per target number], and with "container": {"own_ipc", "shm_bytes", "uid"} in a container of its own; or with
-"source" and no executable: a program in Python, run in a fork of this process;
+one per target number], and with "container": {"own_ipc", "shm_bytes", "uid"} in a container of its own, and with
+"scheduling": {"fifo_priority", "processors", "locked"}; or with "source" and no executable: a program in Python, run in a fork of this process;
 {"signal", "pid"}; {"configure", "writes": [(path, bytes, required)], "messages": [(step, kind, flags, body)], "reads":
 [path]} of rtnetlink(7) and /proc/sys; {"hold"} with descriptors to keep open. From init: {"ready"} (with the index of a
 tap, and its descriptor), {"failed", "step", "errno"}, {"spawned", "pid"} (sent by the child itself before it executes,
@@ -38,6 +38,7 @@ CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWTIME = 0x20000000, 0x40000000, 0x00000080
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 16384, 1 << 18
 PR_SET_PDEATHSIG, SIGKILL, SIGPIPE = 1, 9, 13
+RLIMIT_MEMLOCK = 8
 EPERM = 1
 MESSAGE_BYTES = 1 << 18
 MOST_FDS = 253  # of one message (SCM_MAX_FD)
@@ -258,6 +259,8 @@ def spawn(sock, request, fds):
         os.setsid()
         _libc.signal(SIGPIPE, None)  # Python ignores it, and an ignored signal stays ignored across exec
         pid = int(os.read(told[0], 16))  # as it is called in the host: in a container it is 1 for itself
+        if request.get("scheduling"):
+            schedule(**request["scheduling"])  # while it is root
         if container:
             enter_container(**container)
         sock.send(marshal.dumps({"spawned": request["spawn"], "pid": pid}))
@@ -307,6 +310,20 @@ def enter_container(own_ipc: bool, shm_bytes: int, uid: int) -> None:
         os.setgid(uid)
         os.setuid(uid)
         _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)  # a change of user takes it back
+
+
+def schedule(fifo_priority: int, processors: tuple[int, ...], locked: bool) -> None:
+    """Before the program is executed, so that its threads inherit it. What is refused is seen from outside. A limit on
+    locked memory is lifted; the program itself locks."""
+    try:
+        if processors:
+            os.sched_setaffinity(0, processors)
+        if fifo_priority:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(fifo_priority))
+    except OSError:
+        pass
+    if locked:
+        _libc.prlimit(0, RLIMIT_MEMLOCK, b"\xff" * 16, None)
 
 
 def interpret(source, request):

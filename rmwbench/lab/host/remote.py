@@ -26,7 +26,16 @@ from typing import Any
 
 from rmwbench.lab.host import contents, secure
 from rmwbench.lab.host.connection import Connection, Disconnected, prepare
-from rmwbench.lab.host.host import READY_TIMEOUT_S, Configured, Container, Exited, HostBroken, Spawned, SpawnFailed
+from rmwbench.lab.host.host import (
+    READY_TIMEOUT_S,
+    Configured,
+    Container,
+    Exited,
+    HostBroken,
+    Scheduling,
+    Spawned,
+    SpawnFailed,
+)
 
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 5.0
@@ -143,9 +152,10 @@ class RemoteHost:
         fds: Mapping[int, int],
         env: Mapping[str, str],
         container: Container | None = None,
+        scheduling: Scheduling | None = None,
     ) -> None:
-        """As a Host's; the program is the one of this name that the agent has. No containers."""
-        assert container is None, "a plan has no containers on other machines"
+        """As a Host's; the program is the one of this name that the agent has. No containers, scheduled as usual."""
+        assert container is None and scheduling is None, "a plan has neither on other machines"
         # Only here: who needs a host alone must not need what finds tools.
         from rmwbench.lab.sampling import allocations
 

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.lab.host import Configured, Exited, Host, HostBroken, Hosts, RemoteHost, SharedHost, Spawned, SpawnFailed
-from rmwbench.lab.host.host import INHERITED_VARIABLES, Container, NetlinkMessage, Write
+from rmwbench.lab.host.host import INHERITED_VARIABLES, Container, NetlinkMessage, Scheduling, Write
 from rmwbench.lab.process.worker import CONTROL_FD, RECORDS_FD, STATUS_TIMEOUT_S, Role, WorkerFailed, WorkerProcess
 from rmwbench.lab.sampling import allocations
 
 NOTHING: Mapping[str, str] = {}
 NO_FILES: Mapping[int, int] = {}
+LOCK_MEMORY = "RMWBENCH_LOCK_MEMORY"
+"""Tells a worker's harness to lock its memory (native/harness/src/worker.rs): no limit and no class of the parent does."""
 NETWORK_HOST = "/network"
 """The host of the network between the others, where `configure` and `run_programs` name one; no suite's host can be
 called so."""
@@ -72,6 +74,7 @@ class Crew:
         more: Sequence[str] = (),
         more_files: Mapping[int, int] = NO_FILES,
         container: Container | None = None,
+        scheduling: Scheduling | None = None,
     ) -> WorkerProcess:
         """Starts a worker; `hello` of `wait_hello` tells whether it came up. `environment` is what its description asks
         for beyond what every process gets. Raises UserError where allocations cannot be counted."""
@@ -80,8 +83,20 @@ class Crew:
         if count_allocations:
             files[allocations.FD] = allocations.library()
             environment = {**environment, **allocations.ENVIRONMENT}
+        if scheduling is not None and scheduling.locked:
+            environment = {**environment, LOCK_MEMORY: "1"}
         on = self._host(host)
-        return self._spawn("worker", process, executable, words, files, environment, host=on, container=container)
+        return self._spawn(
+            "worker",
+            process,
+            executable,
+            words,
+            files,
+            environment,
+            host=on,
+            container=container,
+            scheduling=scheduling,
+        )
 
     def spawn_daemon(
         self,
@@ -127,6 +142,7 @@ class Crew:
         *,
         host: Host | RemoteHost,
         container: Container | None = None,
+        scheduling: Scheduling | None = None,
     ) -> WorkerProcess:
         """Both output streams go to memory files: a pipe would have to be read during the window, or would block a
         talkative middleware."""
@@ -144,7 +160,7 @@ class Crew:
             if isinstance(host, SharedHost):
                 host.hold(ours.fileno())
             variables = _environment(environment, host.directory)
-            host.spawn(_token(role, process), executable, words, fds, variables, container)
+            host.spawn(_token(role, process), executable, words, fds, variables, container, scheduling)
         return worker
 
     def configure(

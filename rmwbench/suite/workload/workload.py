@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from rmwbench.suite.containers import Containers
+from rmwbench.suite.real_time import RealTime
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.machine_condition import Background, HostIdle
 from rmwbench.suite.names import NodeName, TopicName, WorkloadName
@@ -99,7 +100,8 @@ class Workload(Strict):
 
     `frames` is the source of what publishers of images send; one of its own is what a publisher says itself.
 
-    `containers` puts each process into a container of its own. `ros_variables` is a case of ROS variables for the
+    `containers` puts each process into a container of its own, `real_time` gives it a scheduling class, a processor
+    or memory that stays. `ros_variables` is a case of ROS variables for the
     process that writes and the one that reads: whether it is obeyed is all that is then asked. `recorder` puts
     rosbag2's recorder beside the readers.
 
@@ -134,6 +136,7 @@ class Workload(Strict):
     background_hosts: Annotated[tuple[NodeName, ...], Field(strict=False)] = ()
     host_idle: HostIdle = "as_found"
     containers: Containers = "none"
+    real_time: RealTime = "none"
     ros_variables: RosVariables | None = None
     recorder: Recorder | None = None
     daemons_end_s: Span | None = None

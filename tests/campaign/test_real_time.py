@@ -1,0 +1,96 @@
+"""Workers as a real-time robot runs them: what the kernel gave is read back, and what it refused is no result."""
+
+import os
+import resource
+
+import pytest
+
+from rmwbench.campaign.plan.unsupported import described
+from rmwbench.campaign.trial import real_time
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.errors import UserError
+from rmwbench.lab.host import Scheduling
+from rmwbench.suite.cells import Cell, cells
+from rmwbench.suite.file.load import parse
+from rmwbench.suite.real_time import PRIORITY, REAL_TIME
+from tests.lab import tools
+
+SUITE = """
+suite: mini
+title: a test
+blocks: {{planned: 5, minimum: 5}}
+timeline: {{warmup_s: 0.05, drain_s: 0.05, steady_s: 0.3}}
+arms:
+  - {{name: a, middleware: floor, wait: {wait}, options: {{transport: unix}}}}
+workloads:
+  - {{name: w, message: Bytes(100), rate_hz: 100, real_time: {level}}}
+"""
+
+
+def cell(level: str, wait: str = "block") -> Cell:
+    return cells(parse(SUITE.format(level=level, wait=wait), where="mini.yaml"))[0]
+
+
+def test_processors_are_dealt_out_in_turn():
+    usable = sorted(os.sched_getaffinity(0))
+    made = cell("pinned")
+    found = [real_time.scheduling(made, process.name) for process in made.processes]
+    assert [one.processors for one in found] == [(usable[n % len(usable)],) for n in range(len(found))]
+    assert real_time.scheduling(cell("none"), made.processes[0].name) is None
+    assert real_time.scheduling(cell("all"), made.processes[0].name) == Scheduling(PRIORITY, (usable[0],), True)
+
+
+def test_a_level_that_is_none_is_named():
+    with pytest.raises(UserError) as refused:
+        cell("fifi")
+    assert "fifi" in str(refused.value) and "fifo" in refused.value.render()
+
+
+def test_polling_with_sched_fifo_and_what_only_root_gets_are_told_before_anything_runs(monkeypatch):
+    worker = {"floor": tools.worker("floor")}
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    (reason,) = described([cell("fifo", wait="poll")], worker).values()
+    assert "leaves its processor to nobody else" in reason
+    assert not described([cell("all")], worker)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert "run as root" in described([cell("locked")], worker)[1]
+    assert not described([cell("pinned")], worker)
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("level", list(REAL_TIME))
+def test_every_thread_of_a_worker_has_what_was_asked_for(level, monkeypatch):
+    if os.geteuid() != 0 and level not in ("none", "pinned"):
+        pytest.skip("only root gets SCHED_FIFO and locked memory for sure")
+    seen: dict[str, list[tuple[int, set[int], int]]] = {}
+    collect = real_time.check
+
+    def look(made, crew):
+        collect(made, crew)
+        for name, worker in crew.workers.items():
+            threads = map(int, os.listdir(f"/proc/{worker.pid}/task"))
+            locked = real_time.locked_bytes(worker.pid)
+            seen[name] = [(os.sched_getscheduler(tid), os.sched_getaffinity(tid), locked) for tid in threads]
+
+    monkeypatch.setattr(real_time, "check", look)
+    made, asked = cell(level), REAL_TIME[level]
+    result = run_trial(Order(1, made, 0, 0, seed=7, nonce=1 << 40), tools.worker("floor"))
+    assert result.status in ("done", "void"), result.reason
+    assert set(seen) == {process.name for process in made.processes}
+    for place, threads in enumerate(seen.values()):
+        usable = sorted(os.sched_getaffinity(0))
+        for policy, processors, locked in threads:
+            assert policy == (os.SCHED_FIFO if asked and asked.fifo else os.SCHED_OTHER)
+            assert processors == ({usable[place % len(usable)]} if asked and asked.pinned else set(usable))
+            assert (locked > 0) == bool(asked and asked.locked)
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER and resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] >= 0
+
+
+@pytest.mark.timing
+def test_what_the_kernel_refuses_is_not_supported_and_no_trial(monkeypatch):
+    monkeypatch.setattr(real_time, "scheduling", lambda made, process: Scheduling(0, (4095,), False))
+    monkeypatch.setattr("rmwbench.campaign.trial.spawn.scheduling", real_time.scheduling)
+    result = run_trial(Order(1, cell("pinned"), 0, 0, seed=7, nonce=1 << 40), tools.worker("floor"))
+    assert result.status == "unsupported"
+    assert result.reason == "real_time pinned: the kernel refused processor 4095, for process talker"
