@@ -78,7 +78,7 @@ def _real_time(cell: Cell) -> str | None:
         return "processes on other machines are scheduled as usual"
     if (level.fifo or level.locked) and os.geteuid() != 0:
         return "only root gets SCHED_FIFO and locked memory for sure: run as root"
-    if level.fifo and any(side.wait == "poll" for side in cell.sides.values()):
+    if level.fifo and cell.arm.wait == "poll":
         return "a thread of SCHED_FIFO that polls leaves its processor to nobody else: wait block or callback"
     return None
 
