@@ -181,7 +181,7 @@ class Campaign:
         """Looks if it is time to; whether another block is to run."""
         blocks = self.course.blocks_done
         elapsed_s = time.monotonic() - self._started_s
-        if self.hold is not None and self.course.next:
+        if self.hold is not None and self.course.next and not self.course.late:
             self._drop(progress, blocks, elapsed_s)
         if self.course.late:
             self._give_up(progress)

@@ -266,6 +266,9 @@ def test_what_every_section_leaves_out_is_said_once(report):
     told = markdown.render(dataclasses.replace(report, parts=parts), {})
     assert told.count("x: gone") == 1 and "- Left out of every section: x: gone" in told
     assert "- Left out: y: gone" in section(told, first.section.title)
+    third = dataclasses.replace(second, section=dataclasses.replace(second.section, name="third", title="The third"))
+    told = markdown.render(dataclasses.replace(report, parts=(*parts, third)), {})
+    assert told.count("x: gone") == 1 and "- Left out of 2 of 3 sections: x: gone" in told
 
 
 def test_unlike_topics_have_a_table_of_their_own(report):

@@ -110,15 +110,18 @@ def _head(report: Report) -> Iterator[str]:
         "was chosen by hand, and what is missing says why."
     )
     yield ""
-    if everywhere := _left_out_everywhere(report):
-        yield from (f"- Left out of every section: {escape(text)}" for text in everywhere)
+    if several := _left_out_of_several(report):
+        of = len(report.measured)
+        for text, count in several.items():
+            yield f"- Left out of {'every section' if count == of else f'{count} of {of} sections'}: {escape(text)}"
         yield ""
 
 
-def _left_out_everywhere(report: Report) -> list[str]:
-    """What no section has; said once."""
-    each = [part.answer["campaign"].get("left_out", ()) for part in report.measured]
-    return [text for text in dict.fromkeys(each[0] if each else ()) if all(text in found for found in each)]
+def _left_out_of_several(report: Report) -> dict[str, int]:
+    """What more than one section lacks, with how many do; said once."""
+    lists = (part.answer["campaign"].get("left_out", ()) for part in report.measured)
+    each = Counter(text for found in lists for text in dict.fromkeys(found))
+    return {text: count for text, count in each.items() if count > 1}
 
 
 def _summary(report: Report) -> Iterator[str]:
@@ -270,7 +273,7 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
     yield ""
     if campaign.get("not_run"):
         yield from (escape(campaign["not_run"]), "")
-    said = _left_out_everywhere(report)
+    said = _left_out_of_several(report)
     yield from (f"- Left out: {escape(text)}" for text in campaign.get("left_out", ()) if text not in said)
     yield ""
     workloads = shown["workloads"]
