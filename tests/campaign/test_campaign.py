@@ -15,7 +15,6 @@ from rmwbench.bundle import Bundle
 from rmwbench.campaign import pace
 from rmwbench.campaign.plan import request
 from rmwbench.campaign.plan.plan import make_plan
-from rmwbench.cli.main import main
 from rmwbench.lab import machine
 from rmwbench.lab.machine import rules
 from rmwbench.results.show import summarise

@@ -7,9 +7,9 @@ from rmwbench.evaluations.claims.by_suite import by_suite
 from rmwbench.evaluations.claims.document import ledger
 from rmwbench.evaluations.claims.markdown import page
 from rmwbench.evaluations.claims.measured import shipped_of
+from rmwbench.suite.suite import DECIDABLE_BLOCKS
 from tests.claims.shipped import FILES
 from tests.claims.test_predicates import FAST, SLOW, arm, document
-from rmwbench.suite.suite import DECIDABLE_BLOCKS
 from tests.support.command import exit_code
 
 ROOT = Path(__file__).parents[2]

@@ -217,8 +217,9 @@ def _needs(needs: Iterable[Answered]) -> Iterator[str]:
     yield from (f"- {escape(need.decided['text'])}" for need in found if need.decided is not None)
     yield ""
     yield (
-        "*P* is the probability that a candidate meets all limits of that robot (`rmwbench decide`, docs/limits.md). All "
-        "answers of a robot share an error of 5 %, so one whose own interval of 95 % lies just beyond a limit stays open."
+        "*P* is the probability that a candidate meets all limits of that robot (`rmwbench decide`, docs/limits.md). "
+        "All answers of a robot share an error of 5 %, so one whose own interval of 95 % lies just beyond a limit stays "
+        "open."
     )
     yield ""
     rows = []

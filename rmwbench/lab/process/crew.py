@@ -22,7 +22,7 @@ from rmwbench.lab.sampling import allocations
 NOTHING: Mapping[str, str] = {}
 NO_FILES: Mapping[int, int] = {}
 LOCK_MEMORY = "RMWBENCH_LOCK_MEMORY"
-"""Tells a worker's harness to lock its memory (native/harness/src/worker.rs): no limit and no class of the parent does."""
+"""Tells a worker's harness to lock its memory (native/harness/src/worker.rs): no parent can do it."""
 NETWORK_HOST = "/network"
 """The host of the network between the others, where `configure` and `run_programs` name one; no suite's host can be
 called so."""

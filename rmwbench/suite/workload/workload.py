@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from rmwbench.suite.containers import Containers
-from rmwbench.suite.real_time import RealTime
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.machine_condition import Background, HostIdle
 from rmwbench.suite.names import NodeName, TopicName, WorkloadName
 from rmwbench.suite.network.network import Network
+from rmwbench.suite.real_time import RealTime
 from rmwbench.suite.ros_variables import RosVariables
 from rmwbench.suite.ros_variables import check_hosts as check_ros_hosts
 from rmwbench.suite.timeline import Span, TimelineOverride
