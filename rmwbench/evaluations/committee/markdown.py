@@ -218,8 +218,8 @@ def _needs(needs: Iterable[Answered]) -> Iterator[str]:
     yield ""
     yield (
         "*P* is the probability that a candidate meets all limits of that robot (`rmwbench decide`, docs/limits.md). "
-        "All answers of a robot share an error of 5 %, so one whose own interval of 95 % lies just beyond a limit stays "
-        "open."
+        "All answers of a robot share an error of 5 %, so one whose own interval of 95 % lies just beyond a limit "
+        "stays open."
     )
     yield ""
     rows = []
