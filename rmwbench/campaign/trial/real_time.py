@@ -41,7 +41,7 @@ def _refused(asked: Scheduling, pid: int) -> Iterator[str]:
     if asked.processors and os.sched_getaffinity(pid) != set(asked.processors):
         yield f"the kernel refused processor {', '.join(map(str, asked.processors))}"
     if asked.locked and not locked_bytes(pid):
-        yield "the kernel refused locked memory; run as root, in a container with --cap-add IPC_LOCK --ulimit memlock=-1"
+        yield "the kernel refused locked memory; run as root, in a container with --cap-add IPC_LOCK"
 
 
 def locked_bytes(pid: int) -> int:
