@@ -19,10 +19,10 @@ one per target number], and with "container": {"own_ipc", "shm_bytes", "uid"} in
 "scheduling": {"fifo_priority", "processors", "locked"}; or with "source" and no executable: a program in Python, run
 in a fork of this process; {"signal", "pid"}; {"configure", "writes": [(path, bytes, required)], "messages": [(step,
 kind, flags, body)], "reads": [path]} of rtnetlink(7) and /proc/sys; {"hold"} with descriptors to keep open.
-From init: {"ready"} (with the index of a tap, and its descriptor), {"failed", "step", "errno"}, {"spawned", "pid"} (sent by the child itself before it executes,
-so that the socket's credentials carry its PID as the orchestrator sees it), {"spawn_failed", "errno"}, {"exited": PID,
-"status"} (a wait status), {"configured", "failed": None or (step, errno), "answers": [bytes], "texts": {path: bytes or
-None}, "time_ns"}.
+From init: {"ready"} (with the index of a tap, and its descriptor), {"failed", "step", "errno"}, {"spawned", "pid"}
+(sent by the child itself before it executes, so that the socket's credentials carry its PID as the orchestrator sees
+it), {"spawn_failed", "errno"}, {"exited": PID, "status"} (a wait status), {"configured", "failed": None or (step,
+errno), "answers": [bytes], "texts": {path: bytes or None}, "time_ns"}.
 """
 # ruff: noqa: SIM105 (contextlib would cost a millisecond at every start)
 
