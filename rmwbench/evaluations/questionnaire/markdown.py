@@ -34,7 +34,7 @@ def page(document: Mapping[str, Any], *, generated: bool = False) -> str:
 
 def _lines(document: Mapping[str, Any], generated: bool) -> Iterator[str]:
     yield f"# {document['title']}\n"
-    yield HEAD
+    yield HEAD if generated else HEAD.replace("[fastdds-2021](evaluations.md)", "fastdds-2021")
     if generated:
         yield GENERATED
     yield summary(document) + "\n"
