@@ -67,11 +67,10 @@ class Course:
         self._looked: set[int] = set()
         self._repeats: Counter[Key] = Counter()
         self._left_out: Counter[str] = Counter()
-        """Comparison -> how many of its blocks the machine spoilt for good."""
+        """Comparison -> how many of its blocks this run gave up."""
         self._decided = False
         ran: dict[tuple[int, int], int] = {}  # (cell, block) -> the number of its last trial
         counts: dict[Key, set[tuple[int, int]]] = {}  # those of them that no spoilt block took along
-        given_up: set[Key] = set()
         unable: set[int] = set()
         for line in journal:
             match line.get("type"):
@@ -83,8 +82,8 @@ class Course:
                     if line.get("again") is not None:
                         counts[key].clear()
                         self._repeats[key] += line["again"]
-                    if line.get("again") is False:
-                        given_up.add(key)
+                    if line.get("again") is False:  # given up then; who goes on has time, and a quieter machine perhaps
+                        del self._repeats[key]
                 case "unsupported":
                     unable.add(line["cell"])
                 case "dropped":
@@ -92,14 +91,12 @@ class Course:
                 case "look":
                     self._looked.add(line["blocks"])
                     self._decided = line.get("stop") == "decided"
-        given_up = {key for key in given_up if self._repeats[key] >= MOST_REPEATS}  # others lacked the time
-        self._left_out.update(key.comparison for key in given_up)
         self._number = max([len(plan.trials), *ran.values()])
         self._here: dict[Key, list[Trial]] = {}
         self._rest: deque[Trial] = deque()
         for trial in plan.trials:
             place, key = (trial.cell, trial.block), self._key(trial)
-            if trial.cell in unable or key in given_up:
+            if trial.cell in unable:
                 continue
             if place in counts.get(key, ()):
                 self._here.setdefault(key, []).append(replace(trial, trial=ran[place]))

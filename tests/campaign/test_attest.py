@@ -84,7 +84,7 @@ def test_nothing_delivered_or_nothing_counted_attests_nothing():
     assert attestations(observed(received(5, flags=16))) == []  # foreign: not this trial's bytes
     assert attestations(observed(received(5, taken_ns=50))) == []  # before the window
     blind = observed(received(5))
-    for reply in blind.collected.values():
+    for reply in blind.sampling.collected.values():
         reply["usage"] = []
     assert attestations(blind) == []
 

@@ -69,7 +69,10 @@ class Sections:
         """Whether a condition of it, which has run, has fewer blocks than decide anything, and could have more."""
         if section.problem is not None or not self._session.has_begun(section):
             return False
-        return course_of(self._session.place(section)).lacks(DECIDABLE_BLOCKS)
+        try:
+            return course_of(self._session.place(section)).lacks(DECIDABLE_BLOCKS)
+        except UserError:  # it cannot be resumed; its report is made all the same
+            return False
 
     def _has_problem(self, section: Planned, problem: str | None) -> None:
         if section.problem != problem:
