@@ -16,7 +16,7 @@ COMMAND = "RMWBENCH_COMMAND"
 """The variable that says how this program is typed, for those that start it for somebody."""
 NAME = "rmwbench"
 VERBS = (
-    *("doctor", "calibrate", "middlewares", "candidates", "suites", "types", "plan", "run"),
+    *("doctor", "calibrate", "middlewares", "candidates", "suites", "types", "plan", "run", "resume"),
     *("show", "explain", "report"),
     *("compare", "capacity", "decide", "query", "import", "community", "claims", "questionnaire", "figures"),
     *("evaluate", "clean"),

@@ -50,7 +50,7 @@ class BundleWriter:
                     "this directory holds a campaign already",
                     where=str(directory),
                     expected="a new or empty directory",
-                    fix=f"finish it with `rmwbench run --resume {directory}`, or choose another directory",
+                    fix=f"finish it with `rmwbench resume {directory}`, or choose another directory",
                 )
             if there:
                 raise UserError(

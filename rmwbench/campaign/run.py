@@ -223,7 +223,7 @@ class Campaign:
             f"{duration_text(elapsed_s)} had passed, of {duration_text(limit_s(self.plan))} allowed"
         )
         self.writer.append({"type": "note", "text": text})
-        progress.say(f"{text}; `rmwbench run --resume` runs them")
+        progress.say(f"{text}; `rmwbench resume` runs them")
 
     def _give_up(self, progress: Progress) -> None:
         """The blocks that were put off and have no time any more, until one that has."""
@@ -234,7 +234,7 @@ class Campaign:
         if count:
             text = f"no time for {counted(count, 'block')} of a comparison that the machine spoilt twice"
             self.writer.append({"type": "note", "text": text})
-            progress.say(f"{text}; `rmwbench run --resume` runs {'it' if count == 1 else 'them'}")
+            progress.say(f"{text}; `rmwbench resume` runs {'it' if count == 1 else 'them'}")
 
     def _may_repeat(self, trial: Trial) -> bool:
         """Whether the block of the trial's comparison may run again, should the machine have spoilt it."""

@@ -240,7 +240,7 @@ def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], descr
             where=str(bundle.directory),
             expected=host,
             actual=plan.host.name,
-            fix=f"{VARIABLE}={host} rmwbench run --resume {bundle.directory}, where that can be",
+            fix=f"{VARIABLE}={host} rmwbench resume {bundle.directory}, where that can be",
         )
     before = {row["cell"]: json.loads(row["definition"]) for row in bundle.rows("cells")}
     table = cells_table(plan, workers, described["sysctls"])

@@ -20,3 +20,13 @@ class PlainGroup(TyperGroup):
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl([(name, (verb.help or "").partition("\n\n")[0]) for name, verb in found if verb])
+
+
+class NamesOrVerbs(PlainGroup):
+    """A verb that is mostly given names, and has verbs of its own besides: without one of these, the names are those of
+    its verb `show`."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
+        own = args[:1] == ["--help"] or bool(args) and args[0] in self.commands
+        completing = ctx.resilient_parsing and not args
+        return super().parse_args(ctx, args if own or completing else ["show", *args])

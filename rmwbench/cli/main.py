@@ -21,7 +21,7 @@ from rmwbench.typed import VERBS
 EVALUATIONS = ("claims", "questionnaire", "figures")
 """Verbs of the published evaluations, in their own folder."""
 
-GATES = ("doctor", "calibrate", "run", "show", "compare", "capacity", "decide", "evaluate")
+GATES = ("doctor", "calibrate", "run", "resume", "show", "compare", "capacity", "decide", "evaluate", "claims run")
 """Verbs whose exit code is an answer."""
 
 HELP = """
@@ -151,12 +151,16 @@ def _forget_stdout() -> None:
 
 
 def _unanswered(arguments: list[str] | None) -> int:
-    return 2 if _verb(arguments) in GATES else 0
+    return 2 if _verb(arguments) in GATES or " ".join(_words(arguments)[:2]) in GATES else 0
 
 
 def _verb(arguments: list[str] | None) -> str:
     """The first word of the command line, which need not be a verb."""
-    return next(iter(sys.argv[1:] if arguments is None else arguments), "")
+    return next(iter(_words(arguments)), "")
+
+
+def _words(arguments: list[str] | None) -> list[str]:
+    return sys.argv[1:] if arguments is None else arguments
 
 
 def _stdout() -> int | None:

@@ -188,7 +188,7 @@ class ClusterCampaign:
                 if not self.fleet.machines
                 else "too few machines of the cluster are left for a trial",
                 where=f"--cluster {self.fleet.address}",
-                fix=f"rmwbench run --resume {self.writer.directory} --cluster ADDRESS",
+                fix=f"rmwbench resume {self.writer.directory} --cluster ADDRESS",
             )
         over = self.course.end < self.plan.blocks and self.course.blocks_done >= self.course.end
         if self.course.look_due or (over and self.plan.sequential):
@@ -202,7 +202,7 @@ class ClusterCampaign:
         left_out = self.plan.blocks - self.course.blocks_done
         self._tell(
             f"{left_out} of {self.plan.blocks} blocks left out: {duration_text(elapsed_s)} had passed, of "
-            f"{duration_text(self._limit_s)} allowed; `rmwbench run --resume` runs them",
+            f"{duration_text(self._limit_s)} allowed; `rmwbench resume` runs them",
             progress,
         )
 

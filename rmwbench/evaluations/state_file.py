@@ -1,5 +1,5 @@
 """A directory of several campaigns that are run for one question, and the file in it that says what was asked for: what
-`rmwbench run --claims` and `rmwbench evaluate -o` have in common."""
+`rmwbench claims run` and `rmwbench evaluate -o` have in common."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -76,7 +76,7 @@ OPTIONS = (
     *(["questionnaire", "--question"], ["import"], ["import", "--out"], ["middlewares", "show"], ["clean"], [""]),
     *(["community", "survey"], ["community", "admission"], ["community", "rep2004"], ["capacity", "quick", "--limit"]),
     *(
-        ["run", "--resume"],
+        ["resume"],
         ["run", "quick", "--series"],
         ["run", "quick", "--budget"],
         ["community", "github", "--from"],

@@ -57,7 +57,7 @@ def test_a_campaign_json_that_is_none_or_of_another_version_is_refused(user, cam
     damage(campaign / "campaign.json")
     assert complaint in user.is_refused("show", "campaign")
     if complaint == "version 7":
-        assert complaint in user.is_refused("run", "--resume", "campaign")
+        assert complaint in user.is_refused("resume", "campaign")
 
 
 def test_a_journal_that_lacks_the_end_of_its_last_line_loses_that_step_only(user, campaign):
@@ -68,7 +68,7 @@ def test_a_journal_that_lacks_the_end_of_its_last_line_loses_that_step_only(user
     journal.write_text("".join(lines[:last]) + lines[last][:50])
     shown = user.types("show", "campaign", "--json")
     assert shown.returncode == 0 and json.loads(shown.stdout)["campaign"]["trials"]["done"] == 1
-    assert user.types("run", "--resume", "campaign", "--no-report").returncode == 0
+    assert user.types("resume", "campaign", "--no-report").returncode == 0
     bundle = Bundle(campaign)
     bundle.check()
     assert len(bundle.trials("done")) == 2 and bundle.journal.finished
@@ -78,7 +78,7 @@ def test_a_campaign_that_lacks_only_its_last_word_is_finished_by_resuming(user, 
     journal = campaign / "journal.jsonl"
     journal.write_text(journal.read_text().replace('{"type": "finished"}\n', '{"type": "fin'))
     assert not Bundle(campaign).journal.finished
-    done = user.types("run", "--resume", "campaign", "--no-report")
+    done = user.types("resume", "campaign", "--no-report")
     assert done.returncode == 0 and "every trial of this campaign is finished" in done.stderr
     assert Bundle(campaign).journal.finished
 
@@ -94,7 +94,7 @@ def test_a_journal_damaged_in_the_middle_is_named_with_its_line(user, campaign):
 
 def test_a_second_campaign_in_the_same_directory_is_refused(user, campaign):
     error = user.is_refused("run", "mini.yaml", "--out", "campaign")
-    assert "holds a campaign already" in error and "rmwbench run --resume campaign" in error
+    assert "holds a campaign already" in error and "rmwbench resume campaign" in error
     (user.path / "mine").mkdir()
     (user.path / "mine" / "thesis.txt").write_text("precious")
     error = user.is_refused("run", "mini.yaml", "--out", "mine")
@@ -104,21 +104,19 @@ def test_a_second_campaign_in_the_same_directory_is_refused(user, campaign):
 
 def test_resuming_what_is_no_campaign_is_refused(user):
     (user.path / "empty").mkdir()
-    assert "no campaign here" in user.is_refused("run", "--resume", "empty")
-    assert "no such directory" in user.is_refused("run", "--resume", "gone")
-    user.is_refused("run", "--resume", "mini.yaml")
+    assert "no campaign here" in user.is_refused("resume", "empty")
+    assert "no such directory" in user.is_refused("resume", "gone")
+    user.is_refused("resume", "mini.yaml")
 
 
-@pytest.mark.parametrize(
-    "wish", [("mini.yaml",), ("--seed", "0"), ("--budget", "5m"), ("--arm", "one")], ids=lambda wish: wish[0]
-)
-def test_resuming_with_another_wish_is_refused(user, campaign, wish):
-    assert "contradict each other" in user.is_refused("run", "--resume", "campaign", *wish)
+def test_a_campaign_that_was_begun_gets_no_other_budget(user, campaign):
+    error = user.is_refused("resume", "campaign", "--budget", "5m")
+    assert "--budget does not go with this" in error and "leave --budget out" in error
 
 
 def test_resuming_a_finished_campaign_changes_nothing(user, campaign):
     there = user.tree()
-    done = user.types("run", "--resume", "campaign", "--no-report")
+    done = user.types("resume", "campaign", "--no-report")
     assert done.returncode == 0 and "every trial of this campaign is finished" in done.stderr
     assert {path: size for path, (size, _) in user.tree().items()} == {path: size for path, (size, _) in there.items()}
 
@@ -142,10 +140,10 @@ def test_resuming_with_an_edited_profile_is_refused_and_the_suite_may_change(use
         pytest.skip("the campaign ended before it was stopped")
     user.suite.write_text("nonsense")
     (user.path / "mine.xml").write_text("<b/>")
-    error = user.is_refused("run", "--resume", "out")
+    error = user.is_refused("resume", "out")
     assert "cells are not what they were" in error and "restore the profile files" in error
     (user.path / "mine.xml").write_text("<a/>")
-    assert user.types("run", "--resume", "out", "--no-report").returncode == 0
+    assert user.types("resume", "out", "--no-report").returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -63,14 +63,14 @@ def test_a_disk_that_fills_up_costs_the_trial_under_way_and_nothing_else(user):
     rm small/ballast
     find small/out -name '*.partial'
     "$@" show small/out --json > shown.json && echo shown
-    "$@" run --resume small/out --no-report && echo resumed
+    "$@" resume small/out --no-report && echo resumed
     cp -r small/out copied
     """
     command = [*private_mounts(), "sh", "-c", script, "sh", *COMMAND]
     done = subprocess.run(command, cwd=user.path, env=user._environ(), capture_output=True, text=True, timeout=120)
     assert done.stdout.split("\n")[:4] == ["ended with 2", "shown", "small/out", "resumed"], (done.stdout, done.stderr)
     assert "Traceback" not in done.stderr and done.stderr.count("error: ") == 1
-    assert "make room" in done.stderr and "rmwbench run --resume small/out" in done.stderr
+    assert "make room" in done.stderr and "rmwbench resume small/out" in done.stderr
     document = json.loads((user.path / "shown.json").read_text())
     assert 2 <= document["campaign"]["trials"]["done"] < 12 and not document["campaign"]["finished"]
     bundle = Bundle(user.path / "copied")

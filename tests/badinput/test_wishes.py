@@ -154,10 +154,12 @@ def test_a_series_has_a_rate(user, rate):
     assert "--series: this is no rate for a series" in error and rate in error
 
 
-def test_what_is_sampled_belongs_to_the_plan_and_is_no_wish_of_a_resumed_campaign(user, campaign):
-    for option in ("--threads", "--schedule", "--series=10Hz"):
-        error = user.is_refused("run", "--resume", "campaign", option)
-        assert "contradict each other" in error and option.split("=")[0] in error
+@pytest.mark.parametrize("option", ["--threads", "--seed=0", "--arm=one", "--short", "--out=other"])
+def test_what_belongs_to_the_plan_is_no_wish_of_a_resumed_campaign(user, campaign, option):
+    there = user.tree()
+    done = user.types("resume", "campaign", option)
+    assert done.returncode == 2 and f"No such option: {option.partition('=')[0]}" in done.stderr
+    assert user.tree() == there
 
 
 def test_a_misspelt_sampling_is_found_in_the_suite(user):

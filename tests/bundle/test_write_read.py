@@ -153,7 +153,7 @@ def test_a_second_campaign_in_the_same_directory_is_refused(directory):
     before = (directory / "campaign.json").read_bytes()
     with pytest.raises(UserError, match="holds a campaign already") as error:
         BundleWriter.create(directory, {"campaign": "other"})
-    assert "--resume" in str(error.value)
+    assert "rmwbench resume" in str(error.value)
     assert (directory / "campaign.json").read_bytes() == before
 
 

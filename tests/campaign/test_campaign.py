@@ -120,14 +120,14 @@ def test_a_stopped_campaign_is_valid_and_resumes_without_repeating(bench, how):
     assert 2 <= len(before) < 8
     Bundle(bench.out).check()
     if how != signal.SIGKILL:
-        assert process.returncode == 130 and "--resume" in output
+        assert process.returncode == 130 and "rmwbench resume" in output
         assert any(line["type"] == "note" and "discarded" in line["text"] for line in bench.lines())
         assert Bundle(bench.out).journal.left_behind() == []
-    code, output = bench.command("run", "--resume", bench.out, "--no-report")
+    code, output = bench.command("resume", bench.out, "--no-report")
     assert code == 0, output
     assert bench.finished() == list(range(1, 9)) and bench.finished()[: len(before)] == before
     Bundle(bench.out).check()
-    code, output = bench.command("run", "--resume", bench.out, "--no-report")
+    code, output = bench.command("resume", bench.out, "--no-report")
     assert code == 0 and "finished" in output and bench.finished() == list(range(1, 9))
 
 
@@ -143,7 +143,7 @@ def test_what_a_budget_cut_stays_cut_on_resume_and_the_report_says_so(bench, mon
     assert stored["request"]["comparisons"] == ["small"]
     assert stored["plan"]["not_run"]["comparisons"] == ["fan"]
     monkeypatch.setattr(request.Planner, "within_budget", None)  # whatever a budget would hold by now
-    code, output = bench.command("run", "--resume", bench.out, "--no-report")
+    code, output = bench.command("resume", bench.out, "--no-report")
     assert code == 0, output
     bundle = Bundle(bench.out)
     assert {row["workload"] for row in bundle.rows("cells")} == {"small"}
@@ -160,7 +160,7 @@ def test_blocks_for_which_there_is_no_time_are_left_out_and_can_be_resumed(bench
     assert status == 0 and "1 of 2 blocks left out" in output, output
     assert bench.finished() == [1, 2, 3, 4]
     assert any(line["type"] == "note" and "left out" in line["text"] for line in bench.lines())
-    status, output = bench.command("run", "--resume", bench.out, "--no-report")
+    status, output = bench.command("resume", bench.out, "--no-report")
     assert status == 0, output
     assert bench.finished() == list(range(1, 9))
 
@@ -220,7 +220,7 @@ def test_a_resumed_campaign_keeps_the_looks_it_began_with(bench):
     assert document["plan"]["blocks"]["looks"] == [5, 8]
     document["plan"]["blocks"]["looks"] = [2, 7, 8]  # as an older version may have planned them
     path.write_text(json.dumps(document))
-    code, output = bench.command("run", "--resume", bench.out, "--no-report")
+    code, output = bench.command("resume", bench.out, "--no-report")
     assert code == 0, output
     looks = [line for line in bench.lines() if line["type"] == "look"]
     assert looks[0]["blocks"] == 2 and looks[1]["blocks"] == 7 and looks[0]["looks"] == [2, 7, 8]
@@ -286,7 +286,7 @@ def test_a_worker_of_another_protocol_is_not_ready(bench):
 def test_a_directory_that_holds_something_is_refused(bench):
     assert bench.run("--workload", "small", "--arm", "one")[0] == 0
     code, output = bench.run()
-    assert code == 2 and "holds a campaign already" in output and "--resume" in output
+    assert code == 2 and "holds a campaign already" in output and "rmwbench resume" in output
 
 
 def stopped(bench: Bench) -> None:
@@ -299,7 +299,7 @@ def stopped(bench: Bench) -> None:
 def test_a_resume_with_another_version_is_refused(bench):
     stopped(bench)
     fake_worker.install(bench.workers, describe={"version": "2.0"})
-    code, output = bench.command("run", "--resume", bench.out)
+    code, output = bench.command("resume", bench.out)
     assert code == 2 and "another version" in output and "1.0" in output and "2.0" in output
 
 
@@ -308,7 +308,7 @@ def test_a_resume_with_another_profile_is_refused(bench):
     fake_worker.install(
         bench.workers, describe={"profiles": [{"name": "untouched", "format": "none", "text": "new", "summary": ""}]}
     )
-    code, output = bench.command("run", "--resume", bench.out)
+    code, output = bench.command("resume", bench.out)
     assert code == 2 and "cells are not what they were" in output and "profile" in output
 
 
@@ -317,14 +317,14 @@ def test_a_resume_on_another_machine_is_refused(bench):
     document = json.loads((bench.out / "campaign.json").read_text())
     document["machine"]["hardware"]["cpu_model"] = "Another Processor"
     (bench.out / "campaign.json").write_text(json.dumps(document))
-    code, output = bench.command("run", "--resume", bench.out)
+    code, output = bench.command("resume", bench.out)
     assert code == 2 and "another machine" in output and "Another Processor" in output
 
 
 def test_two_cannot_write_one_campaign(bench):
     process = bench.start("run", bench.suite, "--out", bench.out, "--no-report")
     bench.until_trials(1)
-    code, output = bench.command("run", "--resume", bench.out)
+    code, output = bench.command("resume", bench.out)
     assert code == 2 and "another rmwbench is writing" in output
     code, output = bench.command("clean", bench.out)
     assert code == 2 and "still runs" in output
@@ -379,6 +379,6 @@ def test_what_is_sampled_is_kept_with_the_campaign_and_resumed_the_same(bench):
     kept = [line for line in lines if json.loads(line)["type"] not in ("finished", "merged", "removed")]
     cut = max(i for i, line in enumerate(kept) if json.loads(line)["type"] == "trial")
     (bench.out / "journal.jsonl").write_text("".join(line + "\n" for line in kept[:cut]))
-    code, output = bench.command("run", "--resume", bench.out, "--no-report")
+    code, output = bench.command("resume", bench.out, "--no-report")
     assert code == 0 and "traced" in output
     assert len(bench.finished()) == 8

@@ -63,7 +63,7 @@ class Walk:
         return seen
 
     def again(self) -> "Walk":
-        """As after `--resume`: made from the journal alone, as it was written."""
+        """As after `rmwbench resume`: made from the journal alone, as it was written."""
         return Walk(self.plan, json.loads(json.dumps(self.journal)))
 
 

@@ -201,7 +201,7 @@ def test_a_block_that_was_put_off_and_has_no_time_is_left_out_with_the_command_t
     output = campaign.run(plan())
     assert len(campaign.ran) == 72 and 3 not in campaign.ran and [blocks for blocks, _ in campaign.judged] == [5, 8, 12]
     told = "no time for 1 block of a comparison that the machine spoilt twice"
-    assert f"{told}; `rmwbench run --resume` runs it" in output
+    assert f"{told}; `rmwbench resume` runs it" in output
     assert told in [line.get("text") for line in campaign.lines("note")]
     later = virtual()
     later.run(plan())

@@ -136,7 +136,7 @@ def test_what_only_a_trial_finds_ends_its_cell_alone(bench):
     journal = bench.out / "journal.jsonl"
     kept = [line for line in journal.read_text().splitlines() if json.loads(line)["type"] != "finished"]
     journal.write_text("".join(line + "\n" for line in kept))
-    code, output = bench.command("run", "--resume", bench.out, "--no-report")
+    code, output = bench.command("resume", bench.out, "--no-report")
     assert code == 0 and len(bench.lines("unsupported")) == 2 and len(Bundle(bench.out).trials()) == 4
 
 
@@ -161,7 +161,7 @@ def test_an_optional_arm_that_is_not_here_is_left_out_and_stays_out(bench):
         bench.command("report", bench.out, "--format", kind)
         assert reason in (bench.out / page).read_text()
     bench.install(name="zenoh")  # built meanwhile: a campaign goes on with the arms it began with
-    code, output = bench.command("run", "--resume", bench.out, "--no-report")
+    code, output = bench.command("resume", bench.out, "--no-report")
     assert code == 0 and "nothing is left to run" in output
 
 

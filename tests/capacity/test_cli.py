@@ -53,7 +53,7 @@ def test_a_small_search_ends_in_a_bundle_that_show_and_report_know(user):
     assert "Up to which rate" in user.types("show", "c").stdout
     assert user.types("report", "c").returncode == 0 and (user.path / "c" / "report.html").exists()
     assert user.types("report", "c", "--format", "markdown").returncode == 0
-    refused = user.types("run", "--resume", "c")
+    refused = user.types("resume", "c")
     assert refused.returncode == 2 and "not made by `rmwbench run`" in refused.stderr
 
 

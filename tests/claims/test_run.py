@@ -1,4 +1,4 @@
-"""`rmwbench run --claims` from the plan to the ledger, over synthetic arms of known truth; stopped, and resumed."""
+"""`rmwbench claims run` from the plan to the ledger, over synthetic arms of known truth; stopped, and resumed."""
 
 import json
 from pathlib import Path
@@ -74,16 +74,16 @@ def cli(capsys, *arguments):
 
 
 def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys):
-    code, out, _ = cli(capsys, "plan", "--claims", claims, "--budget", "1m", "--json")
+    code, out, _ = cli(capsys, "claims", "plan", claims, "--budget", "1m", "--json")
     document = json.loads(out)
     assert (code, document["schema"]) == (0, "rmwbench/claims-plan")
     (suite,) = document["suites"]
     assert (suite["claims"], suite["cells"], suite["layers"]) == (["planted", "reversed"], 2, {"native": 2})
     assert document["refused"][0]["claim"] == "elsewhere" and "no ROS 2 is sourced" in document["refused"][0]["reason"]
     assert suite["share_s"] == pytest.approx(60.0, abs=0.1)
-    code, out, _ = cli(capsys, "plan", "--claims", claims, "--budget", "2s", "--json")
+    code, out, _ = cli(capsys, "claims", "plan", claims, "--budget", "2s", "--json")
     assert {one["claim"] for one in json.loads(out)["left_out"]} == {"planted", "reversed"}
-    code, out, _ = cli(capsys, "plan", "--claims", claims)
+    code, out, _ = cli(capsys, "claims", "plan", claims)
     assert "2 claims in 1 suites, 2 cells" in out and "elsewhere: " in out
 
 
@@ -95,15 +95,15 @@ def test_only_what_was_asked_for_would_run(capsys):
     files = [load(name) for name in sources()]
     parts = ledger(files, shipped=shipped_of(files))["sources"]
     undecided = {claim["id"] for part in parts for claim in part["claims"] if claim["state"] == "undecided"}
-    code, out, _ = cli(capsys, "plan", "--claims", "--verdict", "undec", "--budget", "10h", "--json")
+    code, out, _ = cli(capsys, "claims", "plan", "--verdict", "undec", "--budget", "10h", "--json")
     document = json.loads(out)
     assert code == 0 and {one for suite in document["suites"] for one in suite["claims"]} <= undecided
     told = [one for key in ("refused", "settled") for one in document[key]]
     assert undecided <= {one for suite in document["suites"] for one in suite["claims"]} | {x["claim"] for x in told}
-    code, out, _ = cli(capsys, "plan", "--claims", "fd-w1-address", "--json")
+    code, out, _ = cli(capsys, "claims", "plan", "fd-w1-address", "--json")
     assert [suite["claims"] for suite in json.loads(out)["suites"]] == [["fd-w1-address"]]
-    for wrong in (["--claims", "--verdict", "opinion"], ["quick", "--verdict", "undecided"], ["--claims", "no-such"]):
-        code, out, err = cli(capsys, "plan", *wrong)
+    for wrong in (["--verdict", "opinion"], ["no-such"]):
+        code, out, err = cli(capsys, "claims", "plan", *wrong)
         assert code == 2 and out == "" and "do: " in err
 
 
@@ -111,7 +111,7 @@ def test_only_what_was_asked_for_would_run(capsys):
 def test_a_session_that_was_asked_for_some_claims_keeps_to_them_when_it_is_resumed(claims, capsys, tmp_path):
     out = tmp_path / "out"
     session.begin(out, [str(claims)], seed=0, budget_s=60.0, settled={}, only=["reversed"])
-    code, _, err = cli(capsys, "run", "--resume", out)
+    code, _, err = cli(capsys, "resume", out)
     assert code == 0 and session.load(out).only == ["reversed"], err
     assert [one["claims"] for one in session.load(out).campaigns.values()] == [["reversed"]]
 
@@ -128,11 +128,11 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
         return original(order, workers, host)
 
     monkeypatch.setattr(running, "run_trial", stopping)
-    code, _, err = cli(capsys, "run", "--claims", claims, "--budget", "2m", "--out", out)
-    assert code == 130 and f"rmwbench run --resume {out}" in err
+    code, _, err = cli(capsys, "claims", "run", claims, "--budget", "2m", "--out", out)
+    assert code == 130 and f"rmwbench resume {out}" in err
     assert 1 <= len(Bundle(out / "planted").trials("done")) <= 3, "three began; a busy machine may void one"
     monkeypatch.setattr(running, "run_trial", original)
-    code, text, err = cli(capsys, "run", "--resume", out)
+    code, text, err = cli(capsys, "resume", out)
     assert code == 0, err
     bundle = Bundle(out / "planted")
     assert bundle.journal.finished
@@ -150,8 +150,8 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
     _judged_as_shown(bundle, shown)
     code, text, _ = cli(capsys, "figures", "rclcpp-intraprocess-2019", "--no-shipped", "--campaign", out)
     assert code == 0 and "measured none" in text, "the directory is read, and no figure asks for its cells"
-    code, _, err = cli(capsys, "run", "--resume", out, "--short")
-    assert code == 2 and "--short does not go with claims" in err
+    code, _, err = cli(capsys, "resume", out, "--cluster", "auto")
+    assert code == 2 and "--cluster does not go with this" in err and "  do: leave --cluster out" in err
     _what_is_settled_runs_no_more(capsys, out)
 
 
@@ -166,7 +166,7 @@ def _judged_as_shown(bundle, shown):
 
 
 def _what_is_settled_runs_no_more(capsys, out):
-    _, _, err = cli(capsys, "run", "--resume", out, "--budget", "30s", "--no-report")
+    _, _, err = cli(capsys, "resume", out, "--budget", "30s", "--no-report")
     assert "nothing is open that can be decided here" in err
     state = json.loads((out / "claims.json").read_text())
     assert set(state["settled"]) == {"planted", "reversed"} and state["round"] == 2
@@ -176,7 +176,7 @@ def _what_is_settled_runs_no_more(capsys, out):
 def test_a_suite_that_cannot_run_costs_itself_only(claims, capsys, tmp_path):
     suite = tmp_path / "planted.yaml"
     suite.write_text(SUITE.replace("latency: constant ns=300000", "latency: no such law"))
-    code, _, err = cli(capsys, "run", "--claims", claims, "--budget", "1m", "--out", tmp_path / "out")
+    code, _, err = cli(capsys, "claims", "run", claims, "--budget", "1m", "--out", tmp_path / "out")
     assert code == 2 and "planted cannot be run here: " in err and "latency" in err
     assert json.loads((tmp_path / "out" / "claims.json").read_text())["campaigns"] == {}
 
@@ -185,7 +185,7 @@ def test_a_directory_that_is_taken_is_refused(claims, capsys, tmp_path):
     taken = tmp_path / "taken"
     taken.mkdir()
     (taken / "x").write_text("mine")
-    code, _, err = cli(capsys, "run", "--claims", claims, "--out", taken)
+    code, _, err = cli(capsys, "claims", "run", claims, "--out", taken)
     assert code == 2 and "not empty" in err and (taken / "x").read_text() == "mine"
-    code, _, err = cli(capsys, "run", "--claims", "nobody")
+    code, _, err = cli(capsys, "claims", "run", "nobody")
     assert code == 2 and "no source and no claim is called `nobody`" in err

@@ -68,7 +68,7 @@ def test_a_proxy_is_counted_as_such_and_an_answer_at_its_own_layer_and_version_i
 def test_open_is_printed_with_what_to_do(capsys):
     code, out, _ = run(capsys, "pa-one-lat-unique", "--no-shipped")
     text = " ".join(out.split())
-    do = "rmwbench run --claims rclcpp-intraprocess-2019 --budget 30m"
+    do = "rmwbench claims run rclcpp-intraprocess-2019 --budget 30m"
     assert code == 0 and f"here open (nothing measured yet: {do})" in text
     made = ledger([FILES["rclcpp-intraprocess-2019"]])
     (found,) = [claim for claim in claims_of(made) if claim["id"] == "pa-one-lat-unique"]
@@ -84,7 +84,7 @@ def test_a_file_of_ones_own_is_measured_by_its_path(capsys, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(GOOD)
     code, out, _ = run(capsys, str(path), "one")
-    assert code == 0 and f"rmwbench run --claims {path} --budget 30m" in " ".join(out.split()) and "two" not in out
+    assert code == 0 and f"rmwbench claims run {path} --budget 30m" in " ".join(out.split()) and "two" not in out
 
 
 def test_single_claims_of_several_sources(capsys):

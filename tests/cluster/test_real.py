@@ -37,7 +37,7 @@ workloads:
   - {{name: small, message: Bytes(100), rate_hz: 50, timeline: {{steady_s: {steady_s}}}}}
   - {{name: large, message: Bytes(20000), rate_hz: 50, timeline: {{steady_s: {steady_s}}}}}
 """
-COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()", "run"]
+COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +59,8 @@ class Bench:
         self.suite.write_text(SUITE.format(blocks=blocks, steady_s=steady_s))
 
     def start(self, out: str, *arguments: object) -> subprocess.Popen:
-        given = [self.suite, "--out", self.path / out] if arguments[:1] != ("--resume",) else []
-        command = [*COMMAND, *given, "--no-report", *arguments, "--cluster", self.nodes.address]
+        given = ["run", self.suite, "--out", self.path / out] if arguments[:1] != ("resume",) else []
+        command = [*COMMAND, *given, *arguments, "--no-report", "--cluster", self.nodes.address]
         log = open(self.path / f"{out}.log", "a")  # noqa: SIM115 (its reader is the test)
         process = subprocess.Popen(self.nodes.command(*command), stdout=log, stderr=log, env=self.environment)
         log.close()
@@ -140,7 +140,7 @@ def test_a_campaign_on_three_nodes_is_the_one_that_runs_here(bench):
     usual = os.getpriority(os.PRIO_PROCESS, bench.nodes.raylet(bench.nodes.nodes[0]))
     assert nices and set().union(*nices.values()) == {usual}  # Ray's own processes are 15 below it
 
-    local = [*COMMAND, str(bench.suite), "--out", str(bench.path / "here"), "--no-report", "--seed", "3"]
+    local = [*COMMAND, "run", str(bench.suite), "--out", str(bench.path / "here"), "--no-report", "--seed", "3"]
     done = subprocess.run(local, capture_output=True, text=True, timeout=180, env=bench.environment)
     assert done.returncode == 0, done.stderr
     here = Bundle(bench.path / "here")
@@ -198,7 +198,7 @@ def test_an_evaluation_runs_its_sections_on_the_nodes_and_goes_on_there_alone(be
     session = begin(path, "tsc", shares, {}, seed=1, budget_s=120.0, choice=NO_CHOICE, machines=3)
 
     def evaluate(*more: str) -> subprocess.CompletedProcess:
-        command = [*COMMAND[:-1], "evaluate", "tsc", "-o", str(path), *more]
+        command = [*COMMAND, "evaluate", "tsc", "-o", str(path), *more]
         return subprocess.run(
             bench.nodes.command(*command), capture_output=True, text=True, timeout=400, env=bench.environment
         )
@@ -233,7 +233,7 @@ def test_a_stopped_campaign_resumes_on_the_nodes_that_are_left(bench):
     Bundle(bench.path / "on-nodes").check()
     before = {line["trial"] for line in bench.journal("on-nodes") if line["type"] == "trial"}
     assert 3 <= len(before) < 24
-    again = bench.start("on-nodes", "--resume", bench.path / "on-nodes")
+    again = bench.start("on-nodes", "resume", bench.path / "on-nodes")
     assert again.wait(180) == 0, bench.log("on-nodes")
     bundle = Bundle(bench.path / "on-nodes")
     assert {(t.cell, t.block) for t in bundle.trials("done")} == {(c, b) for c in range(1, 7) for b in range(4)}

@@ -151,7 +151,7 @@ def test_a_lost_machine_costs_its_part_and_nothing_else(tmp_path, seed):
 def test_when_every_machine_is_lost_the_campaign_is_valid_and_resumes_on_others(tmp_path):
     with pytest.raises(UserError, match="every machine of the cluster was lost") as raised:
         run(tmp_path / "out", Fleet(2, dies={"m0": 5, "m1": 8}))
-    assert "--resume" in raised.value.fix
+    assert "rmwbench resume" in raised.value.fix
     bundle = Bundle(tmp_path / "out")
     bundle.check()
     before = numbers(tmp_path / "out")

@@ -1,4 +1,5 @@
-"""`rmwbench claims [SOURCE|CLAIM…]`: what the published evaluations claim, and what became of it."""
+"""`rmwbench claims [SOURCE|CLAIM…]`: what the published evaluations claim, and what became of it; `… run` and `… plan`
+measure what is open."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.evaluations import claims_run
 from rmwbench.cli.evaluations.campaigns import documents
+from rmwbench.cli.help import NamesOrVerbs
 from rmwbench.cli.pages import Html, Out, page, say_written
 
 if TYPE_CHECKING:
@@ -14,12 +17,22 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="claims", help="What seven published evaluations claim: as published, as corrected, as measured.")(
-        claims
+    group = typer.Typer(
+        cls=NamesOrVerbs,
+        help="What seven published evaluations claim: as published, as corrected, as measured.",
+        epilog="`rmwbench claims [SOURCE|CLAIM…]` is short for `rmwbench claims show [SOURCE|CLAIM…]`.",
     )
+    group.command(name="show", help="The claims with their verdicts, of some sources or all; one claim with all its cells.")(show)
+    group.command(name="plan", help="What `claims run` would run, and what it could not decide.")(claims_run.plan)
+    group.command(
+        name="run",
+        help="Measure what the open claims need, and show their answers.",
+        epilog="Exit code 0: at least one good trial, 130: stopped, 2: otherwise.",
+    )(claims_run.run)
+    app.add_typer(group, name="claims")
 
 
-def claims(
+def show(
     words: Annotated[
         list[str] | None,
         typer.Argument(
@@ -28,7 +41,7 @@ def claims(
     ] = None,
     campaign: Annotated[
         list[Path] | None,
-        typer.Option(metavar="DIR", help="Judge with this campaign, or with those of `run --claims`; may be repeated."),
+        typer.Option(metavar="DIR", help="Judge with this campaign, or with those of `claims run`; may be repeated."),
     ] = None,
     heading: Annotated[str | None, typer.Option(metavar="TEXT", help="Only claims of headings with this text.")] = None,
     verdict: Annotated[

@@ -1,15 +1,15 @@
-"""`rmwbench run --claims [SOURCE]` and `rmwbench plan --claims [SOURCE]`."""
+"""`rmwbench claims run [SOURCE]`, `rmwbench claims plan [SOURCE]`, and `rmwbench resume` of what the first began."""
 
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from rmwbench.cli.console import print_json, say, stderr_console
+from rmwbench.cli.runs import NoReport, guarded
 from rmwbench.errors import UserError
-from rmwbench.suite.file.load import SUFFIXES
 
 if TYPE_CHECKING:
     from rmwbench.evaluations.claims.campaign.plan import ClaimsPlan
@@ -17,17 +17,35 @@ if TYPE_CHECKING:
     from rmwbench.evaluations.claims.model import Claims
 
 DEFAULT_BUDGET = "30m"
+Source = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[SOURCE|CLAIM]",
+        help="A published evaluation, a claims file, or the id of one claim; all claims that are open if absent.",
+    ),
+]
+Budget = Annotated[str, typer.Option(metavar="TIME", help="For all campaigns together.")]
+Verdicts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--verdict",
+        metavar="NAME",
+        help="Only claims that the shipped ledger calls so, such as undecided; may be repeated.",
+    ),
+]
 
 
-def plan_claims(
-    source: str | None, unsuited: Mapping[str, Any], *, verdicts: Sequence[str], budget: str | None, as_json: bool
+def plan(
+    source: Source = None,
+    budget: Budget = DEFAULT_BUDGET,
+    verdict: Verdicts = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the plan (docs/formats/claims.md).")] = False,
 ) -> None:
     from rmwbench.cli.verbs.plan import parse_duration_s
     from rmwbench.evaluations.claims.campaign.plan import lines
 
-    _refuse(unsuited)
-    _, files, only = _asked(source, verdicts)
-    made = _plan(files, only, _settled_here(files), parse_duration_s(budget or DEFAULT_BUDGET))
+    _, files, only = _asked(source, verdict or ())
+    made = _plan(files, only, _settled_here(files), parse_duration_s(budget))
     document = made.document()
     if as_json:
         print_json(document)
@@ -35,37 +53,45 @@ def plan_claims(
         typer.echo("\n".join(lines(document)))
 
 
-def run_claims(
-    source: str | None,
-    unsuited: Mapping[str, Any],
-    *,
-    verdicts: Sequence[str],
-    out: str | None,
-    budget: str | None,
-    seed: int,
-    resume: Path | None,
-    no_report: bool,
+def run(
+    source: Source = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="Where the campaigns go; ./campaigns/claims-DATE-TIME if absent."
+        ),
+    ] = None,
+    budget: Budget = DEFAULT_BUDGET,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the order of trials and their schedules.")] = 0,
+    verdict: Verdicts = None,
+    no_report: NoReport = False,
 ) -> None:
-    """Ends the verb: exit code 0 where a trial was done, 130 where it was stopped, 2 otherwise."""
+    from rmwbench.bundle.newest import CAMPAIGNS
     from rmwbench.cli.verbs.plan import parse_duration_s
-    from rmwbench.cli.verbs.run import guarded
+    from rmwbench.evaluations.claims.campaign.session import begin
+
+    budget_s = parse_duration_s(budget)
+    names, files, only = _asked(source, verdict or ())
+    directory = out or CAMPAIGNS / f"claims-{time.strftime('%Y%m%d-%H%M%S')}"
+    settled = _settled_here(files)
+    session = begin(directory, names, seed=seed, budget_s=budget_s, settled=settled, only=only)
+    _carry_out(session, files, no_report)
+
+
+def resume_claims(directory: Path, budget: str | None, no_report: bool) -> NoReturn:
+    """Goes on with what `claims run` began; ends the verb as that does."""
+    from rmwbench.cli.verbs.plan import parse_duration_s
+
+    session, files = _resumed(directory, None if budget is None else parse_duration_s(budget))
+    _carry_out(session, files, no_report)
+
+
+def _carry_out(session: "Session", files: "list[Claims]", no_report: bool) -> NoReturn:
+    """Ends the verb: exit code 0 where a trial was done, 130 where it was stopped, 2 otherwise."""
     from rmwbench.evaluations.claims.campaign.plan import lines
     from rmwbench.evaluations.claims.campaign.run import Runner
 
-    _refuse(unsuited)
     console = stderr_console()
-    budget_s = None if budget is None else parse_duration_s(budget)
-    if resume is not None:
-        session, files = _resumed(resume, budget_s)
-    else:
-        from rmwbench.bundle.newest import CAMPAIGNS
-        from rmwbench.evaluations.claims.campaign.session import begin
-
-        names, files, only = _asked(source, verdicts)
-        directory = Path(out) if out else CAMPAIGNS / f"claims-{time.strftime('%Y%m%d-%H%M%S')}"
-        settled = _settled_here(files)
-        whole_s = budget_s or parse_duration_s(DEFAULT_BUDGET)
-        session = begin(directory, names, seed=seed, budget_s=whole_s, settled=settled, only=only)
     left_s = session.budget_s - session.used_s
     begun = {one["suite"] for one in session.of_round().values()}
     made = _plan(files, session.only, session.settled, left_s, without=begun)
@@ -78,23 +104,14 @@ def run_claims(
         console.print()
     if not made.picked and not unfinished:
         console.print("nothing fits into this time" if made.left_out else "nothing is open that can be decided here")
-    ended = guarded(Runner(session, files, made.gathered), session.directory, console)
+    go_on = f"rmwbench resume {session.directory}"
+    ended = guarded(Runner(session, files, made.gathered), session.directory, console, go_on)
     if ended.stopped_by:
         console.print(f"stopped by {ended.stopped_by}; what was finished in {session.directory} stays")
-        console.print(f"go on:   rmwbench run --resume {session.directory}")
+        console.print(f"go on:   {go_on}")
         console.print(f"look:    rmwbench claims --campaign {session.directory}")
         raise typer.Exit(130)
     raise typer.Exit(0 if _answer(session, files, no_report) else 2)
-
-
-def _refuse(unsuited: Mapping[str, Any]) -> None:
-    for name, value in unsuited.items():
-        if value not in (None, [], ()):
-            raise UserError(
-                f"{name} does not go with claims",
-                where="--claims",
-                fix=f"leave {name} out: the claims say what is run, and --budget for how long",
-            )
 
 
 def _asked(source: str | None, verdicts: Sequence[str]) -> "tuple[list[str], list[Claims], list[str]]":
@@ -104,6 +121,7 @@ def _asked(source: str | None, verdicts: Sequence[str]) -> "tuple[list[str], lis
     from rmwbench.evaluations.claims.measured import shipped_of
     from rmwbench.evaluations.claims.named import asked
     from rmwbench.evaluations.claims.state import named
+    from rmwbench.suite.file.load import SUFFIXES
 
     found = asked([source] if source else [])
     paths = {name: str(Path(word).absolute()) for name, word in found.given.items() if Path(word).suffix in SUFFIXES}
@@ -142,7 +160,7 @@ def _resumed(directory: Path, budget_s: float | None) -> "tuple[Session, list[Cl
         raise UserError(
             "the budget is used up",
             where=str(directory),
-            fix=f"rmwbench run --resume {directory} --budget 30m goes on with what is open",
+            fix=f"rmwbench resume {directory} --budget 30m goes on with what is open",
         )
     session.save()
     return session, files

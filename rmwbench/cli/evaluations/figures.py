@@ -34,7 +34,7 @@ def figures(
     ] = None,
     campaign: Annotated[
         list[Path] | None,
-        typer.Option(metavar="DIR", help="What was measured here, also by `run --claims`; may be repeated."),
+        typer.Option(metavar="DIR", help="What was measured here, also by `claims run`; may be repeated."),
     ] = None,
     shipped: Annotated[
         bool, typer.Option("--shipped/--no-shipped", help="Also what was measured for the shipped claims.")

@@ -24,7 +24,7 @@ def questionnaire(
         list[Path] | None,
         typer.Option(
             metavar="DIR",
-            help="Answer with this campaign (or those of `run --claims`), not with the shipped ones; repeatable.",
+            help="Answer with this campaign (or those of `claims run`), not with the shipped ones; repeatable.",
         ),
     ] = None,
     question: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this question; repeatable.")] = None,

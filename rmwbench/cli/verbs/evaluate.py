@@ -9,6 +9,7 @@ import typer
 
 from rmwbench.cli.choice import Candidates, With, Without, by_option, choice
 from rmwbench.cli.console import print_json, say, stderr_console, stdout_console
+from rmwbench.cli.runs import guarded
 from rmwbench.cli.verbs.plan import parse_duration_s
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.words.numbers import counted
@@ -36,7 +37,7 @@ def register(app: typer.Typer) -> None:
         name="evaluate",
         help="A committee's report: plan its sections over a budget; with -o DIR run them and write the document.",
         epilog="Exit code 0: every section is planned (with -o: measured), 1: one is not, 2: nothing is, 130: "
-        "stopped. The same command with -o DIR goes on where it was stopped, and writes the document anew.",
+        "stopped. `rmwbench resume DIR` goes on where it was stopped, and writes the document anew.",
     )(evaluate)
 
 
@@ -143,6 +144,13 @@ def _new(
     return begin(directory, evaluation, shares, unable, seed=seed, budget_s=budget_s, choice=asked, machines=machines)
 
 
+def go_on(directory: Path, cluster: str | None) -> NoReturn:
+    """Goes on with the evaluation that was begun in a directory; ends the verb. For `rmwbench resume`."""
+    from rmwbench.evaluations.committee.session import load
+
+    _carry_out(_begun(directory, load(directory).evaluation, {}, cluster), False, cluster)
+
+
 def _begun(directory: Path, evaluation: str, given: "Mapping[str, Any]", cluster: str | None) -> "Session":
     """The evaluation to go on with. UserError for what would change its plan."""
     from rmwbench.evaluations.committee.session import load
@@ -173,16 +181,15 @@ def _begun(directory: Path, evaluation: str, given: "Mapping[str, Any]", cluster
 
 def _carry_out(session: "Session", as_json: bool, cluster: str | None) -> NoReturn:
     """Runs what is left and writes the report; ends the verb."""
-    from rmwbench.cli.verbs.run import guarded
     from rmwbench.evaluations.committee.run import Sections
 
-    go_on = f"rmwbench evaluate {session.evaluation} -o {session.directory}" + f" --cluster {cluster}" * bool(cluster)
+    further = f"rmwbench resume {session.directory}" + f" --cluster {cluster}" * bool(cluster)
     console = stderr_console()
     runner = Sections(session) if cluster is None else _on(cluster, session)
-    ending = guarded(runner, session.directory, console, go_on)
+    ending = guarded(runner, session.directory, console, further)
     if ending is not None and ending.stopped_by:
         so_far = f"rmwbench report {session.directory}"
-        told = f"stopped by {ending.stopped_by}; what was finished stays\ngo on:   {go_on}\nreport so far: {so_far}"
+        told = f"stopped by {ending.stopped_by}; what was finished stays\ngo on:   {further}\nreport so far: {so_far}"
         console.print(told, markup=False)
         raise typer.Exit(130)
     report, files = write(session)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.choice import Candidates, With, Without, by_option, choice
+from rmwbench.cli.choice import Candidates, With, Without, choice
 from rmwbench.cli.console import print_json, stdout_console
 from rmwbench.cli.verbs.suites import complete_suite
 from rmwbench.errors import UserError
@@ -67,32 +67,7 @@ def plan(
         typer.Option("--gang", help="With --cluster: hosts are machines, with the real network between them."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan document (docs/formats/plan.md).")] = False,
-    claims: Annotated[
-        bool,
-        typer.Option(
-            "--claims",
-            help="What `run --claims` would run for a published evaluation (SUITE is then its name, or the id of one "
-            "claim; all if absent).",
-        ),
-    ] = False,
-    verdict: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="With --claims: only those that the shipped ledger calls so; may be repeated."
-        ),
-    ] = None,
 ) -> None:
-    if claims:
-        from rmwbench.cli.evaluations.claims_run import plan_claims
-
-        unsuited = {"--short": short or None, "--order": order or None, "--cluster": cluster, "--gang": gang or None}
-        unsuited |= {"--workload": workload, "--arm": arm, **by_option(candidates, added, without)}
-        plan_claims(suite, unsuited, verdicts=verdict or (), budget=budget, as_json=as_json)
-        return
-    if verdict:
-        raise UserError(
-            "--verdict goes with --claims", where="--verdict", fix="rmwbench plan --claims --verdict undecided"
-        )
     if suite is None:
         raise UserError("which suite?", expected="rmwbench plan SUITE", fix="rmwbench plan quick")
 

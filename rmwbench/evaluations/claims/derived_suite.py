@@ -1,4 +1,4 @@
-"""A suite with the cells that claims need and no others, as the text of a suite file, for `rmwbench run --claims`.
+"""A suite with the cells that claims need and no others, as the text of a suite file, for `rmwbench claims run`.
 
 It is derived from the shipped file and stays an ordinary suite: it can be read, run again and resumed. Arms, workloads,
 networks and levels are the original's, the timeline that of its short version. All other cells are excluded by name.
@@ -50,7 +50,7 @@ def derived(
     exclude = _exclude(made, places)
     if exclude:
         made["exclude"] = exclude
-    return f"# Derived from {name} by `rmwbench run --claims`: the cells that claims need.\n\n{_dumped(made)}"
+    return f"# Derived from {name} by `rmwbench claims run`: the cells that claims need.\n\n{_dumped(made)}"
 
 
 def longer(

@@ -27,7 +27,7 @@ HEAD = (
     "campaign of a machine, 98.75 % where it took two). The campaigns of one machine are pooled by their blocks; "
     "machines stand side by side, undecided ones too, the one with the most blocks first, whatever it says. With fewer "
     "blocks an answer *leans to* one side and is undecided. Each claim stands for itself: of a hundred whose truth "
-    "lies on their bar, up to five are decided wrongly. `rmwbench run --claims` measures on your machine what is "
+    "lies on their bar, up to five are decided wrongly. `rmwbench claims run` measures on your machine what is "
     "open.\n"
 )
 BEFORE = (
@@ -53,7 +53,7 @@ def page(document: Mapping[str, Any], suites: "Sequence[Row]" = ()) -> str:
         HEAD,
         f"**{s['claims']} statements.** Here: {counts(s)}. *By proxy*: of another version or at another layer than the "
         "claim speaks of. *Open*: there is an experiment, and nothing has measured it yet; "
-        "`rmwbench run --claims SOURCE --budget 30m` does.",
+        "`rmwbench claims run SOURCE --budget 30m` does.",
         "",
         f"As published: {published}.",
         "",

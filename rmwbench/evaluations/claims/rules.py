@@ -1,7 +1,7 @@
 """By which rules a claim is decided: those of a verdict (`verdict.Rules`), for one statement at a time. Pure.
 
 At least five blocks that both sides have; no difference of two sides is claimed below the margin; intervals stand at
-the level of the look at which they are taken. A campaign of `run --claims` looks at LOOKS, with the shares of alpha
+the level of the look at which they are taken. A campaign of `claims run` looks at LOOKS, with the shares of alpha
 that `sequential.alpha_at` gives. Whoever measures again what is still undecided looks once more, so the n-th campaign
 of a machine that an answer rests on has the share 2⁻ⁿ of alpha: the shares of all campaigns together are alpha.
 """

@@ -170,7 +170,7 @@ def _part(session: Session, section: Planned) -> Part:
         why = f"the budget of {fmt.duration(session.budget_s)} had no room for its {fmt.duration(section.least_s)}"
         get = f"rmwbench evaluate {session.evaluation} --budget {math.ceil(more / 60)}m -o ANOTHER_DIR"
         return Part(section=section, shown=None, why=why, get=get)
-    go_on = f"rmwbench evaluate {session.evaluation} -o {session.directory}"
+    go_on = f"rmwbench resume {session.directory}"
     if not session.has_begun(section):
         return Part(section=section, shown=None, why="it was not run yet", get=go_on)
     bundle = Bundle(session.place(section))

@@ -144,7 +144,7 @@ def _campaign(d: dict[str, Any], *, calibrated: bool, margin: float, one_host: b
     if not c["finished"]:
         texts.append(
             f"The campaign is not finished: {c['trials']['done']} of {c['trials']['planned']} trials are "
-            "done. `rmwbench run --resume` continues it."
+            "done. `rmwbench resume` continues it."
         )
     if not d["workloads"]:
         pass  # nothing was compared, so no number of blocks would decide more

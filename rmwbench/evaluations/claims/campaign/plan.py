@@ -1,4 +1,4 @@
-"""What `rmwbench run --claims` would run within a budget, and what it could not decide."""
+"""What `rmwbench claims run` would run within a budget, and what it could not decide."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ class ClaimsPlan:
         return {suite: self.offer(suite).block_s(names) for suite, names in self.picked.items()}
 
     def document(self) -> dict[str, Any]:
-        """For `rmwbench plan --claims --json` (docs/formats/claims.md)."""
+        """For `rmwbench claims plan --json` (docs/formats/claims.md)."""
         shares = shares_s(self.blocks_s(), self.budget_s) if self.picked else {}
         return {
             "schema": SCHEMA,

@@ -1,4 +1,4 @@
-"""The directory of `rmwbench run --claims`: claims.json, and per suite a campaign with the suite it was derived from.
+"""The directory of `rmwbench claims run`: claims.json, and per suite a campaign with the suite it was derived from.
 
 DIR/claims.json                 what was asked for, and the time that is used up
 DIR/galactic-2020-pubsub.yaml   the derived suite
@@ -14,7 +14,7 @@ from typing import Any
 from rmwbench.bundle import Bundle
 from rmwbench.evaluations.state_file import StateFile, make_empty
 
-STATE = StateFile("claims.json", "rmwbench run --claims", "rmwbench/claims-run", 1)
+STATE = StateFile("claims.json", "rmwbench claims run", "rmwbench/claims-run", 1)
 
 
 @dataclass
@@ -62,7 +62,7 @@ def begin(
     only: Sequence[str] = (),
 ) -> Session:
     """Makes the directory. UserError where something is there."""
-    fix = f"rmwbench run --resume {directory}" if is_session(directory) else "choose another with --out"
+    fix = f"rmwbench resume {directory}" if is_session(directory) else "choose another with --out"
     make_empty(directory, "the directory is not empty", fix)
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     session = Session(directory, list(sources), seed, budget_s, created, settled=dict(settled), only=list(only))

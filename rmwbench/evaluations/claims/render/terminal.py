@@ -109,7 +109,7 @@ def _print_summary(document: Mapping[str, Any], console: Console, depth: Depth) 
         runs = dict.fromkeys(
             source["run"] for source in document["sources"] for c in source["claims"] if c["state"] == "open"
         )
-        run = next(iter(runs)) if len(runs) == 1 else "rmwbench run --claims SOURCE --budget 30m"
+        run = next(iter(runs)) if len(runs) == 1 else "rmwbench claims run SOURCE --budget 30m"
         _wrapped(console, 0, f"What is open has an experiment, which nothing has run yet: {run}", "")
     if depth == "brief":
         _wrapped(console, 0, "With reasons: rmwbench claims SOURCE, --heading TEXT or --verdict NAME", "")

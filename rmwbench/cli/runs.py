@@ -1,0 +1,102 @@
+"""A campaign carried out for somebody at a terminal: what stops it costs as little as possible, how to go on is said,
+and its answer is shown."""
+
+import contextlib
+import errno
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn, Protocol, TypeVar
+
+import typer
+
+from rmwbench.cli.console import say, stderr_console, stdout_console
+from rmwbench.cli.gate import exit_code, limits
+from rmwbench.errors import UserError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rmwbench.campaign.run import Runner
+
+E = TypeVar("E", covariant=True)
+
+ENDING = (
+    "Exit code 0: finished with at least one good trial, 130: stopped, 2: otherwise. Where the suite says what is "
+    "acceptable (`outcomes`, docs/suites.md): 0 where all is, 1 where it is not, 2 where that could not be told."
+)
+NoReport = Annotated[bool, typer.Option("--no-report", help="Run only; `rmwbench show DIR` gives the answer later.")]
+
+
+class Runs(Protocol[E]):
+    """What runs trials until its end or a signal."""
+
+    def run(self, console: "Console") -> E: ...
+
+
+def carry_out(campaign: "Runner", directory: Path, no_report: bool, cluster: str | None) -> NoReturn:
+    """Runs what a campaign lacks, on the cluster at this address if one is named, and shows its answer; ends the
+    verb."""
+    console = stderr_console()
+    go_on = f"rmwbench resume {directory}" + f" --cluster {cluster}" * bool(cluster)
+    if any(cell.sampling.traced for cell in campaign.plan.cells):
+        console.print("traced: every thread's schedule is recorded; latencies are not comparable with other trials")
+    with campaign.writer, getattr(campaign, "fleet", contextlib.nullcontext()):
+        if not campaign.course.finished:
+            ending = guarded(campaign, directory, console, go_on)
+        else:
+            done = "everything was decided" if campaign.course.decided else "every trial of this campaign is finished"
+            console.print(f"{done}: nothing is left to run")
+            ending = None
+    if ending is not None and ending.stopped_by:
+        console.print(f"stopped by {ending.stopped_by}; {directory} is a valid campaign of what was finished")
+        console.print(f"go on:   {go_on}\nlook:    rmwbench show {directory}")
+        raise typer.Exit(130)
+    code = _answer(directory, no_report)
+    if copy := getattr(campaign, "copy", None):
+        copy.update()  # the report, too
+        print(f"copy: {copy.address}")
+    raise typer.Exit(code)
+
+
+def guarded(runs: "Runs[E]", directory: Path, console: "Console", go_on: str) -> "E":
+    """What stops a campaign from being written, mostly a full disk, costs the trial under way and nothing else.
+    `go_on`: the command that goes on."""
+    try:
+        return runs.run(console)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
+            raise
+        what, where, actual = "the campaign cannot be written", error.filename or str(directory), error.strerror
+    except UserError as error:
+        what, where, actual = error.what, error.where, error.actual
+    raise UserError(
+        what,
+        where=where,
+        actual=actual,
+        fix=f"what was finished is a valid campaign: make room (is the disk full?), then {go_on}",
+    )
+
+
+def _answer(directory: Path, no_report: bool) -> int:
+    """Shows and writes what the campaign found; the exit code."""
+    from rmwbench.bundle import Bundle
+
+    bundle = Bundle(directory)
+    nothing = 0 if bundle.trials("done") else 2
+    if no_report and (nothing or not limits(bundle)):
+        say(directory)
+        return nothing
+    from rmwbench.evaluations.beside import evaluated
+    from rmwbench.report.html import write_html
+    from rmwbench.report.terminal import print_show
+    from rmwbench.results.show import summarise
+
+    document = summarise(bundle)
+    if no_report:
+        say(directory)
+        return exit_code(document)
+    beside = evaluated(document)
+    print_show(document, stdout_console(), beside)
+    path = directory / "report.html"
+    write_html(document, path, beside)
+    say(f"report: {path}")
+    return nothing or exit_code(document)

@@ -1,0 +1,73 @@
+"""`rmwbench resume DIR`: goes on with what was stopped, be it a campaign, those of `claims run`, or an evaluation."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rmwbench.cli.runs import ENDING, NoReport, carry_out
+from rmwbench.errors import UserError
+
+if TYPE_CHECKING:
+    from rmwbench.campaign.run import Runner
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="resume", help="Finish what was stopped, and show the answer.", epilog=ENDING)(resume)
+
+
+def resume(
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            help="The campaign, or what `claims run` or `evaluate -o` began. It keeps its plan, and no finished trial "
+            "is repeated.",
+        ),
+    ],
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Of `claims run`: this time instead of what is left of the first; after all is finished, for new "
+            "campaigns of what is still open.",
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="What began on a cluster goes on there: auto, HOST:PORT or ray://HOST:PORT."
+        ),
+    ] = None,
+    no_report: NoReport = False,
+) -> None:
+    from rmwbench.evaluations.claims.campaign.session import is_session as is_of_claims
+    from rmwbench.evaluations.committee.session import is_session as is_evaluation
+
+    if is_of_claims(directory):
+        from rmwbench.cli.evaluations.claims_run import resume_claims
+
+        _refuse("--cluster", cluster, "the campaigns of claims run on this machine")
+        resume_claims(directory, budget=budget, no_report=no_report)
+    _refuse("--budget", budget, "what was begun keeps its plan; only the campaigns of claims get new time")
+    if is_evaluation(directory):
+        from rmwbench.cli.verbs.evaluate import go_on
+
+        _refuse("--no-report", no_report or None, "an evaluation ends with its document")
+        go_on(directory, cluster)
+    carry_out(_resumed(directory, cluster), directory, no_report, cluster)
+
+
+def _resumed(directory: Path, cluster: str | None) -> "Runner":
+    if cluster is None:
+        from rmwbench.campaign.start import resumed_campaign
+
+        return resumed_campaign(directory)
+    from rmwbench.cluster.start import resumed_campaign as resumed_on
+
+    return resumed_on(cluster, directory)
+
+
+def _refuse(option: str, value: object, why: str) -> None:
+    if value is not None:
+        raise UserError(f"{option} does not go with this: {why}", where=option, fix=f"leave {option} out")
