@@ -25,6 +25,9 @@ _SCALES: dict[str, tuple[tuple[float, float, str], ...]] = {
 }
 _SAME_UNIT = {"bytes_per_s": "bytes/s", "B": "bytes", "Hz": "hz", "ratio": "fraction", "share": "fraction"}
 _BARE = {"count", "messages", "1", "", None}
+LARGEST_RATIO = 1000
+"""No two middlewares ever differed by more in what is compared here: a bound beyond it says only that nothing is
+known."""
 
 
 _COMMAND = re.compile(r"`(rmwbench[^`<>&|]*)`")
@@ -82,7 +85,7 @@ def ratio(value: dict[str, Any] | None) -> Shown:
     if number == inf:
         return Shown("never arrived", "", "an infinite quantile is compared by sign only", "never")
     bounds = [_number(value.get(side)) for side in ("low", "high")]
-    interval = f"[{'–'.join(_bound(bound, 1.0) for bound in bounds)}]" if None not in bounds else ""
+    interval = f"[{'–'.join(_ratio_bound(bound) for bound in bounds if bound is not None)}]" if None not in bounds else ""
     blocks = value.get("blocks")
     return Shown(f"{significant(number)}×", interval, f"{blocks} blocks" if blocks else "", "measured")
 
@@ -196,6 +199,12 @@ def _bound(value: float | None, divisor: float, unit: str | None = None) -> str:
     if value is None:
         return "?"
     return _plain(value / divisor, unit if unit == "fraction" else "ns") if isfinite(value) else "∞"
+
+
+def _ratio_bound(value: float) -> str:
+    if value > LARGEST_RATIO:
+        return f">{significant_count(LARGEST_RATIO)}"
+    return f"<{1 / LARGEST_RATIO:g}" if value < 1 / LARGEST_RATIO else significant(value)
 
 
 def _basis(value: dict[str, Any]) -> str:

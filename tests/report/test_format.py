@@ -89,6 +89,8 @@ def test_zero_is_not_absent():
 
 def test_ratio():
     assert fmt.ratio({"value": 4.1, "low": 3.2, "high": 5.3, "blocks": 6}).full == "4.10× [3.20–5.30]"
+    nothing_known = {"value": 7.63, "low": 5e-8, "high": 1.15e9, "blocks": 5}
+    assert fmt.ratio(nothing_known).full == "7.63× [<0.001–>1\N{NARROW NO-BREAK SPACE}000]"
     assert fmt.ratio({"value": "inf", "low": "inf", "high": "inf", "blocks": 6}).state == "never"
 
 

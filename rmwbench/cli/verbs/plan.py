@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rmwbench.campaign.plan.plan import Comparison, Plan
     from rmwbench.suite.cells import Cell
 
-LARGEST_RATIO = 1000
 UNIT_S = {"s": 1, "m": 60, "min": 60, "h": 3600}
 
 
@@ -353,7 +352,9 @@ def _print_resolution(console, made: "Plan") -> None:
 
 
 def _times(ratio: float) -> str:
-    """A ratio beyond any that two middlewares ever had is no promise."""
+    """A ratio beyond any that two middlewares ever had is not a promise."""
+    from rmwbench.words.numbers import LARGEST_RATIO
+
     return f"{ratio:.3g}×" if ratio < LARGEST_RATIO else f"none below {LARGEST_RATIO}×"
 
 
