@@ -5,6 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rmwbench.analysis.metrics.aggregate import over_trials
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.link_bytes import (
     BYTES,
     LOST,
@@ -175,3 +177,10 @@ def test_every_frame_is_accounted_for_once(rows):
         gone = [i for i, row in up.items() if row[2] is None]
         assert wire.carried.get((host, "up"), 0) == sum(row[5] for i, row in up.items() if i not in gone)
         assert wire.entered.get((host, "down"), 0) == sum(row[2] == host for row in rows)
+
+
+def test_over_trials_that_scatter_the_data_do_not_exceed_the_whole():
+    whole = np.array([1.1, 1.2, 2.4])
+    names = (f"{BYTES}_data", BYTES)
+    data, all_of_it = (over_trials(GLOSSARY[name], of, 3, "values") for name, of in zip(names, (whole - 1e-3, whole), strict=True))
+    assert data.value <= all_of_it.value

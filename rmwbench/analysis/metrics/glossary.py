@@ -614,7 +614,8 @@ _ENTRIES = [
             f"link_bytes_per_payload_byte_{kind}",
             f"bytes on the links per payload byte, {title}",
             "1",
-            "amount",
+            # Averaged as the whole is, or it would exceed the whole where trials scatter; the others may be 0.
+            "positive" if kind == "data" else "amount",
             f"The part of it in frames that carry {what}.",
         )
         for kind, title, what in (
