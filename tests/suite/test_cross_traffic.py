@@ -62,15 +62,12 @@ def test_it_is_told_in_words():
         ("[{from: server, to: tv, flows: 0}]", "flows"),
         ("[{from: server, to: tv, flow: 2}]", "unknown key `flow`"),
         ("[{to: tv}]", "from"),
+        ("[{from: all, to: tv}]", "no host is called `all`"),
     ],
 )
 def test_what_cannot_be_is_refused_at_its_line(traffic, what):
     found = refused(traffic)
     assert what in str(found) and found.where == "mini.yaml:13", found
-
-
-def test_none_of_its_hosts_is_called_all():
-    assert "no host is called `all`" in refused("[{from: all, to: tv}]").what
 
 
 def test_tcp_without_a_limit_is_refused_since_it_would_take_the_machine():

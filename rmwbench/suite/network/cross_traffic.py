@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from rmwbench.suite.fault import Fault, Strict
-from rmwbench.suite.names import NodeName
+from rmwbench.suite.names import ALL, NodeName
 
 MEGABYTE = 1_000_000
 
@@ -75,12 +75,18 @@ def hosts_of(traffic: tuple[CrossTraffic, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(host for one in traffic for host in (one.from_, one.to)))
 
 
+def called_all(at: tuple[str | int, ...]) -> Fault:
+    return Fault("no host is called `all`: it stands for every link", expected="another name", at=at)
+
+
 def check_hosts(traffic: tuple[CrossTraffic, ...], hosts: tuple[str, ...]) -> None:
     """Raises Fault, counted from the list, for traffic of the workload's own `hosts`: what its interfaces counted would
     be the middleware's and the others' together; and for two of one name."""
     seen: set[str] = set()
     for index, one in enumerate(traffic):
         for name, host in (("from", one.from_), ("to", one.to)):
+            if host == ALL:
+                raise called_all((index, name))
             if host in hosts:
                 raise Fault(
                     f"host `{host}` is the workload's, and cross traffic is between hosts of its own",

@@ -11,16 +11,13 @@ from pydantic import Field, model_validator
 
 from rmwbench.errors import did_you_mean
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.names import NodeName
+from rmwbench.suite.names import ALL, NodeName
 from rmwbench.suite.network.backend import Backend
-from rmwbench.suite.network.cross_traffic import CrossTraffic, check_hosts, hosts_of
+from rmwbench.suite.network.cross_traffic import CrossTraffic, called_all, check_hosts, hosts_of
 from rmwbench.suite.network.interfaces import Interface, check_interfaces
 from rmwbench.suite.network.spec import NOTHING, Chance, RateMbps, Spec
 from rmwbench.suite.network.trace import Trace, TraceFile
 from rmwbench.suite.timeline import Span, Timeline
-
-ALL = "all"
-"""The link of every host that has none of its own."""
 
 MOST_HOSTS = 100
 DEFAULT_MTU_BYTES = 1500
@@ -374,7 +371,7 @@ def resolved(
     if len(hosts) > MOST_HOSTS:
         raise Fault("too many hosts", expected=f"at most {MOST_HOSTS}", actual=len(hosts), at=("hosts",))
     if ALL in hosts:
-        raise Fault("no host is called `all`: it stands for every link", expected="another name", at=("hosts",))
+        raise called_all(("hosts",))
     inside: tuple[str | int, ...] = ("network",)
     for host in network.links:
         if host != ALL and host not in hosts:
