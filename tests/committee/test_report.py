@@ -200,6 +200,15 @@ def test_the_verb_writes_the_report_of_what_is_finished(session, capsys):
     assert all((session.directory / name).is_file() for name in ("report.md", "report.html"))
 
 
+def test_resume_goes_on_with_an_evaluation_and_takes_nothing_that_would_change_it(session, capsys):
+    for option, value in (("--budget", "1h"), ("--no-report", None)):
+        words = ["resume", session.directory, option, *([value] if value else [])]
+        assert f"{option} does not go with this" in error_of(capsys, *words)
+    (session.directory / "report.md").unlink(missing_ok=True)
+    assert exit_code("resume", session.directory) == 1  # as `evaluate` ends: two sections are not measured
+    assert f"report: {session.directory / 'report.md'}" in capsys.readouterr().out
+
+
 def test_what_was_measured_so_far_is_a_report_too(session, tmp_path, capsys):
     copied = evaluations.copy(session, tmp_path / "tsc")
     copied.sections.insert(0, evaluations.planned("services", "Services"))  # it waits: evaluate would run it
