@@ -26,6 +26,7 @@ from rmwbench.report.workload_charts import Figure, card, figures, of_topic
 from rmwbench.results import bring_up, effects, interop, outcomes, recordings, ros_variables, topics
 from rmwbench.results import groups as wire
 from rmwbench.results.answer import done, more
+from rmwbench.results.answer.conclusions import said_once
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.calibration import calibration_line
 from rmwbench.whole_file import write_whole
@@ -251,13 +252,11 @@ def _commands(text: str) -> Markup:
 
 def _by_workload(doc: dict[str, Any], kind: str) -> list[tuple[str, list[str]]]:
     """Conclusions under the titles of their workloads, in the document's order; the general ones last."""
-    found = []
     titles = {workload["workload"]: workload["title"] for workload in doc["workloads"]}
-    for name in [*titles, None]:
-        texts = [item["text"] for item in doc["conclusions"] if item["kind"] == kind and item["workload"] == name]
-        if texts:
-            found.append((titles.get(name, "In general"), texts))
-    return found
+    found: dict[str, list[str]] = {}
+    for where, text in said_once(doc, kind, titles):
+        found.setdefault(where or "In general", []).append(text)
+    return list(found.items())
 
 
 def _colours() -> str:

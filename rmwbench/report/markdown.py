@@ -17,6 +17,7 @@ from rmwbench.report.marks import notes as marked_notes
 from rmwbench.report.workload_charts import Figure, card, figures
 from rmwbench.results import bring_up, effects, groups, interop, outcomes, recordings, ros_variables, topics
 from rmwbench.results.answer import done, more
+from rmwbench.results.answer.conclusions import said_once
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.calibration import calibration_line
 from rmwbench.whole_file import make_directory, write_whole
@@ -85,10 +86,10 @@ def render_markdown(
             lines.append(table_row([escape(row["arm"]), title, fmt.exponent(row), row["text"]]))
         lines.append("")
     for kind, heading in (("conclude", "What you may conclude"), ("caution", "What you may not")):
-        items = [item for item in doc["conclusions"] if item["kind"] == kind]
+        items = said_once(doc, kind)
         if items:
             lines += [f"## {heading}", ""]
-            lines += [f"- {_prefix(item)}{escape(item['text'])}" for item in items]
+            lines += [f"- {_prefix(at)}{escape(text)}" for at, text in items]
             lines.append("")
     if found := more.lines(doc):
         lines += ["## What more blocks would decide", "", *(f"- {escape(text)}" for text in found), ""]
@@ -332,8 +333,8 @@ def facts_table(machine: Mapping[str, Any]) -> Iterator[str]:
     yield from table(("fact", "value", "note"), (map(escape, row) for row in rows))
 
 
-def _prefix(item: dict[str, Any]) -> str:
-    return f"**{escape(item['workload'])}:** " if item["workload"] else ""
+def _prefix(at: str) -> str:
+    return f"**{escape(at)}:** " if at else ""
 
 
 def table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:

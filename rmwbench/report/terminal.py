@@ -24,6 +24,7 @@ from rmwbench.report.terminal_table import plain_table
 from rmwbench.report.terminal_topics import print_topics
 from rmwbench.results import bring_up, effects, groups, interop, outcomes, recordings, ros_variables
 from rmwbench.results.answer import done, more
+from rmwbench.results.answer.conclusions import said_once
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.calibration import calibration_line
 from rmwbench.words import numbers as fmt
@@ -55,7 +56,7 @@ def print_show(doc: dict[str, Any], console: Console, evaluated: Evaluated = NOT
         _print_workload(doc, workload, told, console)
     _print_growth(doc, console)
     _print_outcomes(doc, console)
-    _print_conclusions(doc.get("conclusions", []), console)
+    _print_conclusions(doc, console)
     _print_claims(evaluated.lines, console)
     _print_more(doc, console)
 
@@ -396,19 +397,18 @@ def _range(counts: list[int | None]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _print_conclusions(conclusions: list[dict[str, Any]], console: Console) -> None:
+def _print_conclusions(doc: dict[str, Any], console: Console) -> None:
     for kind, heading, mark, style in (
         ("conclude", "What you may conclude", "✓", "green"),
         ("caution", "What you may not", "✗", "yellow"),
     ):
-        chosen = [item for item in conclusions if item.get("kind") == kind]
+        chosen = said_once(doc, kind)
         if not chosen:
             continue
         console.print()
         console.print(Text(heading, style="bold"))
-        for item in chosen:
-            text = f"{item['workload']}: {item['text']}" if item.get("workload") else str(item["text"])
-            _bullet(console, mark, text, style)
+        for at, text in chosen:
+            _bullet(console, mark, f"{at}: {text}" if at else text, style)
     console.print()
 
 

@@ -63,10 +63,10 @@ def line(found: Mapping[str, Any], age_days: float | None) -> str:
 
 
 def own_text(own: Mapping[str, Any]) -> str:
-    """What of each number is ours; empty where it was not measured. Of a calibration that knows several sizes each
-    workload says it (own_cost.py)."""
+    """What of each number is ours; empty where it was not measured. Where a calibration
+    knows several sizes, the conclusions say it (own_cost.py)."""
     if own.get("sizes"):
-        return "What of a number is the instrument's own stands with each workload; nothing is subtracted."
+        return "What the instrument itself adds stands under “What you may not”; nothing is subtracted."
     parts = []
     latency, cpu = own.get("latency") or {}, own.get("cpu_per_message") or {}
     if "value" in latency:

@@ -18,8 +18,9 @@ LARGE = 0.1
 
 
 def own_share(own: Mapping[str, Any], payload_bytes: int | None, workload: Mapping[str, Any]) -> dict[str, Any] | None:
-    """`own_cost` of a workload in the show document: `payload_bytes`, of each of SHOWN its value at that size, and
-    `text`. None where the calibration has no sizes, or the workload does not read what it carries."""
+    """`own_cost` of a workload in the show document: `payload_bytes`, of each of SHOWN its value at that size,
+    `largest_share`: the larger of what they are of the least of any arm, null where no arm has either, and `text`. None
+    where the calibration has no sizes, or the workload does not read what it carries."""
     arms = [arm for arm in workload["arms"] if arm["role"] == "contender"]
     if not payload_bytes or not own.get("sizes") or any(arm["touch"] not in (None, "all") for arm in arms):
         return None
@@ -33,9 +34,10 @@ def own_share(own: Mapping[str, Any], payload_bytes: int | None, workload: Mappi
         f"intended time until it is taken{_percent(shares['response_latency'])}, and {cpu} of processor "
         f"time{_percent(shares['cpu_per_message'])}: that is the instrument's, in every arm, and nothing is subtracted."
     )
-    if max((share for share in shares.values() if share is not None), default=0.0) >= LARGE:
+    largest = max((share for share in shares.values() if share is not None), default=None)
+    if largest is not None and largest >= LARGE:
         text += " It draws ratios towards 1: look at the service latency too."
-    return {"payload_bytes": payload_bytes, **found, "text": text}
+    return {"payload_bytes": payload_bytes, **found, "largest_share": largest, "text": text}
 
 
 def _at(sizes: Sequence[Mapping[str, Any]], name: str, payload_bytes: int) -> dict[str, Any] | None:

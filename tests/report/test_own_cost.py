@@ -2,6 +2,7 @@
 
 import pytest
 
+from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.own_cost import own_share
 
 
@@ -36,6 +37,21 @@ def test_its_share_of_the_least_of_any_arm_is_said_and_what_a_large_one_does():
     assert "takes 1.00 µs here" in small and "draws ratios" not in small
     assert "a message of 6.00 MB takes 1.20 ms here" in large and "(30.0 % of the least of any arm)" in large
     assert "2.40 ms of processor time (30.0 %" in large and large.endswith("look at the service latency too.")
+
+
+def test_a_small_part_is_one_line_for_all_workloads_and_a_large_one_is_told_where_it_is():
+    def cautions(*sizes):
+        named = [workload() | {"workload": f"w{n}", "own_cost": own_share(OWN, size, workload())} for n, size in enumerate(sizes)]
+        bare = {"primary_metric": "response_latency_p50", "tuning": [], "topics": []}
+        campaign = {"finished": True, "blocks_complete": 10, "trials": {"void": 0}}
+        for one in named:
+            one |= bare | {"arms": []}
+        found = conclusions({"workloads": named, "campaign": campaign}, calibrated=True, margin=0.05, one_host=False)
+        return [(line["workload"], line["text"]) for line in found if "no middleware at all" in line["text"]]
+
+    ((of, small),) = cautions(64, 500_032)
+    assert of is None and "at most 2.5 % of the least latency or processor time of any arm, in w1" in small
+    assert [of for of, _ in cautions(64, 6_000_000)] == ["w1", None]
 
 
 def test_nothing_is_said_where_it_is_not_known():

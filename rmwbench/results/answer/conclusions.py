@@ -6,6 +6,7 @@ tables.
 """
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rmwbench.analysis.verdicts.ordered_by import is_cost, words
@@ -13,6 +14,7 @@ from rmwbench.analysis.verdicts.wording import percent
 from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import headline, is_untimed
 from rmwbench.results.losses import slow
+from rmwbench.results.own_cost import LARGE
 from rmwbench.words import numbers as fmt
 
 Line = dict[str, Any]
@@ -24,6 +26,25 @@ def conclusions(document: dict[str, Any], *, calibrated: bool, margin: float, on
     for workload in document["workloads"]:
         out += _workload(workload, margin)
     return out + _campaign(document, calibrated=calibrated, margin=margin, one_host=one_host)
+
+
+def said_once(
+    document: dict[str, Any], kind: str, titles: Mapping[str, str] | None = None
+) -> list[tuple[str, str]]:
+    """(where, text) of the lines of a kind, in their order: what is said of several workloads in the same words is said
+    once. `where`: the names of the workloads, or what `titles` call them; empty for a line about the whole campaign."""
+    found: dict[tuple[bool, str], list[str]] = {}
+    for line in document.get("conclusions", []):
+        if line["kind"] == kind:
+            name = line["workload"]
+            of = found.setdefault((name is None, line["text"]), [])
+            if name is not None:
+                of.append(titles[name] if titles else name)
+    everywhere = len(document["workloads"])
+    return [
+        ("every workload" if len(of) == everywhere > 3 else _list(of) if of else "", text)
+        for (_, text), of in found.items()
+    ]
 
 
 def _workload(w: dict[str, Any], margin: float) -> list[Line]:
@@ -48,7 +69,7 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
             of = t["done"] + t["failed"] + t["void"]
             lines.append(("caution", f"{a['arm']}: {kinds} of {of} trials; the first: {first}"))
     lines += [("caution", text) for text in done.voids_per_arm(w)]
-    if own := w.get("own_cost"):
+    if (own := w.get("own_cost")) and (own["largest_share"] is None or own["largest_share"] >= LARGE):
         lines.append(("caution", own["text"]))
     if count := len(w.get("machine_bound_blocks") or ()):
         lines.append(
@@ -161,6 +182,7 @@ def _campaign(d: dict[str, Any], *, calibrated: bool, margin: float, one_host: b
             f"Neighbouring blocks resemble each other in the same arm (correlation {alike['value']:.2f}; chance alone "
             f"gives ± {alike['error']:.2f}): intervals are wider for it, and errors may still be above 5 %."
         )
+    texts += _small_own_cost(d)
     if any(str(flag).startswith("traced:") for w in d["workloads"] for a in w["arms"] for flag in a.get("flags", [])):
         texts.append(
             "This campaign was traced: recording every thread's schedule costs time, so its latencies compare with "
@@ -193,6 +215,21 @@ def _campaign(d: dict[str, Any], *, calibrated: bool, margin: float, one_host: b
             "never at the result; no number contains them."
         )
     return [{"kind": "caution", "workload": None, "text": t} for t in texts]
+
+
+def _small_own_cost(d: dict[str, Any]) -> Iterator[str]:
+    """Where the instrument's own part is small it is one line for all those workloads, with the largest."""
+    known = [(w["own_cost"].get("largest_share"), w["workload"]) for w in d["workloads"] if w.get("own_cost")]
+    small = [(share, name) for share, name in known if share is not None and share < LARGE]
+    if small:
+        share, name = max(small)
+        others = "elsewhere " if len(small) < len(known) else ""
+        at = f", in {name}" if len(small) > 1 else ""
+        yield (
+            f"What the instrument itself adds, measured with no middleware at all, is {others}at most "
+            f"{fmt.quantity(share, 'fraction')} of the least latency or processor time of any arm{at}: nothing is "
+            "subtracted."
+        )
 
 
 def _list(names: list[str]) -> str:
