@@ -170,7 +170,8 @@ def _campaign(d: dict[str, Any], *, calibrated: bool, margin: float, one_host: b
     if not d["workloads"]:
         pass  # nothing was compared, so no number of blocks would decide more
     elif c["blocks_complete"] < 5:
-        texts.append(f"Only {c['blocks_complete']} blocks are complete: below 5 nothing is decided.")
+        counted = fmt.counted(c["blocks_complete"], "block is", "blocks are")
+        texts.append(f"Only {counted} complete: with fewer than 5 nothing is decided.")
     elif c["blocks_complete"] < 10:
         texts.append(
             f"{c['blocks_complete']} blocks are few: a difference that is not decided may well be there; each "
