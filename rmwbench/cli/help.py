@@ -27,6 +27,6 @@ class NamesOrVerbs(PlainGroup):
     its verb `show`."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
-        own = args[:1] == ["--help"] or bool(args) and args[0] in self.commands
+        own = args[:1] == ["--help"] or (bool(args) and args[0] in self.commands)
         completing = ctx.resilient_parsing and not args
         return super().parse_args(ctx, args if own or completing else ["show", *args])

@@ -60,5 +60,12 @@ def _largest_share(value: float, arms: Sequence[Mapping[str, Any]], metric: str)
 
 
 def _percent(share: float | None) -> str:
-    """` (31 % of the least of any arm)`, nothing where there is none."""
-    return "" if share is None else f" ({fmt.quantity(share, 'fraction')} of the least of any arm)"
+    """` (31 % of the least of any arm)`, nothing where there is none. A machine whose processors are kept awake wakes a
+    thread sooner than the idle one that was calibrated, so it may be more than all."""
+    if share is None:
+        return ""
+    return (
+        " (as much as the least of any arm)"
+        if share >= 1
+        else f" ({fmt.quantity(share, 'fraction')} of the least of any arm)"
+    )

@@ -7,7 +7,6 @@ from pydantic import AfterValidator
 
 from rmwbench.suite.fault import Fault
 
-
 ALL = "all"
 """Where hosts are named, the link of every host that has none of its own; so no host is called that."""
 

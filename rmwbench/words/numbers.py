@@ -85,7 +85,9 @@ def ratio(value: dict[str, Any] | None) -> Shown:
     if number == inf:
         return Shown("never arrived", "", "an infinite quantile is compared by sign only", "never")
     bounds = [_number(value.get(side)) for side in ("low", "high")]
-    interval = f"[{'–'.join(_ratio_bound(bound) for bound in bounds if bound is not None)}]" if None not in bounds else ""
+    interval = (
+        f"[{'–'.join(_ratio_bound(bound) for bound in bounds if bound is not None)}]" if None not in bounds else ""
+    )
     blocks = value.get("blocks")
     return Shown(f"{significant(number)}×", interval, f"{blocks} blocks" if blocks else "", "measured")
 

@@ -182,5 +182,7 @@ def test_every_frame_is_accounted_for_once(rows):
 def test_over_trials_that_scatter_the_data_do_not_exceed_the_whole():
     whole = np.array([1.1, 1.2, 2.4])
     names = (f"{BYTES}_data", BYTES)
-    data, all_of_it = (over_trials(GLOSSARY[name], of, 3, "values") for name, of in zip(names, (whole - 1e-3, whole), strict=True))
+    data, all_of_it = (
+        over_trials(GLOSSARY[name], of, 3, "values") for name, of in zip(names, (whole - 1e-3, whole), strict=True)
+    )
     assert data.value <= all_of_it.value

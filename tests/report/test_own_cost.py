@@ -41,7 +41,10 @@ def test_its_share_of_the_least_of_any_arm_is_said_and_what_a_large_one_does():
 
 def test_a_small_part_is_one_line_for_all_workloads_and_a_large_one_is_told_where_it_is():
     def cautions(*sizes):
-        named = [workload() | {"workload": f"w{n}", "own_cost": own_share(OWN, size, workload())} for n, size in enumerate(sizes)]
+        named = [
+            workload() | {"workload": f"w{n}", "own_cost": own_share(OWN, size, workload())}
+            for n, size in enumerate(sizes)
+        ]
         bare = {"primary_metric": "response_latency_p50", "tuning": [], "topics": []}
         campaign = {"finished": True, "blocks_complete": 10, "trials": {"void": 0}}
         for one in named:

@@ -34,9 +34,9 @@ def campaign_document(
     calibrated: bool = True,
     described: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """campaign.json. `request` is what `rmwbench resume` needs to make the same plan again. The machine's newest calibration
-    is copied in unless `calibrated` is false: a calibration must not rest on the one before it. `described` is the card
-    of the machine that the trials run on, this one where None."""
+    """campaign.json. `request` is what `rmwbench resume` needs to make the same plan again. The machine's newest
+    calibration is copied in unless `calibrated` is false: a calibration must not rest on the one before it. `described`
+    is the card of the machine that the trials run on, this one where None."""
     described = described or machine.describe()
     return {
         "campaign": name,

@@ -22,7 +22,9 @@ def register(app: typer.Typer) -> None:
         help="What seven published evaluations claim: as published, as corrected, as measured.",
         epilog="`rmwbench claims [SOURCE|CLAIM…]` is short for `rmwbench claims show [SOURCE|CLAIM…]`.",
     )
-    group.command(name="show", help="The claims with their verdicts, of some sources or all; one claim with all its cells.")(show)
+    group.command(
+        name="show", help="The claims with their verdicts, of some sources or all; one claim with all its cells."
+    )(show)
     group.command(name="plan", help="What `claims run` would run, and what it could not decide.")(claims_run.plan)
     group.command(
         name="run",

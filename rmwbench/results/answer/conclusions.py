@@ -28,9 +28,7 @@ def conclusions(document: dict[str, Any], *, calibrated: bool, margin: float, on
     return out + _campaign(document, calibrated=calibrated, margin=margin, one_host=one_host)
 
 
-def said_once(
-    document: dict[str, Any], kind: str, titles: Mapping[str, str] | None = None
-) -> list[tuple[str, str]]:
+def said_once(document: dict[str, Any], kind: str, titles: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
     """(where, text) of the lines of a kind, in their order: what is said of several workloads in the same words is said
     once. `where`: the names of the workloads, or what `titles` call them; empty for a line about the whole campaign."""
     found: dict[tuple[bool, str], list[str]] = {}
