@@ -26,7 +26,7 @@ _KINDS = (
 
 
 def read_input(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """The content of a regular file. OSError where it is none, cannot be read, or has more than `most_bytes`."""
+    """The content of a regular file. OSError where it is not one, cannot be read, or has more than `most_bytes`."""
     # Without O_NONBLOCK opening a pipe waits for its writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     with open(descriptor, "rb") as file:
@@ -41,7 +41,7 @@ def read_input(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES, encoding: str = "utf-8") -> str:
-    """The same as text, with line ends as `\\n`. UnicodeDecodeError (a ValueError) where it is none."""
+    """The same as text, with line ends as `\\n`. UnicodeDecodeError (a ValueError) where it is not text."""
     return re.sub(r"\r\n?", "\n", read_input(path, most_bytes).decode(encoding))
 
 

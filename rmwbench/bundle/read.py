@@ -47,7 +47,7 @@ class TrialLine:
 
 
 class Bundle:
-    """A campaign directory. Raises UserError when it is none, is from another version, or names files that are gone."""
+    """A campaign directory. Raises UserError when it is not one, is from another version, or names missing files."""
 
     def __init__(self, directory: Path | str):
         self.directory = Path(directory)
@@ -508,7 +508,7 @@ def _refuse_irregular(path: Path) -> None:
     """A pipe would be waited for without end."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
-        raise OSError("it is no regular file")
+        raise OSError("it is not a regular file")
 
 
 def _corrupt(path: Path, error: Exception) -> UserError:

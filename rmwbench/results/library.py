@@ -176,7 +176,7 @@ class Campaign:
     """A campaign of a suite, read when it was opened."""
 
     def __init__(self, directory: Path | str):
-        """UserError where the directory is no campaign of a suite, or cannot be read."""
+        """Raises UserError where the directory is not a campaign of a suite, or cannot be read."""
         self.directory = Path(directory)
         self._document = measured(self.directory, "programs")
 

@@ -203,7 +203,7 @@ def _workload(
         if by_topic and not is_untimed(arm.cell):
             document["verdict"] = topics.judged(overall[arm.name])
     found = topics.documents(arms, w.primary_metric, by_topic)
-    if found:  # of unlike topics together there is no curve
+    if found:  # unlike topics together have no curve
         made["ecdf"], made["spectrum"], made["series"] = [], [], []
     resolved = [_resolution([a.compared_in(t) for a in arms], judged, rules, contenders, shared[t]) for t in verdicts]
     return {

@@ -54,7 +54,7 @@ def test_the_machines_noise_is_known_and_leaves_the_margin():
 
 
 @pytest.mark.parametrize("floor", ["x", -0.1, True, float("nan"), float("inf"), [0.1]])
-def test_a_floor_that_is_no_ratio_is_told_and_not_reckoned_with(floor):
+def test_a_floor_that_is_not_a_ratio_is_told_and_not_used(floor):
     with pytest.raises(UserError, match="no ratio"):
         rules({"aa_floor": floor}, None)
 

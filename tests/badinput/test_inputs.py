@@ -193,7 +193,7 @@ def test_control_codes_of_others_do_not_reach_the_terminal(user, damaged):
         assert not set("\x1b\x07\x9b") & set(done.stdout + done.stderr), arguments
 
 
-def test_a_directory_whose_name_is_no_text_is_refused_with_the_reason(damaged, tmp_path):
+def test_a_directory_whose_name_is_not_text_is_refused_with_the_reason(damaged, tmp_path):
     odd = os.path.join(os.fsencode(tmp_path), b"caf\xe9")
     os.rename(damaged, odd)
     for verb in (["show"], ["show", "--json"], ["report"], ["query", "select count(*) from sent"], ["explain"]):
@@ -202,7 +202,7 @@ def test_a_directory_whose_name_is_no_text_is_refused_with_the_reason(damaged, t
 
 
 @pytest.mark.parametrize("value", ["x", "-5", "1e99", "99999999999999999999"])
-def test_a_date_of_a_build_that_is_none_keeps_nothing_from_working(damaged, value):
+def test_a_date_of_a_build_that_is_not_valid_keeps_nothing_from_working(damaged, value):
     done = subprocess.run(
         [*COMMAND, "claims", "--markdown"],
         capture_output=True,

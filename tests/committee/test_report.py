@@ -130,7 +130,7 @@ def test_a_vendors_words_are_quoted_and_stay_words(tmp_path, session):
     assert HOSTILE not in html
 
 
-def test_a_comment_that_is_no_text_is_one_error(tmp_path, session):
+def test_a_comment_that_is_not_text_is_one_error(tmp_path, session):
     copied = evaluations.copy(session, tmp_path / "copy")
     (copied.directory / "comments").mkdir()
     (copied.directory / "comments" / "bad.md").write_bytes(b"\xff\xfe")

@@ -140,7 +140,7 @@ def test_one_bad_worker_among_good_ones_is_the_one_that_is_named(crew, tmp_path)
     assert failure(crew).process == "bad"
 
 
-def test_a_program_that_is_none_is_a_failure_of_its_worker(crew, tmp_path):
+def test_a_program_that_is_not_valid_is_a_failure_of_its_worker(crew, tmp_path):
     path = tmp_path / "nonsense"
     path.write_bytes(b"\x7fELF but not really")
     path.chmod(0o755)

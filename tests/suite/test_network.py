@@ -191,8 +191,8 @@ def test_further_interfaces_are_of_a_host_or_of_all_that_have_none_of_their_own(
     ("interfaces", "what", "line"),
     [
         ("{rbot: []}", "unknown host `rbot`", 14),
-        ("{all: [{name: eth0, address: 172.17.0.1/16}]}", "`eth0` is no name", 14),
-        ("{all: [{name: Docker 0, address: 172.17.0.1/16}]}", "is no name", 14),
+        ("{all: [{name: eth0, address: 172.17.0.1/16}]}", "`eth0` is not a valid name", 14),
+        ("{all: [{name: Docker 0, address: 172.17.0.1/16}]}", "is not a valid name", 14),
         ("{all: [{name: a, address: 172.17.0.1}]}", "no address with its prefix", 14),
         ("{all: [{name: a, address: 10.77.0.1/16}]}", "those of the links between hosts", 14),
         (f"{{all: [{DOCKER}, {DOCKER}]}}", "two interfaces are called `docker0`", 14),

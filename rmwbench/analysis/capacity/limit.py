@@ -192,7 +192,7 @@ def parse_limit(text: str) -> Limit:
 def _condition(part: str) -> Condition:
     found = re.fullmatch(r"(.+?)\s*(<=|≤|<|>=|≥|>|=)\s*([0-9.eE+-]+)\s*(\S*)", part)
     if not found:
-        raise UserError(f"`{part}` is no condition", where=WHERE, expected=f"METRIC < VALUE UNIT, as in `{EXAMPLE}`")
+        raise UserError(f"`{part}` is not a limit", where=WHERE, expected=f"METRIC < VALUE UNIT, as in `{EXAMPLE}`")
     what, sign, number, unit = found.groups()
     if not sign.startswith(("<", "≤")):
         raise UserError(
@@ -206,7 +206,7 @@ def _condition(part: str) -> Condition:
     try:
         value = float(number)
     except ValueError:
-        raise UserError(f"`{number}` is no number", where=WHERE, actual=part) from None
+        raise UserError(f"`{number}` is not a number", where=WHERE, actual=part) from None
     below = value * _factor(metric, unit, part)
     if not (below > 0 and math.isfinite(below)):
         raise UserError(

@@ -29,7 +29,7 @@ Interval = tuple[float, float, float]
 LEAST_BLOCKS = 2
 """Below this there is no scatter, so nothing can be believed; what decides is `rules.min_blocks`."""
 DIFFER = 0.05
-"""Campaigns whose means differ by less likely chance than this are no sample of one thing."""
+"""If the means of campaigns differ by a chance that is less likely than this, they are not samples of one thing."""
 
 
 @dataclass(frozen=True)

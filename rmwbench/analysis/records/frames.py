@@ -34,7 +34,7 @@ class Names:
 @dataclass(frozen=True)
 class Frames:
     """Columns of shape (rows,) as docs/formats/bundle.md has them; `entered` marks the first row of each frame that a
-    host sent: copies that the network itself made are no host's doing."""
+    host sent: copies that the network itself made are not sent by a host."""
 
     index: np.ndarray
     in_ns: np.ndarray

@@ -78,7 +78,7 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
         workers = dict.fromkeys(order.cell.middlewares, workers)
     outcome = Outcome(order, TimeFacts(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic_ns()))
     if isinstance(host, Host) and len(order.cell.hosts) > 1:
-        host.close()  # it is none of several: they are made in another way
+        host.close()  # one of several hosts is made in another way
         host = None
     hosts = Hosts.alone(order.cell.hosts[0], host) if isinstance(host, Host) else host
     if hosts is None and order.cell.real is not None:

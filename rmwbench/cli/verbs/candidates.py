@@ -39,7 +39,7 @@ def candidates(
 
 
 def document(names: list[str]) -> dict[str, Any]:
-    """docs/candidates.md. Raises UserError for a name that is none."""
+    """The document of docs/candidates.md. Raises UserError for a name that is not a candidate's."""
     from rmwbench.lab.middleware import find_workers
 
     known, chosen = _chosen(names)

@@ -146,7 +146,7 @@ def _parse_percent(text: str) -> float:
         value = -1.0
     if not 0.01 <= value <= 1.0:
         raise UserError(
-            f"`{text}` is no resolution",
+            f"`{text}` is not a valid resolution",
             where="--resolution",
             expected="1% to 100%",
             actual=text,

@@ -218,7 +218,7 @@ def survey(
         tuple[str, str] | None, typer.Option(metavar="A B", help="Two groups to compare; the largest if absent.")
     ] = None,
     scale: Annotated[
-        str | None, typer.Option(metavar="LOWEST,…,HIGHEST", help="The scale, if it is none that is known.")
+        str | None, typer.Option(metavar="LOWEST,…,HIGHEST", help="The scale, if it is not a known one.")
     ] = None,
     column: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A question; all that look like one if absent.")

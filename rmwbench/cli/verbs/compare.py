@@ -130,7 +130,7 @@ def _margin(text: str | None) -> float | None:
     value = float(found[1]) / (100 if found[2] else 1) if found else 0.0
     if not 0 < value < 1:
         raise UserError(
-            "the margin is no small part of a ratio",
+            "this is not a valid margin",
             where=f"--margin {text}",
             expected="a percentage above 0 and below 100, such as 5%",
             fix=f"--margin {found[1]}%" if found and not found[2] and 1 <= value < 100 else None,

@@ -125,7 +125,7 @@ def parse_duration_s(text: str) -> float:
     if not parts or re.sub(r"(\d+(?:\.\d+)?)\s*(min|[smh])|\s", "", text):
         bare = re.fullmatch(r"\s*\d+(\.\d+)?\s*", text)
         raise UserError(
-            f"`{text}` is no time",
+            f"`{text}` is not a valid time",
             where="--budget",
             expected="a number with its unit: 90s, 5m, 1h30m",
             actual=text,

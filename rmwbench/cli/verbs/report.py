@@ -93,7 +93,7 @@ def _check(kind: Format, path: Path) -> None:
         )
     if kind is Format.markdown and is_written_through(path):
         raise UserError(
-            "a report in Markdown has pictures beside it, and here is no place for them",
+            "a report in Markdown has pictures beside it, and there is no place for them here",
             where=str(path),
             fix="name a file in a directory",
         )

@@ -137,7 +137,7 @@ def _judged(judged: Mapping[str, Any] | None) -> str:
 
 
 def here(claim: Mapping[str, Any], *, verdict: bool = True, letters: Mapping[str, str] | None = None) -> str:
-    """What was found here, and the experiment in a few words or why there is none. `letters` as in `answered`."""
+    """What was found here, and the experiment in a few words, or why there is none. `letters` as in `answered`."""
     if claim["test"] is None:
         return f"not testable here: {claim['not_testable']}"
     experiment = "; and ".join(_experiment(test) for test in (claim["test"], *claim["also"]))

@@ -1,7 +1,7 @@
 """The points of a source's figures as one small CSV file, so that they can be drawn without the archive they come from.
 
 Numbers only, a line per series: `kind, figure, series, unit, x, as_published, as_corrected, count, why`, where x and
-values are lists joined by `|`, an empty place is no data, `=` stands for the same values as published, and a count
+values are lists joined by `|`, an empty place means `no data`, `=` stands for the same values as published, and a count
 stands once where it is the same for the whole line. `why` says why points have no corrected value, once where that is
 the same for all of them. Five digits: more than any figure shows.
 """

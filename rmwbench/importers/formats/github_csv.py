@@ -65,7 +65,7 @@ def _form(item: Item) -> str | None:
 
 
 def read(source: Source, out: Published) -> None:
-    """Figures only: an item on GitHub is no trial."""
+    """Reads figures only: an item on GitHub is not a trial."""
     _known_errors(out)
     found = repositories(source)
     until = newest(found.values())
@@ -169,7 +169,7 @@ def _now() -> datetime:
 
 
 def _time(row: Row, column: str) -> datetime:
-    """UserError for what is no time, or an impossible one."""
+    """Raises UserError for text that is not a time, or an impossible one."""
     time = _parsed(row, column)
     if not FIRST <= time <= _now():
         raise malformed(row.where, f"column {column!r} is an impossible time", f"from {FIRST} until now", row[column])

@@ -27,7 +27,7 @@ PER_BATCH = 400
 """Logs whose rows Arrow reads at once: about 2 MB."""
 
 LONGEST_S = 1e8
-"""Three years: what is longer is no time of a run."""
+"""Three years: no run takes longer."""
 
 PLAUSIBLE = Plausible(
     {
@@ -81,7 +81,7 @@ the other arrays (payload + 16)."""
 @dataclass(frozen=True)
 class Log:
     """One log: header lines `KEY: VALUE`, columns of shape (rows,), NaN where the log says nan; `first_line` is that of
-    the first row, None where rows are no lines.
+    the first row, None where rows are not lines.
     """
 
     name: str
@@ -285,7 +285,7 @@ def _check(raw: _Raw, columns: dict[str, np.ndarray]) -> None:
     bad = ~(time < LONGEST_S) | ~(np.diff(time, prepend=0.0) > 0)
     _refuse(raw, bad, "T_experiment does not grow", "a later time than in the row before, in seconds", time)
     loop = columns["T_loop"]
-    _refuse(raw, ~((loop > 0) & (loop < LONGEST_S)), "T_loop is no length of time", "more than 0 s", loop)
+    _refuse(raw, ~((loop > 0) & (loop < LONGEST_S)), "T_loop is not a length of time", "more than 0 s", loop)
     for name in ("received", "sent", "lost", "data_received"):
         values = columns[name]
         _refuse(raw, ~np.isfinite(values), f"{name} is not a valid rate", "a finite number", values)

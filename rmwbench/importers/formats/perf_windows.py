@@ -59,7 +59,7 @@ def exact(log: Log) -> bool:
 
 
 def _later(log: Log) -> bool:
-    """Later versions dropped the loop reserve; a second log with whole multiples by chance is no proof."""
+    """Later versions dropped the loop reserve; a second log with whole multiples by chance is not a proof."""
     return "pub_loop_res_mean (ms)" not in log.columns
 
 

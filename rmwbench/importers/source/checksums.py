@@ -54,7 +54,7 @@ class Checksums:
 
 
 def parsed(text: bytes, where: str) -> Checksums:
-    """A list's content. UserError for a line that is none of it."""
+    """The content of a list. Raises UserError for a line that is not an entry of it."""
     wanted: dict[str, str] = {}
     for number, line in enumerate(text.decode("utf-8", "surrogateescape").splitlines(), start=1):
         if not line.strip():

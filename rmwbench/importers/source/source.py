@@ -51,7 +51,7 @@ class Item:
         return (*self.above, *self.name.split("/")[:-1])
 
     def text(self) -> str:
-        """The content as UTF-8 without a byte order mark. UserError with the line of the first byte that is none."""
+        """The content as UTF-8 without a byte order mark. UserError with the line of the first wrong byte."""
         try:
             return self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -195,7 +195,7 @@ class Source:
     def _item(self, name: str, where: str, data: bytes) -> Item:
         if not is_text(name):
             raise UserError(
-                "the name of this file is no text",
+                "the name of this file is not text",
                 where=where,
                 expected="UTF-8 without control characters",
                 actual=repr(os.fsencode(name)[:200]),

@@ -57,7 +57,7 @@ fn a_domain_that_has_no_ports_is_refused() {
 }
 
 #[test]
-fn an_interface_that_does_not_exist_is_no_error_of_the_text() {
+fn an_interface_that_does_not_exist_is_not_an_error_of_the_text() {
     let text =
         r#"<CycloneDDS><Domain><General><Interfaces><NetworkInterface name="nosuch0"/></Interfaces></General></Domain></CycloneDDS>"#;
     let error = error_of(CycloneDds.open(&session(221, text)));

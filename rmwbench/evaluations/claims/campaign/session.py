@@ -75,7 +75,7 @@ def is_session(directory: Path) -> bool:
 
 
 def load(directory: Path) -> Session:
-    """UserError where the file is none of ours."""
+    """Raises UserError where the file is not one of ours."""
     return STATE.load(directory, lambda document: Session(directory=directory, **document))
 
 
