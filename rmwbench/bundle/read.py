@@ -453,12 +453,12 @@ def _filled(chunk: pa.Array, out: np.ndarray) -> tuple[pa.Array, np.ndarray]:
 
 
 def refuse_bytes(directory: Path) -> None:
-    """UserError for a path with bytes that are no UTF-8: Parquet and SQL reach no file below it."""
+    """Raises UserError for a path with bytes that are not UTF-8: Parquet and SQL cannot reach a file below it."""
     try:
         str(directory.absolute()).encode()
     except UnicodeEncodeError:
         raise UserError(
-            "the path of this campaign has bytes that are no UTF-8",
+            "the path of this campaign has bytes that are not UTF-8",
             where=ascii(str(directory)),
             fix="rename the directory",
         ) from None

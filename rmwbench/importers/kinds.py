@@ -158,7 +158,7 @@ def _unknown(source: Source, first: Item | None) -> NotRecognised:
 
 
 def _not_utf8(data: bytes) -> int | None:
-    """Where the first byte stands that is no UTF-8; None where all of it is."""
+    """The place of the first byte that is not UTF-8; None where all of it is."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""The verb as a user types it: wrong wishes, a small search against the fake worker, and Ctrl-C amid one."""
+"""The verb as a user types it: wrong wishes, a small search against the fake worker, and Ctrl-C during one."""
 
 import json
 import os

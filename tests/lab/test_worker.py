@@ -87,15 +87,15 @@ def test_a_hang_ends_at_the_time_limit_and_names_the_step(crew, tmp_path, stage)
 @pytest.mark.parametrize(
     ("fault", "stage", "complaint"),
     [
-        ("garbage", "open", "no JSON"),
-        ("no_object", "open", "no JSON object"),
+        ("garbage", "open", "not JSON"),
+        ("no_object", "open", "not a JSON object"),
         ("long_line", "open", "longer than"),
         ("unknown_reply", "open", "999"),
         ("half_reply", "open", "neither ok nor error"),
         ("bare_event", "open", "without what belongs to it"),
         ("empty_reply", "match", "answered match without"),
         ("empty_reply", "collect", "answered collect without"),
-        ("garbage", "hello", "no JSON"),
+        ("garbage", "hello", "not JSON"),
         ("bare_event", "hello", "before its hello"),
         ("close", "open", "still runs"),
     ],

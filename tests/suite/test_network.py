@@ -255,7 +255,7 @@ def test_a_background_load_is_on_hosts_that_there_are():
         ("{reorder: 0.1}", "`reorder` alone does nothing"),
         ("{bottleneck: nic}", "`bottleneck` alone does nothing"),
         ("{medium: wifi}", "there is no medium `wifi`"),
-        ("{mtu_bytes: 100}", "no MTU of a link"),
+        ("{mtu_bytes: 100}", "not a valid MTU of a link"),
         ("{loss: {kind: gilbert_elliott, p: 0.1, r: 0}}", "never recovers"),
         ("{delay: 5}", "unknown key `delay`"),
     ],

@@ -1,4 +1,4 @@
-//! What a link does to frames, as the orchestrator writes it. An unknown field is refused: a misspelt effect must not silently be none.
+//! What a link does to frames, as the orchestrator writes it. An unknown field is refused: a misspelt effect must not silently do nothing.
 
 use std::collections::BTreeMap;
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     app.command(
         name="compare",
-        help="Compare two campaigns, or two arms of one: environment first, then a verdict per metric. Of two runs of "
-        "an evaluation: whether they come to the same verdicts.",
-        epilog="Exit code 0: all equivalent or better, 1: something is worse, 2: could not tell. Of evaluations 0: no "
+        help="Compare two campaigns, or two arms of one: environment first, then a verdict per metric. For two runs "
+        "of an evaluation: whether they come to the same verdicts.",
+        epilog="Exit code 0: all equivalent or better, 1: something is worse, 2: could not tell. For evaluations 0: no "
         "verdict of one is contrary to the other's, 1: one is.",
     )(compare)
 

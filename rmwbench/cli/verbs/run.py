@@ -84,7 +84,7 @@ def run(
     ] = None,
     gang: Annotated[
         bool,
-        typer.Option("--gang", help="With --cluster: the same on any like machines, as many trials at once as fit."),
+        typer.Option("--gang", help="With --cluster: the same on any equal machines, as many trials at once as fit."),
     ] = False,
     no_report: NoReport = False,
 ) -> None:

@@ -181,7 +181,7 @@ def _part(session: Session, section: Planned) -> Part:
 
 
 def standings(shown: Sequence[Mapping[str, Any]]) -> list[Standing]:
-    """The candidates of all sections, those that were compared most often first. Pairs of two middlewares are no
+    """The candidates of all sections, those that were compared most often first. Pairs of two middlewares are not
     candidates, and workloads of too few blocks have no verdicts."""
     counts: dict[str, Counter[str]] = {}
     sections: dict[str, set[int]] = {}

@@ -156,8 +156,8 @@ class Once:
 
 
 def header_of(head: bytes) -> list[str]:
-    """The cells of the first line, [] where it is not one of a table: for recognising a format. What is no UTF-8 is
-    told by whoever reads the rows.
+    """The cells of the first line, [] where it is not one of a table: for recognising a format. The reader of the
+    rows reports what is not UTF-8.
     """
     try:
         first = head.partition(b"\n")[0].decode("utf-8-sig", errors="replace")

@@ -66,7 +66,7 @@ class Item:
 
 
 def encoding_of(data: bytes) -> str:
-    """What bytes that are no UTF-8 most likely are."""
+    """What bytes that are not UTF-8 most likely are."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:200:2] or b"\0" in data[1:200:2]:
         return "UTF-16, or binary"
     return "another encoding, such as Latin-1"

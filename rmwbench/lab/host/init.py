@@ -429,7 +429,7 @@ def leave_room(first_free_fd):
 
 
 def run_before_the_orchestrator():
-    """A runaway worker dies of want of memory before the orchestrator does."""
+    """When memory runs out, a runaway worker is killed before the orchestrator is."""
     try:
         write("/proc/self/oom_score_adj", b"500")
     except OSError:

@@ -33,7 +33,7 @@ LIBRARIES = "LD_LIBRARY_PATH"
 DESCRIBE_TIMEOUT_S = 10.0
 NOT_BROUGHT = "its worker did not come with this installation, and there is no checkout here to build it from"
 NOT_BUILT = "not built"
-NO_MIDDLEWARE = "it is a tool and no middleware"
+NO_MIDDLEWARE = "it is a tool and not a middleware"
 _LIBRARY = re.compile(r"error while loading shared libraries: ([^\s:]+):")
 _MODULE = re.compile(r"^ModuleNotFoundError: No module named '([^'.]+)", re.MULTILINE)
 _PROGRAM = re.compile(PREFIX + r"[a-z0-9][a-z0-9_-]*")
@@ -139,8 +139,8 @@ def _name_of(program: str) -> str:
 
 
 def _places() -> list[tuple[Path, set[str] | None]]:
-    """Directories with the programs to look for there; None is every one: the others also hold programs that are no
-    workers."""
+    """Directories with the programs to look for there; None is every one: the others also hold programs that are
+    not workers."""
     places: list[tuple[Path, set[str] | None]] = []
     if VARIABLE in os.environ:
         directory = Path(os.environ[VARIABLE])

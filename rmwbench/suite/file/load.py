@@ -80,8 +80,8 @@ def source_directory(source: str | Path) -> Path:
 
 
 def source_file(source: str | Path, file: str, what: str) -> Path:
-    """Where a source's `file` lies, or the path as given where it is one of a YAML file. UserError for a name that is
-    none; `what` the file has, in the plural."""
+    """Where a source's `file` lies, or the path as given where it is one of a YAML file. Raises UserError for an
+    unknown name; `what` the file has, in the plural."""
     path = Path(source)
     if path.suffix in SUFFIXES:
         return path
@@ -152,7 +152,7 @@ def _no_suite(suite: str, names: list[str]) -> UserError:
         inside = [str(file) for file in found]
     if inside or path.is_dir():
         return UserError(
-            f"`{suite}` is a folder, and no suite",
+            f"`{suite}` is a folder, not a suite",
             expected="one of " + ", ".join(inside) if inside else "the path of a file ending in .yaml",
             actual=suite,
             fix=f"rmwbench plan {inside[0]}" if inside else None,
@@ -461,7 +461,7 @@ def _plain(node: Any, where: str, above: tuple[int, ...] = ()) -> Any:
 
 
 def _find(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:
-    """Line (from 1), key and value of the deepest part of `path` that the file has; pydantic's tags of unions are no
+    """Line (from 1), key and value of the deepest part of `path` that the file has; pydantic's tags of unions are not
     part of the file and are skipped.
     """
     line, name, node = tree.lc.line, "suite", tree

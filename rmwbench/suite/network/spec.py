@@ -55,7 +55,9 @@ def _milliseconds(value: float) -> float:
 def _mtu(value: int) -> int:
     if not SMALLEST_MTU_BYTES <= value <= LARGEST_MTU_BYTES:
         raise Fault(
-            "this is no MTU of a link", expected=f"{SMALLEST_MTU_BYTES} … {LARGEST_MTU_BYTES} bytes", actual=value
+            "this is not a valid MTU of a link",
+            expected=f"{SMALLEST_MTU_BYTES} … {LARGEST_MTU_BYTES} bytes",
+            actual=value,
         )
     return value
 

@@ -135,7 +135,7 @@ def _point_cloud(payload_bytes: int) -> Callable[[], CdrLayout]:
         for channel in range(8):
             layout.string("").u32(4 * channel).u8(float32).u32(1)  # name, offset, datatype, count
         layout.u8(0).u32(point_bytes, payload_bytes)  # little endian, point_step, row_step
-        return _time_and_id(layout.payload(payload_bytes).u8(0))  # not dense: the pattern may be no valid point
+        return _time_and_id(layout.payload(payload_bytes).u8(0))  # not dense: the pattern may not be a valid point
 
     return lay_out
 

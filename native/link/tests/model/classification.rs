@@ -193,7 +193,7 @@ fn ip_fragments_are_what_their_first_was() {
         assert!(found.class == Class::Data && found.fragment && !found.retransmission, "{from}");
         payload += found.payload_bytes;
     }
-    assert_eq!(payload, 5 * 900); // the heartbeat behind them is none
+    assert_eq!(payload, 5 * 900); // the heartbeat behind them is not payload
     assert!((1..=5).all(|first| wire.udp((7411, 7413), &rtps(&[data_frag(50, first, 1, 900)])).retransmission));
     assert!(!wire.udp((7411, 7413), &rtps(&[data_frag(50, 6, 1, 900)])).retransmission);
 }

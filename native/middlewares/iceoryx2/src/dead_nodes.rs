@@ -31,7 +31,7 @@ impl DeadNodes {
         }
         let _ = Node::<ipc::Service>::list(&self.config, |node| {
             if let NodeState::Dead(view) = node {
-                // Someone else may be at it already, or it may be none of ours: either way the next sweep will tell.
+                // Someone else may be at it already, or it may not be ours: either way the next sweep will tell.
                 let _ = view.try_remove_stale_resources();
             }
             CallbackProgression::Continue
