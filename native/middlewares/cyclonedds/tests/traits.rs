@@ -337,7 +337,7 @@ fn description_answers_every_capability_and_its_profiles_open() {
 }
 
 /// The library's fault that makes the worker refuse such a profile: with the content of samples traced, a blob topic's first
-/// message ends the process. When this test fails, the library was mended and the refusal in `profile.rs` can go.
+/// message ends the process. When this test fails, the library was repaired and the refusal in `profile.rs` can go.
 #[test]
 fn reproducer_tracing_the_content_of_a_blob_sample_crashes_cyclone() {
     const CHILD: &str = "RMWBENCH_REPRODUCER_CHILD";
