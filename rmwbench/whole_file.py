@@ -29,7 +29,7 @@ OTHER_FORMATS = {
 
 def write_whole(path: Path | str, content: str | bytes) -> None:
     """Writes `content` to PATH as UTF-8, whole or not at all. Not for what must survive a power cut: nothing is
-    flushed. UserError where it cannot be written; then no part of it is left."""
+    flushed. Raises UserError where it cannot be written; then no part of it is left."""
     path = Path(path)
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     check_writable(path)
@@ -44,7 +44,7 @@ def write_whole(path: Path | str, content: str | bytes) -> None:
 
 
 def make_directory(path: Path) -> None:
-    """Makes a directory for output, with those above it. UserError where that is not possible."""
+    """Makes a directory for output, with those above it. Raises UserError where that is not possible."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:

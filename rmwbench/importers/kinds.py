@@ -99,7 +99,7 @@ KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
 
 
 def named(name: str) -> Kind:
-    """UserError for an unknown name, with the nearest."""
+    """Raises UserError for an unknown name, with the nearest."""
     if name not in KINDS:
         raise UserError(
             f"no kind {name!r}",

@@ -132,7 +132,7 @@ def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any
 
 
 def _limited(workloads: list[dict[str, Any]], limits: LimitsFile | None) -> list[dict[str, Any]]:
-    """The workloads that the limits are of. UserError where there is none."""
+    """The workloads that the limits are of. Raises UserError where there is none."""
     if limits is None:
         return workloads
     found = [w for w in workloads if limits.of.has(w["workload"].partition(" [")[0], _levels(w))]

@@ -80,7 +80,7 @@ class Posterior(Protocol):
 
 
 def posterior(blocks: Blocks) -> Posterior:
-    """Of at least LEAST_BLOCKS blocks. ValueError for fewer."""
+    """Of at least LEAST_BLOCKS blocks. Raises ValueError for fewer."""
     if blocks.count < LEAST_BLOCKS:
         raise ValueError("nothing can be believed of fewer than two blocks")
     if blocks.kind == "fraction":

@@ -32,7 +32,7 @@ class Comparison:
 
 def comparisons(plan: Mapping[str, Any], cells: Sequence[Row]) -> list[Comparison]:
     """In the plan's order; cells that no comparison of the plan names follow. Cells with ROS variables are in none:
-    there silence may be right. UserError for an unknown metric."""
+    there silence may be right. Raises UserError for an unknown metric."""
     by_number = {c["cell"]: c for c in cells if is_compared(c)}
     groups: dict[str, tuple[Mapping[str, Any], list[Row]]] = {}
     for planned in plan.get("comparisons") or []:

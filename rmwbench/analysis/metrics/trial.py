@@ -67,7 +67,7 @@ class Evidence(Protocol):
 
 
 def measure_trial(evidence: Evidence) -> Trial:
-    """All metrics of one done trial. UserError where its records contradict the format."""
+    """All metrics of one done trial. Raises UserError where its records contradict the format."""
     evidence, known_clocks = told(evidence)
     window = window_of(evidence, known_clocks)
     endpoints = endpoints_of(evidence)

@@ -231,7 +231,7 @@ def quantity(level: float, along: Axis) -> str:
 
 
 def parse_level(text: str, along: Axis, where: str) -> float:
-    """`100`, `1.5 kHz`, `64KiB` in the axis's unit. UserError for anything else."""
+    """`100`, `1.5 kHz`, `64KiB` in the axis's unit. Raises UserError for anything else."""
     found = re.fullmatch(r"\s*([0-9.]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*", text)
     units = UNITS[along.unit]
     if not found or (found[2] and found[2].lower() not in units):

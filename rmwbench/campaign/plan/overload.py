@@ -32,7 +32,7 @@ class Overload:
 
 
 def check(cells: Iterable[Cell], places: Places) -> None:
-    """UserError for the first cell whose network carries less than a fifth of what is sent."""
+    """Raises UserError for the first cell whose network carries less than a fifth of what is sent."""
     for cell in cells:
         worst = max(found(cell), key=lambda one: one.times, default=None)
         if worst is not None and worst.times > MOST_TIMES:

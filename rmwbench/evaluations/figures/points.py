@@ -46,7 +46,7 @@ def written(found: dict[str, Rows], figures: Iterable[str]) -> str:
 
 
 def read(path: Path) -> dict[str, Rows]:
-    """The rows of such a file, by kind. UserError with the line for one that is not of this form."""
+    """The rows of such a file, by kind. Raises UserError with the line for one that is not of this form."""
     found: dict[str, Rows] = {}
     with open(path, encoding="utf-8", newline="") as file:
         lines = csv.reader(file)

@@ -74,7 +74,7 @@ def read(source: Source, out: Published) -> None:
 
 
 def repositories(source: Source) -> dict[str, Repository]:
-    """The repositories of a directory of tables, by the stem of their files. UserError for any other file."""
+    """The repositories of a directory of tables, by the stem of their files. Raises UserError for any other file."""
     found: dict[str, Repository] = {}
     for item in source:
         form = _form(item)
@@ -150,7 +150,7 @@ def _seconds(row: Row, column: str) -> float | None:
 
 
 def _check_closing(row: Row, opened_at: datetime, seconds: float | None) -> None:
-    """UserError where something was closed before it was opened, after now, or in another time than it took."""
+    """Raises UserError where something was closed before it was opened, after now, or in another time than it took."""
     closed_at = _time(row, "closed_at") if row["closed_at"].strip() else None
     if closed_at is not None and closed_at < opened_at:
         raise malformed(row.where, "closed before it was opened", f"a time from {opened_at} on", row["closed_at"])

@@ -153,7 +153,7 @@ def _session(item: Item, folder: str) -> Session:
 
 
 def _check(runs: dict[tuple[str, str, str, int], Run], sessions: dict[str, Session]) -> None:
-    """UserError where a run is not what its session's metadata says was run."""
+    """Raises UserError where a run is not what its session's metadata says was run."""
     for run in runs.values():
         session = sessions.get(run.session)
         if session is None:

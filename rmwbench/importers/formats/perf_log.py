@@ -124,7 +124,7 @@ def read_logs(items: Iterable[Item]) -> Iterator[Log]:
 
 
 def require(log: Log, columns: Iterable[str]) -> None:
-    """UserError for a log without one of these columns."""
+    """Raises UserError for a log without one of these columns."""
     missing = next((name for name in columns if name not in log.columns), None)
     if missing is not None:
         raise malformed(log.where, f"column {missing!r} is missing", ", ".join(columns), ", ".join(log.columns))
@@ -148,7 +148,7 @@ def check_latency(log: Log, *, one_clock: bool) -> None:
 
 
 def require_header(log: Log, wanted: Mapping[str, str]) -> None:
-    """UserError where the header says something else than what is known of the run from elsewhere."""
+    """Raises UserError where the header says something else than what is known of the run from elsewhere."""
     for key, value in wanted.items():
         found = log.header.get(key, "")
         if found != value:

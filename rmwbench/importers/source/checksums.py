@@ -39,7 +39,7 @@ class Checksums:
         self.checked.add(name)
 
     def must_be_whole(self, below: str) -> None:
-        """UserError unless every name below this folder (`""`: all) was checked."""
+        """Raises UserError unless every name below this folder (`""`: all) was checked."""
         prefix = f"{below}/" if below else ""
         missing = [n for n in self.wanted if n.startswith(prefix) and n not in self.checked]
         if missing:

@@ -59,7 +59,7 @@ def is_capacity(bundle: Bundle) -> bool:
 
 
 def summarise(bundle: Bundle) -> dict[str, Any]:
-    """The capacity document. UserError for a broken bundle."""
+    """The capacity document. Raises UserError for a broken bundle."""
     plan = bundle.campaign["capacity"]
     limit = Limit(tuple(Condition(c["metric"], c["below"]) for c in plan["limit"]["conditions"]))
     arms = _arms(bundle, plan)
