@@ -218,7 +218,7 @@ def focus_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def told(evidence: Evidence) -> tuple[Evidence, one_clock.Clocks]:
-    """The evidence with every stamp on one clock, and the clocks of its hosts. UserError where those are none."""
+    """The evidence with every stamp on one clock, and the clocks of its hosts. UserError where those contradict."""
     try:
         return one_clock.on_one_clock(evidence)
     except ValueError as error:
