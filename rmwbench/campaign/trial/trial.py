@@ -56,9 +56,9 @@ LOG_TAIL_BYTES = 1 << 20
 class TrialResult:
     """`status` is `done`, `failed`, `void`, or `unsupported` where a worker said that its middleware cannot do this:
     then the cell is not run again and the trial does not count. `steps_ns` says where the time went. `cause` is
-    `machine` for a trial that is void because of the machine alone, `no match` or `no delivery` for one that failed because no
-    message came through. `reasons` are what `reason` says, with their codes; `failed_by` says of a failed trial who is
-    at fault."""
+    `machine` for a trial that is void because of the machine alone, `no match` or `no delivery` for one that failed
+    because no message came through. `reasons` are what `reason` says, with their codes; `failed_by` says who is at
+    fault for a failed trial."""
 
     order: Order
     status: str
