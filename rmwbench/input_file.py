@@ -33,7 +33,7 @@ def read_input(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "no file")
-            raise OSError(errno.EINVAL, f"it is {kind}, and no regular file", str(path))
+            raise OSError(errno.EINVAL, f"it is {kind}, not a regular file", str(path))
         content = file.read(most_bytes + 1)
     if len(content) > most_bytes:
         raise OSError(errno.EFBIG, f"it is larger than {most_bytes} bytes", str(path))

@@ -41,7 +41,7 @@ def test_only_a_regular_file_of_bounded_size_is_read(tmp_path, kind):
         path.mkdir()
     else:
         path.write_bytes(b"0" * 1001)
-    with pytest.raises(OSError, match=r"no regular file|larger than 1000 bytes|[Ii]s a directory"):
+    with pytest.raises(OSError, match=r"not a regular file|larger than 1000 bytes|[Ii]s a directory"):
         read_input(path, 1000)
 
 
@@ -49,7 +49,7 @@ def test_only_a_regular_file_of_bounded_size_is_read(tmp_path, kind):
 def test_a_pipe_in_a_campaign_is_refused_and_not_waited_for(user, damaged, name):
     (damaged / name).unlink()
     os.mkfifo(damaged / name)
-    assert "no regular file" in user.is_refused("show", damaged)
+    assert "not a regular file" in user.is_refused("show", damaged)
 
 
 def test_a_pipe_or_a_device_as_suite_profile_or_trace_is_refused(user):
@@ -59,7 +59,7 @@ def test_a_pipe_or_a_device_as_suite_profile_or_trace_is_refused(user):
         user.is_refused("plan", name)
     user.edit("middleware: fake}", "middleware: fake, profile: ./mine.xml}")
     os.mkfifo(user.path / "mine.xml")
-    assert "no regular file" in user.is_refused("plan", "mini.yaml")
+    assert "not a regular file" in user.is_refused("plan", "mini.yaml")
 
 
 CAMPAIGN = {

@@ -162,7 +162,7 @@ def test_a_storm_is_everybody_at_once_and_stagger_spreads_it():
         (graph("{nodes: 4, topics: 1}"), "leave node 3 of 4 without any", 13),
         (graph("{nodes: 4, publishers_per_topic: 5}"), "more endpoints of a topic than nodes", 13),
         (graph("{nodes: 4, processes: 5}"), "more processes than nodes", 13),
-        (graph("{nodes: 4, processes: all}"), "no number of processes", 13),
+        (graph("{nodes: 4, processes: all}"), "not a valid number of processes", 13),
         (graph("{nodes: 4, stagger_s: 0.1}"), "`stagger_s` spreads", 13),
         (graph("{nodes: 4, joins_s: 0.8, stagger_s: 0.1}"), "joins after the steady state", 13),
         (graph("{nodes: 4}\n    subscribers: 2"), "`subscribers` and `graph` contradict", 14),

@@ -193,7 +193,7 @@ def test_further_interfaces_are_of_a_host_or_of_all_that_have_none_of_their_own(
         ("{rbot: []}", "unknown host `rbot`", 14),
         ("{all: [{name: eth0, address: 172.17.0.1/16}]}", "`eth0` is not a valid name", 14),
         ("{all: [{name: Docker 0, address: 172.17.0.1/16}]}", "is not a valid name", 14),
-        ("{all: [{name: a, address: 172.17.0.1}]}", "no address with its prefix", 14),
+        ("{all: [{name: a, address: 172.17.0.1}]}", "not an address with its prefix", 14),
         ("{all: [{name: a, address: 10.77.0.1/16}]}", "those of the links between hosts", 14),
         (f"{{all: [{DOCKER}, {DOCKER}]}}", "two interfaces are called `docker0`", 14),
         (f"{{all: [{DOCKER}, {{name: b, address: 172.17.0.1/24}}]}}", "have one address", 14),
@@ -249,7 +249,7 @@ def test_a_background_load_is_on_hosts_that_there_are():
     ("spec", "what"),
     [
         ("{loss: 10}", "a chance is between 0 and 1"),
-        ("{rate_mbps: 0}", "no rate of a link"),
+        ("{rate_mbps: 0}", "not a valid rate of a link"),
         ("{queue_ms: 5}", "`queue_ms` alone does nothing"),
         ("{rate_mbps: 5, queue_ms: 5, queue_kb: 5}", "a queue has one limit"),
         ("{reorder: 0.1}", "`reorder` alone does nothing"),
