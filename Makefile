@@ -54,7 +54,7 @@ wheel: workers
 	@RMWBENCH_WHEEL="$$(native/target-dir)/release" $(UV) build --quiet --wheel --out-dir dist
 	@ls -l dist/*.whl
 
-# MkDocs alone makes these pages and nothing else needs it, so it is no part of the Python environment.
+# MkDocs alone makes these pages and nothing else needs it, so it is not part of the Python environment.
 SITE = mkdocs==1.6.1 mkdocs-material==9.6.14
 site:
 	@$(UV) run --quiet --no-project $(SITE:%=--with %) mkdocs build --quiet --strict
@@ -79,7 +79,7 @@ test: setup-test
 rust: setup-run
 	@($(CARGO) test --release --quiet --locked $(T))
 else
-# Workers before the tests of `check`: some untimed ones start them, and none shall skip for want of a build.
+# Workers before the tests of `check`: some untimed ones start them, and none is to be skipped because a build is missing.
 test: preflight setup-test lint-python lint-text types workers check test-rust test-timed
 rust: test-rust
 endif

@@ -51,7 +51,7 @@ PROGRAMS = {
 
 
 class Crashed(Exception):
-    """A program could not be built, ended with an error, or printed what is no line."""
+    """A program could not be built, ended with an error, or printed something that is not a line."""
 
 
 def build(program: Program) -> list[str]:
@@ -100,7 +100,7 @@ def _parsed(text: str) -> dict[str, Any]:
     try:
         line = json.loads(text)
     except ValueError:
-        raise Crashed(f"printed what is no JSON line: {text.strip()[:200]}") from None
+        raise Crashed(f"printed something that is not a JSON line: {text.strip()[:200]}") from None
     missing = [key for key in KEYS if not isinstance(line, dict) or key not in line]
     if missing:
         raise Crashed(f"printed a line without {', '.join(missing)}: {text.strip()[:200]}")

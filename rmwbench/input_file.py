@@ -26,14 +26,14 @@ _KINDS = (
 
 
 def read_input(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """The content of a regular file. OSError where it is none, cannot be read, or has more than `most_bytes`."""
+    """The content of a regular file. OSError where it is not one, cannot be read, or has more than `most_bytes`."""
     # Without O_NONBLOCK opening a pipe waits for its writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     with open(descriptor, "rb") as file:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "no file")
-            raise OSError(errno.EINVAL, f"it is {kind}, and no regular file", str(path))
+            raise OSError(errno.EINVAL, f"it is {kind}, not a regular file", str(path))
         content = file.read(most_bytes + 1)
     if len(content) > most_bytes:
         raise OSError(errno.EFBIG, f"it is larger than {most_bytes} bytes", str(path))
@@ -41,7 +41,7 @@ def read_input(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES, encoding: str = "utf-8") -> str:
-    """The same as text, with line ends as `\\n`. UnicodeDecodeError (a ValueError) where it is none."""
+    """The same as text, with line ends as `\\n`. UnicodeDecodeError (a ValueError) where it is not text."""
     return re.sub(r"\r\n?", "\n", read_input(path, most_bytes).decode(encoding))
 
 

@@ -1,7 +1,7 @@
 """The one writer of what a user names as output: a file is there whole, or as it was before.
 
 A regular file is written beside its place and renamed, so that whoever is killed, or runs out of disk, leaves no half
-of it. What is no regular file (a pipe, /dev/stdout, /dev/null) is written through, since a rename would replace it. A
+of it. Another kind of file (a pipe, /dev/stdout, /dev/null) is written through, since a rename would replace it. A
 symbolic link stays one: the file that it names is written.
 """
 
@@ -29,7 +29,7 @@ OTHER_FORMATS = {
 
 def write_whole(path: Path | str, content: str | bytes) -> None:
     """Writes `content` to PATH as UTF-8, whole or not at all. Not for what must survive a power cut: nothing is
-    flushed. UserError where it cannot be written; then no part of it is left."""
+    flushed. Raises UserError where it cannot be written; then no part of it is left."""
     path = Path(path)
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     check_writable(path)
@@ -44,7 +44,7 @@ def write_whole(path: Path | str, content: str | bytes) -> None:
 
 
 def make_directory(path: Path) -> None:
-    """Makes a directory for output, with those above it. UserError where that is not possible."""
+    """Makes a directory for output, with those above it. Raises UserError where that is not possible."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
@@ -93,7 +93,7 @@ def is_written_through(path: Path) -> bool:
 
 
 def _check_directory(path: Path) -> None:
-    """That a file may be made beside `path`, which is no symbolic link unless it leads nowhere."""
+    """Checks that a file may be made beside `path`, which is not a symbolic link unless it leads nowhere."""
     directory = Path(os.path.realpath(path)).parent
     if not directory.is_dir():
         raise UserError("the directory of this output does not exist", where=str(path), fix=f"mkdir -p {directory}")

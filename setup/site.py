@@ -14,7 +14,7 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]+)(#[^)]*)?\)")
 
 
 def place(path: str) -> str | None:
-    """Where a file of the repository is in the site; None for what is none."""
+    """Where a file of the repository is in the site; None for any other path."""
     if path == README:
         return INDEX
     if path.startswith("docs/"):
@@ -24,7 +24,7 @@ def place(path: str) -> str | None:
 
 def rewritten(text: str, page: str) -> tuple[str, list[str]]:
     """The text of a page (its path in the repository) with links as the site has them, and the files from outside of
-    docs/ that it links to. What leads to a directory is no link there."""
+    docs/ that it links to. A link to a directory is not a link there."""
     found: list[str] = []
     here = posixpath.dirname(place(page) or "")
 

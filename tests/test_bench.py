@@ -86,7 +86,7 @@ def test_lines_are_handed_over_as_they_come_and_those_before_a_crash_are_kept():
 
 
 @pytest.mark.parametrize("text", ["not json", "[]", "3", '{"bench": "b"}'])
-def test_what_is_no_line_is_a_crash(text):
+def test_what_is_not_a_line_is_a_crash(text):
     with pytest.raises(Crashed, match="printed"):
         run(python(f"print({text!r})"), lambda _: None, 30)
 

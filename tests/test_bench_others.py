@@ -63,7 +63,7 @@ def test_an_error_relative_to_nothing_is_none():
     assert table.error({**found, "unit": "messages"}) == "4 [4 … 4]"
 
 
-def test_what_one_side_does_not_say_is_no_error_but_a_reason():
+def test_what_one_side_does_not_say_is_not_an_error_but_a_reason():
     mixed = line("t", "s", readings((1.0, math.inf), (1.0, None), (None, 1.0), (3.0, 1.0)))
     assert (mixed["error"], mixed["repetitions"]) == (2.0, 1)
     assert [word in mixed["note"] for word in ("never", "so few", "nothing")] == [True] * 3
@@ -100,14 +100,14 @@ LOST = [*range(25), *range(900, 940), *range(1900, 2000)]
 STALL = {seq: (150 - k) * 2 * MS for k, seq in enumerate(range(600, 750))}
 
 
-def test_losses_at_the_ends_are_no_gaps():
+def test_losses_at_the_ends_are_not_gaps():
     assert wrong(habits.between_first_and_last, a_flow(lost=LOST)) == (40, 165)
     assert wrong(habits.between_first_and_last, a_flow()) == (0, 0)
     assert wrong(habits.survivors, a_flow(lost=LOST))[1] == math.inf
     assert wrong(habits.fence_posts, a_flow(lost=LOST)) == pytest.approx((1835 / 3.748, 1835 / 4.0), rel=1e-3)
 
 
-def test_order_and_copies_are_no_losses():
+def test_order_and_copies_are_not_losses():
     assert wrong(habits.fresh_gaps, a_flow(swap=[1200])) == (2, 0)
     assert wrong(habits.unsigned_gaps, a_flow(swap=[1200])) == (2**32, 0)
     assert wrong(habits.unsigned_gaps, a_flow(twice=[700])) == (2**32 - 1, 0)
@@ -126,7 +126,7 @@ def test_a_stall_of_the_publisher_is_not_in_what_is_stamped_at_the_call():
     assert wrong(habits.too_late_removed, a_flow())[0] == wrong(habits.too_late_removed, a_flow())[1]
 
 
-def test_the_mean_of_rates_is_no_rate():
+def test_the_mean_of_rates_is_not_a_rate():
     flow = a_flow()
     assert wrong(habits.mean_of_rates, flow) == pytest.approx((500, 500), rel=0.01)
     clumped = np.sort(np.concatenate([flow.arrived_ns[::2], flow.arrived_ns[::2] + 1000]))

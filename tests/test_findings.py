@@ -33,7 +33,7 @@ RUN = [command for command in COMMANDS if not ELSEWHERE.match(command)]
 
 @functools.cache
 def piped(command: str) -> tuple[int, str]:
-    """Exit code and stdout of a command, which is no terminal, in a directory of its own."""
+    """Exit code and stdout of a command, which is not a terminal, in a directory of its own."""
     with tempfile.TemporaryDirectory(prefix="rmwbench-findings-") as place:
         # Charts need seconds to load, once per process: those that draw run in this one.
         done = _here(command, place) if command.startswith("rmwbench figures") else _in_a_shell(command, place)

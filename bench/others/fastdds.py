@@ -83,7 +83,7 @@ class Told:
 
 
 def told(text: str) -> list[Told]:
-    """What the watcher printed of user-defined endpoints; raises ValueError for what is no line of it."""
+    """What the watcher printed of user-defined endpoints; raises ValueError for any other line."""
     lines = [json.loads(line) for line in text.splitlines() if line.startswith("{") and line.endswith("}")]
     return [Told(**line) for line in lines if "statistic" in line]
 

@@ -64,7 +64,7 @@ def trial(verb: str, scenario: Scenario, worker: Path, profile: dict[str, Any]) 
     """One trial beside `ros2 topic VERB`."""
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     environment |= {"ROS_DOMAIN_ID": "0", "ROS_LOG_DIR": "/tmp", "PYTHONUNBUFFERED": "1"}
-    # `env` finds the script's interpreter; a host opens programs, and a script is none.
+    # `env` finds the script's interpreter; a host opens programs, and a script is not one.
     words = ["ros2", "topic", verb, f"/{TOPIC}"]
     tool = Tool(f"ros2 topic {verb}", Path("/usr/bin/env"), words, False, environment)
     stream = Stream(1, scenario.payload_bytes, scenario.rate_hz)

@@ -54,7 +54,7 @@ def _table(console: Any, title: str, lines: Sequence[Mapping[str, Any]]) -> None
 
 
 def number(value: float | None, unit: str) -> str:
-    """With its unit, three significant digits where it is no count."""
+    """The value with its unit; three significant digits where it is not a count."""
     if value is None:
         return "–"
     if unit == "messages":
@@ -70,7 +70,7 @@ def _digits(value: float) -> str:
 
 
 def error(line: Mapping[str, Any]) -> str:
-    """Relative where the ledger's value is not 0 and no count; else in the quantity's unit."""
+    """The error is relative where the ledger's value is not 0 and not a count; else it is in the quantity's unit."""
     if line["error"] is None:
         return "–"
     if line["unit"] == "messages" or line["relative"] is None:

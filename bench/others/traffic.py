@@ -161,7 +161,7 @@ def _live(trial: Trial, host: Host, crew: Crew, tools: "Sequence[Running]") -> t
     crew.wait(all_finished, TIMEOUT_S, "end of the schedule")
     never = sum(event["never_sent"] for event in finished.values())
     expect = {str(LISTENER): {str(w): event["last_seq"] for w, event in finished.items() if "last_seq" in event}}
-    # What was lost on purpose never comes, so an incomplete drain is no failure.
+    # What was lost on purpose never comes, so an incomplete drain is not a failure.
     crew.ask({"listener": ("drain", {"expect": expect, "timeout_ns": DRAIN_NS})}, TIMEOUT_S)
     last_s = time.monotonic()
     while tools and not trial.done(tools[0].text(), last_s) and time.monotonic() < last_s + trial.late_s:

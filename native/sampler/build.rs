@@ -1,4 +1,4 @@
-//! Compiles the library that counts allocations (allocations/): it is preloaded into workers, so it can be no part of the sampler's
+//! Compiles the library that counts allocations (allocations/): it is preloaded into workers, so it cannot be part of the sampler's
 //! own program, but travels in it.
 //!
 //! One C file without headers, by the compiler that Rust links with: no crate is needed for that.

@@ -272,7 +272,7 @@ def check_campaign(document: Any) -> None:
 
 
 def check_line(line: Any) -> None:
-    """ValueError for what is no line of the journal."""
+    """Raises ValueError for text that is not a line of the journal."""
     if not isinstance(line, dict):
         raise ValueError("not an object")
     kind = line.get("type")
@@ -282,7 +282,7 @@ def check_line(line: Any) -> None:
         _check(_LINES[kind], line)
     merged = line["tables"].values() if kind == "merged" else ()
     if any(high < low or high - low > 10_000_000 for ranges in merged for low, high in ranges):
-        raise ValueError("a range of trials that is none")
+        raise ValueError("not a valid range of trials")
 
 
 @cache

@@ -10,7 +10,7 @@ CAMPAIGNS = Path("campaigns")
 
 
 def newest_campaign(under: Path = CAMPAIGNS) -> Path:
-    """The campaign below `under` that was created last. UserError where there is none."""
+    """The campaign below `under` that was created last. Raises UserError where there is none."""
     found: list[tuple[str, str, Path]] = []
     for path in under.glob("*/campaign.json"):
         try:

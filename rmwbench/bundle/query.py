@@ -83,7 +83,7 @@ def ask(bundle: Bundle, sql: str, most_rows: int | None = None) -> Answer:
         connection = connect(bundle)
         return _interruptible(connection, lambda: _answer(connection, sql, most_rows))
     except UnicodeEncodeError:
-        raise UserError("the query has bytes that are no UTF-8", where="SQL", actual=ascii(sql)[:80]) from None
+        raise UserError("the query has bytes that are not UTF-8", where="SQL", actual=ascii(sql)[:80]) from None
     except duckdb.Error as error:
         text = str(error).strip()
         raise UserError(

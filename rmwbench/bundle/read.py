@@ -47,7 +47,7 @@ class TrialLine:
 
 
 class Bundle:
-    """A campaign directory. Raises UserError when it is none, is from another version, or names files that are gone."""
+    """A campaign directory. Raises UserError when it is not one, is from another version, or names missing files."""
 
     def __init__(self, directory: Path | str):
         self.directory = Path(directory)
@@ -453,12 +453,12 @@ def _filled(chunk: pa.Array, out: np.ndarray) -> tuple[pa.Array, np.ndarray]:
 
 
 def refuse_bytes(directory: Path) -> None:
-    """UserError for a path with bytes that are no UTF-8: Parquet and SQL reach no file below it."""
+    """Raises UserError for a path with bytes that are not UTF-8: Parquet and SQL cannot reach a file below it."""
     try:
         str(directory.absolute()).encode()
     except UnicodeEncodeError:
         raise UserError(
-            "the path of this campaign has bytes that are no UTF-8",
+            "the path of this campaign has bytes that are not UTF-8",
             where=ascii(str(directory)),
             fix="rename the directory",
         ) from None
@@ -508,7 +508,7 @@ def _refuse_irregular(path: Path) -> None:
     """A pipe would be waited for without end."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
-        raise OSError("it is no regular file")
+        raise OSError("it is not a regular file")
 
 
 def _corrupt(path: Path, error: Exception) -> UserError:

@@ -157,8 +157,8 @@ class Course:
         return [*self._here.get(key, ()), *(other for other in self._rest if self._key(other) == key)]
 
     def needs(self, trial: Trial) -> bool:
-        """Whether the comparison of `trial` can spare no block more: with fewer than the suite's minimum of blocks it
-        would decide nothing."""
+        """Whether the comparison of `trial` cannot lose another block: with fewer than the suite's minimum of blocks
+        it would decide nothing."""
         left = self.plan.blocks - self._left_out[self._key(trial).comparison]
         return left <= self.plan.suite.blocks.minimum
 

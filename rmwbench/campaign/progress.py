@@ -18,7 +18,7 @@ from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED, told
 
 LONGEST_MINUTES = 24 * 60
-"""A longer campaign is no advice."""
+"""A longer campaign is not advised."""
 
 NAMED = 3
 """How many of the open comparisons a look names; the journal has all."""
@@ -154,5 +154,5 @@ def _of_its_block(spoilt: Spoilt | None) -> str:
 
 
 def _rounded(seconds: float) -> str:
-    """An estimate is no measurement: whole seconds, whole minutes."""
+    """An estimate is not a measurement: whole seconds, whole minutes."""
     return duration_text(math.ceil(seconds)) if seconds < 90 else duration_text(math.ceil(seconds / 60) * 60)

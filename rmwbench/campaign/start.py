@@ -203,7 +203,7 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
 
 
 def course_of(directory: Path) -> Course:
-    """What a campaign still lacks, whether or not it could be run here. UserError where it cannot be resumed."""
+    """What a campaign still lacks, whether or not it could be run here. Raises UserError where it cannot be resumed."""
     bundle = Bundle(directory)
     *_, plan = _planned(bundle, host_kind())
     return Course(plan, bundle.journal.lines)

@@ -75,8 +75,8 @@ class _Stdout(io.FileIO):
 
 
 def make_streams_safe() -> None:
-    """Opens /dev/null for standard streams that are closed, lest the next file gets their number, and lets no sign that
-    the terminal lacks end a verb."""
+    """Opens /dev/null for standard streams that are closed, so that the next file does not get their number, and makes
+    sure that a sign which the terminal lacks does not end a verb."""
     codecs.register_error("rmwbench.plainer", _plainer)
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:

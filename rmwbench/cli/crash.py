@@ -1,4 +1,4 @@
-"""The end of a verb by an exception that nobody foresaw: one line, and a file with what is needed to mend it.
+"""The end of a verb by an exception that nobody foresaw: one line, and a file with what is needed to repair it.
 
 It is never an answer, so its exit code is 2: a script must not take a crash for "no".
 """

@@ -48,7 +48,7 @@ class _Verbs(PlainGroup):
 
 
 def _app(asked: str) -> typer.Typer:
-    """With the verb that is `asked` for alone, or with all verbs where that is none of them."""
+    """Has only the verb that is `asked` for, or all verbs where that is not one of them."""
     app = typer.Typer(
         name="rmwbench",
         cls=_Verbs,
@@ -87,7 +87,7 @@ def main(arguments: list[str] | None = None) -> None:
 
     make_streams_safe()
     if not os.environ.get("SOURCE_DATE_EPOCH", "0").isdigit() or len(os.environ.get("SOURCE_DATE_EPOCH", "0")) > 11:
-        del os.environ["SOURCE_DATE_EPOCH"]  # NumPy, for which it is, fails to load where it is no time
+        del os.environ["SOURCE_DATE_EPOCH"]  # NumPy reads it, and does not load where it is not a time
     try:
         _guarded(arguments)
     except UserError as error:

@@ -15,7 +15,7 @@ Html = Annotated[Path | None, typer.Option("--html", hidden=True)]
 
 
 def page(out: Path | None, earlier: Path | None = None) -> Path | None:
-    """The page that was asked for. UserError where it cannot be written, before any work was done for it."""
+    """The page that was asked for. Raises UserError where it cannot be written, before any work was done for it."""
     path = out or earlier
     if path is not None:
         check_page(path)

@@ -50,7 +50,7 @@ def _check_reachable(address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
         raise UserError(
-            "this is no address of a Ray cluster",
+            "this is not an address of a Ray cluster",
             where="--cluster",
             expected="auto, HOST:PORT of the head (its port is 6379 unless chosen), or ray://HOST:10001",
             actual=address,

@@ -38,7 +38,7 @@ SAFE_NICENESS = "RAY_worker_niceness=0 ray start …"
 
 
 class Machine:
-    """Every answer is plain data. What a user can mend comes back as text or UserError and is not raised: Ray would
+    """Every answer is plain data. What a user can repair comes back as text or UserError and is not raised: Ray would
     wrap it into a traceback."""
 
     def __init__(self) -> None:

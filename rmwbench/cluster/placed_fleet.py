@@ -29,7 +29,7 @@ AGENT_TIMEOUT_S = 20.0
 FIRST_DOMAIN, LAST_DOMAIN = 40, 99
 """A gang's domain: none that a robot has by default, none whose ports are the kernel's own (above 101)."""
 MOST_LOSSES = 5
-"""Trials that machines lost though all of them are there: then something is wrong that trying again does not mend."""
+"""Trials that machines lost though all of them are there: then something is wrong that trying again does not repair."""
 
 
 @dataclass

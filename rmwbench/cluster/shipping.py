@@ -1,8 +1,8 @@
 """What travels to a machine: programs by their content, each once, into a cache directory named by hash.
 
 A program of machine code is shipped; its dynamic libraries are the machine's own, and whether they will do is asked of
-the program there. What is no machine code (workers in Python) or part of a ROS 2 package (the one on rclcpp, which has
-libraries of its own beside it) is bound to its installation, and the machine's own is looked for.
+the program there. A worker in Python, or one that is part of a ROS 2 package (the one on rclcpp, which has libraries of
+its own beside it), is bound to its installation; of these the machine's own is looked for.
 """
 
 import hashlib

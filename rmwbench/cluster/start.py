@@ -54,7 +54,7 @@ def new_campaign(
 
 
 def machines(address: str) -> int:
-    """How many machines of the cluster can take part. UserError where none can, or nothing answers."""
+    """How many machines of the cluster can take part. Raises UserError where none can, or nothing answers."""
     with _fleet(address, None) as fleet:
         return len(fleet.machines)
 

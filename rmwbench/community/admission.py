@@ -2,7 +2,7 @@
 
 The evaluation of 2020 asked three things: Tier 1 in REP-2000, open source under a permissive licence, and an RTPS/DDS
 implementation. The last excludes by definition what is not DDS, so a candidate is judged criterion by criterion and
-nothing is left out of a table because of one. What there is no evidence for is `not stated`, never `not met`.
+nothing is left out of a table because of one. A criterion without evidence is `not stated`, never `not met`.
 """
 
 import re
@@ -122,7 +122,7 @@ def _criterion(status: str, value: str | None, given: dict[str, Any] | None, not
 
 def permissive(expression: str) -> bool | None:
     """Whether an SPDX expression can be had under permissive terms: one side of an OR is enough, an AND needs both.
-    None where a licence in it is not known here, or it is no expression."""
+    None where a licence in it is not known here, or where it is not an expression."""
     tokens = re.findall(r"\(|\)|[^\s()]+", expression)
 
     def either(at: int) -> tuple[bool | None, int]:
@@ -234,12 +234,12 @@ def _candidate(path: Path, entry: Any) -> dict[str, Any]:
         at = f"{path}:{entry.lc.key(field)[0] + 1}"
         if not isinstance(given, dict):
             raise UserError(
-                f"{field} is no mapping", where=at, expected=f"{{{key}: …, evidence: URL}}", actual=str(given)
+                f"{field} is not a mapping", where=at, expected=f"{{{key}: …, evidence: URL}}", actual=str(given)
             )
         _known(at, given, (key, *EVIDENCE))
         kind = int if key == "tier" else str
         if given.get(key) is not None and (not isinstance(given[key], kind) or isinstance(given[key], bool)):
-            raise UserError(f"{field}.{key} is no {kind.__name__}", where=at, actual=str(given[key]))
+            raise UserError(f"{field}.{key} is not of type {kind.__name__}", where=at, actual=str(given[key]))
         out[field] = dict(given) | {"date": _date(at, given.get("date"))}
     return out
 

@@ -39,13 +39,13 @@ def replaceable(view: View, command: str, kept_as: Path) -> View:
 
 
 def view_of(path: Path) -> View:
-    """UserError where the file is no such document."""
+    """Raises UserError where the file is not such a document."""
     try:
         document = parse_json(read_input(path))
         return VIEWS[document["schema"]](document)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
-            "this is no document of `rmwbench community … --json`",
+            "this is not a document of `rmwbench community … --json`",
             where=str(path),
             expected="a schema of " + ", ".join(VIEWS),
             actual=str(error) or type(error).__name__,

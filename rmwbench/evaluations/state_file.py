@@ -31,7 +31,7 @@ class StateFile:
         write_whole(directory / self.name, json.dumps(document, indent=1) + "\n")
 
     def load(self, directory: Path, made: Callable[[dict[str, Any]], T]) -> T:
-        """What `made` makes of the state. UserError where the file is none of ours."""
+        """What `made` makes of the state. Raises UserError where the file is not one of ours."""
         path = directory / self.name
         try:
             document = parse_json(read_input(path))
@@ -39,7 +39,7 @@ class StateFile:
                 raise ValueError("another schema or version")
             return made(document)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise UserError(f"this is no directory of `{self.verb}`", where=str(path), actual=str(error)) from None
+            raise UserError(f"this is not a directory of `{self.verb}`", where=str(path), actual=str(error)) from None
 
 
 def make_empty(directory: Path, what: str, fix: str) -> None:

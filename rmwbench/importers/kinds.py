@@ -99,7 +99,7 @@ KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
 
 
 def named(name: str) -> Kind:
-    """UserError for an unknown name, with the nearest."""
+    """Raises UserError for an unknown name, with the nearest."""
     if name not in KINDS:
         raise UserError(
             f"no kind {name!r}",
@@ -158,7 +158,7 @@ def _unknown(source: Source, first: Item | None) -> NotRecognised:
 
 
 def _not_utf8(data: bytes) -> int | None:
-    """Where the first byte stands that is no UTF-8; None where all of it is."""
+    """The place of the first byte that is not UTF-8; None where all of it is."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

@@ -576,7 +576,7 @@ def _thinned(points: list[tuple[float, float | None]]) -> list[tuple[float, floa
 
 
 def _finish(chart: alt.TopLevelMixin, *, height: int | None, **datasets: list[dict[str, Any]]) -> Spec:
-    """The specification with the house's style and its data sets, which are put in here instead of handed to Altair:
+    """The specification with the common style and its data sets, which are put in here instead of handed to Altair:
     it takes a second to walk through ten thousand rows."""
     return _styled(chart.to_dict(validate=False), height=height, **datasets)
 

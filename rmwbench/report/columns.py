@@ -75,7 +75,7 @@ ASKED_FOR = (
 
 
 def of(workload: dict[str, Any]) -> tuple[Column, ...]:
-    """The columns of a workload: its primary metric where it is none of those of all, these, and what was asked for."""
+    """The columns of a workload: its primary metric unless all workloads have it, these, and what was asked for."""
     if is_bring_up(workload):
         return BRING_UP
     if is_idle(workload):

@@ -1,5 +1,5 @@
 """A table in a terminal that is too narrow for it: several tables one below the other, each with the first column
-again, since a number that is cut is none."""
+again, since a number that is cut is a wrong number."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -13,7 +13,7 @@ KEYS = ("arm", "cell", "trials", "path", "notes", "losses", "tails", "chain", "l
 
 def explanations(bundle: Bundle, trial: int | None = None) -> list[dict[str, Any]]:
     """`workload` and KEYS of each arm, as in the show document, and its `topics`. With `trial` only of
-    its arm, and the tails of that trial. UserError for a trial that is not there or was not done."""
+    its arm, and the tails of that trial. Raises UserError for a trial that is not there or was not done."""
     found = [
         {"workload": w["workload"], **{key: arm[key] for key in KEYS}, "topics": _topics(w, place)}
         for w in summarise(bundle)["workloads"]

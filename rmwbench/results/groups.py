@@ -129,8 +129,8 @@ GROUPS = (
 
 
 def groups(workload: dict[str, Any]) -> list[Group]:
-    """The tables of a workload, each with the columns that have data in any arm. One whose only data is a stall is
-    none: the main tables have it."""
+    """The tables of a workload, each with the columns that have data in any arm. If its only data is a stall, there
+    is no such table: the main tables have it."""
     found = []
     for group in GROUPS:
         metrics = {

@@ -23,7 +23,7 @@ def is_imported(bundle: Bundle) -> bool:
 
 
 def refuse_imported(bundle: Bundle) -> None:
-    """UserError where a verb that needs records was given an imported bundle."""
+    """Raises UserError where a verb that needs records was given an imported bundle."""
     if is_imported(bundle):
         raise UserError(
             "this bundle was imported: it has seconds or totals, and this needs messages",

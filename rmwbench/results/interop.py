@@ -40,8 +40,8 @@ MARKS = {
 
 
 def pair_of(arm: dict[str, Any]) -> list[str] | None:
-    """[talker, listener] of an arm's definition, each a middleware with its profile; None for an arm that is no
-    pair."""
+    """[talker, listener] of an arm's definition, each a middleware with its profile; None for an arm that is
+    not a pair."""
     others = list((arm.get("processes") or {}).values())
     return [_label(arm), _label({**arm, **others[0]})] if len(others) == 1 else None
 

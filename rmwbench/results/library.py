@@ -42,7 +42,7 @@ class Metric:
         return GLOSSARY[self.name].title
 
     def __float__(self) -> float:
-        """The value. ValueError with the reason where there is none."""
+        """The value. Raises ValueError with the reason where there is none."""
         if self.value is None:
             raise ValueError(f"{self.name} has no value: {self.no_data or 'only a bound is known'}")
         return self.value
@@ -176,7 +176,7 @@ class Campaign:
     """A campaign of a suite, read when it was opened."""
 
     def __init__(self, directory: Path | str):
-        """UserError where the directory is no campaign of a suite, or cannot be read."""
+        """Raises UserError where the directory is not a campaign of a suite, or cannot be read."""
         self.directory = Path(directory)
         self._document = measured(self.directory, "programs")
 
@@ -271,7 +271,7 @@ class Campaign:
 
 
 def open_campaign(directory: Path | str | None = None) -> Campaign:
-    """The campaign in that directory; the newest below ./campaigns where None. UserError where there is none."""
+    """The campaign in that directory; the newest below ./campaigns where None. Raises UserError where there is none."""
     return Campaign(newest_campaign() if directory is None else directory)
 
 

@@ -27,7 +27,7 @@ def losses(trials: Sequence[Trial], small: Small, *, reliable: bool, keep_last: 
 
 
 def _links(trial: Trial) -> dict[str, int]:
-    """Link and what befell it → frames with data that it lost, in words."""
+    """Maps a link and what happened on it to the number of frames with data that it lost, in words."""
     found = trial.network.wire.lost_data if trial.network.wire else {}
     return {f"{host} {way}: {VERDICTS.get(verdict, verdict)}": n for (host, way, verdict), n in found.items()}
 

@@ -11,8 +11,8 @@ from rmwbench.results.show import summarise
 
 
 def measured(directory: Path, who: str, *, imported: str | None = None) -> dict[str, Any]:
-    """UserError where the bundle is no suite's campaign: imported, or a search for a capacity. `who` wants it, in the
-    plural; `imported`: what to do with an imported one."""
+    """Raises UserError where the bundle is not a campaign of a suite: imported, or a search for a capacity. `who`
+    wants it, in the plural; `imported`: what to do with an imported one."""
     bundle = Bundle(directory)
     if is_imported(bundle) or is_capacity(bundle):
         raise UserError(

@@ -233,7 +233,7 @@ def _anything(bundle: Bundle, trial: int) -> int:
 
 
 def _summary(rows: Sequence[Mapping[str, Any]]) -> str:
-    """`rclcpp/zenoh: 4 obeyed, 7 not obeyed, 1 no data.`, a sentence for each arm; controls are no cases."""
+    """`rclcpp/zenoh: 4 obeyed, 7 not obeyed, 1 no data.`, a sentence for each arm; controls are not cases."""
     counts: dict[str, Counter[str]] = {}
     for row in rows:
         for arm in row["arms"]:

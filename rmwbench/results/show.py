@@ -132,7 +132,7 @@ def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any
 
 
 def _limited(workloads: list[dict[str, Any]], limits: LimitsFile | None) -> list[dict[str, Any]]:
-    """The workloads that the limits are of. UserError where there is none."""
+    """The workloads that the limits are of. Raises UserError where there is none."""
     if limits is None:
         return workloads
     found = [w for w in workloads if limits.of.has(w["workload"].partition(" [")[0], _levels(w))]
@@ -203,7 +203,7 @@ def _workload(
         if by_topic and not is_untimed(arm.cell):
             document["verdict"] = topics.judged(overall[arm.name])
     found = topics.documents(arms, w.primary_metric, by_topic)
-    if found:  # of unlike topics together there is no curve
+    if found:  # unlike topics together have no curve
         made["ecdf"], made["spectrum"], made["series"] = [], [], []
     resolved = [_resolution([a.compared_in(t) for a in arms], judged, rules, contenders, shared[t]) for t in verdicts]
     return {

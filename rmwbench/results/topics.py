@@ -31,8 +31,8 @@ def topics(arms: Sequence[ArmReport]) -> list[Topic]:
 
 def documents(arms: Sequence[ArmReport], primary: str, verdicts: Mapping[str, Mapping[str, best.Verdict]]) -> Documents:
     """`topics` of a workload's document: empty where it has one topic or only ones that are alike. `verdicts`: topic ->
-    arm -> verdict; empty where the workload is judged by what is no metric of a message, such as a time to recover:
-    then its topics are told and not judged."""
+    arm -> verdict; empty where the workload is judged by a metric that is not one of messages, such as a time to
+    recover: then its topics are told and not judged."""
     return [_topic(one, arms, primary if verdicts else "response_latency_p50", verdicts) for one in topics(arms)]
 
 

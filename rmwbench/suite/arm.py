@@ -31,7 +31,7 @@ class Arm(Side):
     and `listener|service` is both.
 
     An `optional` arm is left out where one of its middlewares is not ready, with the reason: a ROS 2 that is not
-    sourced is no mistake.
+    sourced is not a mistake.
 
     `against` names the arm that this one differs from in one thing: the report gives the ratio of the two, metric by
     metric, with an interval of its own (a feature on and off, the next rung of a ladder).

@@ -3,7 +3,7 @@
 A factor is named after the field it overrides, so there is nothing to learn beside the fields; `options.NAME` and
 `modes.NAME` reach an option and a mode of the arms, `graph.NAME`, `bring_up.NAME` and `recorder.NAME` a field of that
 part of a workload, `network.NAME` a field of every link in both directions. What tells arms apart
-(middleware, profile) is no factor: arms are compared within a combination of levels, never across.
+(middleware, profile) is not a factor: arms are compared within a combination of levels, never across.
 """
 
 from itertools import product

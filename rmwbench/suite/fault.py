@@ -40,8 +40,8 @@ def unknown(kind: str, name: object, known: list[str], *, at: tuple[str | int, .
 
 
 class Strict(BaseModel):
-    """Base of everything in a suite file: no unknown keys, no silent conversions (`"30"` is no number), never changed
-    after loading."""
+    """Base of everything in a suite file: no unknown keys, no silent conversions (`"30"` is not a number), and no
+    changes after loading."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_by_alias=True, validate_by_name=False)
 

@@ -28,7 +28,7 @@ MAX_NUMBER = 1 << 40
 
 
 def check_mode(name: str, level: Any) -> Any:
-    """The level. Raises Fault for a mode that is none, or a level that it does not have."""
+    """Returns the level. Raises Fault for an unknown mode, or for a level that it does not have."""
     if name not in NAMES:
         raise unknown("mode", name, list(NAMES), at=(name,))
     if name in WORDS:

@@ -16,7 +16,7 @@ def _matching(kind: str, pattern: str, expected: str):
 
     def check(name: str) -> str:
         if not compiled.fullmatch(name):
-            raise Fault(f"`{name}` is no name for a {kind}", expected=expected, actual=repr(name))
+            raise Fault(f"`{name}` is not a valid name for a {kind}", expected=expected, actual=repr(name))
         return name
 
     return AfterValidator(check)

@@ -15,7 +15,7 @@ def messages_needed(quantile: float) -> int:
 
 
 def quantile_of(metric: str) -> float:
-    """0.99 for `response_latency_p99`; ValueError for a metric that is no percentile."""
+    """0.99 for `response_latency_p99`; raises ValueError for a metric that is not a percentile."""
     found = re.search(r"_p(\d+)$", metric)
     if not found:
         raise ValueError(f"{metric} names no percentile")

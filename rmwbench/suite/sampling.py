@@ -24,7 +24,7 @@ class Sampling(Strict):
     def _memory_has_a_series(self) -> "Sampling":
         if self.memory and not self.series_hz:
             raise Fault(
-                "memory is read with every fifth sample of a series, and there is none",
+                "memory is read with every fifth sample of a series, and there is no series",
                 expected="`series_hz` beside `memory`: 5 reads memory once a second",
                 actual="memory: true",
                 at=("memory",),

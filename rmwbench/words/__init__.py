@@ -1,3 +1,3 @@
 """How are numbers and texts worded for people? Values in; text with unit, digits and no control characters out.
 
-The ground floor, beside `errors`: it imports nothing of rmwbench, and everything may import it."""
+The lowest layer, beside `errors`: it imports nothing of rmwbench, and everything may import it."""

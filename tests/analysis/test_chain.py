@@ -118,7 +118,7 @@ def test_what_any_hop_loses_never_arrives_and_is_told_where(what):
     assert counts == (float(kind == TRANSPORT), float(kind == RELAY))
 
 
-def test_warm_up_is_not_in_it_and_a_relay_of_nothing_is_no_chain():
+def test_warm_up_is_not_in_it_and_a_relay_of_nothing_is_not_a_chain():
     warm = Records([sent(1, 0, 100, 110, flags=WARMUP)], [])
     assert measure_chains(warm, ROWS, WINDOW, {}).chain.wanted == 0
     alone = [endpoint(1, "publisher", "t", "talker"), endpoint(2, "subscription", "t", "listener")]

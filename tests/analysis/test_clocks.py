@@ -124,7 +124,7 @@ def test_one_reading_is_worth_less_the_farther_away():
     assert near == pytest.approx(10_000, abs=2) and far == pytest.approx(10_010_000, rel=0.01)
 
 
-def test_a_stepped_clock_is_no_clock():
+def test_a_stepped_clock_is_not_a_clock():
     with pytest.raises(ValueError, match="stepped"):
         fit([Reading(BEGIN_NS, 0, 1_000), Reading(BEGIN_NS + SECOND, 50_000_000, 1_000)])
     with pytest.raises(ValueError, match="contradict"):

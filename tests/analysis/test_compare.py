@@ -260,7 +260,7 @@ def test_ratio_needs_common_blocks_and_finite_values():
     assert found.low < found.value < found.high
 
 
-def test_sign_flip_agrees_with_enumeration_and_is_none_below_ten():
+def test_sign_flip_agrees_with_enumeration_and_is_absent_below_ten():
     assert sign_flip(np.ones(9)) is None
     assert sign_flip(np.arange(1.0, 11.0)) == pytest.approx(2 / 2**10)
     rng = np.random.default_rng(27)
@@ -308,7 +308,7 @@ def test_unpaired_needs_finite_trials_of_both():
     assert unpaired([2.0, 2.0], [1.0, 1.0]).value == pytest.approx(2)
 
 
-def test_equal_ratios_of_coarse_values_are_no_certainty():
+def test_equal_ratios_of_coarse_values_are_not_certainty():
     """Five blocks of 1 tick against 2 ticks: a t test on them alone has no variance at all."""
     ticks = [arm("a", [10e6] * 5), arm("b", [20e6] * 5), arm("c", [10e6, 20e6, 10e6, 10e6, 20e6])]
     assert judge({"w": ticks}, RULES)["w"]["b"].verdict == "undecided"

@@ -92,7 +92,7 @@ def test_a_worker_called_sampler_hides_nothing():
     assert values["cpu_per_message_subscription"] == 80_000
 
 
-def test_no_daemon_is_no_zero_but_no_child_is():
+def test_no_daemon_is_not_zero_but_no_child_is():
     values, reasons = measured([row for row in SAMPLED if row["role"] not in ("daemon", "other")])
     assert reasons["cpu_cores_daemon"] == reasons["pss_daemon"] == "no daemon ran"
     assert values["cpu_cores_other"] == 0.0
@@ -142,7 +142,7 @@ def test_every_metric_is_explained():
     assert values.keys() | reasons.keys() <= GLOSSARY.keys()
 
 
-def test_nothing_delivered_is_no_division():
+def test_nothing_delivered_is_not_a_division():
     values, reasons = measured(SAMPLED, delivered=0, delivered_bytes=0)
     assert reasons["cpu_per_message"] == reasons["cpu_per_gigabyte"] == "no message to divide by"
     assert "cpu_cores" in values

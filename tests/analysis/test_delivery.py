@@ -29,7 +29,7 @@ def matched(at_ns):
     return [{"event": "matched", "endpoint": 2, "time_ns": at_ns}]
 
 
-def test_a_slow_match_is_no_loss_of_the_stream():
+def test_a_slow_match_is_not_a_loss_of_the_stream():
     taken = [None, None, None, None, 405, 505, None, 705, 805, None]
     found, reasons = split([pair(taken, lives=LATE)], matched(250))
     assert reasons == {}

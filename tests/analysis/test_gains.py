@@ -37,7 +37,7 @@ def test_a_clear_effect_is_found_and_below_the_margin_it_is_the_same():
     assert answers == [Answer.SMALLER, Answer.LARGER, Answer.SAME]
 
 
-def test_a_real_difference_within_the_margin_is_no_effect():
+def test_a_real_difference_within_the_margin_is_not_an_effect():
     found = judge([pair(np.random.default_rng(2), 1.03, 40, 0.005)], Rules())[0]
     assert found.ratio.low > 1
     assert found.answer == Answer.SAME

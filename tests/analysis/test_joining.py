@@ -54,7 +54,7 @@ def test_a_leaver_expects_nothing_after_it_left():
     assert m.longest_stall_ns == 100  # and not the 700 ns in which one is gone
 
 
-def test_the_history_is_counted_apart_and_is_no_latency():
+def test_the_history_is_counted_apart_and_is_not_a_latency():
     known = lives(rows("transient_local", depth=3, joins_ns=400), JOINED, WINDOW)
     past = [{"endpoint": 3, "seq": s, "taken_ns": 1500 + s} for s in (2, 3, 4)]
     records = Records(SENT, got(2, range(10)) + past + got(3, range(5, 10)))

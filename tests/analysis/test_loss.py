@@ -71,7 +71,7 @@ def test_every_end_of_the_ledger_has_its_place_along_the_way():
     assert sum(p.messages for p in found.places) + found.not_located == found.missing
 
 
-def test_a_place_that_nobody_counts_is_named_and_is_no_zero():
+def test_a_place_that_nobody_counts_is_named_and_is_not_zero():
     found = located(ledger(lost_middle=1), Drops(reader_queue=0))
     assert found.uncounted == ["socket buffers", "IP reassembly", "interfaces"]
     assert Drops(reassembly=1) + Drops() == Drops()

@@ -41,7 +41,7 @@ def test_a_leak_is_told_per_message_of_its_side():
     assert values["pss_at_end"] - values["pss_at_begin"] == pytest.approx(6400 * 8.75, rel=0.1)
 
 
-def test_what_fills_in_the_first_half_is_no_leak():
+def test_what_fills_in_the_first_half_is_not_a_leak():
     values, _ = measured(readings("listener", lambda s: 1e6 + min(s, 4.5) * 1e6))
     assert values["pss_growth_per_message_subscription"] == 0
 

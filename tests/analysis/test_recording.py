@@ -73,7 +73,7 @@ def test_an_account_that_does_not_add_up_places_nothing():
     assert "image_1: 5 lost, but 9 in the cache" in found.contradiction
 
 
-def test_an_empty_bag_is_no_late_discovery():
+def test_an_empty_bag_is_not_a_late_discovery():
     found = of_one([], account(1, handed=0, in_bag=0, cache=0))
     assert (found.kept, found.unheard, found.before) == (0, 0, 100)
 

@@ -109,7 +109,7 @@ def test_a_backlog_behind_a_late_message_is_not_blamed_on_its_publish_call():
     assert {slow.cause for slow in explain(found).messages} == {"publisher late"}
 
 
-def test_lost_messages_are_no_tail_and_a_calm_stream_has_none():
+def test_lost_messages_are_not_a_tail_and_a_calm_stream_has_none():
     found = pair(notified=SLOW)
     found.taken_ns[AT] = ABSENT
     tail = explain(found)

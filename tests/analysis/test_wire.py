@@ -25,7 +25,7 @@ from tests.analysis.test_latency import Records
 
 WINDOW = Window(1000, 2000)
 PATIENT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""A busy machine is no failure."""
+"""A busy machine is not a failure."""
 HOSTS = ("robot", "base", "tablet")
 AT_UP = ("lost_up", "queue_full_up", "no_destination")
 AT_DOWN = ("lost_down", "queue_full_down", "refused")
@@ -135,7 +135,7 @@ def test_the_busiest_link_is_told_against_its_rate():
     assert "no link has a rate" in measured(frames)[3][USED]
 
 
-def test_a_rate_that_changes_or_is_replayed_is_no_constant_rate():
+def test_a_rate_that_changes_or_is_replayed_is_not_a_constant_rate():
     links = {"robot": {"up": {"nic": {"rate_bps": 5}}, "down": {"rate_bps": 7}}, "base": {"up": {"rate_bps": 9}}}
     links["tablet"] = {"up": {"rate_bps": 9, "trace": {}}, "down": {}}
     assert rates_of({"network": {"links": links}}) == {("robot", "up"): 5, ("robot", "down"): 7, ("base", "up"): 9}

@@ -1,4 +1,4 @@
-"""Rows of a bundle become witnesses, and what nobody watched is no witness instead of a quiet one."""
+"""Rows of a bundle become witnesses, and what nobody watched is not a witness, instead of a quiet one."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Bundles that are damaged, and directories that are none: the error names the file, and nothing is changed."""
+"""Bundles that are damaged, and directories that are not bundles: the error names the file, and nothing is changed."""
 
 import json
 import shutil
@@ -53,7 +53,7 @@ def test_a_damaged_table_is_named(user, campaign, damage, arguments):
     ],
     ids=["gone", "cut", "list", "other", "newer"],
 )
-def test_a_campaign_json_that_is_none_or_of_another_version_is_refused(user, campaign, damage, complaint):
+def test_a_campaign_json_that_is_not_valid_or_of_another_version_is_refused(user, campaign, damage, complaint):
     damage(campaign / "campaign.json")
     assert complaint in user.is_refused("show", "campaign")
     if complaint == "version 7":
@@ -102,7 +102,7 @@ def test_a_second_campaign_in_the_same_directory_is_refused(user, campaign):
     assert "cannot be written here" in user.is_refused("run", "mini.yaml", "--out", "mini.yaml")
 
 
-def test_resuming_what_is_no_campaign_is_refused(user):
+def test_resuming_what_is_not_a_campaign_is_refused(user):
     (user.path / "empty").mkdir()
     assert "no campaign here" in user.is_refused("resume", "empty")
     assert "no such directory" in user.is_refused("resume", "gone")

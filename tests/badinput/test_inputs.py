@@ -41,7 +41,7 @@ def test_only_a_regular_file_of_bounded_size_is_read(tmp_path, kind):
         path.mkdir()
     else:
         path.write_bytes(b"0" * 1001)
-    with pytest.raises(OSError, match=r"no regular file|larger than 1000 bytes|[Ii]s a directory"):
+    with pytest.raises(OSError, match=r"not a regular file|larger than 1000 bytes|[Ii]s a directory"):
         read_input(path, 1000)
 
 
@@ -49,7 +49,7 @@ def test_only_a_regular_file_of_bounded_size_is_read(tmp_path, kind):
 def test_a_pipe_in_a_campaign_is_refused_and_not_waited_for(user, damaged, name):
     (damaged / name).unlink()
     os.mkfifo(damaged / name)
-    assert "no regular file" in user.is_refused("show", damaged)
+    assert "not a regular file" in user.is_refused("show", damaged)
 
 
 def test_a_pipe_or_a_device_as_suite_profile_or_trace_is_refused(user):
@@ -59,7 +59,7 @@ def test_a_pipe_or_a_device_as_suite_profile_or_trace_is_refused(user):
         user.is_refused("plan", name)
     user.edit("middleware: fake}", "middleware: fake, profile: ./mine.xml}")
     os.mkfifo(user.path / "mine.xml")
-    assert "no regular file" in user.is_refused("plan", "mini.yaml")
+    assert "not a regular file" in user.is_refused("plan", "mini.yaml")
 
 
 CAMPAIGN = {
@@ -193,16 +193,16 @@ def test_control_codes_of_others_do_not_reach_the_terminal(user, damaged):
         assert not set("\x1b\x07\x9b") & set(done.stdout + done.stderr), arguments
 
 
-def test_a_directory_whose_name_is_no_text_is_refused_with_the_reason(damaged, tmp_path):
+def test_a_directory_whose_name_is_not_text_is_refused_with_the_reason(damaged, tmp_path):
     odd = os.path.join(os.fsencode(tmp_path), b"caf\xe9")
     os.rename(damaged, odd)
     for verb in (["show"], ["show", "--json"], ["report"], ["query", "select count(*) from sent"], ["explain"]):
         done = rmwbench(*verb, odd, text=False)
-        assert done.returncode == 2 and b"no UTF-8" in done.stderr and b"rename" in done.stderr, (verb, done.stderr)
+        assert done.returncode == 2 and b"not UTF-8" in done.stderr and b"rename" in done.stderr, (verb, done.stderr)
 
 
 @pytest.mark.parametrize("value", ["x", "-5", "1e99", "99999999999999999999"])
-def test_a_date_of_a_build_that_is_none_keeps_nothing_from_working(damaged, value):
+def test_a_date_of_a_build_that_is_not_valid_keeps_nothing_from_working(damaged, value):
     done = subprocess.run(
         [*COMMAND, "claims", "--markdown"],
         capture_output=True,

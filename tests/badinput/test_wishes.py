@@ -87,9 +87,9 @@ def test_a_part_of_an_evaluation_without_a_suite_is_refused_with_the_verb_that_i
     assert f"do: {does}" in user.is_refused("run", part)
 
 
-def test_json_that_is_no_matrix_is_refused(user):
+def test_json_that_is_not_a_matrix_is_refused(user):
     (user.path / "other.json").write_text('{"rates": [1]}')
-    assert "this JSON is no suite" in user.is_refused("plan", "other.json")
+    assert "this JSON is not a suite" in user.is_refused("plan", "other.json")
 
 
 @pytest.mark.parametrize(
@@ -97,11 +97,11 @@ def test_json_that_is_no_matrix_is_refused(user):
     [
         (("--arm", "onee"), "has no arm `onee`", "did you mean `one`?"),
         (("--workload", "smal"), "has no workload `smal`", "did you mean `small`?"),
-        (("--budget", "5"), "`5` is no time", "did you mean `5m`?"),
-        (("--budget", "soon"), "`soon` is no time", "90s, 5m, 1h30m"),
-        (("--budget", "-5m"), "is no time", "90s, 5m, 1h30m"),
+        (("--budget", "5"), "`5` is not a valid time", "did you mean `5m`?"),
+        (("--budget", "soon"), "`soon` is not a valid time", "90s, 5m, 1h30m"),
+        (("--budget", "-5m"), "is not a valid time", "90s, 5m, 1h30m"),
         (("--budget", "0s"), "a budget of no time", "more than 0 s"),
-        (("--budget", ""), "is no time", "90s, 5m, 1h30m"),
+        (("--budget", ""), "is not a valid time", "90s, 5m, 1h30m"),
         (("--budget", "0.3s"), "budget is too small", "give it --budget 2s or more"),
         (("--budget", "99999999999h"), "budget is too large", "10000 blocks"),
     ],
@@ -122,9 +122,9 @@ def test_a_worker_that_is_not_built_is_named_with_the_command_that_builds_it(use
     assert "zenoh: not built" in error and "do: rmwbench middlewares build zenoh" in error
 
 
-def test_a_directory_of_workers_that_is_none_is_named(user):
+def test_a_directory_of_workers_that_is_not_valid_is_named(user):
     user.environment["RMWBENCH_WORKERS"] = str(user.path / "gone")
-    assert "RMWBENCH_WORKERS is no directory" in user.is_refused("run", "mini.yaml", "--out", "out")
+    assert "RMWBENCH_WORKERS is not a directory" in user.is_refused("run", "mini.yaml", "--out", "out")
 
 
 def test_what_a_worker_refuses_to_open_is_learnt_before_the_campaign(user):
@@ -141,7 +141,7 @@ def test_the_plan_knows_the_workers_that_run_knows(user):
     assert "did you mean `fake`?" in user.is_refused("plan", "mini.yaml")
 
 
-def test_a_suite_that_is_no_text_is_refused(user):
+def test_a_suite_that_is_not_text_is_refused(user):
     user.suite.write_bytes(bytes(range(256)))
     assert "not text" in user.is_refused("run", "mini.yaml", "--out", "out")
     user.suite.write_text(SUITE + "arms: [")
@@ -151,11 +151,11 @@ def test_a_suite_that_is_no_text_is_refused(user):
 @pytest.mark.parametrize("rate", ["banana", "0", "-5Hz", "1000Hz", "nan"])
 def test_a_series_has_a_rate(user, rate):
     error = user.is_refused("run", "mini.yaml", "--out", "out", f"--series={rate}")
-    assert "--series: this is no rate for a series" in error and rate in error
+    assert "--series: this is not a rate for a series" in error and rate in error
 
 
 @pytest.mark.parametrize("option", ["--threads", "--seed=0", "--arm=one", "--short", "--out=other"])
-def test_what_belongs_to_the_plan_is_no_wish_of_a_resumed_campaign(user, campaign, option):
+def test_what_belongs_to_the_plan_is_not_a_wish_of_a_resumed_campaign(user, campaign, option):
     there = user.tree()
     done = user.types("resume", "campaign", option)
     assert done.returncode == 2 and f"No such option: {option.partition('=')[0]}" in done.stderr

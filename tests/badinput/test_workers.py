@@ -51,7 +51,7 @@ def test_a_missing_sampler_is_told_before_anything_is_written(user):
     assert "the sampler is not built" in text and "do: rmwbench middlewares build" in text
 
 
-def test_a_sampler_of_another_version_is_no_sampler(user):
+def test_a_sampler_of_another_version_is_not_a_sampler(user):
     path = user.workers / "rmwbench-sampler"
     path.unlink()
     path.write_text('#!/bin/sh\necho \'{"tool": "sampler", "protocol": 99}\'\n')

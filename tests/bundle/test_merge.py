@@ -74,7 +74,7 @@ def test_without_the_merged_files_nothing_is_lost(plain, merged):
     assert document(merged) == document(plain)
 
 
-def test_a_merged_file_that_the_journal_does_not_name_is_no_part_of_the_bundle(plain, merged):
+def test_a_merged_file_that_the_journal_does_not_name_is_not_part_of_the_bundle(plain, merged):
     journal = merged / "journal.jsonl"
     journal.write_text("".join(x for x in journal.read_text().splitlines(True) if '"merged"' not in x))
     bundle = Bundle(merged)

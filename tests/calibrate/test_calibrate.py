@@ -1,7 +1,7 @@
 """The verb on this machine, and proof that it can fail: the bundle that it just judged good is judged again with one
 thing wrong at a time.
 
-No absolute time is asserted; how long it took is printed. A truth that the machine did not let through is no failure.
+No absolute time is asserted; how long it took is printed. A truth that the machine did not let through does not fail.
 """
 
 import copy
@@ -296,7 +296,7 @@ def test_a_lie_that_is_believed_is_seen(judged, tmp_path):
     assert ("tcp called memory", "path, a lie") in seen
 
 
-def test_a_trial_lost_for_another_reason_than_the_machine_is_no_excuse(judged, tmp_path):
+def test_a_trial_lost_for_another_reason_than_the_machine_is_not_an_excuse(judged, tmp_path):
     trial = a_trial(judged, "stream", "constant")
     copied = tmp_path / "copy"
     shutil.copytree(judged[0], copied)

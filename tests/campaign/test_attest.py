@@ -89,7 +89,7 @@ def test_nothing_delivered_or_nothing_counted_attests_nothing():
     assert attestations(blind) == []
 
 
-def test_an_absent_interface_is_not_a_zero():
+def test_an_absent_interface_is_not_zero():
     assert ("lo", "counted") not in {(r["interface"], r["label"]) for r in attestations(observed(received(5), lo=None))}
 
 
@@ -185,7 +185,7 @@ def test_a_void_says_what_the_worker_knows_of_the_reason():
     assert reason.startswith("path: asked for shm") and reason.endswith("; keep_all switches shared memory off")
 
 
-def test_what_was_in_flight_at_the_windows_edges_is_no_path_of_its_own():
+def test_what_was_in_flight_at_the_windows_edges_is_not_a_path_of_its_own():
     (row,) = attestations(sampled(observed(received(100)), lo=9_700, datagrams=100))
     assert (row["path"], row["label"], row["bytes"], row["fraction"]) == ("udp", "counted", 9_700, pytest.approx(1.0))
     assert len(attestations(sampled(observed(received(100)), lo=9_000, datagrams=100))) == 2
@@ -233,7 +233,7 @@ def test_fewer_bytes_than_the_payloads_are_all_of_it_where_they_are_compressed()
 CACHE = "/usr/lib/x86_64-linux-gnu/gconv/gconv-modules.cache"
 
 
-def test_a_shared_mapping_of_an_ordinary_file_is_no_segment():
+def test_a_shared_mapping_of_an_ordinary_file_is_not_a_segment():
     """Every Python process maps this cache of the C library, read-only and shared."""
     found = observed(received(10), lo=100, segments=((CACHE,), (CACHE,)))
     assert shared_segments(found) == []

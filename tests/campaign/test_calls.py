@@ -166,7 +166,7 @@ def test_modes_reach_the_worker_and_its_configuration_is_kept(tmp_path):
 
 
 @pytest.mark.parametrize("stage", ["open", "create"])
-def test_what_a_worker_says_is_impossible_is_no_failure(tmp_path, stage):
+def test_what_a_worker_says_is_impossible_is_not_a_failure(tmp_path, stage):
     result = run(tmp_path, cell(CALLS), "cannot", stage)
     assert (result.status, result.reason) == ("unsupported", "mode transport: udp only") and not result.tables
 

@@ -251,7 +251,7 @@ def untouched(bench: Bench) -> bool:
         (("--arm", "tow"), "did you mean `two`"),
         (("--workload", "smal"), "did you mean `small`"),
         (("--budget", "1s"), "budget is too small"),
-        (("--budget", "5"), "is no time"),
+        (("--budget", "5"), "is not a valid time"),
     ],
 )
 def test_a_wrong_wish_is_refused_before_anything_is_written(bench, arguments, complaint):

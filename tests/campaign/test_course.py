@@ -194,7 +194,7 @@ def test_what_is_decided_is_not_run_late_either():
     assert walk.course.finished and not walk.course.later and walk.again().course.finished
 
 
-def test_a_comparison_needs_its_block_once_it_can_spare_no_other():
+def test_a_comparison_needs_its_block_once_it_cannot_lose_another():
     walk = Walk(plan("{minimum: 5, maximum: 6}"))
     first = walk.course.next
     assert not walk.course.needs(first)  # one block of six can be spared

@@ -56,7 +56,7 @@ def test_drawn_frames_arrive_whole_and_how_far_they_shrink_is_told():
     ("middleware", "arm"),
     [("floor", FLOOR), ("iceoryx2", "middleware: iceoryx2, loan: true")],
 )
-def test_frames_arrive_whole_and_their_source_is_no_cost_of_the_middlewares(middleware, arm):
+def test_frames_arrive_whole_and_their_source_is_not_a_cost_of_the_middlewares(middleware, arm):
     told, cost, probes = carried_whole(run_trial(order_of(arm), tools.worker(middleware)))
     assert cost["frames 1"] == cost["frames 1 gstreamer"] == "source"
     assert 0 < probes["source_kept"] <= 1 and "source_lz4_ratio" not in probes

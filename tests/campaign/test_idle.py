@@ -68,7 +68,7 @@ def test_what_an_empty_node_costs_is_measured_and_nothing_else(document):
         assert metrics["wake_ups"]["value"] >= 0
         for name in ("response_latency_p50", "undelivered", "cpu_per_message", "match_time", "publish_call_max"):
             assert "no_data" in metrics[name], name
-        for name in ("lost_start", "never_sent", "offered_rate", "achieved_rate"):  # none is not zero
+        for name in ("lost_start", "never_sent", "offered_rate", "achieved_rate"):  # absent is not zero
             assert "no_data" in metrics[name], name
 
 

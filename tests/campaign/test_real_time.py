@@ -1,4 +1,4 @@
-"""Workers as a real-time robot runs them: what the kernel gave is read back, and what it refused is no result."""
+"""Workers as a real-time robot runs them: what the kernel gave is read back, and what it refused is not a result."""
 
 import os
 import resource
@@ -41,7 +41,7 @@ def test_processors_are_dealt_out_in_turn():
     assert real_time.scheduling(cell("all"), made.processes[0].name) == Scheduling(PRIORITY, (usable[0],), True)
 
 
-def test_a_level_that_is_none_is_named():
+def test_an_unknown_level_is_named():
     with pytest.raises(UserError) as refused:
         cell("fifi")
     assert "fifi" in str(refused.value) and "fifo" in refused.value.render()

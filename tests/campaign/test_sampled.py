@@ -221,7 +221,7 @@ while data := control.recv(65536):
     ("deed", "said"),
     [
         ("os.abort()", "SIGABRT"),
-        ("control.sendall(b'hoho\\n')", "no JSON"),
+        ("control.sendall(b'hoho\\n')", "not JSON"),
         ("if line['cmd'] == 'collect': time.sleep(100)", "did not answer within"),
         ("say({'id': line['id'], 'error': {'object': 'x', 'message': 'no mood'}}); continue", "no mood"),
         ("pass", "something else than its document"),
@@ -248,7 +248,7 @@ def test_without_a_sampler_the_trial_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("RMWBENCH_TARGET_DIR", str(tmp_path / "none"))
     worker = fake_worker.install(tmp_path)
     result = run_trial(order(), Worker("fake", worker, fake_worker.DESCRIBE, None))
-    # A busy machine may void the trial; for want of a sampler it does not fail.
+    # A busy machine may void the trial; it does not fail because a sampler is missing.
     assert well(result)
     assert "the sampler is not built" in reasons(result)
     assert "sampler.json" not in result.files

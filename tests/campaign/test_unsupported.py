@@ -117,11 +117,11 @@ def test_a_level_that_open_refuses_is_found_before_anything_is_written(bench):
     assert code == 2 and "udp only" in output and not bench.out.exists()  # the fault strikes every arm: nothing is left
 
 
-def test_a_worker_that_knows_no_modes_is_not_asked_for_one(bench):
+def test_a_worker_without_modes_is_not_asked_for_one(bench):
     bench.install()
     code, output = bench.run("modes: {transport: tcp}")
     assert code == 0, output
-    assert set(Bundle(bench.out).unsupported.values()) == {"fake has no mode transport: its worker knows no modes"}
+    assert set(Bundle(bench.out).unsupported.values()) == {"fake has no mode transport: its worker has no modes"}
 
 
 def test_what_only_a_trial_finds_ends_its_cell_alone(bench):

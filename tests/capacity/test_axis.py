@@ -137,7 +137,7 @@ def test_a_level_is_read_with_its_unit(text, along, level):
 @pytest.mark.parametrize(
     "text, along", [("3 kB", "rate"), ("x", "rate"), ("0", "rate"), ("1.2.3", "rate"), ("1", "size")]
 )
-def test_what_is_no_level_is_refused(text, along):
+def test_what_is_not_a_level_is_refused(text, along):
     with pytest.raises(UserError, match="--to"):
         parse_level(text, AXES[along], "--to")
 

@@ -1,4 +1,4 @@
-"""The verb as a user types it: wrong wishes, a small search against the fake worker, and Ctrl-C amid one."""
+"""The verb as a user types it: wrong wishes, a small search against the fake worker, and Ctrl-C during one."""
 
 import json
 import os
@@ -22,11 +22,11 @@ SEARCH = ("capacity", "mini.yaml", "--workload", "small", "--limit")
         (("p50 < 5 ms", "--along", "loss"), "needs the network emulator", "one of rate, size, subscribers, topics"),
         (("p50 < 5 ms", "--along", "sise"), "unknown axis", "did you mean `size`?"),
         (("p50 < 5 ms", "--from", "5 kHz", "--to", "10"), "runs backwards", "--from below --to"),
-        (("p50 < 5 ms", "--from", "3x"), "no level of rate", "hz, khz, mhz"),
+        (("p50 < 5 ms", "--from", "3x"), "not a level of rate", "hz, khz, mhz"),
         (("p50 < 5 ms", "--to", "3MHz"), "out of range", "to 2 MHz"),
         (("p50 < 5 ms", "--arm", "on"), "no arm `on`", "did you mean `one`?"),
-        (("p50 < 5 ms", "--resolution", "5"), "no resolution", "did you mean `5%`?"),
-        (("p50 < 5 ms", "--resolution", "0.1%"), "no resolution", "1% to 100%"),
+        (("p50 < 5 ms", "--resolution", "5"), "not a valid resolution", "did you mean `5%`?"),
+        (("p50 < 5 ms", "--resolution", "0.1%"), "not a valid resolution", "1% to 100%"),
         (("p99.9 < 5 ms", "--budget", "30s"), "the budget cannot test this limit", "needs 10000 messages"),
         (("p50 < 5 ms", "--from", "100", "--to", "100.000001"), "at least two levels", None),
     ],

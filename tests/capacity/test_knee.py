@@ -27,7 +27,7 @@ def test_a_growing_queue_is_a_knee():
     assert (found.load, found.by) == (400, "queue")
 
 
-def test_one_slow_level_in_the_middle_is_no_knee():
+def test_one_slow_level_in_the_middle_is_not_a_knee():
     found = knee(curve((100, 10.0), (200, 50.0), (400, 11.0), (800, 40.0)))
     assert 400 < found.load < 800
 

@@ -51,7 +51,7 @@ def test_words_are_read_and_said_back(text, shown, messages):
     "text, part",
     [
         ("", "without a condition"),
-        ("p99", "no condition"),
+        ("p99", "is not a limit"),
         ("p99 < 5", "needs a unit"),
         ("p99 < 5 mss", "unknown unit"),
         ("p98 < 5 ms", "not measured"),
@@ -64,7 +64,7 @@ def test_words_are_read_and_said_back(text, shown, messages):
         ("p99 > 5 ms", "upper one"),
         ("p99 < 5 ms, response p99 < 6 ms", "limited twice"),
         ("p99 < 1e400 ms", "nothing is below"),
-        ("p99 < 1.2.3 ms", "no number"),
+        ("p99 < 1.2.3 ms", "not a number"),
     ],
 )
 def test_what_is_not_understood_says_what_to_write(text, part):

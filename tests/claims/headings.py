@@ -5,7 +5,7 @@ import re
 from collections import Counter
 
 PLAIN = "003_3d15c87008427981.txt"
-"""The one source that is no Markdown: its headings are lines of their own."""
+"""The one source that is not Markdown: its headings are lines of their own."""
 PREPRINT = "002_6b0fdd8d3ed3370f.txt"
 
 

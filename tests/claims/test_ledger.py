@@ -87,7 +87,7 @@ def test_a_statement_is_found_under_its_heading():
         ("B", "- 5 % less is lost there"),
     ]
     again = statements("x.txt", text.replace("**faster**", "faster"))
-    assert [one.digest for one in again] == [one.digest for one in found], "marks are no words"
+    assert [one.digest for one in again] == [one.digest for one in found], "marks are not words"
 
 
 def test_no_claim_rests_on_the_wifi_model():
@@ -125,7 +125,7 @@ def test_the_texts_of_all_sources_are_claimed():
     assert {path.name for path in SOURCES.glob("*.txt")} == kept
 
 
-def test_claims_are_no_suites():
+def test_claims_are_not_suites():
     assert [name for name in shipped_suites() if "claims" in name] == []
 
 

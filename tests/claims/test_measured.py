@@ -174,7 +174,7 @@ def test_the_page_names_the_machine_where_there_are_two():
     assert text.count("6 blocks on A") == text.count("6 blocks on B") == 1
 
 
-def test_a_file_that_is_no_summary(tmp_path):
+def test_a_file_that_is_not_a_summary(tmp_path):
     folder = tmp_path / "s" / FOLDER
     folder.mkdir(parents=True)
     (folder / "x.json").write_text('{"schema": "else", "version": 1}')

@@ -99,7 +99,7 @@ def test_answers(left, test, answer):
 
 @pytest.mark.parametrize(("metric", "answer"), [("service_latency_p50", "no data"), ("rss", "holds")])
 def test_a_machine_bound_cell_says_nothing_but_of_memory(metric, answer):
-    """Of whatever kind: a rate that a busy machine allowed is none of the middleware's."""
+    """This holds for every kind: a rate that a busy machine allowed does not tell about the middleware."""
     bound = renamed(arm("rclcpp/a", FAST, flags=["late"], disturbed_by={"machine_bound": 3}), metric)
     found = one(asked(right="b", metric=metric), document(("w", bound, renamed(arm("rclcpp/b", SLOW), metric))))
     assert (found.answer, found.cells[0].code) == (answer, "machine_bound" if answer == "no data" else None)

@@ -71,7 +71,7 @@ def test_a_ratio_of_ratios_divides_each_side_by_its_own():
     claims = asked(right="b", relation="greater", factor=1.5, at={"n": 10}, base_at={"n": 1})
     (cell,) = one(claims, document(*cells)).cells
     assert cell.answer == "holds" and cell.value == pytest.approx(1.97, rel=0.01)
-    assert answers(claims, claims.items[0], [document(cells[1])]) == [], "without what it is divided by there is none"
+    assert answers(claims, claims.items[0], [document(cells[1])]) == [], "without its divisor there is no answer"
 
 
 @pytest.mark.parametrize(("times", "level", "answer"), [(16, 2, "holds"), (4, 1, "holds"), (4, 2, "does not hold")])
@@ -128,7 +128,7 @@ def test_a_compound_statement_is_tested_whole(k, answer):
     found = one(claims, document(("w", *sides)))
     assert found.answer == answer and [cell.metric for cell in found.cells] == ["m", "k"]
     without = with_metrics("rclcpp/b", m=SLOW)
-    assert one(claims, document(("w", sides[0], without))).answer == "undecided", "half of it is no whole"
+    assert one(claims, document(("w", sides[0], without))).answer == "undecided", "half of it is not the whole"
 
 
 def spoken(**conditions):

@@ -46,7 +46,7 @@ def test_an_unknown_name_is_an_error_with_the_nearest():
         candidates.document(["ros3"])
 
 
-def test_an_rmw_of_the_sourced_ros2_that_is_no_candidate_is_shown_with_its_line(monkeypatch, capsys):
+def test_an_rmw_of_the_sourced_ros2_that_is_not_a_candidate_is_shown_with_its_line(monkeypatch, capsys):
     described = {"middleware": "rclcpp/rmw_novel_cpp", "version": "1"}
     worker = find.Worker("rclcpp/rmw_novel_cpp", None, described, None)  # type: ignore[arg-type]
     monkeypatch.setattr("rmwbench.lab.middleware.find_workers", lambda wanted=None: {worker.middleware: worker})

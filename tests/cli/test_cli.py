@@ -118,7 +118,7 @@ def test_a_reader_that_left_early_never_reads_no(verb, code):
     assert (found.returncode, found.stderr) == (code, "")
 
 
-def test_a_closed_stdout_is_no_crash():
+def test_a_closed_stdout_is_not_a_crash():
     found = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *COMMAND, "--version"], capture_output=True, text=True)
     assert (found.returncode, found.stderr) == (0, "")
 
@@ -156,7 +156,7 @@ def test_a_suite_file_is_reported_with_its_line(tmp_path):
     assert "mine.yaml:4: unknown middleware `zenho`" in found.stderr
 
 
-def test_a_reader_that_leaves_early_is_no_error():
+def test_a_reader_that_leaves_early_is_not_an_error():
     """The plan of 600 blocks is larger than a pipe holds, so the writer is stopped in the middle."""
     command = [*COMMAND, "plan", "quick", "--json", "--budget", "8h"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

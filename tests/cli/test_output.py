@@ -164,7 +164,7 @@ def test_a_full_stdout_is_one_error(place, verb):
 
 
 @pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
-def test_streams_that_are_closed_are_no_crash_and_lend_no_file_their_number(place, tmp_path, closed):
+def test_streams_that_are_closed_are_not_a_crash_and_lend_no_file_their_number(place, tmp_path, closed):
     page = tmp_path / "page.html"
     done = rmwbench(place, "report", "campaign", "--out", page)
     whole = page.read_bytes()

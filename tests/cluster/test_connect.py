@@ -38,9 +38,9 @@ def test_rays_client_needs_its_own_package(installed):
 
 
 @pytest.mark.parametrize("address", ["nonsense", "host", "host:", ":6379", "host:port"])
-def test_what_is_no_address(installed, address):
+def test_what_is_not_an_address(installed, address):
     installed("ray")
-    with pytest.raises(UserError, match="no address of a Ray cluster"):
+    with pytest.raises(UserError, match="not an address of a Ray cluster"):
         connect(address)
 
 

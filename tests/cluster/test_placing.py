@@ -57,7 +57,7 @@ def test_a_list_of_machines_is_read():
         ("robot=a,base=a@10.0.0.1", "machine `a` is placed twice"),
     ],
 )
-def test_what_is_no_list_of_machines_is_refused(words, problem):
+def test_what_is_not_a_list_of_machines_is_refused(words, problem):
     with pytest.raises(UserError, match=problem):
         parse(words)
 

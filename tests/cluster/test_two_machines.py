@@ -69,7 +69,7 @@ def ordered(workers, steady_s=1):
 def result(pair, workers):
     made, lost = pair.result(pair.start(ordered(workers), workers))
     assert lost == [None]
-    # A busy machine may void it (its canaries say so), and that is no reason to doubt any stamp.
+    # A busy machine may void it (its canaries say so), and that is not a reason to doubt any stamp.
     assert made.status in ("done", "void") and "clock" not in (made.reason or ""), made.reason
     return made
 

@@ -130,7 +130,7 @@ def test_a_vendors_words_are_quoted_and_stay_words(tmp_path, session):
     assert HOSTILE not in html
 
 
-def test_a_comment_that_is_no_text_is_one_error(tmp_path, session):
+def test_a_comment_that_is_not_text_is_one_error(tmp_path, session):
     copied = evaluations.copy(session, tmp_path / "copy")
     (copied.directory / "comments").mkdir()
     (copied.directory / "comments" / "bad.md").write_bytes(b"\xff\xfe")
@@ -182,7 +182,7 @@ def test_a_printer_that_fails_says_why(tmp_path):
 
 def test_a_file_that_no_community_verb_made_is_one_error(tmp_path):
     (tmp_path / "github.json").write_text('{"schema": "rmwbench/show"}')
-    with pytest.raises(UserError, match="no document of `rmwbench community"):
+    with pytest.raises(UserError, match="not a document of `rmwbench community"):
         view_of(tmp_path / "github.json")
 
 
@@ -241,7 +241,7 @@ def test_a_directory_of_something_else_is_left_alone(tmp_path, capsys):
 
 def test_a_state_file_of_another_kind_is_one_error(tmp_path, capsys):
     (tmp_path / "evaluation.json").write_text('{"schema": "rmwbench/claims-run"}')
-    assert "no directory of `rmwbench evaluate`" in error_of(capsys, "evaluate", "tsc", "-o", tmp_path)
+    assert "not a directory of `rmwbench evaluate`" in error_of(capsys, "evaluate", "tsc", "-o", tmp_path)
 
 
 def test_workloads_of_too_few_blocks_say_that_and_stand_nowhere(report):

@@ -140,7 +140,7 @@ def test_every_section_is_a_suite_that_exists():
         assert len({one.name for one in sections}) == len(sections)
 
 
-def test_a_name_that_is_none_is_one_error():
+def test_an_unknown_name_is_one_error():
     done = rmwbench("evaluate", "tcs")
     assert done.returncode == 2 and "did you mean `tsc`?" in done.stderr
 

@@ -124,9 +124,9 @@ def test_licence_expressions(expression, allowed):
     [
         ("name: One", "nam: One", "a candidate without a name"),
         ("licence: {spdx: EPL-2.0 OR", "licence: {spd: EPL-2.0 OR", "unknown field 'spd'"),
-        ("tier: {tier: 1, e", "tier: {tier: one, e", "tier.tier is no int"),
+        ("tier: {tier: 1, e", "tier: {tier: one, e", "tier.tier is not of type int"),
         ("date: 2025-01-02", "date: soon", "not a date"),
-        ('protocol: {name: DDS/RTPS, evidence: "https://example.org/wire"}', "protocol: DDS", "is no mapping"),
+        ('protocol: {name: DDS/RTPS, evidence: "https://example.org/wire"}', "protocol: DDS", "is not a mapping"),
         ("candidates:", "candidate:", "no candidates"),
         ("- name: Word", "- name: [Word", "not YAML"),
     ],

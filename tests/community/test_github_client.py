@@ -109,7 +109,7 @@ def test_a_limit_that_never_ends(api, base, clock):
     assert len(api.asked) == 6
 
 
-def test_a_refusal_is_no_limit(api, base, clock):
+def test_a_refusal_is_not_a_limit(api, base, clock):
     headers = {"X-RateLimit-Remaining": "41", "X-RateLimit-Reset": str(int(clock.now + 9))}
     api.scripted[ISSUES] = [(403, headers, b'{"message": "Resource not accessible by personal access token"}')]
     with pytest.raises(UserError, match="not accessible"):

@@ -219,7 +219,7 @@ def test_who_is_a_bot(name, bot):
     assert is_bot_name(name) is bot
 
 
-def test_windows_that_end_on_different_days_are_no_ranking(wheels, git):
+def test_windows_that_end_on_different_days_are_not_a_ranking(wheels, git):
     git.commit("2021-05-01")
     git("tag", "v1.0")
     view = show.view(document([read(wheels.path), read(git.path, name="acme/old")]))

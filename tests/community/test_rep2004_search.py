@@ -67,7 +67,7 @@ def test_it_stands_beside_the_declarations_that_were_read(git, tmp_path, capsys)
     assert "Whether there is one" not in [s.title for s in view(doc).sections]
 
 
-def test_a_directory_that_is_no_repository(tmp_path):
+def test_a_directory_that_is_not_a_repository(tmp_path):
     (tmp_path / "x").mkdir()
     with pytest.raises(UserError, match="no git repository"):
         document([("x", tmp_path / "x")])

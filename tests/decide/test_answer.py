@@ -93,7 +93,7 @@ def test_failed_blocks_count_as_nothing_arrived():
     assert (answer.outcome, answer.why) == (Outcome.MISSES, Why.LIMIT)
 
 
-def test_a_machine_without_time_is_no_reason_to_miss():
+def test_a_machine_without_time_is_not_a_reason_to_miss():
     answer = one({**GOOD, LATENCY: about(20e6)}, machine_bound=True)
     assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.MACHINE_BOUND)
     assert one(GOOD, machine_bound=True).outcome is Outcome.MEETS

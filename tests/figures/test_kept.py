@@ -55,7 +55,7 @@ def test_nothing_is_kept_of_other_workloads_and_suites():
     assert measured(CLAIMS, [shown(arm("a"))]) is None, "no claim asks for it"
 
 
-def test_what_arrives_over_time_is_no_metric_to_keep():
+def test_what_arrives_over_time_is_not_a_metric_to_keep():
     one = Measured(suite="s/one", metric="delivered", x="second")
     (document,) = expanded(measured(CLAIMS, [shown(arm("a"))], [one, DRAWN]))
     assert set(document["workloads"][0]["arms"][0]["metrics"]) == {"cpu_cores", "loss"}

@@ -228,7 +228,7 @@ def test_of_a_cell_the_campaign_stands_and_then_the_newest_summary_with_a_value(
     assert [one["shipped"] for one in found["from"]] == [False, True]
 
 
-def test_a_summary_that_keeps_another_metric_of_the_cell_is_no_point(file):
+def test_a_summary_that_keeps_another_metric_of_the_cell_is_not_a_point(file):
     one = of("a", 1e6)
     one["metrics"] = {"loss": {"unit": "fraction", "value": 0.5}}
     found = drawn(file, shipped(one))
@@ -275,7 +275,7 @@ exclude: [{arm: b, loss: 0.2}]
     one = measured(of("a", 1e6), suite="one")
     one["workloads"][0]["arms"][0]["factors"]["reliability"] = "reliable"
     found = part(document.document([(load(str(path)), {}, "")], [one]))
-    # One rate, two reliabilities, and of three losses all for `a` and two for `b`; the floor is no contender.
+    # One rate, two reliabilities, and of three losses all for `a` and two for `b`; the floor is not a contender.
     assert found["measured"]["cells"] == {"measured": 1, "asked": 10, "at": ["10"], "places": 3}
     assert dict(words(found))["measured"].endswith("only 1 of 10 cells of the whole suite (loss: 10)")
 
@@ -341,7 +341,7 @@ def test_the_page_and_the_pictures(doc, tmp_path):
         ('match: "run (?P<run>\\\\d), <n>"', 'match: "run (("', "not a regular expression"),
         ("chart: bars", "chart: pie", "chart"),
         ("factor: 1.0e-6, x:", "factor: 1.0e-6, inverse: 10, x:", "an inverse stands alone"),
-        ("metric: service_latency_p50", "metric: delivered, times: loss", "what arrives over time is no metric"),
+        ("metric: service_latency_p50", "metric: delivered, times: loss", "what arrives over time is not a metric"),
         ('id: "3"', 'id: "2 (1)"', "two figures have the id"),
         ("not_drawn: no data", "note: x", "a figure is drawn or has a reason"),
         ("images: [a.png]", "picture: [a.png]", "unknown key `picture`"),

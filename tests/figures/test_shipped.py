@@ -46,7 +46,7 @@ def ids(name):
 
 def test_all_five_sources_have_figures():
     assert set(FILES) == {"fastdds-2021", "galactic-2020", "gscam-2025", "pipeline-2021", "rclcpp-intraprocess-2019"}
-    assert [name for name in shipped_suites() if name.endswith("figures")] == [], "they are no suites"
+    assert [name for name in shipped_suites() if name.endswith("figures")] == [], "they are not suites"
 
 
 @pytest.mark.parametrize("kind", ["REPORT", "APPENDIX", "NOTEBOOKS"])

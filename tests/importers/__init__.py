@@ -1,4 +1,4 @@
-"""What property tests here share: a busy machine is no failure."""
+"""What property tests here share: a busy machine is not a failure."""
 
 from hypothesis import HealthCheck
 

@@ -24,7 +24,7 @@ def test_wins_are_those_of_the_spreadsheets_formulas():
     assert set(totals.values()) == {108, 107, 105, 36, 33}
 
 
-def test_a_ratio_of_millions_is_no_ratio():
+def test_a_ratio_of_millions_is_not_a_ratio():
     f = figures(*SOURCE)
     x = "Array16k, MultiProcess, 20 Hz, 1 subscribers"
     assert f.published("cyclone_ratio_cpu", "windows-limited", x) == 2692560.0000000005

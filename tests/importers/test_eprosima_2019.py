@@ -24,7 +24,7 @@ def test_fast_rtps_on_one_host(size):
 
 
 def test_opensplice_in_halves_of_a_microsecond():
-    """`27,26,5` is 27 and 26.5: every other row of the file has one decimal, so 27.26 and 5 is no reading."""
+    """`27,26,5` is 27 and 26.5: every other row of the file has one decimal, so 27.26 and 5 is not a reading."""
     f = figures(*SOURCE)
     found = [
         tuple(f.published(f"eprosima_latency_{s}", "opensplice localhost", n) for s in ("mean", "min"))

@@ -28,7 +28,7 @@ def points(tmp_path, files=FILES):
     return found, {(row["figure"], row["series"], row["x"]): row for row in rows}
 
 
-def test_the_published_mean_is_theirs_and_a_hop_is_no_sixth_of_it(tmp_path):
+def test_the_published_mean_is_theirs_and_a_hop_is_not_a_sixth_of_it(tmp_path):
     """Sum of all latencies per session ÷ their mean number ÷ 6, from the 51st message on."""
     found, figures = points(tmp_path)
     assert (found.kind.name, found.trials, found.files) == ("hop-chain-2026", 12, 14)
@@ -39,7 +39,7 @@ def test_the_published_mean_is_theirs_and_a_hop_is_no_sixth_of_it(tmp_path):
     ]
     hop = figures["hop_chain_hop_mean", "imu", "rmw_zenoh_cpp"]
     assert hop["as_published"] == pytest.approx(np.mean(kept) / HOPS)
-    assert hop["as_corrected"] is None and "no hop" in hop["note"]
+    assert hop["as_corrected"] is None and "not the latency of a hop" in hop["note"]
     chain = figures["hop_chain_mean", "imu", "rmw_zenoh_cpp"]
     assert chain["as_published"] == pytest.approx(chain["as_corrected"]) == pytest.approx(np.mean(kept))
 
@@ -51,7 +51,7 @@ def test_what_the_box_plots_removed_is_back(tmp_path):
     assert figures["hop_chain_p90", "imu", "rmw_zenoh_cpp"]["as_published"] is None
 
 
-def test_a_spread_of_sums_is_no_interval(tmp_path):
+def test_a_spread_of_sums_is_not_an_interval(tmp_path):
     """Of two sessions: t(1) = 12.7, over √2."""
     _, figures = points(tmp_path)
     spread = figures["hop_chain_spread", "camera", "rmw_zenoh_cpp"]

@@ -65,7 +65,7 @@ def test_the_truth_lies_between_the_bounds(case):
         assert found.most - found.least < 1.6
 
 
-def test_no_loss_is_no_loss():
+def test_no_loss_is_not_a_loss():
     for seed in range(50):
         publisher, subscriber, _ = simulated(seed, 0.0, 0.0, 0.001)
         found = after_first_reception(publisher, subscriber, SIZE)

@@ -182,11 +182,11 @@ def test_a_loop_of_links_is_named(tmp_path):
     assert "a loop of symbolic links" in refused(tmp_path / "a", tmp_path)
 
 
-def test_names_that_are_no_text_or_break_lines(tmp_path):
+def test_names_that_are_not_text_or_break_lines(tmp_path):
     files = encoded("gscam")[1]
     put(tmp_path / "in", files)
     os.rename(tmp_path / "in/run/findings.txt", os.fsencode(tmp_path / "in/run") + b"/\xff-findings.txt")
-    assert "is no text" in refused(tmp_path / "in", tmp_path)
+    assert "is not text" in refused(tmp_path / "in", tmp_path)
     put(tmp_path / "lines", {"a\nb.csv": b"hello\n"})
     found = refused(tmp_path / "lines", tmp_path)
     assert len(found.splitlines()) == 4 and "a\\nb.csv" in found
@@ -196,7 +196,7 @@ def test_names_that_are_no_text_or_break_lines(tmp_path):
     assert Bundle(done.directory).campaign["imported"]["source"]["name"] == "\\udcff-gscam"
 
 
-# What is no known format, and why
+# Files that are not of a known format, and why
 
 
 UNKNOWN = {
@@ -295,7 +295,7 @@ def test_a_list_within_an_archive_is_checked(tmp_path):
     assert "no run/summary.csv" in refused(tmp_path / "x.tar", tmp_path, "gscam")
 
 
-def test_a_list_that_is_none_is_told_with_its_line(tmp_path):
+def test_a_list_that_is_not_valid_is_told_with_its_line(tmp_path):
     files = encoded("gscam")[1]
     put(tmp_path / "in", {**files, "SHA256SUMS": sums(files) + b"not a sum\n"})
     assert f"SHA256SUMS:{len(files) + 1}: not a list" in refused(tmp_path / "in", tmp_path)

@@ -98,5 +98,5 @@ def test_histograms_of_skill_are_densities():
     assert all(p["as_published"] == pytest.approx(p["as_corrected"]) for p in same), "bins that are one wide"
 
 
-def test_the_word_nan_is_no_answer():
+def test_the_word_nan_is_not_an_answer():
     assert survey._number("nan") is None and survey._number("4") == 4

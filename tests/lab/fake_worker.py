@@ -19,7 +19,7 @@ FAULTS = {
     "segfault": "os.kill(os.getpid(), 11)",
     "exit": "os._exit(3)",
     "hang": "time.sleep(1000)",
-    "garbage": "control.sendall(b'this is no JSON\\n')",
+    "garbage": "control.sendall(b'this is not JSON\\n')",
     "no_object": "control.sendall(b'[1]\\n')",
     "long_line": "control.sendall(b'x' * (2 << 20))",
     "flood": '[control.sendall(b\'{"event": "log", "level": "info", "message": "x"}\\n\' * 1000) for _ in range(10**6)]',

@@ -260,8 +260,8 @@ FORBIDDEN = {
     "a path as an argument": spawn(arguments=["--daemon", "../../bin/sh"]),
     "half an argument": spawn(arguments=["--control-fd"]),
     "a number as an argument": spawn(arguments=[1, 2]),
-    "an address that is none": spawn(environment={"RMWBENCH_PEERS": "$(id)"}),
-    "an environment that is none": spawn(environment=[]),
+    "an invalid address": spawn(environment={"RMWBENCH_PEERS": "$(id)"}),
+    "an invalid environment": spawn(environment=[]),
     "a far descriptor": spawn(files={"100000": 1}),
     "a negative descriptor": spawn(files={"-1": 1}),
     "no files": spawn(files=None),
@@ -270,7 +270,7 @@ FORBIDDEN = {
     "a process that is not there": {"control": 77},
     "a second host": {"begin": "again"},
     "a question that nobody asks": {"ask": "environment", "number": 1},
-    "a signal that is none": {"signal": 4000, "pid": 1},
+    "an unknown signal": {"signal": 4000, "pid": 1},
 }
 
 
@@ -299,7 +299,7 @@ def test_nothing_is_done_before_a_host_has_begun(agent):
     ],
     ids=["huge", "empty", "a list", "no JSON", "deep", "no text"],
 )
-def test_a_frame_that_is_none_ends_the_session(agent, frame):
+def test_a_frame_that_is_not_valid_ends_the_session(agent, frame):
     caller = begun(agent)
     caller._socket.setblocking(True)
     caller._socket.sendall(frame)

@@ -44,7 +44,7 @@ def needs(wheel: Path, system: str) -> None:
 def test_workers_and_tools_of_a_wheel_are_found(wheel):
     fake_worker.install(wheel, describe={"middleware": "floor"}).rename(wheel / "rmwbench-floor")
     script(wheel / "rmwbench-sampler", "echo '" + json.dumps({"tool": "sampler", "protocol": 1}) + "'")
-    assert list(find.find_workers()) == ["floor"]  # a tool is no middleware
+    assert list(find.find_workers()) == ["floor"]  # a tool is not a middleware
     assert "sampler" not in find.names_here()
     assert tool.find("sampler").executable == wheel / "rmwbench-sampler"
 

@@ -48,7 +48,7 @@ def judged(numbers, whole_ns, begin=0, end=1_000_000_000):
     return account(1, np.array(numbers), np.array(whole_ns), PERIOD_NS, begin, end)
 
 
-def test_a_source_that_keeps_its_rate_has_made_all_and_a_start_anywhere_in_a_period_is_no_lateness():
+def test_a_source_that_keeps_its_rate_has_made_all_and_a_start_anywhere_in_a_period_is_not_late():
     numbers = np.arange(60)
     found = judged(numbers, numbers * PERIOD_NS - 7_000_000)
     assert (found.due, found.made, found.late, found.latest_ns) == (48, 48, 0, 0.0)

@@ -44,7 +44,7 @@ def test_ticks_are_read_from_the_kernels_first_line():
     assert read_ticks("cpu 1 2 3 4\n") == Ticks(busy=6, idle=4, softirq=0, steal=0)  # an old kernel's short line
 
 
-def test_window_shares_add_up_and_no_tick_is_no_share():
+def test_window_shares_add_up_and_no_tick_is_not_a_share():
     begin, end = Ticks(100, 1000, 10, 5), Ticks(150, 1030, 14, 21)
     rows = {row["probe"]: row["value"] for row in window_probes(begin, end)}
     shares = [rows[name] for name in ("busy", "idle", "softirq")]

@@ -21,7 +21,7 @@ def workers(tmp_path, monkeypatch):
     directory.mkdir()
     monkeypatch.setenv("RMWBENCH_WORKERS", str(directory))
     monkeypatch.setenv("RMWBENCH_TARGET_DIR", str(tmp_path / "target"))
-    monkeypatch.setattr(find, "python_programs", lambda: ())  # those of this environment are no part of a test
+    monkeypatch.setattr(find, "python_programs", lambda: ())  # those of this environment do not belong to a test
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
     return directory
 
@@ -83,7 +83,7 @@ def test_the_users_directory_comes_before_cargos(workers, tmp_path):
         release / "rmwbench-bench"
     )
     assert find.find_workers()["floor"].description["version"] == "cargo"
-    assert "bench" not in find.find_workers()  # cargo's directory also holds programs that are no workers
+    assert "bench" not in find.find_workers()  # cargo's directory also holds programs that are not workers
     fake_worker.install(tmp_path / "other", describe={"middleware": "floor", "version": "mine"}).rename(
         workers / "rmwbench-floor"
     )
@@ -96,7 +96,7 @@ def test_a_missing_directory_and_an_unknown_name_are_the_users_to_correct(worker
     with pytest.raises(UserError, match=r"floor: not built; zenoh: not built(?s:.*)build floor zenoh"):
         find.require_workers(["floor", "zenoh"])
     monkeypatch.setenv("RMWBENCH_WORKERS", "/nonexistent")
-    with pytest.raises(UserError, match="is no directory"):
+    with pytest.raises(UserError, match="is not a directory"):
         find.find_workers()
 
 
@@ -226,7 +226,7 @@ def test_one_program_may_be_several_middlewares_each_with_its_environment(worker
         ({"protocol": 1, "middlewares": 3}, "TypeError"),
         (
             fake_worker.DESCRIBE | {"middleware": "ros", "environment": {"A": 1}},
-            "environment has values that are no texts",
+            "environment has values that are not texts",
         ),
         (fake_worker.DESCRIBE | {"middleware": "ros", "inherit": [1]}, "inherit names no variables"),
         (fake_worker.DESCRIBE | {"middleware": "ros", "modes": {"transport": ["udp"]}}, "modes has values"),

@@ -25,15 +25,15 @@ TRANSPORT = "[WARN] [9.1] [rmwbench_recorder]: Number of messages lost on the tr
 def test_a_message_says_whose_it_is_wherever_its_header_lies():
     assert identity(message(3, 7), NONCE) == (3, 7, 2)
     assert identity(b"\0" * 300 + message(3, 2**40, phase=WARMUP), NONCE) == (3, 2**40, 1)
-    assert identity(b"RMWB" + bytes(10) + message(1, 0), NONCE) == (1, 0, 2), "its first bytes alone are no header"
+    assert identity(b"RMWB" + bytes(10) + message(1, 0), NONCE) == (1, 0, 2), "its first bytes alone are not a header"
 
 
 @pytest.mark.parametrize("data", [b"", b"RMWB", bytes(1000), message(1, 1, nonce=5), message(1, 1)[:100]])
-def test_what_is_no_message_of_the_trial_has_no_identity(data):
+def test_what_is_not_a_message_of_the_trial_has_no_identity(data):
     assert identity(data, NONCE) is None
 
 
-def test_a_changed_bit_of_a_header_is_no_message_of_the_trial():
+def test_a_changed_bit_of_a_header_is_not_a_message_of_the_trial():
     data = bytearray(message(1, 1))
     data[data.index(b"RMWB") + 16] ^= 1
     assert identity(bytes(data), NONCE) is None

@@ -210,7 +210,7 @@ def test_a_host_in_the_machines_own_network_has_the_rest_to_itself():
 NAMES = ("net", "mnt", "pid", "ipc")
 
 
-def test_a_message_that_is_none_ends_the_connection():
+def test_a_message_that_is_not_valid_ends_the_connection():
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as sender:
         connection = Connection(listener.accept()[0])
         sender.sendall(b"GET / HTTP/1.1\r\n\r\n")

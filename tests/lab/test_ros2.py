@@ -36,7 +36,7 @@ def test_without_a_ros_2_the_build_says_to_source_one(target):
     assert ros2.worker_directory() is None
 
 
-def test_a_prefix_without_rclcpp_is_no_ros_2(target, tmp_path, monkeypatch):
+def test_a_prefix_without_rclcpp_is_not_ros_2(target, tmp_path, monkeypatch):
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     assert ros2.why_not() == "the sourced ROS 2 has no rclcpp"
 

@@ -235,7 +235,7 @@ def test_the_kind_is_chosen_by_trying_or_by_the_variable(monkeypatch):
     monkeypatch.setattr(kind, "why_not_own", lambda: None)
     assert kind.host_kind() == kind.NAMESPACES
     monkeypatch.setattr(kind, "why_not_own", lambda: HostBroken("the init did not answer"))
-    assert kind.host_kind() == kind.NAMESPACES  # a fault to be seen, and no place that forbids namespaces
+    assert kind.host_kind() == kind.NAMESPACES  # a fault that must be seen, not a place that forbids namespaces
     monkeypatch.setenv(kind.VARIABLE, "shared")
     with kind.make("x") as made:
         assert kind.host_kind().shared and isinstance(made, SharedHost)

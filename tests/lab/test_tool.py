@@ -1,5 +1,5 @@
 """Our own tools: found where workers are, never taken for middlewares, built with every build; and processes of a Crew
-that are no workers."""
+that are not workers."""
 
 import contextlib
 import time
@@ -27,7 +27,7 @@ def workers(tmp_path, monkeypatch):
     return directory
 
 
-def test_a_tool_is_found_beside_workers_and_is_no_middleware(workers):
+def test_a_tool_is_found_beside_workers_and_is_not_a_middleware(workers):
     fake_worker.install(workers)
     found = find.find_workers()
     assert "fake" in found and "sampler" not in found

@@ -87,15 +87,15 @@ def test_a_hang_ends_at_the_time_limit_and_names_the_step(crew, tmp_path, stage)
 @pytest.mark.parametrize(
     ("fault", "stage", "complaint"),
     [
-        ("garbage", "open", "no JSON"),
-        ("no_object", "open", "no JSON object"),
+        ("garbage", "open", "not JSON"),
+        ("no_object", "open", "not a JSON object"),
         ("long_line", "open", "longer than"),
         ("unknown_reply", "open", "999"),
         ("half_reply", "open", "neither ok nor error"),
         ("bare_event", "open", "without what belongs to it"),
         ("empty_reply", "match", "answered match without"),
         ("empty_reply", "collect", "answered collect without"),
-        ("garbage", "hello", "no JSON"),
+        ("garbage", "hello", "not JSON"),
         ("bare_event", "hello", "before its hello"),
         ("close", "open", "still runs"),
     ],
@@ -140,7 +140,7 @@ def test_one_bad_worker_among_good_ones_is_the_one_that_is_named(crew, tmp_path)
     assert failure(crew).process == "bad"
 
 
-def test_a_program_that_is_none_is_a_failure_of_its_worker(crew, tmp_path):
+def test_a_program_that_is_not_valid_is_a_failure_of_its_worker(crew, tmp_path):
     path = tmp_path / "nonsense"
     path.write_bytes(b"\x7fELF but not really")
     path.chmod(0o755)

@@ -237,7 +237,7 @@ def test_a_probe_finds_what_was_asked_for():
         assert rows["network.delay.robot.base"] >= 10e6
         assert rows["network.rate.robot.up"] == pytest.approx(20e6, rel=0.4)
         frames = lab.end()
-        assert not len(frames[frames["frame_bytes"] == 1442])  # probes are no frames of the trial
+        assert not len(frames[frames["frame_bytes"] == 1442])  # probes are not frames of the trial
 
 
 @pytest.mark.timing

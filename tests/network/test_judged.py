@@ -84,7 +84,7 @@ def test_a_probe_without_a_result_is_the_machines_fault():
 @pytest.mark.parametrize(
     ("took_ms", "void", "machine"), [(2.1, None, None), (0.5, True, False), (5, False, True), (90, True, True)]
 )
-def test_a_delay_that_is_too_short_is_no_machines_fault(took_ms, void, machine):
+def test_a_delay_that_is_too_short_is_not_the_machines_fault(took_ms, void, machine):
     spec = "{links: {robot: {up: {delay_ms: 2}}}}"
     _, found = results(spec, seen(), seen(delay_ns=round(took_ms * 1e6)))
     assert [(one.void, one.machine) for one in found] == ([] if void is None else [(void, machine)])
@@ -100,7 +100,7 @@ def test_a_rate_is_measured_between_arrivals(mbps, findings):
     assert rate["value"] == pytest.approx(mbps * 1e6, rel=0.01) and rate["unit"] == "bit/s"
 
 
-def test_a_sender_that_is_no_faster_than_the_link_measures_nothing():
+def test_a_sender_that_is_not_faster_than_the_link_measures_nothing():
     saw = seen(burst=200, burst_interval_ns=1_000_000, sent_every_ns=900_000)
     rows, found = results("{links: {robot: {up: {rate_mbps: 54}}}}", seen(), saw)
     assert found == [] and not any(row["probe"].startswith("network.rate") for row in rows)

@@ -114,7 +114,7 @@ def test_a_campaign_answers_with_value_interval_and_what_it_rests_on_of_the_arms
     made, found = answered([example_document()])
     assert found["Zenoh"]["state"] == MEASURED
     rows = found["Zenoh"]["measured"]
-    assert {row["arm"] for row in rows} == {"zenoh untouched"}, "unconfigured: the tuned arm is no answer"
+    assert {row["arm"] for row in rows} == {"zenoh untouched"}, "unconfigured: the tuned arm is not an answer"
     assert {row["workload"] for row in rows} == {"camera"}
     (row,) = [row for row in rows if row["metric"] == "response_latency_p50"]
     assert row["low"] < row["value"] < row["high"]
@@ -201,7 +201,7 @@ items:
         ("probed", "2026-11-21", "", "has the command that shows it"),
         ("unknown", "2026-11-21", ', command: "rmwbench run quick"', "has the command that shows it"),
         ("third party", "2026-11-21", ', url: "http://example.org"', "url"),
-        ("unknown", "yesterday", "", "this is no date"),
+        ("unknown", "yesterday", "", "this is not a date"),
         ("rumour", "2026-11-21", "", "kind"),
     ],
 )

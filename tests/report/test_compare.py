@@ -215,7 +215,7 @@ def test_named_metrics_replace_the_default_ones_and_none_is_left_out(campaigns):
         ("gone:zenoh tuned", "old", "no such directory"),
         ("old:zenoh tunde", "new", "did you mean `zenoh tuned`"),
         ("old:arn=zenoh tuned", "new", "did you mean `arm`"),
-        ("old:workload=camera,zenoh", "new", "no part of a selection"),
+        ("old:workload=camera,zenoh", "new", "not part of a selection"),
         ("old:", "new", "empty selection"),
         ("old:workload=", "new", "empty selection"),
         ("old:middleware=zenoh,arm=cyclonedds tuned", "new", "no cell has all of this"),

@@ -73,7 +73,7 @@ def test_the_verb_prints_text_and_json_of_the_arm_that_was_asked_for(directory, 
     assert isinstance(run("--arm", "nobody").exception, UserError)
 
 
-def test_an_arm_without_a_good_trial_lost_nothing_and_is_no_zero(capsys):
+def test_an_arm_without_a_good_trial_lost_nothing_and_is_not_zero(capsys):
     void = {"trial": 3, "block": 0, "status": "void", "reason": "path: asked for shm"}
     arm = {"workload": "w", "arm": "x", "cell": 1, "path": None, "notes": [], "losses": None, "tails": []}
     print_explanations([arm | {"trials": {"done": 0, "failures": [void]}}], Console(width=200))

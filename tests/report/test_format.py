@@ -1,4 +1,4 @@
-"""Numbers for people: digits, units, and the cases that are no numbers."""
+"""Numbers for people: digits, units, and the cases that are not numbers."""
 
 import math
 
@@ -68,7 +68,7 @@ def test_a_metric_carries_interval_and_basis():
         ({"unit": "ns", "value": 60e6, "low": 10e6, "high": "inf"}, "measured", "60.0 ms"),
     ],
 )
-def test_what_is_no_number_says_so(entry, state, text):
+def test_what_is_not_a_number_says_so(entry, state, text):
     shown = fmt.metric(entry)
     assert (shown.state, shown.text) == (state, text)
 

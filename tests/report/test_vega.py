@@ -27,6 +27,6 @@ def test_it_is_made_once_and_kept(cache, made):
 
 
 def test_where_none_can_be_kept_it_is_made(cache, made):
-    cache.write_text("a file, and no directory")
+    cache.write_text("a file, not a directory")
     assert [vega.__wrapped__(), vega.__wrapped__()] == ["drawn();"] * 2
     assert len(made) == 2

@@ -51,7 +51,7 @@ def test_every_metric_verdict_and_trial_of_the_document_is_there(campaign, direc
                 assert [one.value for one in mine.per_trial[name]] == [float(one["value"]) for one in values]
 
 
-def test_what_is_absent_has_a_reason_and_is_no_zero():
+def test_what_is_absent_has_a_reason_and_is_not_zero():
     metric = Metric.of("response_latency_p999", {"unit": "ns", "no_data": "too few messages"})
     assert metric.value is None
     with pytest.raises(ValueError, match="too few messages"):
@@ -91,7 +91,7 @@ def test_nothing_can_be_changed(campaign):
         campaign.document["campaign"] = {}
 
 
-def test_what_is_no_campaign_is_one_error(tmp_path):
+def test_what_is_not_a_campaign_is_one_error(tmp_path):
     with pytest.raises(UserError):
         rmwbench.open(tmp_path)
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.timing
 
 STEP = 1.11
 GROWS = 1.02
-"""A queue that grows by 1 % of the messages due is no growing queue yet, and the clock rounds the period."""
+"""A queue that grows by 1 % of the messages due does not count as growing yet, and the clock rounds the period."""
 
 
 @pytest.fixture(scope="module")

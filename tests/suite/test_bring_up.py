@@ -78,7 +78,7 @@ def test_its_numbers_are_factors(factor):
         ("bring_up: {nodes: 2}, message: Bytes(64)", "`message` and `bring_up` contradict"),
         ("bring_up: {nodes: 2}, hosts: [a, b]", "`hosts` and `bring_up` contradict"),
         ("bring_up: {nodes: 2}, graph: {nodes: 2}", "`graph` and `bring_up` contradict"),
-        ("message: Bytes(64), rate_hz: 10", "here nobody does"),
+        ("message: Bytes(64), rate_hz: 10", "there is no manager here"),
         ("nodes: [{name: a, lifecycle: {}}]", "nobody brings up lifecycle node `a`"),
         (f"nodes: [{MANAGER}]", "manager `boss` has no node to bring up"),
         (f"nodes: [{{name: a, lifecycle: {{}}}}, {MANAGER}, {{name: b, joins_s: 0, manages: {{}}}}]", "one manager"),

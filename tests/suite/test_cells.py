@@ -135,7 +135,7 @@ def test_exclusions_remove_exactly_what_they_name():
     assert [(c.arm.name, c.factors["depth"]) for c in cells(suite(more=more))] == [("a", 1), ("a", 10), ("b", 10)]
 
 
-def test_an_excluded_contradiction_is_no_error():
+def test_an_excluded_contradiction_is_not_an_error():
     crossed = "factors:\n  depth: [1, 10]\n  history: [keep_last, keep_all]\n"
     found = error(more=crossed)
     assert found.where == "f.yaml:14" and "depth" in found.what

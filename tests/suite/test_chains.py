@@ -16,7 +16,7 @@ def made(workload):
 
 def test_an_end_to_end_metric_needs_something_that_is_relayed():
     chain = "message: Bytes(64), rate_hz: 100, primary_metric: end_to_end_latency_p95, timeline: {steady_s: 2}"
-    with pytest.raises(UserError, match=r"f\.yaml:7: .*nobody does"):
+    with pytest.raises(UserError, match=r"f\.yaml:7: .*no node relays any here"):
         made(chain)
     assert made(f"{chain}, relays: 1")
     with pytest.raises(UserError, match="too few messages for end_to_end_latency_p95"):

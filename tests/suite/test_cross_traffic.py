@@ -141,7 +141,7 @@ def test_a_policer_is_told_in_words():
         ("{rate_mbps: 10, burst: 64}", "unknown key `burst`"),
     ],
 )
-def test_what_is_no_policer_is_refused(text, what):
+def test_what_is_not_a_policer_is_refused(text, what):
     with pytest.raises(UserError, match=re.escape(what)):
         police(text)
 

@@ -81,7 +81,7 @@ def test_a_mistake_has_its_line(tmp_path, before, after, line, words):
         (lambda path: path.write_text("a" * 70_000), "cannot read the limits file"),
     ],
 )
-def test_a_file_that_is_none_is_one_error(tmp_path, make, words):
+def test_a_file_that_is_not_valid_is_one_error(tmp_path, make, words):
     make(tmp_path / "limits.yaml")
     with pytest.raises(UserError) as caught:
         read_limits(tmp_path / "limits.yaml")

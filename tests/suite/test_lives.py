@@ -22,7 +22,7 @@ def graph(text):
     return ("    timeline: {steady_s: 1.0}\n", f"    timeline: {{steady_s: 1.0}}\n    graph: {text}\n")
 
 
-def test_a_late_joiner_is_no_part_of_the_barrier():
+def test_a_late_joiner_is_not_part_of_the_barrier():
     cell = only_cell(nodes(TALKER, LISTENER, "{name: c, subscriptions: [{topic: x}], joins_s: 0.4}"))
     (talker,), (early,), (late,) = (of(cell, node) for node in "abc")
     assert talker.peers == (2, 3) and talker.present == (2,) and talker.matches == 1
@@ -96,7 +96,7 @@ def test_a_process_that_holds_several_nodes_dies_as_a_whole():
     assert "process `p` is killed as a whole" in found.what and found.where == "f.yaml:17"
 
 
-def test_who_never_meets_is_no_peer():
+def test_who_never_meets_is_not_a_peer():
     leaver = "{name: c, publishers: [{topic: x}], leaves_s: 0.3}"
     cell = only_cell(nodes(TALKER, leaver, "{name: d, subscriptions: [{topic: x}], joins_s: 0.3}"))
     assert of(cell, "d")[0].peers == (1,) and of(cell, "c")[0].peers == ()
@@ -162,7 +162,7 @@ def test_a_storm_is_everybody_at_once_and_stagger_spreads_it():
         (graph("{nodes: 4, topics: 1}"), "leave node 3 of 4 without any", 13),
         (graph("{nodes: 4, publishers_per_topic: 5}"), "more endpoints of a topic than nodes", 13),
         (graph("{nodes: 4, processes: 5}"), "more processes than nodes", 13),
-        (graph("{nodes: 4, processes: all}"), "no number of processes", 13),
+        (graph("{nodes: 4, processes: all}"), "not a valid number of processes", 13),
         (graph("{nodes: 4, stagger_s: 0.1}"), "`stagger_s` spreads", 13),
         (graph("{nodes: 4, joins_s: 0.8, stagger_s: 0.1}"), "joins after the steady state", 13),
         (graph("{nodes: 4}\n    subscribers: 2"), "`subscribers` and `graph` contradict", 14),

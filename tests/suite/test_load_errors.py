@@ -140,12 +140,12 @@ def test_several_mistakes_are_one_error_that_names_the_other_lines():
 @pytest.mark.parametrize(
     "text", ["", "- a\n- b\n", "hello", "1", "\t", "a: &x [*x]\n", "\0", "arms: !!python/object:os.system x\n"]
 )
-def test_what_is_no_suite_at_all_is_a_user_error(text):
+def test_what_is_not_a_suite_is_a_user_error(text):
     with pytest.raises(UserError):
         parse(text, where="f.yaml")
 
 
-def test_an_alias_inside_itself_is_no_endless_loop():
+def test_an_alias_inside_itself_is_not_an_endless_loop():
     with pytest.raises(UserError):
         parse(GOOD.replace("arms:\n", "arms: &x\n  - *x\n"), where="f.yaml")
 

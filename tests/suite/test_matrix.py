@@ -125,8 +125,8 @@ def test_a_missing_list_is_named(key):
 
 
 @pytest.mark.parametrize("text", ["{}", "[1, 2]", '{"rates": [1]}', "3"])
-def test_other_json_is_no_suite(text):
-    with pytest.raises(UserError, match=r"this JSON is no suite[\s\S]*num_subs"):
+def test_other_json_is_not_a_suite(text):
+    with pytest.raises(UserError, match=r"this JSON is not a suite[\s\S]*num_subs"):
         parse(text, where="other.json")
 
 

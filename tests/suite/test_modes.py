@@ -1,4 +1,4 @@
-"""Modes of arms: the vocabulary, levels as factors, and the line of what is none."""
+"""Modes of arms: the vocabulary, levels as factors, and the error's line for an unknown one."""
 
 import re
 from pathlib import Path
@@ -46,11 +46,11 @@ def test_a_level_reaches_every_side_of_an_arm():
         ("{threads: 0}", "mode `threads` is a whole number", None),
         ("{threads: true}", "mode `threads` is a whole number", None),
         ("{fragment_bytes: 1.5}", "mode `fragment_bytes` is a whole number", None),
-        ("{discovery: [peers]}", "this is no single value", None),
+        ("{discovery: [peers]}", "this is not a single value", None),
         ("tcp", "`modes` is not a mapping", None),
     ],
 )
-def test_what_is_no_mode_is_told_with_its_line(modes, what, advice):
+def test_what_is_not_a_mode_is_told_with_its_line(modes, what, advice):
     found = error(with_modes(modes))
     assert what in found.what and found.where == "f.yaml:6" and (advice is None or found.fix == advice), str(found)
 

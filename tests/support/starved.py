@@ -1,7 +1,7 @@
 """Whether the machine starved a test: how late a thread woke up that did nothing but sleep.
 
 A test of real traffic that fails is run once more only where this proves that the machine did not
-run what was ready, and the proof is printed. Any other failure stands: a race is mended, never
+run what was ready, and the proof is printed. Any other failure stands: a race is repaired, never
 retried into green. The Rust conformance suite keeps the same rule (`native/conformance/src/starved.rs`).
 """
 

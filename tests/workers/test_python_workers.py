@@ -59,7 +59,7 @@ def test_a_missing_library_says_how_to_build_it(tmp_path):
     ("licence", "package", "words"),
     [
         (None, False, "RTI_LICENSE_FILE is not set"),
-        ("none.dat", False, "which is no file"),
+        ("none.dat", False, "which is not a file"),
         ("licence.dat", False, "pip install rti.connext"),
         ("licence.dat", True, "rmwbench has no worker"),
     ],

@@ -25,7 +25,7 @@ def _missing() -> str:
     if not licence:
         return f"RTI Connext needs a licence ({LICENCE_VARIABLE} is not set), and {NO_WORKER}"
     if not Path(licence).is_file():
-        return f"{LICENCE_VARIABLE} names {licence}, which is no file, and {NO_WORKER}"
+        return f"{LICENCE_VARIABLE} names {licence}, which is not a file, and {NO_WORKER}"
     if importlib.util.find_spec(PACKAGE) is None:
         return f"RTI Connext has a licence, but its package is not installed (pip install rti.connext), and {NO_WORKER}"
     return f"RTI Connext and a licence are here, but {NO_WORKER}"

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_that_runs_its_threads_is_no_excuse() {
+    fn a_machine_that_runs_its_threads_is_not_an_excuse() {
         let machine = |latest| Machine { latest };
         assert!(!machine(Duration::from_millis(20)).starved());
         assert!(machine(Duration::from_millis(300)).starved());

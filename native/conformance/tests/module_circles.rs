@@ -52,7 +52,7 @@ fn workers_have_no_module_circles() {
 }
 
 #[test]
-fn a_circle_of_three_is_found_and_a_chain_is_none() {
+fn a_circle_of_three_is_found_and_a_chain_is_not_a_circle() {
     let uses = |pairs: &[(&str, &[&str])]| -> Uses {
         pairs.iter().map(|(module, used)| (module.to_string(), used.iter().map(|name| name.to_string()).collect())).collect()
     };

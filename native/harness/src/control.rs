@@ -149,8 +149,8 @@ pub fn exit_now() -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// The descriptor that the orchestrator left open for us under `number`, and told us on the command line; None for what is no number,
-/// is not open, or is one of the three standard streams. No child of ours inherits it. To be taken once.
+/// The descriptor that the orchestrator left open for us under `number`, and told us on the command line; None where it is not a
+/// number, is not open, or is one of the three standard streams. No child of ours inherits it. To be taken once.
 pub fn inherited(number: &str) -> Option<OwnedFd> {
     let fd: RawFd = number.parse().ok().filter(|fd| *fd > 2)?;
     // SAFETY: fcntl only asks whether the descriptor is open; if so it was inherited for us and nobody else owns it.
@@ -159,12 +159,12 @@ pub fn inherited(number: &str) -> Option<OwnedFd> {
 
 /// For people, on stdout.
 pub fn print(value: &Value) -> ExitCode {
-    // A reader that wants only the first lines is no failure of ours.
+    // A reader that wants only the first lines is not a failure of ours.
     let _ = writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(value).expect("JSON always serialises"));
     ExitCode::SUCCESS
 }
 
-/// For people, on stderr; the exit code is that of arguments and descriptors that are none.
+/// For people, on stderr; the exit code is that of wrong arguments and descriptors.
 pub fn complain(message: &str) -> ExitCode {
     eprintln!("{message}");
     ExitCode::from(2)

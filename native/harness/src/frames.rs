@@ -1,4 +1,4 @@
-//! Frames of a source that is no part of the worker: a camera's, or GStreamer's, from a ring in memory that the orchestrator made
+//! Frames of a source that is not part of the worker: a camera's, or GStreamer's, from a ring in memory that the orchestrator made
 //! (`docs/formats/frames.md`). Workers link no GStreamer, and every middleware gets the same frames.
 //!
 //! A publisher sends each frame once, in order, beginning two behind the newest: a source that is late by less than two periods is never

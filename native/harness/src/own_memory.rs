@@ -22,7 +22,7 @@ impl OwnMemory {
         OwnMemory(UnsafeCell::new(vec![0xA5; bytes].into()))
     }
 
-    /// Copies `message`, or of a longer one what fits: it is another type under this name, and found to be none of ours.
+    /// Copies `message`, or of a longer one what fits: it is another type under this name, and is found not to be ours.
     ///
     /// # Safety
     /// One user at a time: nobody else calls this while the result is in use.

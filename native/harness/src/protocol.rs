@@ -95,7 +95,7 @@ pub struct Open {
 }
 
 impl Open {
-    /// What the middleware opens with. Errors: a nonce that is no hexadecimal number.
+    /// What the middleware opens with. Errors: a nonce that is not a hexadecimal number.
     pub fn config(self) -> Result<SessionConfig, Error> {
         let trial_nonce = u64::from_str_radix(&self.trial_nonce, 16)
             .map_err(|e| Error::invalid("trial_nonce", format!("expected 16 hexadecimal digits, found {:?}: {e}", self.trial_nonce)))?;

@@ -31,7 +31,7 @@ pub fn error(id: u64, kind: &str, object: &str, message: &str) -> Value {
     json!({"id": id, "error": {"kind": kind, "object": object, "message": message}})
 }
 
-/// A request, or the answer to what is none; None for a line without an id, which nobody waits for. `known` are the commands.
+/// A request, or the answer to a line that is not one; None for a line without an id, which nobody waits for. `known` are the commands.
 pub fn parse<C: DeserializeOwned>(line: &str, known: &[&str]) -> Result<Request<C>, Option<Value>> {
     serde_json::from_str(line).map_err(|e| {
         let value: Value = serde_json::from_str(line).ok()?;
@@ -45,7 +45,7 @@ pub fn parse<C: DeserializeOwned>(line: &str, known: &[&str]) -> Result<Request<
     })
 }
 
-/// The next request; what is none is answered here. The process ends with the orchestrator's end of the socket.
+/// The next request; any other line is answered here. The process ends with the orchestrator's end of the socket.
 pub fn next<C: DeserializeOwned>(control: &mut Control, known: &[&str]) -> Request<C> {
     loop {
         if let Some(request) = next_until(control, known, None) {

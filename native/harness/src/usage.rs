@@ -103,7 +103,7 @@ pub struct Segment {
 }
 
 /// Whether a shared mapping of this name can carry messages: POSIX or System V shared memory, a memfd, or a file of memory that has no
-/// name any more. A shared mapping of an ordinary file is none: every program maps caches of the C library that way.
+/// name any more. A shared mapping of an ordinary file cannot: every program maps caches of the C library that way.
 pub fn is_segment(name: &str) -> bool {
     ["/dev/shm/", "/memfd:", "/SYSV", "/dev/zero (deleted)"].iter().any(|start| name.starts_with(start)) || name.ends_with(" (deleted)")
 }

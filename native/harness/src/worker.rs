@@ -66,7 +66,7 @@ pub fn main_with(middleware: &dyn Middleware, arguments: Vec<String>) -> ExitCod
             if !middleware.daemons_each_host().is_empty() {
                 document["daemons_each_host"] = json!(middleware.daemons_each_host());
             }
-            // A reader that wants only the first lines is no failure of ours.
+            // A reader that wants only the first lines is not a failure of ours.
             let _ = writeln!(std::io::stdout(), "{document}");
             ExitCode::SUCCESS
         }
@@ -158,7 +158,7 @@ fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd, frames: 
             Woken::TimedOut => {}
             Woken::Event(event) => control.send(&FromWorker::Event(event)),
             Woken::Line(line) => {
-                // Before it is parsed: what lies between the two stamps of a clock's answer is no part of the way.
+                // Before it is parsed: what lies between the two stamps of a clock's answer is not part of the way.
                 let received_ns = clock::now_ns();
                 match parse_request(&line) {
                     Ok(request) if matches!(request.command, Command::Exit {}) => {

@@ -1,5 +1,5 @@
 //! Which hosts a multicast frame goes to. A snooping switch learns from the reports of IGMP (RFC 1112, 2236, 3376) and MLD (RFC 2710,
-//! 3810), and floods what is never asked for: link-scope groups, and groups that are no IP (RFC 4541).
+//! 3810), and floods what is never asked for: link-scope groups, and groups that are not IP (RFC 4541).
 //!
 //! A report counts from the moment it enters the switch, lost on its link or not: no querier is here that would ask again.
 

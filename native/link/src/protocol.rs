@@ -71,7 +71,7 @@ impl Open {
             }
         }
         if let Some(unknown) = self.links.keys().find(|link| !names.contains(link)) {
-            return Some(format!("links: {unknown} is no port"));
+            return Some(format!("links: {unknown} is not a port"));
         }
         for (name, medium) in &self.media {
             if let Some(problem) = medium.problem() {
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_that_is_none_is_invalid() {
+    fn an_unknown_change_is_invalid() {
         let answer =
             tool::parse::<Command>(r#"{"id": 1, "cmd": "schedule", "changes": [{"at_ns": 1, "link": "a", "change": "melt"}]}"#, &COMMANDS);
         assert_eq!(answer.unwrap_err().unwrap()["error"]["kind"], "invalid");
@@ -123,7 +123,7 @@ mod tests {
         let ports = r#""seed": 1, "ports": [{"name": "a", "fd": 6, "mac": "02:4d:00:00:00:01"}]"#;
         assert_eq!(plan(&format!("{{{ports}}}")), None);
         let found = |more: &str| plan(&format!("{{{ports}, {more}}}")).unwrap();
-        assert!(found(r#""links": {"b": {}}"#).contains("b is no port"));
+        assert!(found(r#""links": {"b": {}}"#).contains("b is not a port"));
         assert!(found(r#""links": {"a": {"up": {"medium": "wifi"}}}"#).contains("links.a.up: medium wifi"));
         assert!(found(r#""media": {"wifi": {"rate_bps": 0}}"#).contains("media.wifi: rate_bps"));
         assert!(found(r#""priority": [{"class": 0}]"#).contains("priority"));

@@ -34,7 +34,7 @@ const DATA_FRAG: u8 = 0x16;
 /// One submessage cannot hold more fragments than this and still be a datagram.
 const MOST_FRAGMENTS: u16 = 1024;
 
-/// None for what is no RTPS. A message that ends early (the rest is in other IP fragments) is read as far as it goes.
+/// None for a payload that is not RTPS. A message that ends early (the rest is in other IP fragments) is read as far as it goes.
 pub fn read(message: &[u8]) -> Option<Message> {
     if message.len() < HEADER_BYTES || !message.starts_with(b"RTPS") {
         return None;

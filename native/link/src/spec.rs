@@ -1,4 +1,4 @@
-//! What a link does to frames, as the orchestrator writes it. An unknown field is refused: a misspelt effect must not silently be none.
+//! What a link does to frames, as the orchestrator writes it. An unknown field is refused: a misspelt effect must not silently do nothing.
 
 use std::collections::BTreeMap;
 
@@ -156,7 +156,7 @@ pub struct MediumSpec {
 
 /// What a queue holds where its spec gives no limit.
 pub const DEFAULT_QUEUE_FRAMES: u64 = 1000;
-/// A state that is left sooner is no burst of anything, and each change of state takes time here.
+/// A state that is left sooner is not a burst of anything, and each change of state takes time here.
 const SHORTEST_STATE_NS: i64 = 10_000;
 /// Of an MTU of 1500, with Ethernet's header.
 const LARGEST_USUAL_FRAME_BYTES: u64 = 1514;

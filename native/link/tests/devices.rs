@@ -435,7 +435,7 @@ fn manners() {
         let answer = tool.ask(open(json!([port("a", 203, 1)]), json!({"a": {"up": {"delay_ms": 5}}})));
         assert!(message(&answer).contains("delay_ms") && kind(answer) == "invalid");
         let answer = tool.ask(open(json!([port("a", 203, 1)]), json!({"z": {}})));
-        assert!(message(&answer).contains("z is no port"), "{answer}");
+        assert!(message(&answer).contains("z is not a port"), "{answer}");
         let answer = tool.ask(open(json!([port("a", 203, 1)]), json!({"a": {"up": {"trace": {"fd": 201}}}})));
         assert!(message(&answer).contains("trace") && kind(answer) == "invalid");
         // Nothing of what was refused has spoilt anything; a long trace comes in a file.

@@ -4,7 +4,7 @@
  * done by glibc's own names (__libc_malloc …), so that nothing has to be looked up, which could itself allocate.
  *
  * The harness finds the two functions at the end by name and reads the counts at both ends of the window. What a thread
- * does while it holds itself uncounted is left out: the harness's reports are no cost of a middleware.
+ * does while it holds itself uncounted is left out: the harness's reports are not a cost of a middleware.
  *
  * Compiled by ../build.rs, without any header, by the compiler that Rust links with anyway. */
 

@@ -1,4 +1,4 @@
-//! Memory of a process that is no worker of ours (those account for themselves): milliseconds for a large one, hence after the window.
+//! Memory of a process that is not a worker of ours (those account for themselves): milliseconds for a large one, hence after the window.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -273,7 +273,7 @@ fn add_neighbours(processes: &mut Vec<Process>) {
             _ => (OTHER, command(&found)),
         };
         let name = unused(&command, processes);
-        // One that ended meanwhile is no loss: it was not there at the edge either.
+        // One that ended meanwhile is not a loss: it was not there at the edge either.
         processes.extend(Process::open(&name, role, &found));
     }
 }

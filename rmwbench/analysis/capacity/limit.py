@@ -153,7 +153,7 @@ def judge(limit: Limit, trial: Trial, stability: Stability) -> Finding | None:
 
 def of_limits(document: Mapping[str, Any], where: str) -> Limit:
     """The limit that a limits file asks of a search: of the whole workload, since a search has no topics of its own.
-    `document`: as `Limits.document`. UserError where it limits what a search does not measure."""
+    `document`: as `Limits.document`. Raises UserError where it limits what a search does not measure."""
     if document.get("topics"):
         raise UserError(
             "a search judges a whole workload, not single topics",
@@ -175,7 +175,7 @@ def of_limits(document: Mapping[str, Any], where: str) -> Limit:
 
 
 def parse_limit(text: str) -> Limit:
-    """The conditions of a limit in words. UserError where a part is not understood."""
+    """The conditions of a limit in words. Raises UserError where a part is not understood."""
     parts = [part.strip() for part in re.split(r",|;|\band\b", text) if part.strip()]
     if not parts:
         raise UserError("a limit without a condition", where=WHERE, expected=f"for example `{EXAMPLE}`", actual=text)
@@ -192,7 +192,7 @@ def parse_limit(text: str) -> Limit:
 def _condition(part: str) -> Condition:
     found = re.fullmatch(r"(.+?)\s*(<=|≤|<|>=|≥|>|=)\s*([0-9.eE+-]+)\s*(\S*)", part)
     if not found:
-        raise UserError(f"`{part}` is no condition", where=WHERE, expected=f"METRIC < VALUE UNIT, as in `{EXAMPLE}`")
+        raise UserError(f"`{part}` is not a limit", where=WHERE, expected=f"METRIC < VALUE UNIT, as in `{EXAMPLE}`")
     what, sign, number, unit = found.groups()
     if not sign.startswith(("<", "≤")):
         raise UserError(
@@ -206,7 +206,7 @@ def _condition(part: str) -> Condition:
     try:
         value = float(number)
     except ValueError:
-        raise UserError(f"`{number}` is no number", where=WHERE, actual=part) from None
+        raise UserError(f"`{number}` is not a number", where=WHERE, actual=part) from None
     below = value * _factor(metric, unit, part)
     if not (below > 0 and math.isfinite(below)):
         raise UserError(

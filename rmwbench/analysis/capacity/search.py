@@ -58,7 +58,7 @@ class Search:
         if not self.levels or (np.diff(self.hardness) <= 0).any():
             raise ValueError("levels rise in hardness")
         if not 0 <= start < self.levels:
-            raise ValueError(f"start {start} is no level of {self.levels}")
+            raise ValueError(f"start {start} is not a level of {self.levels}")
         self._start = start
         self._ogive = _ogives(self.levels)
         kinds = len(self._ogive)

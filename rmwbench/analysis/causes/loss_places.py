@@ -16,9 +16,9 @@ from rmwbench.analysis.records.ledger import Ledger
 
 @dataclass(frozen=True)
 class Drops:
-    """What was counted over the steady window; None where nobody counts. `sockets`: process → datagrams dropped for
-    want of room in a UDP socket; `interfaces`: name → frames; `reassembly`: datagrams whose fragments did not come
-    together; `reader_queue`: messages that the reader's own queue dropped; `noticed`: messages that the reader's
+    """What was counted over the steady window; None where nothing counts it. `sockets`: process → datagrams dropped
+    because a UDP socket had no room; `interfaces`: name → frames; `reassembly`: datagrams whose fragments did not
+    come together; `reader_queue`: messages that the reader's own queue dropped; `noticed`: messages that the reader's
     middleware knows to be missing, wherever they went."""
 
     sockets: Mapping[str, int] | None = None

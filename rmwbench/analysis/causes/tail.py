@@ -3,7 +3,7 @@
 A message's stamps say in which phase its time went (waiting to be sent, being written, in flight); witnesses of the
 same stretch of time say why: a canary that woke late as well, scheduler events, counters of drops and retransmissions,
 the neighbours of the message. A cause is named only where its evidence covers at least half of the excess over the
-trial's median; a suspicion that covers less is no explanation.
+trial's median; a suspicion that covers less is not an explanation.
 """
 
 import math

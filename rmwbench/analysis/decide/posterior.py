@@ -29,7 +29,7 @@ Interval = tuple[float, float, float]
 LEAST_BLOCKS = 2
 """Below this there is no scatter, so nothing can be believed; what decides is `rules.min_blocks`."""
 DIFFER = 0.05
-"""Campaigns whose means differ by less likely chance than this are no sample of one thing."""
+"""If the means of campaigns differ by a chance that is less likely than this, they are not samples of one thing."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Posterior(Protocol):
 
 
 def posterior(blocks: Blocks) -> Posterior:
-    """Of at least LEAST_BLOCKS blocks. ValueError for fewer."""
+    """Of at least LEAST_BLOCKS blocks. Raises ValueError for fewer."""
     if blocks.count < LEAST_BLOCKS:
         raise ValueError("nothing can be believed of fewer than two blocks")
     if blocks.kind == "fraction":

@@ -32,7 +32,7 @@ class Comparison:
 
 def comparisons(plan: Mapping[str, Any], cells: Sequence[Row]) -> list[Comparison]:
     """In the plan's order; cells that no comparison of the plan names follow. Cells with ROS variables are in none:
-    there silence may be right. UserError for an unknown metric."""
+    there silence may be right. Raises UserError for an unknown metric."""
     by_number = {c["cell"]: c for c in cells if is_compared(c)}
     groups: dict[str, tuple[Mapping[str, Any], list[Row]]] = {}
     for planned in plan.get("comparisons") or []:
@@ -52,7 +52,7 @@ def is_compared(cell: Row) -> bool:
 
 
 def is_floor(cell: Row) -> bool:
-    """Whether the cell's arm is a raw primitive: what others are measured against, and no contender."""
+    """Whether the cell's arm is a raw primitive: what others are measured against, and not a contender."""
     arm = loads(cell["definition"]).get("arm") or {}
     return arm.get("role", "floor" if cell["layer"] == "floor" else "contender") == "floor"
 

@@ -84,7 +84,7 @@ def per_bin(times_ns: Iterable[np.ndarray], edges: np.ndarray) -> np.ndarray:
 
 def bin_of(length_ns: int, messages: int, most: int = 60, least: int = 4) -> int:
     """Length of a bin in ns: the shortest of a round series with at most `most` bins and on average at least `least`
-    wanted messages in each, so that a missing message is no dip to zero."""
+    wanted messages in each, so that a missing message is not a dip to zero."""
     for exponent in range(6, 12):
         for mantissa in (1, 2, 5):
             bin_ns = mantissa * 10**exponent

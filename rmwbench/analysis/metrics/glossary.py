@@ -78,7 +78,7 @@ _ENTRIES = [
         "ns",
         "positive",
         "The same, the mean of the messages that arrived: what published evaluations print. Lost messages are not in "
-        "it, so it favours who loses more; no verdict rests on it.",
+        "it, so it favours an arm that loses more; no verdict rests on it.",
         "service_latency",
     ),
     *_percentiles(
@@ -221,7 +221,7 @@ _ENTRIES = [
         "fraction",
         "fraction",
         "Of the messages that the schedule wanted, once per reader: the fraction that did not arrive for any "
-        "reason (lost, late, corrupt, failed, never sent) but that it was under way. Verdicts judge this first.",
+        "reason (lost, late, corrupt, failed, never sent) except being under way. Verdicts judge this first.",
     ),
     *(
         Entry(name, title, "messages", "amount", text + " Per trial.")
@@ -273,7 +273,7 @@ _ENTRIES = [
         "hz",
         "amount",
         "Publish calls made of what the schedule wanted in the steady window, per second of it, all publishers "
-        "together: a publisher that is held back stays below the offered rate. Its period is one by it.",
+        "together: a publisher that is held back stays below the offered rate. Its period is one divided by it.",
     ),
     Entry(
         "achieved_rate",

@@ -10,8 +10,8 @@ NOT_ASKED = "nobody looked: the suite does not say `sampling: {leftovers: true}`
 
 
 def leftovers(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, float], dict[str, str]]:
-    """(values, reasons) of one trial, all hosts together: files and sockets (directories are no leftovers by
-    themselves), and the bytes that all of it takes."""
+    """(values, reasons) of one trial, all hosts together: files and sockets (a directory by itself
+    is not a leftover), and the bytes that all of it takes."""
     found = [event for event in events if event["event"] == EVENT]
     if not found:
         return {}, dict.fromkeys((FILES, BYTES), NOT_ASKED)

@@ -133,7 +133,7 @@ def recoveries(pairs: Sequence[Pair], found: Sequence[Outage]) -> list[Recovery]
             due = sum(int(np.count_nonzero(p.due_ns >= outage.up_ns)) for p in parts)
             new = [p.taken_ns[p.arrived & p.sent & (p.call_ns >= outage.up_ns)] for p in parts]
             first = min((int(taken.min()) for taken in new if len(taken)), default=None)
-            # A node that came back and never published did not recover; it is no node without a message to wait for.
+            # A node that came back and never published did not recover, even if no message was due.
             if due or outage.kind == "restart":
                 out.append(Recovery(outage, *name, math.inf if first is None else first - outage.up_ns))
     return out

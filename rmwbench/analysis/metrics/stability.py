@@ -1,7 +1,7 @@
 """Slow or unstable? A stationary queue makes messages late by a constant; a growing one makes the next always later.
 
-The latency of a growing queue depends on when one stops measuring, so it is no property of the system and must never be
-quoted as one. Hence the queue itself is counted: at eleven instants from the beginning to the end of the steady window,
+The latency of a growing queue depends on when one stops measuring, so it is not a property of the system and must never
+be quoted as one. So the queue itself is counted: at eleven instants from the beginning to the end of the steady window
 the messages that were due and not yet in the reader's hands. Lost messages are left out (they queue nowhere, and loss
 has its own limit); those that were never sent count, they wait at the publisher for good.
 

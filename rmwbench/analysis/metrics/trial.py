@@ -67,7 +67,7 @@ class Evidence(Protocol):
 
 
 def measure_trial(evidence: Evidence) -> Trial:
-    """All metrics of one done trial. UserError where its records contradict the format."""
+    """All metrics of one done trial. Raises UserError where its records contradict the format."""
     evidence, known_clocks = told(evidence)
     window = window_of(evidence, known_clocks)
     endpoints = endpoints_of(evidence)
@@ -218,7 +218,7 @@ def focus_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def told(evidence: Evidence) -> tuple[Evidence, one_clock.Clocks]:
-    """The evidence with every stamp on one clock, and the clocks of its hosts. UserError where those are none."""
+    """The evidence with every stamp on one clock, and the clocks of its hosts. UserError where those contradict."""
     try:
         return one_clock.on_one_clock(evidence)
     except ValueError as error:

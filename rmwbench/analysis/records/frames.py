@@ -15,7 +15,7 @@ CLASSES = ("data", "acknowledgement", "discovery", "resolution", "other")
 
 DELIVERED, UNDER_WAY = "delivered", "under_way"
 NOT_LOST = (DELIVERED, UNDER_WAY, "multicast_unwanted")
-"""Verdicts of frames that the network took from nobody: a multicast frame that no one there wanted is none."""
+"""Verdicts of frames that the network did not take away, such as a multicast frame that nobody there wanted."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Names:
 @dataclass(frozen=True)
 class Frames:
     """Columns of shape (rows,) as docs/formats/bundle.md has them; `entered` marks the first row of each frame that a
-    host sent: copies that the network itself made are no host's doing."""
+    host sent: copies that the network itself made are not sent by a host."""
 
     index: np.ndarray
     in_ns: np.ndarray

@@ -80,7 +80,7 @@ def cliffs_delta(a: Sequence[int], b: Sequence[int], confidence: float = 0.95) -
     """(delta, low, high): how much likelier an answer of `a` is above one of `b` than below it, from −1 to 1.
 
     Cliff (Psychol. Bull. 114, 1993), the asymmetric interval with the unbiased variance of Feng and Cliff (J. Mod.
-    Appl. Stat. Methods 3, 2004). ValueError with fewer than two answers in a group.
+    Appl. Stat. Methods 3, 2004). Raises ValueError with fewer than two answers in a group.
     """
     a, b = np.asarray(a, float), np.asarray(b, float)
     m, n = a.sum(), b.sum()

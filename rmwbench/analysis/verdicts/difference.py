@@ -1,4 +1,4 @@
-"""How much larger one fraction is than another, as a difference: of two things that never happened there is no ratio,
+"""How much larger one fraction is than another, as a difference: two things that never happened have no ratio,
 and yet it is known how far apart they can be at most. Pure."""
 
 from collections.abc import Mapping

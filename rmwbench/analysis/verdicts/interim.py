@@ -146,7 +146,7 @@ def is_bound(events: Iterable[Row]) -> bool:
 def bar_bound(cells: Iterable[tuple[Row, Found]]) -> frozenset[int]:
     """No verdict about a network rests on machine-bound trials: of the cells of one comparison those that were so in at
     least half of their blocks get no verdict, and a block in which any other was so is left out for all of them, so
-    that no arm selects. Gives those blocks; none where there is no network. Floors are no contenders and bar nobody.
+    that no arm selects. Gives those blocks; none where there is no network. Floors are not contenders and bar nobody.
     """
     cells = [(cell, found) for cell, found in cells if loads(cell["definition"]).get("network")]
     left_out: set[int] = set()
@@ -155,7 +155,7 @@ def bar_bound(cells: Iterable[tuple[Row, Found]]) -> frozenset[int]:
         bound, found.barred = len(found.bound), None
         if bound and not is_floor(cell) and bound >= SHARE * len(blocks):
             found.barred = (
-                f"machine-bound in {bound} of {len(blocks)} trials: what a busy machine does is no verdict on a network"
+                f"machine-bound in {bound} of {len(blocks)} trials: a busy machine's results do not judge a network"
             )
         elif not is_floor(cell):
             left_out |= found.bound
@@ -166,7 +166,7 @@ def bar_bound(cells: Iterable[tuple[Row, Found]]) -> frozenset[int]:
 
 def topics_of(found: Iterable[Found], primary: str) -> list[str | None]:
     """What is judged of a comparison with these cells: its topics one by one where they are unlike and the primary
-    metric is one of messages, otherwise the whole ([None]). What is no metric of a message has no topic."""
+    metric is one of messages, otherwise the whole ([None]). A metric that is not one of messages has no topic."""
     if primary not in POOLED:
         return [None]
     return [name for name in dict.fromkeys(n for one in found for n in one.blocks) if name is not None] or [None]
@@ -239,13 +239,13 @@ def is_untimed(cell: Row) -> bool:
 
 def aa_noise(machine: Mapping[str, Any] | None) -> float | None:
     """The A/A floor that a campaign.json's `machine` took along, as a ratio minus 1; None where it was not measured.
-    UserError for what is no such number."""
+    Raises UserError for anything that is not such a number."""
     found = (machine or {}).get("aa_floor")
     if found is None:
         return None
     if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < math.inf:
         raise UserError(
-            "the machine's A/A floor is no ratio",
+            "the machine's A/A floor is not a valid ratio",
             where="campaign.json, machine.aa_floor",
             expected="a number from 0 on",
             actual=repr(found),

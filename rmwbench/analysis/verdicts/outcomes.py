@@ -144,7 +144,7 @@ def _why_none(failures: Iterable[Mapping[str, Any]]) -> str:
 
 
 def of_condition(arms: Mapping[str, Judged]) -> Condition:
-    """Over the arms that were compared; those that are not supported are no part of it."""
+    """Over the arms that were compared; those that are not supported are not part of it."""
     able = {name: judged.may for name, judged in arms.items() if judged.outcome != NOT_SUPPORTED}
     if all(arms[name].outcome == NO_DATA for name in able):
         return Condition(NO_DATA)

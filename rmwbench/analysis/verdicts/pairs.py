@@ -175,7 +175,7 @@ def _shifts(values: np.ndarray, arms: Sequence[Arm], n: np.ndarray) -> tuple[np.
 def _rounding(values: np.ndarray, used: np.ndarray) -> np.ndarray:
     """The least standard error of a mean log-ratio [i, j] of values that a coarse clock rounded to multiples of a
     quantum q: √(q²/12·(1/x² + 1/y²)) (Sheppard), not divided by the blocks, because what a value is rounded by is the
-    same in all of them where they scatter by less than q. 0 where the values are no multiples. Without it a handful of
+    same in all of them where they scatter by less than q. It is 0 where the values are not multiples. Without it a few
     equal ratios would be taken for certainty.
     """
     x = values[used]

@@ -1,5 +1,5 @@
 """One arm against another, metric by metric: is B worse than A, better, equivalent, or not decided? For maintainers who
-hunt a regression, where a verdict about "the best" is no answer.
+hunt a regression, where a verdict about "the best" is not an answer.
 
 Within a campaign both sides share blocks and are compared within them. Two campaigns share none: trials are compared
 with trials (`ratio.unpaired`), and the machine's state of either day stays in the difference, whatever their number.

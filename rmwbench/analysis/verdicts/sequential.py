@@ -70,8 +70,8 @@ def alpha_at(
 
 
 def shares(looks: Sequence[int], endings: Iterable[int] = (), alpha: float = 0.05) -> dict[int, float]:
-    """Blocks -> share of alpha, of every planned look and of every one at which a campaign ended for want of time. They
-    add up to no more than alpha whatever the endings are."""
+    """Blocks -> share of alpha, of every planned look and of every one at which a campaign ended because time was over.
+    They add up to no more than alpha whatever the endings are."""
     if not looks or any(b <= a for a, b in itertools.pairwise(looks)) or looks[0] < 1:
         raise ValueError(f"looks are ascending numbers of blocks, not {tuple(looks)}")
     last = looks[-1]

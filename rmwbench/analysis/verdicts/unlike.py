@@ -84,7 +84,7 @@ def _word(value: str) -> str:
 
 
 def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
-    """Arm -> its flags. Floors are no contenders and carry none."""
+    """Arm -> its flags. Floors are not contenders and carry none."""
     contenders = [a for a in arms if not a.floor]
     out: dict[str, list[str]] = {a.arm: [] for a in arms}
     for attribute, (against_most, against_rest) in _TEXTS.items():

@@ -173,7 +173,7 @@ def _aa_options(middleware: str) -> Options:
 
 
 def _aa_more(middleware: str) -> Mapping[str, Any]:
-    """Here the floor competes with itself, so it is no reference; Fast DDS is asked for the mode that it has."""
+    """Here the floor competes with itself, so it is not a reference; Fast DDS is asked for the mode that it has."""
     return {"floor": {"role": "contender"}, "fastdds": {"publish_mode": "sync"}}.get(middleware, {})
 
 

@@ -32,7 +32,7 @@ class Axis:
     most: float
 
     def own(self, workload: Workload) -> float:
-        """The level that the suite wrote. UserError where the workload has none on this axis."""
+        """The level that the suite wrote. Raises UserError where the workload has none on this axis."""
         raise NotImplementedError
 
     def at(self, workload: Workload, level: float) -> Workload:
@@ -155,7 +155,7 @@ AXES: dict[str, Axis] = {axis.name: axis for axis in (Rate(), Size(), Subscriber
 
 
 def axis(name: str) -> Axis:
-    """The axis of that name. UserError for an unknown one, and for those that need the network emulator."""
+    """The axis of that name. Raises UserError for an unknown one, and for those that need the network emulator."""
     if name in NETWORK:
         raise UserError(
             f"a search along {name} needs the network emulator, which is not built yet",

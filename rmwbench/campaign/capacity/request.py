@@ -231,12 +231,12 @@ def quantity(level: float, along: Axis) -> str:
 
 
 def parse_level(text: str, along: Axis, where: str) -> float:
-    """`100`, `1.5 kHz`, `64KiB` in the axis's unit. UserError for anything else."""
+    """`100`, `1.5 kHz`, `64KiB` in the axis's unit. Raises UserError for anything else."""
     found = re.fullmatch(r"\s*([0-9.]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*", text)
     units = UNITS[along.unit]
     if not found or (found[2] and found[2].lower() not in units):
         raise UserError(
-            f"`{text}` is no level of {along.name}",
+            f"`{text}` is not a level of {along.name}",
             where=where,
             expected="a number" + (f", optionally with one of {', '.join(units)}" if units else ""),
             actual=text,
@@ -244,7 +244,7 @@ def parse_level(text: str, along: Axis, where: str) -> float:
     try:
         level = float(found[1]) * units.get(found[2].lower(), 1)
     except ValueError:
-        raise UserError(f"`{found[1]}` is no number", where=where, actual=text) from None
+        raise UserError(f"`{found[1]}` is not a number", where=where, actual=text) from None
     if not along.least <= level <= along.most:
         raise UserError(
             f"`{text}` is out of range",

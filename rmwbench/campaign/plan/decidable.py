@@ -13,7 +13,7 @@ from rmwbench.suite.percentiles import messages_needed, quantile_of
 
 
 def check(plan: Plan, places: Places) -> None:
-    """UserError for the first limit of `outcomes` that no number of good blocks can show to hold."""
+    """Raises UserError for the first limit of `outcomes` that no number of good blocks can show to hold."""
     if plan.suite.outcomes is None or places.shortened:
         return
     blocks = max(plan.blocks, plan.suite.blocks.most)

@@ -1,8 +1,8 @@
 """What a cell asks of a machine by arithmetic alone, and whether that is more than the machine has.
 
 Nothing here is a verdict and nothing keeps a cell from running: how a middleware saturates is a finding. It marks the
-cells that no middleware can carry here, and what a budget leaves out first. A link that is slower than the load is no
-reason: that is what such a suite measures.
+cells that no middleware can carry here, and what a budget leaves out first. A link that is slower than the load is not
+a reason: that is what such a suite measures.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """Whether a network can carry any sensible part of what a cell sends over it, by arithmetic alone.
 
-A link that is slower than the load is a finding that many suites are after, so it is no mistake. One that carries less
+A link that is slower than the load is what many suites want to see, so it is not a mistake. One that carries less
 than a fifth is: whatever the middleware does, four messages of five are lost or late, and no difference between
 middlewares can be seen in the rest.
 """
@@ -32,7 +32,7 @@ class Overload:
 
 
 def check(cells: Iterable[Cell], places: Places) -> None:
-    """UserError for the first cell whose network carries less than a fifth of what is sent."""
+    """Raises UserError for the first cell whose network carries less than a fifth of what is sent."""
     for cell in cells:
         worst = max(found(cell), key=lambda one: one.times, default=None)
         if worst is not None and worst.times > MOST_TIMES:

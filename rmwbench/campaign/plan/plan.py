@@ -264,7 +264,7 @@ def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> 
 
 
 MAX_BLOCKS = 10_000
-"""As in a suite file. More are no campaign but a slip of the finger, and their plan alone would fill the memory."""
+"""The same limit as in a suite file. More blocks are a typing mistake, and their plan alone would fill the memory."""
 
 
 def duration_text(seconds: float) -> str:

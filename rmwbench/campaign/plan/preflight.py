@@ -32,7 +32,7 @@ MEMORY_RESERVE_BYTES = 256 * MIB
 
 def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
     """The workers of the plan's arms, with the profiles that its cells ask for, and the sampler. Writes and runs
-    nothing but `--describe`. What a middleware cannot do is no error (`unsupported.py`)."""
+    nothing but `--describe`. What a middleware cannot do is not an error (`unsupported.py`)."""
     tool.find(sampler.NAME)
     if plan.suite.sampling.allocations:
         allocations.library()

@@ -61,7 +61,7 @@ class Request:
 
     @staticmethod
     def of_document(raw: Mapping[str, Any]) -> "Request":
-        """From campaign.json; KeyError or TypeError where it is none."""
+        """Made from campaign.json. Raises KeyError or TypeError where that is not valid."""
         held, written = raw.get("comparisons"), raw.get("written")
         return Request(
             raw["suite_file"],

@@ -35,7 +35,7 @@ def lacking(cell: Cell, workers: Workers, kind: Kind) -> str | None:
 
 
 def check(cells: Sequence[Cell], kind: Kind, where: str) -> None:
-    """Raises UserError where nothing of a suite can run for want of several hosts."""
+    """Raises UserError where nothing of a suite can run, because it needs several hosts."""
     if kind.shared and all(len(cell.hosts) > 1 for cell in cells):
         raise UserError(
             "this suite needs several hosts, which are namespaces, and they cannot be made here",

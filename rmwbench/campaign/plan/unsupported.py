@@ -1,5 +1,5 @@
 """What cannot be run at all, with its reason: a cell whose middleware says that it has no such quality of service, mode
-or service. It is no failure and no mistake of the user's: a suite over many middlewares asks each for everything.
+or service. It is neither a failure nor a mistake of the user: a suite over many middlewares asks each for everything.
 
 What a worker's description tells is found here, what only its `open` tells in `rehearse.py`, and the rest by the first
 trial.
@@ -185,7 +185,7 @@ def _lacking(cell: Cell, workers: Workers) -> Iterator[str]:
                 yield f"{side.middleware} has no {capability}, needed because {why}{_reason(answer)}"
         modes = (workers[side.middleware].description or {}).get("modes")
         for mode in side.modes:
-            answer = "no: its worker knows no modes" if modes is None else modes.get(mode, "no")
+            answer = "no: its worker has no modes" if modes is None else modes.get(mode, "no")
             if answer.startswith("no"):
                 yield f"{side.middleware} has no mode {mode}{_reason(answer)}"
         if any(capability == "inter_host" for capability, _ in needed):

@@ -20,7 +20,7 @@ from rmwbench.suite.cells import Cell
 from rmwbench.suite.side import Side
 
 TRACED = "traced: every thread's schedule was recorded, which costs time; compare its latencies with traced trials only"
-UNTIMED = "untimed: all that takes or gives back memory was counted, which costs time; its latencies are no results"
+UNTIMED = "untimed: every allocation and release of memory was counted, which costs time; its latencies do not count"
 
 
 def campaign_document(

@@ -178,7 +178,7 @@ def _probe(name: str, unit: str, value: float) -> Row:
 
 
 def events(outcome: Outcome) -> Iterator[Row]:
-    """What the sampler could not read and why, one `no_data` event each; what nobody asked for is no news."""
+    """What the sampler could not read and why, one `no_data` event each; what nobody asked for is not reported."""
     reasons = dict((outcome.sampling.sampled or {}).get("no_data", {}))
     if outcome.sampling.unsampled:
         reasons[""] = outcome.sampling.unsampled

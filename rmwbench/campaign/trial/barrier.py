@@ -22,7 +22,7 @@ BEFORE_OPEN, COMPLETE = "before_open", "complete"
 
 
 def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
-    """Raises WorkerFailed; `outcome.barrier` then says whether it was for want of a match or a message. Where ROS
+    """Raises WorkerFailed; `outcome.barrier` then says whether a match or a message was missing. Where ROS
     variables may demand just that, both are answers and nothing is raised for them."""
     present = [process.name for process in outcome.order.cell.processes if process.opens_s is None]
     _read_traffic(outcome, crew, BEFORE_OPEN)

@@ -54,7 +54,7 @@ class Changes:
         managed = outcome.order.cell.bring_up
         processes = {p.name for p in outcome.order.cell.processes}
         self._managed: set[str] = set() if managed is None else processes - {managed.process}
-        """Processes of lifecycle nodes: one that does not come up is what such a trial counts, and no failure of it."""
+        """Processes of lifecycle nodes: one that does not come up is what such a trial counts, not a failure of it."""
         self._absent: set[str] = set()
         self._waiting_successors, self._starting_successors = self._successors.copy(), set[str]()
         kill_s = outcome.order.cell.workload.daemons_end_s

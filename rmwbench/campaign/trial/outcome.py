@@ -135,8 +135,8 @@ class BesideFacts:
 
 @dataclass
 class Outcome:
-    """`events` are the workers' with `process` added; `sections` their records. `barrier` says of a failure at the
-    barrier for want of what; `unsupported` what a worker said it cannot do."""
+    """`events` are the workers' with `process` added; `sections` their records. `barrier` says what was missing
+    in a failure at the barrier; `unsupported` what a worker said it cannot do."""
 
     order: Order
     times: TimeFacts

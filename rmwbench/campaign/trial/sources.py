@@ -1,7 +1,7 @@
 """The sources of frames in the life of a trial: started before the workers, and judged by their own rate.
 
 A source that does not keep its rate voids the trial: what it did not make, no middleware can carry, and the publisher
-then sends old frames. It is no fault of the machine's alone (an arm may have taken the processors), so such a trial is
+then sends old frames. The machine alone may not be the cause (an arm may have taken the processors), so such a trial is
 not repeated. Nothing here looks at what arrived.
 """
 

@@ -55,10 +55,10 @@ LOG_TAIL_BYTES = 1 << 20
 @dataclass(frozen=True)
 class TrialResult:
     """`status` is `done`, `failed`, `void`, or `unsupported` where a worker said that its middleware cannot do this:
-    then the cell is not run again and the trial is none. `steps_ns` says where the time went. `cause` is `machine` for
-    a trial that is void for the machine's sake alone, `no match` or `no delivery` for one that failed because no
-    message came through. `reasons` are what `reason` says, with their codes; `failed_by` says of a failed trial who is
-    at fault."""
+    then the cell is not run again and the trial does not count. `steps_ns` says where the time went. `cause` is
+    `machine` for a trial that is void because of the machine alone, `no match` or `no delivery` for one that failed
+    because no message came through. `reasons` are what `reason` says, with their codes; `failed_by` says who is at
+    fault for a failed trial."""
 
     order: Order
     status: str
@@ -78,7 +78,7 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
         workers = dict.fromkeys(order.cell.middlewares, workers)
     outcome = Outcome(order, TimeFacts(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic_ns()))
     if isinstance(host, Host) and len(order.cell.hosts) > 1:
-        host.close()  # it is none of several: they are made in another way
+        host.close()  # one of several hosts is made in another way
         host = None
     hosts = Hosts.alone(order.cell.hosts[0], host) if isinstance(host, Host) else host
     if hosts is None and order.cell.real is not None:

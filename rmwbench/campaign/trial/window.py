@@ -88,7 +88,7 @@ def _finish(outcome: Outcome, crew: Crew, timeout_s: float) -> None:
     except WorkerFailed as failed:
         if failed.kind != "timeout" or not any(e.life.killed for e in outcome.order.cell.endpoints):
             raise
-        # A writer that waits for the dead is what such a trial asks about, and no failure of it.
+        # A writer that waits for the dead is what such a trial asks about, not a failure of it.
         for endpoint in outcome.order.cell.endpoints:
             if endpoint.endpoint in outcome.endpoints.started - outcome.endpoints.finished.keys():
                 text = f"its schedule had not ended {timeout_s:.3g} s after its time: a publish call does not return"

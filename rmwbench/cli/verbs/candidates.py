@@ -39,7 +39,7 @@ def candidates(
 
 
 def document(names: list[str]) -> dict[str, Any]:
-    """docs/candidates.md. Raises UserError for a name that is none."""
+    """The document of docs/candidates.md. Raises UserError for a name that is not a candidate's."""
     from rmwbench.lab.middleware import find_workers
 
     known, chosen = _chosen(names)
@@ -144,5 +144,5 @@ def _print_lacking(console: Any, found: dict[str, Any]) -> None:
             console.print(f"  do: {escape(as_typed(command))}")
     for name in found["unlisted"]:
         line = f"{{name: {name.replace('/rmw_', '/').removesuffix('_cpp')}, in: [ros2, tsc], middleware: {name}"
-        console.print(f"\n{escape(name)} is installed and no candidate. In a file that RMWBENCH_CANDIDATES names:")
+        console.print(f"\n{escape(name)} is installed and not a candidate. In a file that RMWBENCH_CANDIDATES names:")
         console.print(f"  candidates: [{escape(line)}, wait: callback, optional: true}}]", soft_wrap=True)

@@ -118,7 +118,7 @@ def capacity(
 
 
 def _limit(text: str | None, file: Path | None) -> str:
-    """In words, as the campaign keeps it. UserError unless exactly one of them says it."""
+    """In words, as the campaign keeps it. Raises UserError unless exactly one of them says it."""
     from rmwbench.analysis.capacity.limit import EXAMPLE, of_limits
     from rmwbench.errors import UserError
     from rmwbench.suite.file.limits_file import read_limits
@@ -136,7 +136,7 @@ def _limit(text: str | None, file: Path | None) -> str:
 
 
 def _parse_percent(text: str) -> float:
-    """0.05 of `5%`, `5 %` or `0.05`. UserError for anything that makes no levels."""
+    """0.05 of `5%`, `5 %` or `0.05`. Raises UserError for anything that makes no levels."""
     from rmwbench.errors import UserError
 
     bare = text.replace("%", "").strip()
@@ -146,7 +146,7 @@ def _parse_percent(text: str) -> float:
         value = -1.0
     if not 0.01 <= value <= 1.0:
         raise UserError(
-            f"`{text}` is no resolution",
+            f"`{text}` is not a valid resolution",
             where="--resolution",
             expected="1% to 100%",
             actual=text,

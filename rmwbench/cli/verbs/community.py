@@ -37,7 +37,7 @@ def github(
         list[str] | None,
         typer.Argument(
             metavar="[OWNER/NAME[=DIR]…]",
-            help="Repositories. With =DIR, a clone or bare git directory, its history is read and nobody is asked; "
+            help="Repositories. With =DIR, a clone or bare git directory, its history is read and no server is asked; "
             "what only GitHub knows (pull requests, issues, responses, stars) is then no data.",
         ),
     ] = None,
@@ -45,12 +45,12 @@ def github(
         str | None,
         typer.Option(
             metavar="180d|DATE",
-            help="What was opened since then (180d if it is asked for). Of a git history days are counted back from "
+            help="What was opened since then (180d if it is asked for). In a git history days are counted back from "
             "its newest commit, and its window ends there.",
         ),
     ] = None,
     source: Annotated[
-        Path | None, typer.Option("--from", metavar="DIR", help="Saved answers or the tables of 2020; asks nobody.")
+        Path | None, typer.Option("--from", metavar="DIR", help="Saved answers or the tables of 2020; asks no server.")
     ] = None,
     save: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the answers for --from.")] = None,
     people: Annotated[bool, typer.Option("--people", help="Without what bots opened or committed.")] = False,
@@ -70,9 +70,9 @@ def github(
     begin = None if since is None else _since(since)
     if source is not None:
         if save is not None or reviews:
-            raise UserError("--from asks nobody, so there is nothing to save or to ask", where="--save, --reviews")
+            raise UserError("--from asks no server, so there is nothing to save or to ask", where="--save, --reviews")
         if read := next((name for name in names or () if "=" in name), None):
-            raise UserError("--from reads saved answers, and this a git history", where=read, expected="one of the two")
+            raise UserError("--from reads saved answers, this is a git history", where=read, expected="one of the two")
         from rmwbench.community.github.saved import load
 
         projects = load(source, None if begin is None else _moment(begin), tuple(names or ()))
@@ -114,7 +114,7 @@ def _collected(
         if not re.fullmatch(r"[\w.-]+/[\w.-]+", name, re.ASCII) or name.rpartition("/")[2] in (".", ".."):
             raise UserError("not a repository", where=name, expected="OWNER/NAME, for example ros2/rmw_zenoh")
     if (save is not None or reviews) and None not in asked.values():
-        raise UserError("git is read, and nobody asked, so there is nothing to save", where="--save, --reviews")
+        raise UserError("git is read, and no server is asked, so there is nothing to save", where="--save, --reviews")
 
     def notify(text: str) -> None:
         typer.echo(text, err=True)
@@ -218,7 +218,7 @@ def survey(
         tuple[str, str] | None, typer.Option(metavar="A B", help="Two groups to compare; the largest if absent.")
     ] = None,
     scale: Annotated[
-        str | None, typer.Option(metavar="LOWEST,…,HIGHEST", help="The scale, if it is none that is known.")
+        str | None, typer.Option(metavar="LOWEST,…,HIGHEST", help="The scale, if it is not a known one.")
     ] = None,
     column: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A question; all that look like one if absent.")

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     app.command(
         name="compare",
-        help="Compare two campaigns, or two arms of one: environment first, then a verdict per metric. Of two runs of "
-        "an evaluation: whether they come to the same verdicts.",
-        epilog="Exit code 0: all equivalent or better, 1: something is worse, 2: could not tell. Of evaluations 0: no "
+        help="Compare two campaigns, or two arms of one: environment first, then a verdict per metric. For two runs "
+        "of an evaluation: whether they come to the same verdicts.",
+        epilog="Exit code 0: all equivalent or better, 1: something is worse, 2: could not tell. For evaluations 0: no "
         "verdict of one is contrary to the other's, 1: one is.",
     )(compare)
 
@@ -130,7 +130,7 @@ def _margin(text: str | None) -> float | None:
     value = float(found[1]) / (100 if found[2] else 1) if found else 0.0
     if not 0 < value < 1:
         raise UserError(
-            "the margin is no small part of a ratio",
+            "this is not a valid margin",
             where=f"--margin {text}",
             expected="a percentage above 0 and below 100, such as 5%",
             fix=f"--margin {found[1]}%" if found and not found[2] and 1 <= value < 100 else None,

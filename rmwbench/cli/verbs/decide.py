@@ -61,7 +61,7 @@ def decide(
     if out is not None and out.suffix != ".html":
         raise UserError("only HTML can be written", where="--out", expected="a name ending in .html", actual=str(out))
     if not math.isfinite(hours):
-        raise UserError("this is no time", where="--hours", expected="0.01 to 1000", actual=str(hours))
+        raise UserError("this is not a valid time", where="--hours", expected="0.01 to 1000", actual=str(hours))
     asked = read_limits(limits)
     bundles = [Bundle(directory) for directory in directories or [newest_campaign()]]
     document = summarise(bundles, asked, hours=hours)

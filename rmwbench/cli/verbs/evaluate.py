@@ -152,7 +152,7 @@ def go_on(directory: Path, cluster: str | None) -> NoReturn:
 
 
 def _begun(directory: Path, evaluation: str, given: "Mapping[str, Any]", cluster: str | None) -> "Session":
-    """The evaluation to go on with. UserError for what would change its plan."""
+    """The evaluation to go on with. Raises UserError for what would change its plan."""
     from rmwbench.evaluations.committee.session import load
 
     session = load(directory)

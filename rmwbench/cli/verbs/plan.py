@@ -39,7 +39,7 @@ def plan(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Fit whole blocks into this time, such as 90s, 5m or 1h30m; of a suite that is too long for it, the "
+            help="Fit whole blocks into this time, such as 90s, 5m or 1h30m; for a suite that is too long for it, the "
             "short version, or a part that says what it left out.",
         ),
     ] = None,
@@ -125,7 +125,7 @@ def parse_duration_s(text: str) -> float:
     if not parts or re.sub(r"(\d+(?:\.\d+)?)\s*(min|[smh])|\s", "", text):
         bare = re.fullmatch(r"\s*\d+(\.\d+)?\s*", text)
         raise UserError(
-            f"`{text}` is no time",
+            f"`{text}` is not a valid time",
             where="--budget",
             expected="a number with its unit: 90s, 5m, 1h30m",
             actual=text,
@@ -336,7 +336,7 @@ def _print_resolution(console, made: "Plan") -> None:
 
     if made.blocks < DECIDABLE_BLOCKS:
         console.print(
-            f"With fewer than {DECIDABLE_BLOCKS} blocks nothing is decided: there are values, and no verdicts."
+            f"With fewer than {DECIDABLE_BLOCKS} blocks nothing is decided: there are values but no verdicts."
         )
         return
     for contenders in sorted({comparison.contenders for comparison in made.comparisons}):

@@ -77,7 +77,7 @@ def _of_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> None:
 
 
 def _check(kind: Format, path: Path) -> None:
-    """UserError where a report of this format cannot be written to that path."""
+    """Raises UserError where a report of this format cannot be written to that path."""
     from rmwbench.errors import UserError
     from rmwbench.whole_file import check_page, is_written_through
 
@@ -93,7 +93,7 @@ def _check(kind: Format, path: Path) -> None:
         )
     if kind is Format.markdown and is_written_through(path):
         raise UserError(
-            "a report in Markdown has pictures beside it, and here is no place for them",
+            "a report in Markdown has pictures beside it, and there is no place for them here",
             where=str(path),
             fix="name a file in a directory",
         )

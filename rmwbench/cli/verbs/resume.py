@@ -29,7 +29,7 @@ def resume(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Of `claims run`: this time instead of what is left of the first; after all is finished, for new "
+            help="For `claims run`: this time instead of what is left of the first; after all is finished, for new "
             "campaigns of what is still open.",
         ),
     ] = None,

@@ -84,7 +84,7 @@ def run(
     ] = None,
     gang: Annotated[
         bool,
-        typer.Option("--gang", help="With --cluster: the same on any like machines, as many trials at once as fit."),
+        typer.Option("--gang", help="With --cluster: the same on any equal machines, as many trials at once as fit."),
     ] = False,
     no_report: NoReport = False,
 ) -> None:
@@ -150,7 +150,7 @@ def _sampling(series: str | None, threads: bool, schedule: bool) -> dict[str, fl
             rate = -1.0
         if not 0 < rate <= 100:
             raise UserError(
-                "this is no rate for a series", where="--series", expected="10Hz; at most 100Hz", actual=series
+                "this is not a rate for a series", where="--series", expected="10Hz; at most 100Hz", actual=series
             )
         asked["series_hz"] = rate
     return asked

@@ -25,7 +25,7 @@ TRIES = 4
 PAUSE_S = 2.0
 """Before the second try; twice as long before each further one."""
 MOST_WAITS = 5
-"""For one request: a limit that does not end when it says is no limit."""
+"""The most waits for one request, in case a limit does not end at the time that it states."""
 SECONDARY_WAIT_S = 60.0
 """GitHub asks for a minute when it names a secondary limit without a time."""
 MOST_BYTES = 64 * 1024 * 1024

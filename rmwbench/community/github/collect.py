@@ -37,7 +37,7 @@ def collect(
     reviews: bool = False,
     notify: Callable[[str], None] = lambda text: None,
 ) -> Raw:
-    """The raw answers about OWNER/NAME since the cutoff. UserError where the repository cannot be read at all.
+    """The raw answers about OWNER/NAME since the cutoff. Raises UserError where the repository cannot be read at all.
 
     `reviews` asks for each pull request's reviews too: one request each, but an approval without a comment is seen.
     """
@@ -164,6 +164,6 @@ def stamp(time: datetime) -> str:
 
 
 def parse(text: str) -> datetime:
-    """A time of the API. ValueError for anything else."""
+    """A time of the API. Raises ValueError for anything else."""
     found = datetime.fromisoformat(text)
     return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -54,7 +54,7 @@ class _Logged:
 
 def load(name: str, path: Path, since: datetime | timedelta) -> Project:
     """The repository in a git directory or clone: a window that ends with its newest commit and begins `since`, a time
-    or a length. UserError where it cannot be read, is shallow, or ends before the window begins."""
+    or a length. Raises UserError where it cannot be read, is shallow, or ends before the window begins."""
     repository = opened(path)
     log, tags = _read(repository)
     past = [one.time for one in log if one.time is not None and one.time <= datetime.now(UTC)]

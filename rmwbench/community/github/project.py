@@ -238,5 +238,5 @@ def is_bot_name(name: str) -> bool:
 
 
 def of(items: Iterable[Item], *, pull: bool) -> list[Item]:
-    """The pull requests, or the issues that are none."""
+    """The pull requests, or the issues that are not pull requests."""
     return [item for item in items if item.pull is pull]

@@ -30,7 +30,7 @@ def save(raw: Raw, directory: Path) -> Path:
 
 def load(directory: Path, since: datetime | None = None, names: tuple[str, ...] = ()) -> list[Project]:
     """The repositories in a directory, only those of `names` if given, from the cutoff on (else from when each was
-    collected). UserError where nothing is there or a file is not what its name says."""
+    collected). Raises UserError where nothing is there or a file is not what its name says."""
     if not directory.is_dir():
         raise UserError("no such directory", where=str(directory))
     inside = sorted(p for p in directory.iterdir() if not p.name.startswith("."))

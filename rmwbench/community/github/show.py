@@ -85,7 +85,7 @@ def _reading(asked: bool, git: bool) -> Section:
             "into one commit has fewer of them than one that merges, for the same work.",
             "Authors, committers and contributors are people, without bots: who has the same address or the same full "
             "name is one person. What GitHub's pages merged has no committer of its own.",
-            "Lines are added plus removed ones of commits that are no merges. Releases are tags that are versions, "
+            "Lines are added plus removed ones of commits that are not merges. Releases are tags that are versions, "
             "release candidates among them, on any branch.",
         ]
     return Section("How to read it", text, list=True)
@@ -192,7 +192,7 @@ def _of(repository: dict[str, Any], fact: str) -> dict[str, Any]:
 
 
 def _reasons(found: list[dict[str, Any]]) -> list[str]:
-    """What there is no data for: a sentence per reason, not one per number."""
+    """The values without data: a sentence for each reason, not one for each number."""
     facts: dict[tuple[str, str], list[str]] = {}
     for repository in found:
         for fact, name in _FACTS.items():

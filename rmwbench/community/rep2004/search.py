@@ -36,7 +36,7 @@ class _Ref:
 
 def searched(name: str, path: Path) -> dict[str, Any]:
     """Files of the default branch that are named as declarations are, and those that only other branches and tags
-    have, each with the newest of these. UserError where the repository cannot be read."""
+    have, each with the newest of these. Raises UserError where the repository cannot be read."""
     repository = opened(path)
     try:
         refs = list(_refs(repository))

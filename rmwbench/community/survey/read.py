@@ -40,7 +40,7 @@ class Survey:
 
 
 def item_of(path: Path) -> Item:
-    """The one file at a path. UserError where it is a directory of several."""
+    """The one file at a path. Raises UserError where it is a directory of several."""
     items = list(Source(path))
     if len(items) != 1:
         raise UserError("one survey is one file", where=str(path), expected="a CSV file", actual=f"{len(items)} files")

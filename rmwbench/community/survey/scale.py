@@ -1,4 +1,4 @@
-"""The scales that answers are given on, lowest first, and the answers that are none.
+"""The scales that answers are given on, lowest first, and the answers that are not on a scale.
 
 A scale is part of the result: it is printed with it. (The evaluation of 2020 documented one and applied another.)
 """

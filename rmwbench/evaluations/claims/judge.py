@@ -80,7 +80,7 @@ class Today:
     """Arms with their versions."""
     cells: tuple[Cell, ...]
     proxy: tuple[str, ...] = field(default=())
-    """Why it is no answer to the original, in words."""
+    """Why it does not answer the original, in words."""
     proxy_codes: tuple[str, ...] = field(default=())
     """The same: layer, version, touch, machine."""
     machine: str | None = None
@@ -439,7 +439,7 @@ def _refused(conditions: Conditions, test: Test, sides: Sides, document: Documen
         if why := _absent(arm, name):
             return "absent", f"{arm['arm']}: {why}"
     if test.by == "difference" and unit_of(test.metric) != "fraction":
-        return "no_fraction", f"{test.metric} is no fraction, which a difference is of"
+        return "no_fraction", f"{test.metric} is not a fraction, and only fractions have a difference"
     return None
 
 

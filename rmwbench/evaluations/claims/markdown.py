@@ -20,14 +20,14 @@ HEAD = (
     "as published and without the known errors ([importers](importers.md)), and the experiment that decides it here "
     "([suites](evaluations.md)). `rmwbench claims SOURCE --campaign DIR` adds what a campaign of yours says.\n\n"
     "Claims speak of versions of their time, mostly through rclcpp. A campaign with other versions, at another layer, "
-    "or on another class of machine gives a proxy: it says what holds here, and never refutes the original. In the "
-    "column *here* stands what the shipped measurements say, with the ratio of the two sides (or the value) and its "
+    "or on another class of machine gives a proxy: it says what holds here, and never refutes the original. The "
+    "column *here* has what the shipped measurements say, with the ratio of the two sides (or the value) and its "
     "interval, the layer, and the number of blocks that both sides have. A claim is decided by the rules of a verdict: "
     "five common blocks at least, a margin of 5 %, and intervals at the level of the look (97.5 % for the first "
     "campaign of a machine, 98.75 % where it took two). The campaigns of one machine are pooled by their blocks; "
     "machines stand side by side, undecided ones too, the one with the most blocks first, whatever it says. With fewer "
-    "blocks an answer *leans to* one side and is undecided. Each claim stands for itself: of a hundred whose truth "
-    "lies on their bar, up to five are decided wrongly. `rmwbench claims run` measures on your machine what is "
+    "blocks an answer *leans to* one side and is undecided. Each claim stands for itself: if the truth of a hundred "
+    "claims lies on their bar, up to five are decided wrongly. `rmwbench claims run` measures on your machine what is "
     "open.\n"
 )
 BEFORE = (
@@ -39,9 +39,9 @@ BEFORE_SOME = BEFORE.replace("All of these", "Some of these")
 
 
 BY_SUITE = (
-    "How many conditions each suite has as its original had them (or as near as a middleware of today comes), of how "
-    "many of them the shipped measurements have some arm in five blocks or more, and what became of the statements "
-    "that it tests. A statement that two suites test is in both rows."
+    "The table says how many conditions each suite has, as its original had them (or as near as a middleware of today "
+    "comes), for how many of them the shipped measurements have some arm in five blocks or more, and what became of "
+    "the statements that it tests. A statement that two suites test is in both rows."
 )
 
 
@@ -137,7 +137,7 @@ def _judged(judged: Mapping[str, Any] | None) -> str:
 
 
 def here(claim: Mapping[str, Any], *, verdict: bool = True, letters: Mapping[str, str] | None = None) -> str:
-    """What was found here, and the experiment in a few words or why there is none. `letters` as in `answered`."""
+    """What was found here, and the experiment in a few words, or why there is none. `letters` as in `answered`."""
     if claim["test"] is None:
         return f"not testable here: {claim['not_testable']}"
     experiment = "; and ".join(_experiment(test) for test in (claim["test"], *claim["also"]))

@@ -28,7 +28,7 @@ def measured(
     source: Claims, documents: Sequence[Mapping[str, Any]], drawn: Sequence[Drawn] = ()
 ) -> dict[str, Any] | None:
     """The summary of one machine's campaigns; None where they say nothing of this source's claims and of its figures'
-    cells (`drawn`). UserError for campaigns of two machines."""
+    cells (`drawn`). Raises UserError for campaigns of two machines."""
     kept = [found for document in documents if (found := _campaign(source, document, drawn))]
     if not kept:
         return None

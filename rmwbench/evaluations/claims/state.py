@@ -72,7 +72,7 @@ def to_do(source: str) -> str:
 
 def named(words: Iterable[str], where: str) -> frozenset[str]:
     """The states and verdicts of these names, as printed or with `-` for a blank, or by how they begin where that is
-    enough. UserError for any other."""
+    enough. Raises UserError for any other."""
     return frozenset(_named(word, where) for word in words)
 
 

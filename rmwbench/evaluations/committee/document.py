@@ -143,7 +143,7 @@ class Report:
 
 
 def gather(session: Session, title: str, beside: Sequence[Beside], needs: Sequence[Need] = NEEDS) -> Report:
-    """UserError for a bundle that cannot be read. `needs`: the robots that it answers for."""
+    """Raises UserError for a bundle that cannot be read. `needs`: the robots that it answers for."""
     parts = tuple(_part(session, section) for section in session.sections)
     shown = [part.shown for part in parts if part.shown is not None]
     asked, evidence = load_questionnaire(QUESTIONS)
@@ -181,7 +181,7 @@ def _part(session: Session, section: Planned) -> Part:
 
 
 def standings(shown: Sequence[Mapping[str, Any]]) -> list[Standing]:
-    """The candidates of all sections, those that were compared most often first. Pairs of two middlewares are no
+    """The candidates of all sections, those that were compared most often first. Pairs of two middlewares are not
     candidates, and workloads of too few blocks have no verdicts."""
     counts: dict[str, Counter[str]] = {}
     sections: dict[str, set[int]] = {}

@@ -57,7 +57,8 @@ NOT_CONCLUDED = (
     "*Open* says that these trials do not tell, not that two candidates are equal.",
     "Each section has its own error budget of 5 %: of twenty sections in which nothing differs, one says that "
     "something does.",
-    "What earlier reports said was measured with other versions on other machines: a difference to them is no trend.",
+    "What earlier reports said was measured with other versions on other machines: a difference to them is not a "
+    "trend.",
 )
 
 

@@ -145,7 +145,7 @@ def is_session(directory: Path) -> bool:
 
 
 def load(directory: Path) -> Session:
-    """UserError where the file is none of ours."""
+    """Raises UserError where the file is not one of ours."""
 
     def made(document: dict[str, Any]) -> Session:
         sections = [Planned(**one) for one in document.pop("sections")]

@@ -104,7 +104,7 @@ class Measured(Strict):
         if self.inverse is not None and (self.times or self.of_machine or self.factor != 1.0):
             raise Fault("an inverse stands alone", expected="no `factor`, `times` or `of_machine`", at=("inverse",))
         if self.metric in OVER_TIME and (self.inverse is not None or self.times or self.of_machine):
-            raise Fault("what arrives over time is no metric", expected="`factor` alone", at=("metric",))
+            raise Fault("what arrives over time is not a metric", expected="`factor` alone", at=("metric",))
         return self
 
     @property

@@ -1,7 +1,7 @@
 """The points of a source's figures as one small CSV file, so that they can be drawn without the archive they come from.
 
 Numbers only, a line per series: `kind, figure, series, unit, x, as_published, as_corrected, count, why`, where x and
-values are lists joined by `|`, an empty place is no data, `=` stands for the same values as published, and a count
+values are lists joined by `|`, an empty place means `no data`, `=` stands for the same values as published, and a count
 stands once where it is the same for the whole line. `why` says why points have no corrected value, once where that is
 the same for all of them. Five digits: more than any figure shows.
 """
@@ -46,7 +46,7 @@ def written(found: dict[str, Rows], figures: Iterable[str]) -> str:
 
 
 def read(path: Path) -> dict[str, Rows]:
-    """The rows of such a file, by kind. UserError with the line for one that is not of this form."""
+    """The rows of such a file, by kind. Raises UserError with the line for one that is not of this form."""
     found: dict[str, Rows] = {}
     with open(path, encoding="utf-8", newline="") as file:
         lines = csv.reader(file)

@@ -10,8 +10,8 @@ from rmwbench.suite.file.load import sources_with
 
 
 def summaries(directory: Path | None = None) -> list[dict[str, Any]]:
-    """Show documents with the cells and metrics that were kept, the newest first. UserError for a file that is no
-    summary."""
+    """Show documents with the cells and metrics that were kept, the newest first. Raises UserError for a file that
+    is not a summary."""
     if directory is None:
         sources = sources_with(FOLDER)
     else:

@@ -40,7 +40,7 @@ def _a_date(text: str) -> str:
     try:
         date.fromisoformat(text)
     except ValueError:
-        raise Fault("this is no date", expected="YYYY-MM-DD", actual=text) from None
+        raise Fault("this is not a date", expected="YYYY-MM-DD", actual=text) from None
     return text
 
 
@@ -97,8 +97,8 @@ class Questionnaire(Strict):
 
 
 class Evidence(Strict):
-    """An answer to a question for one middleware that is no measurement. `url` is where it was read on `date`; one that
-    was probed has the `command` of ours that shows it, and one that is unknown its reason as `answer`."""
+    """An answer to a question for one middleware that was not measured. `url` is where it was read on `date`; one that
+    was probed has the `command` of ours that shows it, and one that is unknown has its reason as `answer`."""
 
     question: Text
     middleware: Text
@@ -163,7 +163,7 @@ def kept_answers(path: Path) -> list[dict[str, Any]]:
         kind = (found["schema"], found["version"])
         documents = list(found["campaigns"])
     except (ValueError, TypeError, KeyError) as error:
-        raise UserError("these are no answers of campaigns", where=shown(path), actual=repr(error)) from None
+        raise UserError("this is not a file of answers of campaigns", where=shown(path), actual=repr(error)) from None
     if kind != (ANSWERS_SCHEMA, ANSWERS_VERSION):
         expected = f"{ANSWERS_SCHEMA} {ANSWERS_VERSION}"
         raise UserError("these answers are of another kind", where=shown(path), expected=expected, actual=f"{kind}")

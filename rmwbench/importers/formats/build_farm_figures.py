@@ -91,7 +91,7 @@ def known_errors(out: Published, year: int) -> None:
 
 
 def windows(r: "Result") -> Iterator[tuple[str, str, float | None]]:
-    """(metric, unit, value) of one result in the house's units, None for what is absent."""
+    """(metric, unit, value) of one result in rmwbench's units, None for what is absent."""
     v = r.values
     if r.experiment in ("node", "interop"):
         for name, factor in _MEMORY.items():

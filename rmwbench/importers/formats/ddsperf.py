@@ -131,7 +131,7 @@ def _parse(item: Item) -> _Output:
             raise malformed(where, "an unknown line of ddsperf", "a time and what was counted", text[:80])
         time = number(timed["t"], where, "the time")
         if not last <= time < LONGEST_S:
-            raise malformed(where, "time goes back, or is none", f"at least {last:g} s", f"{time:g} s")
+            raise malformed(where, "time goes back, or is not a valid time", f"at least {last:g} s", f"{time:g} s")
         last = time
         if not _take(found, time, timed["what"].strip(), where):
             raise malformed(

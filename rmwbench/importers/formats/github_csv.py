@@ -65,7 +65,7 @@ def _form(item: Item) -> str | None:
 
 
 def read(source: Source, out: Published) -> None:
-    """Figures only: an item on GitHub is no trial."""
+    """Reads figures only: an item on GitHub is not a trial."""
     _known_errors(out)
     found = repositories(source)
     until = newest(found.values())
@@ -74,7 +74,7 @@ def read(source: Source, out: Published) -> None:
 
 
 def repositories(source: Source) -> dict[str, Repository]:
-    """The repositories of a directory of tables, by the stem of their files. UserError for any other file."""
+    """The repositories of a directory of tables, by the stem of their files. Raises UserError for any other file."""
     found: dict[str, Repository] = {}
     for item in source:
         form = _form(item)
@@ -150,7 +150,7 @@ def _seconds(row: Row, column: str) -> float | None:
 
 
 def _check_closing(row: Row, opened_at: datetime, seconds: float | None) -> None:
-    """UserError where something was closed before it was opened, after now, or in another time than it took."""
+    """Raises UserError where something was closed before it was opened, after now, or in another time than it took."""
     closed_at = _time(row, "closed_at") if row["closed_at"].strip() else None
     if closed_at is not None and closed_at < opened_at:
         raise malformed(row.where, "closed before it was opened", f"a time from {opened_at} on", row["closed_at"])
@@ -169,7 +169,7 @@ def _now() -> datetime:
 
 
 def _time(row: Row, column: str) -> datetime:
-    """UserError for what is no time, or an impossible one."""
+    """Raises UserError for text that is not a time, or an impossible one."""
     time = _parsed(row, column)
     if not FIRST <= time <= _now():
         raise malformed(row.where, f"column {column!r} is an impossible time", f"from {FIRST} until now", row[column])

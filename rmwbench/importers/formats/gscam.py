@@ -114,7 +114,7 @@ def _test(item: Item) -> Test:
         if tuple(row.whole(c, 1, 100_000) for c in ("width", "height", "fps")) != shape:
             raise malformed(row.where, "the camera's configuration changes", f"{shape}", row["width"])
         if STAMP.fullmatch(row["timestamp"]) is None:
-            raise malformed(row.where, "column 'timestamp' is no time", "YYYY-MM-DD_HH-MM-SS", row["timestamp"])
+            raise malformed(row.where, "column 'timestamp' is not a time", "YYYY-MM-DD_HH-MM-SS", row["timestamp"])
     for before, row in pairwise(found):
         if row["timestamp"] <= before["timestamp"]:
             expected = f"a time after {before['timestamp']}"

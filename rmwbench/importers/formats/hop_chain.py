@@ -153,7 +153,7 @@ def _session(item: Item, folder: str) -> Session:
 
 
 def _check(runs: dict[tuple[str, str, str, int], Run], sessions: dict[str, Session]) -> None:
-    """UserError where a run is not what its session's metadata says was run."""
+    """Raises UserError where a run is not what its session's metadata says was run."""
     for run in runs.values():
         session = sessions.get(run.session)
         if session is None:
@@ -221,7 +221,7 @@ def _cell_figures(sensor: str, rmw: str, runs: Sequence[Run], out: Published) ->
         "ms",
         chain / HOPS,
         None,
-        "no data: a sixth of a chain's mean is no hop's latency; what relays do between two hops is in it",
+        "no data: a sixth of a chain's mean is not the latency of a hop; what relays do between two hops is in it",
     )
     point(
         "mean",
@@ -290,7 +290,7 @@ def _cutoff(values: np.ndarray) -> float:
 
 def _known_errors(runs: dict[tuple[str, str, str, int], Run], sessions: dict[str, Session], out: Published) -> None:
     out.error(
-        "a sixth of a chain is no hop",
+        "a sixth of a chain is not a hop",
         "latency per hop is the chain's mean ÷ 6; the relays' own time is in it, and hops are not alike",
         "hop_chain_hop_mean",
     )
@@ -310,7 +310,7 @@ def _known_errors(runs: dict[tuple[str, str, str, int], Run], sessions: dict[str
     )
     out.error(
         "spread of three sums",
-        "the coefficient of variation of three sessions' sums is no interval of a mean, nor of a difference",
+        "the coefficient of variation of three sessions' sums is not an interval, of a mean or of a difference",
         "hop_chain_spread",
     )
     out.error(

@@ -229,7 +229,7 @@ def _run(out: Published, cell: int, condition: Condition, name: str, publisher: 
 
 
 def _check_header(condition: Condition, log: Log) -> None:
-    """UserError where a log was made in another condition than the configuration beside it says."""
+    """Raises UserError where a log was made in another condition than the configuration beside it says."""
     perf_log.require_header(
         log,
         {

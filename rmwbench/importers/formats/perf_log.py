@@ -27,7 +27,7 @@ PER_BATCH = 400
 """Logs whose rows Arrow reads at once: about 2 MB."""
 
 LONGEST_S = 1e8
-"""Three years: what is longer is no time of a run."""
+"""Three years: no run takes longer."""
 
 PLAUSIBLE = Plausible(
     {
@@ -81,7 +81,7 @@ the other arrays (payload + 16)."""
 @dataclass(frozen=True)
 class Log:
     """One log: header lines `KEY: VALUE`, columns of shape (rows,), NaN where the log says nan; `first_line` is that of
-    the first row, None where rows are no lines.
+    the first row, None where rows are not lines.
     """
 
     name: str
@@ -124,7 +124,7 @@ def read_logs(items: Iterable[Item]) -> Iterator[Log]:
 
 
 def require(log: Log, columns: Iterable[str]) -> None:
-    """UserError for a log without one of these columns."""
+    """Raises UserError for a log without one of these columns."""
     missing = next((name for name in columns if name not in log.columns), None)
     if missing is not None:
         raise malformed(log.where, f"column {missing!r} is missing", ", ".join(columns), ", ".join(log.columns))
@@ -148,7 +148,7 @@ def check_latency(log: Log, *, one_clock: bool) -> None:
 
 
 def require_header(log: Log, wanted: Mapping[str, str]) -> None:
-    """UserError where the header says something else than what is known of the run from elsewhere."""
+    """Raises UserError where the header says something else than what is known of the run from elsewhere."""
     for key, value in wanted.items():
         found = log.header.get(key, "")
         if found != value:
@@ -285,7 +285,7 @@ def _check(raw: _Raw, columns: dict[str, np.ndarray]) -> None:
     bad = ~(time < LONGEST_S) | ~(np.diff(time, prepend=0.0) > 0)
     _refuse(raw, bad, "T_experiment does not grow", "a later time than in the row before, in seconds", time)
     loop = columns["T_loop"]
-    _refuse(raw, ~((loop > 0) & (loop < LONGEST_S)), "T_loop is no length of time", "more than 0 s", loop)
+    _refuse(raw, ~((loop > 0) & (loop < LONGEST_S)), "T_loop is not a length of time", "more than 0 s", loop)
     for name in ("received", "sent", "lost", "data_received"):
         values = columns[name]
         _refuse(raw, ~np.isfinite(values), f"{name} is not a valid rate", "a finite number", values)

@@ -1,4 +1,4 @@
-"""A log of `perf_test` as windows: the second's rates and aggregates, in the house's units, without zeros for absent.
+"""A log of `perf_test` as windows: the second's rates and aggregates, in rmwbench's units, without zeros for absent.
 
 Sources of the units: the tool's own printing code. Its "variance (ms)" is the variance in s² times 1000; cpu_usage is a
 share of all hardware threads; the ru_ columns are getrusage's, cumulative since the process began.
@@ -59,7 +59,7 @@ def exact(log: Log) -> bool:
 
 
 def _later(log: Log) -> bool:
-    """Later versions dropped the loop reserve; a second log with whole multiples by chance is no proof."""
+    """Later versions dropped the loop reserve; a second log with whole multiples by chance is not a proof."""
     return "pub_loop_res_mean (ms)" not in log.columns
 
 

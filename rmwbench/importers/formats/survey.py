@@ -67,7 +67,7 @@ def recognises(item: Item) -> bool:
 
 
 def read(source: Source, out: Published) -> None:
-    """Figures only: a respondent is no trial."""
+    """Reads figures only: a respondent is not a trial."""
     _known_errors(out)
     for item in source:
         _survey(item, out)
@@ -250,7 +250,7 @@ def _skills(header: list[str], answers: list[list[str]], out: Published) -> None
 
 
 def _number(text: str) -> float | None:
-    """None for what is no number, which the word nan is not either."""
+    """None for text that is not a number; the word nan is not one either."""
     try:
         value = float(text)
     except ValueError:

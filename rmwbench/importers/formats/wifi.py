@@ -140,7 +140,7 @@ def _run(
 
 
 def _check_counts(rate: int, publisher: Log, subscriber: Log) -> None:
-    """UserError where more came than was sent. The ends were started by hand, some seconds apart."""
+    """Raises UserError where more came than was sent. The ends were started by hand, some seconds apart."""
     sent = float(publisher.columns["sent"].sum() + publisher.rows)
     most = sent * max(1.0, subscriber.rows / publisher.rows) + MORE_S * rate
     received = float(perf_log.restored_counts(subscriber, SIZE).sum())

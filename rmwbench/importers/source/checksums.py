@@ -39,7 +39,7 @@ class Checksums:
         self.checked.add(name)
 
     def must_be_whole(self, below: str) -> None:
-        """UserError unless every name below this folder (`""`: all) was checked."""
+        """Raises UserError unless every name below this folder (`""`: all) was checked."""
         prefix = f"{below}/" if below else ""
         missing = [n for n in self.wanted if n.startswith(prefix) and n not in self.checked]
         if missing:
@@ -54,7 +54,7 @@ class Checksums:
 
 
 def parsed(text: bytes, where: str) -> Checksums:
-    """A list's content. UserError for a line that is none of it."""
+    """The content of a list. Raises UserError for a line that is not an entry of it."""
     wanted: dict[str, str] = {}
     for number, line in enumerate(text.decode("utf-8", "surrogateescape").splitlines(), start=1):
         if not line.strip():

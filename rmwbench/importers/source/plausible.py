@@ -1,6 +1,6 @@
 """What the values of a column can be, declared once per format: a range, an order between columns.
 
-A value outside is no measurement: an error names it, instead of a mean that holds it.
+A value outside is not a measurement: an error names it, instead of a mean that holds it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,8 +48,8 @@ class Plausible:
     absent: tuple[str, ...] = field(default=("",))
 
     def check_row(self, row: Row) -> None:
-        """UserError for a cell that is no number, out of range or out of order; columns that the row lacks are passed
-        over.
+        """Raises UserError for a cell that is not a number, out of range or out of order. Columns that the row lacks
+        are passed over.
         """
         present = [c for c in self._columns() if c in row.cells and row[c].strip() not in self.absent]
         self.check_values({column: row.number(column) for column in present}, row.where)

@@ -56,7 +56,7 @@ class Row:
         return self.cells[column]
 
     def number(self, column: str) -> float:
-        """UserError unless the cell is a finite number."""
+        """Raises UserError unless the cell is a finite number."""
         return number(self.cells[column], self.where, f"column {column!r}")
 
     def number_or_none(self, column: str) -> float | None:
@@ -64,11 +64,11 @@ class Row:
         return self.number(column) if self.cells[column].strip() else None
 
     def whole(self, column: str, least: int = -MOST, most: int = MOST) -> int:
-        """UserError unless the cell is a whole number within these bounds."""
+        """Raises UserError unless the cell is a whole number within these bounds."""
         return whole(self.cells[column], self.where, f"column {column!r}", least, most)
 
     def one_of(self, column: str, allowed: Sequence[str]) -> str:
-        """UserError unless the cell is one of these texts."""
+        """Raises UserError unless the cell is one of these texts."""
         text = self.cells[column]
         if text not in allowed:
             near = nearest(text, allowed)
@@ -149,15 +149,15 @@ class Once:
         self._seen: dict[object, str] = {}
 
     def __call__(self, key: object, where: str) -> None:
-        """UserError where this key was there before, naming both places."""
+        """Raises UserError where this key was there before, naming both places."""
         first = self._seen.setdefault(key, where)
         if first != where:
             raise malformed(where, f"{self._what} twice", "once", f"also in {first}")
 
 
 def header_of(head: bytes) -> list[str]:
-    """The cells of the first line, [] where it is not one of a table: for recognising a format. What is no UTF-8 is
-    told by whoever reads the rows.
+    """The cells of the first line, [] where it is not one of a table: for recognising a format. The reader of the
+    rows reports what is not UTF-8.
     """
     try:
         first = head.partition(b"\n")[0].decode("utf-8-sig", errors="replace")

@@ -51,7 +51,7 @@ class Item:
         return (*self.above, *self.name.split("/")[:-1])
 
     def text(self) -> str:
-        """The content as UTF-8 without a byte order mark. UserError with the line of the first byte that is none."""
+        """The content as UTF-8 without a byte order mark. Raises UserError with the line of the first wrong byte."""
         try:
             return self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -66,7 +66,7 @@ class Item:
 
 
 def encoding_of(data: bytes) -> str:
-    """What bytes that are no UTF-8 most likely are."""
+    """What bytes that are not UTF-8 most likely are."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:200:2] or b"\0" in data[1:200:2]:
         return "UTF-16, or binary"
     return "another encoding, such as Latin-1"
@@ -111,7 +111,7 @@ class Source:
         self.files, self.sha256 = files, digest.hexdigest()
 
     def must_have_files(self) -> None:
-        """UserError unless a pass found at least one file."""
+        """Raises UserError unless a pass found at least one file."""
         if not self.files:
             raise UserError("no data files here", where=shown(self.path), expected="files to import")
 
@@ -195,7 +195,7 @@ class Source:
     def _item(self, name: str, where: str, data: bytes) -> Item:
         if not is_text(name):
             raise UserError(
-                "the name of this file is no text",
+                "the name of this file is not text",
                 where=where,
                 expected="UTF-8 without control characters",
                 actual=repr(os.fsencode(name)[:200]),
@@ -205,7 +205,7 @@ class Source:
 
 
 def _mode(path: Path) -> int:
-    """The kind of what lies at a path. UserError where there is nothing that can be read as data."""
+    """The kind of what lies at a path. Raises UserError where there is nothing that can be read as data."""
     try:
         mode = os.stat(path).st_mode
     except OSError as error:

@@ -3,7 +3,7 @@ takes one for each message (docs/formats/frames.md). GStreamer runs in the trial
 are in it from the start, and a program in the host paces them.
 
 No worker links GStreamer and all get the same frames. What the source costs is its own (role `source`), and whether it
-kept its rate is told by its own clock: a slow source is no loss of a middleware's.
+kept its rate is told by its own clock: a slow source is not loss in a middleware.
 
     sources = FrameSources(crew, cell)      # rings; nothing runs yet
     crew.spawn(…, **sources.given("talker"))

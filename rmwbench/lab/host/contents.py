@@ -28,7 +28,7 @@ def pieces(fd: int) -> Iterator[tuple[int, bytes]]:
 
 
 def put(fd: int, offset: int, piece: bytes) -> None:
-    """Writes a piece. Raises zlib.error where it is none, or is larger than one when it is unpacked."""
+    """Writes a piece. Raises zlib.error where it is not one, or is too large when it is unpacked."""
     unpacking = zlib.decompressobj()
     data = unpacking.decompress(piece, PIECE_BYTES)
     if not unpacking.eof or unpacking.unused_data:

@@ -4,7 +4,7 @@ when it ends.
 Run as `python -I -S -E init.py FD SHM_BYTES TMP_BYTES FIRST_FREE_FD DEVICE CLOCK_OFFSET_S`; FD is a SOCK_SEQPACKET
 socket to the orchestrator, and DEVICE what `eth0` is: `veth` of a host that is alone, with address and route; `tap` of
 one among several, whose descriptor goes to the orchestrator and whose settings come from there; `shared` where there
-is none to make, because the host's network is the machine's own. Decisions:
+is no interface to make, because the host's network is the machine's own. Decisions:
 
 * Standard library only, and of that the modules in C (`marshal`, `_socket`): starting must cost milliseconds, and
   `json` or `socket` alone would double it. Both ends are the same interpreter, which is all that marshal asks for.
@@ -429,7 +429,7 @@ def leave_room(first_free_fd):
 
 
 def run_before_the_orchestrator():
-    """A runaway worker dies of want of memory before the orchestrator does."""
+    """When memory runs out, a runaway worker is killed before the orchestrator is."""
     try:
         write("/proc/self/oom_score_adj", b"500")
     except OSError:

@@ -73,7 +73,7 @@ def _marker(process: Path) -> Marker | None:
 
 
 def parsed(text: str) -> Marker | None:
-    """None where it is no marker."""
+    """None where it is not a marker."""
     try:
         pid, ticks, kind, inode, name = text.split(":", 4)
         return Marker(name, int(pid), int(ticks), f"{kind}:{inode}")

@@ -44,11 +44,11 @@ def arguments(given: object) -> list[str]:
 
 def environment(given: object, program: Mapping[str, str]) -> dict[str, str]:
     """What a process gets: this machine's own variables and the program's, and of the orchestrator's the addresses of
-    the trial alone. Others of its variables are left out: they are of another machine. Raises Refused for addresses
-    that are none.
+    the trial alone. Others of its variables are left out: they are of another machine. Raises Refused for anything
+    that is not an address.
     """
     if not isinstance(given, Mapping):
-        raise Refused("an environment that is none")
+        raise Refused("an invalid environment")
     found = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ} | FIXED | dict(program)
     for name in _ADDRESSES:
         if name in given:
@@ -60,7 +60,7 @@ def _addresses(text: object) -> str:
     try:
         return " ".join(str(ipaddress.ip_address(word)) for word in str(text).split())
     except ValueError:
-        raise Refused("an address that is none") from None
+        raise Refused("an invalid address") from None
 
 
 def strings(given: object) -> list[str]:

@@ -71,8 +71,8 @@ class _Control:
 
 
 class RemoteHost:
-    """As `Host`. `lost` says why the machine is gone, None while it is there. What a `Spawned` of it has as `pid` is
-    None: it is no process of this machine."""
+    """The same as `Host`, on another machine. `lost` says why the machine is gone; it is None while the machine is
+    there. The `pid` of its `Spawned` is None: it is not a process of this machine."""
 
     kind = "own"
     directory = "/tmp"

@@ -24,7 +24,7 @@ def dds_ports(number):
 
 
 def port_of(segment):
-    """The port that a file of Fast DDS in /dev/shm is named after; None where it is none."""
+    """The port that a file of Fast DDS in /dev/shm is named after; None where it is not such a file."""
     _, found, rest = segment.partition("fastrtps_port")
     digits = rest.split("_")[0]
     return int(digits) if found and digits.isdigit() else None

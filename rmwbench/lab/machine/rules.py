@@ -9,7 +9,7 @@ The limits, with what was measured on a virtual machine of two processors (docs/
 
 * steal, as a share of the processor time that was asked for: small virtual machines always have some. With 15 % of
   all time (the measure then) a wake-up's p99 went from 0.1 to 4.9 ms. It is counted in ticks of 10 ms, and what asks
-  for little asks for a few of them: one stolen tick of three is no evidence. An arm of short wake-ups also waits for
+  for little asks for a few of them: one stolen tick of three is not evidence. An arm of short wake-ups also waits for
   the hypervisor at each of them: of 20 µs of work, 1 500 times a second, 12 % were stolen while a spinner lost 0.6 %.
   So steal voids only where it is also more than 5 % of the window, and three ticks. One or two took 8 % of the trials
   of `quick` away, whose shortest window has 50 of them.

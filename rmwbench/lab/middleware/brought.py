@@ -1,8 +1,8 @@
 """The programs that a wheel brought (`make wheel`), and what a system needs for them.
 
 Such a wheel has the directory `workers` in the package: programs, the harness's library and header for workers in
-Python, and `needs.json`: of the system that they were built on the name, and per library that is no part of every
-system the package that it is in there.
+Python, and `needs.json`: the name of the system that they were built on, and for each library that is not part of
+every system the package that it is in there.
 """
 
 import json

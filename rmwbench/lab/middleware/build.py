@@ -70,7 +70,7 @@ def choose(names: Sequence[str]) -> list[Recipe]:
     UserError for an unknown name."""
     if workspace.root() is None:
         raise UserError(
-            "workers are built in a checkout, and this is none",
+            "workers are built in a checkout, and this is not one",
             where=str(Path(__file__).parents[2]),
             fix=workspace.NOT_THERE,
         )

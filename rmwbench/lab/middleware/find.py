@@ -33,7 +33,7 @@ LIBRARIES = "LD_LIBRARY_PATH"
 DESCRIBE_TIMEOUT_S = 10.0
 NOT_BROUGHT = "its worker did not come with this installation, and there is no checkout here to build it from"
 NOT_BUILT = "not built"
-NO_MIDDLEWARE = "it is a tool and no middleware"
+NO_MIDDLEWARE = "it is a tool and not a middleware"
 _LIBRARY = re.compile(r"error while loading shared libraries: ([^\s:]+):")
 _MODULE = re.compile(r"^ModuleNotFoundError: No module named '([^'.]+)", re.MULTILINE)
 _PROGRAM = re.compile(PREFIX + r"[a-z0-9][a-z0-9_-]*")
@@ -54,8 +54,8 @@ _described: dict[tuple[Path, int, int], _Answer] = {}
 
 @dataclass(frozen=True)
 class Worker:
-    """A program that was found. `description` is what `--describe` printed, or None and `problem` says why, `fix` what
-    changes that where it is no build."""
+    """A program that was found. `description` is what `--describe` printed; where it is None, `problem` says why, and
+    `fix` says what changes that if a build does not."""
 
     middleware: str
     executable: Path
@@ -139,13 +139,13 @@ def _name_of(program: str) -> str:
 
 
 def _places() -> list[tuple[Path, set[str] | None]]:
-    """Directories with the programs to look for there; None is every one: the others also hold programs that are no
-    workers."""
+    """Directories with the programs to look for there; None is every one: the others also hold programs that are
+    not workers."""
     places: list[tuple[Path, set[str] | None]] = []
     if VARIABLE in os.environ:
         directory = Path(os.environ[VARIABLE])
         if not directory.is_dir():
-            raise UserError(f"{VARIABLE} is no directory", where=str(directory), fix="correct or unset the variable")
+            raise UserError(f"{VARIABLE} is not a directory", where=str(directory), fix="correct or unset the variable")
         places.append((directory, None))
     # Without a toolchain there is nothing that cargo built; `require_workers` explains it where it matters.
     with contextlib.suppress(UserError):
@@ -239,7 +239,7 @@ def _check(description: dict[str, Any]) -> None:
     maps["capabilities"] = description["capabilities"]
     for name, found in maps.items():
         if not all(isinstance(text, str) for text in found.values()):
-            raise ValueError(f"{name} has values that are no texts")
+            raise ValueError(f"{name} has values that are not texts")
     if not all(isinstance(name, str) for name in description.get("inherit", [])):
         raise ValueError("inherit names no variables")
 

@@ -76,7 +76,7 @@ class Emulation:
         self._steady_ns = 0
         self._due: deque[Due] = deque()
         self._asked: dict[str, tuple[str, str | None]] = {}  # token → (host, what)
-        self._link_changes: list[NetworkChange | None] = []  # in order; None are no news to the trial
+        self._link_changes: list[NetworkChange | None] = []  # in order; None is not news to the trial
         for name, trace in links.traces.items():
             self.files[f"trace.{name}"] = trace.text.encode()
 

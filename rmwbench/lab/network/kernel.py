@@ -81,7 +81,7 @@ class Kernel:
                 made = bridge.carrier(number, on=True) if "carrier_loss" in ended else []
                 return made + (bridge.outage(number, specs, on=False) if ended else [])
             case what:
-                raise NetworkBroken(f"kernel backend: it knows no change {what}")
+                raise NetworkBroken(f"kernel backend: it does not know the change {what}")
 
     def collect(self) -> tuple[dict[str, Any], bytes, None, int]:
         """The document, parsed and as it is kept. No log. Raises NetworkBroken where a device made one frame of

@@ -33,7 +33,7 @@ FEW, MANY = 20, 300
 LONGEST_S, INTERVAL_NS = 0.4, 200_000
 BURST_BYTES, BURST_S, FEWEST, MOST = 1400, 0.06, 24, 400
 FASTEST_BPS = 500_000_000
-"""A burst from Python is no faster; beyond it only the frame log tells the rate."""
+"""A burst from Python is not faster; beyond it only the frame log tells the rate."""
 HEADERS_BYTES = 14 + 20 + 8
 SLOWEST_SENDING = 0.7
 """Of the time that the burst takes to arrive: who sends more slowly measures itself."""

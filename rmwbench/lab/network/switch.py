@@ -159,7 +159,7 @@ class Switch:
         try:
             return json.loads(raw), raw, frames, found["unlogged"]
         except ValueError as error:
-            raise NetworkBroken(f"link: its document is no JSON: {error}") from None
+            raise NetworkBroken(f"link: its document is not JSON: {error}") from None
 
     def wire_change(self, at_ns: int, host: str, what: str | Mapping[str, Spec | str | int]) -> dict[str, Any]:
         """One change of the link protocol, at a time of CLOCK_MONOTONIC. A trace in it begins then."""

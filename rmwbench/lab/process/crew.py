@@ -228,7 +228,7 @@ class Crew:
         environment: Mapping[str, str] = NOTHING,
         host: str | None = None,
     ) -> "Program":
-        """The same of a program that is none of ours and speaks no protocol. Raises UserError where it cannot be
+        """The same for a program that is not ours and speaks no protocol. Raises UserError where it cannot be
         opened."""
         where, token = self._host(host), f"program {name}"
         program = self._programs[id(where), token] = Program()

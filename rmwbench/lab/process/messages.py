@@ -156,7 +156,7 @@ def reply_problem(cmd: str, ok: dict[str, Any]) -> str | None:
     problem = _problem(_REPLIES.get(cmd), ok)
     if problem is None and "endpoints" in ok and cmd in _REPLIES:
         strange = [key for key in ok["endpoints"] if not key.isdigit()]
-        return f"endpoints: {strange[0]!r} is no endpoint number" if strange else None
+        return f"endpoints: {strange[0]!r} is not an endpoint number" if strange else None
     return problem
 
 

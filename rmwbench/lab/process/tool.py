@@ -1,4 +1,4 @@
-"""Programs of ours that are no middleware, such as the sampler: which can be built, where they are, and their
+"""Programs of ours that are not workers, such as the sampler: which can be built, where they are, and their
 `--describe`.
 
 They are found where workers are found, in RMWBENCH_WORKERS, then where cargo builds or in what a wheel brought, as

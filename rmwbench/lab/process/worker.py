@@ -210,10 +210,10 @@ class WorkerProcess:
             line = json.loads(text)
         except (ValueError, RecursionError):
             raise self.failure(
-                "protocol", f"sent a line that is no JSON of at most {LINE_BYTES} bytes: {text[:120]!r}"
+                "protocol", f"sent a line that is not JSON of at most {LINE_BYTES} bytes: {text[:120]!r}"
             ) from None
         if not isinstance(line, dict):
-            raise self.failure("protocol", f"sent a line that is no JSON object: {text[:120]!r}")
+            raise self.failure("protocol", f"sent a line that is not a JSON object: {text[:120]!r}")
         if "hello" in line:
             self._on_hello(line["hello"])
         elif self.hello is None:

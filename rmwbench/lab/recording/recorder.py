@@ -79,7 +79,7 @@ def missing(cell: Cell) -> str | None:
         return "recorder: over real machines a bag would lie on another machine, where nobody reads it"
     for name in cell.middlewares:
         if name.partition("/")[0] not in LAYERS:
-            return f"recorder: rosbag2 records what ROS 2's RMWs carry, and {name} is none"
+            return f"recorder: rosbag2 records what ROS 2's RMWs carry, and {name} is not one of them"
     if find() is None:
         return f"recorder: the sourced ROS 2 has no {PACKAGE} ({ros2.install_command(PACKAGE)})"
     if not any((prefix / "share" / STORAGE).is_dir() for prefix in ros2.prefixes()):
@@ -88,8 +88,8 @@ def missing(cell: Cell) -> str | None:
 
 
 def variables(configuration: str) -> dict[str, str]:
-    """The variables that a worker says it set: NAME=VALUE in the lines before the first that is none; what has a name
-    in small letters is the worker's own."""
+    """The variables that a worker says it set: NAME=VALUE in the lines before the first other one; a name in small
+    letters is the worker's own."""
     lines = takewhile(lambda line: "=" in line, configuration.splitlines())
     pairs = (line.split("=", 1) for line in lines)
     return {name: value for name, value in pairs if name.isupper()}

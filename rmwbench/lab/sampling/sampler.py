@@ -59,7 +59,7 @@ class Sampler:
         self._request("watch", {"processes": named})
 
     def start(self, sampling: Sampling, steady_ns: int, end_ns: int, canary_ns: int = CANARY_NS) -> None:
-        """The window, in ns of CLOCK_MONOTONIC; `canary_ns` 0 is none."""
+        """The window, in ns of CLOCK_MONOTONIC; with a `canary_ns` of 0 there is no canary."""
         fields = {"steady_ns": steady_ns, "end_ns": end_ns, "canary_ns": canary_ns}
         fields |= {"interval_ns": round(1e9 / sampling.series_hz) if sampling.series_hz else 0}
         fields |= {"threads": sampling.threads, "schedule": sampling.schedule, "memory": sampling.memory}

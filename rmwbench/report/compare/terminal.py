@@ -125,7 +125,7 @@ def value(metric: dict[str, Any] | None) -> str:
 
 
 def effect(row: dict[str, Any]) -> tuple[str, str]:
-    """(`1.20×`, `[1.10–1.31]`), of a fraction (`+1.2 %`, `[0.8–1.6 %]`); what there is none of reads `–`."""
+    """(`1.20×`, `[1.10–1.31]`), of a fraction (`+1.2 %`, `[0.8–1.6 %]`); an absent one reads `–`."""
     if row["difference"]:
         d = {k: float(row["difference"][k]) * 100 for k in ("value", "low", "high")}
         return _points(d["value"]), f"[{_points(d['low'])} … {_points(d['high'])}]"

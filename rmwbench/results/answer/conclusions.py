@@ -189,8 +189,8 @@ def _campaign(d: dict[str, Any], *, calibrated: bool, margin: float, one_host: b
         )
     if any(is_untimed(arm) for workload in d["workloads"] for arm in workload["arms"]):
         texts.append(
-            "This campaign counted allocations, which costs time: its latencies and processor times are no results, "
-            "and no verdict is given by them."
+            "This campaign counted allocations, which costs time: its latencies and processor times are not results, "
+            "and no verdict rests on them."
         )
     texts.append(
         "This holds for this machine, on this day, with these versions and configurations; another machine "

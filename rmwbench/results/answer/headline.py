@@ -45,7 +45,7 @@ def headline(workload: dict[str, Any], condition: dict[str, Any] | None = None) 
     kept = "" if limits is None else said.sentence([limits], order)
     contenders = said.contenders(workload)
     if contenders and all(is_untimed(arm) for arm in contenders):
-        return Headline("Not timed: allocations were counted here.", "Times beside them are no results.", "none")
+        return Headline("Not timed: allocations were counted here.", "Times beside them are not results.", "none")
     found = said.of_workload(workload)
     if not found:
         return Headline("No arm delivered enough to compare.", "See the failures below.", "none", (), kept)

@@ -59,7 +59,7 @@ def is_capacity(bundle: Bundle) -> bool:
 
 
 def summarise(bundle: Bundle) -> dict[str, Any]:
-    """The capacity document. UserError for a broken bundle."""
+    """The capacity document. Raises UserError for a broken bundle."""
     plan = bundle.campaign["capacity"]
     limit = Limit(tuple(Condition(c["metric"], c["below"]) for c in plan["limit"]["conditions"]))
     arms = _arms(bundle, plan)
@@ -180,7 +180,7 @@ def _at_level(arm: ArmProbes, level: float, limit: Limit) -> dict[str, Any]:
     judged = [p for p in probes if p.finding is not None]
     trials = [p.trial for p in judged if p.trial is not None]
     kinds = Counter(p.finding.kind for p in judged)
-    # The latency of a growing queue is no property of the level, and leaving its trials out would flatter it.
+    # The latency of a growing queue is not a property of the level, and leaving its trials out would flatter it.
     unstable = [p.finding is not None and p.finding.kind == "unstable" for p in judged if p.trial is not None]
     latencies = {MEDIAN, _tail(limit)} | {c.metric for c in limit.conditions if GLOSSARY[c.metric].kind == "quantile"}
     metrics = {}

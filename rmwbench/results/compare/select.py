@@ -29,7 +29,7 @@ class Side:
 
 
 def side(text: str) -> Side:
-    """UserError for a directory that is no campaign, and for a selection that is unknown or chooses nothing."""
+    """Raises UserError for a directory that is not a campaign, and for a selection that is unknown or empty."""
     directory, selection = _split(text)
     bundle = Bundle(directory)
     refuse_imported(bundle)
@@ -80,7 +80,7 @@ def _wanted(selection: str, cells: Sequence[Row], where: str) -> dict[str, tuple
             key, equals, value = (x.strip() for x in part.partition("="))
             if not equals:
                 raise UserError(
-                    f"{part.strip()!r} is no part of a selection",
+                    f"{part.strip()!r} is not part of a selection",
                     where=where,
                     expected="KEY=VALUE",
                     fix="an arm alone needs no key: DIR:ARM",

@@ -46,7 +46,7 @@ class Decided:
 
 def summarise(bundles: Sequence[Bundle], limits: LimitsFile, *, hours: float = 1.0) -> dict[str, Any]:
     """The decide document of campaigns by a user's limits; `hours` of more measuring are valued.
-    UserError for what is no campaign of a suite, or where no cell is what the limits are of."""
+    Raises UserError for a bundle that is not a campaign of a suite, and where the limits concern none of its cells."""
     machines = gather(bundles, limits)
     if not any(machine.selected for machine in machines):
         raise no_such_case(limits, [case.name for machine in machines for case in machine.cases])

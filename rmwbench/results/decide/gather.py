@@ -86,7 +86,7 @@ class Machine:
 
 
 def gather(bundles: Sequence[Bundle], limits: LimitsFile) -> list[Machine]:
-    """In the order of the bundles. UserError for what is no campaign of a suite."""
+    """In the order of the bundles. Raises UserError for a bundle that is not a campaign of a suite."""
     by_machine: dict[str, list[int]] = {}
     for number, bundle in enumerate(bundles):
         refuse_imported(bundle)

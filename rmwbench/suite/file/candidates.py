@@ -26,7 +26,7 @@ from rmwbench.suite.names import ArmName
 
 CANDIDATE, SET, WITHOUT = "candidate", "set", "without"
 OF_THE_FILE = ("in", "needs")
-"""Keys of a candidate that are none of its arm's."""
+"""Keys of a candidate that are not keys of its arm."""
 ONE_EACH = ("name", CANDIDATE)
 """Keys that a whole set cannot have."""
 LAYERS = ("floor", "rclcpp", "rclpy")

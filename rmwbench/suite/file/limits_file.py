@@ -12,7 +12,7 @@ MOST_BYTES = 64 * 1024
 
 
 def read_limits(path: Path) -> LimitsFile:
-    """UserError for a file that cannot be read or is no limits file."""
+    """Raises UserError for a file that cannot be read or is not a limits file."""
     try:
         text = read_text(path, MOST_BYTES)
     except UnicodeDecodeError as error:

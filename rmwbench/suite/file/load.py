@@ -38,7 +38,7 @@ CLAIMS_FILE = "claims.yaml"
 FIGURES_FILE = "figures.yaml"
 """Likewise: what it draws (model.py)."""
 QUESTIONNAIRE_FILE, EVIDENCE_FILE = "questionnaire.yaml", "evidence.yaml"
-"""Likewise: what it asks, and answers that are no measurement (model.py)."""
+"""Likewise: what it asks, and answers that were not measured (model.py)."""
 CANDIDATES_FILE = "candidates.yaml"
 """Beside all suites: what they compare, by name (candidates.py)."""
 CANDIDATES_VARIABLE = "RMWBENCH_CANDIDATES"
@@ -50,7 +50,7 @@ NOTHING_RUNS = {
 }
 """Parts of published evaluations in which no middleware runs, and the verbs that are these parts."""
 PUBLISHED = "published"
-"""The folder of the published evaluations, one folder each; it is no part of a suite's name."""
+"""The folder of the published evaluations, one folder each; it is not part of a suite's name."""
 
 
 def suites_directory() -> Path:
@@ -80,8 +80,8 @@ def source_directory(source: str | Path) -> Path:
 
 
 def source_file(source: str | Path, file: str, what: str) -> Path:
-    """Where a source's `file` lies, or the path as given where it is one of a YAML file. UserError for a name that is
-    none; `what` the file has, in the plural."""
+    """Where a source's `file` lies, or the path as given where it is one of a YAML file. Raises UserError for an
+    unknown name; `what` the file has, in the plural."""
     path = Path(source)
     if path.suffix in SUFFIXES:
         return path
@@ -141,10 +141,10 @@ def find(suite: str) -> Path:
 
 
 def _no_suite(suite: str, names: list[str]) -> UserError:
-    """What to say of a word that is no suite's name: it may be a folder of some, or what another verb does."""
+    """What to say of a word that is not a suite's name: it may be a folder of some, or what another verb does."""
     word = suite.rstrip("/")
     if word in NOTHING_RUNS:
-        return UserError(f"`{word}` is no suite: no middleware runs in it", fix=NOTHING_RUNS[word])
+        return UserError(f"`{word}` is not a suite: no middleware runs in it", fix=NOTHING_RUNS[word])
     path = Path(suite)
     inside = [name for name in names if name.startswith(f"{word}/")]
     if not inside and path.is_dir():
@@ -152,7 +152,7 @@ def _no_suite(suite: str, names: list[str]) -> UserError:
         inside = [str(file) for file in found]
     if inside or path.is_dir():
         return UserError(
-            f"`{suite}` is a folder, and no suite",
+            f"`{suite}` is a folder, not a suite",
             expected="one of " + ", ".join(inside) if inside else "the path of a file ending in .yaml",
             actual=suite,
             fix=f"rmwbench plan {inside[0]}" if inside else None,
@@ -241,7 +241,7 @@ def load(suite: str | Path, *, middlewares: Iterable[str] = (), shortened: bool 
 
 
 def read(path: Path) -> str:
-    """The text of a suite file. Raises UserError where it cannot be read or is none."""
+    """The text of a suite file. Raises UserError where it cannot be read or is not text."""
     try:
         return read_text(path, MAX_FILE_BYTES)
     except UnicodeDecodeError as error:
@@ -361,7 +361,7 @@ def _yaml(text: str, where: str, what: str = "a suite file", keys: str = "suite,
             fix="split it into several suites",
         )
     if where.endswith(JSON) and not matrix.is_matrix(tree):
-        raise UserError("this JSON is no suite", where=where, expected=matrix.KIND, actual=_shape(tree))
+        raise UserError("this JSON is not a suite", where=where, expected=matrix.KIND, actual=_shape(tree))
     if not isinstance(tree, CommentedMap):
         raise UserError(f"{what} is a mapping", where=where, expected=f"keys such as {keys}", actual=_shape(tree))
     return tree
@@ -461,7 +461,7 @@ def _plain(node: Any, where: str, above: tuple[int, ...] = ()) -> Any:
 
 
 def _find(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:
-    """Line (from 1), key and value of the deepest part of `path` that the file has; pydantic's tags of unions are no
+    """Line (from 1), key and value of the deepest part of `path` that the file has; pydantic's tags of unions are not
     part of the file and are skipped.
     """
     line, name, node = tree.lc.line, "suite", tree

@@ -19,7 +19,7 @@ KEY, ARROW = "pairs", " → "
 SECOND = EITHER.join(("listener", "service"))
 SIDE_KEYS = ("name", "middleware", "profile", "options", "modes", "optional")
 OF_A_PAIR = ("name", "optional")
-"""Keys of a side that are its pairs' and no setting of it."""
+"""Keys of a side that belong to its pairs and are not a setting of it."""
 FEWEST = 2
 
 

@@ -14,7 +14,7 @@ from rmwbench.suite.fault import Fault
 def _check(value: Any) -> str | int | float | bool:
     if not isinstance(value, str | int | float | bool) or (isinstance(value, float) and not math.isfinite(value)):
         shown = "nothing" if value is None else value if isinstance(value, float) else f"a {type(value).__name__}"
-        raise Fault("this is no single value", expected="a text, a number, true or false", actual=shown)
+        raise Fault("this is not a single value", expected="a text, a number, true or false", actual=shown)
     return value
 
 

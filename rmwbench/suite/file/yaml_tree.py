@@ -1,8 +1,9 @@
 """A YAML text as ruamel.yaml's tree, with the line of every key and item, made from libyaml's events (PyYAML): the same
 tree as ruamel.yaml reads, many times as fast.
 
-What is unusual (tags, several documents, an alias to what it stands in, numbers in other bases, keys that are no single
-values) and what is wrong (a key twice, bad YAML) is not taken here: ruamel.yaml reads that, and says what is wrong.
+What is unusual (tags, several documents, an alias to what it stands in, numbers in other bases, keys that are not
+single values) and what is wrong (a key twice, bad YAML) is not taken here: ruamel.yaml reads that, and says what is
+wrong.
 """
 
 import re

@@ -1,6 +1,6 @@
 """TCP of others over the network of a workload: downloads and videos on the robot's air, between hosts of their own.
 
-"Cross traffic" is the field's word for what crosses the same links and is none of what is measured. It is made by
+"Cross traffic" is the field's word for what crosses the same links and is not measured itself. It is made by
 sockets of the kernel with its congestion control (docs/formats/load.md), because what TCP does about a loss or a full
 queue is the half of it: a stream of datagrams at a fixed rate would never give way. UDP is therefore not offered here.
 """

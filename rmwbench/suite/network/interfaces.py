@@ -34,7 +34,7 @@ class Interface(Strict):
         allowed = "abcdefghijklmnopqrstuvwxyz0123456789-"
         if name in TAKEN or not 1 <= len(name) <= 13 or not name[0].isalpha() or set(name) - set(allowed):
             raise Fault(
-                f"`{name}` is no name for a further interface",
+                f"`{name}` is not a valid name for a further interface",
                 expected="at most 13 lower-case letters, digits and dashes, a letter first, and not "
                 + " or ".join(TAKEN),
                 actual=name,
@@ -49,7 +49,7 @@ class Interface(Strict):
         except ValueError:
             found = None
         if found is None or "/" not in text:
-            raise Fault("this is no address with its prefix", expected="such as 172.17.0.1/16", actual=text)
+            raise Fault("this is not an address with its prefix", expected="such as 172.17.0.1/16", actual=text)
         if found.network.overlaps(OURS):
             raise Fault(
                 "these addresses are those of the links between hosts", expected=f"outside of {OURS}", actual=text

@@ -26,7 +26,7 @@ def ms_to_ns(milliseconds: float) -> int:
 def _rate(mbps: float) -> float:
     if not 0 < mbps <= MOST_RATE_MBPS:
         raise Fault(
-            "this is no rate of a link",
+            "this is not a valid rate of a link",
             expected=f"more than 0 and at most {MOST_RATE_MBPS} Mbit/s",
             actual=f"{mbps:g}",
             fix="leave `rate_mbps` out for a link without a limit" if mbps <= 0 else None,
@@ -48,14 +48,16 @@ def _chance(value: float) -> float:
 
 def _milliseconds(value: float) -> float:
     if not 0 <= value <= LONGEST_MS:
-        raise Fault("this is no time of a link", expected=f"0 … {LONGEST_MS} ms", actual=f"{value:g}")
+        raise Fault("this is not a valid time of a link", expected=f"0 … {LONGEST_MS} ms", actual=f"{value:g}")
     return value
 
 
 def _mtu(value: int) -> int:
     if not SMALLEST_MTU_BYTES <= value <= LARGEST_MTU_BYTES:
         raise Fault(
-            "this is no MTU of a link", expected=f"{SMALLEST_MTU_BYTES} … {LARGEST_MTU_BYTES} bytes", actual=value
+            "this is not a valid MTU of a link",
+            expected=f"{SMALLEST_MTU_BYTES} … {LARGEST_MTU_BYTES} bytes",
+            actual=value,
         )
     return value
 
@@ -130,7 +132,7 @@ class GilbertElliottTime(Strict):
     def _takes_time(self) -> "GilbertElliottTime":
         for name in ("good_ms", "bad_ms"):
             if getattr(self, name) <= 0:
-                raise Fault("a state of no length is none", expected="more than 0 ms", actual=0, at=(name,))
+                raise Fault("a state must last some time", expected="more than 0 ms", actual=0, at=(name,))
         return self
 
     def wire(self) -> dict[str, Any]:
@@ -143,7 +145,7 @@ def _loss(value: Any) -> Any:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return {"kind": "bernoulli", "p": float(value)}
     if isinstance(value, str):
-        raise Fault("this is no loss", expected="a chance such as 0.1, or `{kind: gilbert_elliott, …}`", actual=value)
+        raise Fault("this is not a loss", expected="a chance such as 0.1 or `{kind: gilbert_elliott, …}`", actual=value)
     return value
 
 
@@ -182,7 +184,7 @@ class Police(Strict):
             )
         if getattr(self, wanted) is None:
             raise Fault(
-                f"`{given[0]}` alone is no policer: how much may come at once?",
+                f"`{given[0]}` alone is not a policer: how much may come at once?",
                 expected=f"`{wanted}` beside it",
                 at=(given[0],),
             )

@@ -140,4 +140,4 @@ def _number(name: str, line: int, cell: str) -> float | None:
 
 
 def _wrong(name: str, line: int, expected: str, actual: str) -> Fault:
-    return Fault(f"line {line} of trace `{name}` is none", expected=expected, actual=repr(actual.strip()[:80]))
+    return Fault(f"line {line} of trace `{name}` is not valid", expected=expected, actual=repr(actual.strip()[:80]))

@@ -32,7 +32,7 @@ def _holdable(rate_hz: float) -> float:
         )
     if rate_hz < 1e-3:
         raise Fault(
-            "a message every quarter of an hour or less is no workload",
+            "a message every quarter of an hour or less is not a workload",
             expected="at least 0.001 Hz",
             actual=f"{rate_hz:g} Hz",
         )

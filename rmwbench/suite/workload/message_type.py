@@ -76,7 +76,7 @@ def service_type(name: str, part: str) -> MessageType:
     but `Bytes(N)`: what is asked of a service is how long the way there and back is, not what stands in the fields."""
     found = _BYTES.fullmatch(name)
     if not found:
-        raise Fault(f"`{name}` is no message of a service", expected="Bytes(N), such as Bytes(64)", actual=name)
+        raise Fault(f"`{name}` is not a message of a service", expected="Bytes(N), such as Bytes(64)", actual=name)
     payload_bytes = _checked(int(found[1]))
     layout = CdrLayout().u32(payload_bytes).payload(payload_bytes)
     ros_type = {"request": "rmwbench_msgs/srv/Bytes_Request", "reply": "rmwbench_msgs/srv/Bytes_Response"}[part]
@@ -135,7 +135,7 @@ def _point_cloud(payload_bytes: int) -> Callable[[], CdrLayout]:
         for channel in range(8):
             layout.string("").u32(4 * channel).u8(float32).u32(1)  # name, offset, datatype, count
         layout.u8(0).u32(point_bytes, payload_bytes)  # little endian, point_step, row_step
-        return _time_and_id(layout.payload(payload_bytes).u8(0))  # not dense: the pattern may be no valid point
+        return _time_and_id(layout.payload(payload_bytes).u8(0))  # not dense: the pattern may not be a valid point
 
     return lay_out
 

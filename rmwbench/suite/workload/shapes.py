@@ -90,7 +90,7 @@ def _first_and_others(nodes: Sequence[Node], hosts: Hosts) -> tuple[Node, ...]:
 
 def _processes(value: Any) -> Any:
     if value != "per_node" and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1000):
-        raise Fault("this is no number of processes", expected="per_node, or 1 to 1000", actual=value)
+        raise Fault("this is not a valid number of processes", expected="per_node, or 1 to 1000", actual=value)
     return value
 
 

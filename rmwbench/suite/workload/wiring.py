@@ -47,7 +47,7 @@ def check_graph(nodes: Sequence[Node]) -> None:
 
 
 def _check_killed_together(nodes: Sequence[Node]) -> None:
-    """SIGKILL knows no nodes: it takes all that share a process."""
+    """Checks that nodes of one process are killed together, since SIGKILL ends the whole process."""
     first: dict[str, Node] = {}
     for index, node in enumerate(nodes):
         other = first.setdefault(node.process_name, node)

@@ -240,7 +240,7 @@ class Workload(Strict):
         relays = any(isinstance(publisher.arrival, Relay) for node in nodes for publisher in node.publishers)
         if self.primary_metric.startswith("end_to_end_") and not relays and not any(node.clients for node in nodes):
             raise Fault(
-                f"`{self.primary_metric}` is of messages that somebody relays, and here nobody does",
+                f"`{self.primary_metric}` is about relayed messages, and no node relays any here",
                 expected="`relays: 1`, or nodes with a relay",
                 actual="none",
                 fix="judge by response_latency_p50, which is the same for one hop",
@@ -250,7 +250,7 @@ class Workload(Strict):
     def _check_bring_up(self) -> None:
         if self.primary_metric == "bring_up_time" and self.managed is None:
             raise Fault(
-                "`bring_up_time` is of lifecycle nodes that somebody brings up, and here nobody does",
+                "`bring_up_time` is about lifecycle nodes that a manager brings up, and there is no manager here",
                 expected="`bring_up: {nodes: 20}`, or nodes with `lifecycle` and one with `manages`",
                 actual="neither",
                 at=("primary_metric",),

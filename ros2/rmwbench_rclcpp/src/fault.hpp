@@ -33,7 +33,7 @@ auto guarded(rmwbench_error *error, const char *object, Create create) -> declty
   } catch (const std::exception &thrown) {
     tell(error, RMWBENCH_ERROR_FAILED, object, thrown.what());
   } catch (...) {
-    tell(error, RMWBENCH_ERROR_FAILED, object, "an exception that is no std::exception");
+    tell(error, RMWBENCH_ERROR_FAILED, object, "an exception that is not a std::exception");
   }
   return nullptr;
 }

@@ -61,7 +61,7 @@ pub fn run(times: usize) -> Result<(), String> {
             }
         }
         let name = &format!("our worker, touch {} / ddsperf", load.touch);
-        // Within 5 % is no worse; ddsperf does not touch the payload, so nothing is promised where we do.
+        // Within 5 % is not worse; ddsperf does not touch the payload, so nothing is promised where we do.
         let limit = if load.touch == "header" { Limit::AtMost(1.05) } else { Limit::None };
         let line = |metric: &str, value: fn(&Outcome) -> f64| {
             let values = |outcomes: &[Outcome]| outcomes.iter().map(value).collect::<Vec<_>>();

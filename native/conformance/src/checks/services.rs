@@ -223,7 +223,7 @@ fn expect_right(rig: &Rig<'_>, clients: &[u32]) -> Result<(), String> {
     for slot in rig.sent(SERVICE)? {
         let cause = (slot.peer, slot.words[5]);
         if !handled.contains(&cause) || !causes.insert(cause) {
-            return Err(format!("reply {}: its cause {cause:?} is no request that the service got, or was answered before", slot.seq));
+            return Err(format!("reply {}: its cause {cause:?} is not a request that the service got, or was answered before", slot.seq));
         }
     }
     for client in clients {

@@ -41,7 +41,7 @@ mod tests {
     use crate::control::{Control, Woken};
 
     #[test]
-    fn a_step_is_an_event_and_a_number_that_the_header_lacks_is_none() {
+    fn a_step_is_an_event_and_a_number_that_the_header_lacks_is_not() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
         let mut control = Control::new(OwnedFd::from(ours)).unwrap();
         remember(&control.reporter());
@@ -53,6 +53,6 @@ mod tests {
         let Woken::Event(event) = control.wait(Some(0)) else { panic!("nothing was reported") };
         let said = serde_json::to_string(&event).unwrap();
         assert_eq!(said, r#"{"event":"step","node":"amcl","step":"configure","outcome":"timed_out","asked_ns":5,"time_ns":7}"#);
-        assert!(matches!(control.wait(Some(0)), Woken::TimedOut), "step 3 is none");
+        assert!(matches!(control.wait(Some(0)), Woken::TimedOut), "step 3 does not exist");
     }
 }

@@ -356,7 +356,7 @@ fn messages_statuses_and_accounts_cross_the_boundary_whole() {
     assert_eq!(*sink.0.lock().unwrap(), [(1, 2, b"four".to_vec(), true), (1, 2, Vec::new(), true)]);
     let own = publisher.message(8).map(|message| (message.cast::<u8>().as_ptr(), message.len()));
     assert_eq!(own, Some((MESSAGE.lock().unwrap().as_mut_ptr(), 8)));
-    assert!(publisher.message(9).is_none(), "NULL is no message");
+    assert!(publisher.message(9).is_none(), "NULL is not a message");
     let granted = subscription.granted();
     assert_eq!((granted.qos.history, granted.qos.depth, granted.publish_mode), (History::KeepAll, 7, PublishMode::Async));
     assert_eq!(granted.notes, ["first", "second"]);

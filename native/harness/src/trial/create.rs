@@ -79,7 +79,7 @@ impl Trial<'_> {
             let relayed = self.readers.get(&from).filter(|_| !self.services.contains_key(&from)).ok_or_else(|| {
                 Error::invalid(
                     format!("endpoint {}", publishers[0].endpoint),
-                    format!("relays from {from}, which is no subscription and no client of this process"),
+                    format!("relays from {from}, which is neither a subscription nor a client of this process"),
                 )
             })?;
             let object = format!("endpoint {}", publishers[0].endpoint);

@@ -147,7 +147,7 @@ fn rtps_retransmissions_are_known_per_piece_and_receiver() {
     let message = |sequence| rtps(&[info_ts(), data(USER_WRITER, sequence, 100, true, false)]);
     let mut again = |port: u16, message: &[u8]| wire.udp((7411, port), message).retransmission;
     assert!(!again(7413, &message(1)) && !again(7413, &message(2)));
-    // The same sample for another participant of the host is no retransmission.
+    // The same sample for another participant of the host is not a retransmission.
     assert!(!again(7415, &message(1)));
     assert!(again(7413, &message(1)) && again(7415, &message(1)) && !again(7415, &message(2)));
     // Fragments one by one, also where several went together.
@@ -193,7 +193,7 @@ fn ip_fragments_are_what_their_first_was() {
         assert!(found.class == Class::Data && found.fragment && !found.retransmission, "{from}");
         payload += found.payload_bytes;
     }
-    assert_eq!(payload, 5 * 900); // the heartbeat behind them is none
+    assert_eq!(payload, 5 * 900); // the heartbeat behind them is not payload
     assert!((1..=5).all(|first| wire.udp((7411, 7413), &rtps(&[data_frag(50, first, 1, 900)])).retransmission));
     assert!(!wire.udp((7411, 7413), &rtps(&[data_frag(50, 6, 1, 900)])).retransmission);
 }

@@ -19,7 +19,7 @@ const UNLIMITED: i32 = -1;
 pub const MAX_BLOCKING: &str = "max_blocking_ms";
 pub const MAX_SAMPLES: &str = "max_samples";
 
-/// Bounds that a session sets for all its endpoints; by default ROS 2's, which are none.
+/// Bounds that a session sets for all its endpoints; by default those of ROS 2, which has none.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     max_blocking_ns: i64,

@@ -198,8 +198,8 @@ fn intra_process_has_no_socket_and_says_how_messages_went() {
 }
 
 #[test]
-fn what_crosses_the_network_is_no_evidence_of_one_process() {
-    isolated("what_crosses_the_network_is_no_evidence_of_one_process", || {
+fn what_crosses_the_network_is_not_evidence_of_one_process() {
+    isolated("what_crosses_the_network_is_not_evidence_of_one_process", || {
         let mut pair = Pair::open(&[("transport", json!("udp"))]);
         let (_publisher, subscription, heard) = pair.endpoints(&endpoint("far", 100));
         assert!(heard.len() > 0 && subscription.account().evidence.is_empty(), "{:?}", subscription.account());

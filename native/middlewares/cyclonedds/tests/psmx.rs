@@ -193,7 +193,7 @@ fn a_history_that_iceoryx_cannot_keep_goes_over_the_network_and_says_so() {
 }
 
 /// The library's fault that `psmx::surprises` warns of: PSMX accepts transient_local up to a depth of 16, but a late joiner gets no
-/// history. When this test fails, the library was mended and the warning can go.
+/// history. When this test fails, the library was repaired and the warning can go.
 #[test]
 fn reproducer_a_late_joiner_gets_no_history_over_psmx() {
     isolated("reproducer_a_late_joiner_gets_no_history_over_psmx", || {
@@ -212,7 +212,7 @@ fn reproducer_a_late_joiner_gets_no_history_over_psmx() {
 }
 
 /// Cyclone DDS 0.10 leaves shared memory for keep-all, this one does not; and loses what a reader cannot hold, the second fault that
-/// `psmx::surprises` warns of. When this test hears all, the library was mended.
+/// `psmx::surprises` warns of. When this test hears all, the library was repaired.
 #[test]
 fn reproducer_keep_all_stays_in_shared_memory_and_loses_what_a_slow_reader_cannot_hold() {
     isolated("reproducer_keep_all_stays_in_shared_memory_and_loses_what_a_slow_reader_cannot_hold", || {
@@ -361,7 +361,7 @@ fn child_that_makes_a_reader_after_its_roudi_died() {
     }
 }
 
-/// The library's fault that makes the worker refuse. When this test fails, the library was mended and `Domain::check_roudi` can go.
+/// The library's fault that makes the worker refuse. When this test fails, the library was repaired and `Domain::check_roudi` can go.
 #[test]
 fn reproducer_an_endpoint_after_its_roudi_died_ends_the_process() {
     isolated("reproducer_an_endpoint_after_its_roudi_died_ends_the_process", || {

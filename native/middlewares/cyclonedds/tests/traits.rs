@@ -57,7 +57,7 @@ fn a_domain_that_has_no_ports_is_refused() {
 }
 
 #[test]
-fn an_interface_that_does_not_exist_is_no_error_of_the_text() {
+fn an_interface_that_does_not_exist_is_not_an_error_of_the_text() {
     let text =
         r#"<CycloneDDS><Domain><General><Interfaces><NetworkInterface name="nosuch0"/></Interfaces></General></Domain></CycloneDDS>"#;
     let error = error_of(CycloneDds.open(&session(221, text)));
@@ -337,7 +337,7 @@ fn description_answers_every_capability_and_its_profiles_open() {
 }
 
 /// The library's fault that makes the worker refuse such a profile: with the content of samples traced, a blob topic's first
-/// message ends the process. When this test fails, the library was mended and the refusal in `profile.rs` can go.
+/// message ends the process. When this test fails, the library was repaired and the refusal in `profile.rs` can go.
 #[test]
 fn reproducer_tracing_the_content_of_a_blob_sample_crashes_cyclone() {
     const CHILD: &str = "RMWBENCH_REPRODUCER_CHILD";

@@ -39,7 +39,7 @@ const rmwbench_pair modes[] = {
     {"compression", "no: Fast DDS compresses nothing"},
     {"batching", "no: Fast DDS has no switch for it; a writer sends each sample in a message of its own, and an asynchronous one gathers "
                  "what waits (option flow_controller)"},
-    {"threads", "no: Fast DDS opens a thread for each socket and shared-memory port, and one for events; their number is no setting"},
+    {"threads", "no: Fast DDS opens a thread for each socket and shared-memory port, and one for events; their number cannot be set"},
     {"executor", "no: Fast DDS has no executor; `wait` says how a subscription learns of data"},
 };
 

@@ -26,7 +26,7 @@ Writer::Writer(rmwbench_session &session, const rmwbench_endpoint_config &config
       content_filter_(config.qos.content_filter == nullptr ? "" : config.qos.content_filter) {
   if (config.loan != 0 && !session.plain_types) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint),
-                "loan: Fast DDS lends memory of plain types only, and ROS 2's sequences are none; the profile data_sharing and the "
+                "loan: Fast DDS lends memory of plain types only, and ROS 2's sequences are not plain; the profile data_sharing and the "
                 "option plain_types give topics types of one size"};
   }
   fd::DataWriterQos qos = session.profile.writer(*session.publisher, config.topic);

@@ -34,7 +34,7 @@ pub struct FastDds {
 }
 
 impl FastDds {
-    #[allow(clippy::new_without_default)] // it is no value to default to: it loads a table
+    #[allow(clippy::new_without_default)] // it is not a value to default to: it loads a table
     pub fn new() -> Self {
         // SAFETY: the shim is compiled with this crate, from the same header.
         let shim = unsafe { CMiddleware::load(&raw const TABLE) }.expect("the shim was compiled against this harness's header");

@@ -66,8 +66,8 @@ impl Middleware for Floor {
                 ("intra_process", "yes"),
                 ("inter_process", "yes"),
                 ("inter_host", "no: the rendezvous is a file of this machine"),
-                ("content_filter", "no: a raw channel knows no content"),
-                ("instance_key", "no: a raw channel knows no content"),
+                ("content_filter", "no: a raw channel does not know contents"),
+                ("instance_key", "no: a raw channel does not know contents"),
                 (
                     "services",
                     "partly: over unix, tcp and udp, whose answers come back on the requests' connection; a ring has one direction",

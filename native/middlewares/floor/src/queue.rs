@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_are_no_whole_words_come_back_whole() {
+    fn lengths_that_are_not_whole_words_come_back_whole() {
         let (queue, fd) = Queue::create(1, 40).unwrap();
         let mut writer = QueueWriter::new(Queue::open(&fd, 1, 40).unwrap());
         for length in 0..=40 {

@@ -63,7 +63,7 @@ impl Shared {
             return unsupported("transient_local: a raw channel keeps nothing for late joiners".into());
         }
         if config.qos.content_filter.is_some() || config.qos.instance_key.is_some() {
-            return unsupported("content_filter, instance_key: a raw channel knows no content".into());
+            return unsupported("content_filter, instance_key: a raw channel does not know contents".into());
         }
         if config.publish_mode == PublishMode::Async {
             return unsupported("publish_mode async: a raw channel has no queue behind the publish call".into());

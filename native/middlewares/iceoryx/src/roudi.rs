@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_pools_is_refused() {
+    fn what_is_not_a_list_of_pools_is_refused() {
         for text in ["", "1M", "1M:0", "0:4", "1G:4", "x:4", "1M:-1", "1M:4,2M:4", "4096M:1", "M:1"] {
             let error = pools(&asked(Some(text), &[])).unwrap_err();
             assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Invalid, "option roudi_pools"), "{text}");

@@ -1,7 +1,7 @@
 //! Removal of what a killed process left: its ports stay registered, and its full queue stays full, until someone alive cleans up.
 //!
 //! iceoryx2 does it by itself only when a node or a service is opened. A robot that runs on needs it at two more times, and so does
-//! the instrument: when peers are counted (a dead peer is no match), and when a reader's queue stays full.
+//! the instrument: when peers are counted (a dead peer is not a match), and when a reader's queue stays full.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl DeadNodes {
         }
         let _ = Node::<ipc::Service>::list(&self.config, |node| {
             if let NodeState::Dead(view) = node {
-                // Someone else may be at it already, or it may be none of ours: either way the next sweep will tell.
+                // Someone else may be at it already, or it may not be ours: either way the next sweep will tell.
                 let _ = view.try_remove_stale_resources();
             }
             CallbackProgression::Continue

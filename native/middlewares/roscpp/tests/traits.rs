@@ -32,8 +32,8 @@ fn matched(node: &mut dyn Node, config: &EndpointConfig) -> (Box<dyn Publisher>,
 }
 
 #[test]
-fn a_loan_is_the_very_object_within_the_process_and_a_copy_is_none() {
-    with_master("a_loan_is_the_very_object_within_the_process_and_a_copy_is_none", &[], |session| {
+fn a_loan_is_the_very_object_within_the_process_and_a_copy_is_not() {
+    with_master("a_loan_is_the_very_object_within_the_process_and_a_copy_is_not", &[], |session| {
         let mut node = session.node("within").unwrap();
         let (mut publisher, subscription, memory) = matched(&mut *node, &endpoint(1, "within", 1));
         let path = |note: &str| {

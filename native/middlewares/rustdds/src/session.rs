@@ -18,7 +18,7 @@ use crate::writer::Writer;
 
 /// Publication on crates.io.
 pub const RELEASE_DATE: &str = "2026-10-29";
-/// Beyond this domain the ports that RTPS computes are no ports.
+/// Beyond this domain the ports that RTPS computes are not valid.
 const LAST_DOMAIN: u32 = 232;
 
 /// How ROS 2 tells whose reply a service's reply is.

@@ -137,7 +137,7 @@ fn a_message_beyond_the_sockets_buffer_takes_seconds() {
         };
         let (enough, short) = (took(0, 8 << 20), took(1, 512 << 10));
         println!("1 MiB: {enough:?} with socket buffers of 8 MiB, {short:?} with 512 KiB");
-        assert!(short > Duration::from_millis(300) && short > 4 * enough, "RustDDS is mended? {enough:?} and {short:?}");
+        assert!(short > Duration::from_millis(300) && short > 4 * enough, "RustDDS is repaired? {enough:?} and {short:?}");
     });
 }
 
@@ -156,6 +156,6 @@ fn a_late_joiner_gets_more_than_the_depth() {
         (0..10).for_each(|n| writer.publish(&byte(n)).unwrap());
         let memory = Memory::new();
         let _reader = far.subscription(&kept(endpoint(2, "t", 1)), memory.clone()).unwrap();
-        assert_eq!(memory.wait_for(10), (0..10).map(byte).collect::<Vec<_>>(), "RustDDS is mended: expect the last two");
+        assert_eq!(memory.wait_for(10), (0..10).map(byte).collect::<Vec<_>>(), "RustDDS is repaired: expect the last two");
     });
 }

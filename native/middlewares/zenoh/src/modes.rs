@@ -182,7 +182,7 @@ impl Modes {
                 set.json("transport/shared_memory/transport_optimization/enabled", json!(true))?;
                 set.json("transport/shared_memory/transport_optimization/message_size_threshold", json!(SHM_THRESHOLD_BYTES))?;
             }
-            // Encrypted links and plain memory beside them would be no security; the transports named are what they say.
+            // Encrypted links and plain memory beside them would not be secure; the transports named are what they say.
             Some(_) => set.json("transport/shared_memory/enabled", json!(false))?,
             None if self.security => set.json("transport/shared_memory/enabled", json!(false))?,
             None => {}

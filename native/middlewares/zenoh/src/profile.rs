@@ -129,7 +129,7 @@ fn check_kept_to_loopback(config: &Config) -> Result<(), String> {
         endpoint.starts_with("unixsock-stream/") || starts
     };
     match keys.iter().flat_map(|key| endpoints(config, key)).find(|endpoint| !local(endpoint)) {
-        Some(endpoint) => Err(format!("{endpoint} is no address of the loopback interface")),
+        Some(endpoint) => Err(format!("{endpoint} is not an address of the loopback interface")),
         None => Ok(()),
     }
 }

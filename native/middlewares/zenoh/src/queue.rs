@@ -150,7 +150,7 @@ impl Source for Queue {
     }
 }
 
-/// Which queues of a session were empty and are no more.
+/// Which queues of a session were empty and are no longer so.
 #[derive(Default)]
 struct Announced {
     told: Mutex<Told>,

@@ -92,7 +92,7 @@ def measure_chains(
     columns: Columns, rows: Sequence[Row], window: Window, lives: Mapping[int, Life], focus: Sequence[str] = ()
 ) -> Chains:
     """Of one trial; `rows` are the bundle's `endpoints`, `focus` the topics that count (a path does by its first or its
-    last). ValueError where the records contradict their format."""
+    last). Raises ValueError where the records contradict their format."""
     try:
         ways = paths(rows)
     except ValueError as error:

@@ -94,7 +94,7 @@ def elapsed(until_ns: np.ndarray, since_ns: np.ndarray) -> np.ndarray:
 
 
 class Tracer:
-    """Follows paths through one trial's records. ValueError where they contradict their format."""
+    """Follows paths through one trial's records. Raises ValueError where they contradict their format."""
 
     def __init__(self, columns: Columns, window: Window, lives: Mapping[int, Life]):
         self._columns, self._window, self._lives = columns, window, lives

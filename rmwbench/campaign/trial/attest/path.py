@@ -127,7 +127,7 @@ def _is_compressed(outcome: Outcome) -> bool:
 
 
 def _is_control(outcome: Outcome, delivered: int, counted: list[Carried]) -> bool:
-    """Whether what interfaces sent could be most of the payload, and could as well be none of it."""
+    """Whether what interfaces sent could be most of the payload, and could as well be nothing of it."""
     assert outcome.times.window is not None
     seconds = (outcome.times.window.end_ns - outcome.times.window.steady_ns) / 1e9
     sent = sum(found.bytes for found in counted)

@@ -64,7 +64,7 @@ class Gathered:
 
 
 def gather(asked: Sequence[Asked]) -> Gathered:
-    """Asks each worker once what it can do; runs nothing. UserError for a suite that is wrong."""
+    """Asks each worker once what it can do; runs nothing. Raises UserError for a suite that is wrong."""
     by_suite: dict[str, list[Asked]] = {}
     for one in asked:
         assert one.claim.test is not None

@@ -105,7 +105,7 @@ def _never(test: Test, cells: Sequence[Cell], document: Mapping[str, Any], block
         return None
     if test.by == "difference":
         part = blocks / MOST_BLOCKS
-        # The bound for trials that go wrong as a whole knows no messages: it shrinks with blocks alone.
+        # The bound for trials that go wrong as a whole does not depend on messages: it shrinks with blocks alone.
         trials = unseen(MOST_BLOCKS, level_of([MOST_BLOCKS], earlier=0))
         ends = [
             (min(c.low * part, -trials), max(c.high * part, trials))

@@ -61,7 +61,7 @@ def begin(
     settled: Mapping[str, str],
     only: Sequence[str] = (),
 ) -> Session:
-    """Makes the directory. UserError where something is there."""
+    """Makes the directory. Raises UserError where something is there."""
     fix = f"rmwbench resume {directory}" if is_session(directory) else "choose another with --out"
     make_empty(directory, "the directory is not empty", fix)
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -75,7 +75,7 @@ def is_session(directory: Path) -> bool:
 
 
 def load(directory: Path) -> Session:
-    """UserError where the file is none of ours."""
+    """Raises UserError where the file is not one of ours."""
     return STATE.load(directory, lambda document: Session(directory=directory, **document))
 
 

@@ -61,7 +61,7 @@ def _logarithmic(bar: float, cells: Sequence[Mapping[str, Any]], test: Mapping[s
 
 
 def _linear(cells: Sequence[Mapping[str, Any]]):
-    """Around a bar of 0 there is no ratio: from 0 on."""
+    """Ratios around a bar of 0 do not exist, so the range begins at 0."""
     largest = max(
         (x for cell in cells for key in ("low", "value", "high") if (x := _number(cell[key])) < math.inf), default=0
     )

@@ -28,7 +28,7 @@ def shared_memory(facts: Facts) -> Finding:
 
 def leftovers(facts: Facts) -> Finding:
     files, unseen = fact(facts, "shm", "leftovers"), fact(facts, "shm", "unseen_processes")
-    why = "segments that nobody maps hold memory for ever, and a middleware may stumble over them when it starts"
+    why = "segments that nobody maps hold memory for ever, and may disturb a middleware when it starts"
     expected = "no file of a middleware without a living process"
     note = f" ({unseen} processes of other users could not be looked into)" if unseen else ""
     if not files:
@@ -41,7 +41,7 @@ def leftovers(facts: Facts) -> Finding:
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     found = f"{len(files)} of {kinds}, {bytes_text(size)}: {shown}{note}"
     if unseen:
-        found += "; make sure that they are nobody's before you remove them"
+        found += "; make sure that nobody uses them before you remove them"
     return Finding("leftover segments", "yellow", found, expected, why, "rm -r -- " + " ".join(names))
 
 

@@ -143,7 +143,7 @@ def multicast_on_loopback(facts: Facts) -> Finding:
 
 def multicast_route(facts: Facts) -> Finding:
     problem = fact(facts, "network", "multicast_route")
-    why = "a middleware that is told no interface sends where the route points, and without one it finds nobody"
+    why = "a middleware that is told no interface sends where the route points, and without one it finds no peer"
     expected = "a route for 239.255.0.1"
     if problem == "":
         return Finding("multicast route", "green", "there is one", expected, why)

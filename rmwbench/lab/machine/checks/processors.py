@@ -162,10 +162,10 @@ def clock_source(facts: Facts) -> Finding:
 
 def timekeeping(facts: Facts) -> Finding:
     told = fact(facts, "state", "timekeeping")
-    why = "of importance over several machines only, whose clocks are compared in each trial whatever is claimed here"
-    expected = f"nobody steers it by more than {MOST_STEERED_PPM} ppm: a second of it would be no second"
+    why = "it matters over several machines only, whose clocks are compared in each trial whatever is claimed here"
+    expected = f"no service steers it by more than {MOST_STEERED_PPM} ppm, or a second of it would not be a second"
     if told is None:
-        return Finding("clock", "unknown", "nothing is known of who keeps it", expected, why)
+        return Finding("clock", "unknown", "it is not known which service keeps it", expected, why)
     found, kernel = keeper(told), told["kernel"]
     steered_ppm = abs(kernel["frequency_ppm"]) + abs(kernel["tick_ppm"]) if kernel else 0.0
     if steered_ppm <= MOST_STEERED_PPM:

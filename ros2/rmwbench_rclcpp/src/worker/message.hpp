@@ -34,7 +34,7 @@ struct is_sequence : std::false_type {};
 template <class Element, class Allocator>
 struct is_sequence<std::vector<Element, Allocator>> : std::true_type {};
 
-// Makes room for `bytes`; false where the field has another, fixed size, or its elements are none of so many bytes.
+// Makes room for `bytes`; false where the field has another, fixed size, or where its elements do not fill so many bytes.
 template <class Field>
 bool make_room(Field &field, size_t bytes) {
   if constexpr (is_sequence<Field>::value) {

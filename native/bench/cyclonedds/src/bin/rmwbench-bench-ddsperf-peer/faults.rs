@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_fault_is_named() {
+    fn what_is_not_a_fault_is_named() {
         for (name, text) in [("lose", "12-10"), ("twice", "x"), ("stall", "5"), ("swap", "1-")] {
             let error = read(name, text).unwrap_err();
             assert!(error.object.contains(name) && error.message.contains(text), "{error}");
