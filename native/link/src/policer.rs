@@ -3,7 +3,7 @@
 //! A token bucket per flow (RFC 2697 §3, with one rate and one colour to keep), in whole numbers: a token is a bit or a packet, counted
 //! in its thousand-millionths, so that no rounding adds up however long it runs. A bucket begins full.
 
-use crate::frame::Facts;
+use crate::frame::{Facts, Flow};
 use crate::memory::Recent;
 use crate::spec::{Limit, Police, Protocol};
 
@@ -16,8 +16,8 @@ pub struct Policer(Option<InForce>);
 
 struct InForce {
     spec: Police,
-    /// Flow → what is in its bucket, and when that was.
-    buckets: Recent<u64, (u128, i64)>,
+    /// What is in the bucket of each flow, and when that was.
+    buckets: Recent<Flow, (u128, i64)>,
 }
 
 impl Policer {
@@ -36,11 +36,11 @@ impl Policer {
         }
         let (rate_per_s, most, cost) = spec.limit.tokens(bytes);
         let most = most * NS_PER_S;
-        let (held, since_ns) = buckets.get(flow.id).unwrap_or((most, at_ns));
+        let (held, since_ns) = buckets.get(flow).unwrap_or((most, at_ns));
         let held = most.min(held + (at_ns - since_ns).max(0) as u128 * rate_per_s);
         let cost = cost * NS_PER_S;
         let exceeds = cost > held;
-        buckets.put(flow.id, (if exceeds { held } else { held - cost }, at_ns));
+        buckets.put(flow, (if exceeds { held } else { held - cost }, at_ns));
         exceeds
     }
 }
