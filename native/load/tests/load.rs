@@ -100,6 +100,8 @@ fn what_makes_no_sense_is_refused_by_name() {
     assert_eq!(load.ask(json!({"cmd": "start", "kind": "tcp_send"}))["error"]["kind"], "invalid");
     let with_tcp = json!({"cmd": "start", "kind": "cpu50", "tcp": {"to": "127.0.0.1:9", "flows": 1}});
     assert_eq!(load.ask(with_tcp)["error"]["kind"], "invalid");
+    let without_flows = json!({"cmd": "start", "kind": "tcp_send", "tcp": {"to": "127.0.0.1:9", "flows": 0}});
+    assert_eq!(load.ask(without_flows)["error"]["kind"], "invalid");
     assert_eq!(load.ask(json!({"cmd": "window", "steady_ns": "soon", "end_ns": 1}))["error"]["kind"], "invalid");
     assert!(load.ask(json!({"cmd": "start", "kind": "traffic"}))["ok"].is_object());
     assert_eq!(load.ask(json!({"cmd": "start", "kind": "cpu50"}))["error"]["kind"], "invalid");
