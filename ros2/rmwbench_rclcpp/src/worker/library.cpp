@@ -45,7 +45,7 @@ rmwbench_node *node_create(rmwbench_session *session, const char *name, rmwbench
 void node_destroy(rmwbench_node *node) { delete node; }
 
 rmwbench_node &with_endpoints(rmwbench_node *node) {
-  if (node->node) return *node;
+  if (node->kind != NodeKind::lifecycle) return *node;
   throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "node " + node->name, "a lifecycle node of this worker has no endpoints but its own services"};
 }
 

@@ -73,25 +73,38 @@ TakeLoop *rmwbench_session::loop(int32_t wait) {
   return wanted.get();
 }
 
+namespace {
+
+NodeKind kind_of(const Settings &settings, const std::string &name) {
+  if (settings.lifecycle_nodes.count(name) != 0) return NodeKind::lifecycle;
+  return settings.manages.manager == name ? NodeKind::manager : NodeKind::plain;
+}
+
+}  // namespace
+
 rmwbench_node::rmwbench_node(rmwbench_session &session_in, const char *name_in)
-    : session(session_in), name(name_in) {
+    : session(session_in), name(name_in), kind(kind_of(session_in.settings, name)) {
   const Settings &settings = session.settings;
-  const auto found = settings.lifecycle_nodes.find(name);
-  const bool lives = found != settings.lifecycle_nodes.end(), manages = settings.manages.manager == name;
-  if ((lives || manages) && !session.executor) {
+  if (kind != NodeKind::plain && !session.executor) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor", "wait_set: lifecycle nodes and their manager need an executor that spins"};
   }
-  if (lives) {
-    role = lifecycle_library().make_node(name, session.node_options(session.context), found->second);
-    session.executor->add(role->base());
-    return;
+  switch (kind) {
+    case NodeKind::plain:
+      node = session.make_node(name, session.context);
+      break;
+    case NodeKind::manager:
+      node = session.make_node(name, session.context);
+      role = lifecycle_library().make_manager(node, settings.manages);
+      break;
+    case NodeKind::lifecycle:
+      role = lifecycle_library().make_node(name, session.node_options(session.context), settings.lifecycle_nodes.at(name));
+      session.executor->add(role->base());
+      break;
   }
-  node = session.make_node(name, session.context);
-  if (manages) role = lifecycle_library().make_manager(node, settings.manages);
 }
 
 rmwbench_node::~rmwbench_node() {
-  if (role && !node) session.executor->remove(role->base());
+  if (kind == NodeKind::lifecycle) session.executor->remove(role->base());
   role.reset();
   if (node) session.remove_node(node);
 }

@@ -14,6 +14,13 @@ class ExecutorLoop;
 class TakeLoop;
 class Publishing;
 class Role;
+
+// What a node is in this trial.
+enum class NodeKind {
+  plain,      // an rclcpp node with endpoints
+  manager,    // the same, and what brings lifecycle nodes up
+  lifecycle,  // an rclcpp_lifecycle node, without endpoints of ours
+};
 }  // namespace rmwbench
 
 struct rmwbench_session {
@@ -61,8 +68,9 @@ struct rmwbench_node {
 
   rmwbench_session &session;
   const std::string name;
-  rclcpp::Node::SharedPtr node;  // NULL of a lifecycle node
-  std::shared_ptr<rmwbench::Role> role;  // a lifecycle node, or what makes `node` the manager of some; NULL for most
+  const rmwbench::NodeKind kind;
+  rclcpp::Node::SharedPtr node;  // of a lifecycle node: none
+  std::shared_ptr<rmwbench::Role> role;  // the lifecycle node or the manager; of a plain node: none
 
  private:
   std::mutex mutex_;
