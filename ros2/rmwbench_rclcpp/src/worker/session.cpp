@@ -1,6 +1,7 @@
 #include "session.hpp"
 
 #include <cstdlib>
+#include <utility>
 
 #include "executor_loop.hpp"
 #include "fault.hpp"
@@ -16,6 +17,7 @@ rmwbench_session::rmwbench_session(const Settings &settings_in) : settings(setti
 
 rmwbench_session::~rmwbench_session() {
   executor.reset();
+  retired_.clear();
   blocking_.reset();
   polling_.reset();
   if (asynchronous_) asynchronous_->shutdown("the session is closed");
@@ -58,6 +60,11 @@ rclcpp::Node::SharedPtr rmwbench_session::make_node(const std::string &name, con
 
 void rmwbench_session::remove_node(const rclcpp::Node::SharedPtr &node) {
   if (executor && node->get_node_base_interface()->get_context() == context) executor->remove(node->get_node_base_interface());
+}
+
+void rmwbench_session::retire(std::shared_ptr<Role> role) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  retired_.push_back(std::move(role));
 }
 
 void rmwbench_session::await_pool(rclcpp::Node &node) {
@@ -104,7 +111,11 @@ rmwbench_node::rmwbench_node(rmwbench_session &session_in, const char *name_in)
 }
 
 rmwbench_node::~rmwbench_node() {
-  if (kind == NodeKind::lifecycle) session.executor->remove(role->base());
+  if (role) role->stop();
+  if (kind == NodeKind::lifecycle) {
+    session.executor->remove(role->base());
+    session.retire(std::move(role));
+  }
   role.reset();
   if (node) session.remove_node(node);
 }
