@@ -92,6 +92,13 @@ fn end_of_file_ends_it_whatever_it_does() {
 }
 
 #[test]
+fn a_line_that_is_no_text_ends_it_as_a_failure() {
+    let mut load = Load::new();
+    load.socket.get_mut().write_all(b"\xff\n").unwrap();
+    assert_eq!(load.child.wait().unwrap().code(), Some(2));
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_by_name() {
     let mut load = Load::new();
     assert_eq!(load.ask(json!({"cmd": "frobnicate"}))["error"]["kind"], "unsupported");
