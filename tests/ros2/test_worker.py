@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -305,3 +306,19 @@ def test_the_other_publish_mode_is_refused(rmw, mode):
     with pytest.raises(WorkerFailed) as caught:
         granted_publisher(rmw, publish_mode=mode)
     assert f"publish_mode {mode}" in str(caught.value)
+
+
+@pytest.mark.parametrize("rmw", sourced.ONE_OF_EACH)
+def test_a_manager_and_a_node_that_hangs_end_when_they_are_asked_to_and_not_at_their_time_out(rmw):
+    if sourced.worker(rmw).description["lifecycle"] != "yes":
+        pytest.skip(f"the worker has no lifecycle nodes: {sourced.worker(rmw).description['lifecycle']}")
+    for managed, waits_for in [("nobody", "a service"), ("hung", "an answer")]:
+        options = {"manager": "boss", "manages": managed, "service_timeout_ms": "60000"}
+        with Opened(rmw, options=options | {"lifecycle_nodes": "hung:60000:0"}) as opened:
+            opened.ask("open", **opened.open)
+            opened.ask("create", nodes=[{"name": name, "endpoints": []} for name in ("hung", "boss")])
+            time.sleep(1.5)  # the hung node's services are found, and its callback runs
+            for name in ("boss", "hung"):
+                begun = time.monotonic()
+                opened.ask("destroy", nodes=[name])
+                assert time.monotonic() - begun < 2, f"{name} outlives its end, waiting for {waits_for}"

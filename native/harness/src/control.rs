@@ -47,8 +47,10 @@ pub enum Woken {
     /// A worker thread reported something.
     Event(Event),
     TimedOut,
-    /// The orchestrator is gone, or sent what no orchestrator sends: exit now.
+    /// The orchestrator is gone: exit now.
     Closed,
+    /// It sent what no orchestrator sends, and this is what: complain and exit now.
+    Violated(String),
 }
 
 impl Control {
@@ -112,19 +114,20 @@ impl Control {
             if woken {
                 let _ = rustix::io::read(&*self.reporter.wake, &mut [0_u8; 8]);
             }
-            if readable && !self.read_lines() {
-                return Woken::Closed;
+            if let Some(end) = readable.then(|| self.read_lines()).flatten() {
+                return end;
             }
         }
     }
 
-    /// Takes what the socket holds; false at its end and for a line that is too long or not text.
-    fn read_lines(&mut self) -> bool {
+    /// Takes what the socket holds; Some where nothing more is to be read from it.
+    fn read_lines(&mut self) -> Option<Woken> {
         let mut buffer = [0; 1 << 16];
         let count = match self.socket.read(&mut buffer) {
-            Ok(0) => return false,
+            Ok(0) => return Some(Woken::Closed),
             Ok(count) => count,
-            Err(e) => return matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock),
+            Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => return None,
+            Err(_) => return Some(Woken::Closed),
         };
         let mut searched = self.pending.len(); // a long line comes in many pieces: each is searched once
         self.pending.extend_from_slice(&buffer[..count]);
@@ -133,20 +136,28 @@ impl Control {
             searched = 0;
             match String::from_utf8(line) {
                 Ok(line) => self.lines.push_back(line),
-                Err(_) => return false,
+                Err(_) => return Some(Woken::Violated("protocol: a line that is not UTF-8".into())),
             }
         }
-        if self.pending.len() > MAX_LINE_BYTES {
-            eprintln!("protocol: a line of more than {MAX_LINE_BYTES} bytes");
-        }
-        self.pending.len() <= MAX_LINE_BYTES
+        let too_long = self.pending.len() > MAX_LINE_BYTES;
+        too_long.then(|| Woken::Violated(format!("protocol: a line of more than {MAX_LINE_BYTES} bytes")))
     }
 }
 
 /// The orchestrator is gone: no clean-up of the middleware, which could hang; the namespace takes everything with it.
 pub fn exit_now() -> ! {
+    end(0)
+}
+
+/// The same where the orchestrator sent what none sends: says so, and the exit code is that of arguments that are none.
+pub fn refuse_now(violation: &str) -> ! {
+    eprintln!("{violation}");
+    end(2)
+}
+
+fn end(exit_code: i32) -> ! {
     // SAFETY: ends the process without running exit handlers of the middleware's libraries.
-    unsafe { libc::_exit(0) }
+    unsafe { libc::_exit(exit_code) }
 }
 
 /// The descriptor that the orchestrator left open for us under `number`, and told us on the command line; None where it is not a
@@ -168,4 +179,24 @@ pub fn print(value: &Value) -> ExitCode {
 pub fn complain(message: &str) -> ExitCode {
     eprintln!("{message}");
     ExitCode::from(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a control socket says first after `sent`.
+    fn woken_by(sent: &[u8]) -> Woken {
+        let (mut theirs, ours) = UnixStream::pair().unwrap();
+        theirs.write_all(sent).unwrap();
+        drop(theirs);
+        Control::new(ours.into()).unwrap().wait(None)
+    }
+
+    #[test]
+    fn what_no_orchestrator_sends_is_not_its_end() {
+        assert!(matches!(woken_by(b""), Woken::Closed));
+        assert!(matches!(woken_by(b"{}\n"), Woken::Line(line) if line == "{}\n"));
+        assert!(matches!(woken_by(b"{}\n\xff\n"), Woken::Violated(what) if what.contains("not UTF-8")));
+    }
 }

@@ -25,6 +25,7 @@ pub fn run(middleware: &dyn Middleware, name: &str, control: OwnedFd) -> ExitCod
     loop {
         let line = match control.wait(None) {
             Woken::Closed => return ExitCode::SUCCESS,
+            Woken::Violated(what) => return complain(&what),
             Woken::TimedOut | Woken::Event(_) => continue,
             Woken::Line(line) => line,
         };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 
 use crate::clock::CLOCK_NAME;
-use crate::control::{exit_now, Control, Woken};
+use crate::control::{exit_now, refuse_now, Control, Woken};
 
 /// A command `C` with the number that its answer repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +59,7 @@ pub fn next_until<C: DeserializeOwned>(control: &mut Control, known: &[&str], un
     loop {
         match control.wait(until_ns) {
             Woken::Closed => exit_now(),
+            Woken::Violated(what) => refuse_now(&what),
             Woken::TimedOut => return None,
             Woken::Event(_) => {}
             Woken::Line(line) => match parse(&line, known) {

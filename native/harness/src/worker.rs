@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::allocations;
 use crate::c_api::{spans, steps};
 use crate::clock;
-use crate::control::{complain, exit_now, inherited, Control, Woken};
+use crate::control::{complain, exit_now, inherited, refuse_now, Control, Woken};
 use crate::daemon;
 use crate::frames::Frames;
 use crate::middleware::Middleware;
@@ -155,6 +155,7 @@ fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd, frames: 
     loop {
         match control.wait(trial.next_wake_ns()) {
             Woken::Closed => exit_now(),
+            Woken::Violated(what) => refuse_now(&what),
             Woken::TimedOut => {}
             Woken::Event(event) => control.send(&FromWorker::Event(event)),
             Woken::Line(line) => {

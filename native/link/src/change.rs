@@ -1,6 +1,8 @@
 //! Changes of a link at a time.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use crate::spec::Spec;
 
@@ -12,13 +14,28 @@ pub struct Change {
     pub change: What,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 #[allow(clippy::large_enum_variant)] // a handful in a trial
 pub enum What {
     State(State),
     Roam(Roam),
     Specs(Specs),
+}
+
+impl<'de> Deserialize<'de> for What {
+    /// By its shape first, so that an error names what is wrong within; of an `untagged` enum it would only be that no variant fits.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<What, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let what = if value.is_string() {
+            serde_json::from_value(value).map(What::State)
+        } else if value.get("roam").is_some() {
+            serde_json::from_value(value).map(What::Roam)
+        } else {
+            serde_json::from_value(value).map(What::Specs)
+        };
+        what.map_err(D::Error::custom)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -118,11 +118,9 @@ impl Classifier {
 
 /// A later piece of a datagram has no ports; it gets the flow of its first where that is known.
 fn flow(ip: &Ip, body: &[u8]) -> Flow {
-    let begins = ip.piece.is_none_or(|piece| piece.offset == 0) && matches!(ip.protocol, UDP | TCP);
-    let ports = begins.then(|| (be16(body, 0), be16(body, 2)));
-    let mut hasher = DefaultHasher::new();
-    (ip.source, ip.destination, ip.protocol, ports).hash(&mut hasher);
-    Flow { protocol: ip.protocol, id: hasher.finish() }
+    let begins = ip.piece.is_none_or(|piece| piece.offset == 0);
+    let ports = if begins && matches!(ip.protocol, UDP | TCP) { be16(body, 0).zip(be16(body, 2)) } else { None };
+    Flow { protocol: ip.protocol, source: ip.source, destination: ip.destination, ports }
 }
 
 /// Notes that a piece of a sample goes there; whether it did before. What went by multicast reached this receiver too; what was sent

@@ -1,5 +1,6 @@
 //! One frame on its way through the switch.
 
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use crate::effects::Fate;
@@ -19,12 +20,15 @@ pub struct Facts {
     pub flow: Option<Flow>,
 }
 
-/// Who sends to whom: what has the same protocol, addresses and ports is one flow, and so are the fragments of its datagrams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Who sends to whom: what has the same protocol, addresses and ports is one flow, and so are the fragments of its datagrams. Whole and
+/// not as a hash: a frame that meets no policer costs no hashing, and no two flows are ever one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flow {
     pub protocol: u8,
-    /// A hash of all of it.
-    pub id: u64,
+    pub source: IpAddr,
+    pub destination: IpAddr,
+    /// Source and destination. None: of a protocol without ports, or of a fragment whose datagram is not known.
+    pub ports: Option<(u16, u16)>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,54 +3,54 @@
 //! A token bucket per flow (RFC 2697 §3, with one rate and one colour to keep), in whole numbers: a token is a bit or a packet, counted
 //! in its thousand-millionths, so that no rounding adds up however long it runs. A bucket begins full.
 
-use crate::frame::Facts;
+use crate::frame::{Facts, Flow};
 use crate::memory::Recent;
-use crate::spec::{Police, Protocol};
+use crate::spec::{Limit, Police, Protocol};
 
 /// Flows that are remembered; one that was forgotten begins with a full bucket again.
 const MOST_BUCKETS: usize = 8192;
 const NS_PER_S: u128 = 1_000_000_000;
 
 #[derive(Default)]
-pub struct Policer(Option<Limit>);
+pub struct Policer(Option<InForce>);
 
-struct Limit {
+struct InForce {
     spec: Police,
-    /// Flow → what is in its bucket, and when that was.
-    buckets: Recent<u64, (u128, i64)>,
+    /// What is in the bucket of each flow, and when that was.
+    buckets: Recent<Flow, (u128, i64)>,
 }
 
 impl Policer {
     /// Another limit from now on; the same one goes on as it was.
     pub fn set(&mut self, spec: Option<&Police>) {
-        if self.0.as_ref().map(|limit| &limit.spec) != spec {
-            self.0 = spec.map(|spec| Limit { spec: spec.clone(), buckets: Recent::new(MOST_BUCKETS) });
+        if self.0.as_ref().map(|in_force| &in_force.spec) != spec {
+            self.0 = spec.map(|spec| InForce { spec: spec.clone(), buckets: Recent::new(MOST_BUCKETS) });
         }
     }
 
     /// Whether a frame of `bytes` that comes now exceeds its flow's limit. What is not of the protocol, and what is not of IP, never does.
     pub fn exceeds(&mut self, facts: &Facts, bytes: usize, at_ns: i64) -> bool {
-        let (Some(limit), Some(flow)) = (&mut self.0, facts.flow) else { return false };
-        if limit.spec.protocol.is_some_and(|protocol| protocol.number() != flow.protocol) {
+        let (Some(InForce { spec, buckets }), Some(flow)) = (&mut self.0, facts.flow) else { return false };
+        if spec.protocol.is_some_and(|protocol| protocol.number() != flow.protocol) {
             return false;
         }
-        let (rate_per_s, most, cost) = limit.spec.tokens(bytes);
+        let (rate_per_s, most, cost) = spec.limit.tokens(bytes);
         let most = most * NS_PER_S;
-        let (held, since_ns) = limit.buckets.get(flow.id).unwrap_or((most, at_ns));
+        let (held, since_ns) = buckets.get(flow).unwrap_or((most, at_ns));
         let held = most.min(held + (at_ns - since_ns).max(0) as u128 * rate_per_s);
         let cost = cost * NS_PER_S;
         let exceeds = cost > held;
-        limit.buckets.put(flow.id, (if exceeds { held } else { held - cost }, at_ns));
+        buckets.put(flow, (if exceeds { held } else { held - cost }, at_ns));
         exceeds
     }
 }
 
-impl Police {
+impl Limit {
     /// Tokens per second, tokens of a full bucket, tokens that a frame takes: bits, or packets.
-    fn tokens(&self, bytes: usize) -> (u128, u128, u128) {
-        match (self.rate_bps, self.packets_per_s) {
-            (Some(rate_bps), _) => (rate_bps.into(), u128::from(self.burst_bytes.unwrap_or(0)) * 8, bytes as u128 * 8),
-            (None, rate) => (rate.unwrap_or(0).into(), self.burst_packets.unwrap_or(0).into(), 1),
+    fn tokens(self, bytes: usize) -> (u128, u128, u128) {
+        match self {
+            Limit::Bits { rate_bps, burst_bytes } => (rate_bps.into(), u128::from(burst_bytes) * 8, bytes as u128 * 8),
+            Limit::Packets { packets_per_s, burst_packets } => (packets_per_s.into(), burst_packets.into(), 1),
         }
     }
 }

@@ -111,10 +111,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_change_is_invalid() {
-        let answer =
-            tool::parse::<Command>(r#"{"id": 1, "cmd": "schedule", "changes": [{"at_ns": 1, "link": "a", "change": "melt"}]}"#, &COMMANDS);
-        assert_eq!(answer.unwrap_err().unwrap()["error"]["kind"], "invalid");
+    fn an_unknown_change_is_invalid_and_what_is_wrong_is_named() {
+        for (change, names) in [
+            (r#""melt""#, "unknown variant `melt`"),
+            (r#"{"up": {"delya_ns": 1}}"#, "unknown field `delya_ns`"),
+            (r#"{"roam": "wifi", "gap_ms": 1}"#, "unknown field `gap_ms`"),
+            (
+                r#"{"up": {"police": {"packets_per_s": 9, "burst_packets": 5, "protocol": "icmp"}}}"#,
+                "unknown variant `icmp`, expected `udp` or `tcp`",
+            ),
+        ] {
+            let line = format!(r#"{{"id": 1, "cmd": "schedule", "changes": [{{"at_ns": 1, "link": "a", "change": {change}}}]}}"#);
+            let error = &tool::parse::<Command>(&line, &COMMANDS).unwrap_err().unwrap()["error"];
+            assert_eq!(error["kind"], "invalid");
+            assert!(error["message"].as_str().unwrap().contains(names), "{change}: {error}");
+        }
     }
 
     #[test]

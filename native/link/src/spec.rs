@@ -87,20 +87,35 @@ pub struct Reorder {
     pub by_ns: i64,
 }
 
-/// The limit of each flow: bits with `burst_bytes`, or packets with `burst_packets`. Without a protocol, of all that is IP.
+/// What a policer lets through of each flow; with a protocol of its flows alone, else of all that is IP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "WrittenPolice", into = "WrittenPolice")]
 pub struct Police {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate_bps: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub burst_bytes: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packets_per_s: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub burst_packets: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Limit,
     pub protocol: Option<Protocol>,
+}
+
+/// What is counted of a flow: a rate, and how much may come at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    Bits { rate_bps: u64, burst_bytes: u64 },
+    Packets { packets_per_s: u64, burst_packets: u64 },
+}
+
+/// A policer as a line has it: of the four numbers, the two of one [`Limit`].
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenPolice {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rate_bps: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    burst_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    packets_per_s: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    burst_packets: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    protocol: Option<Protocol>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -240,22 +255,47 @@ impl Loss {
 
 impl Police {
     fn problem(&self) -> Option<String> {
-        let Police { rate_bps, burst_bytes, packets_per_s, burst_packets, .. } = *self;
-        let whole = match (rate_bps, packets_per_s) {
-            (Some(_), None) => burst_bytes.is_some() && burst_packets.is_none(),
-            (None, Some(_)) => burst_packets.is_some() && burst_bytes.is_none(),
-            _ => false,
+        match self.limit {
+            // A smaller bucket would let no frame of the usual size through, ever: an outage under another name.
+            Limit::Bits { burst_bytes, .. } if burst_bytes < LARGEST_USUAL_FRAME_BYTES => {
+                Some(format!("police.burst_bytes: expected at least {LARGEST_USUAL_FRAME_BYTES}, one frame"))
+            }
+            Limit::Bits { rate_bps, .. } => positive("police.rate_bps", Some(rate_bps)),
+            Limit::Packets { packets_per_s, burst_packets } => {
+                positive("police.packets_per_s", Some(packets_per_s)).or_else(|| positive("police.burst_packets", Some(burst_packets)))
+            }
+        }
+    }
+}
+
+impl TryFrom<WrittenPolice> for Police {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenPolice) -> Result<Police, &'static str> {
+        let WrittenPolice { rate_bps, burst_bytes, packets_per_s, burst_packets, protocol } = written;
+        let limit = match (rate_bps, burst_bytes, packets_per_s, burst_packets) {
+            (Some(rate_bps), Some(burst_bytes), None, None) => Limit::Bits { rate_bps, burst_bytes },
+            (None, None, Some(packets_per_s), Some(burst_packets)) => Limit::Packets { packets_per_s, burst_packets },
+            _ => return Err("police: expected rate_bps and burst_bytes, or packets_per_s and burst_packets"),
         };
-        if !whole {
-            return Some("police: expected rate_bps and burst_bytes, or packets_per_s and burst_packets".into());
+        Ok(Police { limit, protocol })
+    }
+}
+
+impl From<Police> for WrittenPolice {
+    fn from(police: Police) -> WrittenPolice {
+        let protocol = police.protocol;
+        match police.limit {
+            Limit::Bits { rate_bps, burst_bytes } => {
+                WrittenPolice { rate_bps: Some(rate_bps), burst_bytes: Some(burst_bytes), protocol, ..WrittenPolice::default() }
+            }
+            Limit::Packets { packets_per_s, burst_packets } => WrittenPolice {
+                packets_per_s: Some(packets_per_s),
+                burst_packets: Some(burst_packets),
+                protocol,
+                ..WrittenPolice::default()
+            },
         }
-        // A smaller bucket would let no frame of the usual size through, ever: an outage under another name.
-        if burst_bytes.is_some_and(|bytes| bytes < LARGEST_USUAL_FRAME_BYTES) {
-            return Some(format!("police.burst_bytes: expected at least {LARGEST_USUAL_FRAME_BYTES}, one frame"));
-        }
-        positive("police.rate_bps", rate_bps)
-            .or_else(|| positive("police.packets_per_s", packets_per_s))
-            .or_else(|| positive("police.burst_packets", burst_packets))
     }
 }
 
@@ -370,6 +410,17 @@ mod tests {
         ] {
             let found = problem(bad).unwrap_or_else(|| panic!("{bad} was accepted"));
             assert!(found.contains(names), "{bad}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_policer_is_told_as_it_was_asked() {
+        for asked in [
+            r#"{"rate_bps":10000000,"burst_bytes":64000,"protocol":"udp"}"#,
+            r#"{"rate_bps":10000000,"burst_bytes":64000}"#,
+            r#"{"packets_per_s":100,"burst_packets":1,"protocol":"tcp"}"#,
+        ] {
+            assert_eq!(serde_json::to_string(&serde_json::from_str::<Police>(asked).unwrap()).unwrap(), asked);
         }
     }
 }

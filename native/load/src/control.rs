@@ -22,8 +22,19 @@ const MOST_SECONDS: i64 = 7200;
 
 struct Problem {
     kind: &'static str,
-    object: String,
     message: String,
+}
+
+impl Problem {
+    fn invalid(message: impl Into<String>) -> Problem {
+        Problem { kind: "invalid", message: message.into() }
+    }
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Problem {
+        Problem { kind: "failed", message: error.to_string() }
+    }
 }
 
 #[derive(Default)]
@@ -49,50 +60,48 @@ pub fn serve(socket: OwnedFd) -> ExitCode {
         load.take_due();
         let until_ns = load.edges.last().map(|&(due_ns, _)| due_ns);
         let Some(Request { id, command }) = tool::next_until(&mut control, &COMMANDS, until_ns) else { continue };
-        let answer = match command {
-            Command::Start(start) => load.start(&start).map(|started| json!(started)),
-            Command::Window(window) => load.window(&window),
-            Command::Collect {} => Ok(json!(load.collect())),
+        let (object, answer) = match command {
+            Command::Start(start) => {
+                (format!("load {}", json!(start.kind).as_str().unwrap_or("?")), load.start(&start).map(|started| json!(started)))
+            }
+            Command::Window(window) => ("window".into(), load.window(&window)),
+            Command::Collect {} => ("collect".into(), Ok(json!(load.collect()))),
             Command::Exit {} => {
                 control.send(&tool::ok(id, json!({})));
                 return ExitCode::SUCCESS;
             }
         };
-        let failed = |problem: Problem| tool::error(id, problem.kind, &problem.object, &problem.message);
+        let failed = |problem: Problem| tool::error(id, problem.kind, &object, &problem.message);
         control.send(&answer.map_or_else(failed, |value| tool::ok(id, value)));
     }
 }
 
 impl Load {
     fn start(&mut self, start: &Start) -> Result<Started, Problem> {
-        let kind = start.kind;
-        let object = format!("load {}", json!(kind).as_str().unwrap_or("?"));
         if self.kind.is_some() {
-            return Err(Problem { kind: "invalid", object, message: "a load runs already; one process is one load".into() });
+            return Err(Problem::invalid("a load runs already; one process is one load"));
         }
-        if start.tcp.is_some() != (kind == Kind::TcpSend) {
-            return Err(Problem { kind: "invalid", object, message: "expected `tcp` with tcp_send and with nothing else".into() });
-        }
-        let asked = self.begin(start).map_err(|error| Problem { kind: "failed", object, message: error.to_string() })?;
-        self.kind = Some(kind);
+        let asked = self.begin(start)?;
+        self.kind = Some(start.kind);
         self.snapshot("begin");
-        Ok(Started { kind, asked })
+        Ok(Started { kind: start.kind, asked })
     }
 
-    fn begin(&mut self, start: &Start) -> io::Result<Asked> {
-        let kind = start.kind;
+    fn begin(&mut self, start: &Start) -> Result<Asked, Problem> {
         let on = processors::usable()?;
         let mut asked = Asked { processors: on.len(), ..Asked::default() };
-        match kind {
-            Kind::Cpu50 | Kind::Cpu100 => {
-                let share = if kind == Kind::Cpu50 { 0.5 } else { 1.0 };
+        match (start.kind, &start.tcp) {
+            (Kind::TcpSend, Some(flows)) => (asked.processors, asked.congestion_control) = (0, Some(tcp::send(flows)?)),
+            (Kind::TcpSend, None) | (_, Some(_)) => return Err(Problem::invalid("expected `tcp` with tcp_send and with nothing else")),
+            (Kind::Cpu50 | Kind::Cpu100, None) => {
+                let share = if start.kind == Kind::Cpu50 { 0.5 } else { 1.0 };
                 asked.share = Some(share);
                 processors::on_each(&on, move |place, up| {
                     up();
                     cpu::duty(place, share, cpu::arithmetic)
                 })?;
             }
-            Kind::Membw => {
+            (Kind::Membw, None) => {
                 let bytes = memory::buffer_bytes(on.len());
                 memory::check_room(2 * bytes * on.len())?;
                 (asked.share, asked.memory_bytes) = (Some(0.5), Some(2 * bytes * on.len()));
@@ -102,17 +111,13 @@ impl Load {
                     cpu::duty(place, 0.5, || copier.step())
                 })?;
             }
-            Kind::Traffic => {
+            (Kind::Traffic, None) => {
                 traffic::start()?;
                 (asked.datagrams_per_s, asked.datagram_bytes) = (Some(traffic::DATAGRAMS_PER_S), Some(traffic::DATAGRAM_BYTES));
                 asked.processors = 0;
             }
-            Kind::TcpReceive => (asked.processors, asked.port) = (0, Some(tcp::receive()?)),
-            Kind::TcpSend => {
-                let flows = start.tcp.as_ref().ok_or_else(|| io::Error::other("tcp: missing"))?;
-                (asked.processors, asked.congestion_control) = (0, Some(tcp::send(flows)?));
-            }
-            Kind::Awake => {
+            (Kind::TcpReceive, None) => (asked.processors, asked.port) = (0, Some(tcp::receive()?)),
+            (Kind::Awake, None) => {
                 match awake::hold_latency() {
                     Ok(device) => self.latency = Some(device),
                     Err(reason) => asked.dma_latency = Some(reason),
@@ -127,8 +132,7 @@ impl Load {
 
     fn window(&mut self, window: &Window) -> Result<Value, Problem> {
         if self.kind == Some(Kind::TcpReceive) && window.end_ns - window.steady_ns > MOST_SECONDS * NS_PER_S {
-            let message = format!("expected at most {MOST_SECONDS} s where each of them is told");
-            return Err(Problem { kind: "invalid", object: "window".into(), message });
+            return Err(Problem::invalid(format!("expected at most {MOST_SECONDS} s where each of them is told")));
         }
         traffic::pause_around([window.steady_ns, window.end_ns]);
         self.edges = edges(window, self.kind);

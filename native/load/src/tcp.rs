@@ -7,6 +7,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::num::NonZeroUsize;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -30,7 +31,7 @@ pub static OPEN: AtomicU64 = AtomicU64::new(0);
 #[serde(deny_unknown_fields)]
 pub struct Flows {
     pub to: SocketAddr,
-    pub flows: usize,
+    pub flows: NonZeroUsize,
     /// None: the host's own.
     pub congestion_control: Option<String>,
     /// None: without end.
@@ -74,8 +75,8 @@ fn take(mut stream: TcpStream) {
 
 /// Connects all flows, begins to send, and returns the congestion control in force.
 pub fn send(flows: &Flows) -> io::Result<String> {
-    let streams: Vec<TcpStream> = (0..flows.flows).map(|_| connect(flows)).collect::<io::Result<_>>()?;
-    let in_force = streams.first().map_or_else(|| Err(io::Error::other("flows: expected at least 1")), congestion_control)?;
+    let streams: Vec<TcpStream> = (0..flows.flows.get()).map(|_| connect(flows)).collect::<io::Result<_>>()?;
+    let in_force = congestion_control(&streams[0])?;
     for stream in streams {
         let piece = flows.piece.clone();
         OPEN.fetch_add(1, Ordering::Relaxed);

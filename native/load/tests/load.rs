@@ -92,6 +92,13 @@ fn end_of_file_ends_it_whatever_it_does() {
 }
 
 #[test]
+fn a_line_that_is_no_text_ends_it_as_a_failure() {
+    let mut load = Load::new();
+    load.socket.get_mut().write_all(b"\xff\n").unwrap();
+    assert_eq!(load.child.wait().unwrap().code(), Some(2));
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_by_name() {
     let mut load = Load::new();
     assert_eq!(load.ask(json!({"cmd": "frobnicate"}))["error"]["kind"], "unsupported");
@@ -100,6 +107,8 @@ fn what_makes_no_sense_is_refused_by_name() {
     assert_eq!(load.ask(json!({"cmd": "start", "kind": "tcp_send"}))["error"]["kind"], "invalid");
     let with_tcp = json!({"cmd": "start", "kind": "cpu50", "tcp": {"to": "127.0.0.1:9", "flows": 1}});
     assert_eq!(load.ask(with_tcp)["error"]["kind"], "invalid");
+    let without_flows = json!({"cmd": "start", "kind": "tcp_send", "tcp": {"to": "127.0.0.1:9", "flows": 0}});
+    assert_eq!(load.ask(without_flows)["error"]["kind"], "invalid");
     assert_eq!(load.ask(json!({"cmd": "window", "steady_ns": "soon", "end_ns": 1}))["error"]["kind"], "invalid");
     assert!(load.ask(json!({"cmd": "start", "kind": "traffic"}))["ok"].is_object());
     assert_eq!(load.ask(json!({"cmd": "start", "kind": "cpu50"}))["error"]["kind"], "invalid");

@@ -38,10 +38,12 @@ impl<T, Callback> Endpoint for Object<T, Callback> {
     }
 
     fn granted(&self) -> Granted {
+        // SAFETY: the object exists, and so does what it fills, until the call returns.
         granted(|raw| unsafe { (self.calls.granted)(self.object.as_ptr(), raw) })
     }
 
     fn account(&self) -> Account {
+        // SAFETY: as above.
         account(|raw| unsafe { (self.calls.account)(self.object.as_ptr(), raw) })
     }
 }

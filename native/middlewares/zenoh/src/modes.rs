@@ -329,6 +329,7 @@ fn protocols(config: &Config) -> BTreeSet<String> {
 fn start_threads(threads: usize) -> Result<(), Error> {
     static ASKED: OnceLock<usize> = OnceLock::new();
     let asked = *ASKED.get_or_init(|| {
+        // Sound while no thread reads the environment through C: a worker has only those of the control socket until its session opens.
         std::env::set_var("ZENOH_RUNTIME", runtime(threads));
         threads
     });

@@ -45,7 +45,7 @@ struct Step {
 constexpr Step CONFIGURE{RMWBENCH_STEP_CONFIGURE, Transition::TRANSITION_CONFIGURE, State::PRIMARY_STATE_INACTIVE};
 constexpr Step ACTIVATE{RMWBENCH_STEP_ACTIVATE, Transition::TRANSITION_ACTIVATE, State::PRIMARY_STATE_ACTIVE};
 
-class Manager : public Role {
+class Manager final : public Role {
  public:
   Manager(rclcpp::Node::SharedPtr node, const Manages &manages) : node_(std::move(node)), timeout_(manages.service_timeout_ms) {
     for (const auto &name : manages.nodes) nodes_.push_back({name, nullptr, nullptr});
@@ -53,9 +53,11 @@ class Manager : public Role {
   }
 
   ~Manager() override {
-    stop_.store(true);
+    stop();
     thread_.join();
   }
+
+  void stop() override { stop_.store(true); }
 
   rclcpp::node_interfaces::NodeBaseInterface::SharedPtr base() const override { return node_->get_node_base_interface(); }
 

@@ -42,10 +42,10 @@ class TimedNode : public rclcpp_lifecycle::LifecycleNode {
   std::atomic<bool> stop_{false};
 };
 
-class LifecycleRole : public Role {
+class LifecycleRole final : public Role {
  public:
   explicit LifecycleRole(std::shared_ptr<TimedNode> node) : node_(std::move(node)) {}
-  ~LifecycleRole() override { node_->stop(); }
+  void stop() override { node_->stop(); }
   rclcpp::node_interfaces::NodeBaseInterface::SharedPtr base() const override { return node_->get_node_base_interface(); }
 
  private:

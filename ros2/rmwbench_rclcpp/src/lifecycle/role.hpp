@@ -15,6 +15,8 @@ class Role {
  public:
   virtual ~Role() = default;
   virtual rclcpp::node_interfaces::NodeBaseInterface::SharedPtr base() const = 0;
+  // What it does now comes to its end within 200 ms, undone.
+  virtual void stop() = 0;
 };
 
 // Found by the name `rmwbench_rclcpp_lifecycle`.

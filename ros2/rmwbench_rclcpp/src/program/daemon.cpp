@@ -28,8 +28,6 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto patience = 20s;
-constexpr uint16_t zenoh_port = 7447;
-constexpr uint16_t discovery_port = 11811;
 
 bool tcp_answers(uint16_t port) {
   const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -75,12 +73,12 @@ struct Recipe {
 
 Recipe recipe(const std::string &name) {
   if (name == HOST_ROUTER || name == CENTRAL_ROUTER) {
-    return {{"lib/rmw_zenoh_cpp/rmw_zenohd"}, {}, [] { return tcp_answers(zenoh_port); }, true};
+    return {{"lib/rmw_zenoh_cpp/rmw_zenohd"}, {}, [] { return tcp_answers(ROUTER_PORT); }, true};
   }
   if (name == "discovery_server") {
     return {{"bin/fast-discovery-server", "bin/fast-discovery-server-1.0.1"},
-            {"-i", "0", "-l", hosts_of_the_trial().daemon, "-p", std::to_string(discovery_port)},
-            [] { return udp_is_bound(discovery_port); }};
+            {"-i", "0", "-l", hosts_of_the_trial().daemon, "-p", std::to_string(DISCOVERY_SERVER_PORT)},
+            [] { return udp_is_bound(DISCOVERY_SERVER_PORT); }};
   }
   if (name == "roudi") {
     return {{"bin/iox-roudi"}, {"-m", "on"}, [] {
@@ -124,7 +122,7 @@ DaemonProcess::DaemonProcess(const std::string &name) {
     if (std::chrono::steady_clock::now() > deadline) {
       kill(child_, SIGKILL);
       waitpid(child_, nullptr, 0);
-      throw Fault{RMWBENCH_ERROR_FAILED, object, path + " did not serve within 20 s"};
+      throw Fault{RMWBENCH_ERROR_FAILED, object, path + " did not serve within " + std::to_string(patience.count()) + " s"};
     }
     std::this_thread::sleep_for(5ms);
   }

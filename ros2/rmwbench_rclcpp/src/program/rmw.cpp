@@ -22,6 +22,10 @@ namespace {
 const char no_filter[] = "no: rclcpp filters on typed fields, and the payload is an array of bytes";
 const char no_key[] = "no: ROS 2 topics are keyless";
 const char evidence[] = "partly: rclcpp tells which messages came from its own process, an RMW not how one came from another";
+const char no_zero_copy[] = "no: rclcpp takes a copy unless loaned messages are enabled on the subscription, which they are not by default";
+const char congestion_of_dds[] = "no: follows from reliability and history";
+const char pools_of_roudi[] = "no: RouDi has the pools, and it is iox-roudi as installed";
+const char profile_file_only[] = "no: rmw_fastrtps has no setting for it beyond a profile file";
 // Fast DDS says in its headers whether it was built with DDS-Security; rmw_fastrtps was compiled against the same.
 #if defined(HAVE_SECURITY) && HAVE_SECURITY
 const char fastdds_security[] = "true|false";
@@ -70,6 +74,10 @@ std::string cyclonedds_security() {
   return "true|false";
 }
 
+// A configuration of Cyclone DDS with these settings in every domain.
+std::string any_domain(const std::string &settings) { return "<CycloneDDS><Domain Id=\"any\">" + settings + "</Domain></CycloneDDS>"; }
+const char iceoryx_on[] = "<SharedMemory><Enable>true</Enable></SharedMemory>";
+
 Rmw cyclonedds() {
   Rmw rmw;
   rmw.name = "rmw_cyclonedds_cpp";
@@ -80,7 +88,7 @@ Rmw cyclonedds() {
   const bool roudi = ament::file_of_a_prefix("bin/iox-roudi").has_value();
   rmw.capabilities = capabilities({
       {"loan", roudi ? "partly: fixed-size types, with the profile shm" : "no: Cyclone DDS lends shared memory, and this install has no iceoryx"},
-      {"zero_copy", "no: rclcpp takes a copy unless loaned messages are enabled on the subscription, which they are not by default"},
+      {"zero_copy", no_zero_copy},
       {"publish_sync", "yes"},
       {"publish_async", "no: Cyclone DDS sends in the publishing thread, it has no other way"},
   });
@@ -91,9 +99,9 @@ Rmw cyclonedds() {
       {"socket_buffer_bytes", "N"},
       {"batching", "no: Cyclone DDS batches on request of the writer only, which rmw_cyclonedds_cpp never makes"},
       {"compression", "no: Cyclone DDS compresses nothing"},
-      {"congestion", "no: follows from reliability and history"},
-      {"shm_pool_bytes", "no: RouDi has the pools, and it is iox-roudi as installed"},
-      {"shm_layout", "no: RouDi has the pools, and it is iox-roudi as installed"},
+      {"congestion", congestion_of_dds},
+      {"shm_pool_bytes", pools_of_roudi},
+      {"shm_layout", pools_of_roudi},
       {"security", cyclonedds_security()},
   });
   rmw.profiles = {
@@ -102,15 +110,14 @@ Rmw cyclonedds() {
        "it uses loopback alone; take untouched with the modes fragment_bytes and socket_buffer_bytes, or a file of your own"},
   };
   if (roudi) {
-    rmw.profiles.push_back({"shm",
-                            "<CycloneDDS><Domain Id=\"any\"><SharedMemory><Enable>true</Enable></SharedMemory></Domain></CycloneDDS>\n",
+    rmw.profiles.push_back({"shm", any_domain(iceoryx_on) + "\n",
                             "as installed, and shared memory by iceoryx between the processes of one host", {"roudi"}, {}, ""});
     rmw.mode_daemons = {{"transport", "shm", {"roudi"}}};
   }
   return rmw;
 }
 
-std::string discovery_server() { return hosts_of_the_trial().daemon + ":11811"; }
+std::string discovery_server() { return hosts_of_the_trial().daemon + ":" + std::to_string(DISCOVERY_SERVER_PORT); }
 
 Rmw fastrtps(const std::string &name) {
   Rmw rmw;
@@ -123,7 +130,7 @@ Rmw fastrtps(const std::string &name) {
   rmw.capabilities = capabilities({
       {"keep_all", "partly: at most resource_limits.max_samples messages (5000 as installed)"},
       {"loan", "partly: types of fixed size"},
-      {"zero_copy", "no: rclcpp takes a copy unless loaned messages are enabled on the subscription, which they are not by default"},
+      {"zero_copy", no_zero_copy},
       {"publish_sync", "yes"},
       {"publish_async", "yes"},
   });
@@ -132,12 +139,12 @@ Rmw fastrtps(const std::string &name) {
   rmw.modes = modes({
       {"transport", builtin ? "udp|shm|intra_process" : "intra_process"},
       {"discovery", "multicast|peers|server"},
-      {"fragment_bytes", "no: rmw_fastrtps has no setting for it beyond a profile file"},
-      {"socket_buffer_bytes", "no: rmw_fastrtps has no setting for it beyond a profile file"},
+      {"fragment_bytes", profile_file_only},
+      {"socket_buffer_bytes", profile_file_only},
       {"batching", "no: Fast DDS sends each message by itself"},
       {"compression", "no: Fast DDS compresses nothing"},
-      {"congestion", "no: follows from reliability and history"},
-      {"shm_pool_bytes", "no: rmw_fastrtps has no setting for it beyond a profile file"},
+      {"congestion", congestion_of_dds},
+      {"shm_pool_bytes", profile_file_only},
       {"shm_layout", "no: Fast DDS has one segment for each participant"},
       {"security", fastdds_security},
   });
@@ -228,19 +235,30 @@ void discovery_of_dds(const std::string &asked, Pairs &environment) {
   }
 }
 
+// Bounds of the mode fragment_bytes, as the worker on Cyclone DDS itself has them (native/middlewares/
+// cyclonedds/src/modes.rs). A fragment goes in one datagram behind the headers of RTPS, which 500 bytes hold
+// with much to spare, and UDP over IPv4 carries 65507.
+constexpr uint64_t SMALLEST_FRAGMENT_BYTES = 1'024;
+constexpr uint64_t LARGEST_FRAGMENT_BYTES = 65'000;
+constexpr uint64_t FRAGMENT_HEADERS_BYTES = 500;
+
 Pairs of_cyclonedds(const std::map<std::string, std::string> &modes) {
   Pairs environment;
   // Cyclone merges the configurations of a list, the later ones over the earlier.
   std::string own;
-  const auto domain = [&](const std::string &xml) { own += ",<CycloneDDS><Domain Id=\"any\">" + xml + "</Domain></CycloneDDS>"; };
+  const auto domain = [&](const std::string &settings) { own += "," + any_domain(settings); };
   const std::string &transport = level(modes, "transport");
   if (transport == "shm" && !ament::file_of_a_prefix("bin/iox-roudi")) cannot("transport", "shm: this install of Cyclone DDS has no iceoryx");
-  if (transport == "shm") domain("<SharedMemory><Enable>true</Enable></SharedMemory>");
+  if (transport == "shm") domain(iceoryx_on);
   else if (!transport.empty() && transport != "udp" && transport != "intra_process") cannot("transport", transport + ": rmw_cyclonedds_cpp sends by UDP or through iceoryx");
   if (const std::string &bytes = level(modes, "fragment_bytes"); !bytes.empty()) {
     const uint64_t wanted = std::strtoull(bytes.c_str(), nullptr, 10);
-    if (wanted < 1024 || wanted > 65000) cannot("fragment_bytes", bytes + ": Cyclone DDS takes 1024 to 65000 bytes, what fits a UDP datagram");
-    domain("<General><MaxMessageSize>" + std::to_string(std::min<uint64_t>(wanted + 500, 65500)) + "B</MaxMessageSize><FragmentSize>" + bytes + "B</FragmentSize></General>");
+    if (wanted < SMALLEST_FRAGMENT_BYTES || wanted > LARGEST_FRAGMENT_BYTES) {
+      cannot("fragment_bytes", bytes + ": Cyclone DDS takes " + std::to_string(SMALLEST_FRAGMENT_BYTES) + " to " +
+                                   std::to_string(LARGEST_FRAGMENT_BYTES) + " bytes, what fits a UDP datagram");
+    }
+    const std::string message = std::to_string(wanted + FRAGMENT_HEADERS_BYTES);
+    domain("<General><MaxMessageSize>" + message + "B</MaxMessageSize><FragmentSize>" + bytes + "B</FragmentSize></General>");
   }
   if (const std::string &bytes = level(modes, "socket_buffer_bytes"); !bytes.empty()) {
     domain("<Internal><SocketReceiveBufferSize max=\"" + bytes + "B\"/><SocketSendBufferSize max=\"" + bytes + "B\"/></Internal>");

@@ -2,6 +2,7 @@
 // An RMW that is not known here runs as installed.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -40,6 +41,9 @@ struct Rmw {
 };
 
 Rmw rmw_named(const std::string &name);
+
+// UDP port of Fast DDS's discovery server: DEFAULT_ROS2_SERVER_PORT in its rtps/attributes/ServerAttributes.h.
+inline constexpr uint16_t DISCOVERY_SERVER_PORT = 11811;
 
 // RMW_IMPLEMENTATION's. Throws Fault where the variable is not set or no such RMW is installed.
 const Rmw &current_rmw();

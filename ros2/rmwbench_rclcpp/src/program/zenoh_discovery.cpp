@@ -11,14 +11,12 @@
 namespace rmwbench {
 namespace {
 
-// Of routers, as rmw_zenohd is installed. Peers without a router listen from FIRST_PEER on.
-constexpr char ROUTER_PORT[] = "7447";
+// Ports of TCP: peers without a router listen from FIRST_PEER on.
 constexpr unsigned FIRST_PEER = 7460;
 constexpr unsigned MOST_PEERS = 1000;
+constexpr unsigned ANY_PORT = 0;
 
-std::string at(const std::string &address, const std::string &port) { return "\"tcp/" + address + ":" + port + "\""; }
-
-std::string at(const std::string &address, unsigned port) { return at(address, std::to_string(port)); }
+std::string at(const std::string &address, unsigned port) { return "\"tcp/" + address + ":" + std::to_string(port) + "\""; }
 
 std::string list(const std::vector<std::string> &endpoints) {
   std::string all;
@@ -68,7 +66,7 @@ Pairs peers(const Hosts &hosts) {
 Pairs session_discovery(const std::string &discovery) {
   const Hosts hosts = hosts_of_the_trial();
   // As installed a session listens on the loopback alone, where no other host reaches it.
-  const std::pair<std::string, std::string> reachable = {"listen/endpoints", list({at(hosts.own, "0")})};
+  const std::pair<std::string, std::string> reachable = {"listen/endpoints", list({at(hosts.own, ANY_PORT)})};
   const std::pair<std::string, std::string> central = {"connect/endpoints", list({at(hosts.daemon, ROUTER_PORT)})};
   if (discovery == "peers") return peers(hosts);
   if (discovery == "multicast") {

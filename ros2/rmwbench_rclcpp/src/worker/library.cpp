@@ -45,7 +45,7 @@ rmwbench_node *node_create(rmwbench_session *session, const char *name, rmwbench
 void node_destroy(rmwbench_node *node) { delete node; }
 
 rmwbench_node &with_endpoints(rmwbench_node *node) {
-  if (node->node) return *node;
+  if (node->kind != NodeKind::lifecycle) return *node;
   throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "node " + node->name, "a lifecycle node of this worker has no endpoints but its own services"};
 }
 
@@ -79,16 +79,22 @@ rmwbench_status commit(rmwbench_publisher *publisher, uint8_t *memory, size_t by
 uint8_t *publisher_message(rmwbench_publisher *publisher, size_t bytes) {
   try {
     return publisher->message(bytes);
-  } catch (const std::exception &) {  // no memory: `publish` says what it comes to
+  } catch (...) {  // no memory: `publish` says what it comes to
     return nullptr;
   }
 }
 
-uint32_t publisher_matched(rmwbench_publisher *publisher) { return publisher->matched(); }
+uint32_t publisher_matched(rmwbench_publisher *publisher) {
+  return told([&] { return publisher->matched(); });
+}
 
-void publisher_granted(rmwbench_publisher *publisher, rmwbench_granted *granted) { publisher->granted(*granted); }
+void publisher_granted(rmwbench_publisher *publisher, rmwbench_granted *granted) {
+  told([&] { publisher->granted(*granted); });
+}
 
-void publisher_account(rmwbench_publisher *publisher, const rmwbench_account *account) { publisher->account(*account); }
+void publisher_account(rmwbench_publisher *publisher, const rmwbench_account *account) {
+  told([&] { publisher->account(*account); });
+}
 
 rmwbench_subscription *subscription_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink,
                                            rmwbench_error *error) {
@@ -97,11 +103,17 @@ rmwbench_subscription *subscription_create(rmwbench_node *node, const rmwbench_e
 
 void subscription_destroy(rmwbench_subscription *subscription) { delete subscription; }
 
-uint32_t subscription_matched(rmwbench_subscription *subscription) { return subscription->matched(); }
+uint32_t subscription_matched(rmwbench_subscription *subscription) {
+  return told([&] { return subscription->matched(); });
+}
 
-void subscription_granted(rmwbench_subscription *subscription, rmwbench_granted *granted) { subscription->granted(*granted); }
+void subscription_granted(rmwbench_subscription *subscription, rmwbench_granted *granted) {
+  told([&] { subscription->granted(*granted); });
+}
 
-void subscription_account(rmwbench_subscription *subscription, const rmwbench_account *account) { subscription->account(*account); }
+void subscription_account(rmwbench_subscription *subscription, const rmwbench_account *account) {
+  told([&] { subscription->account(*account); });
+}
 
 rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink, rmwbench_error *error) {
   return guarded(error, "client", [&] { return make_client(with_endpoints(node), *config, *sink); });
@@ -113,11 +125,17 @@ rmwbench_status client_request(rmwbench_client *client, const uint8_t *payload, 
   return sent([&] { return request(*client, payload, bytes); });
 }
 
-uint32_t client_matched(rmwbench_client *client) { return matched(*client); }
+uint32_t client_matched(rmwbench_client *client) {
+  return told([&] { return matched(*client); });
+}
 
-void client_granted(rmwbench_client *client, rmwbench_granted *told) { granted(*client, *told); }
+void client_granted(rmwbench_client *client, rmwbench_granted *answer) {
+  told([&] { granted(*client, *answer); });
+}
 
-void client_account(rmwbench_client *client, const rmwbench_account *told) { account(*client, *told); }
+void client_account(rmwbench_client *client, const rmwbench_account *answer) {
+  told([&] { account(*client, *answer); });
+}
 
 rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_handler *handler,
                                  rmwbench_error *error) {
@@ -126,9 +144,13 @@ rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_co
 
 void service_destroy(rmwbench_service *service) { destroy(service); }
 
-uint32_t service_matched(rmwbench_service *service) { return matched(*service); }
+uint32_t service_matched(rmwbench_service *service) {
+  return told([&] { return matched(*service); });
+}
 
-void service_granted(rmwbench_service *service, rmwbench_granted *told) { granted(*service, *told); }
+void service_granted(rmwbench_service *service, rmwbench_granted *answer) {
+  told([&] { granted(*service, *answer); });
+}
 
 void service_account(rmwbench_service *, const rmwbench_account *) {}  // rclcpp counts nothing of a service
 

@@ -1,6 +1,7 @@
 #include "session.hpp"
 
 #include <cstdlib>
+#include <utility>
 
 #include "executor_loop.hpp"
 #include "fault.hpp"
@@ -16,6 +17,7 @@ rmwbench_session::rmwbench_session(const Settings &settings_in) : settings(setti
 
 rmwbench_session::~rmwbench_session() {
   executor.reset();
+  retired_.clear();
   blocking_.reset();
   polling_.reset();
   if (asynchronous_) asynchronous_->shutdown("the session is closed");
@@ -60,6 +62,11 @@ void rmwbench_session::remove_node(const rclcpp::Node::SharedPtr &node) {
   if (executor && node->get_node_base_interface()->get_context() == context) executor->remove(node->get_node_base_interface());
 }
 
+void rmwbench_session::retire(std::shared_ptr<Role> role) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  retired_.push_back(std::move(role));
+}
+
 void rmwbench_session::await_pool(rclcpp::Node &node) {
   if (settings.pool_bytes > 0) std::call_once(pool_, [&] { rmwbench::await_pool(node, settings.pool_bytes); });
 }
@@ -73,25 +80,42 @@ TakeLoop *rmwbench_session::loop(int32_t wait) {
   return wanted.get();
 }
 
+namespace {
+
+NodeKind kind_of(const Settings &settings, const std::string &name) {
+  if (settings.lifecycle_nodes.count(name) != 0) return NodeKind::lifecycle;
+  return settings.manages.manager == name ? NodeKind::manager : NodeKind::plain;
+}
+
+}  // namespace
+
 rmwbench_node::rmwbench_node(rmwbench_session &session_in, const char *name_in)
-    : session(session_in), name(name_in) {
+    : session(session_in), name(name_in), kind(kind_of(session_in.settings, name)) {
   const Settings &settings = session.settings;
-  const auto found = settings.lifecycle_nodes.find(name);
-  const bool lives = found != settings.lifecycle_nodes.end(), manages = settings.manages.manager == name;
-  if ((lives || manages) && !session.executor) {
+  if (kind != NodeKind::plain && !session.executor) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor", "wait_set: lifecycle nodes and their manager need an executor that spins"};
   }
-  if (lives) {
-    role = lifecycle_library().make_node(name, session.node_options(session.context), found->second);
-    session.executor->add(role->base());
-    return;
+  switch (kind) {
+    case NodeKind::plain:
+      node = session.make_node(name, session.context);
+      break;
+    case NodeKind::manager:
+      node = session.make_node(name, session.context);
+      role = lifecycle_library().make_manager(node, settings.manages);
+      break;
+    case NodeKind::lifecycle:
+      role = lifecycle_library().make_node(name, session.node_options(session.context), settings.lifecycle_nodes.at(name));
+      session.executor->add(role->base());
+      break;
   }
-  node = session.make_node(name, session.context);
-  if (manages) role = lifecycle_library().make_manager(node, settings.manages);
 }
 
 rmwbench_node::~rmwbench_node() {
-  if (role && !node) session.executor->remove(role->base());
+  if (role) role->stop();
+  if (kind == NodeKind::lifecycle) {
+    session.executor->remove(role->base());
+    session.retire(std::move(role));
+  }
   role.reset();
   if (node) session.remove_node(node);
 }

@@ -14,6 +14,13 @@ class ExecutorLoop;
 class TakeLoop;
 class Publishing;
 class Role;
+
+// What a node is in this trial.
+enum class NodeKind {
+  plain,      // an rclcpp node with endpoints
+  manager,    // the same, and what brings lifecycle nodes up
+  lifecycle,  // an rclcpp_lifecycle node, without endpoints of ours
+};
 }  // namespace rmwbench
 
 struct rmwbench_session {
@@ -26,6 +33,10 @@ struct rmwbench_session {
   // A new rclcpp node in the context `publishing` wants; the executor has it where there is one.
   rclcpp::Node::SharedPtr make_node(const std::string &name, const rclcpp::Context::SharedPtr &context);
   void remove_node(const rclcpp::Node::SharedPtr &node);
+
+  // Keeps a lifecycle node that was removed until the executor has ended: rclcpp does not wait for a callback that runs,
+  // and the node's own services call into it without holding it.
+  void retire(std::shared_ptr<rmwbench::Role> role);
 
   // Has the pool of shared memory made, if the RMW has one; the first publisher does it.
   void await_pool(rclcpp::Node &node);
@@ -49,6 +60,7 @@ struct rmwbench_session {
   rclcpp::Context::SharedPtr asynchronous_;
   std::unique_ptr<rmwbench::TakeLoop> blocking_;
   std::unique_ptr<rmwbench::TakeLoop> polling_;
+  std::vector<std::shared_ptr<rmwbench::Role>> retired_;
 };
 
 // A named holder of endpoints. Its rclcpp node exists from the start; a second one of the same name lives in the asynchronous context
@@ -61,8 +73,9 @@ struct rmwbench_node {
 
   rmwbench_session &session;
   const std::string name;
-  rclcpp::Node::SharedPtr node;  // NULL of a lifecycle node
-  std::shared_ptr<rmwbench::Role> role;  // a lifecycle node, or what makes `node` the manager of some; NULL for most
+  const rmwbench::NodeKind kind;
+  rclcpp::Node::SharedPtr node;  // of a lifecycle node: none
+  std::shared_ptr<rmwbench::Role> role;  // the lifecycle node or the manager; of a plain node: none
 
  private:
   std::mutex mutex_;
