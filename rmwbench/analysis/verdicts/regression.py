@@ -24,7 +24,9 @@ from rmwbench.analysis.verdicts.ratio import NOT_INTERLEAVED
 from rmwbench.analysis.verdicts.variances import NOTHING, Prior, prior_of
 from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Rules
 
-LARGER_IS_BETTER = frozenset({"achieved_rate", "achieved_throughput"})
+LARGER_IS_BETTER = frozenset(
+    ("achieved_rate", "achieved_throughput", "sent_rate", "cross_goodput", "cross_goodput_least", "history_delivered")
+)
 LOSS, FAILURES = "undelivered", "failed_trials"
 
 Counts = tuple[int, int]
