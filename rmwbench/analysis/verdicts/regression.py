@@ -320,7 +320,7 @@ def _answer(q: Question, e: _Effect, different: tuple[bool, int], equal: tuple[b
 
 def _order_answer(q: Question, e: _Effect, claimed: bool, direction: str) -> Answer:
     endless = any(math.isinf(v) for side in (q.a, q.b) for v in side.values())
-    why = "lost messages reach this quantile in some trials" if endless else "it is 0 in some trials"
+    why = "in some trials lost messages reach this quantile, or they failed" if endless else "it is 0 in some trials"
     if e.mean == 0:
         value = next(iter(q.a.values()))
         every = "no trial delivered enough to reach this quantile" if endless else f"{value:g} in every trial"
