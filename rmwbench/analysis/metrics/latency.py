@@ -43,8 +43,6 @@ class Messages:
     longest_stall_ns: float | None = None
     arrived_in_window: int = 0
     bytes_in_window: int = 0
-    publishes: int = 0
-    """Publish calls of messages that were due in the steady window."""
     calls_in_window: int = 0
     """Publish calls made while the steady window lasted, whenever their messages were due."""
     scheduled: int = 0
@@ -69,7 +67,6 @@ def measure(
     recorded, columns = columns, answered(columns, endpoints)
     writers, pairs = _pairs(columns, endpoints, window, lives, out)
     _legs(recorded, endpoints, writers, out)
-    out.publishes = sum(int(np.count_nonzero(w.places.steady & w.places.attempted)) for w in writers)
     if window.length_ns is not None:
         out.calls_in_window = sum(_inside(w.call_ns, window) for w in writers)
     out.scheduled = sum(int(np.count_nonzero(w.places.steady)) for w in writers)
