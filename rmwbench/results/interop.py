@@ -14,6 +14,7 @@ Words = dict[str, str]
 
 _WRONG = (
     ("undelivered", "lost {}"),
+    ("under_way", "{} still under way"),
     ("corrupt", "{} corrupt"),
     ("duplicates", "{} doubled"),
     ("reordered", "{} out of order"),

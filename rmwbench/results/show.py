@@ -20,6 +20,7 @@ from rmwbench.analysis.verdicts import best, gains, sequential
 from rmwbench.analysis.verdicts.failing import counted
 from rmwbench.analysis.verdicts.interim import aa_noise, bar_bound, is_untimed, topics_of
 from rmwbench.analysis.verdicts.interim import rules as rules_of
+from rmwbench.analysis.verdicts.likeness import Likeness
 from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.analysis.verdicts.over_topics import over_topics
 from rmwbench.analysis.verdicts.unlike import flags
@@ -103,6 +104,7 @@ def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any
                 replace(rules, alpha=judged["alpha"]),
                 contenders,
                 {t: shared[unit(w.name, t)] for t in topics_in[w.name]},
+                alike,
             )
             for w in workloads
         ],
@@ -181,6 +183,7 @@ def _workload(
     rules: best.Rules,
     contenders: int,
     shared: dict[str | None, Prior],
+    alike: Likeness,
 ) -> dict[str, Any]:
     unlike = flags([a.facts for a in arms])
     floor = next((a for a in arms if a.floor), None)
@@ -205,7 +208,9 @@ def _workload(
     found = topics.documents(arms, w.primary_metric, by_topic)
     if found:  # unlike topics together have no curve
         made["ecdf"], made["spectrum"], made["series"] = [], [], []
-    resolved = [_resolution([a.compared_in(t) for a in arms], judged, rules, contenders, shared[t]) for t in verdicts]
+    resolved = [
+        _resolution([a.compared_in(t) for a in arms], judged, rules, contenders, shared[t], alike) for t in verdicts
+    ]
     return {
         "workload": w.name,
         "title": w.title,
@@ -243,13 +248,22 @@ def _beside(name: str, arms: dict[str, list[ArmReport]]) -> list[Effect]:
 
 
 def _resolution(
-    arms: list[best.Arm], judged: dict[str, Any], rules: best.Rules, in_report: int, shared: Prior
+    arms: list[best.Arm],
+    judged: dict[str, Any],
+    rules: best.Rules,
+    in_report: int,
+    shared: Prior,
+    alike: Likeness,
 ) -> dict[str, Any]:
     """What this design would have found, from the spread that was seen: the ratio that has 95 % power at the first and
-    worst step of Holm's procedure, at the level of the last look.
+    worst step of Holm's procedure, at the level of the last look that the workload came to: what is decided leaves a
+    campaign before its end. Blocks that resemble each other are worth fewer, as in the intervals.
     """
     contenders = [a for a in arms if not a.floor and a.primary]
-    sd, blocks = best.spread(arms), judged["blocks"]
+    blocks = _blocks_of(contenders, judged["blocks"])
+    if blocks < judged["blocks"] and blocks in judged["looks"]:
+        judged, rules = _at_look(judged, rules, blocks)
+    sd = best.spread(arms)
     lossy = any(k for a in contenders for k, _ in a.undelivered.values())
     comparisons = tests_at_once(len(contenders), in_report, lossy=lossy)
     out = {"blocks": blocks, "comparisons": comparisons, "log_ratio_sd": None, "resolvable_ratio": None}
@@ -257,8 +271,14 @@ def _resolution(
         return out | {"text": "Fewer than two contenders have data: there is nothing to tell apart."}
     if sd is None or blocks < rules.min_blocks:
         return out | {"text": "Too few blocks to say what could have been told apart."}
+    freedom = max((blocks - 1 + shared.freedom) * alike.freedom_factor(), 1.0)
     ratio = resolvable_ratio(
-        blocks, comparisons, sd, alpha=rules.alpha, margin=rules.least(), shared_freedom=shared.freedom
+        blocks,
+        comparisons,
+        sd * math.sqrt(alike.variance_factor(blocks)),
+        alpha=rules.alpha,
+        margin=rules.least(),
+        shared_freedom=freedom - (blocks - 1),
     )
     found = (
         f"a difference of {fmt.significant(ratio)}× is found with 95 % certainty "
@@ -271,6 +291,19 @@ def _resolution(
         f"{found}{_level(judged)}"
     )
     return out | {"log_ratio_sd": finite(sd), "resolvable_ratio": finite(ratio), "text": text}
+
+
+def _blocks_of(contenders: list[best.Arm], most: int) -> int:
+    """How many blocks two of them have together at most."""
+    there = sorted((sum(b < most for b in a.primary.keys() | a.failed) for a in contenders), reverse=True)
+    return there[1] if len(there) > 1 else most
+
+
+def _at_look(judged: dict[str, Any], rules: best.Rules, blocks: int) -> tuple[dict[str, Any], best.Rules]:
+    """As it was judged after so many blocks, a planned look before the last."""
+    alpha = sequential.alpha_at(judged["looks"], blocks, alpha=best.Rules().alpha)
+    look = judged["looks"].index(blocks) + 1
+    return judged | {"blocks": blocks, "alpha": alpha, "look": look}, replace(rules, alpha=alpha)
 
 
 def _least_resolved(names: list[str], found: list[dict[str, Any]]) -> dict[str, Any]:

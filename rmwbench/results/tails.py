@@ -9,6 +9,7 @@ from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.outage import outages
 from rmwbench.analysis.metrics.trial import endpoints_of, told, window_of
 from rmwbench.analysis.records.frames import frames_of
+from rmwbench.analysis.records.joining import lives
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import TrialEvidence, evidence
 from rmwbench.bundle.read import TrialLine
@@ -53,7 +54,8 @@ def _of(bundle: Bundle, found: TrialEvidence) -> list[dict[str, Any]]:
     interruptions = outages(known.events, found.endpoints, window)
     hosts = {e["endpoint"]: e["host"] for e in found.endpoints}
     out = []
-    for writer, reader, first_seq, pair in pairs(known.records, endpoints, window):
+    lived = lives(found.endpoints, known.events, window)
+    for writer, reader, first_seq, pair in pairs(known.records, endpoints, window, lived):
         seen = witnesses(known.events, samples, schedule, publisher=places[writer], receiver=places[reader])
         seen = between(seen, frames, interruptions, writer=hosts[writer], reader=hosts[reader])
         tail = explain(pair, seen)

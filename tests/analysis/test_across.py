@@ -255,3 +255,12 @@ def test_shared_variances_call_nothing_different_that_is_the_same(paired):
         ]
         false += any(a.verdict in ("worse", "better") for a in judge(rows, RULES))
     assert false <= binom.ppf(0.999, tables, 0.05)
+
+
+@pytest.mark.parametrize(
+    "metric", ["achieved_rate", "achieved_throughput", "sent_rate", "cross_goodput", "history_delivered"]
+)
+def test_more_of_what_is_wanted_is_better(metric):
+    rng = np.random.default_rng(6)
+    answer = one(ask(values(rng), values(rng, 2.0), entry=GLOSSARY[metric], paired=True))
+    assert answer.verdict == "better" and answer.effect.low < 2 < answer.effect.high

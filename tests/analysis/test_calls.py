@@ -37,7 +37,7 @@ def test_a_reply_is_the_arrival_of_its_request_whatever_its_own_number():
     assert m.samples["request_leg"].values.tolist() == [30, 30, 40]  # from the call, 10 ns after the intended time
     assert m.samples["reply_leg"].values.tolist() == [30, 30, 40]
     assert (m.ledger.wanted, m.ledger.delivered, m.ledger.foreign, m.pairs) == (3, 3, 0, 2)
-    assert m.publishes == 3  # the replies are not publishes of the workload's schedule
+    assert m.calls_in_window == 3  # the replies are not publishes of the workload's schedule
 
 
 def test_answered_twice_never_and_by_anothers_reply():

@@ -51,7 +51,7 @@ def test_latencies_are_from_the_intended_time_and_loss_is_infinite():
     assert m.samples["consumed_latency"].values.tolist() == [70, np.inf, np.inf, np.inf]
     assert m.samples["publish_call"].values.tolist() == [20, 20, 20]
     assert m.samples["arrival_jitter"].values.tolist() == [40]
-    assert (m.ledger.lost, m.ledger.never_sent, m.publishes, m.scheduled) == (1, 1, 3, 4)
+    assert (m.ledger.lost, m.ledger.never_sent, m.calls_in_window, m.scheduled) == (1, 1, 3, 4)
 
 
 def test_a_publish_call_that_failed_or_never_returned_keeps_its_duration():

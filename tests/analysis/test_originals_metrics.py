@@ -1,19 +1,23 @@
 """Metrics that published evaluations print and verdicts do not rest on: the mean of what arrived, and what was sent."""
 
+import math
+
 import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.aggregate import Trial, aggregate
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.latency import Messages
+from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.metrics.sample import KEEP, make_sample
-from rmwbench.analysis.records.ledger import Ledger
+from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.ledger import ABSENT, Ledger
 from rmwbench.analysis.stats.metric import NoData
+from tests.support.columns import Columns
 
 
-def trial(latencies, *, publishes=3, scheduled=4):
+def trial(latencies, *, calls=3, scheduled=4):
     messages = Messages(samples={"service_latency": make_sample([np.array(latencies, float)])})
-    messages.publishes, messages.scheduled, messages.readers = publishes, scheduled, 1
+    messages.calls_in_window, messages.scheduled, messages.readers = calls, scheduled, 1
     messages.ledger = Ledger()
     return Trial(1, 0, messages, 2_000_000_000)
 
@@ -32,5 +36,23 @@ def test_the_mean_of_many_messages_is_that_of_their_bins():
 
 
 def test_what_was_sent_is_not_what_the_schedule_wanted():
-    found = trial([1.0, 2.0], publishes=3, scheduled=4)
+    found = trial([1.0, 2.0], calls=3, scheduled=4)
     assert (found.values["sent_rate"], found.values["offered_rate"]) == (1.5, 2.0)
+
+
+def test_calls_after_the_window_are_in_no_rate_of_it():
+    """100 Hz are wanted, a call takes 16.8 ms, and late messages may be sent for 0.15 s after the window of 1 s."""
+    begin_ns, n = 10**11, 100
+    due = begin_ns + np.arange(n) * 10_000_000
+    call = begin_ns + np.arange(n) * 16_800_000
+    called = call < begin_ns + 1_150_000_000
+    zero = np.zeros(n, np.int64)
+    sent = {
+        "endpoint": zero + 1, "seq": np.arange(n).astype(np.uint64), "intended_ns": due, "begun_ns": due,
+        "call_ns": np.where(called, call, ABSENT), "return_ns": np.where(called, call + 1, ABSENT),
+        "flags": zero, "bytes": zero + 100,
+    }  # fmt: skip
+    none = ("endpoint", "writer", "seq", "taken_ns", "consumed_ns", "flags", "bytes")
+    ends = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
+    found = measure(Columns(sent, dict.fromkeys(none, np.empty(0, np.int64))), ends, Window(begin_ns, begin_ns + 10**9))
+    assert Trial(1, 0, found, 10**9).values["sent_rate"] == 60 == math.ceil(1 / 0.0168)

@@ -80,7 +80,11 @@ BOUND = {"machine_bound": 5}
         (arm(done=0, failures=[failed("no match")]), "undecided", "adn"),
         # Trials that never matched are in no metric: what is left looks too good.
         (arm(failures=[failed("no delivery")]), "undecided", "ad"),
-        (arm(failures=[failed()]), "acceptable", "a"),
+        # Nor are trials that the arm broke: it may work in six of ten, and no robot takes it for that.
+        (arm(failures=[failed()]), "undecided", "ad"),
+        (arm(lost=(0.02, 0.2), failures=[failed()]), "degraded", "d"),
+        (arm(failures=[failed() | {"failed_by": "host"}]), "acceptable", "a"),
+        (arm(failures=[failed() | {"status": "void"}]), "acceptable", "a"),
         (arm(disturbed_by=BOUND), "acceptable", "a"),
         (arm(lost=(0.02, 0.2), disturbed_by=BOUND), "undecided", "ad"),
         (arm(lost=(0.97, 1.0), nothing=True, disturbed_by=BOUND), "undecided", "adn"),

@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from rmwbench.analysis.causes.tail import explain, pairs
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.joining import Life
 from rmwbench.analysis.records.ledger import Ledger
 from tests.support.columns import Columns
 
@@ -69,3 +71,44 @@ def test_what_came_after_the_drain_of_a_reliable_stream_was_under_way():
     ledger = Ledger(wanted=10, delivered=7, late=1, lost_end=2)
     assert ledger.still_under_way(moving=False) == Ledger(wanted=10, delivered=7, under_way=1, lost_end=2)
     assert ledger.still_under_way(moving=True) == Ledger(wanted=10, delivered=7, under_way=3)
+
+
+def late_reader(*, history) -> tuple[Columns, Window, dict]:
+    """10 Hz for 10 s; a reader comes after 5 s, is given the 50 messages before where it has a `history`, then each
+    message after 2 ms, and nothing from the eighth second on. The drain lasts 5 s."""
+    due = BEGIN_NS + np.arange(100) * SECOND // 10
+    joins = BEGIN_NS + 5 * SECOND
+    live = (due >= joins) & (due < BEGIN_NS + 8 * SECOND)
+    taken = np.where(live, due + 2_000_000, joins + 3_000_000)
+    came = live | (history & (due < joins))
+    came = np.flatnonzero(came)[np.argsort(taken[came], kind="stable")]
+    seq, zero = np.arange(100).astype(np.uint64), np.zeros(100, np.int64)
+    sent = {
+        "endpoint": zero + 1, "seq": seq, "intended_ns": due, "begun_ns": due,
+        "call_ns": due + 1, "return_ns": due + 2, "flags": zero, "bytes": zero + 100,
+    }  # fmt: skip
+    received = {
+        "endpoint": zero + 2, "writer": zero + 1, "seq": seq, "notified_ns": taken, "taken_ns": taken,
+        "consumed_ns": taken + 1, "flags": zero, "bytes": zero + 100,
+    }  # fmt: skip
+    lives = {2: Life(joins, created_ns=joins - 1, history=50 if history else 0)}
+    window = Window(BEGIN_NS, BEGIN_NS + 10 * SECOND, drain_end_ns=BEGIN_NS + 15 * SECOND)
+    return Columns(sent, {k: v[came] for k, v in received.items()}), window, lives
+
+
+ENDS = [Endpoint(1, "publisher", "t", True), Endpoint(2, "subscription", "t", True)]
+
+
+@pytest.mark.parametrize("history", [False, True])
+def test_how_old_the_history_is_makes_no_stream_slow(history):
+    """The oldest message of it was 5 s old: three times that is longer than any drain."""
+    columns, window, lives = late_reader(history=history)
+    ledger = measure(columns, ENDS, window, lives).ledger
+    assert (ledger.wanted, ledger.delivered, ledger.lost_end, ledger.under_way) == (50, 30, 20, 0)
+
+
+def test_the_history_of_a_late_reader_is_no_tail():
+    columns, window, lives = late_reader(history=True)
+    ((*_, pair),) = pairs(columns, ENDS, window, lives)
+    tail = explain(pair)
+    assert (tail.of, tail.median_ns, len(tail.messages)) == (30, 2e6, 0)

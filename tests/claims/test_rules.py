@@ -188,6 +188,34 @@ def test_campaigns_share_one_error():
     assert level_of([12], earlier=1).error == pytest.approx(level_of([12], earlier=0).error / 2)
 
 
+def of_version(number, version, left=FAST):
+    """A campaign with a cell at each of three levels."""
+    cells = [
+        (f"w [size={size}]", *(
+            arm(f"rclcpp/{name}", values, version=version, factors={"size": size})
+            for name, values in (("a", left), ("b", SLOW))
+        ))
+        for size in (1, 2, 3)
+    ]  # fmt: skip
+    made = document(*cells) | {"machine": {"summary": "one"}}
+    made["campaign"] |= {"created_utc": f"2026-01-0{number}T00:00:00Z"}
+    return made
+
+
+@pytest.mark.parametrize("cells", [{"of": 3}, {"of": 3, "at_least": 2}, {"of": 3, "at_most": 3}])
+def test_the_cells_of_another_version_are_not_more_of_those_that_a_statement_speaks_of(cells):
+    """Six of three cells held, which was more than all: the statement was refuted by being confirmed twice."""
+    claims = asked(right="b", factor=0.8, cells=cells)
+
+    def answer(*documents):
+        return answers(claims, claims.items[0], list(documents))[0].answer
+
+    assert answer(of_version(1, "1.0"), of_version(2, "1.0.9")) == "holds"
+    assert answer(of_version(1, "1.0"), of_version(2, "1.0.9", SLOW)) == (
+        "holds" if cells.get("at_most") else "does not hold"
+    )
+
+
 def test_campaigns_that_differ_widen_what_they_say_together():
     values = np.array([1.0, 1.1, 0.9, 2.0, 2.1, 1.9])
     assert birge(values, [0] * 6) == birge(np.array([1.0, 1.1, 0.9, 1.05, 1.0, 0.95]), [0, 0, 0, 1, 1, 1]) == 1.0

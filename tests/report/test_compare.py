@@ -194,8 +194,28 @@ def test_failed_trials_are_a_row_where_there_are_any(tmp_path):
         synthetic_bundle.write(tmp_path / name, arms=tuple(arms), workloads=("camera",), blocks=9)
     document = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
     assert verdicts(document, "failed_trials") == {"camera, fastdds tuned": "worse"}
-    assert set(verdicts(document).values()) == {"no data"}  # one trial is left
+    assert set(verdicts(document).values()) == {"worse"}  # a block that is lost is infinitely slow
     assert document["exit_code"] == 1
+
+
+def test_who_fails_in_four_of_ten_blocks_is_not_better_for_being_fast_in_the_others(tmp_path):
+    (steady,) = [a for a in synthetic_bundle.ARMS if a.arm == "fastdds tuned"]
+    flaky = dataclasses.replace(slower(steady, 1 / 1.4), fails=(1, 4, 6, 8))
+    for name, one in (("a", steady), ("b", flaky)):
+        synthetic_bundle.write(tmp_path / name, arms=(one,), workloads=("camera",), blocks=10, sd=0.02)
+    document = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
+    found = {row["metric"]: row for row in document["rows"]}
+    assert found["response_latency_p50"]["verdict"] == "undecided"
+    assert found["undelivered"]["difference"]["value"] == pytest.approx(0.4)
+    assert found["failed_trials"]["reason"] == "0 of 10 trials failed in A, 4 of 10 in B"
+    assert found["response_latency_p50"]["trials"] == [10, 10] and found["pss"]["trials"] == [10, 6]
+    journal = tmp_path / "b" / "journal.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    lines = [line | ({"failed_by": "host"} if line.get("status") == "failed" else {}) for line in lines]
+    journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    again = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
+    assert verdicts(again) == {"camera, fastdds tuned": "better"}
+    assert not verdicts(again, "failed_trials"), "what its host broke is no failure of the arm"
 
 
 def test_named_metrics_replace_the_default_ones_and_none_is_left_out(campaigns):

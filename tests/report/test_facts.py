@@ -239,3 +239,20 @@ def test_the_five_sentences_of_the_review_are_not_said_again():
     verdicts = best.judge({"w": [zenoh, slow]}, Rules())["w"]
     assert verdicts["slow"].reason.startswith("1000× zenoh") and "e+" not in verdicts["slow"].reason
     assert said.names("abcde") == "a, b, c and 2 others" and said.names("abcd") == "a, b, c and d"
+
+
+def test_what_is_worse_for_the_trials_that_it_lost_does_not_lose_nothing():
+    """It said `As configured, do not use flaky: it loses 0 % of its messages`, of seven blocks out of twelve."""
+    lost = frozenset(range(2, 9))
+    done = [b for b in range(12) if b not in lost]
+    flaky = Arm("flaky", {b: 1e6 * 1.01**b for b in done}, {b: (0, 1000) for b in done}, failed=lost)
+    steady = Arm("steady", {b: 1.4e6 * 1.01**b for b in range(12)}, {b: (0, 1000) for b in range(12)})
+    part = workload([flaky, steady], best.judge({"w": [flaky, steady]})["w"])
+    for shown, failed in zip(part["arms"], (7, 0), strict=True):
+        by = [{"trial": n, "block": n, "status": "failed", "failed_by": "worker"} for n in lost][:failed]
+        by.append({"trial": 99, "block": 11, "status": "failed", "failed_by": "host"})
+        shown["trials"] |= {"failed": failed + 1, "failures": by}
+        shown["trials"]["done"] = 12 - failed
+    (fact,) = [one for one in said.of_workload(part) if isinstance(one, said.LosesMore)]
+    assert (fact.arm, fact.failed, fact.lost) == ("flaky", 7, 7 / 12)
+    assert fact.clause(TIME) == "flaky loses 58 % of its messages (all of those of 7 failed trials)"

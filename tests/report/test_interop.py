@@ -33,6 +33,7 @@ def workload(arms):
     [
         (arm("a", "b"), "delivers", ""),
         (arm("a", "b", undelivered=0.03), "degraded", "lost 3 %"),
+        (arm("a", "b", undelivered=0.0, under_way=12.0), "degraded", "12 per trial still under way"),
         (arm("a", "b", reordered=2.0, duplicates=1.5), "degraded", "1.5 per trial doubled; 2 per trial out of order"),
         (
             arm("a", "b", median=None, done=0, failures=[failed("no match")]),

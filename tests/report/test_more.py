@@ -1,5 +1,6 @@
 """What more blocks would decide: what takes least first, each open comparison once."""
 
+from rmwbench.analysis.stats.metric import finite
 from rmwbench.results.answer.more import lines, more
 
 
@@ -39,6 +40,13 @@ def test_open_comparisons_in_the_order_of_what_they_take():
         "10 blocks, about 20 min: b (imu) (2 of 3 that are open)",
         "no number of blocks that is known to suffice: c (imu)",
     ]
+
+
+def test_minutes_that_a_document_rounds_are_no_block_more():
+    """13 blocks of 47.5 s are 10.291667 min, of which six digits are kept: that was told as 14."""
+    minutes = finite(13 * 0.791666667)
+    (found,) = more({"workloads": [workload("imu", arm("b", "undecided", minutes))]}, 0.791666667)
+    assert found["blocks"] == 13
 
 
 def test_topics_that_are_judged_are_told_in_the_place_of_their_workload():

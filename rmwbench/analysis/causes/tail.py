@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics.latency import paired
+from rmwbench.analysis.metrics.latency import ALL_THE_TIME, paired
 from rmwbench.analysis.records.columns import Columns, Endpoint, Window
+from rmwbench.analysis.records.joining import Life
 from rmwbench.analysis.records.ledger import ABSENT
 
 WORST_FRACTION, LEAST, MOST = 0.01, 10, 1_000
@@ -139,10 +140,13 @@ class Tail:
         }
 
 
-def pairs(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> Iterator[tuple[int, int, int, Pair]]:
-    """(writer, reader, sequence number of place 0, their messages) of a trial. ValueError as `latency.measure`."""
+def pairs(
+    columns: Columns, endpoints: Sequence[Endpoint], window: Window, lives: Mapping[int, Life] = ALL_THE_TIME
+) -> Iterator[tuple[int, int, int, Pair]]:
+    """(writer, reader, sequence number of place 0, their messages) of a trial; `lives` as `latency.measure`: the
+    history of a late reader is no tail. ValueError as there."""
     sent = ("begun_ns", "call_ns", "return_ns")
-    for found in paired(columns, endpoints, window):
+    for found in paired(columns, endpoints, window, lives):
         written = {name: found.writer.placed(columns.sent(name)) for name in sent}
         notified_ns = found.placed(columns.received("notified_ns"))
         pair = Pair(
@@ -150,7 +154,7 @@ def pairs(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> It
             **written,
             notified_ns=notified_ns,
             taken_ns=found.taken_ns,
-            steady=found.writer.places.steady,
+            steady=found.places.steady,
         )
         yield found.writer.endpoint, found.reader, found.writer.places.first_seq, pair
 

@@ -58,7 +58,7 @@ class Trial:
         no_window = "the trial recorded no steady window"
         for name, amount in (
             ("offered_rate", m.scheduled),
-            ("sent_rate", m.publishes),
+            ("sent_rate", m.calls_in_window),
             ("achieved_rate", m.arrived_in_window),
             ("achieved_throughput", m.bytes_in_window),
         ):

@@ -272,8 +272,8 @@ _ENTRIES = [
         "sent rate",
         "hz",
         "amount",
-        "Publish calls made of what the schedule wanted in the steady window, per second of it, all publishers "
-        "together: a publisher that is held back stays below the offered rate. Its period is one divided by it.",
+        "Publish calls made within the steady window, per second of it, all publishers together: a publisher that is "
+        "held back stays below the offered rate. Its period is one divided by it.",
     ),
     Entry(
         "achieved_rate",

@@ -43,8 +43,6 @@ class Messages:
     longest_stall_ns: float | None = None
     arrived_in_window: int = 0
     bytes_in_window: int = 0
-    publishes: int = 0
-    """Publish calls of messages that were due in the steady window."""
     calls_in_window: int = 0
     """Publish calls made while the steady window lasted, whenever their messages were due."""
     scheduled: int = 0
@@ -69,7 +67,6 @@ def measure(
     recorded, columns = columns, answered(columns, endpoints)
     writers, pairs = _pairs(columns, endpoints, window, lives, out)
     _legs(recorded, endpoints, writers, out)
-    out.publishes = sum(int(np.count_nonzero(w.places.steady & w.places.attempted)) for w in writers)
     if window.length_ns is not None:
         out.calls_in_window = sum(_inside(w.call_ns, window) for w in writers)
     out.scheduled = sum(int(np.count_nonzero(w.places.steady)) for w in writers)
@@ -247,13 +244,15 @@ latency (the drain of rmwbench/campaign/trial/window.py waits at least so long).
 
 
 def _was_moving(pair: _Pair, window: Window) -> bool:
-    """Whether a reliable stream had not come to its end when the drain ended."""
+    """Whether a reliable stream had not come to its end when the drain ended. How old its history was when a late
+    reader was given it says nothing of how slow the stream is."""
     there = pair.taken_ns != ABSENT
     if window.drain_end_ns is None or not there.any():
         return False
-    taken_ns = pair.taken_ns[there]
-    longest_ns = int((taken_ns - pair.writer.intended_ns[there]).max())
-    silent_ns = window.drain_end_ns - int(taken_ns.max())
+    waits_ns = pair.taken_ns - pair.writer.intended_ns
+    own = there if pair.life is None else there & (pair.writer.intended_ns >= pair.life.begin_ns)
+    longest_ns = int(waits_ns[own].max(initial=0))
+    silent_ns = window.drain_end_ns - int(pair.taken_ns[there].max())
     return silent_ns < max(QUIET_NS, QUIET_LATENCIES * longest_ns)
 
 

@@ -13,6 +13,8 @@ import numpy as np
 from rmwbench.analysis.stats import intervals
 
 FEWEST_SIZES, FEWEST_BLOCKS = 3, 3
+LEAST_LINEAR, MOST_LINEAR = 0.5, 1.5
+"""The whole interval of what grows about as the number of nodes does: halfway to a constant, and to the square."""
 METRICS = ("graph_time", "discovery_bytes", "discovery_packets", "bring_up_time", "pss_per_node")
 
 
@@ -52,7 +54,9 @@ def words(found: Growth) -> str:
         return "grows faster than the number of nodes"
     if found.high < 0.95:
         return "grows more slowly than the number of nodes"
-    return "grows about with the number of nodes"
+    if found.low >= LEAST_LINEAR and found.high <= MOST_LINEAR:
+        return "grows about with the number of nodes"
+    return "how it grows with the number of nodes is not decided"
 
 
 def sizes_of(names: Sequence[str], nodes: Mapping[str, int | None]) -> dict[str, int]:

@@ -3,11 +3,12 @@
 What the machine or the orchestrator broke says nothing about an arm and is in no block.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median_low
-from typing import Protocol
+from typing import Any, Protocol
 
+from rmwbench.analysis.metrics.glossary import Entry
 from rmwbench.analysis.verdicts.verdict import Arm
 from rmwbench.codes import FailedBy
 
@@ -35,6 +36,22 @@ def counted(arms: Sequence[Arm]) -> list[Arm]:
         primary = dict(arm.primary) | dict.fromkeys(lost, float("inf"))
         out.append(replace(arm, primary=primary, undelivered=dict(arm.undelivered) | messages) if lost else arm)
     return out
+
+
+def is_latency(entry: Entry) -> bool:
+    """Whether a trial that failed is infinite in it, as in a primary metric: messages that never arrived are."""
+    return entry.kind == "quantile" and entry.unit == "ns"
+
+
+def with_lost(entry: Entry, values: Mapping[int, Any], lost: Iterable[int]) -> dict[int, Any]:
+    """Block -> value, or (events, of) of a fraction: with the blocks that an arm lost, infinite in its latencies, with
+    nothing of as many messages as usual delivered. What a lost block cost is not known."""
+    lost = sorted(set(lost) - values.keys())
+    if not values or not lost:
+        return dict(values)
+    if entry.name in ("undelivered", "loss"):
+        return dict(values) | dict.fromkeys(lost, (median_low(of for _, of in values.values()),) * 2)
+    return dict(values) | (dict.fromkeys(lost, float("inf")) if is_latency(entry) else {})
 
 
 def works_never(arm: Arm) -> bool:

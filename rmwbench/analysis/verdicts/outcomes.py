@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.analysis.verdicts.verdict import LEAST_TRIALS
-from rmwbench.codes import Code
+from rmwbench.codes import Code, FailedBy
 
 ACCEPTABLE, DEGRADED, NONE = "acceptable", "degraded", "none"
 UNDECIDED, NO_DATA, NOT_SUPPORTED = "undecided", "no data", "not supported"
 ALL_ACCEPTABLE, ONLY = "all acceptable", "only"
 SILENT = ("no match", "no delivery")
-"""Causes of failed trials in which nothing arrived; any other failure says nothing about delivery."""
+"""Causes of failed trials in which nothing arrived; any other failure does not say whether something would have."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,20 @@ def of_arm(thresholds: Mapping[str, Any], arm: Mapping[str, Any]) -> Judged:
     if silent and found.outcome == ACCEPTABLE:
         silences = f"{silent} of {done + silent} trials silent: nothing arrived in them, and no metric has them"
         return Judged(UNDECIDED, frozenset((ACCEPTABLE, DEGRADED)), reason=silences)
+    broke = sum(_by_its_own_fault(failure) for failure in failures)
+    if broke and found.outcome == ACCEPTABLE:
+        reason = f"{broke} of {done + broke} trials failed: by the arm's own fault, and no metric has them"
+        return Judged(UNDECIDED, frozenset((ACCEPTABLE, DEGRADED)), reason=reason)
     bound = (arm.get("disturbed_by") or {}).get(Code.MACHINE_BOUND)
     if bound and found.outcome in (DEGRADED, NONE):
         reason = f"machine-bound: the machine may be the cause; it was so in {bound} of {done} trials"
         return Judged(UNDECIDED, _still(arm), reason=reason)
     return found
+
+
+def _by_its_own_fault(failure: Mapping[str, Any]) -> bool:
+    """As of a verdict (failing.py): what the host broke says nothing about the arm."""
+    return failure["status"] == "failed" and (failure.get("failed_by") or FailedBy.WORKER) == FailedBy.WORKER
 
 
 def of_topics(judged: Mapping[str | None, Judged]) -> tuple[Judged, str | None]:

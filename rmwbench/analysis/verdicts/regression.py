@@ -24,7 +24,9 @@ from rmwbench.analysis.verdicts.ratio import NOT_INTERLEAVED
 from rmwbench.analysis.verdicts.variances import NOTHING, Prior, prior_of
 from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Rules
 
-LARGER_IS_BETTER = frozenset({"achieved_rate", "achieved_throughput"})
+LARGER_IS_BETTER = frozenset(
+    ("achieved_rate", "achieved_throughput", "sent_rate", "cross_goodput", "cross_goodput_least", "history_delivered")
+)
 LOSS, FAILURES = "undelivered", "failed_trials"
 
 Counts = tuple[int, int]
@@ -318,7 +320,7 @@ def _answer(q: Question, e: _Effect, different: tuple[bool, int], equal: tuple[b
 
 def _order_answer(q: Question, e: _Effect, claimed: bool, direction: str) -> Answer:
     endless = any(math.isinf(v) for side in (q.a, q.b) for v in side.values())
-    why = "lost messages reach this quantile in some trials" if endless else "it is 0 in some trials"
+    why = "in some trials lost messages reach this quantile, or they failed" if endless else "it is 0 in some trials"
     if e.mean == 0:
         value = next(iter(q.a.values()))
         every = "no trial delivered enough to reach this quantile" if endless else f"{value:g} in every trial"

@@ -21,6 +21,7 @@ from rmwbench.evaluations.claims.rules import (
     Code,
     decided,
     leaning,
+    of_versions,
     together,
     whole,
 )
@@ -60,6 +61,8 @@ class Cell:
     left_in: str = ""
     """The workload of the left side; `workload` names both where they differ."""
     right_in: str | None = None
+    versions: tuple[str, ...] = ()
+    """Of the left arm and the right one."""
     left_topic: str | None = None
     """The topic whose metric it is, where the test asks for one's."""
     right_topic: str | None = None
@@ -246,10 +249,7 @@ def _today(
     used: Mapping[str, tuple[Arm, Document]],
 ) -> Today:
     proxy = _proxy(claims, claim, layer, used)
-    parts = [
-        together([cell.answer for cell in cells if cell.part == part], test) for part, test in enumerate(claim.tests)
-    ]
-    answer = whole(parts)
+    answer = whole([_of_test(test, [c for c in cells if c.part == part]) for part, test in enumerate(claim.tests)])
     verdict = {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
     if proxy and answer in ("holds", "does not hold"):
         verdict = "proxy"
@@ -271,6 +271,14 @@ def _today(
         bool(last.get("shipped")),
         any(one.get("before_correction") for one in theirs),
     )
+
+
+def _of_test(test: Test, cells: Sequence[Cell]) -> Answer:
+    """A test speaks of so many cells of one pair of arms: those of another version are not more of them."""
+    versions: dict[tuple[str, ...], list[Answer]] = {}
+    for cell in cells:
+        versions.setdefault(cell.versions, []).append(cell.answer)
+    return of_versions([together(found, test) for found in versions.values()]) if versions else together([], test)
 
 
 def _proxy(claims: Claims, claim: Claim, layer: str, used: Mapping[str, tuple[Arm, Document]]) -> dict[str, str]:
@@ -412,6 +420,7 @@ def _cell(
         unit=_unit(test),
         left_in=left_in,
         right_in=right_in,
+        versions=tuple(str(arm["version"]) for arm in (left, right) if arm),
         left_topic=of_left,
         right_topic=of_right if right else None,
     )

@@ -102,17 +102,24 @@ def _near(value: float | None, bar: float, least: float) -> bool:
 
 
 def together(answers: Sequence[Answer], test: Test) -> Answer:
-    """Of the cells of one test: all must hold, and one against it is enough; or as many as the test's `cells` says,
-    where those without data, and those that were not measured, are open."""
+    """Of the cells of one test, all of the same versions: all must hold, and one against it is enough; or as many as
+    the test's `cells` says, where those without data, and those that were not measured, are open."""
     if not answers or all(answer == "no data" for answer in answers):
         return "no data"
     cells = test.cells
     holding, against = answers.count("holds"), answers.count("does not hold")
     of = max(cells.of, len(answers)) if cells else len(answers)
-    least, most = (cells.least, cells.most) if cells else (of, of)
+    least = most = of
+    if cells and (cells.at_least, cells.at_most) != (None, None):
+        least, most = cells.least, of if cells.at_most is None else cells.at_most
     if holding > most or of - against < least:
         return "does not hold"
     return "holds" if holding >= least and of - against <= most else "undecided"
+
+
+def of_versions(answers: Sequence[Answer]) -> Answer:
+    """Of one test with several versions of its arms, each with cells of its own; one without data says nothing."""
+    return whole([answer for answer in answers if answer != "no data"] or answers)
 
 
 def whole(answers: Sequence[Answer]) -> Answer:

@@ -12,6 +12,7 @@ from typing import Any
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.ordered_by import Words
 from rmwbench.analysis.verdicts.wording import percent
+from rmwbench.codes import FailedBy
 from rmwbench.words import numbers as fmt
 
 Document = dict[str, Any]
@@ -156,14 +157,20 @@ class Slower:
 
 @dataclass(frozen=True)
 class LosesMore:
-    """Decided by loss: the fraction of its messages that the arm did not deliver."""
+    """Decided by loss: the fraction of its messages that the arm did not deliver, all of those of its `failed` trials
+    among them."""
 
     arm: str
     against: str
     lost: float
+    failed: int = 0
 
     def clause(self, order: Words) -> str:
-        return f"{self.arm} loses {percent(self.lost)} of its messages"
+        return f"{self.arm} loses {percent(self.lost)} of its messages{self.why}"
+
+    @property
+    def why(self) -> str:
+        return f" (all of those of {fmt.counted(self.failed, 'failed trial')})" if self.failed else ""
 
 
 @dataclass(frozen=True)
@@ -321,7 +328,7 @@ def sentence(facts: Iterable[Fact], order: Words, *, advise: bool = False) -> st
     losing = False
     for fact in facts:
         if losing and isinstance(fact, LosesMore):
-            clauses[-1] += f", {fact.arm} {percent(fact.lost)}"
+            clauses[-1] += f", {fact.arm} {percent(fact.lost)}{fact.why}"
         else:
             clauses.append(getattr(fact, "advice", fact.clause)(order) if advise else fact.clause(order))
         losing = isinstance(fact, LosesMore)
@@ -424,8 +431,7 @@ def _worse(worse: Sequence[Document], lead: str | None) -> list[Fact]:
     ]
     for arm in worse:
         if is_by_loss(arm):
-            lost = fmt.finite(arm["metrics"].get("undelivered", {}).get("value")) or 0.0
-            facts.append(LosesMore(arm["arm"], str(arm["verdict"].get("against")), lost))
+            facts.append(LosesMore(arm["arm"], str(arm["verdict"].get("against")), lost_of(arm), own_failures(arm)))
     return [*facts, *_do_not_work(worse)]
 
 
@@ -475,7 +481,7 @@ def _at_worst(arm: Document, workload: Document) -> AtWorst:
     if is_by_loss(arm):
         (there,) = [t for t in workload["topics"] if t["topic"] == topic]
         (own,) = [a for a in there["arms"] if a["arm"] == arm["arm"]]
-        lost = fmt.finite(own["metrics"].get("undelivered", {}).get("value"))
+        lost = lost_of(own)
     return AtWorst(arm["arm"], topic, fmt.finite((arm["verdict"].get("ratio") or {}).get("value")), lost)
 
 
@@ -528,6 +534,23 @@ def primary(arm: Document, workload: Document) -> float:
     """Infinite where there is no value."""
     value = fmt.finite(arm.get("metrics", {}).get(workload.get("primary_metric", ""), {}).get("value"))
     return inf if value is None else value
+
+
+def lost_of(arm: Document) -> float:
+    """The fraction of its messages that a verdict judges: what its done trials did not deliver, and all of as many in
+    each block that it lost by its own fault (verdicts/failing.py)."""
+    undelivered = fmt.finite(arm["metrics"].get("undelivered", {}).get("value")) or 0.0
+    done, failed = int((arm.get("trials") or {}).get("done") or 0), own_failures(arm)
+    return (undelivered * done + failed) / (done + failed) if failed else undelivered
+
+
+def own_failures(arm: Document) -> int:
+    """How many blocks it lost: what the host broke is none of its own. A topic's arm counts its failed trials only."""
+    trials = arm.get("trials") or {}
+    if "failures" not in trials:
+        return int(trials.get("failed") or 0)
+    own = [x for x in trials["failures"] if x["status"] == "failed" and x.get("failed_by") in (None, FailedBy.WORKER)]
+    return len({x.get("block", x["trial"]) for x in own})
 
 
 def is_by_loss(arm: Document) -> bool:

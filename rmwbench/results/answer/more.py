@@ -27,7 +27,7 @@ def more(document: dict[str, Any], minutes_per_block: float | None) -> list[Line
                             "against": arm["verdict"]["against"],
                             "blocks": None
                             if minutes is None or not minutes_per_block
-                            else math.ceil(minutes / minutes_per_block),
+                            else round(minutes / minutes_per_block),
                             "minutes": minutes,
                         }
                     )

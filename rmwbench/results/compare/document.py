@@ -13,7 +13,8 @@ from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.stats.metric import finite
 from rmwbench.analysis.verdicts import regression
-from rmwbench.analysis.verdicts.interim import MARGIN, aa_noise
+from rmwbench.analysis.verdicts.failing import lost_by_its_arm, with_lost
+from rmwbench.analysis.verdicts.interim import MARGIN, aa_noise, failed_blocks
 from rmwbench.analysis.verdicts.unlike import between
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.bundle import Bundle
@@ -101,7 +102,10 @@ class _Group:
         for metric in dict.fromkeys(metrics):
             for topic in self._topics(metric):
                 trials = [_trials(x, topic) for x in (self.a, self.b)]
-                sides = [_values(GLOSSARY[metric], found) for found in trials]
+                sides = [
+                    with_lost(GLOSSARY[metric], _values(GLOSSARY[metric], found), failed_blocks(x.lines))
+                    for found, x in zip(trials, (self.a, self.b), strict=True)
+                ]
                 bounds = tuple(_widest(GLOSSARY[metric], found) for found in trials)
                 reliable = any(x.found.reliable.get(topic, False) for x in (self.a, self.b))
                 yield regression.Question((*self.key, topic), GLOSSARY[metric], *sides, self.paired, reliable, bounds)
@@ -164,8 +168,9 @@ def _values(entry: Entry, trials: Sequence[Trial]) -> dict[int, Any]:
 
 
 def _failed(lines: Sequence[TrialLine]) -> regression.Counts:
-    """A void trial says nothing of the arm."""
-    return sum(x.status == "failed" for x in lines), sum(x.status in ("failed", "done") for x in lines)
+    """A void trial says nothing of the arm, nor does one that its host broke."""
+    failed = sum(map(lost_by_its_arm, lines))
+    return failed, failed + sum(x.status == "done" for x in lines)
 
 
 def _default(primary: str) -> tuple[str, ...]:
