@@ -14,8 +14,11 @@ from rmwbench.codes import FailedBy
 
 
 class Line(Protocol):
-    status: str
-    failed_by: str | None
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def failed_by(self) -> str | None: ...
 
 
 def lost_by_its_arm(line: Line) -> bool:
