@@ -5,6 +5,7 @@ pairs. All of a report are judged together (analysis/verdicts/gains.py): the wor
 "lowers", are false anywhere in a report with a probability of at most 5 %.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts import gains
+from rmwbench.analysis.verdicts.failing import with_lost
+from rmwbench.analysis.verdicts.interim import failed_blocks, is_untimed
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.results.arm import ArmReport
 from rmwbench.words import numbers as fmt
@@ -120,10 +123,26 @@ def _planned(arm: ArmReport, base: ArmReport, metrics: Iterable[str]) -> dict[st
     """Without metrics that either has not, or that are 0 somewhere: then there is nothing to divide."""
     out = {}
     for metric in dict.fromkeys(metrics):
-        a, b = ({t.block: v for t, v in side.values[metric]} for side in (arm, base))
+        a, b = (_of_blocks(side, metric) for side in (arm, base))
         if a and b and min(*a.values(), *b.values()) > 0:
             out[metric] = gains.Planned(metric, a, b)
     return out
+
+
+def _of_blocks(side: ArmReport, metric: str) -> dict[int, float]:
+    """Block -> value, by the rules of a verdict: a block that the arm lost is infinite in its primary metric and its
+    latencies, a block on a machine that was too busy for a network is left out, and an untimed trial has no times."""
+    entry, found = GLOSSARY[metric], side.found
+    if entry.unit == "ns" and is_untimed(side.cell):
+        return {}
+    if entry.unit != "bytes" and found.barred:
+        return {}
+    left_out = found.left_out if entry.unit != "bytes" else frozenset()
+    values = {t.block: v for t, v in side.values[metric] if t.block not in left_out}
+    lost = failed_blocks(side.lines) - left_out
+    if metric == side.primary and values:
+        return dict.fromkeys(lost, math.inf) | values
+    return with_lost(entry, values, lost)
 
 
 def _words(judged: Mapping[str, gains.Gain]) -> str:

@@ -22,6 +22,7 @@ from rmwbench.campaign.capacity.run import CapacityCampaign
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import TrialResult
+from rmwbench.codes import FailedBy
 from rmwbench.lab import machine
 from rmwbench.suite.file.load import parse
 
@@ -40,7 +41,7 @@ START_NS = 7_000_000_000
 @dataclass
 class Law:
     """`service_s` per message in the middleware, `call_s` in the publish call; `noise`: standard deviation of the
-    logarithm of either from trial to trial; `fails` and `void`: trial counts of the arm that end so."""
+    logarithm of either from trial to trial; `fails`, `void` and `broken` (by the host): trial counts that end so."""
 
     latency_s: float = 0.0002
     service_s: float = 0.0
@@ -50,6 +51,7 @@ class Law:
     idle: float = 0.6
     fails: str | None = None
     void: range = field(default_factory=lambda: range(0))
+    broken: range = field(default_factory=lambda: range(0))
 
 
 class Worker:
@@ -77,13 +79,15 @@ class Lab:
         law = self.laws[name]
         self.orders.append(order)
         number = self._count[name] = self._count.get(name, 0) + 1
-        status, reason, cause = "done", None, None
+        status, reason, cause, by = "done", None, None, None
         if law.fails:
             status, reason = "failed", law.fails
         elif number in law.void:
             status, reason, cause = "void", "machine: a simulated mood", "machine"
+        elif number in law.broken:
+            status, reason, by = "failed", "no room for a host", FailedBy.HOST
         tables = self._tables(order, law, status, reason)
-        return TrialResult(order, status, reason, tables, {}, {}, cause)
+        return TrialResult(order, status, reason, tables, {}, {}, cause, failed_by=by)
 
     def _tables(self, order, law, status, reason):
         cell, trial = order.cell, order.trial

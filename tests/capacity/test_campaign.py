@@ -146,6 +146,18 @@ def test_void_trials_say_nothing_and_failed_ones_say_no(tmp_path):
     assert broken["trials"]["failed"] <= 6
 
 
+def test_what_the_host_broke_is_no_level_that_failed(tmp_path):
+    """Three trials below the capacity were counted as failures of the arm."""
+    made, lab = campaign(tmp_path / "host", {"serves 1 kHz": Law(service_s=0.001, broken=range(2, 5))})
+    with made.writer:
+        made.run()
+    found = arm(summarise(Bundle(tmp_path / "host")), "serves 1 kHz")
+    assert found["trials"]["failed"] == 3 and [p["kind"] for p in found["probes"]].count("failed") == 0
+    asked = [o.cell.factors["rate_hz"] for o in lab.orders]
+    assert len(set(asked[1:5])) == 1, "asked again at the same level until it answered"
+    assert found["capacity"]["low"] <= 1000 <= found["capacity"]["high"]
+
+
 def test_a_machine_without_idle_time_is_said(tmp_path):
     laws = {"busy": Law(service_s=0.001, idle=0.03), "idle": Law(service_s=0.001, idle=0.5)}
     made, _ = campaign(tmp_path / "busy", laws)

@@ -290,3 +290,23 @@ def test_nothing_of_nothing_has_no_ratio():
     none = arm("rclcpp/a", [0.0] * 6)
     (cell,) = one(asked(right="b"), document(("w", none, {**none, "arm": "rclcpp/b"}))).cells
     assert (cell.answer, cell.code) == ("undecided", "no_ratio")
+
+
+def lossy(made, *blocks, by="worker"):
+    failures = [{"trial": 90 + n, "block": n, "status": "failed", "failed_by": by} for n in blocks]
+    return renamed(made, "response_latency_p50") | {"trials": {"failures": failures}}
+
+
+def test_a_block_that_an_arm_lost_is_no_block_in_which_it_was_fast():
+    """It failed in four of ten blocks, and the claim was judged by the six others."""
+    claims = asked(right="b", metric="response_latency_p50")
+    slow = renamed(arm("rclcpp/b", [*SLOW, 20.1, 20.3, 20.7, 20.4]), "response_latency_p50")
+
+    def found(left):
+        return one(claims, document(("w", left, slow)))
+
+    assert found(lossy(arm("rclcpp/a", FAST))).answer == "holds"
+    (cell,) = found(lossy(arm("rclcpp/a", FAST), 6, 7, 8, 9)).cells
+    assert (cell.answer, cell.blocks) == ("undecided", 10) and math.isinf(cell.high)
+    assert found(lossy(arm("rclcpp/a", FAST), 6, 7, 8, 9, by="host")).answer == "holds"
+    assert found(lossy(arm("rclcpp/a", FAST), 0, 1, 2)).answer == "holds", "done when it was tried again"

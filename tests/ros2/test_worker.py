@@ -321,4 +321,4 @@ def test_a_manager_and_a_node_that_hangs_end_when_they_are_asked_to_and_not_at_t
             for name in ("boss", "hung"):
                 begun = time.monotonic()
                 opened.ask("destroy", nodes=[name])
-                assert time.monotonic() - begun < 2, f"{name} outlives its end, waiting for {waits_for}"
+                assert time.monotonic() - begun < 30, f"{name} outlives its end, waiting for {waits_for}"

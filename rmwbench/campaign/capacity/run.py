@@ -3,9 +3,9 @@ order, so that what the machine does meanwhile hits all arms alike.
 
 An arm with long probes (a percentile at a low rate) takes part in fewer rounds, so that it does not spend the time of
 the others. The next level depends on all trials of the arm before, and on nothing else; a report that reads the same
-trials comes to the same interval. A trial that is void says nothing and is not counted; one that failed did not hold
-its level. When every arm is decided, or has had its number of trials, the curve below the capacity is filled up to
-three trials a level where time is left.
+trials comes to the same interval. A trial that is void says nothing and is not counted, nor is one that the host broke;
+one that failed by the arm's own fault did not hold its level. When every arm is decided, or has had its number of
+trials, the curve below the capacity is filled up to three trials a level where time is left.
 """
 
 import gc
@@ -21,6 +21,7 @@ from rmwbench.analysis.capacity.arm import ArmSearch
 from rmwbench.analysis.capacity.limit import Finding, judge
 from rmwbench.analysis.metrics.stability import stability
 from rmwbench.analysis.metrics.trial import endpoints_of, measure_trial, told, window_of
+from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.capacity.request import MOST_TRIALS, Contestant, Prepared, nearest_level, quantity
 from rmwbench.campaign.plan.plan import duration_text
@@ -228,9 +229,9 @@ class CapacityCampaign:
 
     def _judged(self, result: TrialResult) -> Finding | None:
         """Read back from the bundle: what the report will see is what the search goes by."""
-        if result.status == "failed":
+        if lost_by_its_arm(result):
             return Finding("failed", (_first_line(result.reason or "the trial failed"),))
-        if result.status == "void":
+        if result.status != "done":
             return None
         bundle = Bundle(self.writer.directory)
         line = next(line for line in reversed(bundle.trials()) if line.trial == result.order.trial)

@@ -15,6 +15,7 @@ from rmwbench.errors import UserError
 from rmwbench.evaluations.claims.judge import bound_trials, compared
 from rmwbench.evaluations.claims.measured_files import METHOD, SCHEMA, VERSION, shipped
 from rmwbench.evaluations.claims.model import Claims, is_suite
+from rmwbench.evaluations.claims.values import lost_blocks
 from rmwbench.evaluations.figures import cells
 from rmwbench.evaluations.figures.model import Measured as Drawn
 
@@ -144,6 +145,7 @@ def _arm(workload: Mapping[str, Any], arm: Mapping[str, Any], asked: Asked) -> d
     return {
         **{key: arm.get(key) for key in ARM if arm.get(key) is not None or key == "factors"},
         **({"disturbed_by": {Code.MACHINE_BOUND: bound}} if (bound := bound_trials(arm)) else {}),
+        **({"lost_blocks": lost} if (lost := lost_blocks(arm)) else {}),
         **_kept(arm, asked.get(None, set())),
         **({"topics": topics} if topics else {}),
     }

@@ -19,9 +19,11 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.intervals import Interval
 from rmwbench.analysis.verdicts.difference import difference
+from rmwbench.analysis.verdicts.failing import is_latency
 from rmwbench.analysis.verdicts.pairs import pairs
 from rmwbench.analysis.verdicts.verdict import Arm as Compared
 from rmwbench.analysis.verdicts.verdict import Ratio
+from rmwbench.codes import FailedBy
 from rmwbench.evaluations.claims.model import Test
 from rmwbench.evaluations.claims.rules import RULES, Level, level_of, unseen
 from rmwbench.evaluations.claims.words import unit_of
@@ -66,8 +68,22 @@ class Found:
 
 
 def per_trial(arm: Arm, metric: str) -> dict[int, float]:
-    """Block -> the trial's value."""
-    return {one["block"]: float(one["value"]) for one in arm["per_trial"].get(metric, ())}
+    """Block -> the trial's value, by the rules of a verdict: a block that the arm lost is infinite in every latency,
+    with nothing delivered; what it would have cost is not known."""
+    found = {one["block"]: float(one["value"]) for one in arm["per_trial"].get(metric, ())}
+    if not found or metric not in GLOSSARY:
+        return found
+    whole = 1.0 if metric in ("undelivered", "loss") else math.inf if is_latency(GLOSSARY[metric]) else None
+    return found if whole is None else dict.fromkeys(lost_blocks(arm), whole) | found
+
+
+def lost_blocks(arm: Arm) -> list[int]:
+    """The blocks whose trial failed by the arm's own fault."""
+    if "lost_blocks" in arm:
+        return list(arm["lost_blocks"])
+    failures = (arm.get("trials") or {}).get("failures") or ()
+    own = (x for x in failures if x["status"] == "failed" and x.get("failed_by") in (None, FailedBy.WORKER))
+    return sorted({int(x["block"]) for x in own})
 
 
 def left_values(test: Test, cell: Sequence[Sides]) -> dict[Block, float]:

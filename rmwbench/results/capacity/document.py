@@ -18,6 +18,7 @@ from rmwbench.analysis.metrics.stability import Stability, stability
 from rmwbench.analysis.metrics.trial import endpoints_of, measure_trial, told, window_of
 from rmwbench.analysis.stats.intervals import median_range
 from rmwbench.analysis.stats.metric import Measured, Metric, NoData, finite
+from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.bundle import Bundle
 from rmwbench.results.capacity import words
 from rmwbench.results.show import machine_document
@@ -118,7 +119,7 @@ def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
     for line in lines:
         arm, level = whose[line.cell]
         probe = Probe(line.trial, line.block, level, line.status, line.reason, None, idle=idle.get(line.trial))
-        if line.status == "failed":
+        if lost_by_its_arm(line):
             probe.finding = Finding("failed", ((line.reason or "the trial failed").splitlines()[0],))
         elif line.status == "done":
             found = done.pop(line.trial)
