@@ -191,7 +191,7 @@ def test_too_few_blocks_decide_nothing_and_say_so(tmp_path):
     )
     verdicts = {a["verdict"]["verdict"] for a in document["workloads"][0]["arms"]}
     assert verdicts == {"reference", "undecided"}
-    assert "below 5 nothing is decided" in texts(document)
+    assert "3 blocks are complete: with fewer than 5 nothing is decided" in texts(document)
     assert "not finished" in texts(document)
 
 
