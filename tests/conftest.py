@@ -11,6 +11,7 @@ from functools import partial
 import pytest
 
 from rmwbench.lab.host.kind import why_not_own
+from tests.support import kept
 from tests.support.starved import Watch
 
 _STATE = tempfile.TemporaryDirectory(prefix="rmwbench-tests-state-")
@@ -19,6 +20,7 @@ os.environ["RMWBENCH_SPOILT"] = "keep"  # tests ask what was done; that a noisy 
 os.environ.pop("RMWBENCH_COMMAND", None)  # the Makefile says how hints are typed; tests look for the plain name
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it every start compiles what it imports: a second and more
 sys.dont_write_bytecode = False
+kept.begin()
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
