@@ -28,6 +28,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.support import spared
+
 COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 
 LIBRARIES = ("altair", "pyarrow.parquet", "rich.table", "scipy.special", "scipy.stats", "vl_convert")
@@ -131,6 +133,7 @@ def _serve() -> None:
     """Waits for commands. Returns in the process of each, which has all of the command but its `main`."""
     _import_everything()
     gc.collect()
+    spared.flushes()
     gc.freeze()  # what is never collected is not copied, nor taken apart at the end of each command
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listening.bind("")  # an abstract address that the kernel chooses
