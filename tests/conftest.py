@@ -2,6 +2,7 @@
 change reports, Ctrl-C as in a terminal, because what a background shell starts ignores it and hands that on, and
 compiled modules that are kept, because hundreds of processes import the same ones."""
 
+import gc
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ from functools import partial
 import pytest
 
 from rmwbench.lab.host.kind import why_not_own
+from tests.support import kept, spared
 from tests.support.starved import Watch
 
 _STATE = tempfile.TemporaryDirectory(prefix="rmwbench-tests-state-")
@@ -19,6 +21,8 @@ os.environ["RMWBENCH_SPOILT"] = "keep"  # tests ask what was done; that a noisy 
 os.environ.pop("RMWBENCH_COMMAND", None)  # the Makefile says how hints are typed; tests look for the plain name
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it every start compiles what it imports: a second and more
 sys.dont_write_bytecode = False
+kept.begin()
+spared.flushes()
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -31,6 +35,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     counted; where namespaces can be made nothing is."""
     if item.get_closest_marker("own_host") and (broken := why_not_own()):
         pytest.skip(f"no host with namespaces of its own can be made here: {broken}")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected lives until the end: no collection looks at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

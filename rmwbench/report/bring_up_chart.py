@@ -63,11 +63,11 @@ def up(workload: dict[str, Any]) -> Spec | None:
         .encode(
             x=alt.X("t:Q", scale=alt.Scale(nice=False), axis=charts._axis(title="time since the launch, s")),
             y=alt.Y("y:Q", axis=charts._axis(title="active nodes", tickCount=5)),
-            order="t:Q",
+            order=alt.Order("t:Q"),
             color=alt.Color("arm:N", scale=colours, legend=key),
             strokeDash=alt.StrokeDash("arm:N", scale=dashes, legend=key),
         )
     )
     nodes = max(one["nodes"] for one in curves)
-    whole = alt.Chart(alt.NamedData("whole")).mark_rule(strokeDash=[3, 3], color=MUTED).encode(y="y:Q")
+    whole = alt.Chart(alt.NamedData("whole")).mark_rule(strokeDash=[3, 3], color=MUTED).encode(y=alt.Y("y:Q"))
     return charts._finish(alt.layer(whole, lines), height=_HEIGHT, points=points, whole=[{"y": nodes}])

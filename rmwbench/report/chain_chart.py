@@ -132,7 +132,7 @@ def _draw(workload: dict[str, Any], parts: dict[str, list[dict[str, Any]]], *, n
         .mark_bar(height=_HEIGHT, xOffset=0.5, x2Offset=-0.5)
         .encode(
             x=alt.X("begin:Q", axis=axis),
-            x2="end:Q",
+            x2=alt.X2("end:Q"),
             y=y,
             color=charts._literal("colour"),
             opacity=alt.Opacity("opacity:Q", scale=None),

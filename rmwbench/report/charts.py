@@ -71,7 +71,7 @@ def comparison(
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
         .encode(
             x=alt.X("low:Q", scale=scale, axis=_log_axis(domain, f"{title} (log axis)", label=label)),
-            x2="high:Q",
+            x2=alt.X2("high:Q"),
             y=y,
             color=_literal("colour"),
         )
@@ -173,10 +173,10 @@ def spectrum(workload: dict[str, Any], title: str = "response latency", *, narro
     layers = [
         lines,
         ending.mark_rule(opacity=0.45, strokeWidth=1).encode(
-            x=x, x2=alt.X2Value(alt.ExprRef("width + 14")), y=y, y2="place:Q", color=_literal("colour")
+            x=x, x2=alt.X2Value(alt.ExprRef("width + 14")), y=y, y2=alt.Y2("place:Q"), color=_literal("colour")
         ),
         ending.mark_text(align="left", fontSize=12, fontWeight=600).encode(
-            x=_at_px("width + 18"), y=alt.Y("place:Q"), text="arm:N", color=_literal("colour")
+            x=_at_px("width + 18"), y=alt.Y("place:Q"), text=alt.Text("arm:N"), color=_literal("colour")
         ),
     ]
     return _finish(alt.layer(*layers), height=_LINE_HEIGHT, points=points)
@@ -215,7 +215,7 @@ def series(workload: dict[str, Any]) -> Spec | None:
         alt.Chart()
         .transform_filter("datum.y == null")
         .mark_tick(orient="vertical", thickness=1.5, size=9, color=LOST)
-        .encode(x=x, y=alt.value(5))
+        .encode(x=x, y=alt.YValue(5))
     )
     layers = [arrived, lost] if any(value["y"] is None for value in values) else [arrived]
     return _finish(_panels(layers, names, _PANEL_HEIGHT), height=None, points=values)
@@ -266,7 +266,7 @@ def loss(workload: dict[str, Any], metric: str, *, narrow: bool = False) -> Spec
         ),
         base.mark_rule(strokeWidth=1.5, color=MUTED, clip=True)
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
-        .encode(x="low:Q", x2="high:Q", y=y),
+        .encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y),
         *_values_beside(base, y, narrow),
     ]
     return _finish(alt.layer(*layers), height=_rows_height(rows, narrow), rows=rows)
@@ -300,7 +300,7 @@ def parts(
         .encode(
             x=alt.X("value:Q", stack="zero", axis=_axis(title=title, labelExpr=label, tickCount=4)),
             y=y,
-            order="place:O",
+            order=alt.Order("place:O"),
             color=_literal("colour"),
             opacity=alt.Opacity("opacity:Q", scale=None),
             tooltip=[
@@ -413,21 +413,23 @@ def _halo(chart: alt.Chart, x: alt.X, y: alt.Y, **mark: Any) -> list[alt.Chart]:
     mark |= {"baseline": "middle", "fontSize": 12, "fontWeight": 600}
     seam = chart.mark_text(stroke=SURFACE, strokeWidth=4, strokeJoin="round", **mark)
     return [
-        seam.encode(x=x, y=y, text="arm:N"),
-        chart.mark_text(**mark).encode(x=x, y=y, text="arm:N", color=_literal("colour")),
+        seam.encode(x=x, y=y, text=alt.Text("arm:N")),
+        chart.mark_text(**mark).encode(x=x, y=y, text=alt.Text("arm:N"), color=_literal("colour")),
     ]
 
 
 def _values_beside(base: alt.Chart, y: alt.Y, narrow: bool) -> list[alt.Chart]:
     """The numbers in a column of their own right of the picture, where they align; and the names, if narrow."""
     numbers = base.mark_text(align="left", fontSize=12, fontWeight=600).encode(
-        x=_at_px("width + 12"), y=y, text="label:N", color=_literal("label_colour"), tooltip=_TOOLTIP
+        x=_at_px("width + 12"), y=y, text=alt.Text("label:N"), color=_literal("label_colour"), tooltip=_TOOLTIP
     )
     if not narrow:
         return [numbers]
     name = {"align": "left", "fontSize": 12, "dy": -15}
     seam = base.mark_text(stroke=SURFACE, strokeWidth=4, strokeJoin="round", **name)
-    names = [mark.encode(x=alt.value(0), y=y, text="arm:N") for mark in (seam, base.mark_text(color=TEXT, **name))]
+    names = [
+        mark.encode(x=alt.XValue(0), y=y, text=alt.Text("arm:N")) for mark in (seam, base.mark_text(color=TEXT, **name))
+    ]
     return [numbers, *names]
 
 

@@ -54,7 +54,9 @@ def delivered(workload: dict[str, Any]) -> Spec | None:
         return alt.Chart().transform_filter(f"datum.kind == '{kind}'")
 
     layers = [
-        of("trial").mark_line(strokeWidth=0.8, opacity=0.35, **step).encode(x=x, y=y, color=colour, detail="line:N"),
+        of("trial")
+        .mark_line(strokeWidth=0.8, opacity=0.35, **step)
+        .encode(x=x, y=y, color=colour, detail=alt.Detail("line:N")),
         of("due").mark_line(strokeWidth=1, strokeDash=[3, 3], color=MUTED, **step).encode(x=x, y=y, tooltip=told),
         of("mean").mark_line(strokeWidth=2, **step).encode(x=x, y=y, color=colour, tooltip=told),
     ]
@@ -66,6 +68,6 @@ def delivered(workload: dict[str, Any]) -> Spec | None:
         layers.insert(0, moment.encode(x=x, tooltip=tip))
     if any(row.get("moment") is False for row in rows):
         band = outages.transform_filter("!datum.moment").mark_rect(color=MUTED, opacity=_SHADE)
-        layers.insert(0, band.encode(x=x, x2="t2:Q", tooltip=tip))
+        layers.insert(0, band.encode(x=x, x2=alt.X2("t2:Q"), tooltip=tip))
     chart = charts._panels(layers, [one["arm"] for one in listed], _HEIGHT)
     return charts._finish(chart, height=None, points=rows)

@@ -358,12 +358,24 @@ MOST_CELLS = 40_000
 """Two hundred times what a campaign of a day has; more would not end, and their plan takes minutes."""
 
 
+_last: tuple[Suite, tuple[Cell, ...]] | None = None
+"""Who reads a suite has its cells made to find contradictions, and asks for them next: they are made once."""
+
+
 def cells(suite: Suite) -> tuple[Cell, ...]:
     """Every cell of the suite: workloads, then combinations of levels, then arms, without the excluded ones.
 
     Raises Fault, counted from the suite, where a level contradicts a workload or an arm, where a factor changes
     nothing, or where a trial has too few messages for its workload's primary metric.
     """
+    global _last
+    last = _last
+    if last is None or last[0] is not suite:
+        _last = last = suite, _made(suite)
+    return last[1]
+
+
+def _made(suite: Suite) -> tuple[Cell, ...]:
     crossed = math.prod([len(suite.workloads), len(suite.arms), *map(len, suite.factors.values())])
     if crossed > MOST_CELLS:
         raise Fault(
@@ -374,21 +386,25 @@ def cells(suite: Suite) -> tuple[Cell, ...]:
             at=("factors",) if suite.factors else ("arms",),
         )
     found: list[Cell] = []
+    applied = _Applied(suite)
+    graphs: dict[int, tuple[Endpoint, ...]] = {}
     for place, workload in enumerate(suite.workloads):
         timeline = workload.timeline.over(suite.timeline)
         for levels in combinations(suite.factors):
-            arms = [arm for arm in suite.arms if not any(_excluded(r, workload, arm, levels) for r in suite.exclude)]
+            excluded = _excluded(suite, workload, levels)
+            arms = [arm for arm in suite.arms if None not in excluded and arm.name not in excluded]
             if not arms:
                 continue  # before the levels are applied: an excluded combination may be a contradiction
-            changed = _at_levels(suite, workload, levels, f"workload `{workload.name}`", with_workload_level)
+            changed = applied.at(workload, levels, f"workload `{workload.name}`", with_workload_level)
             try:
-                graph = endpoints(changed, timeline)
+                graph = graphs.get(id(changed)) or endpoints(changed, timeline)
             except Fault as fault:
                 fault.at = ("workloads", place, *fault.at)
                 raise
-            links = _links(suite, place, workload, changed, levels, timeline)
+            graphs[id(changed)] = graph
+            links = _links(applied, suite, place, workload, changed, levels, timeline)
             for arm in arms:
-                asked = _at_levels(suite, arm, levels, f"arm `{arm.name}`", with_arm_level)
+                asked = applied.at(arm, levels, f"arm `{arm.name}`", with_arm_level)
                 made = Cell(len(found) + 1, suite.suite, changed, asked, levels, timeline, graph, suite.sampling, links)
                 found.append(made)
             _check_primary_metric(found[-1], place)
@@ -424,20 +440,42 @@ def _text(level: object) -> str:
     return str(level).lower() if isinstance(level, bool) else str(level)
 
 
-def _excluded(rule: Levels, workload: Workload, arm: Arm, levels: Levels) -> bool:
-    here = {"arm": arm.name, "workload": workload.name, **levels}
-    return all(here[axis] == level for axis, level in rule.items())
+def _excluded(suite: Suite, workload: Workload, levels: Levels) -> set[Level | None]:
+    """The names of the arms that the suite excludes here; None among them: all of them."""
+    here = {"workload": workload.name, **levels}
+    return {
+        rule.get("arm")
+        for rule in suite.exclude
+        if all(here[axis] == level for axis, level in rule.items() if axis != "arm")
+    }
 
 
-def _at_levels(suite: Suite, item: T, levels: Levels, whose: str, apply: Callable[[T, str, Level], T]) -> T:
-    """The workload or arm with the levels applied; what is wrong with the result is reported at the level's line.
+class _Applied:
+    """Workloads, arms and networks with levels applied. What was applied once is not validated again: of a suite with
+    several factors most combinations differ in one."""
 
-    The history comes first, since whether a depth makes sense depends on it.
-    """
-    for name in sorted(levels, key=lambda name: name != "history"):
-        level = levels[name]
+    def __init__(self, suite: Suite):
+        self._suite = suite
+        self._found: dict[tuple[int, str, type, Level], tuple[Any, Any]] = {}
+        """(id of what a level is applied to, factor, the level with its type) -> that itself, which keeps its id its
+        own, and the result."""
+
+    def at(self, item: T, levels: Levels, whose: str, apply: Callable[[T, str, Level], T]) -> T:
+        """The workload or arm with the levels applied; what is wrong with the result is reported at the level's line.
+
+        The history comes first, since whether a depth makes sense depends on it.
+        """
+        for name in sorted(levels, key=lambda name: name != "history"):
+            level = levels[name]
+            key = id(item), name, type(level), level
+            if key not in self._found:
+                self._found[key] = item, self._one(item, name, level, whose, apply)
+            item = self._found[key][1]
+        return item
+
+    def _one(self, item: T, name: str, level: Level, whose: str, apply: Callable[[T, str, Level], T]) -> T:
         try:
-            item = apply(item, name, level)
+            return apply(item, name, level)
         except ValidationError as error:
             first = error.errors()[0]
             cause = (first.get("ctx") or {}).get("error")
@@ -447,13 +485,18 @@ def _at_levels(suite: Suite, item: T, levels: Levels, whose: str, apply: Callabl
                 expected=fault.expected,
                 actual=fault.actual,
                 fix=fault.fix or "remove the level, or exclude the combination under `exclude`",
-                at=("factors", name, suite.factors[name].index(level)),
+                at=("factors", name, self._suite.factors[name].index(level)),
             ) from error
-    return item
 
 
 def _links(
-    suite: Suite, place: int, workload: Workload, changed: Workload, levels: Levels, timeline: Timeline
+    applied: _Applied,
+    suite: Suite,
+    place: int,
+    workload: Workload,
+    changed: Workload,
+    levels: Levels,
+    timeline: Timeline,
 ) -> Links | None:
     """The network at these levels. A fault of a named network is reported where it is written."""
     try:
@@ -467,7 +510,7 @@ def _links(
         raise
     if links is None:
         return None
-    network = _at_levels(suite, links.network, levels, f"the network of workload `{workload.name}`", with_network_level)
+    network = applied.at(links.network, levels, f"the network of workload `{workload.name}`", with_network_level)
     return replace(links, network=network)
 
 
@@ -527,11 +570,19 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
             )
     seen: dict[tuple, Cell] = {}
     graphs: dict[int, str] = {}
-    """What does not depend on the arm, once per graph: arms at the same levels share it."""
+    """What does not depend on the arm, once per graph: cells at the same levels share it."""
+    texts: dict[int, str] = {}
+
+    def written(part: object) -> str:
+        """Many cells share an arm, a timeline and a network: each is written out once. All live with the cells."""
+        if (text := texts.get(id(part))) is None:
+            text = texts[id(part)] = repr(part)
+        return text
+
     for cell in found:
         graph = graphs.get(id(cell.workload))
         if graph is None:
-            wires = [endpoint.wire(cell.arm, 0) for endpoint in cell.endpoints]
+            wires = [endpoint.wire(suite.arms[0], 0) for endpoint in cell.endpoints]
             places = [(process.name, process.host, process.nodes) for process in cell.processes]
             lifecycles = [(node.lifecycle, node.manages) for node in cell.workload.written_out]
             graph = repr((wires, places, lifecycles, [endpoint.life for endpoint in cell.endpoints]))
@@ -539,9 +590,11 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
         network = cell.links and cell.links.network
         content = (
             cell.workload.name,
-            repr(
-                (cell.arm, cell.timeline, cell.conditions, cell.workload.ros_variables, cell.workload.recorder, network)
-            ),
+            written(cell.arm),
+            written(cell.timeline),
+            repr((cell.conditions, cell.workload.ros_variables)),
+            written(cell.workload.recorder),
+            written(network),
             graph,
         )
         twin = seen.setdefault(content, cell)

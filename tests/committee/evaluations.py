@@ -18,7 +18,7 @@ def planned(name: str, title: str, suite: str = "quick") -> Planned:
     return Planned(name, title, suite, True, 6, 60.0, 50.0)
 
 
-def make(directory: Path) -> Session:
+def make(directory: Path, arms: tuple[synthetic_bundle.Arm, ...] = synthetic_bundle.ARMS) -> Session:
     """Two sections that were measured (one of many conditions), one that did not fit, one that cannot run."""
     session = begin(directory, "tsc", [], {}, seed=7, budget_s=600.0, choice=NO_CHOICE)
     session.sections = [
@@ -28,8 +28,9 @@ def make(directory: Path) -> Session:
         dataclasses.replace(UNABLE),
     ]
     session.save()
-    synthetic_bundle.write(session.place(session.sections[0]), blocks=6, levels=2, workloads=("imu", "camera"))
-    synthetic_bundle.write(session.place(session.sections[1]), blocks=6, workloads=("camera",))
+    as_finished = {"blocks": 6, "arms": arms, "merged": True}
+    synthetic_bundle.write(session.place(session.sections[0]), levels=2, workloads=("imu", "camera"), **as_finished)
+    synthetic_bundle.write(session.place(session.sections[1]), workloads=("camera",), **as_finished)
     return session
 
 

@@ -35,7 +35,7 @@ def imu(tmp_path_factory):
 
 
 def campaign(tmp_path, name="c", **asked):
-    asked = {"workloads": ("imu",), "arms": (FLOOR, FAST, SLOW), "blocks": 6} | asked
+    asked = {"workloads": ("imu",), "arms": (FLOOR, FAST, SLOW), "blocks": 6, "merged": True} | asked
     return synthetic_bundle.write(tmp_path / name, **asked)
 
 

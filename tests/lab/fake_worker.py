@@ -2,7 +2,7 @@
 demand one fault.
 
 `install(directory, fault)` writes a program that behaves well until the stage that the fault names. It measures
-nothing.
+nothing. Its interpreter starts without the packages of the site (`-IS`), in half of the time: a campaign starts dozens.
 """
 
 # ruff: noqa: E501 (the program in the string is compact on purpose)
@@ -45,7 +45,7 @@ FAULTS = {
     "deaf": "[reader.update(gone=True) for reader in readers.values()]",
 }
 
-SOURCE = r"""#!{python}
+SOURCE = r"""#!{python} -IS
 import json, mmap, os, select, socket, struct, sys, threading, time, zlib
 FAULT, STAGE = {fault!r}, {stage!r}
 if "--describe" in sys.argv:

@@ -38,7 +38,7 @@ def campaigns(tmp_path_factory):
     place = tmp_path_factory.mktemp("compare")
 
     def write(name, arms, seed):
-        synthetic_bundle.write(place / name, arms=arms, workloads=WORKLOADS, blocks=10, sd=0.01, seed=seed)
+        synthetic_bundle.write(place / name, arms=arms, workloads=WORKLOADS, blocks=10, sd=0.01, seed=seed, merged=True)
 
     write("old", ARMS, 7)
     write("same", ARMS, 8)

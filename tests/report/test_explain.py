@@ -26,7 +26,7 @@ def every(directory):
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("explain") / "bundle"
-    synthetic_bundle.write(path, blocks=5)
+    synthetic_bundle.write(path, blocks=5, merged=True)
     return path
 
 

@@ -26,7 +26,7 @@ from tests.support import synthetic_bundle
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
-    return Bundle(synthetic_bundle.write(tmp_path_factory.mktemp("summary") / "c"))
+    return Bundle(synthetic_bundle.write(tmp_path_factory.mktemp("summary") / "c", merged=True))
 
 
 @pytest.fixture(scope="module")

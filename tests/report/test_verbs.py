@@ -11,7 +11,7 @@ from tests.support.command import exit_code
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
     directory = tmp_path_factory.mktemp("campaigns") / "fixture"
-    synthetic_bundle.write(directory)
+    synthetic_bundle.write(directory, merged=True)
     return directory
 
 

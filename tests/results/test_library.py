@@ -18,7 +18,7 @@ from tests.support import synthetic_bundle, topics_bundle
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory):
-    return synthetic_bundle.write(tmp_path_factory.mktemp("library") / "campaign")
+    return synthetic_bundle.write(tmp_path_factory.mktemp("library") / "campaign", merged=True)
 
 
 @pytest.fixture(scope="module")

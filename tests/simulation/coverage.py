@@ -13,7 +13,7 @@ from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.metric import Measured
 from rmwbench.analysis.verdicts.ratio import ratio
 from rmwbench.analysis.verdicts.verdict import Ratio
-from tests.simulation.laws import SCENES, Scene, trial_quantiles, trials, true_log_quantiles
+from tests.simulation.laws import SCENES, Scene, first_arm, trial_quantiles, true_log_quantiles
 from tests.simulation.methods import METHODS
 
 BLOCKS = 5
@@ -44,7 +44,7 @@ class Row:
 def block_ratios(campaigns: int) -> Iterator[Row]:
     """Ratio of two arms' p50, p90 and p99, by `ratio`; true ratio from the laws."""
     for number, scene in enumerate(SCENES):
-        logs, truth = log_quantiles(scene, campaigns, seed=100 + number)
+        logs, truth = log_quantiles(scene, campaigns, seed=100 + number, blocks=BLOCKS)
         for at, q in enumerate(QUANTILES):
             found = [
                 r if isinstance(r := ratio(_blocks(a), _blocks(b)), Ratio) else None
@@ -68,7 +68,7 @@ def block_ratios(campaigns: int) -> Iterator[Row]:
 def trial_latencies(campaigns: int) -> Iterator[Row]:
     """An arm's own p50, p90, p99 over five trials; with infinite trials the target is the median of trials."""
     for number, scene in enumerate(SCENES):
-        logs, truth = log_quantiles(scene, campaigns, seed=100 + number)
+        logs, truth = log_quantiles(scene, campaigns, seed=100 + number, blocks=BLOCKS)
         for at, q in enumerate(QUANTILES):
             values = np.exp(logs[:, :, 0, at])
             infinite = ~np.isfinite(values)
@@ -90,14 +90,14 @@ def pooled_latencies(campaigns: int) -> Iterator[Row]:
         for q, messages in ((0.9, 21), (0.99, 210)):
             sample = {"blocks": BLOCKS, "messages": messages}
             everyone = np.concatenate(
-                [x[:, :, 0].ravel() for x in trials(scene, campaigns=2500, seed=300 + number, **sample)]
+                [x.ravel() for x in first_arm(scene, campaigns=2500, seed=300 + number, **sample)]
             )
             rank = math.ceil(len(everyone) * q) - 1
             true = float(np.partition(everyone, rank)[rank])
             found = [
                 intervals.pooled_quantile(list(campaign), q)
-                for part in trials(scene, campaigns=campaigns, seed=400 + number, **sample)
-                for campaign in part[:, :, 0]
+                for part in first_arm(scene, campaigns=campaigns, seed=400 + number, **sample)
+                for campaign in part
             ]
             case = f"p{q * 100:g}, {scene.name}"
             yield _row("percentile of trials pooled", case, true, found, ratio=True, promised=scene.promised)
@@ -221,7 +221,7 @@ def direct(campaigns: int, n: int) -> dict[str, tuple[np.ndarray, float]]:
 
 
 @functools.lru_cache(maxsize=2 * len(SCENES))
-def log_quantiles(scene: Scene, campaigns: int, seed: int, blocks: int = BLOCKS) -> tuple[np.ndarray, np.ndarray]:
+def log_quantiles(scene: Scene, campaigns: int, seed: int, blocks: int) -> tuple[np.ndarray, np.ndarray]:
     """(log trial quantiles of shape (campaigns, blocks, 2, quantiles), their true means of shape (2, quantiles))."""
     made = trial_quantiles(scene, QUANTILES, campaigns=campaigns, blocks=blocks, messages=MESSAGES, seed=seed)
     return np.log(made), true_log_quantiles(scene, QUANTILES, messages=MESSAGES, seed=seed + 50)

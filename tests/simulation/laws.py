@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 MOOD_SD = 0.5
 TRIAL_SD = 0.1
@@ -17,21 +18,20 @@ SLOW = 2.0
 CHUNK = 500
 """Campaigns made at a time, to stay in a few hundred megabytes."""
 
-Law = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
-"""(generator, shape with messages last) -> latencies of a unit scale; +inf: never arrived."""
+Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+Shape = tuple[int, ...]
 
 
-def lognormal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    return np.exp(0.5 * rng.standard_normal(shape))
+@dataclass(frozen=True)
+class Law:
+    """`draw`: (generator, shape with messages last) -> latencies of a unit scale; +inf: never arrived. `at`: the
+    quantile function, elementwise; None where messages are not independent of each other."""
+
+    draw: Draw
+    at: Callable[[np.ndarray], np.ndarray] | None = None
 
 
-def pareto(alpha: float) -> Law:
-    """1 + Lomax: no variance at alpha ≤ 2."""
-    return lambda rng, shape: (1 - rng.random(shape)) ** (-1 / alpha)
-
-
-def autocorrelated(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Log-normal AR(1) with a coefficient of 0.9: a message resembles its neighbour, 1000 are worth about 50."""
+def _autocorrelated(rng: np.random.Generator, shape: Shape) -> np.ndarray:
     x = rng.standard_normal(shape)
     x[..., 1:] *= np.sqrt(1 - 0.9**2)
     x = np.moveaxis(x, -1, 0).copy()
@@ -40,11 +40,29 @@ def autocorrelated(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarr
     return np.exp(0.5 * np.moveaxis(x, 0, -1))
 
 
-def losing(law: Law, fraction: float) -> Law:
-    def lossy(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        return np.where(rng.random(shape) < fraction, np.inf, law(rng, shape))
+lognormal = Law(lambda rng, shape: np.exp(0.5 * rng.standard_normal(shape)), lambda u: np.exp(0.5 * special.ndtri(u)))
+autocorrelated = Law(_autocorrelated)
+"""Log-normal AR(1) with a coefficient of 0.9: a message resembles its neighbour, 1000 are worth about 50."""
 
-    return lossy
+
+def pareto(alpha: float) -> Law:
+    """1 + Lomax: no variance at alpha ≤ 2."""
+    return Law(lambda rng, shape: (1 - rng.random(shape)) ** (-1 / alpha), lambda u: (1 - u) ** (-1 / alpha))
+
+
+def losing(law: Law, fraction: float) -> Law:
+    """That share of an independent law's messages never arrives."""
+    of_arrived = law.at
+    assert of_arrived is not None
+
+    def draw(rng: np.random.Generator, shape: Shape) -> np.ndarray:
+        return np.where(rng.random(shape) < fraction, np.inf, law.draw(rng, shape))
+
+    def at(u: np.ndarray) -> np.ndarray:
+        arrives = u < 1 - fraction
+        return np.where(arrives, of_arrived(np.where(arrives, u / (1 - fraction), 0.5)), np.inf)
+
+    return Law(draw, at)
 
 
 @dataclass(frozen=True)
@@ -80,32 +98,43 @@ def trial_quantiles(
     scene: Scene, quantiles: tuple[float, ...], *, campaigns: int, blocks: int, messages: int, seed: int
 ) -> np.ndarray:
     """Order statistics x(⌈n·q⌉) of each trial, shape (campaigns, blocks, 2 arms, quantiles)."""
-    parts = [
-        _quantiles(m, quantiles)
-        for m in trials(scene, campaigns=campaigns, blocks=blocks, messages=messages, seed=seed)
-    ]
+    rng = np.random.default_rng(seed)
+    parts = []
+    for count in _chunks(campaigns):
+        level = _levels(scene, rng, count, blocks)
+        both = [order_statistics(law, rng, (count, blocks), messages, quantiles) for law in (scene.a, scene.b)]
+        parts.append(np.stack(both, 2) * np.exp(level)[..., None])
     return np.concatenate(parts)
 
 
-def trials(scene: Scene, *, campaigns: int, blocks: int, messages: int, seed: int) -> Iterator[np.ndarray]:
-    """Latencies, shape (up to CHUNK campaigns, blocks, 2 arms, messages). A drift moves within a block too: the arms
-    follow each other in random order.
-    """
+def first_arm(scene: Scene, *, campaigns: int, blocks: int, messages: int, seed: int) -> Iterator[np.ndarray]:
+    """The latencies of the scene's first arm, shape (up to CHUNK campaigns, blocks, messages)."""
     rng = np.random.default_rng(seed)
-    for at in range(0, campaigns, CHUNK):
-        count = min(CHUNK, campaigns - at)
-        level = scene.mood_sd * rng.standard_normal((count, blocks, 1)) + TRIAL_SD * rng.standard_normal(
-            (count, blocks, 2)
-        )
-        if scene.drift:
-            first = rng.random((count, blocks, 1)) < 0.5
-            place = np.concatenate([first, ~first], -1)  # 0 or 1: which arm came first
-            level += scene.drift * ((np.arange(blocks)[:, None] + place / 2) / blocks - 0.5 + 0.25 / blocks)
-        if scene.slow:
-            level += math.log(SLOW) * (rng.random((count, blocks, 2)) < scene.slow)
-        made = np.stack([law(rng, (count, blocks, messages)) for law in (scene.a, scene.b)], 2)
-        made *= np.exp(level)[..., None]
-        yield made
+    for count in _chunks(campaigns):
+        level = _levels(scene, rng, count, blocks)[..., 0]
+        yield scene.a.draw(rng, (count, blocks, messages)) * np.exp(level)[..., None]
+
+
+def order_statistics(
+    law: Law, rng: np.random.Generator, shape: Shape, messages: int, quantiles: tuple[float, ...]
+) -> np.ndarray:
+    """x(⌈n·q⌉) of n messages, shape (*shape, quantiles), for ascending q.
+
+    Of independent messages without drawing them: the law's quantile function at the order statistics of n uniform
+    values. These are a Markov chain: above u, which is the i-th, the j-th is that share Beta(j − i, n − j + 1) of the
+    way to 1 (David & Nagaraja, Order Statistics, 3rd ed., §2.5).
+    """
+    ranks = [max(int(np.ceil(messages * q - 1e-9)), 1) for q in quantiles]
+    if law.at is None:
+        drawn = law.draw(rng, (*shape, messages))
+        drawn.partition([rank - 1 for rank in ranks], axis=-1)
+        return drawn[..., [rank - 1 for rank in ranks]]
+    uniform, below, found = np.zeros(shape), 0, []
+    for rank in ranks:
+        uniform = uniform + (1 - uniform) * rng.beta(rank - below, messages - rank + 1, shape)
+        found.append(uniform)
+        below = rank
+    return law.at(np.stack(found, -1))
 
 
 def true_log_quantiles(scene: Scene, quantiles: tuple[float, ...], *, messages: int, seed: int) -> np.ndarray:
@@ -113,13 +142,25 @@ def true_log_quantiles(scene: Scene, quantiles: tuple[float, ...], *, messages: 
     rng = np.random.default_rng(seed)
     out = []
     for law in (scene.a, scene.b):
-        found = np.concatenate([_quantiles(law(rng, (2000, messages)), quantiles) for _ in range(4)])
+        found = np.concatenate([order_statistics(law, rng, (2000,), messages, quantiles) for _ in range(4)])
         logs = np.log(found)
         out.append(np.where(np.isfinite(logs), logs, np.nan))
     return np.nanmean(np.stack(out), axis=1) + scene.slow * math.log(SLOW)
 
 
-def _quantiles(messages: np.ndarray, quantiles: tuple[float, ...]) -> np.ndarray:
-    ranks = [max(int(np.ceil(messages.shape[-1] * q - 1e-9)), 1) - 1 for q in quantiles]
-    messages.partition(ranks, axis=-1)
-    return messages[..., ranks]
+def _chunks(campaigns: int) -> Iterator[int]:
+    for at in range(0, campaigns, CHUNK):
+        yield min(CHUNK, campaigns - at)
+
+
+def _levels(scene: Scene, rng: np.random.Generator, count: int, blocks: int) -> np.ndarray:
+    """Of each trial, in logarithms, shape (campaigns, blocks, 2 arms). A drift moves within a block too: the arms
+    follow each other in random order."""
+    level = scene.mood_sd * rng.standard_normal((count, blocks, 1)) + TRIAL_SD * rng.standard_normal((count, blocks, 2))
+    if scene.drift:
+        first = rng.random((count, blocks, 1)) < 0.5
+        place = np.concatenate([first, ~first], -1)  # 0 or 1: which arm came first
+        level += scene.drift * ((np.arange(blocks)[:, None] + place / 2) / blocks - 0.5 + 0.25 / blocks)
+    if scene.slow:
+        level += math.log(SLOW) * (rng.random((count, blocks, 2)) < scene.slow)
+    return level

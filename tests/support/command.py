@@ -2,9 +2,9 @@
 
 A test process starts one server, `python -m tests.support.command`, which imports what verbs need and does nothing
 else. `rmwbench(...)` has it forked: the child takes the directory, the environment, the streams and the words of the
-command, runs `main`, and ends as any process does. So a test sees a real process: its exit code, its streams, its
-signals, its limits. What a start itself decides (the encoding of the streams, imports, a shell around the command) is
-tested by `COMMAND`, which is a new interpreter. What a test replaces in the program, or reads by `capsys`, needs the
+command, runs `main`, and ends as a process does (`_run`). So a test sees a real process: its exit code, its streams,
+its signals, its limits. What a start itself decides (the encoding of the streams, imports, a shell around the command)
+is tested by `COMMAND`, which is a new interpreter. What a test replaces in the program, or reads by `capsys`, needs the
 test's own process: `exit_code(...)`.
 """
 
@@ -23,9 +23,12 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from tests.support import spared
 
 COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 
@@ -130,6 +133,7 @@ def _serve() -> None:
     """Waits for commands. Returns in the process of each, which has all of the command but its `main`."""
     _import_everything()
     gc.collect()
+    spared.flushes()
     gc.freeze()  # what is never collected is not copied, nor taken apart at the end of each command
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listening.bind("")  # an abstract address that the kernel chooses
@@ -205,8 +209,29 @@ def _open_anew(name: str, place: int) -> None:
     setattr(sys, f"__{name}__", made)
 
 
+def _run(main: Callable[[], None]) -> None:
+    """The command, and the end of its process but for the longest part: to take apart all modules, which are the
+    server's, took three times as long as a short command. Threads, what was registered for the exit and the streams
+    have their end as ever; so has whatever is no plain exit."""
+    try:
+        main()
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        code = end.code or 0
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None and not stream.closed:
+                stream.flush()
+    except (OSError, ValueError):
+        sys.exit(code)  # the interpreter's own flush says what it is that fails
+    os._exit(code)
+
+
 if __name__ == "__main__":
     _serve()
     from rmwbench.cli.main import main
 
-    main()
+    _run(main)

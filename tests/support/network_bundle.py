@@ -14,6 +14,7 @@ import numpy as np
 
 from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.schema import table_from_rows
+from tests.support import kept
 
 MS = 1_000_000
 BEGIN_NS = 5_000_000_000
@@ -50,6 +51,10 @@ LOSS = 0.1
 
 def write(directory: Path | str, *, blocks: int = 5, seed: int = 3) -> Path:
     """Writes the bundle and returns its directory."""
+    return kept.copy(directory, lambda path: _write(path, blocks, seed), blocks, seed)
+
+
+def _write(directory: Path, blocks: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     cells = [{"cell": i, "workload": w, "arm": a} for i, (w, a) in enumerate((w, a) for w in WORKLOADS for a in ARMS)]
     with BundleWriter.create(directory, _campaign(blocks, cells, seed)) as writer:
@@ -69,7 +74,6 @@ def write(directory: Path | str, *, blocks: int = 5, seed: int = 3) -> Path:
                 )
                 trial += 1
         writer.append({"type": "finished"})
-    return Path(directory)
 
 
 def _campaign(blocks: int, cells: list[dict], seed: int) -> dict:

@@ -15,6 +15,7 @@ import numpy as np
 
 from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.schema import table_from_rows
+from tests.support import kept
 
 START_NS, WARMUP_NS, DRAIN_NS = 5_000_000_000, 150_000_000, 5_000_000_000
 NONCE = "00000000deadbeef"
@@ -112,10 +113,27 @@ def write(
     seed: int = 7,
     sd: float = 0.12,
     finished: bool = True,
+    merged: bool = False,
 ) -> Path:
     """Writes the bundle and returns its directory. `sd` is the log-scale spread of a trial's median from block to
     block. With `levels` above 1 every workload is compared at that many levels of a factor that changes nothing.
+    `merged`: with the small files of all trials copied into one per table, as a campaign leaves them that has ended.
     """
+    asked = (blocks, arms, workloads, levels, seed, sd, finished, merged)
+    return kept.copy(directory, lambda path: _write(path, *asked), asked, WORKLOADS)
+
+
+def _write(
+    directory: Path,
+    blocks: int,
+    arms: tuple[Arm, ...],
+    workloads: tuple[str, ...],
+    levels: int,
+    seed: int,
+    sd: float,
+    finished: bool,
+    merged: bool,
+) -> None:
     rng = np.random.default_rng(seed)
     cells = [
         {"cell": i, "workload": w, "arm": a, "factors": {"level": n} if levels > 1 else {}}
@@ -149,9 +167,10 @@ def write(
                     tables=tables,
                 )
                 trial += 1
+        if merged:
+            writer.merge()
         if finished:
             writer.append({"type": "finished"})
-    return Path(directory)
 
 
 _REASON = "worker fixture-fastdds died of signal 11 (SIGSEGV); last line of its log: 'invented for the fixture'"

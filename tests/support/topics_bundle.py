@@ -14,6 +14,7 @@ import numpy as np
 
 from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.schema import table_from_rows
+from tests.support import kept
 
 BEGIN_NS, STEADY_NS, DRAIN_NS = 5_000_000_000, 2_100_000_000, 300_000_000
 
@@ -62,9 +63,23 @@ def write(
     primary: str = "response_latency_p50",
 ) -> Path:
     """Writes the bundle and returns its directory. `plan`: keys of the plan to add, such as `outcomes`."""
+    asked = (flows, carriers, blocks, sd, seed, plan or {}, primary)
+    return kept.copy(directory, lambda path: _write(path, *asked), asked)
+
+
+def _write(
+    directory: Path,
+    flows: Mapping[str, Flow],
+    carriers: Mapping[str, Carrier],
+    blocks: int,
+    sd: float,
+    seed: int,
+    plan: Mapping[str, Any],
+    primary: str,
+) -> None:
     rng = np.random.default_rng(seed)
     arms = list(carriers)
-    with BundleWriter.create(directory, _campaign(blocks, carriers, seed, plan or {}, primary)) as writer:
+    with BundleWriter.create(directory, _campaign(blocks, carriers, seed, plan, primary)) as writer:
         cells = [_cell(n, name, carriers[name]) for n, name in enumerate(arms)]
         machine = [
             {k: "{}" for k in ("hardware", "kernel", "sysctls", "start", "end")},
@@ -88,7 +103,6 @@ def write(
                 )
                 trial += 1
         writer.append({"type": "finished"})
-    return Path(directory)
 
 
 def _campaign(

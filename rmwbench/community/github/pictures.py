@@ -43,9 +43,9 @@ def waiting(repositories: list[dict[str, Any]], kind: str, what: str, title: str
     y = alt.Y("share:Q", scale=alt.Scale(domain=[0, 1]), axis=charts._axis(title=None, format=".0%", tickCount=5))
     base = alt.Chart(charts._POINTS)
     layers = [
-        base.mark_line(interpolate="step-after", strokeWidth=2).encode(x=x, y=y, order="n:Q", color=colour),
+        base.mark_line(interpolate="step-after", strokeWidth=2).encode(x=x, y=y, order=alt.Order("n:Q"), color=colour),
         base.mark_area(interpolate="step-after", opacity=0.1).encode(
-            x=x, y=alt.Y("low:Q", scale=alt.Scale(domain=[0, 1])), y2="high:Q", color=colour
+            x=x, y=alt.Y("low:Q", scale=alt.Scale(domain=[0, 1])), y2=alt.Y2("high:Q"), color=colour
         ),
     ]
     if ends:

@@ -49,7 +49,7 @@ def answers(doc: dict[str, Any]) -> Spec | None:
         .mark_bar(height=14)
         .encode(
             x=alt.X("low:Q", axis=charts._axis(title=None, labelExpr="format(abs(datum.value), '.0%')", tickCount=7)),
-            x2="high:Q",
+            x2=alt.X2("high:Q"),
             y=alt.Y("row:N", sort=order, axis=alt.Axis(title=None, labelLimit=260, labelColor=TEXT, ticks=False)),
             color=alt.Color(
                 "level:N",

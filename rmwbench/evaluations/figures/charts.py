@@ -348,11 +348,11 @@ def _lines(part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[flo
     line = alt.Chart().mark_line(**mark, opacity=0.75 if styles.runs else 1)
     encoded: dict[str, Any] = {"x": x, "y": y, "tooltip": _tips(part)}
     if styles.runs:  # ten runs of one thing are not ten things: one colour, no legend
-        return [line.encode(**encoded, detail="s:N", color=alt.value(styles.colours[0]))]
+        return [line.encode(**encoded, detail=alt.Detail("s:N"), color=alt.ColorValue(styles.colours[0]))]
     layers = [line.encode(**encoded, color=styles.colour("stroke"), strokeDash=styles.dash())]
     if any("lo" in row for row in rows):
         rule = alt.Chart().transform_filter("isValid(datum.lo)").mark_rule(strokeWidth=1.2, opacity=0.7, clip=True)
-        layers.append(rule.encode(x=x, y="lo:Q", y2="hi:Q", color=styles.colour("stroke")))
+        layers.append(rule.encode(x=x, y=alt.Y("lo:Q"), y2=alt.Y2("hi:Q"), color=styles.colour("stroke")))
     if not steps and (not many or len(rows) <= _FEW):  # a line of one point cannot be seen
         limits = part["x"].get("limits")
         inside = not limits or all(limits[0] <= row["x"] <= limits[1] for row in rows)
@@ -372,7 +372,7 @@ def _bars(part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[floa
     ]
     if any("lo" in row for row in rows):
         rule = alt.Chart().transform_filter("isValid(datum.lo)").mark_rule(strokeWidth=1, color=MUTED, clip=True)
-        layers.append(rule.encode(x=x, xOffset=offset, y="lo:Q", y2="hi:Q"))
+        layers.append(rule.encode(x=x, xOffset=offset, y=alt.Y("lo:Q"), y2=alt.Y2("hi:Q")))
     if any(row["y"] is None for row in rows):
         gone = (
             alt.Chart()
@@ -396,7 +396,11 @@ def _stacked(part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[f
         row["o"] = place[row["s"]]
     bar = alt.Chart().mark_bar(clip=True, stroke=NEUTRAL["surface"][0], strokeWidth=0.6)
     shade = styles.shade(alt.Opacity)
-    return [bar.encode(x=_x(part, rows), y=y, order="o:Q", color=styles.colour(), opacity=shade, tooltip=_tips(part))]
+    return [
+        bar.encode(
+            x=_x(part, rows), y=y, order=alt.Order("o:Q"), color=styles.colour(), opacity=shade, tooltip=_tips(part)
+        )
+    ]
 
 
 def _heat(part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles) -> list:

@@ -98,7 +98,7 @@ def capacities(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     interval = (
         base.mark_rule(strokeWidth=2.5, opacity=0.55, clip=True)
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
-        .encode(x=x("low:Q"), x2="high:Q", y=y, color=charts._literal("colour"))
+        .encode(x=x("low:Q"), x2=alt.X2("high:Q"), y=y, color=charts._literal("colour"))
     )
     estimate = (
         base.mark_point(size=95, strokeWidth=2, opacity=1)
@@ -209,16 +209,18 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     medians, tails = (base.transform_filter(f"datum.kind == '{kind}'") for kind in ("median", "tail"))
     upright = alt.Chart(alt.NamedData(name="parts"))
     layers = [  # the legend looks like the first layer that has the colour
-        medians.mark_line(strokeWidth=1.8).encode(x=x("level:Q"), y=y, order="level:Q", color=colour, strokeDash=dash),
+        medians.mark_line(strokeWidth=1.8).encode(
+            x=x("level:Q"), y=y, order=alt.Order("level:Q"), color=colour, strokeDash=dash
+        ),
         upright.mark_rect(fillOpacity=0.1, opacity=1, clip=True)
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
-        .encode(x=x("low:Q"), x2="high:Q", color=colour),
+        .encode(x=x("low:Q"), x2=alt.X2("high:Q"), color=colour),
         upright.mark_rule(strokeWidth=1.5, opacity=0.9).encode(
             x=x("value:Q"), color=colour, strokeDash=dash, tooltip=charts._TOOLTIP
         ),
         tails.mark_rule(strokeWidth=1.2, opacity=0.5)
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
-        .encode(x=x("level:Q"), y=alt.Y("low:Q", scale=heights_scale), y2="high:Q", color=colour),
+        .encode(x=x("level:Q"), y=alt.Y("low:Q", scale=heights_scale), y2=alt.Y2("high:Q"), color=colour),
         tails.mark_circle(size=34, opacity=0.9).encode(x=x("level:Q"), y=y, color=colour, tooltip=charts._TOOLTIP),
     ]
     if limits:
@@ -226,7 +228,7 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
         layers += [
             line.mark_rule(color=LOST, strokeWidth=1.2, strokeDash=[6, 3]).encode(y=y),
             line.mark_text(color=LOST, align="left", baseline="bottom", dx=4, dy=-3, fontSize=11).encode(
-                x=alt.value(0), y=y, text="text:N"
+                x=alt.XValue(0), y=y, text=alt.Text("text:N")
             ),
         ]
     if knees:
@@ -241,7 +243,7 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
             .mark_point(size=45, filled=True, opacity=0.85)
             .encode(
                 x=x("level:Q"),
-                y=alt.value(7),
+                y=alt.YValue(7),
                 color=colour,
                 shape=alt.Shape("shape:N", scale=None),
                 tooltip=charts._TOOLTIP,
@@ -286,7 +288,7 @@ def loss(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
         base.mark_line(strokeWidth=1.8).encode(
             x=x("level:Q"),
             y=y,
-            order="level:Q",
+            order=alt.Order("level:Q"),
             color=alt.Color("arm:N", scale=scale, legend=key),
             strokeDash=alt.StrokeDash("arm:N", scale=dashes, legend=key),
         ),

@@ -38,15 +38,15 @@ def front(found: dict[str, Any], machine: dict[str, Any]) -> Spec | None:
     opacity = alt.Opacity("opacity:Q", scale=None)
     rule = base.mark_rule(strokeWidth=1.5, clip=True)
     low_x, low_y = alt.X("x_low:Q", scale=x_scale), alt.Y("y_low:Q", scale=y_scale)
-    across = rule.encode(x=low_x, x2="x_high:Q", y=y, color=colour, opacity=opacity)
-    up = rule.encode(x=x, y=low_y, y2="y_high:Q", color=colour, opacity=opacity)
+    across = rule.encode(x=low_x, x2=alt.X2("x_high:Q"), y=y, color=colour, opacity=opacity)
+    up = rule.encode(x=x, y=low_y, y2=alt.Y2("y_high:Q"), color=colour, opacity=opacity)
     size = alt.Size("mib:Q", scale=alt.Scale(range=[50, 450], zero=True), legend=None)
     marks = base.mark_point(strokeWidth=2).encode(
         x=x, y=y, color=colour, opacity=opacity, size=size, fill=alt.Fill("fill:N", scale=None)
     )
     at_x, at_y = alt.X("name_x:Q", scale=x_scale), alt.Y("name_y:Q", scale=y_scale)
     names = base.mark_text(align="left", baseline="middle", font=FONT, fontSize=12).encode(
-        x=at_x, y=at_y, text="arm:N", color=colour
+        x=at_x, y=at_y, text=alt.Text("arm:N"), color=colour
     )
     chart = (across + up + marks + names).properties(width=WIDTH, height=HEIGHT, background=SURFACE)
     chart = chart.configure_axis(gridColor=GRID, labelColor=TEXT, titleColor=TEXT, labelFont=FONT, titleFont=FONT)

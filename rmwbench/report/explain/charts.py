@@ -39,10 +39,10 @@ def shares(bars: Sequence[Bar], title: str, *, narrow: bool = False) -> Spec | N
     )
     seam = {"height": _HEIGHT, "xOffset": 1, "x2Offset": -1, "clip": True}
     layers = [
-        solid.mark_bar(**seam).encode(x=x, x2="end:Q", y=y, fill=colour, tooltip=told),
+        solid.mark_bar(**seam).encode(x=x, x2=alt.X2("end:Q"), y=y, fill=colour, tooltip=told),
         other.mark_bar(strokeWidth=1.5, **seam | {"height": _HEIGHT - 1.5}).encode(
             x=x,
-            x2="end:Q",
+            x2=alt.X2("end:Q"),
             y=y,
             fill=colour,
             fillOpacity=alt.FillOpacity("tint:Q", scale=None),
@@ -50,7 +50,9 @@ def shares(bars: Sequence[Bar], title: str, *, narrow: bool = False) -> Spec | N
             strokeDash=alt.condition(f"datum.known == '{CLAIMED}'", alt.value([1, 0]), alt.value([4, 3])),
             tooltip=told,
         ),
-        names.encode(x=alt.X("middle:Q", scale=scale), y=y, text="label:N", color=charts._literal("ink"), tooltip=told),
+        names.encode(
+            x=alt.X("middle:Q", scale=scale), y=y, text=alt.Text("label:N"), color=charts._literal("ink"), tooltip=told
+        ),
         *charts._values_beside(alt.Chart(charts._ROWS), y, narrow),
     ]
     spec = charts._finish(alt.layer(*layers), height=charts._rows_height(rows, narrow), rows=rows, parts=_rows(bars))
