@@ -215,7 +215,7 @@ def series(workload: dict[str, Any]) -> Spec | None:
         alt.Chart()
         .transform_filter("datum.y == null")
         .mark_tick(orient="vertical", thickness=1.5, size=9, color=LOST)
-        .encode(x=x, y=alt.YValue(5))
+        .encode(x=x, y=alt.value(5))
     )
     layers = [arrived, lost] if any(value["y"] is None for value in values) else [arrived]
     return _finish(_panels(layers, names, _PANEL_HEIGHT), height=None, points=values)
@@ -427,9 +427,8 @@ def _values_beside(base: alt.Chart, y: alt.Y, narrow: bool) -> list[alt.Chart]:
         return [numbers]
     name = {"align": "left", "fontSize": 12, "dy": -15}
     seam = base.mark_text(stroke=SURFACE, strokeWidth=4, strokeJoin="round", **name)
-    names = [
-        mark.encode(x=alt.XValue(0), y=y, text=alt.Text("arm:N")) for mark in (seam, base.mark_text(color=TEXT, **name))
-    ]
+    left, text = alt.XValue(0), alt.Text("arm:N")  # type: ignore[no-untyped-call]
+    names = [mark.encode(x=left, y=y, text=text) for mark in (seam, base.mark_text(color=TEXT, **name))]
     return [numbers, *names]
 
 

@@ -228,7 +228,7 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
         layers += [
             line.mark_rule(color=LOST, strokeWidth=1.2, strokeDash=[6, 3]).encode(y=y),
             line.mark_text(color=LOST, align="left", baseline="bottom", dx=4, dy=-3, fontSize=11).encode(
-                x=alt.XValue(0), y=y, text=alt.Text("text:N")
+                x=alt.value(0), y=y, text=alt.Text("text:N")
             ),
         ]
     if knees:
@@ -243,7 +243,7 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
             .mark_point(size=45, filled=True, opacity=0.85)
             .encode(
                 x=x("level:Q"),
-                y=alt.YValue(7),
+                y=alt.value(7),
                 color=colour,
                 shape=alt.Shape("shape:N", scale=None),
                 tooltip=charts._TOOLTIP,
