@@ -1,6 +1,6 @@
 """Every command that docs/findings.md gives as evidence is run as it stands, into a pipe, and says something.
 
-Left out are those that measure (`run`), that need a campaign of one's own (`explain`), and the patterns of the first
+Left out are those that measure (`run`, `claims run`), that need a campaign of one's own (`explain`), and the patterns of the first
 paragraphs (SOURCE, PATH). Commands on published data skip where it does not lie beside the checkout.
 """
 
@@ -22,7 +22,7 @@ from tests.importers import original
 
 PAGE = Path(__file__).parents[1] / "docs/findings.md"
 COMMANDS = list(dict.fromkeys(re.findall(r"`(rmwbench [^`]+)`", PAGE.read_text(encoding="utf-8"))))
-ELSEWHERE = re.compile(r"rmwbench (run|explain)\b|rmwbench \S+ (SOURCE|PATH)\b")
+ELSEWHERE = re.compile(r"rmwbench (run|claims run|explain)\b|rmwbench \S+ (SOURCE|PATH)\b")
 DATA = {
     "2020-10-23_10-47-36.tar.gz": ("tsc-galactic-2020", "mininet_experiments", "2020-10-23_10-47-36.tar.gz"),
     "DIR/build_farm": ("tsc-galactic-2020", "build_farm"),
