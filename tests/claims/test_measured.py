@@ -181,7 +181,7 @@ def test_a_file_that_is_not_a_summary(tmp_path):
     with pytest.raises(UserError, match="another kind"):
         shipped("s", tmp_path)
     (folder / "x.json").write_text("no JSON")
-    with pytest.raises(UserError, match="no summary"):
+    with pytest.raises(UserError, match="not a summary"):
         shipped("s", tmp_path)
 
 

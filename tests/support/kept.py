@@ -24,7 +24,8 @@ def begin() -> None:
 
 
 def copy(directory: Path | str, make: Callable[[Path], object], *key: object) -> Path:
-    """`directory` as `make` writes it; `key` says in full by its repr what that depends on. Its parents are made."""
+    """`directory` as `make` writes it; `key` says in full by its repr what that depends on; a test
+    that replaces a part of `make` takes VARIABLE away. Its parents are made."""
     if VARIABLE not in os.environ:  # a program of tests/support, by itself
         make(Path(directory))
         return Path(directory)
