@@ -1,7 +1,7 @@
 """Every command that docs/findings.md gives as evidence is run as it stands, into a pipe, and says something.
 
-Left out are those that measure (`run`, `claims run`), that need a campaign of one's own (`explain`), and the patterns of
-the first paragraphs (SOURCE, PATH). Commands on published data skip where it does not lie beside the checkout.
+Left out are those that measure (`run`, `claims run`), that need a campaign of one's own (`explain`), and the patterns
+of the first paragraphs (SOURCE, PATH). Commands on published data skip where it does not lie beside the checkout.
 """
 
 import contextlib
