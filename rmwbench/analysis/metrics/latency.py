@@ -249,8 +249,10 @@ def _was_moving(pair: _Pair, window: Window) -> bool:
     there = pair.taken_ns != ABSENT
     if window.drain_end_ns is None or not there.any():
         return False
-    waits_ns = pair.taken_ns - pair.writer.intended_ns
-    own = there if pair.life is None else there & (pair.writer.intended_ns >= pair.life.begin_ns)
+    intended_ns = pair.writer.intended_ns
+    assert intended_ns is not None, "it is let go after all pairs were judged"
+    waits_ns = pair.taken_ns - intended_ns
+    own = there if pair.life is None else there & (intended_ns >= pair.life.begin_ns)
     longest_ns = int(waits_ns[own].max(initial=0))
     silent_ns = window.drain_end_ns - int(pair.taken_ns[there].max())
     return silent_ns < max(QUIET_NS, QUIET_LATENCIES * longest_ns)

@@ -19,6 +19,7 @@ from rmwbench.analysis.metrics.topics import POOLED, judged_topics, unit
 from rmwbench.analysis.metrics.trial import Evidence, Row, focus_of, measure_trial
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.disturbed import EVENT, SHARE
+from rmwbench.analysis.verdicts.failing import Line as FailedLine
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.analysis.verdicts.ordered_by import TIME, Words, words
 from rmwbench.codes import Code
@@ -32,12 +33,15 @@ UNDELIVERED_OF_CHAINS = "end_to_end_undelivered"
 """What a late hop lost was delivered by all before it: of a chain only those messages count that reached its end."""
 
 
-class Line(Protocol):
-    trial: int
-    cell: int
-    block: int
-    status: str
-    failed_by: str | None
+class Line(FailedLine, Protocol):
+    @property
+    def trial(self) -> int: ...
+
+    @property
+    def cell(self) -> int: ...
+
+    @property
+    def block(self) -> int: ...
 
 
 class Source(Protocol):
