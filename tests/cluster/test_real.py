@@ -190,7 +190,7 @@ def test_a_node_that_dies_in_a_trial_costs_its_part_and_leaves_nothing(bench):
 
 
 def test_an_evaluation_runs_its_sections_on_the_nodes_and_goes_on_there_alone(bench):
-    bench.write(blocks=5, steady_s=0.2)
+    bench.write(blocks=5)
     path, sections = bench.path / "tsc", [Section(name, f"The {name}", str(bench.suite)) for name in ("one", "two")]
     found, absent = costs(sections, machines=3)
     shares = share(found, 120.0)
