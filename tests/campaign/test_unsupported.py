@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle
+from rmwbench.campaign.plan.unsupported import check_arms_left
+from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.results.show import summarise
 from tests.lab import fake_worker, tools
@@ -184,6 +186,12 @@ def test_a_suite_of_optional_arms_alone_says_what_is_missing(bench):
     edit = (both, "  - {name: two, middleware: rclcpp/rmw_x,")
     code, output = bench.run("optional: true", edit=edit)
     assert code == 2 and "no arm of this suite can be run here" in output and "source the ROS 2" in output
+
+
+def test_the_same_reason_of_several_arms_is_said_once():
+    with pytest.raises(UserError) as refused:
+        check_arms_left([], {"one": "no ROS 2", "two": "no ROS 2", "three": "not built"}, "a.yaml")
+    assert refused.value.actual == "one, two: no ROS 2; three: not built"
 
 
 def test_two_middlewares_meet_in_one_trial_each_with_its_own_worker_and_version(bench):

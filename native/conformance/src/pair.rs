@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     fn deliver(memory: &Memory, payload: &[u8], stamps: (i64, i64)) {
-        memory.deliver(&Delivery { notified_ns: stamps.0, taken_ns: stamps.1, payload, zero_copy: false });
+        memory.deliver(&Delivery { notified_ns: stamps.0, taken_ns: stamps.1, payload, zero_copy: false, lossy: false });
     }
 
     #[test]

@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define RMWBENCH_ABI_VERSION 3u
+#define RMWBENCH_ABI_VERSION 4u
 
 /* Opaque to the harness; the middleware defines them. */
 typedef struct rmwbench_session rmwbench_session;
@@ -179,6 +179,7 @@ typedef struct rmwbench_delivery {
   const uint8_t *payload; /* the middleware's own memory where it has it; valid during the call */
   size_t bytes;
   int32_t zero_copy; /* non-zero: read in place, by the middleware's own evidence */
+  int32_t lossy; /* non-zero: behind the header it need not be the bytes that were published; it is read and not checked, its size is */
 } rmwbench_delivery;
 
 /* Where a subscription's messages go. `deliver` may be called from any thread, from several at once, and already before

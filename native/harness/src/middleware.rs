@@ -199,6 +199,8 @@ pub struct Delivery<'a> {
     pub payload: &'a [u8],
     /// Read in place, by the middleware's own evidence; false where it has none.
     pub zero_copy: bool,
+    /// The body need not be the bytes that were published (a lossy codec between): it is read and not checked, its size is.
+    pub lossy: bool,
 }
 
 impl<'a> Delivery<'a> {
@@ -208,7 +210,7 @@ impl<'a> Delivery<'a> {
     pub fn taken(notified_ns: i64, payload: &'a [u8], zero_copy: bool) -> Delivery<'a> {
         let taken_ns = now_ns();
         let notified_ns = if notified_ns == 0 { taken_ns } else { notified_ns };
-        Delivery { notified_ns, taken_ns, payload, zero_copy }
+        Delivery { notified_ns, taken_ns, payload, zero_copy, lossy: false }
     }
 }
 

@@ -100,7 +100,7 @@ mod tests {
     }
 
     fn ask(service: &RecordedService, payload: &[u8], reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
-        service.handle(&Delivery { notified_ns: 1, taken_ns: 2, payload, zero_copy: false }, reply);
+        service.handle(&Delivery { notified_ns: 1, taken_ns: 2, payload, zero_copy: false, lossy: false }, reply);
     }
 
     #[test]

@@ -200,7 +200,7 @@ impl RecordingSink {
         let intact = whole
             && (self.touch != Touch::All || {
                 let body = &delivery.payload[HEADER_BYTES..HEADER_BYTES + header.touched as usize];
-                payload::intact(&header, body)
+                payload::intact(&header, body) || delivery.lossy // read all the same
             });
         let consumed_ns = now_ns();
         if header.phase != Phase::Probe {
@@ -270,7 +270,7 @@ mod tests {
     }
 
     fn deliver(sink: &RecordingSink, payload: &[u8]) {
-        sink.deliver(&Delivery { notified_ns: 2, taken_ns: 3, payload, zero_copy: false });
+        sink.deliver(&Delivery { notified_ns: 2, taken_ns: 3, payload, zero_copy: false, lossy: false });
     }
 
     fn flags_of(fd: &std::os::fd::OwnedFd) -> Vec<u32> {
@@ -300,6 +300,21 @@ mod tests {
         deliver(&sink, &message(77, 1, 5, Phase::Steady));
         use received_flag::*;
         assert_eq!(flags_of(&fd), [WARMUP, 0, CORRUPT, CORRUPT | FOREIGN, FOREIGN, FOREIGN, CORRUPT, LATE]);
+    }
+
+    #[test]
+    fn a_lossy_message_may_have_another_body_but_not_another_size() {
+        let fd = memfd(&layout(77, &[(Kind::Received, 2, 10)])).unwrap();
+        let records = Records::map(fd.try_clone().unwrap()).unwrap();
+        let sink = RecordingSink::new(records.section(Kind::Received, 2), 77, Touch::All, 1);
+        let lossy = |payload: &[u8]| sink.deliver(&Delivery { notified_ns: 2, taken_ns: 3, payload, zero_copy: false, lossy: true });
+        let mut changed = message(77, 1, 0, Phase::Steady);
+        changed[150] ^= 1;
+        lossy(&changed);
+        lossy(&changed[..190]);
+        changed[20] ^= 1;
+        lossy(&changed);
+        assert_eq!(flags_of(&fd), [0, received_flag::CORRUPT, received_flag::CORRUPT | received_flag::FOREIGN]);
     }
 
     #[test]

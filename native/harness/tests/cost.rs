@@ -50,7 +50,7 @@ impl Endpoint for Inline {
 impl Publisher for Inline {
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
         let now_ns = now_ns();
-        self.0.deliver(&Delivery { notified_ns: now_ns, taken_ns: now_ns, payload, zero_copy: false });
+        self.0.deliver(&Delivery { notified_ns: now_ns, taken_ns: now_ns, payload, zero_copy: false, lossy: false });
         Ok(())
     }
 }

@@ -293,7 +293,7 @@ fn a_message_taken_before_the_drain_ended_is_not_late() {
     let mut payload = vec![0; 64];
     Header { writer: 1, nonce: NONCE, seq: 0, intended_ns: 1, cause_seq: 0, cause_endpoint: 0, size: 64, phase: Phase::Steady, touched: 0 }
         .write(&mut payload);
-    sink.deliver(&Delivery { notified_ns: taken_ns, taken_ns, payload: &payload, zero_copy: false });
+    sink.deliver(&Delivery { notified_ns: taken_ns, taken_ns, payload: &payload, zero_copy: false, lossy: false });
     let mut entry = [0; 64];
     rustix::io::pread(&play.records, &mut entry, 64 + 64 * 3).unwrap();
     let mut slot = [0; 64];

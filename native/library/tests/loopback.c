@@ -129,7 +129,7 @@ static void account(struct end *end, const rmwbench_account *account) {
 
 static rmwbench_delivery now(const uint8_t *payload, size_t bytes) {
   int64_t now_ns = rmwbench_now_ns();
-  return (rmwbench_delivery){now_ns, now_ns, payload, bytes, 0};
+  return (rmwbench_delivery){now_ns, now_ns, payload, bytes, 0, 0};
 }
 
 static rmwbench_status reply(void *client, const uint8_t *payload, size_t bytes) {

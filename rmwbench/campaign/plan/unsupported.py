@@ -155,9 +155,14 @@ def few(names: Sequence[str]) -> str:
 
 
 def check_arms_left(kept: Sequence[str], absent: Mapping[str, str], where: str) -> None:
-    """Raises UserError where every arm is left out."""
-    if not kept:
-        raise UserError("no arm of this suite can be run here", where=where, actual="; ".join(absent.values()))
+    """Raises UserError where every arm is left out, with each reason once."""
+    if kept:
+        return
+    arms_of: dict[str, list[str]] = {}
+    for arm, reason in absent.items():
+        arms_of.setdefault(reason, []).append(arm)
+    reasons = "; ".join(f"{few(arms)}: {reason}" for reason, arms in arms_of.items())
+    raise UserError("no arm of this suite can be run here", where=where, actual=reasons)
 
 
 def check_some_left(plan: Plan, unsupported: dict[int, str], places: Places) -> None:

@@ -14,6 +14,8 @@ namespace rmwbench {
 enum class Executor { single_threaded, multi_threaded, events, wait_set, static_single_threaded };
 enum class PublishAs { const_ref, unique_ptr };
 enum class CallbackAs { const_ref, shared_ptr, unique_ptr };
+// What image_transport makes of an image: `raw` sends it as it is, of the others only `jpeg` changes pixels.
+enum class ImageCodec { raw, jpeg, png, zstd };
 
 // How long the callbacks of a lifecycle node take.
 struct LifecycleTimes {
@@ -39,6 +41,8 @@ struct Settings {
   bool bare_nodes = false;   // without parameter services and rosout
   std::optional<bool> loaned_take;  // whether rclcpp may take messages in the memory of the middleware; none: as installed
   bool layers = false;
+  bool actions = false;    // calls are actions, no services
+  std::optional<ImageCodec> images;  // through image_transport; none: as any other message
   std::string congestion;  // "drop" or "block" where the mode congestion is asked; empty: the RMW decides
   std::map<std::string, LifecycleTimes> lifecycle_nodes;  // those of this process, by name
   Manages manages;

@@ -135,6 +135,6 @@ fn receiving(records: &Arc<Records>) -> Turn {
         let (size, phase) = (64, Phase::Steady);
         Header { writer: 3, nonce: NONCE, seq, intended_ns: 1, cause_seq: 0, cause_endpoint: 0, size, phase, touched: 0 }
             .write(&mut payload);
-        sink.deliver(black_box(&Delivery { notified_ns: 1, taken_ns: 2, payload: &payload, zero_copy: true }));
+        sink.deliver(black_box(&Delivery { notified_ns: 1, taken_ns: 2, payload: &payload, zero_copy: true, lossy: false }));
     })
 }

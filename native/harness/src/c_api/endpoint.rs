@@ -183,5 +183,6 @@ unsafe fn delivery_of(delivery: &raw::Delivery) -> Delivery<'_> {
         taken_ns: delivery.taken_ns,
         payload: slice(delivery.payload, delivery.bytes),
         zero_copy: delivery.zero_copy != 0,
+        lossy: delivery.lossy != 0,
     }
 }

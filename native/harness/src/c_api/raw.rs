@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::offset_of;
 
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 
 pub enum Session {}
 pub enum Node {}
@@ -112,6 +112,7 @@ pub struct Delivery {
     pub payload: *const u8,
     pub bytes: usize,
     pub zero_copy: i32,
+    pub lossy: i32,
 }
 
 #[repr(C)]

@@ -64,7 +64,7 @@ unsafe extern "C" fn publisher_destroy(_: *mut raw::Publisher) {}
 unsafe extern "C" fn publish(_: *mut raw::Publisher, payload: *const u8, bytes: usize) -> raw::Status {
     let Some((context, deliver)) = *DELIVER_TO.lock().unwrap() else { return raw::TIMEOUT };
     let payload = if bytes == 0 { null() } else { payload };
-    deliver(context as *mut c_void, &raw::Delivery { notified_ns: 1, taken_ns: 2, payload, bytes, zero_copy: 1 });
+    deliver(context as *mut c_void, &raw::Delivery { notified_ns: 1, taken_ns: 2, payload, bytes, zero_copy: 1, lossy: 1 });
     raw::OK
 }
 
@@ -129,11 +129,11 @@ unsafe extern "C" fn client_destroy(client: *mut raw::Client) {
 unsafe extern "C" fn client_request(client: *mut raw::Client, payload: *const u8, bytes: usize) -> raw::Status {
     unsafe extern "C" fn send(client: *mut c_void, payload: *const u8, bytes: usize) -> raw::Status {
         let (context, deliver) = *client.cast::<(*mut c_void, unsafe extern "C" fn(*mut c_void, *const raw::Delivery))>();
-        deliver(context, &raw::Delivery { notified_ns: 3, taken_ns: 4, payload, bytes, zero_copy: 0 });
+        deliver(context, &raw::Delivery { notified_ns: 3, taken_ns: 4, payload, bytes, zero_copy: 0, lossy: 0 });
         raw::FULL
     }
     let Some((context, handle)) = *ASK.lock().unwrap() else { return raw::TIMEOUT };
-    let request = raw::Delivery { notified_ns: 1, taken_ns: 2, payload, bytes, zero_copy: 0 };
+    let request = raw::Delivery { notified_ns: 1, taken_ns: 2, payload, bytes, zero_copy: 0, lossy: 0 };
     handle(context as *mut c_void, &request, &raw::Reply { context: client.cast(), send });
     raw::OK
 }
@@ -314,15 +314,15 @@ fn errors_keep_kind_and_object_and_never_come_without_words() {
     assert_eq!(error.kind, ErrorKind::Invalid);
 }
 
-/// Its two stamps, its payload, and whether it was lent.
-type KeptMessage = (i64, i64, Vec<u8>, bool);
+/// Its two stamps, its payload, whether it was lent, and whether its body may be another.
+type KeptMessage = (i64, i64, Vec<u8>, bool, bool);
 
 #[derive(Default)]
 struct Kept(Mutex<Vec<KeptMessage>>);
 
 impl Sink for Kept {
     fn deliver(&self, d: &Delivery<'_>) {
-        self.0.lock().unwrap().push((d.notified_ns, d.taken_ns, d.payload.to_vec(), d.zero_copy));
+        self.0.lock().unwrap().push((d.notified_ns, d.taken_ns, d.payload.to_vec(), d.zero_copy, d.lossy));
     }
 }
 
@@ -353,7 +353,7 @@ fn messages_statuses_and_accounts_cross_the_boundary_whole() {
     assert_eq!(publisher.publish(b"four"), Ok(()));
     assert_eq!(publisher.publish(b""), Ok(()));
     assert_eq!(publisher.publish_loaned(4, &mut |_| unreachable!()), Err(PublishError::Unsupported));
-    assert_eq!(*sink.0.lock().unwrap(), [(1, 2, b"four".to_vec(), true), (1, 2, Vec::new(), true)]);
+    assert_eq!(*sink.0.lock().unwrap(), [(1, 2, b"four".to_vec(), true, true), (1, 2, Vec::new(), true, true)]);
     let own = publisher.message(8).map(|message| (message.cast::<u8>().as_ptr(), message.len()));
     assert_eq!(own, Some((MESSAGE.lock().unwrap().as_mut_ptr(), 8)));
     assert!(publisher.message(9).is_none(), "NULL is not a message");
@@ -402,7 +402,7 @@ fn a_request_reaches_the_handler_and_its_reply_the_client() {
     let service = node.service(&endpoint, handler.clone()).unwrap();
     drop((node, session));
     assert_eq!(client.publish(b"four"), Ok(()));
-    assert_eq!(*sink.0.lock().unwrap(), [(3, 4, b"four!".to_vec(), false)]);
+    assert_eq!(*sink.0.lock().unwrap(), [(3, 4, b"four!".to_vec(), false, false)]);
     assert_eq!((client.matched(), service.matched(), service.granted().qos.depth), (3, 3, 7));
     assert_eq!(client.publish_loaned(4, &mut |_| unreachable!()), Err(PublishError::Unsupported));
     drop((client, service));

@@ -146,7 +146,7 @@ impl Endpoint for Client {
 }
 
 fn delivery(payload: &[u8]) -> Delivery<'_> {
-    Delivery { notified_ns: now_ns(), taken_ns: now_ns(), payload, zero_copy: false }
+    Delivery { notified_ns: now_ns(), taken_ns: now_ns(), payload, zero_copy: false, lossy: false }
 }
 
 impl Endpoint for Part {

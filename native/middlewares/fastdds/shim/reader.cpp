@@ -76,7 +76,7 @@ namespace {
 // The stamp of one message: the last instant before the reader's code can look at it.
 rmwbench_delivery taken(int64_t notified_ns, const uint8_t *payload, size_t bytes, int32_t zero_copy) {
   const int64_t taken_ns = rmwbench_now_ns();
-  return {notified_ns == 0 ? taken_ns : notified_ns, taken_ns, payload, bytes, zero_copy};
+  return {notified_ns == 0 ? taken_ns : notified_ns, taken_ns, payload, bytes, zero_copy, 0};
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ fn call(waiting: &Receiver<Vec<u8>>, service: &CString, persistent: bool, sink: 
             if sys::rmwbench_client_call(client, request.as_ptr(), request.len(), &mut answer) {
                 counts.answered.fetch_add(1, Ordering::Relaxed);
                 let (notified_ns, taken_ns) = (answer.notified_ns, answer.taken_ns);
-                sink.deliver(&Delivery { notified_ns, taken_ns, payload: answer.payload(), zero_copy: false });
+                sink.deliver(&Delivery { notified_ns, taken_ns, payload: answer.payload(), zero_copy: false, lossy: false });
             } else {
                 counts.unanswered.fetch_add(1, Ordering::Relaxed);
                 // A persistent client does not connect again.

@@ -54,7 +54,7 @@ unsafe extern "C" fn handle(context: *mut c_void, request: *const sys::Message, 
     desk.requests.fetch_add(1, Ordering::Relaxed);
     // SAFETY: as above.
     let payload = unsafe { request.payload() };
-    let delivery = Delivery { notified_ns: request.notified_ns, taken_ns: request.taken_ns, payload, zero_copy: false };
+    let delivery = Delivery { notified_ns: request.notified_ns, taken_ns: request.taken_ns, payload, zero_copy: false, lossy: false };
     desk.handler.handle(&delivery, &mut |reply| {
         // SAFETY: as above; the call copies.
         unsafe { sys::rmwbench_response(response, reply.as_ptr(), reply.len()) };

@@ -65,6 +65,7 @@ unsafe extern "C" fn deliver(context: *mut c_void, message: *const sys::Message)
         // SAFETY: as above.
         payload: unsafe { message.payload() },
         zero_copy: message.path == sys::VERY_OBJECT,
+        lossy: false,
     });
 }
 

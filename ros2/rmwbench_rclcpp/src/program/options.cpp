@@ -71,12 +71,31 @@ const std::map<std::string, bool> true_or_false = {{"true", true}, {"false", fal
 
 }  // namespace
 
+// A part of ROS 2 that this worker was built without.
+#define RMWBENCH_BUILT_WITHOUT(package, install) \
+  "this worker was built in a ROS 2 without " package "; install its package (ros-DISTRIBUTION-" install ") and build the worker again"
+
 const char *no_lifecycle() {
 #ifdef RMWBENCH_HAS_LIFECYCLE
   return nullptr;
 #else
-  return "this worker was built in a ROS 2 without rclcpp_lifecycle; install its package (ros-DISTRIBUTION-rclcpp-lifecycle) and build "
-         "the worker again";
+  return RMWBENCH_BUILT_WITHOUT("rclcpp_lifecycle", "rclcpp-lifecycle");
+#endif
+}
+
+const char *no_image_transport() {
+#ifdef RMWBENCH_HAS_IMAGE_TRANSPORT
+  return nullptr;
+#else
+  return RMWBENCH_BUILT_WITHOUT("image_transport", "image-transport-plugins");
+#endif
+}
+
+const char *no_actions() {
+#ifdef RMWBENCH_HAS_ACTIONS
+  return nullptr;
+#else
+  return RMWBENCH_BUILT_WITHOUT("rclcpp_action", "rclcpp-action");
 #endif
 }
 
@@ -115,10 +134,16 @@ Asked asked_of(const rmwbench_session_config &config) {
     } else if (name == "callback") {
       settings.callback = one_of<CallbackAs>(
           "callback", value, {{"const_ref", CallbackAs::const_ref}, {"shared_ptr", CallbackAs::shared_ptr}, {"unique_ptr", CallbackAs::unique_ptr}});
+    } else if (name == "calls") {
+      settings.actions = one_of<bool>("calls", value, {{"service", false}, {"action", true}});
     } else if (name == "bare_nodes") {
       settings.bare_nodes = one_of("bare_nodes", value, true_or_false);
     } else if (name == "loaned_take") {
       settings.loaned_take = one_of("loaned_take", value, true_or_false);
+    } else if (name == "image_transport") {
+      static const std::map<std::string, ImageCodec> codecs = {
+          {"raw", ImageCodec::raw}, {"jpeg", ImageCodec::jpeg}, {"png", ImageCodec::png}, {"zstd", ImageCodec::zstd}};
+      settings.images = one_of("image_transport", value, codecs);
     } else if (name == "layers") {
       settings.layers = one_of("layers", value, true_or_false);
     } else if (name == "qos_from_xml") {
@@ -138,12 +163,20 @@ Asked asked_of(const rmwbench_session_config &config) {
       settings.manages.service_timeout_ms = milliseconds_of("service_timeout_ms", value);
     } else {
       throw Fault{RMWBENCH_ERROR_INVALID, "option " + name,
-                  "known options: bare_nodes, callback, layers, lifecycle_nodes, loaned_take, manager, manages, publish, qos_from_xml, "
-                  "ros_variables, service_timeout_ms"};
+                  "known options: bare_nodes, callback, calls, image_transport, layers, lifecycle_nodes, loaned_take, manager, manages, publish, "
+                  "qos_from_xml, ros_variables, service_timeout_ms"};
     }
   }
   if (no_lifecycle() != nullptr && (!settings.lifecycle_nodes.empty() || !settings.manages.manager.empty())) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "lifecycle nodes", no_lifecycle()};
+  }
+  if (settings.actions && no_actions() != nullptr) throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option calls", no_actions()};
+  if (settings.images && no_image_transport() != nullptr) throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option image_transport", no_image_transport()};
+  if (settings.images && settings.intra_process) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option image_transport", "messages of the own process pass no transport"};
+  }
+  if (settings.images && settings.layers) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option image_transport", "layers: what passes rcl is not the image that was published"};
   }
   if (settings.layers && settings.intra_process) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option layers", "messages of the own process do not pass rcl and rmw"};

@@ -23,6 +23,12 @@ struct Asked {
 // Why this build has no lifecycle nodes; NULL where it has.
 const char *no_lifecycle();
 
+// Why this build sends no images through image_transport; NULL where it does.
+const char *no_image_transport();
+
+// Why this build has no actions; NULL where it has.
+const char *no_actions();
+
 // Options and modes of `open`. Throws Fault for what is unknown or contradicts itself.
 Asked asked_of(const rmwbench_session_config &config);
 

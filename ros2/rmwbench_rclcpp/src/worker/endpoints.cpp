@@ -56,8 +56,8 @@ void Publishing::check(const rclcpp::PublisherBase &publisher) {
   }
 }
 
-void Publishing::granted(const rclcpp::PublisherBase &publisher, rmwbench_granted &granted) const {
-  tell_qos(publisher.get_actual_qos(), granted);
+void Publishing::granted(const rclcpp::QoS &actual, rmwbench_granted &granted) const {
+  tell_qos(actual, granted);
   granted.publish_mode = mode_;
   granted.note(granted.context, mode_note_.c_str());
   granted.note(granted.context, ALLOCATOR);
@@ -118,6 +118,35 @@ void Receiving::granted(rmwbench_granted &granted) const {
       granted.note(granted.context, "keep all: rmw_zenoh's queue of the reader grows without an end, and holds nobody up");
     }
   }
+}
+
+rclcpp::PublisherOptions EventCounts::publisher(const std::shared_ptr<EventCounts> &events) {
+  rclcpp::PublisherOptions options;
+  options.event_callbacks.incompatible_qos_callback = [events](rclcpp::QOSOfferedIncompatibleQoSInfo &info) {
+    events->incompatible_qos_ = info.total_count;
+  };
+  return options;
+}
+
+rclcpp::SubscriptionOptions EventCounts::subscription(const std::shared_ptr<EventCounts> &events, const rclcpp::CallbackGroup::SharedPtr &group) {
+  rclcpp::SubscriptionOptions options;
+  options.callback_group = group;
+  options.event_callbacks.incompatible_qos_callback = [events](rclcpp::QOSRequestedIncompatibleQoSInfo &info) {
+    events->incompatible_qos_ = info.total_count;
+  };
+  options.event_callbacks.message_lost_callback = [events](rclcpp::QOSMessageLostInfo &info) {
+    events->lost_ = static_cast<int64_t>(info.total_count);
+  };
+  return options;
+}
+
+void EventCounts::account_publisher(const rmwbench_account &account) const {
+  if (const int64_t incompatible = incompatible_qos_; incompatible >= 0) account.counter(account.context, "offered_incompatible_qos", incompatible);
+}
+
+void EventCounts::account_subscription(const rmwbench_account &account) const {
+  if (const int64_t lost = lost_; lost >= 0) account.reader_drops(account.context, static_cast<uint64_t>(lost));
+  if (const int64_t incompatible = incompatible_qos_; incompatible >= 0) account.counter(account.context, "requested_incompatible_qos", incompatible);
 }
 
 void Receiving::released(const std::weak_ptr<void> &object) const { ExecutorLoop::release(object, *node); }

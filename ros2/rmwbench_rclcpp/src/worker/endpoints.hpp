@@ -1,6 +1,7 @@
-// What every endpoint can do, whatever its message type: the templates behind are in typed.hpp and service.cpp.
+// What every endpoint can do, whatever its message type: the templates behind are in typed.hpp, images.cpp, service.cpp and action.cpp.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -27,6 +28,20 @@ struct rmwbench_subscription {
   virtual void account(const rmwbench_account &account) const = 0;
 };
 
+struct rmwbench_client {
+  virtual ~rmwbench_client() = default;
+  virtual rmwbench_status request(const uint8_t *payload, size_t bytes) = 0;
+  virtual uint32_t matched() const = 0;
+  virtual void granted(rmwbench_granted &granted) const = 0;
+  virtual void account(const rmwbench_account &account) const = 0;
+};
+
+struct rmwbench_service {
+  virtual ~rmwbench_service() = default;
+  virtual uint32_t matched() const = 0;
+  virtual void granted(rmwbench_granted &granted) const = 0;
+};
+
 namespace rmwbench {
 
 // What is decided of a publisher before its type matters.
@@ -41,12 +56,13 @@ class Publishing {
 
   // After creation: what is in force, compared with what was asked. Throws Fault where they differ.
   void check(const rclcpp::PublisherBase &publisher);
-  void granted(const rclcpp::PublisherBase &publisher, rmwbench_granted &granted) const;
+  // `actual` is read back from the publisher.
+  void granted(const rclcpp::QoS &actual, rmwbench_granted &granted) const;
 
  private:
   const rmwbench_session &session_;
   int32_t mode_ = RMWBENCH_PUBLISH_DEFAULT;
-  std::string mode_note_;
+  std::string mode_note_ = "publish mode: cannot be read back";
   bool in_place_ = false;
 };
 
@@ -67,9 +83,18 @@ class Receiving {
 };
 
 // Counted by the middleware's events; where it has none the counter is absent.
-struct EventCounts {
-  std::atomic<int64_t> incompatible_qos{-1};
-  std::atomic<int64_t> lost{-1};
+class EventCounts {
+ public:
+  // Options under which the events of an endpoint are counted here.
+  static rclcpp::PublisherOptions publisher(const std::shared_ptr<EventCounts> &events);
+  static rclcpp::SubscriptionOptions subscription(const std::shared_ptr<EventCounts> &events, const rclcpp::CallbackGroup::SharedPtr &group);
+
+  void account_publisher(const rmwbench_account &account) const;
+  void account_subscription(const rmwbench_account &account) const;
+
+ private:
+  std::atomic<int64_t> incompatible_qos_{-1};
+  std::atomic<int64_t> lost_{-1};
 };
 
 }  // namespace rmwbench

@@ -7,7 +7,7 @@ LoopStamps &loop_stamps() {
   return stamps;
 }
 
-void Inbox::arrive(const uint8_t *payload, size_t bytes, bool intra_process, bool loaned) {
+void Inbox::arrive(const uint8_t *payload, size_t bytes, bool intra_process, bool loaned, bool lossy) {
   const LoopStamps stamps = loop_stamps();
   // An executor tells nothing of when it was woken or took the message: its callback's beginning is the first moment we see.
   const int64_t now_ns = stamps.taken_ns != 0 ? stamps.taken_ns : rmwbench_now_ns();
@@ -18,7 +18,7 @@ void Inbox::arrive(const uint8_t *payload, size_t bytes, bool intra_process, boo
   if (loaned) loaned_.fetch_add(1, std::memory_order_relaxed);
   spans_.take(payload, bytes);
   const uint8_t nothing = 0;
-  const rmwbench_delivery delivery{notified_ns, now_ns, payload != nullptr ? payload : &nothing, bytes, loaned ? 1 : 0};
+  const rmwbench_delivery delivery{notified_ns, now_ns, payload != nullptr ? payload : &nothing, bytes, loaned ? 1 : 0, lossy ? 1 : 0};
   sink_.deliver(sink_.context, &delivery);
 }
 

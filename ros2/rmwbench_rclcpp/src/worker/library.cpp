@@ -1,7 +1,9 @@
 // The table's middle: everything that needs rclcpp. The program has the rest (src/program).
 
+#include "action.hpp"
 #include "endpoints.hpp"
 #include "fault.hpp"
+#include "images.hpp"
 #include "registry.hpp"
 #include "service.hpp"
 #include "settings.hpp"
@@ -49,8 +51,12 @@ rmwbench_node &with_endpoints(rmwbench_node *node) {
   throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "node " + node->name, "a lifecycle node of this worker has no endpoints but its own services"};
 }
 
+const TypeMaker &maker_for(const rmwbench_node &node, const rmwbench_endpoint_config &config) {
+  return through_image_transport(node, config) ? image_maker() : maker_of(config);
+}
+
 rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoint_config *config, rmwbench_error *error) {
-  return guarded(error, "publisher", [&] { return maker_of(*config).publisher(with_endpoints(node), *config); });
+  return guarded(error, "publisher", [&] { return maker_for(*node, *config).publisher(with_endpoints(node), *config); });
 }
 
 void publisher_destroy(rmwbench_publisher *publisher) { delete publisher; }
@@ -98,7 +104,7 @@ void publisher_account(rmwbench_publisher *publisher, const rmwbench_account *ac
 
 rmwbench_subscription *subscription_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink,
                                            rmwbench_error *error) {
-  return guarded(error, "subscription", [&] { return maker_of(*config).subscription(with_endpoints(node), *config, *sink); });
+  return guarded(error, "subscription", [&] { return maker_for(*node, *config).subscription(with_endpoints(node), *config, *sink); });
 }
 
 void subscription_destroy(rmwbench_subscription *subscription) { delete subscription; }
@@ -116,40 +122,42 @@ void subscription_account(rmwbench_subscription *subscription, const rmwbench_ac
 }
 
 rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink, rmwbench_error *error) {
-  return guarded(error, "client", [&] { return make_client(with_endpoints(node), *config, *sink); });
+  const auto make = node->session.settings.actions ? make_action_client : make_client;
+  return guarded(error, "client", [&] { return make(with_endpoints(node), *config, *sink); });
 }
 
-void client_destroy(rmwbench_client *client) { destroy(client); }
+void client_destroy(rmwbench_client *client) { delete client; }
 
 rmwbench_status client_request(rmwbench_client *client, const uint8_t *payload, size_t bytes) {
-  return sent([&] { return request(*client, payload, bytes); });
+  return sent([&] { return client->request(payload, bytes); });
 }
 
 uint32_t client_matched(rmwbench_client *client) {
-  return told([&] { return matched(*client); });
+  return told([&] { return client->matched(); });
 }
 
-void client_granted(rmwbench_client *client, rmwbench_granted *answer) {
-  told([&] { granted(*client, *answer); });
+void client_granted(rmwbench_client *client, rmwbench_granted *granted) {
+  told([&] { client->granted(*granted); });
 }
 
-void client_account(rmwbench_client *client, const rmwbench_account *answer) {
-  told([&] { account(*client, *answer); });
+void client_account(rmwbench_client *client, const rmwbench_account *account) {
+  told([&] { client->account(*account); });
 }
 
 rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_handler *handler,
                                  rmwbench_error *error) {
-  return guarded(error, "service", [&] { return make_service(with_endpoints(node), *config, *handler); });
+  const auto make = node->session.settings.actions ? make_action_server : make_service;
+  return guarded(error, "service", [&] { return make(with_endpoints(node), *config, *handler); });
 }
 
-void service_destroy(rmwbench_service *service) { destroy(service); }
+void service_destroy(rmwbench_service *service) { delete service; }
 
 uint32_t service_matched(rmwbench_service *service) {
-  return told([&] { return matched(*service); });
+  return told([&] { return service->matched(); });
 }
 
-void service_granted(rmwbench_service *service, rmwbench_granted *answer) {
-  told([&] { granted(*service, *answer); });
+void service_granted(rmwbench_service *service, rmwbench_granted *granted) {
+  told([&] { service->granted(*granted); });
 }
 
 void service_account(rmwbench_service *, const rmwbench_account *) {}  // rclcpp counts nothing of a service

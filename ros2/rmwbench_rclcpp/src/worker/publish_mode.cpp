@@ -1,11 +1,9 @@
 #include "publish_mode.hpp"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
-#include <filesystem>
 #include <mutex>
 
+#include "beside.hpp"
 #include "fault.hpp"
 
 namespace rmwbench {
@@ -19,13 +17,9 @@ using Asks = int (*)(rmw_publisher_t *);
 
 // From the library for that RMW beside this one; NULL where it was not built.
 Asks asks(const std::string &rmw) {
-  static const Asks found = [&]() -> Asks {
-    Dl_info self;
-    if (dladdr(reinterpret_cast<const void *>(&asks), &self) == 0) return nullptr;
-    const auto path = std::filesystem::path(self.dli_fname).parent_path() / ("librmwbench_rclcpp_" + rmw + ".so");
-    void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    return library != nullptr ? reinterpret_cast<Asks>(dlsym(library, "rmwbench_fastrtps_publishes_asynchronously")) : nullptr;
-  }();
+  static std::string why;
+  static const Asks found =
+      reinterpret_cast<Asks>(beside("librmwbench_rclcpp_" + rmw + ".so", "rmwbench_fastrtps_publishes_asynchronously", why));
   return found;
 }
 

@@ -62,9 +62,9 @@ void rmwbench_session::remove_node(const rclcpp::Node::SharedPtr &node) {
   if (executor && node->get_node_base_interface()->get_context() == context) executor->remove(node->get_node_base_interface());
 }
 
-void rmwbench_session::retire(std::shared_ptr<Role> role) {
+void rmwbench_session::retire(std::shared_ptr<void> removed) {
   std::lock_guard<std::mutex> lock(mutex_);
-  retired_.push_back(std::move(role));
+  retired_.push_back(std::move(removed));
 }
 
 void rmwbench_session::await_pool(rclcpp::Node &node) {

@@ -34,9 +34,9 @@ struct rmwbench_session {
   rclcpp::Node::SharedPtr make_node(const std::string &name, const rclcpp::Context::SharedPtr &context);
   void remove_node(const rclcpp::Node::SharedPtr &node);
 
-  // Keeps a lifecycle node that was removed until the executor has ended: rclcpp does not wait for a callback that runs,
-  // and the node's own services call into it without holding it.
-  void retire(std::shared_ptr<rmwbench::Role> role);
+  // Keeps what was removed until the executor has ended: rclcpp does not wait for a callback that runs, and some callbacks
+  // call into an object without holding it (a lifecycle node's own services, image_transport's decoders).
+  void retire(std::shared_ptr<void> removed);
 
   // Has the pool of shared memory made, if the RMW has one; the first publisher does it.
   void await_pool(rclcpp::Node &node);
@@ -60,7 +60,7 @@ struct rmwbench_session {
   rclcpp::Context::SharedPtr asynchronous_;
   std::unique_ptr<rmwbench::TakeLoop> blocking_;
   std::unique_ptr<rmwbench::TakeLoop> polling_;
-  std::vector<std::shared_ptr<rmwbench::Role>> retired_;
+  std::vector<std::shared_ptr<void>> retired_;
 };
 
 // A named holder of endpoints. Its rclcpp node exists from the start; a second one of the same name lives in the asynchronous context

@@ -25,12 +25,8 @@ class TypedPublisher final : public rmwbench_publisher {
     if (!make_room(field_(message_), config.type.payload_bytes)) {
       throw layout_fault(config, "this type has a fixed size, asked for a payload of " + std::to_string(config.type.payload_bytes) + " bytes");
     }
-    rclcpp::PublisherOptions options;
-    options.event_callbacks.incompatible_qos_callback = [events = events_](rclcpp::QOSOfferedIncompatibleQoSInfo &info) {
-      events->incompatible_qos = info.total_count;
-    };
     try {
-      publisher_ = publishing_.node->template create_publisher<T>(config.topic, asked_qos(config), options);
+      publisher_ = publishing_.node->template create_publisher<T>(config.topic, asked_qos(config), EventCounts::publisher(events_));
     } catch (const std::invalid_argument &refused) {  // how rclcpp refuses what intra-process cannot do
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object, refused.what()};
     }
@@ -97,12 +93,9 @@ class TypedPublisher final : public rmwbench_publisher {
 
   uint32_t matched() const override { return static_cast<uint32_t>(publisher_->get_subscription_count()); }
 
-  void granted(rmwbench_granted &granted) const override { publishing_.granted(*publisher_, granted); }
+  void granted(rmwbench_granted &granted) const override { publishing_.granted(publisher_->get_actual_qos(), granted); }
 
-  void account(const rmwbench_account &account) const override {
-    const int64_t incompatible = events_->incompatible_qos;
-    if (incompatible >= 0) account.counter(account.context, "offered_incompatible_qos", incompatible);
-  }
+  void account(const rmwbench_account &account) const override { events_->account_publisher(account); }
 
  private:
   // Everything but the payload.
@@ -163,16 +156,8 @@ class TypedSubscription final : public rmwbench_subscription {
  public:
   TypedSubscription(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink)
       : receiving_(node, config), inbox_(std::make_shared<Inbox>(sink, config.endpoint)) {
-    rclcpp::SubscriptionOptions options;
-    options.callback_group = receiving_.group;
-    options.event_callbacks.incompatible_qos_callback = [events = events_](rclcpp::QOSRequestedIncompatibleQoSInfo &info) {
-      events->incompatible_qos = info.total_count;
-    };
-    options.event_callbacks.message_lost_callback = [events = events_](rclcpp::QOSMessageLostInfo &info) {
-      events->lost = static_cast<int64_t>(info.total_count);
-    };
     try {
-      subscription_ = create(config, options);
+      subscription_ = create(config, EventCounts::subscription(events_, receiving_.group));
     } catch (const std::invalid_argument &refused) {
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint), refused.what()};
     }
@@ -206,9 +191,7 @@ class TypedSubscription final : public rmwbench_subscription {
   }
 
   void account(const rmwbench_account &account) const override {
-    const int64_t lost = events_->lost, incompatible = events_->incompatible_qos;
-    if (lost >= 0) account.reader_drops(account.context, static_cast<uint64_t>(lost));
-    if (incompatible >= 0) account.counter(account.context, "requested_incompatible_qos", incompatible);
+    events_->account_subscription(account);
     inbox_->account(account);
   }
 

@@ -194,7 +194,7 @@ impl Inner {
             let held = ddsi_serdata_to_ser_ref(sample, 0, ddsi_serdata_size(sample) as usize, &mut cdr);
             let bytes = std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len);
             match payload(bytes) {
-                Some(payload) => self.sink.deliver(&Delivery { notified_ns, taken_ns, payload, zero_copy: false }),
+                Some(payload) => self.sink.deliver(&Delivery { notified_ns, taken_ns, payload, zero_copy: false, lossy: false }),
                 None => {
                     self.malformed.fetch_add(1, Ordering::Relaxed);
                 }

@@ -1,0 +1,73 @@
+#include <rclcpp_action/rclcpp_action.hpp>
+#include <rmwbench_msgs/action/bytes.hpp>
+
+#include "actions/ends.hpp"
+
+namespace rmwbench {
+namespace {
+
+using Action = rmwbench_msgs::action::Bytes;
+
+class Client final : public ActionClient {
+ public:
+  Client(const ActionName &action, const OnResult &on_result) {
+    rcl_action_client_options_t options = rcl_action_client_get_default_options();
+    options.goal_service_qos = options.result_service_qos = action.qos.get_rmw_qos_profile();
+    client_ = rclcpp_action::create_client<Action>(action.node, action.name, action.group, options);
+    sending_.result_callback = [on_result](const rclcpp_action::ClientGoalHandle<Action>::WrappedResult &result) {
+      if (result.code == rclcpp_action::ResultCode::SUCCEEDED) on_result(result.result->data.data(), result.result->data.size());
+    };
+  }
+
+  void send(const uint8_t *payload, size_t bytes) override {
+    Action::Goal goal;
+    goal.data.assign(payload, payload + bytes);
+    client_->async_send_goal(goal, sending_);
+  }
+
+  bool ready() const override { return client_->action_server_is_ready(); }
+
+ private:
+  rclcpp_action::Client<Action>::SharedPtr client_;
+  rclcpp_action::Client<Action>::SendGoalOptions sending_;
+};
+
+class Server final : public ActionServer {
+ public:
+  Server(const ActionName &action, const OnGoal &on_goal) {
+    using Goal = rclcpp_action::ServerGoalHandle<Action>;
+    rcl_action_server_options_t options = rcl_action_server_get_default_options();
+    options.goal_service_qos = options.result_service_qos = action.qos.get_rmw_qos_profile();
+    const auto accept = [](const rclcpp_action::GoalUUID &, std::shared_ptr<const Action::Goal>) {
+      return rclcpp_action::GoalResponse::ACCEPT_AND_EXECUTE;
+    };
+    const auto cancel = [](std::shared_ptr<Goal>) { return rclcpp_action::CancelResponse::REJECT; };
+    const auto execute = [on_goal](std::shared_ptr<Goal> goal) {
+      const auto wanted = goal->get_goal();
+      on_goal(wanted->data.data(), wanted->data.size(), [&goal](const uint8_t *payload, size_t bytes) {
+        auto result = std::make_shared<Action::Result>();
+        result->data.assign(payload, payload + bytes);
+        goal->succeed(result);
+        return RMWBENCH_OK;
+      });
+    };
+    server_ = rclcpp_action::create_server<Action>(action.node, action.name, accept, cancel, execute, options, action.group);
+  }
+
+ private:
+  rclcpp_action::Server<Action>::SharedPtr server_;
+};
+
+std::unique_ptr<ActionClient> make_client(const ActionName &action, const OnResult &on_result) {
+  return std::make_unique<Client>(action, on_result);
+}
+
+std::unique_ptr<ActionServer> make_server(const ActionName &action, const OnGoal &on_goal) { return std::make_unique<Server>(action, on_goal); }
+
+}  // namespace
+}  // namespace rmwbench
+
+extern "C" __attribute__((visibility("default"))) const rmwbench::ActionLibrary rmwbench_rclcpp_actions = {
+    rmwbench::make_client,
+    rmwbench::make_server,
+};

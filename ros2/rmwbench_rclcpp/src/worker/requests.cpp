@@ -1,0 +1,33 @@
+#include "requests.hpp"
+
+#include <rclcpp/exceptions.hpp>
+
+#include "inbox.hpp"
+
+namespace rmwbench {
+namespace {
+
+rmwbench_status send(void *context, const uint8_t *payload, size_t bytes) {
+  try {
+    return (*static_cast<const Answer *>(context))(payload, bytes);
+  } catch (const rclcpp::exceptions::RCLErrorBase &error) {
+    return error.ret == RCL_RET_TIMEOUT ? RMWBENCH_TIMEOUT : RMWBENCH_FAILED;
+  } catch (...) {
+    return RMWBENCH_FAILED;
+  }
+}
+
+}  // namespace
+
+void Requests::arrive(const uint8_t *payload, size_t bytes, const Answer &answer) {
+  const LoopStamps stamps = loop_stamps();
+  const int64_t taken_ns = stamps.taken_ns != 0 ? stamps.taken_ns : rmwbench_now_ns();
+  const Gate::Pass pass(gate_);
+  if (!pass) return;
+  const uint8_t nothing = 0;
+  const rmwbench_delivery delivery{stamps.notified_ns != 0 ? stamps.notified_ns : taken_ns, taken_ns, bytes == 0 ? &nothing : payload, bytes, 0, 0};
+  const rmwbench_reply reply{const_cast<Answer *>(&answer), send};
+  handler_.handle(handler_.context, &delivery, &reply);
+}
+
+}  // namespace rmwbench

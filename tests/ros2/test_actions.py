@@ -1,0 +1,73 @@
+"""Calls as actions of rclcpp_action: every goal has its result, from one client and from many, over every RMW."""
+
+import json
+
+import pytest
+
+from tests.ros2 import sourced
+from tests.ros2.test_campaign import campaign, finished_trials, rows
+
+pytestmark = [
+    sourced.needed,
+    pytest.mark.timing,
+    pytest.mark.skipif(
+        not sourced.has_package("rclcpp_action"), reason="THE SOURCED ROS 2 HAS NO rclcpp_action: it is not tested"
+    ),
+]
+
+SUITE = """
+suite: actions
+title: calls as actions
+description: by one client and by three
+blocks: {{minimum: 1, planned: 1}}
+timeline: {{warmup_s: 0.2, drain_s: 1.0, steady_s: 1}}
+arms:
+{arms}
+workloads:
+  - &one
+    name: one
+    title: one client
+    description: small replies
+    clients: 1
+    request: Bytes(64)
+    reply: Bytes(64)
+    rate_hz: 20
+    qos: {{history: keep_last, depth: 20}}
+  - <<: *one
+    name: three
+    title: three clients
+    clients: 3
+    reply: Bytes(20000)
+"""
+
+
+def suite(arms: dict[str, dict]) -> str:
+    return SUITE.format(arms="\n".join(f"  - {json.dumps({'name': name, **arm})}" for name, arm in arms.items()))
+
+
+@pytest.mark.parametrize("rmw", sourced.RMWS)
+def test_every_goal_has_its_result(tmp_path, rmw):
+    sourced.worker(rmw)
+    middleware = {"middleware": f"rclcpp/{rmw}"}
+    arms = {"service": middleware, "action": middleware | {"options": {"calls": "action"}}}
+    bundle = campaign(tmp_path, suite(arms))
+    if not finished_trials(bundle):
+        pytest.skip("the machine disturbed every trial")
+    calls = rows(
+        bundle,
+        """select arm, workload, count(sent.seq), (select count(*) from received join endpoints using (trial, endpoint)
+             where kind = 'client' and received.trial = any_value(sent.trial))
+           from sent join endpoints using (trial, endpoint) join trials using (trial) join cells using (cell)
+           where kind = 'client' and status = 'done' group by arm, workload""",
+    )
+    assert len(calls) == 4 and all(requests == replies > 0 for _, _, requests, replies in calls), calls
+    assert rows(bundle, "select sum(flags & 1) from received") == [(0,)]
+
+
+def test_an_action_needs_an_executor(tmp_path):
+    rmw = "rmw_cyclonedds_cpp"
+    sourced.worker(rmw)
+    arm = {"middleware": f"rclcpp/{rmw}", "options": {"calls": "action"}, "modes": {"executor": "wait_set"}}
+    bundle = campaign(tmp_path, suite({"refused": arm}))
+    reasons = rows(bundle, "select distinct status, reason from trials")
+    assert reasons and all(status != "done" and "served by an executor" in reason for status, reason in reasons)
