@@ -55,7 +55,7 @@ control = socket.socket(fileno=int(sys.argv[sys.argv.index("--control-fd") + 1])
 daemon = sys.argv[sys.argv.index("--daemon") + 1] if "--daemon" in sys.argv else None
 records_fd = None if daemon else int(sys.argv[sys.argv.index("--records-fd") + 1])
 records = None if daemon else mmap.mmap(records_fd, os.fstat(records_fd).st_size)
-writers, readers, snapshots, nodes, started = {{}}, {{}}, [], {{}}, set()
+writers, readers, snapshots, nodes, started, senders = {{}}, {{}}, [], {{}}, set(), {{}}
 finishing, late_by_s, running, said = True, 0.0, False, set()
 
 def now(): return time.monotonic_ns()
@@ -184,6 +184,7 @@ def handle(request_):
     elif cmd == "destroy":
         for n in (n for name in request["nodes"] for n in nodes.pop(name)):
             for e in (found.pop(n, {{}}) for found in (writers, readers)): e["gone"] = True
+            if n in senders: senders.pop(n).join()  # it sends nothing once this is answered
     elif cmd == "probe":
         for w in writers.values(): send(w, 0, now(), 0)
     elif cmd == "start":
@@ -191,7 +192,8 @@ def handle(request_):
         for e in [*writers.values(), *(r for r in readers.values() if r["kind"] == "service")]:
             if e["endpoint"] in started or e["endpoint"] not in request.get("endpoints", [e["endpoint"]]): continue
             started.add(e["endpoint"])
-            threading.Thread(target=served if e["kind"] == "service" else schedule, args=(e, request), daemon=True).start()
+            senders[e["endpoint"]] = threading.Thread(target=served if e["kind"] == "service" else schedule, args=(e, request), daemon=True)
+            senders[e["endpoint"]].start()
         if "endpoints" not in request: threading.Thread(target=at, args=([request["steady_ns"], request["end_ns"]], "steady_begin", "steady_end"), daemon=True).start()
     elif cmd == "drain":
         deadline, quiet, heard, since = now() + request["timeout_ns"], request.get("quiet_ns"), None, now()
