@@ -114,6 +114,11 @@ class Plan:
         return bool(self.looks)
 
     @property
+    def judged_after(self) -> tuple[int, ...]:
+        """The numbers of blocks after which verdicts are given: the looks, or the end of a fixed design."""
+        return self.looks or (self.blocks,)
+
+    @property
     def least_blocks(self) -> int:
         """What runs in any case: all blocks, or those until the first look."""
         return self.looks[0] if self.looks else self.blocks
