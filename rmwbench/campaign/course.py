@@ -64,6 +64,7 @@ class Course:
         self.begins_block = True
         self.late = False
         self._later: deque[list[Trial]] = deque()
+        self._looks = plan.looks
         self._looked: set[int] = set()
         self._repeats: Counter[Key] = Counter()
         self._left_out: Counter[str] = Counter()
@@ -91,6 +92,7 @@ class Course:
                 case "look":
                     self._looked.add(line["blocks"])
                     self._decided = line.get("stop") == "decided"
+                    self._looks = plan.judged_after  # a fixed design that time ended is judged once more at its own end
         self._number = max([len(plan.trials), *ran.values()])
         self._here: dict[Key, list[Trial]] = {}
         self._rest: deque[Trial] = deque()
@@ -132,7 +134,7 @@ class Course:
     @property
     def next_look(self) -> int | None:
         """The number of blocks after which the next look is taken."""
-        return next((blocks for blocks in self.plan.looks if blocks not in self._looked), None)
+        return next((blocks for blocks in self._looks if blocks not in self._looked), None)
 
     @property
     def look_due(self) -> bool:

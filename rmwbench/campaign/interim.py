@@ -1,5 +1,5 @@
-"""A look at a campaign under way: the same verdicts that its report would give, at the share of alpha that this look
-may spend, and whether anything that matters is still open.
+"""A look at a campaign under way, or at one that time ends: the same verdicts that its report would
+give, at the share of alpha that this look may spend, and whether anything that matters is still open.
 
 It reads the bundle and not the trials in memory, because that is what the report will read; and only trials that are
 new since the last look, between two trials, when no window is open.
@@ -63,7 +63,7 @@ class Look:
         return {
             "type": "look",
             "blocks": self.blocks,
-            "looks": list(plan.looks),
+            "looks": list(plan.judged_after),
             "alpha": round(self.alpha, 6),
             "ended": self.ended,
             "decided": self.decided,
@@ -88,7 +88,7 @@ class Judge:
 
     def __call__(self, blocks: int, minutes_per_block: float, ended: bool) -> Look:
         begun_ns = time.monotonic_ns()
-        looks = self._plan.looks
+        looks = self._plan.judged_after
         rules = rules_of(self._bundle.campaign.get("machine"), minutes_per_block)
         arms = self._looks.arms()  # first: it reads the journal again
         endings = self._bundle.ended_at

@@ -1,5 +1,6 @@
-"""The looks of a sequential campaign: after so many blocks, what is decided ends it or leaves the coming blocks, and
-what is open gets their time."""
+"""The looks of a campaign: after so many blocks, what is decided ends it or leaves the coming blocks, and what is open
+gets their time. A fixed design looks only where time ends it before its plan: the journal then knows what share of the
+error that end has spent, and who resumes it gets the rest."""
 
 from collections.abc import Callable
 
@@ -35,7 +36,9 @@ class InterimLooks:
             self._writer.append({"type": "note", "text": f"look after block {blocks}: {error}"})
             course.looked(blocks, decided=False)
             return
-        stop = "decided" if not look.open else "time" if over else "maximum" if blocks == self._plan.blocks else None
+        stop = "time" if over else "maximum" if blocks == self._plan.blocks else None
+        if not look.open and self._plan.sequential:
+            stop = "decided"
         self._writer.append(look.line(self._plan, stop))
         course.looked(blocks, decided=stop == "decided")
         progress.look(look, stop)

@@ -85,7 +85,7 @@ class Progress:
                 text += f"; a campaign of about {_rounded(minutes * 60)} would decide"
         else:
             text += f"all {look.of} decided"
-            spared = self._plan.blocks - look.blocks
+            spared = self._plan.blocks - look.blocks if stop == "decided" else 0
             text += f"; the other {spared} of at most {self._plan.blocks} blocks are not needed" if spared else ""
         self.say(text)
 

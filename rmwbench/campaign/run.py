@@ -191,7 +191,7 @@ class Campaign:
             and bool(self.course.next)
             and not has_time(self.plan, blocks, elapsed_s, self._next_block_s(elapsed_s))
         )
-        if self.course.look_due or (over and self.plan.sequential):
+        if self.course.look_due or over:
             looks.take(progress, elapsed_s, over=over)
         if over and not self.course.finished:
             self._leave_out(progress, elapsed_s)

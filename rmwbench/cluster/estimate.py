@@ -3,7 +3,9 @@
 Machines cost as long as they are held, so the cost counts them all until the last one is done.
 """
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from rmwbench.campaign.plan.plan import Plan, budget_text, duration_text
@@ -20,7 +22,7 @@ def document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, Any]:
         raise UserError(
             f"one trial takes {per_trial} machines", where="--cluster", expected=f"{per_trial} or more", actual=machines
         )
-    estimated_s = duration_s(plan, gangs)
+    estimated_s = duration_s(_first_blocks(plan, _that_fit(plan)), gangs)
     ends = plan.looks or (plan.blocks,)
     parts = {(trial.block, plan.cell(trial.cell).comparison) for trial in plan.trials}
     stretches = [sum(first <= block < end for block, _ in parts) for first, end in zip((0, *ends), ends, strict=False)]
@@ -50,14 +52,30 @@ def machine_budget_s(make: Callable[[float | None], Plan], machines: int, budget
     time. Raises UserError where the suite's minimum of blocks does not fit."""
     plan = make(None)
     plan = make(max(budget_s * machines, plan.minimum_s))
-    while duration_s(plan, machines) > budget_s and plan.blocks > plan.suite.blocks.minimum:
-        plan = make((plan.blocks - 1) * plan.block_s)
-    needed_s = duration_s(plan, machines)
+    blocks = _that_fit(plan)
+    while duration_s(_first_blocks(plan, blocks), machines) > budget_s and blocks > plan.suite.blocks.minimum:
+        blocks -= 1
+    needed_s = duration_s(_first_blocks(plan, blocks), machines)
     if needed_s > budget_s * (1 + 1e-9):
         raise UserError(
             f"the budget is too small for suite `{plan.suite.suite}`",
-            expected=f"at least {duration_text(needed_s)} on {machines} machines: {plan.blocks} blocks",
+            expected=f"at least {duration_text(needed_s)} on {machines} machines: {blocks} blocks",
             actual=duration_text(budget_s),
             fix=f"give it --budget {budget_text(needed_s)} or more, or more machines",
         )
-    return plan.blocks * plan.block_s
+    return blocks * plan.block_s
+
+
+def _that_fit(plan: Plan) -> int:
+    """Its blocks; of a campaign by the clock those that its budget holds with all arms."""
+    if plan.budget_s is None or plan.within_s is None:
+        return plan.blocks
+    return min(plan.blocks, max(math.floor(plan.budget_s / plan.block_s + 1e-9), plan.suite.blocks.minimum))
+
+
+def _first_blocks(plan: Plan, blocks: int) -> Plan:
+    """The plan, were these all of its blocks."""
+    if blocks == plan.blocks:
+        return plan
+    looks = tuple(dict.fromkeys((*(look for look in plan.looks if look < blocks), blocks))) if plan.looks else ()
+    return replace(plan, blocks=blocks, looks=looks, trials=tuple(t for t in plan.trials if t.block < blocks))

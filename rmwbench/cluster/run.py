@@ -191,7 +191,7 @@ class ClusterCampaign:
                 fix=f"rmwbench resume {self.writer.directory} --cluster ADDRESS",
             )
         over = self.course.end < self.plan.blocks and self.course.blocks_done >= self.course.end
-        if self.course.look_due or (over and self.plan.sequential):
+        if self.course.look_due or over:
             looks.take(progress, self._elapsed_s(), over=over)
         if over and not self.course.finished:
             self._leave_out(progress, time.monotonic() - self._started_s)

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rmwbench.analysis.metrics.aggregate import WITHOUT_UNDER_WAY
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.verdicts import outcomes
+from rmwbench.results.losses import slow
 from rmwbench.words import numbers as fmt
 
 MARKS = {"acceptable": "✓", "degraded": "!", "none": "✗", "undecided": "?", "no data": "·", "not supported": "–"}
@@ -104,7 +106,7 @@ def _parts(
         limits = _overlaid(general, own, (topic["topic"], *topic["members"]))
         if limits:
             there = topic["arms"][place]
-            of_topic = {**arm, "metrics": there["metrics"], "losses": _losses(there["metrics"].get("undelivered"))}
+            of_topic = {**arm, "metrics": there["metrics"], "losses": _losses(there)}
             yield topic["topic"], ({"acceptable": limits, "none": least}, of_topic)
     whole = [limit for limit in thresholds["acceptable"] if limit["metric"] not in OF_TOPICS]
     if whole:
@@ -119,11 +121,14 @@ def _overlaid(
     return [*(limit for limit in general if limit["metric"] not in mine), *mine.values()]
 
 
-def _losses(undelivered: Mapping[str, Any] | None) -> dict[str, int] | None:
-    value = fmt.finite((undelivered or {}).get("value"))
-    if not value:
+def _losses(there: Mapping[str, Any]) -> dict[str, int] | None:
+    """`losses` of an arm in a topic, as far as a limit asks."""
+    undelivered = there["metrics"].get("undelivered") or {}
+    value, under_way = fmt.finite(undelivered.get("value")), there.get("under_way") or 0
+    if not value and not under_way:
         return None
-    return {"wanted": undelivered["count"], "missing": round(value * undelivered["count"])}
+    missing = round((value or 0.0) * undelivered["count"])
+    return {"wanted": undelivered["count"], "missing": missing, "under_way": under_way}
 
 
 def _reason(thresholds: Mapping[str, Any], judged: outcomes.Judged, arm: Mapping[str, Any]) -> str:
@@ -143,7 +148,8 @@ def _reason(thresholds: Mapping[str, Any], judged: outcomes.Judged, arm: Mapping
 def _measured(metric: str, arm: Mapping[str, Any]) -> str:
     shown = fmt.metric(arm["metrics"].get(metric))
     value = f"no data ({shown.basis})" if shown.state == "absent" else shown.full
-    return f"{GLOSSARY[metric].title} {value}"
+    waiting = slow(arm.get("losses")) if metric in WITHOUT_UNDER_WAY else None
+    return f"{GLOSSARY[metric].title} {value}" + (f", and {waiting}" if waiting else "")
 
 
 def amount(value: float, metric: str) -> str:

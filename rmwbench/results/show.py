@@ -156,11 +156,13 @@ def _judge(
     campaign: dict[str, Any],
     endings: tuple[int, ...] = (),
 ) -> tuple[dict[str, dict[str, best.Verdict]], dict[str, Any]]:
-    """The verdicts, and at which level they were given. A sequential campaign's are those of its last look. One that
+    """The verdicts, and at which level they were given. A sequential campaign's are those of its last look; a fixed one
+    has a look where time ended it before its plan, and is judged there and, resumed, at its end. One that
     was interrupted has no look at its end: it is judged as if time had ended it there, and the report says that it is
     not finished.
     """
-    looks = (plan.get("blocks") or {}).get("looks")
+    planned = plan.get("blocks") or {}
+    looks = planned.get("looks") or ((planned["count"],) if endings else ())
     if not looks:
         blocks = campaign["blocks_complete"]
         return best.judge(arms, rules), {"blocks": blocks, "alpha": rules.alpha, "look": None, "looks": []}
@@ -322,8 +324,10 @@ def _level(judged: dict[str, Any]) -> str:
     """At which look of a sequential campaign, and with how much of the error: ` Judged at look 2 of 4, …`."""
     if not judged["looks"]:
         return ""
+    last = judged["blocks"] not in judged["looks"]
+    look = "where time ended it" if last else f"at look {judged['look']} of {len(judged['looks'])}"
     return (
-        f" Judged at look {judged['look']} of {len(judged['looks'])}, after {judged['blocks']} blocks, with "
+        f" Judged {look}, after {judged['blocks']} blocks, with "
         f"{judged['alpha'] * 100:.2g} % of error for the whole report; what an earlier look decided stays decided."
     )
 

@@ -87,6 +87,7 @@ def _arm(
             **{status: sum(line.status == status for line in arm.lines) for status in ("failed", "void")},
             "numbers": [t.trial for t in trials],
         },
+        "under_way": sum(t.messages.ledger.under_way for t in trials),
         "metrics": {name: aggregate(GLOSSARY[name], trials).document() for name in OF_TOPICS},
         "per_trial": {
             name: [

@@ -54,6 +54,19 @@ def test_a_leaver_expects_nothing_after_it_left():
     assert m.longest_stall_ns == 100  # and not the 700 ns in which one is gone
 
 
+def test_nobody_waits_for_a_writer_that_left_or_has_not_come_yet():
+    """As a service that restarts: 2.1 s of its readers' window were told as a stall of 7.1 s."""
+    whole = {"endpoint": 1, "asked": "{}", "joins_ns": None, "leaves_ns": None}
+    left = lives([whole | {"leaves_ns": 300}], [], WINDOW)
+    received = got(2, range(3)) + got(3, range(3))
+    assert measure(Records(SENT[:3], received), ENDPOINTS, WINDOW, left).longest_stall_ns == 100
+    came = lives([whole | {"joins_ns": 700}], [event("matched", 1, 1680)], WINDOW)
+    received = got(2, range(7, 10)) + got(3, range(7, 10))
+    records = Records([message(i, 1000 + i * 100) for i in range(7, 10)], received)
+    assert measure(records, ENDPOINTS, WINDOW, came).longest_stall_ns == 100
+    assert measure(records, ENDPOINTS, WINDOW).longest_stall_ns == 750
+
+
 def test_the_history_is_counted_apart_and_is_not_a_latency():
     known = lives(rows("transient_local", depth=3, joins_ns=400), JOINED, WINDOW)
     past = [{"endpoint": 3, "seq": s, "taken_ns": 1500 + s} for s in (2, 3, 4)]

@@ -45,6 +45,14 @@ def arm(lost=(0.0, 0.005), latency=(1 * MS, 2 * MS), *, done=5, failures=(), not
     } | more
 
 
+def waiting(count, **more):
+    """Of 1000 messages so many were still under way when the trials ended."""
+    found = arm(**more)
+    found["losses"] = {"wanted": 1000, "missing": 3, "under_way": count}
+    found["metrics"]["undelivered"]["count"] = 1000
+    return found
+
+
 def failed(cause=None):
     return {"trial": 7, "block": 0, "status": "failed", "reason": "it died\nstderr: …", "cause": cause}
 
@@ -89,6 +97,11 @@ BOUND = {"machine_bound": 5}
         (arm(lost=(0.02, 0.2), disturbed_by=BOUND), "undecided", "ad"),
         (arm(lost=(0.97, 1.0), nothing=True, disturbed_by=BOUND), "undecided", "adn"),
         (arm(not_supported="no hosts"), "not supported", ""),
+        # Nothing is lost, but two fifths had not arrived when the trials ended: whether they would have is not known.
+        (waiting(400), "undecided", "ad"),
+        (waiting(2), "acceptable", "a"),
+        (waiting(400, lost=(0.02, 0.2)), "degraded", "d"),
+        (waiting(400, latency=(31 * MS, 50 * MS)), "degraded", "d"),
     ],
 )
 def test_an_arm_is_judged_by_whole_intervals(one, outcome, may):

@@ -72,6 +72,14 @@ def test_a_fixed_design_runs_its_plan_and_never_looks():
     assert walk.to_the_end() == [trial.trial for trial in walk.plan.trials] == list(range(1, 19))
 
 
+def test_a_fixed_design_that_time_ended_is_judged_at_its_own_end_once_it_is_resumed():
+    walk = Walk(plan("{planned: 3, minimum: 2}"))
+    for _ in range(12):
+        walk.trial()
+    walk.journal.append({"type": "look", "blocks": 2, "ended": True, "stop": "time"})
+    assert walk.again().to_the_end() == [*range(13, 19), "look 3"]
+
+
 def test_looks_come_between_blocks_and_the_last_one_at_the_end():
     walk = Walk(plan())
     assert walk.plan.looks == (5, 8, 12)

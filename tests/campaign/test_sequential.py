@@ -151,6 +151,39 @@ def test_time_over_between_two_looks_gives_a_last_look_with_all_that_is_left(vir
     assert "2 of 12 blocks left out" in output and "2 of 12 blocks left out" in campaign.lines("note")[0]["text"]
 
 
+def test_a_fixed_design_that_time_ends_spends_no_error_twice(virtual):
+    """Blocks take twice as long as planned. Without the look that time gave it, the campaign was judged at 5 % where it
+    was cut, and at 5 % again where it was resumed."""
+    made = plan("{planned: 12, minimum: 5}")
+    first = virtual(slow=2.0)
+    output = first.run(made)
+    assert first.judged == [(7, True)] and "5 of 12 blocks left out" in output
+    (cut,) = first.lines("look")
+    assert (cut["blocks"], cut["looks"], cut["ended"], cut["stop"]) == (7, [12], True, "time")
+    second = virtual(open_until=7)
+    second.run(made)
+    assert second.judged == [(12, False)] and len(first.ran + second.ran) == 72
+    last = second.lines("look")[-1]
+    assert (last["blocks"], last["looks"], last["ended"], last["stop"]) == (12, [12], False, "maximum")
+    assert Bundle(second.directory).ended_at == (7,)
+
+
+def test_a_fixed_design_never_looks_and_does_not_end_because_all_is_decided(virtual):
+    whole = virtual(open_until=0)
+    whole.run(plan("{planned: 12, minimum: 5}"))
+    assert not whole.judged and len(whole.ran) == 72
+
+
+def test_a_fixed_design_that_time_ends_with_all_decided_can_still_be_resumed(virtual):
+    made = plan("{planned: 12, minimum: 5}")
+    first = virtual(slow=2.0, open_until=0)
+    output = first.run(made)
+    assert first.lines("look")[0]["stop"] == "time" and "are not needed" not in output
+    second = virtual(open_until=0)
+    second.run(made)
+    assert len(first.ran + second.ran) == 72
+
+
 def test_a_budget_is_kept_and_pays_for_the_looks_that_fit(virtual):
     made = plan("{minimum: 5, maximum: 6}", budget_s=24 * plan().block_s)
     assert made.blocks == 24 and made.looks == (5, 8, 12, 18, 24)

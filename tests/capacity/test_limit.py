@@ -14,14 +14,15 @@ from rmwbench.errors import UserError
 STEADY = Stability(0.0, 0.0, 0.0, 0, 1000, 1.0)
 
 
-def trial(latencies_ns, *, never_sent=0):
+def trial(latencies_ns, *, never_sent=0, under_way=0):
     latencies = np.asarray(latencies_ns, float)
-    lost = int(np.isinf(latencies).sum()) - never_sent
+    lost = int(np.isinf(latencies).sum()) - never_sent - under_way
     ledger = Ledger(
         wanted=len(latencies),
         delivered=int(np.isfinite(latencies).sum()),
         lost_middle=lost,
         never_sent=never_sent,
+        under_way=under_way,
     )
     messages = Messages(ledger=ledger, samples={"response_latency": make_sample([latencies])})
     messages.longest_stall_ns = 5e6
@@ -94,6 +95,20 @@ def test_the_limit_itself_is_not_below_the_limit():
 def test_a_percentile_that_never_arrives_names_its_loss_also_without_a_limit_on_it():
     found = judge(parse_limit("p99 < 5 ms"), trial(np.where(np.arange(1000) < 970, 1e6, np.inf)), STEADY)
     assert found.kind == "lossy" and "3 % of the messages did not arrive" in found.causes
+
+
+@pytest.mark.parametrize("metric", ["loss", "undelivered"])
+def test_what_was_still_under_way_holds_no_limit_on_what_does_not_arrive(metric):
+    latencies = np.where(np.arange(1000) < 600, 1e6, np.inf)
+    found = judge(parse_limit(f"{metric} < 1 %"), trial(latencies, under_way=400), STEADY)
+    assert (found.kind, found.causes) == ("slow", ("40 % of the messages were still under way at the end",))
+    assert judge(parse_limit(f"{metric} < 50 %"), trial(latencies, under_way=400), STEADY).holds
+
+
+def test_a_percentile_that_is_still_under_way_is_slow_and_not_lost():
+    latencies = np.where(np.arange(1000) < 600, 1e6, np.inf)
+    found = judge(parse_limit("p99 < 5 ms"), trial(latencies, under_way=400), STEADY)
+    assert found.kind == "slow" and "40 % of the messages were still under way at the end" in found.causes
 
 
 def test_an_unstable_trial_never_quotes_a_latency_even_where_it_is_below_the_limit():

@@ -1,6 +1,7 @@
 """What is said of a candidate: meets, misses, open or unknown, and which limit is the reason."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -107,6 +108,14 @@ def test_the_clocks_of_two_hosts_must_leave_room():
     above = blocks(about(11e6).values, bound=1.5e6)
     assert one({**GOOD, LATENCY: above}).outcome is Outcome.OPEN
     assert one({**GOOD, LATENCY: blocks(above.values)}).outcome is Outcome.MISSES
+
+
+def test_what_was_still_under_way_must_leave_room_too():
+    """Nothing was lost, and whether two fifths would have arrived is not known."""
+    none_lost = lost([0] * 8)
+    assert one({**GOOD, LOSS: replace(none_lost, under_way=0.4)}).outcome is Outcome.OPEN
+    assert one({**GOOD, LOSS: replace(none_lost, under_way=0.001)}).outcome is Outcome.MEETS
+    assert one({**GOOD, LOSS: replace(lost([5000] * 8), under_way=0.4)}).outcome is Outcome.MISSES
 
 
 def test_more_candidates_need_clearer_blocks():

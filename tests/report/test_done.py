@@ -29,7 +29,7 @@ def campaign(look=None, complete=6, planned=6, **trials):
             "20 of at most 20 blocks, 9 of 14 verdicts decided",
         ),
         (campaign(LOOK | {"looks": [6], "stop": "maximum"}), "6 of 6 blocks, 14 of 14 verdicts decided"),
-        (campaign(LOOK | {"looks": [6], "stop": "time"}, 5), "5 of at most 6 blocks, 14 of 14 verdicts decided"),
+        (campaign(LOOK | {"looks": [6], "stop": "time"}, 5), "5 of 6 blocks, 14 of 14 verdicts decided"),
     ],
 )
 def test_blocks(document, text):

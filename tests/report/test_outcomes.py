@@ -78,6 +78,17 @@ def test_a_reason_has_the_value_its_interval_and_the_limit(document):
     assert reasons["zenoh tuned"].startswith("undelivered 0 % [0–")
 
 
+def test_what_was_still_under_way_leaves_a_limit_open_and_is_said(document):
+    losses = {"wanted": 1000, "missing": 0, "under_way": 400}
+    metrics = undelivered(0.0, 0.004) | {"service_latency_p50": {"value": 1e6, "low": 1e6, "high": 1e6, "unit": "ns"}}
+    metrics["undelivered"]["count"] = 1000
+    made = changed(document, 1, "zenoh tuned", losses=losses, metrics=metrics)
+    one = next(arm for arm in made["outcomes"]["conditions"][1]["arms"] if arm["arm"] == "zenoh tuned")
+    assert (one["outcome"], one["metric"]) == ("undecided", "undelivered")
+    assert "400 messages (40.0 %) were still under way when the trials ended: slow, not lost" in one["reason"]
+    assert "acceptable is at most 25 %" in one["reason"]
+
+
 def test_a_suite_without_limits_has_no_matrix(tmp_path):
     path = synthetic_bundle.write(tmp_path / "c", blocks=2, arms=synthetic_bundle.ARMS[:2], workloads=("imu",))
     plain = summarise(Bundle(path))

@@ -381,6 +381,20 @@ def test_each_workload_says_at_which_look_and_level_it_was_judged(tmp_path, docu
     assert f"Judged at look 2 of 3, after 8 blocks, with {alpha * 100:.2g} % of error" in found["resolution"]["text"]
 
 
+def test_a_fixed_campaign_that_time_cut_says_at_which_level_it_was_judged_there(tmp_path):
+    directory = synthetic_bundle.write(tmp_path / "c", blocks=8, workloads=("camera",))
+    campaign = json.loads((directory / "campaign.json").read_text())
+    campaign["plan"]["blocks"] = {"count": 12, "planned": 12, "minimum": 5, "maximum": None, "looks": []}
+    (directory / "campaign.json").write_text(json.dumps(campaign))
+    look = {"blocks": 8, "looks": [12], "alpha": 0.04, "ended": True, "decided": 3, "of": 7, "stop": "time"}
+    with BundleWriter.reopen(directory) as writer:
+        writer.append({"type": "look", **look})
+        writer.append({"type": "finished"})
+    found = workload(summarise(Bundle(directory)), "camera")
+    assert found["judged"] == {"blocks": 8, "alpha": pytest.approx(0.04), "look": 1, "looks": [12]}
+    assert "Judged where time ended it, after 8 blocks, with 4 % of error" in found["resolution"]["text"]
+
+
 def test_blocks_that_resemble_each_other_are_told(tmp_path):
     document = summarise(Bundle(synthetic_bundle.write(tmp_path / "c", blocks=6)))
     found = document["block_correlation"]

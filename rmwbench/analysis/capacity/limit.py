@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.analysis.metrics.aggregate import Trial, clock_bound, fraction_of, trial_value
+from rmwbench.analysis.metrics.aggregate import Trial, clock_bound, fraction_of, trial_value, under_way_of
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.stability import Stability
 from rmwbench.analysis.stats.quantile import allowed, needed
@@ -74,6 +74,12 @@ class Condition:
                 return None
         found = trial_value(entry, trial)
         return None if found is None else found + clock_bound(entry, trial)
+
+    def with_under_way(self, trial: Trial) -> float | None:
+        """The value if what was still under way when the trial ended never arrived."""
+        found = self.value(trial)
+        waiting, of = under_way_of(self.metric, trial)
+        return found if found is None or not waiting else found + waiting / of
 
     def shown(self, value: float, digits: int = 3) -> str:
         """With more digits it can be read back without changing it."""
@@ -141,12 +147,20 @@ def judge(limit: Limit, trial: Trial, stability: Stability) -> Finding | None:
             broken.append(condition)
             texts.append(f"{condition.name} {condition.shown(value)}")
     if not broken:
+        late = [c for c in limit.conditions if not (c.with_under_way(trial) or 0.0) < c.below]
+        if late:
+            count, of = under_way_of(late[0].metric, trial)
+            return Finding("slow", (f"{count / of * 100:.2g} % of the messages were still under way at the end",))
         return Finding("holds")
     fractions = [c.metric in FRACTIONS for c in broken]
     infinite = any(math.isinf(c.value(trial) or 0.0) for c in broken)
     if infinite and not any(fractions):  # a percentile that never arrived is explained by its loss
-        count, total = fraction_of("undelivered", trial)
-        texts.append(f"{count / total * 100:.2g} % of the messages did not arrive")
+        (count, total), (waiting, _) = fraction_of("undelivered", trial), under_way_of("undelivered", trial)
+        infinite = count > 0
+        if count or not waiting:
+            texts.append(f"{count / total * 100:.2g} % of the messages did not arrive")
+        if waiting:
+            texts.append(f"{waiting / total * 100:.2g} % of the messages were still under way at the end")
     order = sorted(range(len(texts)), key=lambda i: i < len(broken) and not fractions[i])
     return Finding("lossy" if any(fractions) or infinite else "slow", tuple(texts[i] for i in order))
 

@@ -149,8 +149,9 @@ def _met(limit: Limit, candidate: Candidate, belief: Posterior | None, least: fl
         return Met(limit, Outcome.UNKNOWN, 0, reason=candidate.absent.get(limit, "not measured"))
     if belief is None:
         return Met(limit, Outcome.OPEN, blocks.count, interval=(float(blocks.each()[0]),) * 3)
-    # The hosts' clocks may have shifted all values alike: a limit is met or missed beyond that.
-    within = belief.within(limit.at_most - blocks.bound)
+    # The hosts' clocks may have shifted all values alike, and what was under way may never have arrived: a limit is met
+    # or missed beyond that.
+    within = belief.within(limit.at_most - blocks.spare)
     outside = belief.within(limit.at_most + blocks.bound)
     outcome = Outcome.OPEN
     if blocks.count >= rules.min_blocks and outside <= least:
@@ -176,7 +177,7 @@ class Joint:
         beliefs: Mapping[Limit, Posterior],
         limits: Sequence[Limit],
     ) -> "Joint":
-        within = [beliefs[one].within(one.at_most - blocks[one].bound) for one in limits]
+        within = [beliefs[one].within(one.at_most - blocks[one].spare) for one in limits]
         return cls(np.array(within), root_of([blocks[one] for one in limits]))
 
     def probability(self) -> float:

@@ -37,7 +37,8 @@ class Blocks:
     """One value per block, of one arm, metric and topic. `values`: in the metric's unit, +inf where
     nothing arrived; of fractions the events, `of` which each. `campaigns`: which one each block is
     of. `bound`: how far every value may be from the truth for the clocks of two hosts. `places`:
-    (campaign, block), by which metrics of one trial are correlated."""
+    (campaign, block), by which metrics of one trial are correlated. `under_way`: of a fraction, the
+    share of messages whose fate the trials did not wait for: the truth may be larger by it."""
 
     kind: Kind
     values: tuple[float, ...]
@@ -45,6 +46,12 @@ class Blocks:
     places: tuple[tuple[int, int], ...] = ()
     of: tuple[float, ...] = ()
     bound: float = 0.0
+    under_way: float = 0.0
+
+    @property
+    def spare(self) -> float:
+        """By how much the truth may lie above what the values say: to meet a limit they must be below it by this."""
+        return self.bound + self.under_way
 
     @property
     def count(self) -> int:

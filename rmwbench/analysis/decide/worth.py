@@ -96,12 +96,12 @@ def _simulated(one: Candidate, limits: Sequence[Limit], more: int, rng: np.rando
     z = rng.standard_normal((TRUTHS, len(limits))) @ root.T
     within = np.column_stack(
         [
-            beliefs[limit].later(u[:, k], z[:, k], more, limit.at_most - one.blocks[limit].bound, rng)
+            beliefs[limit].later(u[:, k], z[:, k], more, limit.at_most - one.blocks[limit].spare, rng)
             for k, limit in enumerate(limits)
         ]
     )
     truly = np.column_stack(
-        [u[:, k] <= beliefs[x].within(x.at_most - one.blocks[x].bound) for k, x in enumerate(limits)]
+        [u[:, k] <= beliefs[x].within(x.at_most - one.blocks[x].spare) for k, x in enumerate(limits)]
     ).all(axis=1)
     least = within.min(axis=1)
     if len(limits) == 1:

@@ -106,6 +106,18 @@ def fraction_of(name: str, trial: Trial) -> tuple[int, int]:
     return (ledger.not_delivered, ledger.published) if name == "loss" else (ledger.undelivered, ledger.wanted)
 
 
+WITHOUT_UNDER_WAY = ("loss", "undelivered")
+"""Fractions that messages under way are not in. Whether they would have arrived is not known, so a limit on such a
+fraction is met only where they are within it, too."""
+
+
+def under_way_of(name: str, trial: Trial) -> tuple[int, int]:
+    """(messages that were still under way when the trial ended, of): what the fraction `name` leaves open."""
+    if name not in WITHOUT_UNDER_WAY:
+        return 0, 0
+    return trial.messages.ledger.under_way, fraction_of(name, trial)[1]
+
+
 def trial_value(entry: Entry, trial: Trial) -> float | None:
     """The metric's value in one trial, +inf allowed; None where the trial has none (for percentiles also where rule 5
     forbids it).

@@ -204,7 +204,8 @@ _ENTRIES = [
         "longest stall",
         "ns",
         "positive",
-        "The longest time in the steady window in which a reader got nothing sound, counted to the window's edges. "
+        "The longest time in the steady window in which a reader got nothing sound, counted to the window's edges, or "
+        "to where either of the two joined or left. "
         "Never below the workload's own period.",
     ),
     Entry(

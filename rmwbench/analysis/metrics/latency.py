@@ -29,7 +29,7 @@ from rmwbench.analysis.records.ledger import (
 
 SERIES_POINTS = 2_000
 ALL_THE_TIME: Mapping[int, Life] = {}
-"""Every reader is there from before the window to after it."""
+"""Every endpoint is there from before the window to after it."""
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Messages:
 def measure(
     columns: Columns, endpoints: Sequence[Endpoint], window: Window, lives: Mapping[int, Life] = ALL_THE_TIME
 ) -> Messages:
-    """Everything that follows from SENT and RECEIVED records; `lives` are of the readers that join late or leave early.
+    """Everything that follows from SENT and RECEIVED records; `lives` are of endpoints that join late or leave early.
     Raises ValueError where the records contradict their own format.
     """
     out = Messages()
@@ -137,6 +137,7 @@ def _pairs(
             _of_life(w, lives.get(r.endpoint)),
             lives.get(r.endpoint),
             w.reliable and r.reliable,
+            tuple(life for end in (w.endpoint, r.endpoint) if (life := lives.get(end)) is not None),
         )
         for w, readers in heard
         for r in readers
@@ -194,6 +195,8 @@ class _Pair:
     places: Writer
     life: Life | None = None
     reliable: bool = False
+    lives: tuple[Life, ...] = ()
+    """Of both its ends, those that join late or leave early."""
     first: np.ndarray | None = None
     missing: np.ndarray | None = None
     taken_ns: np.ndarray | None = None
@@ -232,7 +235,9 @@ def _reconcile(columns: Columns, pairs: list[_Pair], window: Window, out: Messag
         elif count:
             out.bytes_in_window += int(sizes[p.first[inside]].sum(dtype=np.int64))
         ordered = arrivals.taken_ns if order is None else arrivals.taken_ns[order]
-        there = window if p.life is None else p.life.within(window)
+        there = window
+        for life in p.lives:  # nothing can arrive while either end is away
+            there = life.within(there)
         begin, end = np.searchsorted(ordered, [there.begin_ns, there.end_ns])
         stalls.append(longest_gap(ordered[begin:end], there))
     out.longest_stall_ns = max(stalls, default=None)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rmwbench.analysis.metrics.aggregate import WITHOUT_UNDER_WAY
 from rmwbench.analysis.verdicts.verdict import LEAST_TRIALS
 from rmwbench.codes import Code, FailedBy
 
@@ -119,7 +120,7 @@ def _nothing_arrived(arm: Mapping[str, Any]) -> bool:
 
 def _by_metrics(thresholds: Mapping[str, Any], arm: Mapping[str, Any]) -> Judged:
     limits = {
-        limit["metric"]: (_bounds(arm["metrics"].get(limit["metric"])), limit["at_most"])
+        limit["metric"]: (_bounds_with_under_way(limit["metric"], arm), limit["at_most"])
         for limit in thresholds["acceptable"]
     }
     above = next((name for name, (bounds, most) in limits.items() if bounds[0] > most), None)
@@ -134,6 +135,17 @@ def _by_metrics(thresholds: Mapping[str, Any], arm: Mapping[str, Any]) -> Judged
     if open_ is not None:
         return Judged(UNDECIDED, frozenset((ACCEPTABLE, DEGRADED)), open_)
     return Judged(ACCEPTABLE, frozenset((ACCEPTABLE,)))
+
+
+def _bounds_with_under_way(name: str, arm: Mapping[str, Any]) -> tuple[float, float]:
+    """A metric's interval. What was still under way when the trials ended may arrive or be lost: it is in the upper end
+    of a fraction that does not count it."""
+    metric = arm["metrics"].get(name)
+    low, high = _bounds(metric)
+    waiting = (arm.get("losses") or {}).get("under_way") or 0
+    if name not in WITHOUT_UNDER_WAY or not waiting or not math.isfinite(high):
+        return low, high
+    return low, high + waiting / metric["count"]
 
 
 def _bounds(metric: Mapping[str, Any] | None) -> tuple[float, float]:

@@ -32,6 +32,10 @@ TYPICAL_LOG_RATIO_SDS = (0.1, 0.6)
 """Spread of block log-ratios on a quiet machine and on a small shared virtual one: what a plan can say before
 anything was measured."""
 
+RACED = 1.4
+"""So many times the blocks that fit into a budget are planned for a campaign by the clock: what decided arms leave free
+are blocks of the others (tests/simulation/quick.py)."""
+
 NOTHING: Mapping[int, str] = {}
 
 FixedCost = float | Mapping[str, float]
@@ -114,16 +118,23 @@ class Plan:
         return bool(self.looks)
 
     @property
+    def judged_after(self) -> tuple[int, ...]:
+        """The numbers of blocks after which verdicts are given: the looks, or the end of a fixed design."""
+        return self.looks or (self.blocks,)
+
+    @property
     def least_blocks(self) -> int:
         """What runs in any case: all blocks, or those until the first look."""
         return self.looks[0] if self.looks else self.blocks
 
     @property
     def within_s(self) -> float | None:
-        """The time that the suite itself gives a campaign without a budget, or what its minimum of blocks takes where
-        that is longer."""
-        asked = self.suite.blocks.within_s if self.budget_s is None else None
-        return None if asked is None else max(asked, self.minimum_s)
+        """The time after which a campaign by the clock ends: what the suite gives it, or a budget; or what its minimum
+        of blocks takes where that is longer. None for other campaigns."""
+        asked = self.suite.blocks.within_s
+        if asked is None:
+            return None
+        return max(asked if self.budget_s is None else self.budget_s, self.minimum_s)
 
     @property
     def estimated_s(self) -> float:
@@ -203,6 +214,8 @@ def make_plan(
     if budget_s is not None:
         spent_s = budget_s if most_blocks is None else min(budget_s, most_blocks * block_s)
         blocks = blocks_within(spent_s, block_s, suite.blocks.minimum, suite.suite)
+        if suite.blocks.within_s is not None:
+            blocks = min(round(RACED * blocks), MAX_BLOCKS if most_blocks is None else max(blocks, most_blocks))
     looks = _looks(suite.blocks.minimum, blocks) if suite.blocks.sequential else ()
     grouped = comparisons(cells)
     able = {key: [cell for cell in group if cell.number in cost_s] for key, group in grouped.items()}

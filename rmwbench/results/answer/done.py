@@ -73,6 +73,6 @@ def blocks(campaign: dict[str, Any]) -> str:
     look = campaign.get("looks")
     if not look:
         return f"{complete} of {fmt.counted(planned, 'block')}"
-    if len(look["looks"]) == 1 and look["stop"] != "time":
+    if len(look["looks"]) == 1:
         return f"{complete} of {fmt.counted(planned, 'block')}, {look['decided']} of {look['of']} verdicts decided"
     return f"{complete} of at most {planned} blocks, {look['decided']} of {look['of']} verdicts decided"

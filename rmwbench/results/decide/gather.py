@@ -12,7 +12,7 @@ from typing import Any
 
 from rmwbench.analysis.decide.answer import Candidate, Limit
 from rmwbench.analysis.decide.posterior import Blocks
-from rmwbench.analysis.metrics.aggregate import Trial, clock_bound, fraction_of, trial_value
+from rmwbench.analysis.metrics.aggregate import Trial, clock_bound, fraction_of, trial_value, under_way_of
 from rmwbench.analysis.metrics.comparisons import comparisons, is_floor, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import OF_TOPICS, Topic, judged_topics
@@ -59,6 +59,7 @@ class Seen:
     values: dict[Asked, dict[Place, Any]] = field(default_factory=dict)
     reasons: dict[Asked, str] = field(default_factory=dict)
     bounds: dict[Asked, float] = field(default_factory=dict)
+    under_way: dict[Asked, dict[Place, tuple[int, int]]] = field(default_factory=dict)
     ran: set[Place] = field(default_factory=set)
     failed: set[Place] = field(default_factory=set)
     bound_trials: int = 0
@@ -231,6 +232,7 @@ class _Machine:
                 continue
             seen.values.setdefault(key, {})[place] = value
             seen.bounds[key] = max(seen.bounds.get(key, 0.0), clock_bound(entry, part))
+            seen.under_way.setdefault(key, {})[place] = under_way_of(metric, part)
 
 
 def definition_of(cell: Mapping[str, Any]) -> str:
@@ -314,7 +316,14 @@ def blocks_of(seen: Seen, asked: Asked) -> Blocks | None:
         tuple(places),
         of,
         seen.bounds.get(asked, 0.0),
+        _share(seen.under_way.get(asked, {}).values()),
     )
+
+
+def _share(counts: Iterable[tuple[int, int]]) -> float:
+    pairs = list(counts)
+    of = sum(total for _, total in pairs)
+    return sum(count for count, _ in pairs) / of if of else 0.0
 
 
 def candidate(name: str, cases: Sequence[Case], machine: Machine) -> tuple[Candidate, list[Limit]]:

@@ -1,0 +1,16 @@
+"""A short version of what docs/method.md quotes about quick's three minutes."""
+
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.load import load
+from tests.simulation.quick import AT_20_HZ_S, CLOCK, TEN_HZ, simulate
+
+
+def test_the_simulation_has_the_windows_of_the_suite():
+    found = {cell.workload.name: cell.timeline.steady_s for cell in cells(load("quick"))}
+    assert tuple(found.values()) == AT_20_HZ_S
+
+
+def test_half_the_window_of_the_point_cloud_and_the_clock_decide_more_in_three_minutes():
+    now, before = (simulate(design, campaigns=30) for design in (CLOCK, TEN_HZ))
+    assert now.took_s <= CLOCK.within_s and before.took_s <= TEN_HZ.within_s
+    assert now.total > before.total + 0.5 and now.reached > before.reached
