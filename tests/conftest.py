@@ -1,6 +1,6 @@
 """What every test process begins with: a state directory of its own, because a calibration found in the user's would
 change reports, Ctrl-C as in a terminal, because what a background shell starts ignores it and hands that on, and
-compiled modules that are kept, because hundreds of processes import the same ones."""
+compiled modules that are kept, because hundreds of processes import the same ones; and no property has a deadline."""
 
 import gc
 import os
@@ -10,6 +10,7 @@ import tempfile
 from functools import partial
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from rmwbench.lab.host.kind import why_not_own
 from tests.support import kept, spared
@@ -21,6 +22,9 @@ os.environ["RMWBENCH_SPOILT"] = "keep"  # tests ask what was done; that a noisy 
 os.environ.pop("RMWBENCH_COMMAND", None)  # the Makefile says how hints are typed; tests look for the plain name
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it every start compiles what it imports: a second and more
 sys.dont_write_bytecode = False
+# A busy machine halts any example for longer than Hypothesis allows, and makes drawing slow.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 kept.begin()
 spared.flushes()
 

@@ -23,7 +23,7 @@ workloads:
 """
 
 
-def cell(options="", schedule="rate_hz: 200", subscribers=1, steady_s=0.2, processes="per_node", match_s=2) -> Cell:
+def cell(options="", schedule="rate_hz: 200", subscribers=1, steady_s=0.2, processes="per_node", match_s=20) -> Cell:
     text = SUITE.format(
         options=options,
         schedule=schedule,

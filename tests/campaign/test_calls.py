@@ -19,11 +19,13 @@ SUITE = """
 suite: mini
 title: a test
 blocks: {{planned: 2, minimum: 2}}
-timeline: {{warmup_s: 0.05, drain_s: 0.2, grace_s: 0.1, match_s: 2, steady_s: {steady_s}}}
+timeline: {{warmup_s: 0.05, drain_s: 0.2, grace_s: 0.1, match_s: 20, steady_s: {steady_s}}}
 arms: [{{name: a, middleware: fake{arm}}}]
 workloads:
   - {workload}
 """
+BRIEFLY = "timeline: {match_s: 0.3}"
+"""Of a workload of which a test lets discovery end in vain: others may take the longest that any machine takes."""
 CALLS = "{name: add, clients: 2, request: Bytes(64), reply: Bytes(1024), rate_hz: 100}"
 LATE = """name: w
     arrival: {kind: periodic, rate_hz: 100, phase_ns: 0}
@@ -116,7 +118,7 @@ def test_who_comes_late_and_who_leaves_is_told_with_its_times(tmp_path):
     last = sent[1, max(read[number["again"], 1])]
     assert last["call_ns"] - begin <= at("destroyed", number["again"])[0]
     guests = [row for (writer, _), row in sent.items() if writer == guest]
-    assert all(100_000_000 <= row["intended_ns"] - begin for row in guests)
+    assert all(row["intended_ns"] - begin >= 100_000_000 for row in guests)
     assert all(row["call_ns"] - begin <= at("destroyed", guest)[0] for row in guests)
     assert max(read[8, guest]) <= max(row["seq"] for row in guests)
     # requests from before there was a service are sent, and never answered
@@ -178,15 +180,15 @@ def test_what_a_worker_says_is_impossible_is_not_a_failure(tmp_path, stage):
 
 
 def test_no_match_and_no_delivery_are_told_apart(tmp_path):
-    result = run(tmp_path, cell(CALLS), "apart", "match")
+    result = run(tmp_path, cell(CALLS.replace("}", f", {BRIEFLY}}}")), "apart", "match")
     assert (result.status, result.cause) == ("failed", "no match") and "found 0" in result.reason
-    made = cell("{name: w, rate_hz: 100, message: Bytes(64), timeline: {match_s: 0.3}}")
+    made = cell(f"{{name: w, rate_hz: 100, message: Bytes(64), {BRIEFLY}}}")
     result = run(tmp_path, made, "mute", "probe")
     assert (result.status, result.cause) == ("failed", "no delivery")
     assert run(tmp_path, cell(CALLS), "segfault", "match").cause is None
 
 
-SILENCED = "{name: w, rate_hz: 100, message: Bytes(64), timeline: {match_s: 0.3}, ros_variables: 'off'}"
+SILENCED = f"{{name: w, rate_hz: 100, message: Bytes(64), {BRIEFLY}, ros_variables: 'off'}}"
 """A case in which no match, and no message, is what the documentation demands."""
 
 

@@ -13,8 +13,10 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.campaign import pace
+from rmwbench.campaign import run as running
 from rmwbench.campaign.plan import request
 from rmwbench.campaign.plan.plan import make_plan
+from rmwbench.campaign.stop import Stopped
 from rmwbench.lab import machine
 from rmwbench.lab.machine import rules
 from rmwbench.results.show import summarise
@@ -27,7 +29,7 @@ SUITE = """
 suite: mini
 title: a test
 blocks: {planned: 2, minimum: 2}
-timeline: {warmup_s: 0.05, drain_s: 0.1, grace_s: 0.05, match_s: 2}
+timeline: {warmup_s: 0.05, drain_s: 0.1, grace_s: 0.05, match_s: 20}
 arms:
   - {name: one, middleware: fake}
   - {name: two, middleware: fake, wait: poll}
@@ -35,6 +37,29 @@ workloads:
   - {name: small, message: Bytes(100), rate_hz: 400, timeline: {steady_s: 0.1}}
   - {name: fan, message: Bytes(200), rate_hz: 400, subscribers: 2, timeline: {steady_s: 0.1}}
 """
+
+
+HANGS = "workers = {name: replace(worker, executable=path) for name, worker in workers.items()}"
+WAITS = "while not gate.exists(): time.sleep(0.02)"
+HELD = """
+import time
+from dataclasses import replace
+from pathlib import Path
+from rmwbench.campaign import run as running
+from rmwbench.campaign.trial import timeouts
+from rmwbench.cli.main import main
+from rmwbench.lab import machine
+machine.voids = lambda probes: []
+run_trial, path, gate = running.run_trial, Path({hanging!r}, "rmwbench-fake"), Path({gate!r})
+def held(order, workers, host):
+    if order.trial > {trials}:
+        timeouts.COMMAND_TIMEOUT_S = 1000
+        {then}
+    return run_trial(order, workers, host)
+running.run_trial = held
+main()
+"""
+"""`rmwbench run` that stays where a test needs it."""
 
 
 class Bench:
@@ -47,11 +72,38 @@ class Bench:
         self.workers.mkdir()
         fake_worker.install(self.workers)
 
-    def start(self, *arguments: object) -> subprocess.Popen:
-        """In a process of its own, to be killed."""
-        code = "from rmwbench.lab import machine; machine.voids = lambda probes: []; "
-        command = [sys.executable, "-c", code + "from rmwbench.cli.main import main; main()", *map(str, arguments)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def start(self, trials: int, then: str = HANGS) -> subprocess.Popen:
+        """Runs the suite in a process of its own, to be killed: after so many trials it waits, in the middle of the
+        next one or, with WAITS, before it until `go_on` is called. However busy the machine, it does not get away."""
+        hanging = self.path / "hanging"
+        hanging.mkdir()
+        fake_worker.install(hanging, "hang", "drain")
+        code = HELD.format(trials=trials, then=then, hanging=str(hanging), gate=str(self.gate))
+        command = [sys.executable, "-c", code, "run", self.suite, "--out", self.out, "--no-report"]
+        return subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    @property
+    def gate(self) -> Path:
+        return self.path / "go on"
+
+    def go_on(self) -> None:
+        self.gate.touch()
+
+    def stopped(self, monkeypatch: pytest.MonkeyPatch, *arguments: object) -> str:
+        """Runs the suite in this process as if a signal came in its second trial; what it says."""
+        run_trial = running.run_trial
+
+        def interrupted(order, workers, host):
+            if order.trial == 1:
+                return run_trial(order, workers, host)
+            host.close()
+            raise Stopped("SIGINT")
+
+        monkeypatch.setattr(running, "run_trial", interrupted)
+        code, output = self.run(*arguments)
+        monkeypatch.setattr(running, "run_trial", run_trial)
+        assert code == 130 and self.finished() == [1], output
+        return output
 
     def command(self, *arguments: object) -> tuple[int, str]:
         """In this process, which spares a second of imports. Exit status, and both outputs together."""
@@ -112,12 +164,12 @@ def test_a_campaign_runs_in_plan_order_and_is_finished(bench):
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_stopped_campaign_is_valid_and_resumes_without_repeating(bench, how):
-    process = bench.start("run", bench.suite, "--out", bench.out, "--no-report")
+    process = bench.start(trials=2)
     bench.until_trials(2)
     process.send_signal(how)
-    output = "".join(process.communicate(timeout=30))
+    output = "".join(process.communicate(timeout=60))
     before = bench.finished()
-    assert 2 <= len(before) < 8
+    assert before == [1, 2]
     Bundle(bench.out).check()
     if how != signal.SIGKILL:
         assert process.returncode == 130 and "rmwbench resume" in output
@@ -133,11 +185,7 @@ def test_a_stopped_campaign_is_valid_and_resumes_without_repeating(bench, how):
 
 def test_what_a_budget_cut_stays_cut_on_resume_and_the_report_says_so(bench, monkeypatch):
     """Two comparisons of two blocks take 4.8 s and more: 3.5 s hold one of them, whole."""
-    process = bench.start("run", bench.suite, "--out", bench.out, "--no-report", "--budget", "3.5s")
-    bench.until_trials(1)
-    process.send_signal(signal.SIGINT)
-    output = "".join(process.communicate(timeout=30))
-    assert process.returncode == 130, output
+    output = bench.stopped(monkeypatch, "--budget", "3.5s")
     assert "Not run within 3.5 s: 1 of 2 comparisons" in output
     stored = Bundle(bench.out).campaign
     assert stored["request"]["comparisons"] == ["small"]
@@ -209,12 +257,9 @@ def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(ben
     assert "Trials that the machine spoilt, by arm:" in shown
 
 
-def test_a_resumed_campaign_keeps_the_looks_it_began_with(bench):
+def test_a_resumed_campaign_keeps_the_looks_it_began_with(bench, monkeypatch):
     bench.suite.write_text(SUITE.replace("{planned: 2, minimum: 2}", "{minimum: 5, maximum: 8}"))
-    process = bench.start("run", bench.suite, "--out", bench.out, "--no-report", "--workload", "small")
-    bench.until_trials(1)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    bench.stopped(monkeypatch, "--workload", "small")
     path = bench.out / "campaign.json"
     document = json.loads(path.read_text())
     assert document["plan"]["blocks"]["looks"] == [5, 8]
@@ -289,22 +334,15 @@ def test_a_directory_that_holds_something_is_refused(bench):
     assert code == 2 and "holds a campaign already" in output and "rmwbench resume" in output
 
 
-def stopped(bench: Bench) -> None:
-    process = bench.start("run", bench.suite, "--out", bench.out, "--no-report")
-    bench.until_trials(1)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
-
-
-def test_a_resume_with_another_version_is_refused(bench):
-    stopped(bench)
+def test_a_resume_with_another_version_is_refused(bench, monkeypatch):
+    bench.stopped(monkeypatch)
     fake_worker.install(bench.workers, describe={"version": "2.0"})
     code, output = bench.command("resume", bench.out)
     assert code == 2 and "another version" in output and "1.0" in output and "2.0" in output
 
 
-def test_a_resume_with_another_profile_is_refused(bench):
-    stopped(bench)
+def test_a_resume_with_another_profile_is_refused(bench, monkeypatch):
+    bench.stopped(monkeypatch)
     fake_worker.install(
         bench.workers, describe={"profiles": [{"name": "untouched", "format": "none", "text": "new", "summary": ""}]}
     )
@@ -312,8 +350,8 @@ def test_a_resume_with_another_profile_is_refused(bench):
     assert code == 2 and "cells are not what they were" in output and "profile" in output
 
 
-def test_a_resume_on_another_machine_is_refused(bench):
-    stopped(bench)
+def test_a_resume_on_another_machine_is_refused(bench, monkeypatch):
+    bench.stopped(monkeypatch)
     document = json.loads((bench.out / "campaign.json").read_text())
     document["machine"]["hardware"]["cpu_model"] = "Another Processor"
     (bench.out / "campaign.json").write_text(json.dumps(document))
@@ -322,21 +360,22 @@ def test_a_resume_on_another_machine_is_refused(bench):
 
 
 def test_two_cannot_write_one_campaign(bench):
-    process = bench.start("run", bench.suite, "--out", bench.out, "--no-report")
+    process = bench.start(trials=1, then=WAITS)
     bench.until_trials(1)
     code, output = bench.command("resume", bench.out)
     assert code == 2 and "another rmwbench is writing" in output
     code, output = bench.command("clean", bench.out)
     assert code == 2 and "still runs" in output
+    bench.go_on()
     assert process.wait(timeout=60) == 0
     process.communicate()
 
 
 def test_clean_settles_what_a_killed_campaign_left(bench):
-    process = bench.start("run", bench.suite, "--out", bench.out, "--no-report")
+    process = bench.start(trials=1)
     bench.until_trials(1)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     leftover = bench.out / "tables" / "sent" / "000099.parquet.partial"
     leftover.write_bytes(b"half")
     assert Bundle(bench.out).journal.left_behind()

@@ -259,4 +259,4 @@ def test_copying_is_measured_where_it_matters_only():
     assert here.beyond(at(load("galactic-2020/pubsub"), "Array1k")) is None
     assert here.copying is None
     here.beyond(at(load("galactic-2020/pubsub"), "Array8m"))
-    assert 1e8 < here.copying < 1e12
+    assert 0 < here.copying < 1e12

@@ -175,7 +175,7 @@ def test_a_daemon_serves_before_the_workers_open_and_its_cost_is_its_middlewares
     assert created > 0 and result.steps_ns["daemon.router"] > 0
     counters = rows(result, "counters")
     cpu = grown(counters, "cpu")
-    assert cpu["router"] > 10_000_000, "it burns a quarter of a core"
+    assert cpu["router"] > 1_000_000, "it burns a quarter of a core where it gets one"
     assert {r["role"] for r in counters if r["process"] == "router"} == {"daemon"}
     assert next(r["value"] for r in counters if r["process"] == "router" and r["counter"] == "pss") > 1_000_000
     (trial,) = rows(result, "trials")
@@ -233,7 +233,8 @@ def test_a_sampler_that_fails_costs_the_trial_nothing_but_its_numbers(tmp_path, 
     path.chmod(0o755)
     worker = fake_worker.install(tmp_path)
     monkeypatch.setattr(tool, "find", lambda name: tool.Tool(name, path, {}))
-    monkeypatch.setattr("rmwbench.campaign.trial.timeouts.COMMAND_TIMEOUT_S", 2.0)
+    if "sleep" in deed:
+        monkeypatch.setattr("rmwbench.campaign.trial.timeouts.COMMAND_TIMEOUT_S", 2.0)
     result = run_trial(order(), Worker("fake", worker, fake_worker.DESCRIBE, None))
     assert well(result)
     assert said in reasons(result)

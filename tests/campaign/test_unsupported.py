@@ -18,7 +18,7 @@ SUITE = """
 suite: mini
 title: a test
 blocks: {planned: 2, minimum: 2}
-timeline: {warmup_s: 0.05, drain_s: 0.1, grace_s: 0.05, match_s: 0.5, steady_s: 0.1}
+timeline: {warmup_s: 0.05, drain_s: 0.1, grace_s: 0.05, match_s: 20, steady_s: 0.1}
 arms:
   - {name: one, middleware: fake}
   - {name: two, middleware: fake, EXTRA}
@@ -211,7 +211,8 @@ def test_two_middlewares_meet_in_one_trial_each_with_its_own_worker_and_version(
 def test_two_that_never_match_are_a_finding_with_its_cause(bench):
     bench.install()
     bench.install("apart", "match", name="zenoh")
-    code, output = bench.run("processes: {listener|service: {middleware: zenoh}}", "--workload", "small")
+    both = "processes: {listener|service: {middleware: zenoh}}"
+    code, output = bench.run(both, "--workload", "small", edit=("match_s: 20", "match_s: 0.5"))
     assert code == 0, output  # the other arm has its answer
     causes = {line["cause"] for line in bench.lines("trial") if line["status"] == "failed"}
     assert causes == {"no match"}

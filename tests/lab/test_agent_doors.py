@@ -95,7 +95,7 @@ def session(agent: Agent) -> Connection:
 
 def ended(connection: Connection) -> list[dict]:
     """What the agent says until it ends the session."""
-    found, deadline = [], time.monotonic() + 20
+    found, deadline = [], time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
             found += [header for header, _ in connection.receive()]
@@ -240,7 +240,7 @@ def test_what_is_changed_or_repeated_on_the_way_ends_the_connection(agent):
 def begun(agent: Agent) -> Connection:
     caller = session(agent)
     caller.send({"begin": "test"})
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if any("ready" in header for header, _ in caller.receive()):
             return caller
@@ -340,7 +340,7 @@ def test_a_process_gets_this_machines_environment_and_no_other(agent):
     given |= {"HOME": "/root", "ROS_DISTRO": "evil", "RMWBENCH_ADDRESS": "10.0.0.1", "RMWBENCH_PEERS": "10.0.0.2 ::1"}
     caller = begun(agent)
     caller.send(spawn(environment=given, arguments=["--control-fd", "3", "--daemon", "iox-roudi"]))
-    found, files, deadline = [], {}, time.monotonic() + 20
+    found, files, deadline = [], {}, time.monotonic() + 60
     while not any("exited" in header for header in found):
         assert time.monotonic() < deadline, found
         for header, body in caller.receive():

@@ -78,7 +78,8 @@ def test_shared_memory_and_temporary_files_are_private_and_limited(a_host):
     assert code == 0 and name in output
     assert not Path("/dev/shm", name).exists() and not Path("/tmp", name).exists()
     kilobytes = int(output.split()[-1])
-    assert 0 < kilobytes * 1024 <= host.available_memory_bytes()
+    (total,) = (int(x.split()[1]) for x in Path("/proc/meminfo").read_text().splitlines() if x.startswith("MemTotal:"))
+    assert 0 < kilobytes <= total // 2, "half of what was available when the host was made"
 
 
 def test_processes_see_only_their_own_kind(a_host):
@@ -194,7 +195,7 @@ def _orphans_after(how: int) -> None:
     owner.send_signal(how)
     owner.wait()
     owner.stdout.close()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while _processes_in(inside) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not _processes_in(inside)

@@ -32,7 +32,7 @@ def lives(pid: int) -> bool:
         return False
 
 
-def gone_in_time(*pids: int, timeout_s: float = 10.0) -> bool:
+def gone_in_time(*pids: int, timeout_s: float = 60.0) -> bool:
     deadline = time.monotonic() + timeout_s
     while any(map(lives, pids)) and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -35,13 +35,18 @@ def add(crew: Crew, tmp_path, fault="", stage="", name="p", **changes):
     return crew.spawn(name, fake_worker.install(tmp_path, fault, stage, **changes), crew.files[-1])
 
 
-def life(crew: Crew) -> None:
-    """The first half of a trial, with short time limits."""
-    crew.wait_hello(2.0)
-    crew.ask_all("open", {}, 0.5)
-    crew.ask_all("create", {"nodes": [{"name": "n", "endpoints": [ENDPOINT]}]}, 0.5)
-    crew.ask_all("match", {}, 0.5)
-    crew.ask_all("collect", {}, 0.5)
+PATIENCE_S = 60.0
+"""A time limit that is not what a test is of: no machine is so busy."""
+
+
+def life(crew: Crew, over: str = "") -> None:
+    """The first half of a trial. Only the step `over`, which a test lets time out, has a short time limit."""
+    limit_s = lambda step: 0.5 if step == over else PATIENCE_S  # noqa: E731
+    crew.wait_hello(limit_s("hello"))
+    crew.ask_all("open", {}, limit_s("open"))
+    crew.ask_all("create", {"nodes": [{"name": "n", "endpoints": [ENDPOINT]}]}, PATIENCE_S)
+    crew.ask_all("match", {}, limit_s("match"))
+    crew.ask_all("collect", {}, PATIENCE_S)
 
 
 def test_a_good_worker_answers_and_leaves(crew, tmp_path):
@@ -50,16 +55,15 @@ def test_a_good_worker_answers_and_leaves(crew, tmp_path):
     assert worker.hello["middleware"] == "fake"
     assert (worker.pid == worker.inner_pid) == isinstance(worker.host, SharedHost)
     assert b"stdout" in worker.stdout() and worker.stderr(6) == b"words\n"
-    crew.ask_all("exit", {}, 2.0)
-    crew.wait(lambda: worker.ended and worker.wait_status is not None, 2.0, "end")
+    crew.ask_all("exit", {}, PATIENCE_S)
+    crew.wait(lambda: worker.ended and worker.wait_status is not None, PATIENCE_S, "end")
     assert worker.wait_status == 0
 
 
 def failure(crew: Crew, act=life) -> WorkerFailed:
-    begun = time.monotonic()
+    """What it is told; whoever waits for a limit instead is told of a timeout."""
     with pytest.raises(WorkerFailed) as caught:
         act(crew)
-    assert time.monotonic() - begun < 8
     return caught.value
 
 
@@ -80,7 +84,7 @@ def test_an_early_end_is_told_with_its_exit_code(crew, tmp_path):
 @pytest.mark.parametrize("stage", ["hello", "match"])
 def test_a_hang_ends_at_the_time_limit_and_names_the_step(crew, tmp_path, stage):
     add(crew, tmp_path, "hang", stage)
-    found = failure(crew)
+    found = failure(crew, lambda crew: life(crew, over=stage))
     assert found.kind == "timeout" and stage in found.message
 
 
@@ -117,7 +121,7 @@ def test_a_worker_that_speaks_otherwise_is_refused(crew, tmp_path, hello, compla
 
 def test_a_flood_of_events_does_not_hold_the_time_limit_up(crew, tmp_path):
     add(crew, tmp_path, "flood", "open")
-    assert failure(crew).kind == "timeout"
+    assert failure(crew, lambda crew: life(crew, over="open")).kind == "timeout"
 
 
 def test_a_refusal_says_what_was_refused(crew, tmp_path):
@@ -137,7 +141,17 @@ def test_one_bad_worker_among_good_ones_is_the_one_that_is_named(crew, tmp_path)
     (tmp_path / "bad").mkdir()
     add(crew, tmp_path / "good", name="good")
     add(crew, tmp_path / "bad", "hang", "match", name="bad")
-    assert failure(crew).process == "bad"
+
+    def good_first(crew: Crew) -> None:
+        """The good one has answered when the time of both is up."""
+        crew.wait_hello(PATIENCE_S)
+        posted = [crew.post(name, "match", {}) for name in ("good", "bad")]
+        crew.await_answers(posted[:1], PATIENCE_S)
+        crew.await_answers(posted, 0.5)
+        for one in posted:
+            one.take()
+
+    assert failure(crew, good_first).process == "bad"
 
 
 def test_a_program_that_is_not_valid_is_a_failure_of_its_worker(crew, tmp_path):
@@ -151,18 +165,18 @@ def test_a_program_that_is_not_valid_is_a_failure_of_its_worker(crew, tmp_path):
 
 def test_a_crash_while_we_sleep_wakes_us(crew, tmp_path):
     add(crew, tmp_path)
-    crew.wait_hello(2.0)
+    crew.wait_hello(PATIENCE_S)
     worker = crew.workers["p"]
     crew.hosts.first.signal(worker.inner_pid, 6)
-    begun = time.monotonic()
-    found = failure(crew, lambda c: c.watch_until(time.monotonic_ns() + 5_000_000_000))
-    assert found.signal_name == "SIGABRT" and time.monotonic() - begun < 4
+    asleep_until_ns = time.monotonic_ns() + round(PATIENCE_S * 1e9)
+    found = failure(crew, lambda c: c.watch_until(asleep_until_ns))
+    assert found.signal_name == "SIGABRT" and time.monotonic_ns() < asleep_until_ns
 
 
 def test_the_users_variables_do_not_reach_a_worker(crew, tmp_path, monkeypatch):
     monkeypatch.setenv("CYCLONEDDS_URI", "file:///home/user/mine.xml")
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/ros/jazzy/lib")  # a native worker would load ROS's libraries
     worker = add(crew, tmp_path)
-    crew.wait_hello(2.0)
+    crew.wait_hello(PATIENCE_S)
     environment = Path(f"/proc/{worker.pid}/environ").read_text()
     assert "CYCLONEDDS_URI" not in environment and "LD_LIBRARY_PATH" not in environment and "HOME=/tmp" in environment

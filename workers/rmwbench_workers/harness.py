@@ -90,8 +90,9 @@ class Bridge:
         self.alive: dict[Any, Any] = {}
         self.messages: dict[Any, Any] = {}
         """Publisher → the memory of its own message that the harness writes into."""
+        version = library().RMWBENCH_ABI_VERSION  # first: it reads the header, and with it the types below
         self.table = ffi.new("rmwbench_middleware *")
-        self.table.abi_version = ffi.cast("uint32_t", library().RMWBENCH_ABI_VERSION)
+        self.table.abi_version = ffi.cast("uint32_t", version)
         self.table.struct_bytes = ffi.sizeof("rmwbench_middleware")
         absent = () if hasattr(middleware, "daemon") else ("profile_daemons", "daemon_open", "daemon_close")
         for name, field in ffi.typeof("rmwbench_middleware").fields:

@@ -10,6 +10,9 @@ def documents(directories: Iterable[Path], who: str, *, imported: str | None = N
     campaigns, with the ids that each was `asked` for. Raises UserError for anything else.
 
     `who` wants them, in the plural; `imported` says what to do with what `rmwbench import` made."""
+    directories = list(directories)
+    if not directories:
+        return []  # and nothing is imported that reads a campaign
     from rmwbench.evaluations.claims.campaign.session import campaigns, is_session
     from rmwbench.results.measured import measured
 

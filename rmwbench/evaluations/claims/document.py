@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import is_dataclass
 from typing import Any
 
 from rmwbench.evaluations.claims.judge import Today, answers
@@ -102,13 +102,15 @@ def _claim(
 
 def _today(found: Today) -> dict[str, Any]:
     more = {"campaign": found.campaign, "leans": found.leans, "text": found.text(), "seen": found.seen()}
-    return _finite(asdict(found)) | more
+    return _plain(found) | more
 
 
-def _finite(value: Any) -> Any:
-    """JSON has no infinity: as in the show document it is the text `inf`."""
+def _plain(value: Any) -> Any:
+    """As JSON has it, of dataclasses too. It has no infinity: as in the show document it is the text `inf`."""
+    if is_dataclass(value):
+        return {field: _plain(getattr(value, field)) for field in value.__dataclass_fields__}
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [_plain(item) for item in value]
     return "inf" if isinstance(value, float) and math.isinf(value) else value

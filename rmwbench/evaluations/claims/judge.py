@@ -145,7 +145,8 @@ def answers(claims: Claims, claim: Claim, documents: Sequence[Document], *, earl
     """What these campaigns say, one answer per machine and layer: the claim's own layer first, then the answer with
     the most blocks, then the newest, whatever it says. Empty where they have none of the claim's cells."""
     found = []
-    for of_machine in _by_machine(documents):
+    of_suites = [one for one in documents if any(of_suite(test, one) for test in claim.tests)]
+    for of_machine in _by_machine(of_suites):
         for layer in sorted(_layers(of_machine)):
             counted = _corrected(claims, claim, of_machine, layer)
             cells, used = _cells(claims, claim, counted, layer, earlier)
@@ -198,6 +199,8 @@ def _corrected(claims: Claims, claim: Claim, documents: Sequence[Document], laye
     """Of one machine's campaigns those that count: the ones before the correction of the method are not pooled with
     any after it."""
     after = [one for one in documents if not one.get("before_correction")]
+    if len(after) in (0, len(documents)):
+        return documents
     answered = any(
         of_suite(test, one) and any(_sides(test, claims.sides, one, layer)) for test in claim.tests for one in after
     )
