@@ -9,9 +9,10 @@ RUN = RMWBENCH_COMMAND=.venv/bin/rmwbench $(UV) run --quiet --no-sync
 unexport PYTHONDONTWRITEBYTECODE
 # Outside the clone, keyed by the compiler: a fresh clone finds what the last one built.
 CARGO = . setup/rust-here; cd native && CARGO_TARGET_DIR="$$(./target-dir)" cargo
-FIRST_SET = floor synthetic null iceoryx2 zenoh cyclonedds fastdds
-# Workers that only `make test-all` builds and tests; setup/packages.apt has their packages as group `all`.
-OPTIONAL = zeromq cyclonedds-0-10 iceoryx roscpp
+# Each worker's Cargo.toml says to which set it belongs, and which packages it needs.
+FIRST_SET = $(shell setup/crates first)
+# Workers that only `make test-all` builds and tests.
+OPTIONAL = $(shell setup/crates optional)
 
 # Programs that only `make bench` runs: `make test` compiles them, so that they do not rot.
 BENCH = bench bench-floor bench-iceoryx2 bench-zenoh bench-cyclonedds bench-fastdds

@@ -1,4 +1,4 @@
-/* The boundary for middlewares written in C or C++, ABI version 3.
+/* The boundary for middlewares written in C or C++, ABI version 4.
  *
  * A middleware fills one table of function pointers and hands it to the harness, which owns everything else: protocol, schedule,
  * payload, records. The table mirrors the Rust traits in `harness/src/middleware.rs` one to one. It is versioned and sized rather
@@ -235,6 +235,32 @@ typedef struct rmwbench_configuration {
   void (*tell)(void *context, const char *format, const char *text); /* format as in rmwbench_profile */
 } rmwbench_configuration;
 
+/* Why a profile is for one host; the reason ends with what to ask for instead. */
+typedef struct rmwbench_one_host {
+  const char *reason;
+  const char *const *unless; /* modes that replace what is in the way; ends with NULL; NULL for none */
+} rmwbench_one_host;
+
+/* What is forced on every profile on a host without namespaces of its own, and the daemons that cannot run there. */
+typedef struct rmwbench_shared_host {
+  const char *forced;
+  const rmwbench_pair *without; /* name -> why */
+  size_t without_count;
+} rmwbench_shared_host;
+
+/* What a process takes of /dev/shm whatever it sends, and whether a publisher's full history lies there besides. */
+typedef struct rmwbench_shared_memory {
+  uint64_t process_bytes;
+  int32_t histories;
+} rmwbench_shared_memory;
+
+/* The daemons that a level of a mode needs, in the order of their start; ends with NULL. */
+typedef struct rmwbench_mode_daemons {
+  const char *mode;
+  const char *level;
+  const char *const *daemons;
+} rmwbench_mode_daemons;
+
 /* ---- The table ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct rmwbench_middleware {
@@ -313,6 +339,19 @@ typedef struct rmwbench_middleware {
    * where it cannot be had. It stays where it is until `publish` is called with it, which then copies nothing; `publish` still takes
    * any other memory. */
   uint8_t *(*publisher_message)(rmwbench_publisher *publisher, size_t bytes);
+
+  /* What these return lives as long as the process. */
+
+  /* What keeps an embedded profile within one host; NULL for nothing. */
+  const rmwbench_one_host *(*profile_one_host)(const char *profile);
+  /* How the middleware keeps to a shared host (docs/formats/worker-protocol.md); NULL: it does not, and is left out there. */
+  const rmwbench_shared_host *(*shared_host)(void);
+  /* What processes with an embedded profile take of /dev/shm; NULL for nothing. */
+  const rmwbench_shared_memory *(*profile_shared_memory)(const char *profile);
+  /* The daemons that levels of modes need besides; ends with one whose mode is NULL. */
+  const rmwbench_mode_daemons *(*mode_daemons)(void);
+  /* The names of the daemons that each host has for itself; ends with NULL. */
+  const char *const *(*daemons_each_host)(void);
 } rmwbench_middleware;
 
 /* ---- What the harness offers -------------------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@ DAEMONS = re.compile(
     r"|MicroXRCEAgent|micro_ros_agent|zenoh-bridge.*)$"
 )
 LIBRARIES = re.compile(
-    r"/lib(rclcpp|rcl|roscpp|ddsc|fastrtps|fastdds|zenohc|zenoh|iceoryx\w*|nddsc|rticonnextdds\w*)\.so"
+    r"/lib(rclcpp|rcl|roscpp|ddsc|fastrtps|fastdds|zenohc|zenoh|iceoryx\w*|lcm|nddsc|rticonnextdds\w*)\.so"
 )
 OURS = "rmwbench-"
 

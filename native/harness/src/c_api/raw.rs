@@ -176,6 +176,32 @@ pub struct Configuration {
     pub tell: unsafe extern "C" fn(context: *mut c_void, format: *const c_char, text: *const c_char),
 }
 
+#[repr(C)]
+pub struct OneHost {
+    pub reason: *const c_char,
+    pub unless: *const *const c_char,
+}
+
+#[repr(C)]
+pub struct SharedHost {
+    pub forced: *const c_char,
+    pub without: *const Pair,
+    pub without_count: usize,
+}
+
+#[repr(C)]
+pub struct SharedMemory {
+    pub process_bytes: u64,
+    pub histories: i32,
+}
+
+#[repr(C)]
+pub struct ModeDaemons {
+    pub mode: *const c_char,
+    pub level: *const c_char,
+    pub daemons: *const *const c_char,
+}
+
 pub type Create<Child> = unsafe extern "C" fn(*mut Node, *const EndpointConfig, *mut Error) -> *mut Child;
 pub type CreateWith<Callback, Child> = unsafe extern "C" fn(*mut Node, *const EndpointConfig, *const Callback, *mut Error) -> *mut Child;
 pub type Destroy<T> = unsafe extern "C" fn(*mut T);
@@ -225,6 +251,11 @@ pub struct Middleware {
     pub daemon_open: Option<unsafe extern "C" fn(*const c_char, *const SessionConfig, *mut Error) -> *mut Daemon>,
     pub daemon_close: Option<Destroy<Daemon>>,
     pub publisher_message: Option<unsafe extern "C" fn(*mut Publisher, usize) -> *mut u8>,
+    pub profile_one_host: Option<unsafe extern "C" fn(*const c_char) -> *const OneHost>,
+    pub shared_host: Option<unsafe extern "C" fn() -> *const SharedHost>,
+    pub profile_shared_memory: Option<unsafe extern "C" fn(*const c_char) -> *const SharedMemory>,
+    pub mode_daemons: Option<unsafe extern "C" fn() -> *const ModeDaemons>,
+    pub daemons_each_host: Option<unsafe extern "C" fn() -> *const *const c_char>,
 }
 
 /// `struct_bytes` of the shortest table of this ABI version; functions that came later are NULL in it.

@@ -10,8 +10,8 @@ use super::raw;
 use super::table::{self, Daemons, Table};
 use super::told::{configuration, created, description};
 use crate::middleware::{
-    Configuration, Daemon, Description, Endpoint, EndpointConfig, Error, Handler, Middleware, Node, Publisher, Session, SessionConfig,
-    Sink, Subscription,
+    Configuration, Daemon, Description, Endpoint, EndpointConfig, Error, Handler, Middleware, Node, OneHost, Publisher, Session,
+    SessionConfig, SharedHost, SharedMemory, Sink, Subscription,
 };
 
 /// A middleware behind the C header.
@@ -60,17 +60,54 @@ impl Middleware for CMiddleware {
     fn daemons(&self, profile: &str) -> &'static [&'static str] {
         let (Some(daemons), Ok(profile)) = (self.table.daemons, c_text("profile", profile)) else { return &[] };
         // SAFETY: the header promises an array that ends with NULL and lives as long as the process.
-        let names = unsafe {
-            let first = (daemons.of_profile)(profile.as_ptr());
-            let places = (0..).map_while(|place| static_text(*first.add(place)));
+        unsafe { static_texts((daemons.of_profile)(profile.as_ptr())) }
+    }
+
+    fn one_host(&self, profile: &str) -> Option<OneHost> {
+        let (tell, profile) = (self.table.hosts.one_host?, c_text("profile", profile).ok()?);
+        // SAFETY: the header promises a struct that lives as long as the process.
+        unsafe {
+            let told = tell(profile.as_ptr()).as_ref()?;
+            Some(OneHost { reason: static_text(told.reason)?, unless: static_texts(told.unless) })
+        }
+    }
+
+    fn shared_host(&self) -> Option<SharedHost> {
+        // SAFETY: as above.
+        unsafe {
+            let told = (self.table.hosts.shared_host?)().as_ref()?;
+            let pairs = table::slice(told.without, told.without_count).iter();
+            let without = pairs.filter_map(|pair| Some((static_text(pair.name)?, static_text(pair.value)?)));
+            Some(SharedHost { forced: static_text(told.forced)?, without: without.collect::<Vec<_>>().leak() })
+        }
+    }
+
+    fn shared_memory(&self, profile: &str) -> Option<SharedMemory> {
+        let (tell, profile) = (self.table.hosts.shared_memory?, c_text("profile", profile).ok()?);
+        // SAFETY: as above.
+        let told = unsafe { tell(profile.as_ptr()).as_ref()? };
+        Some(SharedMemory { process_bytes: told.process_bytes, histories: told.histories != 0 })
+    }
+
+    fn mode_daemons(&self) -> &'static [(&'static str, &'static str, &'static [&'static str])] {
+        let Some(tell) = self.table.hosts.mode_daemons else { return &[] };
+        // SAFETY: the header promises an array that ends with an entry without a mode and lives as long as the process.
+        let all: Vec<_> = unsafe {
+            let first = tell();
+            let entries = (0..).map(|place| &*first.add(place));
+            let told = entries.map_while(|one| Some((static_text(one.mode)?, static_text(one.level)?, static_texts(one.daemons))));
             if first.is_null() {
                 Vec::new()
             } else {
-                places.collect::<Vec<_>>()
+                told.collect()
             }
         };
-        // Asked once or twice in a process, for a few words.
-        names.leak()
+        all.leak()
+    }
+
+    fn daemons_each_host(&self) -> &'static [&'static str] {
+        // SAFETY: as for `daemons`.
+        self.table.hosts.daemons_each_host.map_or(&[], |tell| unsafe { static_texts(tell()) })
     }
 
     fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
@@ -85,6 +122,17 @@ impl Middleware for CMiddleware {
 
 unsafe fn static_text(words: *const c_char) -> Option<&'static str> {
     (!words.is_null()).then(|| CStr::from_ptr(words).to_str().unwrap_or("(not UTF-8)"))
+}
+
+/// The texts of an array that ends with NULL; none for NULL. Kept for good: they are asked once or twice in a process, for a few words.
+///
+/// # Safety
+/// The array and its texts live as long as the process.
+unsafe fn static_texts(first: *const *const c_char) -> &'static [&'static str] {
+    if first.is_null() {
+        return &[];
+    }
+    (0..).map_while(|place| static_text(*first.add(place))).collect::<Vec<_>>().leak()
 }
 
 struct CDaemon {

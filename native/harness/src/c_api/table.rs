@@ -25,6 +25,17 @@ pub struct Table {
     pub configuration: Option<unsafe extern "C" fn(*mut raw::Session, *const raw::Configuration)>,
     pub forced: Option<unsafe extern "C" fn(*const c_char) -> *const c_char>,
     pub daemons: Option<Daemons>,
+    pub hosts: Hosts,
+}
+
+/// What is told of profiles and daemons where it matters on which host they are; each may be missing.
+#[derive(Clone, Copy)]
+pub struct Hosts {
+    pub one_host: Option<unsafe extern "C" fn(*const c_char) -> *const raw::OneHost>,
+    pub shared_host: Option<unsafe extern "C" fn() -> *const raw::SharedHost>,
+    pub shared_memory: Option<unsafe extern "C" fn(*const c_char) -> *const raw::SharedMemory>,
+    pub mode_daemons: Option<unsafe extern "C" fn() -> *const raw::ModeDaemons>,
+    pub daemons_each_host: Option<unsafe extern "C" fn() -> *const *const c_char>,
 }
 
 /// The payload of a publisher's own message.
@@ -155,6 +166,13 @@ pub unsafe fn load(table: *const raw::Middleware) -> Result<Table, Error> {
         configuration: t.session_configuration,
         forced: t.profile_forced,
         daemons,
+        hosts: Hosts {
+            one_host: t.profile_one_host,
+            shared_host: t.shared_host,
+            shared_memory: t.profile_shared_memory,
+            mode_daemons: t.mode_daemons,
+            daemons_each_host: t.daemons_each_host,
+        },
     })
 }
 

@@ -10,8 +10,8 @@ use super::table::{slice, text};
 use super::{raw, CMiddleware};
 use crate::message_type::MessageType;
 use crate::middleware::{
-    Configuration, Delivery, EndpointConfig, ErrorKind, Handler, Middleware, Profile, PublishError, PublishMode, SessionConfig, Sink, Take,
-    TakenAs, Wait, WhenFull,
+    Configuration, Delivery, EndpointConfig, ErrorKind, Handler, Middleware, OneHost, Profile, PublishError, PublishMode, SessionConfig,
+    SharedHost, SharedMemory, Sink, Take, TakenAs, Wait, WhenFull,
 };
 use crate::qos::{History, Qos};
 
@@ -165,11 +165,15 @@ unsafe extern "C" fn profile_forced(profile: *const c_char) -> *const c_char {
     }
 }
 
+/// Of a table, never written to.
+struct Constant<T>(T);
+
+// SAFETY: never written to.
+unsafe impl<T> Sync for Constant<T> {}
+
+static NAMES: Constant<[*const c_char; 3]> = Constant([c"master".as_ptr(), c"router".as_ptr(), null()]);
+
 unsafe extern "C" fn profile_daemons(profile: *const c_char) -> *const *const c_char {
-    struct Names([*const c_char; 3]);
-    // SAFETY: never written to.
-    unsafe impl Sync for Names {}
-    static NAMES: Names = Names([c"master".as_ptr(), c"router".as_ptr(), null()]);
     if text(profile) == "routed" {
         NAMES.0.as_ptr()
     } else {
@@ -190,6 +194,59 @@ unsafe extern "C" fn daemon_open(name: *const c_char, config: *const raw::Sessio
 
 unsafe extern "C" fn daemon_close(_: *mut raw::Daemon) {
     DAEMONS.lock().unwrap().clear();
+}
+
+unsafe extern "C" fn profile_one_host(profile: *const c_char) -> *const raw::OneHost {
+    static SHM: Constant<raw::OneHost> = Constant(raw::OneHost { reason: c"memory alone".as_ptr(), unless: NAMES.0.as_ptr() });
+    if text(profile) == "shm" {
+        &SHM.0
+    } else {
+        null()
+    }
+}
+
+unsafe extern "C" fn shared_host() -> *const raw::SharedHost {
+    static ROUTER: Constant<[raw::Pair; 1]> = Constant([raw::Pair { name: c"router".as_ptr(), value: c"its port".as_ptr() }]);
+    static SHARED: Constant<raw::SharedHost> =
+        Constant(raw::SharedHost { forced: c"loopback".as_ptr(), without: ROUTER.0.as_ptr(), without_count: 1 });
+    &SHARED.0
+}
+
+unsafe extern "C" fn profile_shared_memory(profile: *const c_char) -> *const raw::SharedMemory {
+    static SHM: raw::SharedMemory = raw::SharedMemory { process_bytes: 1 << 20, histories: 1 };
+    if text(profile) == "shm" {
+        &SHM
+    } else {
+        null()
+    }
+}
+
+unsafe extern "C" fn mode_daemons() -> *const raw::ModeDaemons {
+    static ALL: Constant<[raw::ModeDaemons; 2]> = Constant([
+        raw::ModeDaemons { mode: c"discovery".as_ptr(), level: c"server".as_ptr(), daemons: NAMES.0.as_ptr() },
+        raw::ModeDaemons { mode: null(), level: null(), daemons: null() },
+    ]);
+    ALL.0.as_ptr()
+}
+
+unsafe extern "C" fn daemons_each_host() -> *const *const c_char {
+    NAMES.0.as_ptr()
+}
+
+#[test]
+fn what_is_told_of_hosts_crosses_the_boundary_and_may_be_missing() {
+    // SAFETY: complete tables.
+    let (whole, least) = unsafe { (CMiddleware::load(&table()).unwrap(), CMiddleware::load(&least()).unwrap()) };
+    let names: &[&str] = &["master", "router"];
+    assert_eq!(whole.one_host("shm"), Some(OneHost { reason: "memory alone", unless: &["master", "router"] }));
+    assert_eq!(whole.shared_host(), Some(SharedHost { forced: "loopback", without: &[("router", "its port")] }));
+    assert_eq!(whole.shared_memory("shm"), Some(SharedMemory { process_bytes: 1 << 20, histories: true }));
+    assert_eq!(whole.mode_daemons(), [("discovery", "server", names)]);
+    assert_eq!(whole.daemons_each_host(), names);
+    for (middleware, profile) in [(&whole, "untouched"), (&least, "shm")] {
+        assert_eq!((middleware.one_host(profile), middleware.shared_memory(profile)), (None, None));
+    }
+    assert_eq!((least.shared_host(), least.mode_daemons().len(), least.daemons_each_host().len()), (None, 0, 0));
 }
 
 fn table() -> raw::Middleware {
@@ -231,6 +288,11 @@ fn table() -> raw::Middleware {
         daemon_open: Some(daemon_open),
         daemon_close: Some(daemon_close),
         publisher_message: Some(publisher_message),
+        profile_one_host: Some(profile_one_host),
+        shared_host: Some(shared_host),
+        profile_shared_memory: Some(profile_shared_memory),
+        mode_daemons: Some(mode_daemons),
+        daemons_each_host: Some(daemons_each_host),
     }
 }
 
@@ -254,6 +316,11 @@ fn least() -> raw::Middleware {
         daemon_open: None,
         daemon_close: None,
         publisher_message: None,
+        profile_one_host: None,
+        shared_host: None,
+        profile_shared_memory: None,
+        mode_daemons: None,
+        daemons_each_host: None,
         ..table()
     }
 }
@@ -266,7 +333,7 @@ fn refusal(table: *const raw::Middleware) -> String {
 #[test]
 fn a_table_of_another_version_or_size_is_refused_with_expected_and_found() {
     assert!(refusal(null()).contains("NULL"));
-    assert!(refusal(&raw::Middleware { abi_version: 1, ..table() }).contains("ABI version: expected 3, found 1"));
+    assert!(refusal(&raw::Middleware { abi_version: 1, ..table() }).contains("ABI version: expected 4, found 1"));
     let (least, most) = (raw::LEAST_STRUCT_BYTES, size_of::<raw::Middleware>());
     for bytes in [8, least - 8, most + 8] {
         let words = refusal(&raw::Middleware { struct_bytes: bytes as u32, ..table() });
@@ -277,6 +344,7 @@ fn a_table_of_another_version_or_size_is_refused_with_expected_and_found() {
     // SAFETY: it is a complete table.
     let middleware = unsafe { CMiddleware::load(&older) }.unwrap();
     assert!(!middleware.has_messages());
+    assert_eq!((middleware.one_host("untouched"), middleware.mode_daemons().len()), (None, 0));
     // A table whose version is wrong is not read beyond its first two fields.
     let short = [1_u32, 8];
     assert!(refusal(short.as_ptr().cast()).contains("found 1"));

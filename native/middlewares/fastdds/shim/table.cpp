@@ -174,6 +174,8 @@ extern "C" const rmwbench_middleware rmwbench_fastdds_middleware = {
     daemon_open,
     daemon_close,
     nullptr,  // publisher_message: what is published is serialised from any memory
+    nullptr,  // profile_one_host, shared_host, profile_shared_memory, mode_daemons, daemons_each_host: the Rust side has the profiles
+    nullptr, nullptr, nullptr, nullptr,
 };
 
 // The sizes of the header's structs as this compiler sees them: the Rust side's test compares them with its own.

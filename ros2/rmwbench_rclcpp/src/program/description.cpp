@@ -88,37 +88,8 @@ std::string described(const char *self, const std::string &rmw) {
 
 std::string quoted(const std::string &text) { return "\"" + text + "\""; }  // of our own words, which need no escapes
 
-std::string list(const std::vector<std::string> &texts) {
-  std::string all;
-  for (const auto &text : texts) all += (all.empty() ? "" : ", ") + quoted(text);
-  return "[" + all + "]";
-}
-
-// What the table has no place for: daemons of modes, daemons of each host.
-std::string daemons(const Rmw &rmw) {
-  std::map<std::string, std::string> levels;
-  for (const auto &needed : rmw.mode_daemons) {
-    std::string &all = levels[needed.mode];
-    all += (all.empty() ? "" : ", ") + quoted(needed.level) + ": " + list(needed.daemons);
-  }
-  std::string modes;
-  for (const auto &[mode, all] : levels) modes += (modes.empty() ? "" : ", ") + quoted(mode) + ": {" + all + "}";
-  return "\"mode_daemons\": {" + modes + "}, \"daemons_each_host\": " + list(rmw.daemons_each_host) + ", ";
-}
-
 // Whether there are lifecycle nodes, or why not.
 std::string lifecycle() { return no_lifecycle() == nullptr ? "\"yes\"" : quoted(std::string("no: ") + no_lifecycle()); }
-
-// The same for profiles, each of which begins with its name somewhere in the harness's compact JSON.
-std::string with_one_host(std::string description, const Rmw &rmw) {
-  for (const auto &profile : rmw.profiles) {
-    const std::string name = "\"name\":" + quoted(profile.name);
-    const auto at = description.find(name);
-    if (profile.one_host.empty() || at == std::string::npos) continue;
-    description.insert(at, "\"one_host\":{\"reason\":" + quoted(profile.one_host) + ",\"unless\":[]},");
-  }
-  return description;
-}
 
 }  // namespace
 
@@ -152,8 +123,7 @@ int describe_all(const char *self) {
       "[\"AMENT_PREFIX_PATH\", \"LD_LIBRARY_PATH\", \"PATH\", \"ROS_DISTRO\", \"ROS_VERSION\", \"NDDSHOME\", \"RTI_LICENSE_FILE\"]";
   std::string all;
   for (const auto &rmw : rmws) {
-    const Rmw known = rmw_named(rmw);
-    const std::string one = with_one_host(described(self, rmw), known);
+    const std::string one = described(self, rmw);
     const auto brace = one.find('{');
     if (brace == std::string::npos) {
       std::fprintf(stderr, "%s cannot be described\n", rmw.c_str());
@@ -161,7 +131,7 @@ int describe_all(const char *self) {
     }
     all += all.empty() ? "" : ",\n ";
     all += "{\"environment\": {\"RMW_IMPLEMENTATION\": \"" + rmw + "\"}, \"inherit\": " + inherit + ", \"ros_variables\": true, ";
-    all += "\"lifecycle\": " + lifecycle() + ", " + daemons(known);
+    all += "\"lifecycle\": " + lifecycle() + ", ";
     all += one.substr(brace + 1, one.find_last_of('}') - brace);
   }
   std::printf("{\"middlewares\": [\n %s\n]}\n", all.c_str());

@@ -2,6 +2,7 @@
 
 #include "table.hpp"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -98,20 +99,56 @@ uint32_t service_matched(rmwbench_service *service) { return library->service_ma
 void service_granted(rmwbench_service *service, rmwbench_granted *granted) { library->service_granted(service, granted); }
 void service_account(rmwbench_service *service, const rmwbench_account *account) { library->service_account(service, account); }
 
-// Names of a profile's daemons, ended by NULL, for each profile once.
+// As the table hands names out: ended by NULL. The texts stay the RMW's, which lives as long as the process.
+std::vector<const char *> ended(const std::vector<std::string> &names) {
+  std::vector<const char *> all;
+  for (const auto &name : names) all.push_back(name.c_str());
+  all.push_back(nullptr);
+  return all;
+}
+
 const char *const *profile_daemons(const char *profile) {
   static const auto all = [] {
     std::map<std::string, std::vector<const char *>> lists;
-    for (const auto &embedded : current_rmw().profiles) {
-      auto &list = lists[embedded.name];
-      for (const auto &name : embedded.daemons) list.push_back(name.c_str());
-      list.push_back(nullptr);
-    }
+    for (const auto &embedded : current_rmw().profiles) lists[embedded.name] = ended(embedded.daemons);
     return lists;
   }();
-  static const char *const none[] = {nullptr};
   const auto found = all.find(profile);
-  return found == all.end() ? none : found->second.data();
+  return found == all.end() ? nullptr : found->second.data();
+}
+
+const rmwbench_one_host *profile_one_host(const char *profile) {
+  static const auto all = [] {
+    std::map<std::string, rmwbench_one_host> reasons;
+    for (const auto &embedded : current_rmw().profiles) {
+      if (!embedded.one_host.empty()) reasons[embedded.name] = {embedded.one_host.c_str(), nullptr};
+    }
+    return reasons;
+  }();
+  const auto found = all.find(profile);
+  return found == all.end() ? nullptr : &found->second;
+}
+
+const rmwbench_mode_daemons *mode_daemons() {
+  static const auto lists = [] {
+    std::vector<std::vector<const char *>> all;
+    for (const auto &needed : current_rmw().mode_daemons) all.push_back(ended(needed.daemons));
+    return all;
+  }();
+  static const auto entries = [] {
+    std::vector<rmwbench_mode_daemons> all;
+    for (const auto &needed : current_rmw().mode_daemons) {
+      all.push_back({needed.mode.c_str(), needed.level.c_str(), lists[all.size()].data()});
+    }
+    all.push_back({});
+    return all;
+  }();
+  return entries.data();
+}
+
+const char *const *daemons_each_host() {
+  static const auto names = ended(current_rmw().daemons_each_host);
+  return names.data();
 }
 
 rmwbench_daemon *daemon_open(const char *name, const rmwbench_session_config *config, rmwbench_error *error) {
@@ -163,6 +200,11 @@ const rmwbench_middleware table = {
     daemon_open,
     daemon_close,
     publisher_message,
+    profile_one_host,
+    nullptr,  // shared_host: ROS 2's ports and discovery reach whoever else is on the machine
+    nullptr,  // profile_shared_memory
+    mode_daemons,
+    daemons_each_host,
 };
 
 }  // namespace rmwbench
