@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.campaign.calibrate import store
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.plan import decidable, overload, preflight, shared_host, unsupported
 from rmwbench.campaign.plan.machine_limits import Machine
@@ -55,6 +56,10 @@ class Lab(Protocol):
     def describe(self) -> dict[str, Any]:
         """The machine card."""
 
+    def calibration(self) -> dict[str, Any]:
+        """What campaign.json keeps of the newest calibration of the machine that trials run on; empty where there is
+        none."""
+
     def document(self) -> dict[str, Any]:
         """What campaign.json says of it besides."""
 
@@ -81,6 +86,9 @@ class Here:
     def describe(self) -> dict[str, Any]:
         return machine.describe()
 
+    def calibration(self) -> dict[str, Any]:
+        return store.for_campaign(machine.describe())
+
     def document(self) -> dict[str, Any]:
         return {}
 
@@ -104,7 +112,7 @@ def new_campaign(
     machine_s: float | None = None,
 ) -> Campaign:
     """Checks everything, then makes the directory. Raises UserError before anything is written. `calibrated`: the
-    campaign takes the machine's newest calibration with it. `shortened`: the suite's short version. `placed`: the
+    campaign takes the newest calibration of its lab with it. `shortened`: the suite's short version. `placed`: the
     option by which its hosts are machines, with a lab that has them. `lab`: where its trials run, here where None.
     `choice`: what the command line says of the suite's arms. `comparisons`: only these; all where None.
     `least_blocks`: so many run however slow the machine is, where the suite's own minimum is smaller. `machine_s`: the
@@ -140,7 +148,7 @@ def new_campaign(
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     name = directory.resolve().name
     document = campaign_document(
-        name, plan, text, sha256, asdict(request), workers, calibrated=calibrated, described=lab.describe()
+        name, plan, text, sha256, asdict(request), workers, lab.describe(), lab.calibration() if calibrated else {}
     )
     document |= lab.document()
     writer = BundleWriter.create(directory, document)

@@ -162,6 +162,10 @@ class Fleet:
             warnings.append(f"these {count} are nodes on {_counted(self._kernels())}: their trials disturb each other")
         return card | {"summary": summary, "warnings": warnings}
 
+    def calibration(self) -> dict[str, Any]:
+        """Of the one machine that all trials run on; a calibration says nothing of another machine, however alike."""
+        return dict(self.machines[0].card["calibration"]) if len(self.machines) == 1 else {}
+
     def host(self) -> Kind:
         """Every machine must be able to make them (machine.py)."""
         return NAMESPACES

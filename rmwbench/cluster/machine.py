@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rmwbench.campaign.calibrate import store
 from rmwbench.campaign.plan import preflight
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.rehearse import rehearse
@@ -48,9 +49,12 @@ class Machine:
         self._listening: dict[str, Any] = {}
 
     def card(self) -> dict[str, Any]:
-        """`machine` (the machine card), `boot` (equal for two nodes on one kernel) and `problem` (or None)."""
+        """`machine` (the machine card), `calibration` (of `store.for_campaign`: by the user that Ray runs as), `boot`
+        (equal for two nodes on one kernel) and `problem` (or None)."""
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return {"machine": machine.describe(), "boot": boot, "problem": _as_a_shell_would()}
+        card = machine.describe()
+        calibration = store.for_campaign(card)
+        return {"machine": card, "calibration": calibration, "boot": boot, "problem": _as_a_shell_would()}
 
     def lacks(self, wanted: Sequence[Program]) -> list[Program]:
         return self._store.lacks(wanted)

@@ -37,13 +37,11 @@ def new_campaign(
     fleet = _fleet(address, placing)
     try:
         fleet.copy_to = copy_to
-        # A calibration is of one machine: none speaks for a fleet.
         made = start.new_campaign(
             suite,
             directory,
             budget_s=budget_s,
             lab=fleet,
-            calibrated=False,
             placed=placing and placing.option,
             **request,
         )

@@ -17,16 +17,18 @@ from rmwbench.words import numbers as fmt
 OLD_DAYS = 1
 """The noise of a machine is that of a day."""
 NEVER = "The instrument was not calibrated on this machine: run `rmwbench calibrate --quick`, about three minutes."
+FLEET = "The trials ran on several machines, and a calibration says nothing of another machine: none is used here."
 
 
-def calibration(machine: Mapping[str, Any], created_utc: str | None) -> dict[str, Any]:
+def calibration(machine: Mapping[str, Any], created_utc: str | None, machines: int = 1) -> dict[str, Any]:
     """`machine.calibration` of the show document: `text` (one line), `warnings`, and the counts behind them; of a
-    campaign's `machine` and its start."""
+    campaign's `machine` and its start, and of how many machines its trials ran on."""
     found = machine.get("calibration")
     if not found and not machine.get("kernel"):  # imported: measured elsewhere, by something else
         return {"text": "", "warnings": [], "known": False}
     if not found:
-        return {"text": NEVER, "warnings": [NEVER], "known": False}
+        text = NEVER if machines == 1 else FLEET
+        return {"text": text, "warnings": [text], "known": False}
     age_days = _age_days(found.get("created_utc"), created_utc)
     kernel = (machine.get("kernel") or {}).get("release")
     return {

@@ -426,7 +426,8 @@ def _minutes_per_block(plan: dict[str, Any], lines: list[TrialLine], campaign: d
 def machine_document(bundle: Bundle) -> dict[str, Any]:
     """`machine` of the show document."""
     m = bundle.campaign.get("machine") or {}
-    calibrated = calibration(m, bundle.campaign.get("created_utc"))
+    machines = len((bundle.campaign.get("cluster") or {}).get("machines") or ()) or 1
+    calibrated = calibration(m, bundle.campaign.get("created_utc"), machines)
     return {
         "summary": m.get("summary") or "machine not described",
         "facts": m.get("facts") or [],

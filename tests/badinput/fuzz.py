@@ -419,6 +419,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="The number of the first case.")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="End after this time.")
     parser.add_argument("--only", metavar="KIND", help="Cases of this kind of input alone, such as table.")
     parser.add_argument("--keep", action="store_true", help="Add a case of each new cause to the corpus.")
@@ -428,8 +429,9 @@ def main() -> None:
     end = time.monotonic() + wanted.seconds
     with tempfile.TemporaryDirectory(prefix="rmwbench-fuzz-") as directory:
         material = Material(Path(directory))
-        for number in range(wanted.cases):
+        for number in range(wanted.first, wanted.first + wanted.cases):
             if time.monotonic() > end:
+                print(f"ended by its time before case {wanted.seed}:{number}", flush=True)
                 break
             one = case(random.Random(f"{wanted.seed}:{number}"), material)
             if wanted.only not in (None, one["input"]):

@@ -3,7 +3,7 @@
 import pytest
 from rich.console import Console
 
-from rmwbench.results.calibration import NEVER, calibration, calibration_line, exit_code, print_calibration
+from rmwbench.results.calibration import FLEET, NEVER, calibration, calibration_line, exit_code, print_calibration
 from tests.calibrate.test_store import calibration as stored
 
 CREATED = "2026-11-21T10:00:00Z"
@@ -36,6 +36,12 @@ def test_never_calibrated_is_a_warning_and_no_line():
     shown = calibration({"kernel": {"release": "6.1"}}, CREATED)
     assert shown["warnings"] == [NEVER] and "rmwbench calibrate" in NEVER
     assert calibration_line({"calibration": shown}) == "" == calibration_line({})
+
+
+def test_a_campaign_on_several_machines_does_not_ask_for_a_calibration_that_would_not_count():
+    found = calibration({"kernel": {"release": "6.1"}}, CREATED, machines=3)
+    assert found["warnings"] == [FLEET] and "rmwbench calibrate" not in FLEET
+    assert calibration(machine(), CREATED, machines=1)["known"]
 
 
 def test_what_was_measured_by_others_is_not_blamed_for_it():

@@ -16,7 +16,10 @@ def remote(name, boot=None, kernel=None) -> Remote:
     card = copy.deepcopy(CARD)
     if kernel:
         card["kernel"]["release"] = kernel
-    return Remote(name, name, None, {"machine": card, "boot": boot or name, "problem": None})
+    calibration = {"aa_floor": 0.12, "calibration": {"calibration": f"of {name}"}}
+    return Remote(
+        name, name, None, {"machine": card, "calibration": calibration, "boot": boot or name, "problem": None}
+    )
 
 
 @pytest.fixture
@@ -54,6 +57,19 @@ def test_nodes_on_one_kernel_are_one_machine_and_a_report_warns_of_them_where_th
     assert "these 3 are nodes on 2 kernels: their trials disturb each other" in fleet.describe()["warnings"]
     fleet.machines = found[1:]
     assert not [text for text in fleet.describe()["warnings"] if "disturb each other" in text]
+
+
+def test_a_campaign_on_one_machine_takes_its_calibration_and_one_on_several_takes_none(fleet):
+    fleet.machines = [remote("a")]
+    assert fleet.calibration() == {"aa_floor": 0.12, "calibration": {"calibration": "of a"}}
+    fleet.machines = [remote("a"), remote("b")]
+    assert fleet.calibration() == {}
+
+
+def test_a_machine_tells_its_own_newest_calibration(monkeypatch):
+    monkeypatch.setattr(on_machine, "_as_a_shell_would", lambda: None)
+    monkeypatch.setattr(on_machine.store, "for_campaign", lambda card: {"aa_floor": 0.1, "of": card["summary"]})
+    assert on_machine.Machine().card()["calibration"] == {"aa_floor": 0.1, "of": CARD["summary"]}
 
 
 def test_a_machine_that_fails_its_check_is_left_out(fleet):

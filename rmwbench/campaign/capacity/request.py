@@ -10,6 +10,7 @@ from typing import Any
 
 from rmwbench.analysis.capacity.limit import Limit, parse_limit
 from rmwbench.bundle import BundleWriter
+from rmwbench.campaign.calibrate import store
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
 from rmwbench.campaign.capacity.cells import Cells
 from rmwbench.campaign.capacity.testable import testable
@@ -19,6 +20,7 @@ from rmwbench.campaign.plan.rehearse import rehearse
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.record.document import campaign_document, machine_table
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.lab import machine
 from rmwbench.lab.host import host_kind
 from rmwbench.lab.middleware import Worker, names_here
 from rmwbench.suite.arm import Arm
@@ -145,7 +147,9 @@ def prepare(request: Request, suite: str, directory: Path, choice: Choice = NO_C
     warnings += [f"{name}: {why}" for name, why in said.items()]
 
     sha256 = hashlib.sha256(text.encode()).hexdigest()
-    document = campaign_document(directory.resolve().name, plan, text, sha256, {}, workers)
+    described = machine.describe()
+    name, calibration = directory.resolve().name, store.for_campaign(described)
+    document = campaign_document(name, plan, text, sha256, {}, workers, described, calibration)
     document["kind"] = "capacity"
     document["plan"] = {"suite": {"name": loaded.suite, "title": loaded.title, "description": loaded.description}}
     document["capacity"] = {

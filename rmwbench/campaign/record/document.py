@@ -9,12 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from rmwbench.bundle.schema import table_from_rows
-from rmwbench.campaign.calibrate import store
 from rmwbench.campaign.plan.buffers import granted_less
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.profile import distinct_sides, forced, resolved_profile
 from rmwbench.campaign.plan.shared_host import flag
-from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.side import Side
@@ -30,14 +28,12 @@ def campaign_document(
     suite_sha256: str,
     request: Mapping[str, Any],
     workers: Mapping[str, Worker],
-    *,
-    calibrated: bool = True,
-    described: Mapping[str, Any] | None = None,
+    described: Mapping[str, Any],
+    calibration: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """campaign.json. `request` is what `rmwbench resume` needs to make the same plan again. The machine's newest
-    calibration is copied in unless `calibrated` is false: a calibration must not rest on the one before it. `described`
-    is the card of the machine that the trials run on, this one where None."""
-    described = described or machine.describe()
+    """campaign.json. `request` is what `rmwbench resume` needs to make the same plan again. `described` is the
+    card of the machine that the trials run on; `calibration` is what is known of it (`store.for_campaign`), empty where
+    that is nothing, and for a calibration, which must not rest on the one before it."""
     return {
         "campaign": name,
         "tool_version": version("rmwbench"),
@@ -46,7 +42,7 @@ def campaign_document(
         "suite": {"name": plan.suite.suite, "text": suite_text, "sha256": suite_sha256},
         "request": dict(request),
         "plan": plan.document(),
-        "machine": described | (store.for_campaign(described) if calibrated else {}),
+        "machine": dict(described) | dict(calibration),
         "middlewares": [worker.description for worker in workers.values()],
     }
 

@@ -1,0 +1,96 @@
+"""setup/preflight: what a machine will do with both commands, said before anything is downloaded or built, and changing
+nothing."""
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SETUP = Path(__file__).resolve().parents[2] / "setup"
+TOOLS = ("sh", "dirname", "awk", "head", "cut", "find", "sed", "env", "cat", "ls", "mkdir", "rm")
+
+
+@dataclass
+class Place:
+    """A machine made of stand-ins: all packages, Rust, namespaces and much disk."""
+
+    path: Path
+
+    def program(self, name: str, text: str) -> None:
+        (self.path / name).unlink(missing_ok=True)
+        (self.path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (self.path / name).chmod(0o755)
+
+    def free_mb(self, amount: int) -> None:
+        self.program("df", f"echo heading; echo disk 1 1 {amount} 1% /")
+
+    def run(self) -> subprocess.CompletedProcess[str]:
+        environment = {"PATH": str(self.path), "HOME": str(self.path / "home")}
+        return subprocess.run([SETUP / "preflight"], env=environment, capture_output=True, text=True, timeout=60)
+
+    def line(self, name: str) -> str:
+        return next(line for line in self.run().stdout.splitlines() if line.split()[:1] == [name])
+
+
+@pytest.fixture
+def place(tmp_path):
+    made = Place(tmp_path)
+    (tmp_path / "home").mkdir()
+    for name in TOOLS:
+        (tmp_path / name).symlink_to(shutil.which(name))
+    made.program("id", "echo 1000")
+    made.program("unshare", "exit 0")
+    made.program("dpkg-query", "echo install ok installed")
+    made.program("rustc", "echo rustc 1.95.0")
+    made.program("cargo", "echo cargo 1.95.0")
+    made.free_mb(90_000)
+    return made
+
+
+def test_a_machine_that_has_everything_is_said_to_and_nothing_is_changed(place):
+    done = place.run()
+    assert done.returncode == 0 and not done.stderr
+    for part in ("host of its own", "all are here", "rustc 1.95.0", "90000 MB free"):
+        assert part in done.stdout
+    assert not any((place.path / "home").iterdir())
+
+
+def test_where_no_namespaces_can_be_made_it_says_what_is_left_out_before_the_build(place):
+    """A plain chroot and an ordinary container: a quarter of an hour was built there before the first word of it."""
+    place.program("unshare", "echo 'unshare failed: Operation not permitted' >&2; exit 1")
+    done = place.run()
+    assert done.returncode == 0 and "shared host" in done.stdout and "skipped" in done.stdout
+
+
+def test_a_user_namespace_will_do(place):
+    place.program("unshare", 'case "$*" in *--user*) exit 0 ;; esac; exit 1')
+    assert "host of its own" in place.line("namespaces")
+
+
+def test_missing_packages_are_named_and_who_cannot_install_them_hears_that_it_goes_on_without(place):
+    place.program("dpkg-query", 'case "$*" in *cmake*) exit 1 ;; esac; echo install ok installed')
+    assert place.line("packages").endswith("this user cannot install them: cmake")
+    place.program("sudo", "exit 1")
+    assert place.line("packages").endswith("to be installed: cmake")
+
+
+def test_a_missing_rust_is_fetched_and_where_to(place):
+    (place.path / "cargo").unlink()
+    assert str(place.path / "home/.cache/rmwbench/rust") in place.line("compiler")
+
+
+def test_too_little_disk_is_refused_before_the_build(place):
+    place.free_mb(5000)
+    done = place.run()
+    assert done.returncode == 2 and "RMWBENCH_TARGET_DIR" in done.stderr and "5000 MB free" in done.stdout
+
+
+def test_with_the_workers_of_an_earlier_build_little_disk_will_do(place):
+    built = place.path / "home/.cache/rmwbench/target-x/release"
+    built.mkdir(parents=True)
+    (built / "rmwbench-floor").write_text("")
+    place.free_mb(500)
+    done = place.run()
+    assert done.returncode == 0 and "earlier build" in done.stdout
