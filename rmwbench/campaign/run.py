@@ -251,7 +251,8 @@ class Campaign:
         return self.course.needs(trial) and may_repeat_needed(self.plan, elapsed_s, again_s)
 
     def _host(self, trial: Trial) -> Hosts:
-        return Hosts(f"{self.name}/{trial.trial}", self.plan.cell(trial.cell).all_hosts)
+        cell = self.plan.cell(trial.cell)
+        return Hosts(f"{self.name}/{trial.trial}", cell.all_hosts, beside=cell.beside)
 
 
 def order(campaign: Runner, trial: Trial) -> Order:

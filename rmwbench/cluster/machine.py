@@ -92,7 +92,8 @@ class Machine:
     def run(self, order: Order, name: str) -> tuple[tuple[str, str | None, str | None], TrialResult]:
         """One trial: (status, reason, cause), which is small, and the result, which may stay here until it is asked
         for."""
-        result = run_trial(order, self._workers, Hosts(f"{name}/{order.trial}", order.cell.all_hosts))
+        hosts = Hosts(f"{name}/{order.trial}", order.cell.all_hosts, beside=order.cell.beside)
+        result = run_trial(order, self._workers, hosts)
         return (result.status, result.reason, result.cause), result
 
     def agent(self, token: str, address: str) -> dict[str, Any] | str:

@@ -123,6 +123,16 @@ class Cell:
         return self.hosts if self.links is None else self.links.hosts
 
     @property
+    def port_hosts(self) -> tuple[str, ...]:
+        """The host of each port of the network, as its frames are numbered."""
+        return self.hosts if self.links is None else tuple(port.host for port in self.links.ports)
+
+    @property
+    def beside(self) -> dict[str, tuple[str, ...]]:
+        """Host → its devices besides `eth0` that lead to others."""
+        return {} if self.links is None else {host: self.links.beside(host) for host in self.links.hosts}
+
+    @property
     def daemons_host(self) -> str:
         return self.workload.daemons_host or self.hosts[0]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rmwbench.evaluations.claims.by_suite import by_suite
 from rmwbench.evaluations.claims.document import ledger
-from rmwbench.evaluations.claims.markdown import page
+from rmwbench.evaluations.claims.markdown import evaluations_table, page
 from rmwbench.evaluations.claims.measured import shipped_of
 from rmwbench.suite.suite import DECIDABLE_BLOCKS
 from tests.claims.shipped import FILES
@@ -31,6 +31,14 @@ def test_the_page_is_up_to_date():
     assert made == written, "run `rmwbench claims --markdown > docs/claims.md`"
 
 
+def test_the_table_of_the_evaluations_is_up_to_date():
+    written = (ROOT / "docs/evaluations.md").read_text(encoding="utf-8")
+    files = list(FILES.values())
+    there = shipped_of(files)
+    made = evaluations_table(by_suite(ledger(files, shipped=there), there))
+    assert made in written, "put what `rmwbench claims --by-suite` prints in place of the table of docs/evaluations.md"
+
+
 def test_of_each_suite_it_is_told_what_its_original_has_and_what_was_measured_of_it():
     file = FILES["gscam-2025"]
     there = shipped_of([file])
@@ -41,6 +49,7 @@ def test_of_each_suite_it_is_told_what_its_original_has_and_what_was_measured_of
     assert sum(row.statements for row in rows) >= len(testable)
     whole = {row.suite: row for row in rows}["gscam-2025"]
     assert 0 < whole.measured <= whole.conditions
+    assert all(0 <= count <= whole.measured for count in whole.by_rmw.values()) and whole.by_rmw["rmw_zenoh_cpp"] > 0
     few = {"gscam-2025": [first_blocks(one, DECIDABLE_BLOCKS - 1) for one in there["gscam-2025"][:1]]}
     assert [row.measured for row in by_suite(document, few)] == [0] * len(rows)
     assert "| `gscam-2025` | " in page(document, rows) and "## By suite" not in page(document)

@@ -39,7 +39,7 @@ class Lab:
 
     def __init__(self, wanted: Links, seed: int = 7):
         self.links, self.noted = wanted, []
-        self.hosts = Hosts("test", wanted.hosts)
+        self.hosts = Hosts("test", wanted.hosts, beside={host: wanted.beside(host) for host in wanted.hosts})
         try:
             self.hosts.wait_ready()
             self.crew = Crew(self.hosts)
@@ -93,6 +93,9 @@ os.write(4, b"%d" % sent)
 """
 
 
+SEND_BROADCAST = SEND.replace("sent = 0\n", "sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_BROADCAST, 1)\nsent = 0\n")
+
+
 def verdicts(frames: np.ndarray, to_port: int) -> dict[str, int]:
     """Of the frames of SEND (142 bytes)."""
     mine = frames[(frames["to_port"] == to_port) & (frames["frame_bytes"] == 142)]
@@ -132,6 +135,31 @@ def test_a_host_that_is_not_as_asked_for_is_found():
         broken = hosts["robot"].receive(5)
         with pytest.raises(NetworkBroken, match=r"host robot: device of eth0: No such device"):
             plumbing.check(place, made, broken)
+
+
+BESIDE = "{beside: {wlan0: {links: {all: {up: {loss: 0.3}, down: {}}}}, lte0: {links: {all: {}}}}}"
+
+
+def test_a_network_beside_has_links_of_its_own_and_nothing_crosses_from_one_to_the_other():
+    with Lab(links(BESIDE)) as lab:
+        kept = json.loads(lab.network.files["network.json"])["hosts"]
+        assert kept["robot"]["beside"] == {"wlan0": "10.77.1.1", "lte0": "10.77.2.1"}
+        lab.network.probe()
+        assert not lab.network.findings
+        for address in ("10.77.1.2", "10.77.2.2", "10.77.0.2", "10.77.1.255"):
+            assert lab.run("robot", SEND_BROADCAST, address, 300, 0.0002) == b"300"
+        lab.network.schedule(time.monotonic_ns())
+        frames = lab.end()
+        document = lab.network.document
+    ports = [port.name for port in lab.links.ports]
+    assert ports == ["robot", "base", "robot wlan0", "base wlan0", "robot lte0", "base lte0"]
+    wireless = verdicts(frames, ports.index("base wlan0"))
+    lost = verdicts(frames, 3).get("lost_up", 0) + verdicts(frames, 65535).get("lost_up", 0)
+    assert wireless["delivered"] + lost == 600 and 120 < lost < 240  # broadcasts included
+    assert verdicts(frames, ports.index("base lte0")) == {"delivered": 300}
+    assert verdicts(frames, ports.index("base")) == {"delivered": 300}
+    assert document["links"]["robot wlan0"]["up"]["frames"] >= 600
+    assert not lab.network.findings
 
 
 FURTHER = """{interfaces: {all: [{name: docker0, address: 172.17.0.1/16}],

@@ -1,4 +1,5 @@
-"""Calls as actions of rclcpp_action: every goal has its result, from one client and from many, over every RMW."""
+"""Calls as actions of rclcpp_action, and as parameters that are set: every call has its reply, from one client and from
+many, over every RMW."""
 
 import json
 
@@ -7,13 +8,10 @@ import pytest
 from tests.ros2 import sourced
 from tests.ros2.test_campaign import campaign, finished_trials, rows
 
-pytestmark = [
-    sourced.needed,
-    pytest.mark.timing,
-    pytest.mark.skipif(
-        not sourced.has_package("rclcpp_action"), reason="THE SOURCED ROS 2 HAS NO rclcpp_action: it is not tested"
-    ),
-]
+pytestmark = [sourced.needed, pytest.mark.timing]
+actions = pytest.mark.skipif(
+    not sourced.has_package("rclcpp_action"), reason="THE SOURCED ROS 2 HAS NO rclcpp_action: it is not tested"
+)
 
 SUITE = """
 suite: actions
@@ -46,10 +44,11 @@ def suite(arms: dict[str, dict]) -> str:
 
 
 @pytest.mark.parametrize("rmw", sourced.RMWS)
-def test_every_goal_has_its_result(tmp_path, rmw):
+@pytest.mark.parametrize("kind", [pytest.param("action", marks=actions), "parameter"])
+def test_every_call_has_its_reply(tmp_path, rmw, kind):
     sourced.worker(rmw)
     middleware = {"middleware": f"rclcpp/{rmw}"}
-    arms = {"service": middleware, "action": middleware | {"options": {"calls": "action"}}}
+    arms = {"service": middleware, kind: middleware | {"options": {"calls": kind}}}
     bundle = campaign(tmp_path, suite(arms))
     if not finished_trials(bundle):
         pytest.skip("the machine disturbed every trial")
@@ -64,6 +63,7 @@ def test_every_goal_has_its_result(tmp_path, rmw):
     assert rows(bundle, "select sum(flags & 1) from received") == [(0,)]
 
 
+@actions
 def test_an_action_needs_an_executor(tmp_path):
     rmw = "rmw_cyclonedds_cpp"
     sourced.worker(rmw)

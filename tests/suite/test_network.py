@@ -187,6 +187,30 @@ def test_further_interfaces_are_of_a_host_or_of_all_that_have_none_of_their_own(
     assert "interfaces" not in network("{}")
 
 
+def test_a_network_beside_is_of_the_hosts_that_have_a_link_there():
+    found = network("{beside: {wlan0: {links: {all: {both: {loss: 0.2}}, base: {}}}}}")
+    assert list(found["beside"]) == ["robot wlan0", "base wlan0"]
+    assert found["beside"]["robot wlan0"]["up"]["loss"] == {"kind": "bernoulli", "p": 0.2}
+    assert found["beside"]["base wlan0"] == {"up": {}, "down": {}}
+    assert "beside" not in network("{}")
+
+
+@pytest.mark.parametrize(
+    ("beside", "what"),
+    [
+        ("{eth0: {links: {all: {}}}}", "`eth0` is not a valid name"),
+        ("{wlan0: {links: {}}}", "links"),
+        ("{wlan0: {links: {robot: {}}}}", "network `wlan0` leads to nobody"),
+        ("{wlan0: {links: {robot: {}, nobody: {}}}}", "nobody"),
+        ("{wlan0: {links: {all: {up: {rate_mbps: 5, bottleneck: nic}}}}}", "this is for `eth0`"),
+        ("{wlan0: {links: {all: {both: {medium: air}}}}}", "there is no medium `air`"),
+        (f"{{tun0: {{links: {{all: {{}}}}}}}}\n    interfaces: {{all: [{TUNNEL}]}}", "leads nowhere"),
+    ],
+)
+def test_a_network_beside_that_cannot_be_is_refused(beside, what):
+    assert what in str(in_network(f"beside: {beside}"))
+
+
 @pytest.mark.parametrize(
     ("interfaces", "what", "line"),
     [

@@ -12,7 +12,7 @@ use rmwbench_link::document::{Document, Own};
 use rmwbench_link::engine::{Engine, Waiting};
 use rmwbench_link::log::Log;
 use rmwbench_link::network::{Network, Plan};
-use rmwbench_link::protocol::{hello, mac_address, Command, Open, COMMANDS, PROTOCOL, TOOL, VERSION};
+use rmwbench_link::protocol::{hello, Command, Open, Port, COMMANDS, PROTOCOL, TOOL, VERSION};
 use rmwbench_link::spec::{LinkSpec, Trace};
 use rmwbench_link::tap::Tap;
 use rmwbench_link::tries;
@@ -108,10 +108,9 @@ fn open(mut plan: Open, log: &mut Option<File>, running: &mut Option<Running>) -
     let opened_ns = now_ns();
     let waiting = Waiting { quantum_ns: plan.quantum_ns, spin_ns: plan.spin_ns };
     let ports = plan.ports.len();
-    let macs = plan.ports.iter().map(|port| (port.name.clone(), mac_address(&port.mac).expect("checked")));
     let made = Plan {
         seed: plan.seed,
-        ports: macs.collect(),
+        ports: plan.ports.into_iter().map(Port::planned).collect(),
         links: plan.links,
         media: plan.media,
         multicast: plan.multicast,

@@ -43,16 +43,24 @@ pub enum Refused {
 /// What a network is made of.
 pub struct Plan {
     pub seed: u64,
-    pub ports: Vec<(String, [u8; 6])>,
+    pub ports: Vec<PortPlan>,
     pub links: BTreeMap<String, LinkSpec>,
     pub media: BTreeMap<String, MediumSpec>,
     pub multicast: Multicast,
     pub priority: Vec<Rule>,
 }
 
+/// `network`: the one that the port belongs to.
+pub struct PortPlan {
+    pub name: String,
+    pub mac: [u8; 6],
+    pub network: Option<String>,
+}
+
 struct Port {
     name: String,
     mac: [u8; 6],
+    network: Option<String>,
     blackhole: bool,
     no_carrier: bool,
     /// Between two media: the change that is under way.
@@ -106,12 +114,20 @@ impl Network {
         let media_specs: Vec<(String, MediumSpec)> = media.into_iter().collect();
         let nothing = LinkSpec::default();
         let mut directions = Vec::new();
-        for (name, _) in &ports {
+        for PortPlan { name, .. } in &ports {
             let link = links.get(name).unwrap_or(&nothing);
             directions.push(Direction::new(seed, name, Way::Up, &link.up, &media_specs, begin_ns));
             directions.push(Direction::new(seed, name, Way::Down, &link.down, &media_specs, begin_ns));
         }
-        let port = |(name, mac)| Port { name, mac, blackhole: false, no_carrier: false, roaming: None, device: Device::default() };
+        let port = |PortPlan { name, mac, network }| Port {
+            name,
+            mac,
+            network,
+            blackhole: false,
+            no_carrier: false,
+            roaming: None,
+            device: Device::default(),
+        };
         Network {
             ports: ports.into_iter().map(port).collect(),
             directions,
@@ -160,7 +176,7 @@ impl Network {
         }
         let device = &mut self.ports[port].device;
         device.largest_frame_bytes = device.largest_frame_bytes.max(bytes.len() as u64);
-        let to = if facts.multicast { None } else { self.port_of(bytes) };
+        let to = if facts.multicast { None } else { self.port_of(port, bytes) };
         let frame = Frame {
             bytes: Rc::from(bytes),
             index: self.next_index,

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::change::Change;
 use crate::multicast::Multicast;
+use crate::network::PortPlan;
 use crate::priority::Rule;
 use crate::spec::{LinkSpec, MediumSpec};
 
@@ -51,6 +52,16 @@ pub struct Port {
     pub name: String,
     pub fd: RawFd,
     pub mac: String,
+    /// Ports of one name are one network, those without one another; no frame goes from one to the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
+}
+
+impl Port {
+    /// Of a plan in which `Open::problem` found none.
+    pub fn planned(self) -> PortPlan {
+        PortPlan { mac: mac_address(&self.mac).expect("checked"), name: self.name, network: self.network }
+    }
 }
 
 const LONGEST_WAITING_NS: i64 = 10_000_000;
@@ -62,7 +73,7 @@ impl Open {
             return Some(format!("ports: expected 1 to {MOST_PORTS}, found {}", self.ports.len()));
         }
         let (mut names, mut macs, mut fds) = (HashSet::new(), HashSet::new(), HashSet::new());
-        for Port { name, mac, fd } in &self.ports {
+        for Port { name, mac, fd, .. } in &self.ports {
             let Some(address) = mac_address(mac) else {
                 return Some(format!("port {name}: expected a MAC address like 02:4d:00:00:00:01, found {mac}"));
             };

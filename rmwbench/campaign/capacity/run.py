@@ -175,7 +175,7 @@ class CapacityCampaign:
         order = Order(self._trial, cell, self._round, position, seed, nonce, self.writer.directory)
         pursuit.used_s += self.prepared.cells.probe_s(level)
         with signals.interruptible():
-            hosts = Hosts(f"{self.prepared.name}/{self._trial}", order.cell.all_hosts)
+            hosts = Hosts(f"{self.prepared.name}/{self._trial}", order.cell.all_hosts, beside=order.cell.beside)
             result = self._run(order, self.prepared.workers, hosts)
         if result.status == "unsupported":
             pursuit.ended = f"{NOT_SUPPORTED}: {result.reason}"

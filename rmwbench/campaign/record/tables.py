@@ -93,7 +93,7 @@ def trial_tables(
             columns = {key: np.ma.concatenate([part[key] for part in parts]) for key in parts[0]}
             tables[name] = table_from_columns(name, {"trial": trial, **columns})
     if outcome.network.frames is not None and len(outcome.network.frames):
-        columns = frames_columns(outcome.network.frames, outcome.order.cell.all_hosts)
+        columns = frames_columns(outcome.network.frames, outcome.order.cell.port_hosts)
         tables["frames"] = table_from_columns("frames", {"trial": trial, **columns})
     return tables
 

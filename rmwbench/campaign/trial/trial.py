@@ -83,7 +83,7 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
     hosts = Hosts.alone(order.cell.hosts[0], host) if isinstance(host, Host) else host
     if hosts is None and order.cell.real is not None:
         raise ValueError(f"cell {order.cell.number} is over real machines: its hosts are made by rmwbench.cluster")
-    hosts = hosts or Hosts(f"trial-{order.trial}", order.cell.all_hosts)
+    hosts = hosts or Hosts(f"trial-{order.trial}", order.cell.all_hosts, beside=order.cell.beside)
     files: dict[str, int] = {}
     try:
         with step(outcome, "host"):

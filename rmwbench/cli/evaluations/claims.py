@@ -64,6 +64,12 @@ def show(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the ledger (docs/formats/claims.md).")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/claims.md.")] = False,
+    suites: Annotated[
+        bool,
+        typer.Option(
+            "--by-suite", help="Print what is measured of each suite, and what became of it (docs/evaluations.md)."
+        ),
+    ] = False,
 ) -> None:
     from rmwbench.errors import UserError
     from rmwbench.evaluations.claims.document import ledger
@@ -72,8 +78,9 @@ def show(
     from rmwbench.evaluations.claims.state import named
 
     path = page(out, html)
-    if sum(map(bool, (markdown, as_json, path, save))) > 1:
-        raise UserError("one form at a time", where="--json, --markdown, --out, --save", expected="one of them")
+    if sum(map(bool, (markdown, suites, as_json, path, save))) > 1:
+        forms = "--json, --markdown, --by-suite, --out, --save"
+        raise UserError("one form at a time", where=forms, expected="one of them")
     verdicts = named(verdict or (), "--verdict")
     wanted = asked(words or ())
     files = wanted.files
@@ -89,12 +96,14 @@ def show(
         raise UserError("no heading has that text", where="--heading", actual=heading)
     if as_json:
         print_json(document)
-    elif markdown:
+    elif markdown or suites:
         from rmwbench.evaluations.claims.by_suite import by_suite
+        from rmwbench.evaluations.claims.markdown import evaluations_table
         from rmwbench.evaluations.claims.markdown import page as markdown_page
 
         every = {file.claims: [*given, *there.get(file.claims, ())] for file in files}
-        typer.echo(markdown_page(document, by_suite(document, every)), nl=False)
+        rows = by_suite(document, every)
+        typer.echo(markdown_page(document, rows) if markdown else evaluations_table(rows), nl=False)
     elif path is not None:
         from rmwbench.evaluations.claims.render.page import write_html
 

@@ -11,16 +11,21 @@ from rmwbench.suite.cells import cells, comparisons
 from rmwbench.suite.file.load import load
 from rmwbench.suite.suite import DECIDABLE_BLOCKS
 
+RMWS = ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp")
+"""Those that ROS 2 releases with every distribution."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """A suite of a source. `conditions`: the comparisons of the whole suite, each with all arms; `measured`: those of
-    which some arm has enough blocks on one machine; `states`: statement -> how many, without zeros."""
+    which some arm has enough blocks on one machine; `by_rmw`: RMW -> those of which an arm over it has;
+    `states`: statement -> how many, without zeros."""
 
     source: str
     suite: str
     conditions: int
     measured: int
+    by_rmw: Mapping[str, int]
     states: Mapping[str, int]
 
     @property
@@ -48,17 +53,22 @@ def _of_source(source: Mapping[str, Any], measured: Sequence[Mapping[str, Any]])
             source=source["source"],
             suite=name,
             conditions=len(whole),
-            measured=len(enough & whole.keys()),
+            measured=len({workload for workload, _ in enough} & whole.keys()),
+            by_rmw={
+                rmw: len({workload for workload, middleware in enough if middleware == f"rclcpp/{rmw}"} & whole.keys())
+                for rmw in RMWS
+            },
             states=dict(counts),
         )
 
 
-def _with_enough_blocks(documents: Iterator[Mapping[str, Any]]) -> set[str]:
-    """The workloads of which an arm has as many blocks as decide something, over the campaigns of one machine."""
+def _with_enough_blocks(documents: Iterator[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """The workloads of which an arm has as many blocks as decide something, over the campaigns of one machine, with
+    the middleware of that arm."""
     blocks: Counter[tuple[str, ...]] = Counter()
     for document in documents:
         for workload in document["workloads"]:
             for arm in workload["arms"]:
-                place = document["machine"]["summary"], workload["workload"], arm["arm"], arm["layer"]
+                place = document["machine"]["summary"], workload["workload"], arm["arm"], arm["middleware"]
                 blocks[place] += max(map(len, arm["per_trial"].values()), default=0)
-    return {place[1] for place, count in blocks.items() if count >= DECIDABLE_BLOCKS}
+    return {(place[1], place[3]) for place, count in blocks.items() if count >= DECIDABLE_BLOCKS}

@@ -95,6 +95,20 @@ def _by_suite(suites: "Sequence[Row]") -> list[str]:
     return [*lines, ""]
 
 
+def evaluations_table(suites: "Sequence[Row]") -> str:
+    """The table of docs/evaluations.md: each suite of the published evaluations with its conditions, how many of them
+    are measured, over each RMW too, and what became of its statements."""
+    states = [name for name in STATES if any(name in row.states for row in suites)]
+    rmws = list(suites[0].by_rmw) if suites else []
+    heads = ("source", "suite", "conditions", "measured", *(f"with {rmw}" for rmw in rmws), "statements", *states)
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for row in suites:
+        measured = (row.conditions, row.measured, *(row.by_rmw[rmw] for rmw in rmws))
+        counts = (*measured, row.statements, *(row.states.get(name, 0) for name in states))
+        lines.append(f"| {row.source} | `{row.suite}` | {' | '.join(map(significant_count, counts))} |")
+    return "\n".join(lines) + "\n"
+
+
 def _letters(document: Mapping[str, Any]) -> dict[str, str]:
     """Machine -> A, B, …, by the number of answers that it gives; empty where there is but one."""
     found = Counter(one["machine"] for one in _all(document) if one["machine"]).most_common()

@@ -98,8 +98,9 @@ class Configured(NamedTuple):
 class Host:
     """One host. Use as a context manager, or `close()` it; it also ends when this process ends, however it ends.
 
-    `tap`: its `eth0` is a TAP device without address, whose descriptor is in `tap_fd` once it is ready. `shared`: its
-    network is this process's own, the real one of the machine; everything else is its own as ever. `targets` is
+    `tap`: its `eth0` is a TAP device without address, whose descriptor is in `tap_fd` once it is ready; `beside` are
+    the names of further ones, whose descriptors are in `beside_fds` and whose indices in `beside_devices`. `shared`:
+    its network is this process's own, the real one of the machine; everything else is its own as ever. `targets` is
     the bound of descriptor numbers that its processes may be given. `clock_offset_s`: how far CLOCK_MONOTONIC of its
     processes is ahead of ours, as on another machine: the test bench of everything that compares clocks.
 
@@ -113,7 +114,14 @@ class Host:
     domain_id: int = 0
 
     def __init__(
-        self, name: str, *, tap: bool = False, shared: bool = False, targets: int = TARGETS, clock_offset_s: int = 0
+        self,
+        name: str,
+        *,
+        tap: bool = False,
+        beside: Sequence[str] = (),
+        shared: bool = False,
+        targets: int = TARGETS,
+        clock_offset_s: int = 0,
     ):
         self.name = name
         self.clock_offset_ns = clock_offset_s * 1_000_000_000
@@ -121,11 +129,14 @@ class Host:
         self.own_proc: bool | None = None
         self.tap_fd: int | None = None
         self.device: int | None = None
+        self.beside_fds: dict[str, int] = {}
+        self.beside_devices: dict[str, int] = {}
+        self._beside = tuple(beside)
         self._ready = False
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        device = "shared" if shared else "tap" if tap else "veth"
+        device = "shared" if shared else ",".join(("tap", *self._beside)) if tap else "veth"
         command, kept = self._command(theirs.fileno(), targets, device, clock_offset_s)
         with theirs:
             self._init = subprocess.Popen(
@@ -171,6 +182,7 @@ class Host:
             raise HostBroken(message["step"], message["errno"])
         self.user_namespace, self.own_proc, self._ready = message["user_namespace"], message["own_proc"], True
         self.device = message["device"]
+        self.beside_devices = dict(zip(self._beside, message.get("beside", ()), strict=True))
 
     def spawn(
         self,
@@ -263,7 +275,9 @@ class Host:
         """One message with the sender's PID as seen from here; (None, 0) at the end of file."""
         try:
             data, control, _, _ = self._socket.recvmsg(
-                _MESSAGE_BYTES, socket.CMSG_SPACE(12) + socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC
+                _MESSAGE_BYTES,
+                socket.CMSG_SPACE(12) + socket.CMSG_SPACE(4 * (1 + len(self._beside))),
+                socket.MSG_CMSG_CLOEXEC,
             )
         except ConnectionResetError:
             return None, 0
@@ -271,7 +285,8 @@ class Host:
             return None, 0
         for _, kind, payload in control:
             if kind == socket.SCM_RIGHTS:
-                self.tap_fd = struct.unpack("i", payload[:4])[0]
+                self.tap_fd, *beside = struct.unpack(f"{len(payload) // 4}i", payload)
+                self.beside_fds = dict(zip(self._beside, beside, strict=True))
         pids = [struct.unpack("3i", payload)[0] for _, kind, payload in control if kind == socket.SCM_CREDENTIALS]
         return marshal.loads(data), pids[0] if pids else 0
 
@@ -285,7 +300,9 @@ class Host:
         return Path(f"/proc/{self._init.pid}/root{path}")
 
     def close_tap(self) -> None:
-        """Our copy of the device's descriptor: whoever moves its frames has one of its own."""
+        """Our copies of the devices' descriptors: whoever moves their frames has some of its own."""
+        while self.beside_fds:
+            os.close(self.beside_fds.popitem()[1])
         if self.tap_fd is not None:
             os.close(self.tap_fd)
             self.tap_fd = None

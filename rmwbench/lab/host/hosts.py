@@ -12,13 +12,21 @@ from rmwbench.lab.host.kind import make
 from rmwbench.lab.host.remote import RemoteHost
 
 NO_OFFSETS: Mapping[str, int] = {}
+NO_BESIDE: Mapping[str, Sequence[str]] = {}
 
 
 class Hosts:
     """Name → Host, in the order of the names. Use as a context manager, or `close()` it. `network` is the host of the
-    network's own process, None where one host is alone. `clock_offsets_s`: as `Host`'s, by name."""
+    network's own process, None where one host is alone. `clock_offsets_s`: as `Host`'s, by name. `beside`: the names
+    of their devices besides `eth0` that lead to others."""
 
-    def __init__(self, name: str, hosts: Sequence[str], clock_offsets_s: Mapping[str, int] = NO_OFFSETS):
+    def __init__(
+        self,
+        name: str,
+        hosts: Sequence[str],
+        clock_offsets_s: Mapping[str, int] = NO_OFFSETS,
+        beside: Mapping[str, Sequence[str]] = NO_BESIDE,
+    ):
         several = len(hosts) > 1
         self._by_name: dict[str, Host | RemoteHost] = {}
         self.network: Host | None = None
@@ -26,9 +34,12 @@ class Hosts:
             for host in hosts:
                 shown, offset_s = f"{name}/{host}" if several else name, clock_offsets_s.get(host, 0)
                 alone = not several and not offset_s
-                self._by_name[host] = make(shown) if alone else Host(shown, tap=several, clock_offset_s=offset_s)
+                more = beside.get(host, ())
+                made = make(shown) if alone else Host(shown, tap=several, beside=more, clock_offset_s=offset_s)
+                self._by_name[host] = made
             if several:
-                self.network = Host(f"{name}/network", targets=TARGETS + len(hosts))
+                ports = len(hosts) + sum(map(len, beside.values()))
+                self.network = Host(f"{name}/network", targets=TARGETS + ports)
         except BaseException:
             self.close()
             raise

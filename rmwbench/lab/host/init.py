@@ -3,7 +3,8 @@ when it ends.
 
 Run as `python -I -S -E init.py FD SHM_BYTES TMP_BYTES FIRST_FREE_FD DEVICE CLOCK_OFFSET_S`; FD is a SOCK_SEQPACKET
 socket to the orchestrator, and DEVICE what `eth0` is: `veth` of a host that is alone, with address and route; `tap` of
-one among several, whose descriptor goes to the orchestrator and whose settings come from there; `shared` where there
+one among several, whose descriptor goes to the orchestrator and whose settings come from there, and `tap,NAME,…` with
+further devices of the same kind; `shared` where there
 is no interface to make, because the host's network is the machine's own. Decisions:
 
 * Standard library only, and of that the modules in C (`marshal`, `_socket`): starting must cost milliseconds, and
@@ -183,17 +184,16 @@ def make_loopback():
     return sock
 
 
-def make_tap():
-    """`eth0` as a device whose frames somebody else moves: its descriptor and its index."""
-    make_loopback().close()
+def make_tap(device):
+    """A device whose frames somebody else moves: its descriptor and its index."""
     try:
         fd = os.open(TUN, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
         raise StepFailed("open " + TUN, error.errno) from None
-    request = DEVICE.ljust(16, b"\0") + u16(IFF_TAP | IFF_NO_PI) + bytes(22)
+    request = device.ljust(16, b"\0") + u16(IFF_TAP | IFF_NO_PI) + bytes(22)
     if _libc.ioctl(fd, ctypes.c_ulong(TUNSETIFF), request) < 0:
-        raise StepFailed("make eth0 a TAP device", ctypes.get_errno())
-    return fd, _socket.if_nametoindex(DEVICE)
+        raise StepFailed("make " + device.decode() + " a TAP device", ctypes.get_errno())
+    return fd, _socket.if_nametoindex(device)
 
 
 def make_network():
@@ -278,7 +278,7 @@ def spawn(sock, request, fds):
         os._exit(127)
 
 
-def close_all(fds: tuple[int, ...]) -> None:
+def close_all(fds) -> None:
     for fd in fds:
         os.close(fd)
 
@@ -448,9 +448,11 @@ def main():
         if clock_offset_s:
             shift_clock(clock_offset_s)
         make_mounts(shm_bytes, tmp_bytes)
-        tap = None
-        if sys.argv[5] == "tap":
-            tap = make_tap()
+        taps = []
+        kind, *beside = sys.argv[5].split(",")
+        if kind == "tap":
+            make_loopback().close()
+            taps = [make_tap(device) for device in (DEVICE, *(name.encode() for name in beside))]
         elif own_network:
             make_network()
         pid = os.fork()
@@ -459,18 +461,19 @@ def main():
         return 1
     if pid:
         sock.close()
-        if tap:
-            os.close(tap[0])
+        close_all([fd for fd, _ in taps])
         _, status = os.waitpid(pid, 0)
         return os.waitstatus_to_exitcode(status) & 0xFF
     _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)  # whoever kills the outer process kills the host
     own_proc = mount_own_proc()
     ready = marshal.dumps(
-        {"ready": True, "user_namespace": user_namespace, "own_proc": own_proc, "device": tap and tap[1]}
+        {"ready": True, "user_namespace": user_namespace, "own_proc": own_proc}
+        | {"device": taps[0][1] if taps else None, "beside": [index for _, index in taps[1:]]}
     )
-    if tap:
-        sock.sendmsg([ready], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, tap[0].to_bytes(4, sys.byteorder))])
-        os.close(tap[0])
+    if taps:
+        fds = b"".join(fd.to_bytes(4, sys.byteorder) for fd, _ in taps)
+        sock.sendmsg([ready], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
+        close_all([fd for fd, _ in taps])
     else:
         sock.send(ready)
     serve(sock)

@@ -86,6 +86,8 @@ class RemoteHost:
         self.own_proc: bool | None = None
         self.tap_fd: int | None = None
         self.device: int | None = None
+        self.beside_fds: dict[str, int] = {}
+        self.beside_devices: dict[str, int] = {}
         self.lost: str | None = None
         self._ready: bool | tuple[str, int | None] = False
         self._closed = self._leaving = False

@@ -13,20 +13,25 @@ SECOND = 100
 """What a new address is above the first one."""
 
 
-def ipv4(number: int, *, second: bool = False) -> bytes:
-    return bytes([10, 77, 0, number + (SECOND if second else 0)])
+def ipv4(number: int, *, second: bool = False, network: int = 0) -> bytes:
+    """`network`: 0 is that of `eth0`; each network beside it has addresses of its own."""
+    return bytes([10, 77, network, number + (SECOND if second else 0)])
+
+
+def broadcast(network: int) -> bytes:
+    return bytes([10, 77, network, 255])
 
 
 def text(address: bytes) -> str:
     return socket.inet_ntop(socket.AF_INET if len(address) == 4 else socket.AF_INET6, address)
 
 
-def mac(number: int) -> bytes:
-    return bytes([0x02, 0x4D, 0, 0, 0, number])
+def mac(number: int, network: int = 0) -> bytes:
+    return bytes([0x02, 0x4D, 0, 0, network, number])
 
 
-def mac_text(number: int) -> str:
-    return mac(number).hex(":")
+def mac_text(number: int, network: int = 0) -> str:
+    return mac(number, network).hex(":")
 
 
 def link_local(number: int) -> bytes:

@@ -67,7 +67,8 @@ class Emulation:
         self.document: dict[str, Any] | None = None
         self._crew, self._links = crew, links
         self._places = {
-            host: Place(host, number, hosts[host].device or 0) for number, host in enumerate(links.hosts, start=1)
+            host: Place(host, number, hosts[host].device or 0, hosts[host].beside_devices)
+            for number, host in enumerate(links.hosts, start=1)
         }
         self._kernel = Kernel(crew, hosts, links) if links.network.backend == KERNEL else None
         self._switch = self._kernel or Switch(crew, hosts, links, log_records)
@@ -183,10 +184,8 @@ class Emulation:
         """Takes document and log, and checks the promise between these times. Raises as `up` does."""
         tokens = [self._crew.configure(host, "end", reads=[plumbing.DEVICES]) for host in self._places]
         done = self._crew.await_configured(tokens, CONFIGURE_TIMEOUT_S)
-        dropped = {
-            host: plumbing.dropped_frames(configured.texts[plumbing.DEVICES])
-            for host, configured in zip(self._places, done, strict=True)
-        }
+        texts = {host: found.texts[plumbing.DEVICES] for host, found in zip(self._places, done, strict=True)}
+        dropped = {port.name: plumbing.dropped_frames(texts[port.host], port.device) for port in self._links.ports}
         document, raw, frames, unlogged = self._switch.collect()
         self.document, self.files["link.json"] = document, raw
         late = {}

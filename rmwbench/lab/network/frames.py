@@ -10,7 +10,7 @@ from rmwbench.lab.network.switch import CLASSES, FLAGS, NOWHERE, VERDICTS
 
 
 def frames_columns(frames: np.ndarray, hosts: Sequence[str]) -> dict[str, Any]:
-    """Columns of shape (frames,) from records of `switch.RECORD`; ports are the places of `hosts`. Absent times and
+    """Columns of shape (frames,) from records of `switch.RECORD`; `hosts`: the host of each port. Absent times and
     destinations are masked: 0 and 65535 in the log."""
     found: dict[str, Any] = {name: frames[name] for name in ("index", "in_ns", "frame_bytes", "payload_bytes")}
     found |= {name: np.ma.masked_equal(frames[name], 0) for name in ("due_ns", "out_ns")}

@@ -5,15 +5,15 @@ Everything is read back: a network that silently is not there has fooled benchma
 """
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from rmwbench.lab.host import Configured, Host
 from rmwbench.lab.host.host import NetlinkMessage, Write
 from rmwbench.lab.network import addresses, netlink
 from rmwbench.suite.network.interfaces import PEER, Interface
-from rmwbench.suite.network.network import Links
+from rmwbench.suite.network.network import Links, Port
 from rmwbench.suite.network.spec import Spec
 
 QUEUE_FRAMES = 10_000
@@ -79,11 +79,12 @@ class NetworkBroken(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """One host: its number, and the index of its device."""
+    """One host: its number, the index of its `eth0`, and those of its devices in the networks beside."""
 
     host: str
     number: int
     device: int
+    beside: Mapping[str, int] = field(default_factory=dict)
 
 
 def setup(place: Place, links: Links) -> tuple[list[NetlinkMessage], list[Write], list[str]]:
@@ -100,6 +101,9 @@ def setup(place: Place, links: Links) -> tuple[list[NetlinkMessage], list[Write]
     messages.append(("eth0 up", netlink.NEWLINK, 0, netlink.link(device, up=True)))
     messages.append(_address(place))
     messages += routes(place, links)
+    for port in beside(place, links):
+        writes.append((f"{_SYS}ipv6/conf/{port.device}/disable_ipv6", b"1", False))
+        messages += _leads_to_others(place, port, links)
     for index, one in further(place, links):
         messages += _leads_nowhere(index, one)
     if network.further(place.host):
@@ -111,6 +115,54 @@ def setup(place: Place, links: Links) -> tuple[list[NetlinkMessage], list[Write]
         ("read classes", netlink.GETTCLASS, netlink.DUMP, netlink.of_device(device)),
     ]
     return messages, writes, [_SYS + name for name in RECORDED]
+
+
+def beside(place: Place, links: Links) -> list[Port]:
+    """Where the host is plugged in besides its `eth0`."""
+    return [port for port in links.ports if port.host == place.host and port.network]
+
+
+def _leads_to_others(place: Place, port: Port, links: Links) -> list[NetlinkMessage]:
+    """Its device in a network beside, with permanent neighbours as `eth0` has them. IPv4 alone."""
+    index, flags = place.beside[port.device], netlink.CREATE | netlink.REPLACE
+    mac = addresses.mac(port.number, port.network)
+    own = netlink.link(index, mac=mac, mtu=links.port_mtu_bytes(port), queue_frames=QUEUE_FRAMES)
+    local, last = addresses.ipv4(port.number, network=port.network), addresses.broadcast(port.network)
+    address = netlink.address(index, local, addresses.PREFIX_BITS, last)
+    found = [
+        (f"device of {port.device}", netlink.NEWLINK, 0, own),
+        (f"{port.device} up", netlink.NEWLINK, 0, netlink.link(index, up=True)),
+        (f"address {addresses.text(local)}", netlink.NEWADDR, flags, address),
+    ]
+    if links.network.neighbours == "permanent":
+        for of, its_mac in _neighbours_beside(port, links):
+            body = netlink.neighbour(index, of, its_mac)
+            found.append((f"neighbour {addresses.text(of)}", netlink.NEWNEIGH, flags, body))
+    return found
+
+
+def _neighbours_beside(port: Port, links: Links) -> list[tuple[bytes, bytes]]:
+    return [
+        (addresses.ipv4(other.number, network=other.network), addresses.mac(other.number, other.network))
+        for other in links.ports
+        if other.network == port.network and other.host != port.host
+    ]
+
+
+def _check_beside(place: Place, links: Links, devices: bytes, inet: bytes, arp: bytes) -> None:
+    there = netlink.links_of(devices)
+    for port in beside(place, links):
+        index = place.beside[port.device]
+        device, local = there.get(index, {}), addresses.ipv4(port.number, network=port.network)
+        wanted = {"up": True, "mac": addresses.mac(port.number, port.network), "mtu": links.port_mtu_bytes(port)}
+        for name, value in wanted.items():
+            _expect(place.host, f"{name} of {port.device}", value, device.get(name))
+        if local not in netlink.addresses_of(inet, index):
+            raise NetworkBroken(f"host {place.host}: address {addresses.text(local)} of {port.device} is absent")
+        if links.network.neighbours == "permanent":
+            there_arp = netlink.permanent_neighbours_of(arp, index)
+            if missing := {of for of, _ in _neighbours_beside(port, links)} - there_arp:
+                raise NetworkBroken(f"host {place.host}: no permanent neighbour {addresses.text(min(missing))}")
 
 
 def further(place: Place, links: Links) -> list[tuple[int, Interface]]:
@@ -187,6 +239,7 @@ def check(place: Place, links: Links, done: Configured) -> dict[str, Any]:
     for name, value in wanted.items():
         _expect(place.host, f"{name} of eth0", value, device.get(name))
     _check_further(place, links, devices, inet)
+    _check_beside(place, links, devices, inet, arp)
     found = netlink.addresses_of(inet, place.device)
     if addresses.ipv4(place.number) not in found:
         raise NetworkBroken(f"host {place.host}: its address {addresses.text(addresses.ipv4(place.number))} is absent")
@@ -204,13 +257,18 @@ def check(place: Place, links: Links, done: Configured) -> dict[str, Any]:
         control = sysctls.get("ipv4/tcp_congestion_control")
         _expect(place.host, "TCP congestion control", links.network.congestion_control, control)
     also = {one.name: one.address for _, one in further(place, links)}
-    return ({"further": also} if also else {}) | {
-        "address": addresses.text(addresses.ipv4(place.number)),
-        "mac": addresses.mac_text(place.number),
-        "mtu_bytes": device["mtu"],
-        "nic": nic,
-        "sysctls": sysctls,
-    }
+    ports = {p.device: addresses.text(addresses.ipv4(p.number, network=p.network)) for p in beside(place, links)}
+    return (
+        ({"further": also} if also else {})
+        | ({"beside": ports} if ports else {})
+        | {
+            "address": addresses.text(addresses.ipv4(place.number)),
+            "mac": addresses.mac_text(place.number),
+            "mtu_bytes": device["mtu"],
+            "nic": nic,
+            "sysctls": sysctls,
+        }
+    )
 
 
 HOST_FIELDS = {"ip_fragments", "congestion_control"}
@@ -219,9 +277,9 @@ HOST_FIELDS = {"ip_fragments", "congestion_control"}
 
 def rehearse_host(links: Links, host: str) -> None:
     """Sets up one host alone and lets it go. Raises NetworkBroken where its kernel cannot what is asked for."""
-    with Host("check", tap=True) as made:
+    with Host("check", tap=True, beside=links.beside(host)) as made:
         made.wait_ready()
-        place = Place(host, links.hosts.index(host) + 1, made.device or 0)
+        place = Place(host, links.hosts.index(host) + 1, made.device or 0, made.beside_devices)
         made.configure("check", *setup(place, links))
         done = made.receive(5.0)
         assert isinstance(done, Configured)

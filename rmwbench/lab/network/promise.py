@@ -39,18 +39,18 @@ def kept(
     late: Mapping[str, float],
     dropped: Mapping[str, int | None],
 ) -> list[Finding]:
-    """What was not kept. `dropped` are frames that each host's device dropped."""
+    """What was not kept. `dropped` are frames that the device of each port dropped."""
     found = [one for name, limit in (("p50", LATE_P50_NS), ("p99", LATE_P99_NS)) if (one := _late(late, name, limit))]
     if unlogged:
         found.append(Finding(f"{unlogged} frames found no room in the log", True))
     for change in document.get("changes", []):
         if error := change.get("error"):
             found.append(Finding(f"the link of {change['link']} could not change: {error}", True))
-    for host in links.hosts:
-        device = document["devices"].get(host, {})
+    for port in links.ports:
+        host, device = port.name, document["devices"].get(port.name, {})
         if errors := device.get("write_errors"):
             found.append(Finding(f"{errors} frames could not be written to the device of {host}", True))
-        most = links.mtu_bytes(host) + ETHERNET_BYTES
+        most = links.port_mtu_bytes(port) + ETHERNET_BYTES
         if (size := device.get("largest_frame_bytes") or 0) > most:
             found.append(Finding(f"a frame of {size} bytes left {host}, whose MTU allows {most}", True))
         if (count := device.get("dropped")) and not _without_device(links, host):
@@ -62,7 +62,7 @@ def kept(
         for direction in ("up", "down"):
             if _changes(links, host, direction) or (document.get("backend") == KERNEL and _is_cut(links, host)):
                 continue
-            spec, counters = links.spec(host, direction), document["links"][host][direction]
+            spec, counters = links.port_spec(port, direction), document["links"][host][direction]
             if (of := exposed(counters)) > 0:
                 what = f"{host}.{direction}"
                 if (one := loss_finding(what, spec, counters.get("lost", 0), of)) is not None:

@@ -19,7 +19,7 @@ from rmwbench.lab.process import tool
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import CONTROL_FD, RECORDS_FD, WorkerFailed, WorkerProcess
 from rmwbench.suite.network.cross_traffic import CrossTraffic
-from rmwbench.suite.network.network import Links
+from rmwbench.suite.network.network import Links, Port
 from rmwbench.suite.network.spec import Spec
 
 NAME = "link"
@@ -88,7 +88,7 @@ class Switch:
         self._document = os.memfd_create("rmwbench-link", os.MFD_CLOEXEC)
         self._log = os.memfd_create("rmwbench-frames", os.MFD_CLOEXEC)
         os.ftruncate(self._log, log_records * RECORD.itemsize)
-        self._ports = {host: FIRST_PORT_FD + place for place, host in enumerate(links.hosts)}
+        self._ports = {port.name: FIRST_PORT_FD + place for place, port in enumerate(links.ports)}
         self._traces: dict[str, tuple[int, int]] = {}  # name → (descriptor here, number there)
         for name, trace in links.traces.items():
             file = os.memfd_create("rmwbench-trace", os.MFD_CLOEXEC)
@@ -107,17 +107,22 @@ class Switch:
 
     def spawn(self) -> None:
         """Starts it with the devices of all hosts, which are ready by now. Raises UserError where it is not built."""
-        files = {LOG_FD: self._log} | {port: self._hosts[host].tap_fd for host, port in self._ports.items()}
+        files = {LOG_FD: self._log} | {self._ports[port.name]: self._tap(port) for port in self._links.ports}
         files |= {number: file for file, number in self._traces.values()}
         self._process = self._crew.spawn_network(NAME, tool.find(NAME).executable, self._document, files)
         assert self._process is not None and RECORDS_FD < LOG_FD > CONTROL_FD
 
+    def _tap(self, port: Port) -> int | None:
+        host = self._hosts[port.host]
+        return host.beside_fds[port.device] if port.network else host.tap_fd
+
     def open(self, seed: int) -> dict[str, Any]:
         """Frames flow from here on. What is in force, as it says."""
-        network, hosts = self._links.network, self._links.hosts
+        network, links = self._links.network, self._links
         ports = [
-            {"name": host, "fd": self._ports[host], "mac": addresses.mac_text(number)}
-            for number, host in enumerate(hosts, start=1)
+            {"name": port.name, "fd": self._ports[port.name], "mac": addresses.mac_text(port.number, port.network)}
+            | ({"network": port.device} if port.network else {})
+            for port in links.ports
         ]
         opened = self._ask(
             "open",
@@ -125,7 +130,8 @@ class Switch:
                 "seed": seed,
                 "ports": ports,
                 "links": {
-                    host: {way: self._wire(self._links.spec(host, way)) for way in ("up", "down")} for host in hosts
+                    port.name: {way: self._wire(links.port_spec(port, way)) for way in ("up", "down")}
+                    for port in links.ports
                 },
                 "media": {name: medium.wire() for name, medium in network.media.items()},
                 "multicast": network.multicast,
@@ -134,10 +140,10 @@ class Switch:
                 "spin_ns": 0,
             },
         )
-        for host in hosts:  # it has its own copies: ours would keep a device alive that it gave up
+        for host in links.hosts:  # it has its own copies: ours would keep a device alive that it gave up
             self._hosts[host].close_tap()
-        if opened.get("ports") != len(hosts):
-            raise NetworkBroken(f"link: {opened.get('ports')} ports are open, expected {len(hosts)}")
+        if opened.get("ports") != len(ports):
+            raise NetworkBroken(f"link: {opened.get('ports')} ports are open, expected {len(ports)}")
         return opened
 
     def mark(self) -> Mark:
@@ -190,8 +196,8 @@ def log_records(links: Links, messages: list[tuple[int, int, int]], duration_s: 
     second per host of everything else; where the rate of the links allows no more, that. It costs memory only where
     frames come."""
     wanted = sum(3 * count * (1 + size // 1300) * max(1, readers) for count, size, readers in messages)
-    wanted += 100_000 * len(links.hosts) + sum(_crossing(links, one, duration_s) for one in links.network.cross_traffic)
-    rates = [links.spec(host, "up").rate_bps for host in links.hosts]
+    wanted += 100_000 * len(links.ports) + sum(_crossing(links, one, duration_s) for one in links.network.cross_traffic)
+    rates = [links.port_spec(port, "up").rate_bps for port in links.ports]
     if all(rates):
         smallest_bits = 8 * 60
         possible = sum(rate * (duration_s + 30) / smallest_bits for rate in rates if rate) * (len(links.hosts) - 1)

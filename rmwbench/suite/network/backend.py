@@ -40,6 +40,8 @@ def lacking(links: "Links") -> Iterator[str]:
         yield f"`multicast: {network.multicast}`: its bridge floods"
     if network.priority:
         yield "`priority`: its queues have one class"
+    if network.beside:
+        yield "`beside`: its bridge is one network"
     if network.quantum_us is not None:
         yield "`quantum_us`: it delivers frame by frame"
     for host in links.hosts:

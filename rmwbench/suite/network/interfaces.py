@@ -13,10 +13,22 @@ from rmwbench.suite.fault import Fault, Strict
 
 TAKEN = ("lo", "eth0")
 MOST = 16
-OURS = ipaddress.IPv4Network("10.77.0.0/24")
-"""Of the links between hosts."""
+OURS = ipaddress.IPv4Network("10.77.0.0/16")
+"""Of the links between hosts, in each of their networks."""
 PEER = "-p"
 """Behind the name: the other end of the pair, which nobody listens to."""
+
+
+def checked_name(name: str) -> str:
+    """Of a device beside `eth0`. Raises Fault."""
+    allowed = "abcdefghijklmnopqrstuvwxyz0123456789-"
+    if name in TAKEN or not 1 <= len(name) <= 13 or not name[0].isalpha() or set(name) - set(allowed):
+        raise Fault(
+            f"`{name}` is not a valid name for a further interface",
+            expected="at most 13 lower-case letters, digits and dashes, a letter first, and not " + " or ".join(TAKEN),
+            actual=name,
+        )
+    return name
 
 
 class Interface(Strict):
@@ -31,15 +43,7 @@ class Interface(Strict):
     @field_validator("name")
     @classmethod
     def _a_name(cls, name: str) -> str:
-        allowed = "abcdefghijklmnopqrstuvwxyz0123456789-"
-        if name in TAKEN or not 1 <= len(name) <= 13 or not name[0].isalpha() or set(name) - set(allowed):
-            raise Fault(
-                f"`{name}` is not a valid name for a further interface",
-                expected="at most 13 lower-case letters, digits and dashes, a letter first, and not "
-                + " or ".join(TAKEN),
-                actual=name,
-            )
-        return name
+        return checked_name(name)
 
     @field_validator("address")
     @classmethod

@@ -14,12 +14,13 @@ from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.names import ALL, NodeName
 from rmwbench.suite.network.backend import Backend
 from rmwbench.suite.network.cross_traffic import CrossTraffic, called_all, check_hosts, hosts_of
-from rmwbench.suite.network.interfaces import Interface, check_interfaces
+from rmwbench.suite.network.interfaces import Interface, check_interfaces, checked_name
 from rmwbench.suite.network.spec import NOTHING, Chance, RateMbps, Spec
 from rmwbench.suite.network.trace import Trace, TraceFile
 from rmwbench.suite.timeline import Span, Timeline
 
 MOST_HOSTS = 100
+MOST_BESIDE = 4
 DEFAULT_MTU_BYTES = 1500
 QUANTUM_ABOVE_BPS, QUANTUM_NS = 200_000_000, 100_000
 """Above this rate deliveries come in batches at most this far apart: a wake-up per frame would cost the rate."""
@@ -152,6 +153,29 @@ class NetworkChange(Strict):
         return found | {name: described(spec) for name in _DIRECTIONS if (spec := self.spec(name)) is not None}
 
 
+class Beside(Strict):
+    """A second network between hosts that have an interface of its name there. `links`: of the hosts that are on it,
+    or of `all`."""
+
+    links: dict[str, Access] = Field(min_length=1)
+
+    def access(self, host: str) -> Access | None:
+        """The host's link; None where it has none."""
+        return self.links.get(host) or self.links.get(ALL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Port:
+    """Where a host is plugged in: with `eth0`, whose port is called as the host, or with the interface of a network
+    beside, the `network`-th of them. `number` is the host's."""
+
+    name: str
+    host: str
+    number: int
+    device: str = "eth0"
+    network: int = 0
+
+
 class Network(Strict):
     """What lies between the hosts of a workload. Without any of it: links that do nothing."""
 
@@ -167,10 +191,13 @@ class Network(Strict):
     changes: Annotated[tuple[NetworkChange, ...], Field(strict=False)] = ()
     trace: TraceFile | None = None
     interfaces: dict[str, Annotated[tuple[Interface, ...], Field(strict=False)]] = Field(default_factory=dict)
+    beside: dict[str, Beside] = Field(default_factory=dict, max_length=MOST_BESIDE)
     cross_traffic: Annotated[tuple[CrossTraffic, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> "Network":
+        for name, beside in self.beside.items():
+            self._check_beside(name, beside)
         for host, access in self.links.items():
             for name in ("both", *_DIRECTIONS):
                 self._check_spec(getattr(access, name), ("links", host, name))
@@ -189,6 +216,28 @@ class Network(Strict):
         for index, traffic in enumerate(self.cross_traffic):
             self._check_limited(traffic, index)
         return self
+
+    def _check_beside(self, name: str, beside: Beside) -> None:
+        try:
+            checked_name(name)
+        except Fault as fault:
+            fault.at = ("beside", name)
+            raise
+        taken = next((host for host, mine in self.interfaces.items() if name in {one.name for one in mine}), None)
+        if taken is not None:
+            raise Fault(
+                f"`{name}` is a network beside, and an interface that leads nowhere",
+                expected="a name of its own for each",
+                at=("interfaces", taken),
+            )
+        for host, access in beside.links.items():
+            for way in ("both", *_DIRECTIONS):
+                spec, at = getattr(access, way), ("beside", name, "links", host, way)
+                self._check_spec(spec, at)
+                if spec is not None and spec.at_nic:
+                    raise Fault(
+                        "this is for `eth0`", expected="`bottleneck: path`", actual="nic", at=(*at, "bottleneck")
+                    )
 
     def _check_limited(self, traffic: CrossTraffic, index: int) -> None:
         """TCP takes what there is: without a limit that is all that the switch and a processor have."""
@@ -296,6 +345,7 @@ class Links:
     others: tuple[str, ...] = ()
 
     def spec(self, host: str, direction: str) -> Spec:
+        """Of the link of its `eth0`."""
         return self.network.up(host) if direction == "up" else self.network.down(host)
 
     def mtu_bytes(self, host: str) -> int:
@@ -303,17 +353,43 @@ class Links:
         return self.network.up(host).mtu_bytes or DEFAULT_MTU_BYTES
 
     @property
+    def ports(self) -> tuple[Port, ...]:
+        """Of every `eth0`, in the order of the hosts; then those of the networks beside."""
+        numbers = {host: number for number, host in enumerate(self.hosts, start=1)}
+        found = [Port(name=host, host=host, number=number) for host, number in numbers.items()]
+        for network, (name, beside) in enumerate(self.network.beside.items(), start=1):
+            found += [
+                Port(name=f"{host} {name}", host=host, number=number, device=name, network=network)
+                for host, number in numbers.items()
+                if beside.access(host) is not None
+            ]
+        return tuple(found)
+
+    def beside(self, host: str) -> tuple[str, ...]:
+        """The devices that a host has besides `eth0` and that lead to others, in the order of their networks."""
+        return tuple(port.device for port in self.ports if port.host == host and port.network)
+
+    def port_spec(self, port: Port, direction: str) -> Spec:
+        if not port.network:
+            return self.spec(port.host, direction)
+        access = self.network.beside[port.device].access(port.host)
+        return access.at(direction) if access else NOTHING
+
+    def port_mtu_bytes(self, port: Port) -> int:
+        return self.port_spec(port, "up").mtu_bytes or DEFAULT_MTU_BYTES
+
+    @property
     def quantum_ns(self) -> int:
         if self.network.quantum_us is not None:
             return round(self.network.quantum_us * 1e3)
-        rates = [self.spec(host, way).rate_bps or 0 for host in self.hosts for way in _DIRECTIONS]
+        rates = [self.port_spec(port, way).rate_bps or 0 for port in self.ports for way in _DIRECTIONS]
         rates += [round(medium.rate_mbps * 1e6) for medium in self.network.media.values()]
         return QUANTUM_NS if max(rates, default=0) > QUANTUM_ABOVE_BPS else 0
 
     @property
     def traces(self) -> dict[str, Trace]:
         """Every trace by its file's name."""
-        specs = [self.spec(host, way) for host in self.hosts for way in _DIRECTIONS]
+        specs = [self.port_spec(port, way) for port in self.ports for way in _DIRECTIONS]
         specs += [spec for change in self.network.changes for way in _DIRECTIONS if (spec := change.spec(way))]
         return {spec.trace.name: spec.trace for spec in specs if spec.trace is not None}
 
@@ -336,6 +412,10 @@ class Links:
         }
         if further := {host: network.further(host) for host in self.hosts if network.further(host)}:
             found["interfaces"] = {host: [one.definition() for one in mine] for host, mine in further.items()}
+        if beside := [port for port in self.ports if port.network]:
+            found["beside"] = {
+                port.name: {way: described(self.port_spec(port, way)) for way in _DIRECTIONS} for port in beside
+            }
         if network.cross_traffic:
             found["cross_traffic"] = [one.definition() for one in network.cross_traffic]
         if network.changes:
@@ -385,6 +465,16 @@ def resolved(
     for host in network.interfaces:
         if host != ALL and host not in hosts:
             raise unknown("host", host, [*hosts, ALL], at=(*inside, "interfaces", host))
+    for name, beside in network.beside.items():
+        at = (*inside, "beside", name, "links")
+        for host in beside.links:
+            if host != ALL and host not in hosts:
+                raise unknown("host", host, [*hosts, ALL], at=(*at, host))
+        on_it = [host for host in hosts if beside.access(host) is not None]
+        if len(on_it) < 2:
+            raise Fault(
+                f"network `{name}` leads to nobody", expected="links of two hosts, or of all", actual=on_it[0], at=at
+            )
     for index, change in enumerate(network.changes):
         if change.host not in hosts:
             raise unknown("host", change.host, list(hosts), at=(*inside, "changes", index, "host"))

@@ -26,6 +26,11 @@ def told(links: Links) -> list[str]:
     for host in links.hosts:
         if names := [f"{one.name} {one.address}" for one in network.further(host)]:
             lines.append(f"{host} also has {', '.join(names)}, that lead nowhere")
+    for port in links.ports:
+        if port.network:
+            up, down = (_spec(links.port_spec(port, way)) for way in ("up", "down"))
+            both = up if up == down else f"up {up}; down {down}"
+            lines.append(f"{port.host} also has {port.device}, a network beside: {both}")
     lines += [f"cross traffic: {one.words}" for one in network.cross_traffic]
     lines += [_change(change) for change in sorted(network.changes, key=lambda one: one.at_s)]
     return lines

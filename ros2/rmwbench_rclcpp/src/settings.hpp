@@ -17,6 +17,19 @@ enum class CallbackAs { const_ref, shared_ptr, unique_ptr };
 // What image_transport makes of an image: `raw` sends it as it is, of the others only `jpeg` changes pixels.
 enum class ImageCodec { raw, jpeg, png, zstd };
 
+// What a call is: the services of rmwbench_msgs, an action of its own, or the parameter of a node that is set.
+enum class Calls { service, action, parameter };
+
+// QoS of topics beside the portable one; none: as installed, which is without an end.
+struct TopicQos {
+  std::optional<uint32_t> deadline_ms;
+  std::optional<uint32_t> lifespan_ms;
+  std::optional<uint32_t> lease_ms;  // of liveliness
+  bool manual_liveliness = false;    // by topic: publishing asserts it
+
+  bool asked() const { return deadline_ms || lifespan_ms || lease_ms || manual_liveliness; }
+};
+
 // How long the callbacks of a lifecycle node take.
 struct LifecycleTimes {
   uint32_t configure_ms = 0;
@@ -41,7 +54,8 @@ struct Settings {
   bool bare_nodes = false;   // without parameter services and rosout
   std::optional<bool> loaned_take;  // whether rclcpp may take messages in the memory of the middleware; none: as installed
   bool layers = false;
-  bool actions = false;    // calls are actions, no services
+  Calls calls = Calls::service;
+  TopicQos topic_qos;
   std::optional<ImageCodec> images;  // through image_transport; none: as any other message
   std::string congestion;  // "drop" or "block" where the mode congestion is asked; empty: the RMW decides
   std::map<std::string, LifecycleTimes> lifecycle_nodes;  // those of this process, by name

@@ -6,15 +6,17 @@ use crate::headers;
 use crate::multicast::{snooped, Multicast};
 
 impl Network {
-    pub(super) fn port_of(&self, bytes: &[u8]) -> Option<usize> {
+    /// Where a frame from that port is addressed to, within its network.
+    pub(super) fn port_of(&self, from: usize, bytes: &[u8]) -> Option<usize> {
         let mac = bytes.get(..6)?;
-        self.ports.iter().position(|port| port.mac == mac)
+        self.ports.iter().position(|port| port.mac == mac && port.network == self.ports[from].network)
     }
 
     pub(super) fn switch(&mut self, up: usize, mut frame: Box<Frame>, at_ns: i64, outside: &mut dyn Outside) {
+        let from = usize::from(frame.from);
         if !frame.facts.multicast {
-            return match self.port_of(&frame.bytes) {
-                Some(port) if port != usize::from(frame.from) => {
+            return match self.port_of(from, &frame.bytes) {
+                Some(port) if port != from => {
                     frame.to = port as u16;
                     self.enter(port * 2 + 1, frame, at_ns, outside);
                 }
@@ -29,7 +31,10 @@ impl Network {
         let group = if self.multicast == Multicast::Snoop { snooped(&headers) } else { None };
         // What goes over a medium goes once for all of its hosts.
         let mut groups: Vec<Vec<Box<Frame>>> = self.media.iter().map(|_| Vec::new()).collect();
-        for port in (0..self.ports.len()).filter(|port| *port != usize::from(frame.from)) {
+        for port in 0..self.ports.len() {
+            if port == from || self.ports[port].network != self.ports[from].network {
+                continue;
+            }
             let index = port * 2 + 1;
             let copy = Box::new(Frame { to: port as u16, ..(*frame).clone() });
             if group.is_some_and(|group| !self.memberships.wants(port as u16, group)) {

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use rmwbench_link::log::{Log, RECORD_BYTES};
 use rmwbench_link::network::{Network, Outside, Plan, Refused};
-use rmwbench_link::protocol::{mac_address, Open};
+use rmwbench_link::protocol::{mac_address, Open, Port};
 use serde_json::{json, Value};
 
 pub const US: i64 = 1_000;
@@ -73,7 +73,7 @@ impl Bench {
         log.set_len(RECORD_BYTES as u64 * 60_000).unwrap();
         let plan = Plan {
             seed: open.seed,
-            ports: open.ports.iter().map(|port| (port.name.clone(), mac_address(&port.mac).unwrap())).collect(),
+            ports: open.ports.into_iter().map(Port::planned).collect(),
             links: open.links,
             media: open.media,
             multicast: open.multicast,

@@ -54,6 +54,23 @@ fn unicast_goes_to_its_host_alone_and_strangers_get_nothing() {
 }
 
 #[test]
+fn no_frame_goes_from_one_network_to_another() {
+    let port = |k: usize, network: Option<&str>| json!({"name": format!("h{k}"), "fd": 100 + k, "mac": format!("02:4d:00:00:00:{:02x}", k + 1), "network": network});
+    let networks = [None, None, Some("wlan0"), Some("wlan0")];
+    let ports: Vec<_> = networks.into_iter().enumerate().map(|(k, network)| port(k, network)).collect();
+    let mut bench = Bench::new(4, json!({"ports": ports}));
+    bench.send(0, &to_group(0, GROUP, 100), MS);
+    assert_eq!(arrivals(&mut bench), [1]);
+    bench.send(2, &to_group(2, GROUP, 100), 2 * MS);
+    assert_eq!(arrivals(&mut bench), [3]);
+    bench.send(2, &datagram(2, 3, 100), 3 * MS);
+    assert_eq!(arrivals(&mut bench), [3]);
+    bench.send(2, &datagram(2, 1, 100), 4 * MS);
+    assert!(arrivals(&mut bench).is_empty());
+    assert_eq!(bench.network.links()["h2"].up.no_destination, 1);
+}
+
+#[test]
 fn flooding_reaches_everybody_else() {
     let mut bench = Bench::new(4, json!({}));
     bench.send(1, &to_group(1, GROUP, 100), MS);

@@ -4,7 +4,7 @@ transport is open. What stays on one host is told apart by who wrote and who rea
 Each host counts for itself; bytes are as they left the senders' devices, Ethernet headers included, lost ones too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -25,13 +25,16 @@ def carried_between(outcome: Outcome) -> list[Carried]:
     for host, document in outcome.sampling.sampled_at.items():
         at = {snapshot["at"]: snapshot for snapshot in document["snapshots"]}
         if "steady_begin" in at and "steady_end" in at:
-            for transport, size in _of_host((at["steady_begin"], at["steady_end"]), devices.get(host, DEVICE)):
+            leading = (devices.get(host, DEVICE), *outcome.order.cell.beside.get(host, ()))
+            for transport, size in _of_host((at["steady_begin"], at["steady_end"]), leading):
                 totals[transport] = totals.get(transport, 0) + size
     if not totals and outcome.network.frames is not None and outcome.times.window is not None:
         begun = outcome.network.frames["in_ns"]
         inside = (begun >= outcome.times.window.steady_ns) & (begun < outcome.times.window.end_ns)
-        # Behind the workload's hosts come those that only cross traffic has.
-        inside &= outcome.network.frames["from_port"] < len(outcome.order.cell.hosts)
+        # Not of those that only cross traffic has.
+        cell = outcome.order.cell
+        own = [port for port, host in enumerate(cell.port_hosts) if host in cell.hosts]
+        inside &= np.isin(outcome.network.frames["from_port"], own)
         _, first = np.unique(outcome.network.frames["index"][inside], return_index=True)  # a row per destination
         totals["network"] = int(outcome.network.frames["frame_bytes"][inside][first].sum(dtype=np.int64))
     device = " + ".join(dict.fromkeys(devices.values())) or DEVICE
@@ -62,9 +65,10 @@ def _devices(outcome: Outcome) -> dict[str, str]:
     return {host: card["device"] for host, card in cards.items() if card.get("device")}
 
 
-def _of_host(edges: tuple[Snapshot, Snapshot], device: str) -> Iterator[tuple[str, int]]:
-    sent = grown(edges, "interfaces", device, "tx_bytes") or 0
-    packets = grown(edges, "interfaces", device, "tx_packets") or 0
+def _of_host(edges: tuple[Snapshot, Snapshot], devices: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """`devices` lead to other hosts."""
+    sent = sum(grown(edges, "interfaces", device, "tx_bytes") or 0 for device in devices)
+    packets = sum(grown(edges, "interfaces", device, "tx_packets") or 0 for device in devices)
     segments = min(packets, grown(edges, "tcp", "out_segments") or 0)
     tcp = min(sent, tcp_payload(edges) + TCP_HEADER_BYTES * segments)
     if segments and not (grown(edges, "udp", "out_datagrams") or 0):

@@ -135,7 +135,15 @@ Asked asked_of(const rmwbench_session_config &config) {
       settings.callback = one_of<CallbackAs>(
           "callback", value, {{"const_ref", CallbackAs::const_ref}, {"shared_ptr", CallbackAs::shared_ptr}, {"unique_ptr", CallbackAs::unique_ptr}});
     } else if (name == "calls") {
-      settings.actions = one_of<bool>("calls", value, {{"service", false}, {"action", true}});
+      settings.calls = one_of<Calls>("calls", value, {{"service", Calls::service}, {"action", Calls::action}, {"parameter", Calls::parameter}});
+    } else if (name == "deadline_ms") {
+      settings.topic_qos.deadline_ms = milliseconds_of("deadline_ms", value);
+    } else if (name == "lifespan_ms") {
+      settings.topic_qos.lifespan_ms = milliseconds_of("lifespan_ms", value);
+    } else if (name == "liveliness") {
+      settings.topic_qos.manual_liveliness = one_of<bool>("liveliness", value, {{"automatic", false}, {"manual_by_topic", true}});
+    } else if (name == "liveliness_lease_ms") {
+      settings.topic_qos.lease_ms = milliseconds_of("liveliness_lease_ms", value);
     } else if (name == "bare_nodes") {
       settings.bare_nodes = one_of("bare_nodes", value, true_or_false);
     } else if (name == "loaned_take") {
@@ -163,17 +171,24 @@ Asked asked_of(const rmwbench_session_config &config) {
       settings.manages.service_timeout_ms = milliseconds_of("service_timeout_ms", value);
     } else {
       throw Fault{RMWBENCH_ERROR_INVALID, "option " + name,
-                  "known options: bare_nodes, callback, calls, image_transport, layers, lifecycle_nodes, loaned_take, manager, manages, publish, "
-                  "qos_from_xml, ros_variables, service_timeout_ms"};
+                  "known options: bare_nodes, callback, calls, deadline_ms, image_transport, layers, lifecycle_nodes, lifespan_ms, liveliness, "
+                  "liveliness_lease_ms, loaned_take, manager, manages, publish, qos_from_xml, ros_variables, service_timeout_ms"};
     }
   }
   if (no_lifecycle() != nullptr && (!settings.lifecycle_nodes.empty() || !settings.manages.manager.empty())) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "lifecycle nodes", no_lifecycle()};
   }
-  if (settings.actions && no_actions() != nullptr) throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option calls", no_actions()};
+  if (settings.calls == Calls::action && no_actions() != nullptr) throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option calls", no_actions()};
   if (settings.images && no_image_transport() != nullptr) throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option image_transport", no_image_transport()};
   if (settings.images && settings.intra_process) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option image_transport", "messages of the own process pass no transport"};
+  }
+  if (settings.images && settings.topic_qos.asked()) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option image_transport", "deadline, lifespan and liveliness: its endpoints do not tell their events"};
+  }
+  if (settings.topic_qos.asked() && settings.intra_process) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode transport",
+                "intra_process: messages of the own process pass no RMW, which keeps deadlines, lifespans and liveliness"};
   }
   if (settings.images && settings.layers) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option image_transport", "layers: what passes rcl is not the image that was published"};

@@ -6,6 +6,9 @@
 #include "qos.hpp"
 #include "take_loop.hpp"
 
+// Since Jazzy's later releases; NULL where rmw does not have it.
+extern "C" bool rmw_event_type_is_supported(rmw_event_type_t type) __attribute__((weak));
+
 namespace rmwbench {
 namespace {
 
@@ -18,6 +21,19 @@ rclcpp::Node::SharedPtr node_for(rmwbench_node &node, const rmwbench_endpoint_co
 rclcpp::CallbackGroup::SharedPtr own_group(rclcpp::Node &node, bool executed) {
   // One for each endpoint: the executor's threads may then serve different endpoints at once, and one endpoint in its order.
   return node.create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive, executed);
+}
+
+// rmw_zenoh takes a handler for some events that it never tells.
+bool is_told(rmw_event_type_t type) { return &rmw_event_type_is_supported == nullptr || rmw_event_type_is_supported(type); }
+
+// An event may have come before this: then there is a count already.
+void from_zero(std::atomic<int64_t> &count) {
+  int64_t absent = -1;
+  count.compare_exchange_strong(absent, 0);
+}
+
+void tell_count(const rmwbench_account &account, const char *name, int64_t value) {
+  if (value >= 0) account.counter(account.context, name, value);
 }
 
 const char ALLOCATOR[] = "allocator: rclcpp's default, std::allocator";
@@ -120,15 +136,22 @@ void Receiving::granted(rmwbench_granted &granted) const {
   }
 }
 
-rclcpp::PublisherOptions EventCounts::publisher(const std::shared_ptr<EventCounts> &events) {
+rclcpp::PublisherOptions EventCounts::publisher(const std::shared_ptr<EventCounts> &events, const TopicQos &asked) {
   rclcpp::PublisherOptions options;
   options.event_callbacks.incompatible_qos_callback = [events](rclcpp::QOSOfferedIncompatibleQoSInfo &info) {
     events->incompatible_qos_ = info.total_count;
   };
+  if (asked.deadline_ms) {
+    options.event_callbacks.deadline_callback = [events](rclcpp::QOSDeadlineOfferedInfo &info) { events->deadline_missed_ = info.total_count; };
+  }
+  if (asked.lease_ms) {
+    options.event_callbacks.liveliness_callback = [events](rclcpp::QOSLivelinessLostInfo &info) { events->liveliness_lost_ = info.total_count; };
+  }
   return options;
 }
 
-rclcpp::SubscriptionOptions EventCounts::subscription(const std::shared_ptr<EventCounts> &events, const rclcpp::CallbackGroup::SharedPtr &group) {
+rclcpp::SubscriptionOptions EventCounts::subscription(const std::shared_ptr<EventCounts> &events, const rclcpp::CallbackGroup::SharedPtr &group,
+                                                      const TopicQos &asked) {
   rclcpp::SubscriptionOptions options;
   options.callback_group = group;
   options.event_callbacks.incompatible_qos_callback = [events](rclcpp::QOSRequestedIncompatibleQoSInfo &info) {
@@ -137,16 +160,50 @@ rclcpp::SubscriptionOptions EventCounts::subscription(const std::shared_ptr<Even
   options.event_callbacks.message_lost_callback = [events](rclcpp::QOSMessageLostInfo &info) {
     events->lost_ = static_cast<int64_t>(info.total_count);
   };
+  if (asked.deadline_ms) {
+    options.event_callbacks.deadline_callback = [events](rclcpp::QOSDeadlineRequestedInfo &info) { events->deadline_missed_ = info.total_count; };
+  }
+  if (asked.lease_ms) {
+    options.event_callbacks.liveliness_callback = [events](rclcpp::QOSLivelinessChangedInfo &info) {
+      from_zero(events->liveliness_lost_);
+      if (info.not_alive_count_change > 0) events->liveliness_lost_ += info.not_alive_count_change;
+    };
+  }
   return options;
 }
 
+void EventCounts::begin(const rclcpp::PublisherBase &publisher, const TopicQos &asked) {
+  const auto &events = publisher.get_event_handlers();
+  const auto told = [&](rcl_publisher_event_type_t event, rmw_event_type_t type) { return events.count(event) != 0 && is_told(type); };
+  if (asked.deadline_ms && told(RCL_PUBLISHER_OFFERED_DEADLINE_MISSED, RMW_EVENT_OFFERED_DEADLINE_MISSED)) from_zero(deadline_missed_);
+  if (asked.lease_ms && told(RCL_PUBLISHER_LIVELINESS_LOST, RMW_EVENT_LIVELINESS_LOST)) from_zero(liveliness_lost_);
+}
+
+void EventCounts::begin(const rclcpp::SubscriptionBase &subscription, const TopicQos &asked) {
+  const auto &events = subscription.get_event_handlers();
+  const auto told = [&](rcl_subscription_event_type_t event, rmw_event_type_t type) { return events.count(event) != 0 && is_told(type); };
+  if (asked.deadline_ms && told(RCL_SUBSCRIPTION_REQUESTED_DEADLINE_MISSED, RMW_EVENT_REQUESTED_DEADLINE_MISSED)) from_zero(deadline_missed_);
+  if (asked.lease_ms && told(RCL_SUBSCRIPTION_LIVELINESS_CHANGED, RMW_EVENT_LIVELINESS_CHANGED)) from_zero(liveliness_lost_);
+}
+
+void EventCounts::granted(const rclcpp::QoS &actual, const TopicQos &asked, rmwbench_granted &granted) const {
+  if (!asked.asked()) return;
+  granted.note(granted.context, topic_qos_note(actual).c_str());
+  if (asked.deadline_ms && deadline_missed_ < 0) granted.note(granted.context, "events: this RMW tells no missed deadline");
+  if (asked.lease_ms && liveliness_lost_ < 0) granted.note(granted.context, "events: this RMW tells no change of liveliness");
+}
+
 void EventCounts::account_publisher(const rmwbench_account &account) const {
-  if (const int64_t incompatible = incompatible_qos_; incompatible >= 0) account.counter(account.context, "offered_incompatible_qos", incompatible);
+  tell_count(account, "offered_incompatible_qos", incompatible_qos_);
+  tell_count(account, "offered_deadline_missed", deadline_missed_);
+  tell_count(account, "liveliness_lost", liveliness_lost_);
 }
 
 void EventCounts::account_subscription(const rmwbench_account &account) const {
   if (const int64_t lost = lost_; lost >= 0) account.reader_drops(account.context, static_cast<uint64_t>(lost));
-  if (const int64_t incompatible = incompatible_qos_; incompatible >= 0) account.counter(account.context, "requested_incompatible_qos", incompatible);
+  tell_count(account, "requested_incompatible_qos", incompatible_qos_);
+  tell_count(account, "requested_deadline_missed", deadline_missed_);
+  tell_count(account, "writers_not_alive", liveliness_lost_);
 }
 
 void Receiving::released(const std::weak_ptr<void> &object) const { ExecutorLoop::release(object, *node); }

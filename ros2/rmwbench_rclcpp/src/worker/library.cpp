@@ -122,7 +122,7 @@ void subscription_account(rmwbench_subscription *subscription, const rmwbench_ac
 }
 
 rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink, rmwbench_error *error) {
-  const auto make = node->session.settings.actions ? make_action_client : make_client;
+  const auto make = node->session.settings.calls == Calls::action ? make_action_client : make_client;
   return guarded(error, "client", [&] { return make(with_endpoints(node), *config, *sink); });
 }
 
@@ -146,7 +146,7 @@ void client_account(rmwbench_client *client, const rmwbench_account *account) {
 
 rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_handler *handler,
                                  rmwbench_error *error) {
-  const auto make = node->session.settings.actions ? make_action_server : make_service;
+  const auto make = node->session.settings.calls == Calls::action ? make_action_server : make_service;
   return guarded(error, "service", [&] { return make(with_endpoints(node), *config, *handler); });
 }
 

@@ -1,8 +1,22 @@
 #include "qos.hpp"
 
+#include <chrono>
+
 #include "fault.hpp"
 
 namespace rmwbench {
+namespace {
+
+rclcpp::Duration milliseconds(uint32_t value) { return rclcpp::Duration(std::chrono::milliseconds(value)); }
+
+// Every RMW has its own largest duration for one without an end; a year is longer than any trial.
+std::string told(const rclcpp::Duration &duration) {
+  constexpr int64_t millisecond = 1'000'000, year = INT64_C(365) * 86'400'000 * millisecond;
+  const int64_t ns = duration.nanoseconds();
+  return ns <= 0 || ns >= year ? "without an end" : std::to_string(ns / millisecond) + " ms";
+}
+
+}  // namespace
 
 rclcpp::QoS asked_qos(const rmwbench_endpoint_config &config) {
   const rmwbench_qos &asked = config.qos;
@@ -18,6 +32,21 @@ rclcpp::QoS asked_qos(const rmwbench_endpoint_config &config) {
   qos.reliability(asked.reliability == RMWBENCH_RELIABLE ? rclcpp::ReliabilityPolicy::Reliable : rclcpp::ReliabilityPolicy::BestEffort);
   qos.durability(asked.durability == RMWBENCH_VOLATILE ? rclcpp::DurabilityPolicy::Volatile : rclcpp::DurabilityPolicy::TransientLocal);
   return qos;
+}
+
+rclcpp::QoS asked_qos(const rmwbench_endpoint_config &config, const TopicQos &topic) {
+  rclcpp::QoS qos = asked_qos(config);
+  if (topic.deadline_ms) qos.deadline(milliseconds(*topic.deadline_ms));
+  if (topic.lifespan_ms) qos.lifespan(milliseconds(*topic.lifespan_ms));
+  if (topic.manual_liveliness) qos.liveliness(rclcpp::LivelinessPolicy::ManualByTopic);
+  if (topic.lease_ms) qos.liveliness_lease_duration(milliseconds(*topic.lease_ms));
+  return qos;
+}
+
+std::string topic_qos_note(const rclcpp::QoS &actual) {
+  const bool manual = actual.liveliness() == rclcpp::LivelinessPolicy::ManualByTopic;
+  return "QoS in force: deadline " + told(actual.deadline()) + ", lifespan " + told(actual.lifespan()) + ", liveliness " +
+         (manual ? "manual by topic" : "automatic") + " with a lease " + told(actual.liveliness_lease_duration());
 }
 
 void tell_qos(const rclcpp::QoS &actual, rmwbench_granted &granted) {

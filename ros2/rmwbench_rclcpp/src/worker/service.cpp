@@ -1,7 +1,12 @@
-// Requests and replies over rmwbench_msgs/srv/Bytes: a client that never waits, and a service that answers from within its callback.
+// Requests and replies over rmwbench_msgs/srv/Bytes, or as the parameter of a node that is set: a client that never waits, and a service
+// that answers from within its callback.
 
 #include "service.hpp"
 
+#include <string>
+#include <vector>
+
+#include <rcl_interfaces/srv/set_parameters_atomically.hpp>
 #include <rmwbench_msgs/srv/bytes.hpp>
 
 #include "executor_loop.hpp"
@@ -29,14 +34,84 @@
 namespace rmwbench {
 namespace {
 
-using Call = rmwbench_msgs::srv::Bytes;
+// A payload that was read from a message: in the message itself, or in `room`.
+struct Payload {
+  const uint8_t *data;
+  size_t bytes;
+};
 
+// What a call is made of: how a payload is put into a request and a response, and read from them.
+struct BytesCall {
+  using Type = rmwbench_msgs::srv::Bytes;
+
+  explicit BytesCall(rclcpp::Node &) {}
+
+  static void put(const uint8_t *payload, size_t bytes, Type::Request &request) { request.data.assign(payload, payload + bytes); }
+  static Payload of(const Type::Request &request) { return {request.data.data(), request.data.size()}; }
+  void answer(const uint8_t *payload, size_t bytes, const Type::Request &, Type::Response &response) const {
+    response.data.assign(payload, payload + bytes);
+  }
+  static Payload of(const Type::Response &response, std::vector<uint8_t> &) { return {response.data.data(), response.data.size()}; }
+  static void tell(rmwbench_granted &) {}
+};
+
+// A parameter of the server's node is set, as rclcpp's own service for that sets it: checked against its description, stored, and told to
+// everybody as an event. That service answers with words of its own, so this one stands beside it, and does the same before it answers. What
+// is answered is text, `reason`; a payload goes as two letters a byte.
+struct ParameterCall {
+  using Type = rcl_interfaces::srv::SetParametersAtomically;
+  static constexpr char NAME[] = "payload";
+  static constexpr char LETTERS[] = "abcdefghijklmnop";
+
+  explicit ParameterCall(rclcpp::Node &node_in) : node(node_in) {
+    if (!node.has_parameter(NAME)) node.declare_parameter(NAME, std::vector<uint8_t>{});
+  }
+
+  static void put(const uint8_t *payload, size_t bytes, Type::Request &request) {
+    request.parameters.resize(1);
+    request.parameters[0].name = NAME;
+    request.parameters[0].value.type = rcl_interfaces::msg::ParameterType::PARAMETER_BYTE_ARRAY;
+    request.parameters[0].value.byte_array_value.assign(payload, payload + bytes);
+  }
+
+  static Payload of(const Type::Request &request) {
+    if (request.parameters.size() != 1) return {nullptr, 0};
+    const auto &value = request.parameters[0].value.byte_array_value;
+    return {value.data(), value.size()};
+  }
+
+  void answer(const uint8_t *payload, size_t bytes, const Type::Request &request, Type::Response &response) const {
+    response.result = node.set_parameters_atomically({rclcpp::Parameter::from_parameter_msg(request.parameters.at(0))});
+    std::string &text = response.result.reason;
+    text.resize(2 * bytes);
+    for (size_t i = 0; i < bytes; ++i) {
+      text[2 * i] = LETTERS[payload[i] >> 4];
+      text[2 * i + 1] = LETTERS[payload[i] & 15];
+    }
+  }
+
+  static Payload of(const Type::Response &response, std::vector<uint8_t> &room) {
+    const std::string &text = response.result.reason;
+    if (!response.result.successful) return {nullptr, 0};
+    room.resize(text.size() / 2);
+    for (size_t i = 0; i < room.size(); ++i) room[i] = static_cast<uint8_t>((text[2 * i] - LETTERS[0]) << 4 | (text[2 * i + 1] - LETTERS[0]));
+    return {room.data(), room.size()};
+  }
+
+  static void tell(rmwbench_granted &granted) {
+    granted.note(granted.context, "call: a parameter of the server's node is set and its event published; the reply is the answer's text");
+  }
+
+  rclcpp::Node &node;
+};
+
+template <class Call>
 class ServiceClient final : public rmwbench_client {
  public:
   ServiceClient(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink)
       : receiving_(node, config), inbox_(std::make_shared<Inbox>(sink, config.endpoint)), asked_(asked_qos(config)) {
     check_service_type(config);
-    client_ = receiving_.node->create_client<Call>(config.topic, RMWBENCH_SERVICE_QOS(asked_), receiving_.group);
+    client_ = receiving_.node->create_client<Type>(config.topic, RMWBENCH_SERVICE_QOS(asked_), receiving_.group);
     if (receiving_.loop != nullptr) {
       Source source;
       source.client = client_;
@@ -54,12 +129,14 @@ class ServiceClient final : public rmwbench_client {
   }
 
   rmwbench_status request(const uint8_t *payload, size_t bytes) override {
-    auto message = std::make_shared<Call::Request>();
-    message->data.assign(payload, payload + bytes);
+    auto message = std::make_shared<typename Type::Request>();
+    Call::put(payload, bytes, *message);
     try {
-      client_->async_send_request(message, [inbox = inbox_](rclcpp::Client<Call>::SharedFuture future) {
+      client_->async_send_request(message, [inbox = inbox_](typename rclcpp::Client<Type>::SharedFuture future) {
         const auto reply = future.get();
-        inbox->arrive(reply->data.data(), reply->data.size(), false, false);
+        std::vector<uint8_t> room;
+        const Payload found = Call::of(*reply, room);
+        inbox->arrive(found.data, found.bytes, false, false);
       });
       return RMWBENCH_OK;
     } catch (const rclcpp::exceptions::RCLErrorBase &error) {
@@ -84,6 +161,7 @@ class ServiceClient final : public rmwbench_client {
     tell_qos(asked_, granted);
 #endif
     receiving_.granted(granted);
+    Call::tell(granted);
   }
 
   void account(const rmwbench_account &account) const override { inbox_->account(account); }
@@ -98,29 +176,34 @@ class ServiceClient final : public rmwbench_client {
     return true;
   }
 
+  using Type = typename Call::Type;
+
   Receiving receiving_;
   std::shared_ptr<Inbox> inbox_;
   const rclcpp::QoS asked_;
-  rclcpp::Client<Call>::SharedPtr client_;
+  typename rclcpp::Client<Type>::SharedPtr client_;
   const Source *source_ = nullptr;
 };
 
+template <class Call>
 class Service final : public rmwbench_service {
  public:
   Service(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_handler &handler)
       : receiving_(node, config), requests_(std::make_shared<Requests>(handler)), asked_(asked_qos(config)) {
     check_service_type(config);
     // The form that answers by itself: the reply leaves within the handler's call, as the harness stamps it.
-    const auto handle = [requests = requests_](const std::shared_ptr<rclcpp::Service<Call>> service, const std::shared_ptr<rmw_request_id_t> id,
-                                               const std::shared_ptr<Call::Request> request) {
-      requests->arrive(request->data.data(), request->data.size(), [&](const uint8_t *payload, size_t bytes) {
-        Call::Response response;
-        response.data.assign(payload, payload + bytes);
+    const auto handle = [requests = requests_, call = Call(*receiving_.node)](
+                            const std::shared_ptr<rclcpp::Service<Type>> service, const std::shared_ptr<rmw_request_id_t> id,
+                            const std::shared_ptr<typename Type::Request> request) {
+      const Payload asked = Call::of(*request);
+      requests->arrive(asked.data, asked.bytes, [&](const uint8_t *payload, size_t bytes) {
+        typename Type::Response response;
+        call.answer(payload, bytes, *request, response);
         service->send_response(*id, response);
         return RMWBENCH_OK;
       });
     };
-    service_ = receiving_.node->create_service<Call>(config.topic, handle, RMWBENCH_SERVICE_QOS(asked_), receiving_.group);
+    service_ = receiving_.node->create_service<Type>(config.topic, handle, RMWBENCH_SERVICE_QOS(asked_), receiving_.group);
     if (receiving_.loop != nullptr) {
       Source source;
       source.service = service_;
@@ -161,9 +244,12 @@ class Service final : public rmwbench_service {
     tell_qos(asked_, granted);
 #endif
     receiving_.granted(granted);
+    Call::tell(granted);
   }
 
  private:
+  using Type = typename Call::Type;
+
   bool take() {
     const auto header = service_->create_request_header();
     const auto request = service_->create_request();
@@ -176,7 +262,7 @@ class Service final : public rmwbench_service {
   Receiving receiving_;
   std::shared_ptr<Requests> requests_;
   const rclcpp::QoS asked_;
-  rclcpp::Service<Call>::SharedPtr service_;
+  typename rclcpp::Service<Type>::SharedPtr service_;
   const Source *source_ = nullptr;
 };
 
@@ -191,11 +277,13 @@ void check_service_type(const rmwbench_endpoint_config &config) {
 }
 
 rmwbench_client *make_client(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink) {
-  return new ServiceClient(node, config, sink);
+  if (node.session.settings.calls == Calls::parameter) return new ServiceClient<ParameterCall>(node, config, sink);
+  return new ServiceClient<BytesCall>(node, config, sink);
 }
 
 rmwbench_service *make_service(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_handler &handler) {
-  return new Service(node, config, handler);
+  if (node.session.settings.calls == Calls::parameter) return new Service<ParameterCall>(node, config, handler);
+  return new Service<BytesCall>(node, config, handler);
 }
 
 }  // namespace rmwbench

@@ -21,16 +21,18 @@ class TypedPublisher final : public rmwbench_publisher {
         spans_(config.endpoint),
         as_(node.session.settings.publish),
         in_place_(config.loan != 0 && node.session.settings.intra_process),
+        topic_qos_(node.session.settings.topic_qos),
         message_(prototype<T>(config, Field{})) {
     if (!make_room(field_(message_), config.type.payload_bytes)) {
       throw layout_fault(config, "this type has a fixed size, asked for a payload of " + std::to_string(config.type.payload_bytes) + " bytes");
     }
     try {
-      publisher_ = publishing_.node->template create_publisher<T>(config.topic, asked_qos(config), EventCounts::publisher(events_));
+      publisher_ = publishing_.node->template create_publisher<T>(config.topic, asked_qos(config, topic_qos_), EventCounts::publisher(events_, topic_qos_));
     } catch (const std::invalid_argument &refused) {  // how rclcpp refuses what intra-process cannot do
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object, refused.what()};
     }
     publishing_.check(*publisher_);
+    events_->begin(*publisher_, topic_qos_);
     if (config.loan != 0 && !in_place_ && !publisher_->can_loan_messages()) {
       // rclcpp itself would lend heap memory and copy it: a loan in name only.
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object,
@@ -93,7 +95,10 @@ class TypedPublisher final : public rmwbench_publisher {
 
   uint32_t matched() const override { return static_cast<uint32_t>(publisher_->get_subscription_count()); }
 
-  void granted(rmwbench_granted &granted) const override { publishing_.granted(publisher_->get_actual_qos(), granted); }
+  void granted(rmwbench_granted &granted) const override {
+    publishing_.granted(publisher_->get_actual_qos(), granted);
+    events_->granted(publisher_->get_actual_qos(), topic_qos_, granted);
+  }
 
   void account(const rmwbench_account &account) const override { events_->account_publisher(account); }
 
@@ -143,6 +148,7 @@ class TypedPublisher final : public rmwbench_publisher {
   const PublishSpans spans_;
   const PublishAs as_;
   const bool in_place_;  // within a process a loan is the message itself, which rclcpp passes on
+  const TopicQos topic_qos_;
   T message_;
   Field field_;
   std::shared_ptr<EventCounts> events_ = std::make_shared<EventCounts>();
@@ -155,12 +161,14 @@ template <class T, class Field>
 class TypedSubscription final : public rmwbench_subscription {
  public:
   TypedSubscription(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink)
-      : receiving_(node, config), inbox_(std::make_shared<Inbox>(sink, config.endpoint)) {
+      : receiving_(node, config), inbox_(std::make_shared<Inbox>(sink, config.endpoint)), topic_qos_(node.session.settings.topic_qos) {
     try {
-      subscription_ = create(config, EventCounts::subscription(events_, receiving_.group));
+      subscription_ = create(config, EventCounts::subscription(events_, receiving_.group, topic_qos_));
     } catch (const std::invalid_argument &refused) {
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint), refused.what()};
     }
+    // Nobody but an executor hears events.
+    if (receiving_.loop == nullptr) events_->begin(*subscription_, topic_qos_);
     *loans_ = subscription_->can_loan_messages() && receiving_.loop == nullptr;
     if (receiving_.loop != nullptr) {
       taken_ = std::make_unique<T>();
@@ -184,6 +192,7 @@ class TypedSubscription final : public rmwbench_subscription {
   void granted(rmwbench_granted &granted) const override {
     tell_qos(subscription_->get_actual_qos(), granted);
     receiving_.granted(granted);
+    events_->granted(subscription_->get_actual_qos(), topic_qos_, granted);
     if (*loans_) {
       granted.take = RMWBENCH_TAKE_LENT;
       granted.note(granted.context, "take: in the middleware's memory (rcl_take_loaned_message)");
@@ -202,7 +211,7 @@ class TypedSubscription final : public rmwbench_subscription {
       const bool intra = info.get_rmw_message_info().from_intra_process;
       inbox->arrive(found.data, found.bytes, intra, *loans && !intra);
     };
-    const auto qos = asked_qos(config);
+    const auto qos = asked_qos(config, topic_qos_);
     rclcpp::Node &node = *receiving_.node;
     switch (receiving_.session.settings.callback) {
       case CallbackAs::shared_ptr:
@@ -227,6 +236,7 @@ class TypedSubscription final : public rmwbench_subscription {
 
   Receiving receiving_;
   std::shared_ptr<Inbox> inbox_;
+  const TopicQos topic_qos_;
   std::shared_ptr<EventCounts> events_ = std::make_shared<EventCounts>();
   std::shared_ptr<bool> loans_ = std::make_shared<bool>(false);
   typename rclcpp::Subscription<T>::SharedPtr subscription_;
