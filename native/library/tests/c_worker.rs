@@ -29,8 +29,11 @@ fn check(compiler: &str) -> Result<ExitCode, String> {
     let place = library.to_str().ok_or("a path that is not text")?;
     let with_shared =
         build(compiler, "loopback-shared", &[&format!("-L{place}"), &format!("-Wl,-rpath,{place}"), "-l:librmwbench_worker.so"])?;
+    // The library of this build: cargo's own path names first the one that a worker's build left, which may be older than the header.
     let described = |worker: &Path| {
-        Command::new(worker).arg("--describe").output().map_err(|e| e.to_string()).map(|o| (o.status.code(), o.stdout, o.stderr))
+        let mut command = Command::new(worker);
+        command.arg("--describe").env("LD_LIBRARY_PATH", &library);
+        command.output().map_err(|e| e.to_string()).map(|o| (o.status.code(), o.stdout, o.stderr))
     };
     let (alone, shared) = (described(&with_archive)?, described(&with_shared)?);
     if alone != shared || alone.0 != Some(0) {

@@ -200,6 +200,11 @@ const rmwbench_middleware table = {
     nullptr,
     nullptr,
     publisher_message,
+    nullptr,  // profile_one_host to daemons_each_host: the program's
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
 };
 
 }  // namespace
