@@ -267,3 +267,25 @@ def test_what_is_measured_again_takes_the_place_of_the_old_and_the_rest_stays():
         kept("s", "2026-01", a=["y"], b=["x"]),
         kept("t", "2026-01", a=["x"]),
     ]
+
+
+@pytest.mark.parametrize(("created", "marked"), [("2026-11-22T23:59:59Z", True), ("2026-11-23T07:50:00Z", False)])
+def test_what_was_measured_before_the_correction_is_marked_in_every_page(created, marked):
+    shown = example_document()
+    shown["campaign"]["created_utc"] = created
+    made, _ = answered([shown])
+    assert [one["before_correction"] for one in made["campaigns"]] == [marked]
+    assert ("*measured before the correction*" in page(made)) is marked
+    assert ("slow messages counted as lost" in page(made)) is marked
+    assert ("measured before the correction" in render(made)) is marked
+
+
+def test_no_time_that_is_shipped_was_measured_on_a_busy_machine():
+    busy = [
+        shown
+        for shown in measured_here("fastdds-2021")
+        if any(f["name"] == "load average" and float(f["value"]) >= 5 for f in shown["machine"]["facts"])
+    ]
+    made = document(ASKED, EVIDENCE, busy)
+    answers = [answer for question in made["questions"] for answer in question["answers"]]
+    assert {value["unit"] for answer in answers for value in answer["measured"]} <= {"count"}

@@ -32,9 +32,9 @@ TYPICAL_LOG_RATIO_SDS = (0.1, 0.6)
 """Spread of block log-ratios on a quiet machine and on a small shared virtual one: what a plan can say before
 anything was measured."""
 
-RACED = 1.4
+RACED = 2
 """So many times the blocks that fit into a budget are planned for a campaign by the clock: what decided arms leave free
-are blocks of the others (tests/simulation/quick.py)."""
+are blocks of the others (tests/simulation/quick.py), and the estimate of a trial allows for drains that few need."""
 
 NOTHING: Mapping[int, str] = {}
 
@@ -215,7 +215,7 @@ def make_plan(
         spent_s = budget_s if most_blocks is None else min(budget_s, most_blocks * block_s)
         blocks = blocks_within(spent_s, block_s, suite.blocks.minimum, suite.suite)
         if suite.blocks.within_s is not None:
-            blocks = min(round(RACED * blocks), MAX_BLOCKS if most_blocks is None else max(blocks, most_blocks))
+            blocks = min(RACED * blocks, MAX_BLOCKS if most_blocks is None else max(blocks, most_blocks))
     looks = _looks(suite.blocks.minimum, blocks) if suite.blocks.sequential else ()
     grouped = comparisons(cells)
     able = {key: [cell for cell in group if cell.number in cost_s] for key, group in grouped.items()}
