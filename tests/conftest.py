@@ -10,6 +10,7 @@ import tempfile
 from functools import partial
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from rmwbench.lab.host.kind import why_not_own
 from tests.support import kept, spared
@@ -21,6 +22,9 @@ os.environ["RMWBENCH_SPOILT"] = "keep"  # tests ask what was done; that a noisy 
 os.environ.pop("RMWBENCH_COMMAND", None)  # the Makefile says how hints are typed; tests look for the plain name
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it every start compiles what it imports: a second and more
 sys.dont_write_bytecode = False
+# How long examples take to draw says how busy the machine is, and nothing of the code.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 kept.begin()
 spared.flushes()
 
