@@ -306,24 +306,39 @@ class Bundle:
                 field = TABLES[path.parent.name].field(name)
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
             _refuse_infinite(table)
-            if "definition" in there:
-                _refuse_undefined(table)
+            _refuse_other_json(table)
             return table.select(names)
         except UNREADABLE as error:
             raise _corrupt(path, error) from None
 
 
+MOST = 1e30
+"""Of any number in a table: integers have 64 bits, and sums and squares of larger ones leave the numbers that there
+are."""
+
+
 def _refuse_infinite(table: pa.Table) -> None:
-    """Raises pa.ArrowInvalid for a column with a value that is not a finite number: what is absent is null."""
+    """Raises pa.ArrowInvalid for a column with a value that is not a number, or larger than any that is measured: what
+    is absent is null."""
     for field in table.schema:
-        if pa.types.is_floating(field.type) and pc.all(pc.is_finite(table.column(field.name))).as_py() is False:
-            raise pa.ArrowInvalid(f"column {field.name} has a value that is not a finite number")
+        if not pa.types.is_floating(field.type):
+            continue
+        if pc.all(pc.less_equal(pc.abs(table.column(field.name)), MOST)).as_py() is False:
+            raise pa.ArrowInvalid(f"column {field.name} has a value that is not a number up to {MOST:g}")
 
 
-def _refuse_undefined(table: pa.Table) -> None:
-    """Raises pa.ArrowInvalid where a cell's definition is another thing than a JSON object."""
-    if pc.all(pc.starts_with(table.column("definition"), "{")).as_py() is False:
-        raise pa.ArrowInvalid("column definition has a value that is not a JSON object")
+_JSON = dict.fromkeys(("definition", "factors", "asked", "granted"), ("{", "object"))
+_JSON |= dict.fromkeys(("peers", "segments"), ("[", "list"))
+"""Column of any table -> how its texts begin, and the word for it."""
+
+
+def _refuse_other_json(table: pa.Table) -> None:
+    """Raises pa.ArrowInvalid where a text says another kind of JSON than its column has; absent and empty say none."""
+    for name in _JSON.keys() & set(table.column_names):
+        begin, kind = _JSON[name]
+        column = table.column(name)
+        if pc.all(pc.or_(pc.starts_with(column, begin), pc.equal(column, ""))).as_py() is False:
+            raise pa.ArrowInvalid(f"column {name} has a value that is not a JSON {kind}")
 
 
 def _trial_line(number: int, line: dict[str, Any]) -> TrialLine:

@@ -195,6 +195,11 @@ def test_a_daemon_with_one_name_per_machine_is_refused():
     assert reason.endswith("no daemon roudi on a shared host: its name is fixed")
 
 
+def test_a_profile_that_no_worker_has_is_left_to_the_check_that_names_its_line():
+    (cell,) = cells_of("[{name: a, middleware: floor, profile: untuched}]")
+    assert shared_host.lacking(cell, {"floor": worker(**FORCED)}, SHARED) is None
+
+
 def test_shared_memory_that_does_not_fit_is_said_and_leaves_the_arm_out(monkeypatch):
     """Two processes of 24 MiB, and in one of them a history of 10 and two more of 1 MiB: 60 MiB."""
     (cell,) = cells_of(message="Array1m")

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from rmwbench.cli.main import main
+from rmwbench.lab.host import host_kind
 from rmwbench.suite.file.load import shipped_suites
 
 SOURCES = ("galactic-2020", "fastdds-2021", "pipeline-2021", "rclcpp-intraprocess-2019", "gscam-2025")
@@ -35,6 +36,8 @@ def test_the_published_suites_are_found():
 def test_every_published_suite_fits_into_half_an_hour(plan, suite):
     """Whole comparisons, the minimum of blocks, and by name whatever of the suite is missing."""
     code, out, errors = plan(suite, "--budget", "30m", "--json")
+    if host_kind().shared and "needs several hosts" in errors:
+        pytest.skip(f"{suite}: several hosts cannot be made here")
     assert (code, errors) == (0, "")
     found = json.loads(out)
     assert found["blocks"]["count"] >= found["blocks"]["minimum"]
@@ -53,6 +56,7 @@ def test_every_published_suite_fits_into_half_an_hour(plan, suite):
         assert all(len(comparison["cells"]) == len(arms) for comparison in found["comparisons"])
 
 
+@pytest.mark.own_host
 def test_a_plan_in_words_names_what_is_left_out(plan):
     code, out, _ = plan("galactic-2020/mininet", "--budget", "30m")
     assert code == 0

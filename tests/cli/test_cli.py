@@ -69,6 +69,7 @@ def test_an_import_waits_for_nothing_that_it_does_not_need(tmp_path):
     assert "heavy: []" in found.stdout and "campaign: []" in found.stdout
 
 
+@pytest.mark.own_host
 def test_plan_prints_what_would_run():
     found = rmwbench("plan", "quick", env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"})
     assert found.returncode == 0, found.stderr
@@ -100,6 +101,7 @@ def test_a_plan_that_can_decide_nothing_says_so_and_promises_no_ratio(tmp_path):
     assert {one["resolvable_ratio"] for c in document["comparisons"] for one in c["resolution"]} == {None}
 
 
+@pytest.mark.own_host
 def test_plan_as_json_is_one_document():
     found = rmwbench("plan", "quick", "--json", "--budget", "5m", "--seed", "3")
     document = json.loads(found.stdout)
@@ -134,7 +136,7 @@ def test_bad_input_is_one_message_on_stderr_and_exit_code_2():
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["plan", "quick", "--budget", "30s"],
+        ["plan", "quick", "--budget", "2s"],
         ["plan", "quick", "--budget", "5"],
         ["plan"],
         ["plna", "quick"],

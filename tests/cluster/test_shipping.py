@@ -86,5 +86,5 @@ def test_the_door_runs_the_shipped_package_and_not_the_one_that_is_installed(tmp
         done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
         assert done.returncode == 0, done.stderr
         file, card = done.stdout.splitlines()
-        assert file.startswith(str(tmp_path)) and card == "['boot', 'machine', 'problem']"
+        assert file.startswith(str(tmp_path)) and card == "['boot', 'calibration', 'machine', 'problem']"
     assert [path.name for path in (tmp_path / "rmwbench" / "cluster" / "code").iterdir()] == ["abc"]

@@ -113,7 +113,7 @@ def schedule(writer, start):
         time.sleep(max(0, (due - now()) / 1e9))
         if STAGE == "window" and due >= start["steady_ns"]:
             fault({{"id": 0}})
-            if late_by_s > 0: time.sleep((start["end_ns"] - now()) / 1e9 + 0.2); late_by_s = -1
+            if late_by_s > 0: time.sleep(max(0, (start["end_ns"] - now()) / 1e9 + 0.2)); late_by_s = -1
         if late_by_s < 0 and now() > start["end_ns"] + start["grace_ns"]: never += 1
         else:
             send(writer, seq, due, 1 if due < start["steady_ns"] else 2)

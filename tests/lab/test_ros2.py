@@ -73,6 +73,7 @@ def test_what_was_built_is_found_once_per_rmw_and_only_in_its_ros_2(target, tmp_
         require_workers(["rclcpp/rmw_a"])
     assert "no ROS 2 is sourced" in caught.value.render()
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "jazzy"))
+    monkeypatch.setattr(ros2.shutil, "which", lambda name: f"/usr/bin/{name}")
     program.unlink()
     with pytest.raises(UserError) as caught:
         require_workers(["rclcpp/rmw_a"])

@@ -60,6 +60,8 @@ def _refused(cell: Cell, workers: Workers) -> Iterator[str]:
         if told is None:
             yield f"{side.middleware} does not keep to the loopback interface and to names of its own on a shared host"
             continue
+        if side.profile.text is None and not worker.has_profile(side.profile.name):
+            continue  # refused with its line, as on every other machine
         without = dict(told.get("without", ()))
         for name in daemons(side, worker):
             if name in without:

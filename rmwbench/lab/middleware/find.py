@@ -71,6 +71,9 @@ class Worker:
         inherited = {name: os.environ[name] for name in described.get("inherit", ()) if name in os.environ}
         return inherited | described.get("environment", {})
 
+    def has_profile(self, name: str) -> bool:
+        return any(profile["name"] == name for profile in (self.description or {}).get("profiles", []))
+
     def profile(self, name: str) -> dict[str, Any]:
         """The embedded profile of that name. Raises UserError with the nearest."""
         profiles = (self.description or {}).get("profiles", [])
