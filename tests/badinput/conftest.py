@@ -47,14 +47,14 @@ class User:
     def types(self, *arguments: object, before: str = "") -> subprocess.CompletedProcess[str]:
         """Runs `rmwbench ARGUMENTS`. With `before`, in a mount namespace of its own after these shell commands."""
         if not before:
-            done = rmwbench(*arguments, cwd=self.path, env=self._environ(), timeout=90)
+            done = rmwbench(*arguments, cwd=self.path, env=self._environ(), timeout=300)
             assert not [stray for stray in marker.strays() if stray.marker.pid == done.pid]
             return done
         command = [*private_mounts(), "sh", "-ec", f'{before}\nexec "$@"', "sh", *COMMAND, *map(str, arguments)]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.path, env=self._environ()
         )
-        out, err = process.communicate(timeout=90)
+        out, err = process.communicate(timeout=300)
         assert not [stray for stray in marker.strays() if stray.marker.pid == process.pid]
         return subprocess.CompletedProcess(command, process.returncode, out, err)
 

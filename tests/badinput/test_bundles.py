@@ -135,7 +135,7 @@ def test_resuming_with_an_edited_profile_is_refused_and_the_suite_may_change(use
     # Before it a busy machine may have voided a trial.
     assert any(line.startswith("block 1 of 2 done") for line in iter(process.stderr.readline, ""))
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     if process.returncode == 0:
         pytest.skip("the campaign ended before it was stopped")
     user.suite.write_text("nonsense")

@@ -233,7 +233,7 @@ def test_an_interrupt_ends_a_query_while_it_is_worked_on(damaged):
         "query._answer = begun\n"
         f"main(['query', 'select count(*) from range(10000000) a, range(10000000) b', {str(damaged)!r}])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
@@ -250,7 +250,7 @@ def test_a_mistake_of_ours_ends_with_2_and_a_file_with_its_details(tmp_path):
     )
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     assert done.returncode == 2 and done.stdout == ""
     first, second = done.stderr.splitlines()
     assert first.startswith("error: ") and "TypeError: nobody foresaw" in first and "\x1b" not in first

@@ -25,7 +25,7 @@ LAWS = [
 def truth(options, nonce="1"):
     settings = json.dumps({key: law.structured(value) for key, value in options.items()})
     command = [tools.worker("synthetic").executable, "--truth", settings, "1", str(COUNT), nonce]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

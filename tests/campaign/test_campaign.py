@@ -122,7 +122,7 @@ class Bench:
         return [line["trial"] for line in self.lines() if line["type"] == "trial"]
 
     def until_trials(self, count: int) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
             if (self.out / "journal.jsonl").exists() and len(self.finished()) >= count:
                 return
@@ -167,7 +167,7 @@ def test_a_stopped_campaign_is_valid_and_resumes_without_repeating(bench, how):
     process = bench.start(trials=2)
     bench.until_trials(2)
     process.send_signal(how)
-    output = "".join(process.communicate(timeout=60))
+    output = "".join(process.communicate(timeout=300))
     before = bench.finished()
     assert before == [1, 2]
     Bundle(bench.out).check()
@@ -367,7 +367,7 @@ def test_two_cannot_write_one_campaign(bench):
     code, output = bench.command("clean", bench.out)
     assert code == 2 and "still runs" in output
     bench.go_on()
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=300) == 0
     process.communicate()
 
 
@@ -375,7 +375,7 @@ def test_clean_settles_what_a_killed_campaign_left(bench):
     process = bench.start(trials=1)
     bench.until_trials(1)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     leftover = bench.out / "tables" / "sent" / "000099.parquet.partial"
     leftover.write_bytes(b"half")
     assert Bundle(bench.out).journal.left_behind()

@@ -135,7 +135,7 @@ def test_silence_after_matching_names_the_pair(tmp_path):
 
 
 def test_nothing_delivered_after_the_barrier_is_a_failure_of_the_worker_with_its_evidence(tmp_path):
-    result = run(tmp_path, "deaf", "start")
+    result = run(tmp_path, "deafened", "match")
     assert (result.status, result.cause, result.failed_by) == ("failed", "no delivery", FailedBy.WORKER), result.reason
     assert [reason.code for reason in result.reasons] == [Code.DELIVERED_NOTHING]
     assert re.search(r"delivered nothing: \d+ messages were published and none arrived", result.reason)

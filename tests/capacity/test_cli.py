@@ -68,7 +68,7 @@ def test_a_search_that_is_stopped_leaves_a_valid_bundle(user):
         if "one" in line:  # the first probe is done, the second under way
             break
     os.kill(search.pid, signal.SIGINT)
-    out, err = search.communicate(timeout=60)
+    out, err = search.communicate(timeout=300)
     assert search.returncode == 130, err
     bundle = Bundle(user.path / "c")
     bundle.check()

@@ -17,7 +17,7 @@ from tests.support.command import COMMAND, rmwbench
 
 
 def test_version():
-    found = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, timeout=60)
+    found = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, timeout=300)
     assert found.returncode == 0
     assert found.stdout.startswith("rmwbench ")
 
@@ -31,7 +31,7 @@ def test_help_names_the_verbs_without_importing_what_they_need():
         "heavy |= {'rich', 'pygments'}\n"
         "print('heavy:', sorted(heavy & set(sys.modules)))"
     )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert "plan" in found.stdout
     assert "heavy: []" in found.stdout
 
@@ -49,7 +49,7 @@ def test_a_verb_waits_for_no_other():
         "try: main(['types', '--help'])\nexcept SystemExit: pass\n"
         "print('other:', [m for m in sys.modules if m.startswith('rmwbench.') and m.endswith(('.show', '.capacity'))])"
     )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert "message types" in found.stdout and "other: []" in found.stdout
 
 
@@ -64,7 +64,7 @@ def test_an_import_waits_for_nothing_that_it_does_not_need(tmp_path):
         "print('heavy:', sorted(heavy & set(sys.modules)))\n"
         "print('campaign:', [m for m in sys.modules if m.startswith(('rmwbench.campaign', 'rmwbench.analysis'))])"
     )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert "imported from log" in found.stdout, found.stderr
     assert "heavy: []" in found.stdout and "campaign: []" in found.stdout
 
@@ -114,7 +114,7 @@ def test_a_reader_that_left_early_never_reads_no(verb, code):
     read, write = os.pipe()
     os.close(read)
     try:
-        found = subprocess.run([*COMMAND, *verb], stdout=write, stderr=subprocess.PIPE, text=True, timeout=60)
+        found = subprocess.run([*COMMAND, *verb], stdout=write, stderr=subprocess.PIPE, text=True, timeout=300)
     finally:
         os.close(write)
     assert (found.returncode, found.stderr) == (code, "")
@@ -174,7 +174,7 @@ def test_an_interrupt_exits_130():
         "load.read = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
         "from rmwbench.cli.main import main; main(['plan', 'quick'])"
     )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert found.returncode == 128 + signal.SIGINT
     assert "Traceback" not in found.stderr
 

@@ -74,7 +74,7 @@ def test_a_pipe_gets_the_page_and_stays_a_pipe(place, tmp_path, verb):
     reader = threading.Thread(target=lambda: found.append(fifo.read_bytes()))
     reader.start()
     done = rmwbench(place, *VERBS[verb], fifo)
-    reader.join(timeout=30)
+    reader.join(timeout=300)
     assert done.returncode == 0, done.stderr
     assert b"</html>" in found[0] and stat.S_ISFIFO(fifo.lstat().st_mode)
     assert [path.name for path in tmp_path.iterdir()] == ["fifo"]

@@ -27,7 +27,7 @@ def program(place: Path, name: str, text: str) -> None:
 
 def apt(place: Path) -> subprocess.CompletedProcess:
     command = [SETUP / "apt", "run"]
-    return subprocess.run(command, env={"PATH": str(place)}, capture_output=True, text=True, timeout=30)
+    return subprocess.run(command, env={"PATH": str(place)}, capture_output=True, text=True, timeout=300)
 
 
 def test_without_sudo_the_rest_goes_on(place):

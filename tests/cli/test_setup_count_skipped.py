@@ -10,7 +10,7 @@ SKIPS = 'echo "SKIPPED b: no TAP" >>"$RMWBENCH_SKIPPED"; echo "SKIPPED a: no nam
 
 
 def run(script: str) -> subprocess.CompletedProcess:
-    return subprocess.run([PROGRAM, "sh", "-c", script], capture_output=True, text=True, timeout=30)
+    return subprocess.run([PROGRAM, "sh", "-c", script], capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.parametrize("status", [0, 3])

@@ -49,7 +49,7 @@ def place(tmp_path):
 
 
 def setup_rust(environment: dict[str, str]) -> subprocess.CompletedProcess:
-    return subprocess.run([ROOT / "setup" / "rust"], env=environment, capture_output=True, text=True, timeout=60)
+    return subprocess.run([ROOT / "setup" / "rust"], env=environment, capture_output=True, text=True, timeout=300)
 
 
 def test_rust_is_fetched_into_a_place_of_its_own_and_found_there(place):

@@ -88,10 +88,10 @@ def test_the_real_programs_output_is_read(tmp_path):
             ["ddsperf", "-i", "97", "-D", "3", "pub", "1000Hz", "size", "1k", "ping", "10Hz"],
             stdout=pub,
             env=environment,
-            timeout=30,
+            timeout=300,
             check=False,
         )
-        reader.wait(timeout=30)
+        reader.wait(timeout=300)
     if "kS/s" not in (tmp_path / "in/sub").read_text():
         pytest.skip("ddsperf found no peer on the loopback here")
     import_published(tmp_path / "in", tmp_path / "out")

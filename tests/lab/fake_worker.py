@@ -45,6 +45,7 @@ FAULTS = {
     "block": "late_by_s = 10 if late_by_s == 0 else -1",
     "mute": "writers.clear()",
     "deaf": "[reader.update(gone=True) for reader in readers.values()]",
+    "deafened": "[reader.update(deaf=True) for reader in readers.values()]",  # to all but probes
 }
 
 SOURCE = r"""#!{python} -IS
@@ -131,6 +132,7 @@ def read(reader):
         notified = now()
         writer, seq, intended, phase, to, *cause = struct.unpack_from(HEADER, data)
         if to != channel(reader, False) or (reader["kind"] == "client" and cause[0] != reader["endpoint"]): continue
+        if phase and reader.get("deaf"): continue
         if phase == OVER:
             reader["over"] += 1
             continue

@@ -154,7 +154,7 @@ def test_a_slow_greeter_is_cut_off_by_the_whole_greeting(agent):
 
 def test_many_who_say_nothing_do_not_keep_others_out_for_long(agent):
     idle = [socket.create_connection((agent.address, agent.port), 5.0) for _ in range(100)]
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while True:
         try:
             with RemoteHost("after", agent) as host:
@@ -240,7 +240,7 @@ def test_what_is_changed_or_repeated_on_the_way_ends_the_connection(agent):
 def begun(agent: Agent) -> Connection:
     caller = session(agent)
     caller.send({"begin": "test"})
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         if any("ready" in header for header, _ in caller.receive()):
             return caller

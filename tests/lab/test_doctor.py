@@ -22,7 +22,7 @@ def doctor(before="", isolated=True, prefix=()):
     words = " ".join(COMMAND[:1]) + f" -c '{COMMAND[2]}' doctor --json"
     place = private_mounts() if isolated else []
     command = [*place, *prefix, "sh", "-ec", f"{before}\n{words}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
     assert done.returncode in (0, 1), done.stderr
     document = json.loads(done.stdout)
     return done.returncode, {finding["check"]: finding for finding in document["findings"]}
@@ -134,7 +134,7 @@ def test_a_cpu_quota_is_red():
         status, found = doctor(f"echo $$ > {group}/cgroup.procs", isolated=False)
         assert status == 1 and found["CPU quota"]["level"] == "red" and "0.9 cores" in found["CPU quota"]["found"]
     finally:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while True:
             try:
                 group.rmdir()
@@ -146,7 +146,7 @@ def test_a_cpu_quota_is_red():
 
 def test_the_terminal_shows_the_worst_first_and_the_good_in_one_paragraph():
     done = subprocess.run(
-        [*COMMAND, "doctor"], capture_output=True, text=True, timeout=90, env={**os.environ, "COLUMNS": "80"}
+        [*COMMAND, "doctor"], capture_output=True, text=True, timeout=300, env={**os.environ, "COLUMNS": "80"}
     )
     assert done.returncode in (0, 1) and done.stderr == ""
     lines = done.stdout.splitlines()
@@ -197,7 +197,7 @@ def test_an_attempt_that_is_denied_says_why():
 def test_a_machine_that_cannot_be_looked_at_is_neither_good_nor_bad():
     words = " ".join(COMMAND[:1]) + f" -c '{COMMAND[2]}' doctor"
     command = [*private_mounts(), "sh", "-c", f"mount -t tmpfs none /proc; {words}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 2 and done.stdout == "" and "Traceback" not in done.stderr
     assert "cannot look at this machine" in done.stderr and "/proc" in done.stderr
 
@@ -207,7 +207,7 @@ def test_programs_are_called_what_people_call_them(tmp_path):
     script.write_text("import time; time.sleep(60)")
     running = subprocess.Popen([sys.executable, "-u", script])
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while (name := processes.told(running.pid)) is None and time.monotonic() < deadline:
             time.sleep(0.01)  # a process that has just begun has no words yet
         assert name.endswith(" drive.py")

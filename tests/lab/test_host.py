@@ -195,7 +195,7 @@ def _orphans_after(how: int) -> None:
     owner.send_signal(how)
     owner.wait()
     owner.stdout.close()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while _processes_in(inside) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not _processes_in(inside)

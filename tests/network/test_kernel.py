@@ -252,8 +252,10 @@ def test_both_backends_do_the_same():
 def test_a_rate_in_the_path_drops_and_one_at_the_nic_blocks():
     blast = SEND.replace('b"x" * 100', 'b"x" * 1400')
     found = {}
-    for place, room in (("path", 50), ("nic", 1000)):  # more than a socket holds: it blocks before the queue is full
-        up = f"{{rate_mbps: 20, queue_frames: {room}, bottleneck: {place}}}"
+    # So slow a path is full however slowly a busy machine sends. The queue of the NIC holds more than a socket, which
+    # blocks before it is full.
+    for place, rate_mbps, room in (("path", 1, 50), ("nic", 20, 1000)):
+        up = f"{{rate_mbps: {rate_mbps}, queue_frames: {room}, bottleneck: {place}}}"
         with Lab(links(KERNEL % f"{{robot: {{up: {up}}}}}")) as lab:
             begin = time.monotonic()
             lab.run("robot", blast, "10.77.0.2", 1000, 0)

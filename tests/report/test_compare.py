@@ -4,17 +4,21 @@ not comparable is said.
 
 import dataclasses
 import json
+import math
 import re
 import shutil
 
 import pytest
+from pydantic import TypeAdapter
 from rich.console import Console
 
 from rmwbench.errors import UserError
 from rmwbench.report.compare.html import axis_of, mark, render_html
 from rmwbench.report.compare.terminal import print_compare, unchanged
 from rmwbench.results.compare.document import compare
+from rmwbench.results.compare.model import Compared, Difference, NotComparable
 from rmwbench.results.compare.select import side
+from rmwbench.results.model import Ratio, document
 from tests.support import synthetic_bundle
 from tests.support.command import exit_code
 
@@ -50,49 +54,48 @@ def compared(campaigns, a, b, **options):
     return compare(side(f"{campaigns}/{a}"), side(f"{campaigns}/{b}"), **options)
 
 
-def verdicts(document, metric="response_latency_p50"):
-    return {r["cell"]: r["verdict"] for r in document["rows"] if r["metric"] == metric}
+def verdicts(answer, metric="response_latency_p50"):
+    return {r.cell: r.verdict for r in answer.rows if r.metric == metric}
 
 
-def topic(document, name):
-    return next(t for t in document["environment"] if t["topic"] == name)
+def topic(answer, name):
+    return next(t for t in answer.environment if t.topic == name)
 
 
 def changed(campaigns, tmp_path, name, change):
     """A copy of a campaign with another campaign.json."""
     copy = shutil.copytree(campaigns / name, tmp_path / "changed")
-    document = json.loads((copy / "campaign.json").read_text())
-    change(document)
-    (copy / "campaign.json").write_text(json.dumps(document))
+    campaign = json.loads((copy / "campaign.json").read_text())
+    change(campaign)
+    (copy / "campaign.json").write_text(json.dumps(campaign))
     return copy
 
 
 def test_a_planted_regression_is_found_and_nothing_else(campaigns):
-    document = compared(campaigns, "old", "new")
-    found = verdicts(document)
+    answer = compared(campaigns, "old", "new")
+    found = verdicts(answer)
     assert {cell for cell, v in found.items() if v == "worse"} == {"camera, zenoh tuned", "pointcloud, zenoh tuned"}
-    assert (document["verdict"], document["exit_code"], document["paired"]) == ("worse", 1, False)
-    row = next(r for r in document["rows"] if r["cell"] == "camera, zenoh tuned")
-    assert row["ratio"]["low"] < 1.3 < row["ratio"]["high"]
-    assert "not interleaved" in row["ratio"]["caution"]
-    assert any("not interleaved" in text for text in document["cautions"])
-    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    assert (answer.verdict, answer.exit_code, answer.paired) == ("worse", 1, False)
+    row = next(r for r in answer.rows if r.cell == "camera, zenoh tuned")
+    assert row.ratio.low < 1.3 < row.ratio.high
+    assert "not interleaved" in row.ratio.caution
+    assert any("not interleaved" in text for text in answer.cautions)
 
 
 def test_two_runs_of_the_same_are_not_called_different(campaigns):
-    document = compared(campaigns, "old", "same", margin=0.15)
-    assert "worse" not in {r["verdict"] for r in document["rows"]}
-    assert set(verdicts(document).values()) == {"equivalent"}
-    assert [t["answer"] for t in document["environment"]] == ["same"] * 5
+    answer = compared(campaigns, "old", "same", margin=0.15)
+    assert "worse" not in {r.verdict for r in answer.rows}
+    assert set(verdicts(answer).values()) == {"equivalent"}
+    assert [t.answer for t in answer.environment] == ["same"] * 5
     # the fixture's Cyclone loses 8 %: as much on both sides cannot be shown in ten trials of thirty messages
-    lossy = {r["cell"]: r["verdict"] for r in document["rows"] if r["metric"] == "undelivered"}
+    lossy = {r.cell: r.verdict for r in answer.rows if r.metric == "undelivered"}
     assert lossy.pop("camera, cyclonedds untouched") == "undecided"
     assert set(lossy.values()) == {"equivalent"}
-    assert document["exit_code"] == 2
+    assert answer.exit_code == 2
     easy = compared(
         campaigns, "old:zenoh tuned", "same:zenoh tuned", metrics=["response_latency_p50", "pss"], margin=0.15
     )
-    assert (easy["verdict"], easy["exit_code"]) == ("equivalent", 0)
+    assert (easy.verdict, easy.exit_code) == ("equivalent", 0)
 
 
 def test_the_environment_comes_first_in_the_order_of_what_matters(campaigns, tmp_path):
@@ -106,85 +109,80 @@ def test_the_environment_comes_first_in_the_order_of_what_matters(campaigns, tmp
                 p["text"] = p["text"].replace("'tuned'}", "'tuned', queue: {size: 16}}")
 
     other = changed(campaigns, tmp_path, "new", change)
-    document = compare(side(f"{campaigns}/old"), side(str(other)))
-    assert [t["topic"] for t in document["environment"]] == ["machine", "workload", "software", "instrument", "day"]
-    assert topic(document, "machine")["differences"] == [{"name": "cores", "a": "2", "b": "64"}]
-    software = {d["name"]: (d["a"], d["b"]) for d in topic(document, "software")["differences"]}
+    answer = compare(side(f"{campaigns}/old"), side(str(other)))
+    assert [t.topic for t in answer.environment] == ["machine", "workload", "software", "instrument", "day"]
+    assert topic(answer, "machine").differences == (Difference(name="cores", a="2", b="64"),)
+    software = {d.name: (d.a, d.b) for d in topic(answer, "software").differences}
     assert software["zenoh: version"] == ("1.10.2-fixture", "1.10.2-fixture.1")
     assert software["zenoh tuned: queue.size"] == (None, "16")
     assert "zenoh untouched: queue.size" not in software
-    instrument = {d["name"]: d for d in topic(document, "instrument")["differences"]}
-    assert instrument["tool version"]["b"] == "0.2.0"
-    assert "+# a test fixture, changed" in instrument["suite text"]["lines"]
-    assert instrument["A/A floor"] == {"name": "A/A floor", "a": None, "b": "2 %"}
-    assert document["rules"]["aa_floor"] == 0.02
-    assert any("machines differ" in text for text in document["cautions"])
-    printed = terminal(document)
+    instrument = {d.name: d for d in topic(answer, "instrument").differences}
+    assert instrument["tool version"].b == "0.2.0"
+    assert "+# a test fixture, changed" in instrument["suite text"].lines
+    assert instrument["A/A floor"] == Difference(name="A/A floor", a=None, b="2 %")
+    assert answer.rules.aa_floor == 0.02
+    assert any("machines differ" in text for text in answer.cautions)
+    printed = terminal(answer)
     assert "The same machine? no" in printed
 
 
 def test_a_machine_that_is_not_described_is_unknown_and_not_the_same(campaigns, tmp_path):
     other = changed(campaigns, tmp_path, "same", lambda d: d.pop("machine"))
-    document = compare(side(f"{campaigns}/old"), side(str(other)))
-    assert topic(document, "machine") == {
-        "topic": "machine",
-        "question": "the same machine?",
-        "answer": "unknown",
-        "differences": [],
-    }
+    answer = compare(side(f"{campaigns}/old"), side(str(other)))
+    found = topic(answer, "machine")
+    assert (found.question, found.answer, found.differences) == ("the same machine?", "unknown", ())
 
 
 def test_the_larger_of_both_floors_is_respected(campaigns, tmp_path):
     other = changed(campaigns, tmp_path, "new", lambda d: d["machine"].update(aa_floor=0.5))
-    document = compare(side(f"{campaigns}/old"), side(str(other)))
-    assert (document["rules"]["margin"], document["rules"]["aa_floor"]) == (0.05, 0.5)
-    latencies = {row["verdict"] for row in document["rows"] if "latency" in row["metric"]}
+    answer = compare(side(f"{campaigns}/old"), side(str(other)))
+    assert (answer.rules.margin, answer.rules.aa_floor) == (0.05, 0.5)
+    latencies = {row.verdict for row in answer.rows if "latency" in row.metric}
     assert latencies == {"undecided"}
-    assert any("50 %" in text for text in document["cautions"])
+    assert any("50 %" in text for text in answer.cautions)
 
 
 def test_arms_of_one_campaign_are_compared_within_blocks_and_unlike_things_are_flagged(campaigns):
-    document = compared(campaigns, "old:zenoh untouched", "old:zenoh tuned")
-    assert document["paired"] and set(verdicts(document).values()) == {"better"}
-    assert not any("interleaved" in text for text in document["cautions"])
-    row = document["rows"][0]
-    assert (row["arm_a"], row["arm_b"]) == ("zenoh untouched", "zenoh tuned")
-    assert row["flags"] == ["path: the loopback interface in A, shared memory in B"]
-    assert "caution" not in row["ratio"]
+    answer = compared(campaigns, "old:zenoh untouched", "old:zenoh tuned")
+    assert answer.paired and set(verdicts(answer).values()) == {"better"}
+    assert not any("interleaved" in text for text in answer.cautions)
+    row = answer.rows[0]
+    assert (row.arm_a, row.arm_b) == ("zenoh untouched", "zenoh tuned")
+    assert row.flags == ("path: the loopback interface in A, shared memory in B",)
+    assert row.ratio.caution is None
 
 
 def test_a_workload_that_is_another_one_is_not_compared(campaigns, tmp_path, monkeypatch):
     faster = synthetic_bundle.WORKLOADS["pointcloud"] | {"rate_hz": 20.0}
     monkeypatch.setitem(synthetic_bundle.WORKLOADS, "pointcloud", faster)
     synthetic_bundle.write(tmp_path / "c", arms=ARMS, workloads=WORKLOADS, blocks=5, sd=0.01, seed=3)
-    document = compare(side(f"{campaigns}/old"), side(f"{tmp_path}/c"), metrics=["pss"])
-    assert {r["workload"] for r in document["rows"]} == {"camera"}
-    assert document["not_comparable"][0] == {
-        "cell": "pointcloud, zenoh untouched",
-        "reason": "the workload is another one: workload.rate_hz: 10.0 → 20.0",
-    }
-    assert {r["verdict"] for r in document["rows"]} == {"equivalent"}
-    assert document["exit_code"] == 2  # a regression could hide in what is not compared
-    (different,) = topic(document, "workload")["differences"]
-    assert (different["name"], different["a"], different["b"]) == ("workload.rate_hz", "10.0", "20.0")
+    answer = compare(side(f"{campaigns}/old"), side(f"{tmp_path}/c"), metrics=["pss"])
+    assert {r.workload for r in answer.rows} == {"camera"}
+    assert answer.not_comparable[0] == NotComparable(
+        cell="pointcloud, zenoh untouched", reason="the workload is another one: workload.rate_hz: 10.0 → 20.0"
+    )
+    assert {r.verdict for r in answer.rows} == {"equivalent"}
+    assert answer.exit_code == 2  # a regression could hide in what is not compared
+    (different,) = topic(answer, "workload").differences
+    assert (different.name, different.a, different.b) == ("workload.rate_hz", "10.0", "20.0")
 
 
 def test_what_b_lacks_is_said_and_counts_and_what_a_lacks_is_said(campaigns):
-    document = compared(campaigns, "old:workload=camera", "same:arm=zenoh tuned,arm=zenoh untouched", metrics=["pss"])
-    reasons = {x["cell"]: x["reason"] for x in document["not_comparable"]}
+    answer = compared(campaigns, "old:workload=camera", "same:arm=zenoh tuned,arm=zenoh untouched", metrics=["pss"])
+    reasons = {x.cell: x.reason for x in answer.not_comparable}
     assert reasons["camera, cyclonedds tuned (A)"] == "B has no arm cyclonedds tuned"
     assert reasons["pointcloud, zenoh tuned (B)"] == "A has no workload pointcloud"
-    assert document["exit_code"] == 2
+    assert answer.exit_code == 2
     only_more = compared(campaigns, "old:workload=camera", "same", metrics=["pss"])
-    assert only_more["not_comparable"] and only_more["exit_code"] == 0
+    assert only_more.not_comparable and only_more.exit_code == 0
 
 
 def test_a_level_selected_on_each_side_is_compared_on_purpose(tmp_path):
     place = synthetic_bundle.write(tmp_path / "c", arms=ARMS[:2], workloads=("camera",), levels=3, blocks=6)
-    document = compare(side(f"{place}:level=0"), side(f"{place}:level=2"))
-    assert {r["cell"] for r in document["rows"]} == {f"camera [level=0], {a.arm}" for a in ARMS[:2]}
-    assert all("level 0, in B 2" in r["flags"] for r in document["rows"])
-    assert document["paired"]
+    answer = compare(side(f"{place}:level=0"), side(f"{place}:level=2"))
+    assert {r.cell for r in answer.rows} == {f"camera [level=0], {a.arm}" for a in ARMS[:2]}
+    assert all("level 0, in B 2" in r.flags for r in answer.rows)
+    assert answer.paired
 
 
 def test_failed_trials_are_a_row_where_there_are_any(tmp_path):
@@ -192,10 +190,10 @@ def test_failed_trials_are_a_row_where_there_are_any(tmp_path):
     broken = [dataclasses.replace(steady[0], fails=tuple(range(1, 9)))]
     for name, arms in (("a", steady), ("b", broken)):
         synthetic_bundle.write(tmp_path / name, arms=tuple(arms), workloads=("camera",), blocks=9)
-    document = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
-    assert verdicts(document, "failed_trials") == {"camera, fastdds tuned": "worse"}
-    assert set(verdicts(document).values()) == {"worse"}  # a block that is lost is infinitely slow
-    assert document["exit_code"] == 1
+    answer = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
+    assert verdicts(answer, "failed_trials") == {"camera, fastdds tuned": "worse"}
+    assert set(verdicts(answer).values()) == {"worse"}  # a block that is lost is infinitely slow
+    assert answer.exit_code == 1
 
 
 def test_who_fails_in_four_of_ten_blocks_is_not_better_for_being_fast_in_the_others(tmp_path):
@@ -203,12 +201,12 @@ def test_who_fails_in_four_of_ten_blocks_is_not_better_for_being_fast_in_the_oth
     flaky = dataclasses.replace(slower(steady, 1 / 1.4), fails=(1, 4, 6, 8))
     for name, one in (("a", steady), ("b", flaky)):
         synthetic_bundle.write(tmp_path / name, arms=(one,), workloads=("camera",), blocks=10, sd=0.02)
-    document = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
-    found = {row["metric"]: row for row in document["rows"]}
-    assert found["response_latency_p50"]["verdict"] == "undecided"
-    assert found["undelivered"]["difference"]["value"] == pytest.approx(0.4)
-    assert found["failed_trials"]["reason"] == "0 of 10 trials failed in A, 4 of 10 in B"
-    assert found["response_latency_p50"]["trials"] == [10, 10] and found["pss"]["trials"] == [10, 6]
+    answer = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
+    found = {row.metric: row for row in answer.rows}
+    assert found["response_latency_p50"].verdict == "undecided"
+    assert found["undelivered"].difference.value == pytest.approx(0.4)
+    assert found["failed_trials"].reason == "0 of 10 trials failed in A, 4 of 10 in B"
+    assert found["response_latency_p50"].trials == (10, 10) and found["pss"].trials == (10, 6)
     journal = tmp_path / "b" / "journal.jsonl"
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
     lines = [line | ({"failed_by": "host"} if line.get("status") == "failed" else {}) for line in lines]
@@ -219,11 +217,11 @@ def test_who_fails_in_four_of_ten_blocks_is_not_better_for_being_fast_in_the_oth
 
 
 def test_named_metrics_replace_the_default_ones_and_none_is_left_out(campaigns):
-    document = compared(campaigns, "old:zenoh tuned", "new:zenoh tuned", metrics=["response_latency_p99", "pss"])
-    assert [r["metric"] for r in document["rows"]] == ["response_latency_p99", "pss"] * 2
-    assert set(verdicts(document, "response_latency_p99").values()) == {"no data"}  # 30 messages per trial
+    answer = compared(campaigns, "old:zenoh tuned", "new:zenoh tuned", metrics=["response_latency_p99", "pss"])
+    assert [r.metric for r in answer.rows] == ["response_latency_p99", "pss"] * 2
+    assert set(verdicts(answer, "response_latency_p99").values()) == {"no data"}  # 30 messages per trial
     wide = compared(campaigns, "old:zenoh tuned", "new:zenoh tuned", margin=0.6)
-    assert "worse" not in {r["verdict"] for r in wide["rows"]}
+    assert "worse" not in {r.verdict for r in wide.rows}
 
 
 @pytest.mark.parametrize(
@@ -274,57 +272,63 @@ def test_the_verb_prints_writes_and_answers_with_its_exit_code(campaigns, capsys
     assert run(capsys, old, new, "--html", f"{tmp_path}/none/c.html")[0] == 2
 
 
-def terminal(document, width=80):
+def terminal(answer, width=80):
     console = Console(width=width, record=True, file=open("/dev/null", "w"), highlight=False)  # noqa: SIM115
-    print_compare(document, console)
+    print_compare(answer, console)
     return console.export_text()
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_what_changed_comes_first_and_what_did_not_takes_a_line_per_metric(campaigns, width):
-    document = compared(campaigns, "old", "new")
-    text = terminal(document, width)
+    answer = compared(campaigns, "old", "new")
+    text = terminal(answer, width)
     lines = text.splitlines()
     assert max(map(len, lines)) <= width
     assert text.index("B is worse than A in ") < text.index("The same machine?")
     head = text[: text.index("The same machine?")]
-    worse = [r for r in document["rows"] if r["verdict"] == "worse"]
-    assert worse and all(
-        f"worse  {row['cell']}" in " ".join(head.split()).replace("worse ", "worse  ") for row in worse
-    )
-    rest = [r for r in document["rows"] if r["verdict"] not in ("worse", "better")]
-    assert len(unchanged(document)) == len({r["title"] for r in rest})
+    worse = [r for r in answer.rows if r.verdict == "worse"]
+    assert worse and all(f"worse  {row.cell}" in " ".join(head.split()).replace("worse ", "worse  ") for row in worse)
+    rest = [r for r in answer.rows if r.verdict not in ("worse", "better")]
+    assert len(unchanged(answer)) == len({r.title for r in rest})
     total = sum(
-        int(n) for line in unchanged(document) for n in re.findall(r"(\d+) (?:equivalent|undecided|no data)", line)
+        int(n) for line in unchanged(answer) for n in re.findall(r"(\d+) (?:equivalent|undecided|no data)", line)
     )
     assert total == len(rest)
-    cells = {r["cell"] for r in document["rows"]} - {r["cell"] for r in worse}
+    cells = {r.cell for r in answer.rows} - {r.cell for r in worse}
     assert f"{len(cells)} cells without a change not shown" in text
 
 
 def test_few_cells_are_all_shown(campaigns):
-    document = compare(side(f"{campaigns}/old:zenoh tuned"), side(f"{campaigns}/new:zenoh tuned"))
-    document["rows"] = [r for r in document["rows"] if r["workload"] == "imu"]
-    assert "not shown" not in terminal(document)
+    answer = compare(side(f"{campaigns}/old:zenoh tuned"), side(f"{campaigns}/new:zenoh tuned"))
+    few = dataclasses.replace(answer, rows=tuple(r for r in answer.rows if r.workload == "imu"))
+    assert "not shown" not in terminal(few)
 
 
 def test_what_a_bundle_says_cannot_drive_the_terminal_or_the_page(campaigns, tmp_path):
     evil = "\x1b[2J<script>alert(1)</script>"
     other = changed(campaigns, tmp_path, "same", lambda d: d.update(tool_version=evil))
-    document = compare(side(f"{campaigns}/old"), side(str(other)), metrics=["pss"])
-    assert "\x1b" not in terminal(document)
-    page = render_html(document)
+    answer = compare(side(f"{campaigns}/old"), side(str(other)), metrics=["pss"])
+    assert "\x1b" not in terminal(answer)
+    page = render_html(answer)
     assert "<script" not in page and "&lt;script&gt;" in page
 
 
 def test_marks_lie_on_the_axis_and_intervals_without_end_run_off_it(campaigns):
-    document = compared(campaigns, "old", "new")
-    axis = axis_of(document)
+    answer = compared(campaigns, "old", "new")
+    axis = axis_of(answer)
     assert axis.place(1) == 50 and axis.band[0] < 50 < axis.band[0] + axis.band[1]
-    for row in document["rows"]:
-        if row["ratio"] and "value" in row["ratio"]:
-            found = mark(row, axis)
+    for row in answer.rows:
+        if row.ratio is not None and row.ratio.value is not None:
+            found = mark(row.ratio, axis)
             assert 0 <= found.low <= found.at <= found.high <= 100
-    endless = {"ratio": {"value": 1.1, "low": 0.0, "high": "inf"}}
+    endless = Ratio(value=1.1, low=0.0, high=math.inf)
     assert (mark(endless, axis).off_left, mark(endless, axis).off_right) == (True, True)
-    assert mark({"ratio": {"no_data": "…"}}, axis) is None
+    assert mark(Ratio(no_data="…"), axis) is None
+
+
+def test_the_document_is_json_and_is_read_back_as_the_same_answer(campaigns):
+    """What is in the file is what programs of others have: nothing is lost but digits beyond the sixth."""
+    for a, b in (("old", "new"), ("old:zenoh untouched", "old:zenoh tuned"), ("old:workload=camera", "same")):
+        written = json.loads(json.dumps(document(compared(campaigns, a, b)), allow_nan=False))
+        assert (written["schema"], written["version"]) == ("rmwbench/compare", 1)
+        assert document(TypeAdapter(Compared).validate_python(written)) == written

@@ -167,11 +167,11 @@ def test_two_campaigns_are_compared_topic_by_topic(tmp_path):
         for name, carriers, seed in (("a", {"zenoh": CARRIERS["zenoh"]}, 3), ("b", slower, 4))
     ]
     found = compare(*(side(str(path)) for path in sides))
-    rows = {(row["topic"], row["metric"]): row for row in found["rows"]}
-    assert rows["front", "response_latency_p50"]["verdict"] == "worse"
-    assert rows["front", "response_latency_p50"]["title"].startswith("front: ")
-    assert rows["imu", "response_latency_p50"]["verdict"] != "worse"
-    assert (None, "response_latency_p50") not in rows and found["verdict"] == "worse"
+    rows = {(row.topic, row.metric): row for row in found.rows}
+    assert rows["front", "response_latency_p50"].verdict == "worse"
+    assert rows["front", "response_latency_p50"].title.startswith("front: ")
+    assert rows["imu", "response_latency_p50"].verdict != "worse"
+    assert (None, "response_latency_p50") not in rows and found.verdict == "worse"
     assert answer(found).startswith("B is worse than A in 1 of ")
 
 

@@ -51,7 +51,7 @@ def rmwbench(
     cwd: Path | str | None = None,
     env: dict[str, str] | None = None,
     text: bool = True,
-    timeout: float = 120,
+    timeout: float = 300,
     stdout: int | None = None,
     most_file_bytes: int | None = None,
 ) -> subprocess.CompletedProcess[Any]:
@@ -126,7 +126,9 @@ def _server() -> str:
     )
     atexit.register(process.communicate)  # the end of its stdin is its end
     assert process.stdout is not None
-    return "\0" + process.stdout.readline().decode().strip()
+    if not (name := process.stdout.readline().decode().strip()):
+        raise RuntimeError(f"the server of commands ended with {process.wait()}: what it imports is broken (stderr)")
+    return f"\0{name}"
 
 
 def _serve() -> None:

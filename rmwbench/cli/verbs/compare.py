@@ -49,25 +49,26 @@ def compare(
     from rmwbench.evaluations.committee.session import is_session
     from rmwbench.results.compare.document import compare as compared
     from rmwbench.results.compare.select import side
+    from rmwbench.results.model import document
 
     path = page(out, html)
     if is_session(Path(a)) and is_session(Path(b)):
         _check_plain(margin, metric)
         _evaluations(Path(a), Path(b), path, as_json=as_json)
-    document = compared(side(a), side(b), margin=_margin(margin), metrics=metric or ())
+    found = compared(side(a), side(b), margin=_margin(margin), metrics=metric or ())
     if path is not None:
         from rmwbench.report.compare.html import write_html
 
-        write_html(document, path)
+        write_html(found, path)
     if as_json:
-        print_json(document)
+        print_json(document(found))
     else:
         from rmwbench.report.compare.terminal import print_compare
 
-        print_compare(document, stdout_console())
+        print_compare(found, stdout_console())
         if path is not None:
             say_written(path)
-    raise typer.Exit(document["exit_code"])
+    raise typer.Exit(found.exit_code)
 
 
 def _check_plain(margin: str | None, metric: list[str] | None) -> None:

@@ -5,12 +5,13 @@ by per cent, so that the same markup fits a phone, a wide screen, a dark page an
 from dataclasses import dataclass
 from math import exp, log
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
 from rmwbench.report.compare import terminal as words
 from rmwbench.report.page import asset, environment
+from rmwbench.results.compare.model import Compared
+from rmwbench.results.model import Ratio
 from rmwbench.whole_file import write_whole
 from rmwbench.words import numbers as fmt
 
@@ -42,20 +43,20 @@ class Mark:
     off_right: bool
 
 
-def write_html(doc: dict[str, Any], path: Path | str) -> None:
-    """Writes the page of a compare document (docs/formats/compare.md), one file of some 100 kB."""
-    write_whole(path, render_html(doc))
+def write_html(found: Compared, path: Path | str) -> None:
+    """Writes one file of some 100 kB."""
+    write_whole(path, render_html(found))
 
 
-def render_html(doc: dict[str, Any]) -> str:
+def render_html(found: Compared) -> str:
     made = environment()
-    axis = axis_of(doc)
+    axis = axis_of(found)
     cells = [
-        (cell, rows, [(row, mark(row, axis), *words.effect(row)) for row in rows])
-        for cell, rows in words.by_cell(doc["rows"])
+        (cell, rows, [(row, mark(row.ratio, axis), *words.effect(row)) for row in rows])
+        for cell, rows in words.by_cell(found.rows)
     ]
     return made.get_template("compare.html.j2").render(
-        doc=doc,
+        doc=found,
         axis=axis,
         cells=cells,
         words=words,
@@ -64,17 +65,16 @@ def render_html(doc: dict[str, Any]) -> str:
     )
 
 
-def axis_of(doc: dict[str, Any]) -> Axis:
+def axis_of(found: Compared) -> Axis:
     """Symmetric around 1, wide enough for every estimate and for intervals up to twice as far."""
     estimates, ends = [_LEAST], []
-    for row in doc["rows"]:
-        ratio = row["ratio"] or {}
-        if (value := fmt.finite(ratio.get("value"))) and value > 0:
+    for ratio in (row.ratio for row in found.rows if row.ratio is not None):
+        if (value := fmt.finite(ratio.value)) and value > 0:
             estimates.append(abs(log(value)))
-            ends += [abs(log(v)) for k in ("low", "high") if (v := fmt.finite(ratio.get(k))) and v > 0]
+            ends += [abs(log(v)) for end in (ratio.low, ratio.high) if (v := fmt.finite(end)) and v > 0]
     half = min(max(max(estimates) * 1.15, min(max(ends, default=0.0) * 1.05, 2 * max(estimates))), _MOST)
     axis = Axis(half, (0.0, 0.0), [])
-    margin = doc["rules"]["margin"]
+    margin = found.rules.margin
     left, right = axis.place(1 / (1 + margin)), axis.place(1 + margin)
     ticks: list[tuple[float, str]] = [(50.0, "1")]
     for value in sorted(_TICKS, key=lambda t: abs(log(t))):
@@ -84,12 +84,11 @@ def axis_of(doc: dict[str, Any]) -> Axis:
     return Axis(half, (left, round(right - left, 3)), sorted(ticks))
 
 
-def mark(row: dict[str, Any], axis: Axis) -> Mark | None:
-    ratio = row["ratio"] or {}
-    value = fmt.finite(ratio.get("value"))
-    if not value or value <= 0:
+def mark(ratio: Ratio | None, axis: Axis) -> Mark | None:
+    value = None if ratio is None else fmt.finite(ratio.value)
+    if ratio is None or not value or value <= 0:
         return None
-    low, high = (fmt.finite(ratio.get(k)) for k in ("low", "high"))
+    low, high = fmt.finite(ratio.low), fmt.finite(ratio.high)
     low, high = low or 0.0, float("inf") if high is None else high
     edge = exp(axis.half)
     return Mark(

@@ -1,16 +1,18 @@
 """A comparison in a terminal: the differences of environment, a table per cell, what is not comparable, the answer."""
 
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rmwbench.results.compare.model import Compared, ComparedSide, Row, Topic, Verdict
+from rmwbench.results.model import Metric, document
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable
 
-STYLES = {
+STYLES: Mapping[Verdict, str] = {
     "worse": "bold red",
     "better": "bold green",
     "equivalent": "green",
@@ -31,105 +33,96 @@ ANSWERS = {
 }
 
 
-def print_compare(doc: dict[str, Any], console: Console) -> None:
-    """Prints a compare document (docs/formats/compare.md)."""
-    doc = printable(doc)
+def print_compare(found: Compared, console: Console) -> None:
+    found = printable(found)
     console.print()
-    for side in "ab":
-        console.print(Text.assemble((f"{side.upper()}  ", "bold"), side_text(doc[side])))
+    for letter, side in (("A", found.a), ("B", found.b)):
+        console.print(Text.assemble((f"{letter}  ", "bold"), side_text(side)))
     console.print()
-    _answer(doc, console)
-    _environment(doc["environment"], console)
-    for text in doc["cautions"]:
+    _answer(found, console)
+    _environment(found.environment, console)
+    for text in found.cautions:
         console.print(Text.assemble(("! ", "yellow"), text))
-    _rows(doc, console)
-    if doc["not_comparable"]:
+    _rows(found, console)
+    if found.not_comparable:
         console.print()
         console.print(Text("Not comparable", "bold"))
-        for item in doc["not_comparable"]:
-            console.print(Text(f"  {item['cell']}: {item['reason']}"))
+        for item in found.not_comparable:
+            console.print(Text(f"  {item.cell}: {item.reason}"))
 
 
-def _answer(doc: dict[str, Any], console: Console) -> None:
+def _answer(found: Compared, console: Console) -> None:
     """What changed, before everything else; then one line per metric of what did not."""
-    console.print(Text.assemble((answer(doc), STYLES[doc["verdict"]]), (f"  {counts(doc)}", "dim")))
-    for row in changed(doc):
-        console.print(Text.assemble((f"  {row['verdict']}  ", STYLES[row["verdict"]]), change_text(row)))
-    for line in unchanged(doc):
+    console.print(Text.assemble((answer(found), STYLES[found.verdict]), (f"  {counts(found)}", "dim")))
+    for row in changed(found):
+        console.print(Text.assemble((f"  {row.verdict}  ", STYLES[row.verdict]), change_text(row)))
+    for line in unchanged(found):
         console.print(Text(f"  {line}", "dim"))
 
 
-def side_text(side: dict[str, Any]) -> str:
-    chosen = ", ".join(f"{k} {' or '.join(v)}" for k, v in side["selection"].items())
-    parts = [
-        side["directory"],
-        chosen,
-        side["created_utc"],
-        fmt.counted(side["trials"]["done"], "trial"),
-    ]
-    if not side["finished"]:
+def side_text(side: ComparedSide) -> str:
+    chosen = ", ".join(f"{k} {' or '.join(v)}" for k, v in side.selection.items())
+    parts = [side.directory, chosen, side.created_utc, fmt.counted(side.trials.done, "trial")]
+    if not side.finished:
         parts.append("not finished")
     return " · ".join(str(p) for p in parts if p)
 
 
-def answer(doc: dict[str, Any]) -> str:
-    if not doc["rows"]:
+def answer(found: Compared) -> str:
+    if not found.rows:
         return "Nothing could be compared."
-    if doc["verdict"] == "undecided" and not any(r["verdict"] in ("undecided", "no data") for r in doc["rows"]):
+    number = Counter(row.verdict for row in found.rows)
+    if found.verdict == "undecided" and not (number["undecided"] or number["no data"]):
         return "Not decided: A has cells that B lacks, or that are other workloads in B."
-    found = {verdict: sum(row["verdict"] == verdict for row in doc["rows"]) for verdict in ("worse", "better")}
-    if doc["verdict"] == "worse":
-        of = fmt.counted(len(doc["rows"]), "comparison")
-        worse = f"B is worse than A in {found['worse']} of {of}"
-        return f"{worse}, and better in {found['better']}." if found["better"] else f"{worse}, and better in none."
-    return ANSWERS[doc["verdict"]]
+    if found.verdict == "worse":
+        worse = f"B is worse than A in {number['worse']} of {fmt.counted(len(found.rows), 'comparison')}"
+        return f"{worse}, and better in {number['better'] or 'none'}."
+    return ANSWERS[found.verdict]
 
 
-def counts(doc: dict[str, Any]) -> str:
+def counts(found: Compared) -> str:
     """`2 worse, 5 equivalent`."""
-    found = [(v, sum(r["verdict"] == v for r in doc["rows"])) for v in STYLES]
-    return ", ".join(f"{n} {v}" for v, n in found if n)
+    number = Counter(row.verdict for row in found.rows)
+    return ", ".join(f"{number[verdict]} {verdict}" for verdict in STYLES if number[verdict])
 
 
-def changed(doc: dict[str, Any]) -> list[dict[str, Any]]:
+def changed(found: Compared) -> list[Row]:
     """The rows that are decided to differ, worse ones first."""
-    return sorted(
-        (r for r in doc["rows"] if r["verdict"] in ("worse", "better")), key=lambda r: r["verdict"] != "worse"
-    )
+    differing = (row for row in found.rows if row.verdict in ("worse", "better"))
+    return sorted(differing, key=lambda row: row.verdict != "worse")
 
 
-def unchanged(doc: dict[str, Any]) -> list[str]:
+def unchanged(compared: Compared) -> list[str]:
     """A line per metric of the rows that are not decided to differ: `pss: 5 equivalent, 2 undecided (0.9× to 1.2×)`."""
     out = []
-    by_metric: dict[str, list[dict[str, Any]]] = {}
-    for row in doc["rows"]:
-        if row["verdict"] not in ("worse", "better"):
-            by_metric.setdefault(row["title"], []).append(row)
+    by_metric: dict[str, list[Row]] = {}
+    for row in compared.rows:
+        if row.verdict not in ("worse", "better"):
+            by_metric.setdefault(row.title, []).append(row)
     for title, rows in by_metric.items():
-        found = Counter(row["verdict"] for row in rows)
-        kinds = ", ".join(f"{n} {verdict}" for verdict, n in found.items())
-        values = [row["ratio"]["value"] for row in rows if row["ratio"] and "value" in row["ratio"]]
-        ratios = sorted(float(value) for value in values)
+        number = Counter(row.verdict for row in rows)
+        kinds = ", ".join(f"{n} {verdict}" for verdict, n in number.items())
+        ratios = sorted(row.ratio.value for row in rows if row.ratio is not None and row.ratio.value is not None)
         span = f" ({fmt.significant(ratios[0])}× to {fmt.significant(ratios[-1])}×)" if len(ratios) > 1 else ""
         out.append(f"{title}: {kinds}{span}")
     return out
 
 
-def change_text(row: dict[str, Any]) -> str:
+def change_text(row: Row) -> str:
     ratio, interval = effect(row)
-    return f"{row['cell']}: {row['title']} {row['reason'] if ratio == '–' else f'{ratio} {interval}'}"
+    return f"{row.cell}: {row.title} {row.reason if ratio == '–' else f'{ratio} {interval}'}"
 
 
-def value(metric: dict[str, Any] | None) -> str:
-    return fmt.metric(metric).text
+def value(metric: Metric | None) -> str:
+    return fmt.metric(document(metric)).text
 
 
-def effect(row: dict[str, Any]) -> tuple[str, str]:
+def effect(row: Row) -> tuple[str, str]:
     """(`1.20×`, `[1.10–1.31]`), of a fraction (`+1.2 %`, `[0.8–1.6 %]`); an absent one reads `–`."""
-    if row["difference"]:
-        d = {k: float(row["difference"][k]) * 100 for k in ("value", "low", "high")}
-        return _points(d["value"]), f"[{_points(d['low'])} … {_points(d['high'])}]"
-    shown = fmt.ratio(row["ratio"])
+    if (change := row.difference) is not None:
+        low, high = _points(100 * change.low), _points(100 * change.high)
+        return _points(100 * change.value), f"[{low} … {high}]"
+    shown = fmt.ratio(document(row.ratio))
     return (shown.text, shown.interval) if shown.state == "measured" else ("–", "")
 
 
@@ -137,48 +130,44 @@ def _points(percent: float) -> str:
     return "0 %" if percent == 0 else f"{percent:+.2g} %".replace("-", "−")
 
 
-def _environment(topics: list[dict[str, Any]], console: Console) -> None:
+def _environment(topics: Sequence[Topic], console: Console) -> None:
     console.print()
     for topic in topics:
-        word = {"same": "yes", "different": "no", "unknown": "not described"}[topic["answer"]]
-        style = {"same": "green", "different": "yellow", "unknown": "magenta"}[topic["answer"]]
-        question = topic["question"]
+        word = {"same": "yes", "different": "no", "unknown": "not described"}[topic.answer]
+        style = {"same": "green", "different": "yellow", "unknown": "magenta"}[topic.answer]
+        question = topic.question
         console.print(Text.assemble(f"{question[0].upper()}{question[1:]} ", (word, style)))
-        for d in topic["differences"][:MOST_DIFFERENCES]:
-            if d.get("lines"):
-                console.print(Text(f"  {d['name']}:"))
-                for line in d["lines"][:MOST_LINES]:
+        for d in topic.differences[:MOST_DIFFERENCES]:
+            if d.lines:
+                console.print(Text(f"  {d.name}:"))
+                for line in d.lines[:MOST_LINES]:
                     console.print(Text(f"    {line}", {"-": "red", "+": "green"}.get(line[:1], "dim")), soft_wrap=True)
-                if (more := len(d["lines"]) - MOST_LINES) > 0:
+                if (more := len(d.lines) - MOST_LINES) > 0:
                     console.print(Text(f"    … {more} more lines (--json has them)", "dim"))
                 continue
-            cells = f"  ({', '.join(d['cells'])})" if d.get("cells") else ""
-            console.print(
-                Text.assemble(
-                    f"  {d['name']}: ", (shown(d["a"]), "bold"), " → ", (shown(d["b"]), "bold"), (cells, "dim")
-                )
-            )
-        if (more := len(topic["differences"]) - MOST_DIFFERENCES) > 0:
+            cells = f"  ({', '.join(d.cells)})" if d.cells else ""
+            sides = (shown(d.a), "bold"), " → ", (shown(d.b), "bold")
+            console.print(Text.assemble(f"  {d.name}: ", *sides, (cells, "dim")))
+        if (more := len(topic.differences) - MOST_DIFFERENCES) > 0:
             console.print(Text(f"  … {more} more (--json has them)", "dim"))
     console.print()
 
 
-def shown(text: Any) -> str:
+def shown(text: str | None) -> str:
     if text is None:
         return "absent"
-    text = str(text)
     return text if len(text) <= 100 else text[:97] + "…"
 
 
-def _rows(doc: dict[str, Any], console: Console) -> None:
+def _rows(found: Compared, console: Console) -> None:
     """A table for each cell in which something changed, or for each at all where there are few."""
-    cells = by_cell(doc["rows"])
-    differing = [x for x in cells if any(row["verdict"] in ("worse", "better") for row in x[1])]
+    cells = by_cell(found.rows)
+    differing = [x for x in cells if any(row.verdict in ("worse", "better") for row in x[1])]
     shown_cells = cells if len(cells) <= FEW_CELLS else differing
-    waits = any(row["needed"] for _, rows in shown_cells for row in rows) and console.width >= WIDE
+    waits = any(row.needed for _, rows in shown_cells for row in rows) and console.width >= WIDE
     for cell, rows in shown_cells:
         console.print()
-        arms = "" if rows[0]["arm_a"] == rows[0]["arm_b"] else f"  against {rows[0]['arm_b']}"
+        arms = "" if rows[0].arm_a == rows[0].arm_b else f"  against {rows[0].arm_b}"
         console.print(Text.assemble((cell, "bold underline"), arms))
         table = Table(box=None, pad_edge=False)
         table.add_column("", min_width=16)
@@ -189,14 +178,14 @@ def _rows(doc: dict[str, Any], console: Console) -> None:
             table.add_column("would take", justify="right", header_style="dim", no_wrap=True)
         for row in rows:
             ratio, interval = effect(row)
-            verdict = Text(row["verdict"], STYLES[row["verdict"]])
-            needed = [f"{row['needed']}" if row["needed"] else ""] if waits else []
-            table.add_row(row["title"], value(row["a"]), value(row["b"]), ratio, interval, verdict, *needed)
+            verdict = Text(row.verdict, STYLES[row.verdict])
+            needed = [str(row.needed or "")] if waits else []
+            table.add_row(row.title, value(row.a), value(row.b), ratio, interval, verdict, *needed)
         console.print(table)
         for row in rows:
-            if row["verdict"] in ("undecided", "no data") and not row["needed"]:
-                console.print(Text(f"  {row['title']}: {row['reason']}", "dim"))
-        for flag in rows[0]["flags"]:
+            if row.verdict in ("undecided", "no data") and not row.needed:
+                console.print(Text(f"  {row.title}: {row.reason}", "dim"))
+        for flag in rows[0].flags:
             console.print(Text.assemble(("  ! ", "yellow"), flag))
     if hidden := len(cells) - len(shown_cells):
         console.print()
@@ -204,15 +193,15 @@ def _rows(doc: dict[str, Any], console: Console) -> None:
             Text(f"{fmt.counted(hidden, 'cell')} without a change not shown (--json and --html have them)", "dim")
         )
     if waits:
-        unit = "blocks" if doc["paired"] else "trials of each arm in each campaign"
+        unit = "blocks" if found.paired else "trials of each arm in each campaign"
         console.print()
         console.print(
             Text(f"would take: {unit} that would decide it, were the ratio and its spread as they look now", "dim")
         )
 
 
-def by_cell(rows: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
-    found: dict[tuple, list[dict[str, Any]]] = {}
+def by_cell(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    found: dict[tuple[int, int], list[Row]] = {}
     for row in rows:
-        found.setdefault((row["cell_a"], row["cell_b"]), []).append(row)
-    return [(rows[0]["cell"], rows) for rows in found.values()]
+        found.setdefault((row.cell_a, row.cell_b), []).append(row)
+    return [(rows[0].cell, rows) for rows in found.values()]

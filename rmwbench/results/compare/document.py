@@ -1,17 +1,18 @@
-"""Two campaigns, or parts of them -> the compare document (docs/formats/compare.md), from which terminal and HTML are
-rendered: first in what they differ besides their results, then every cell that both have, then what cannot be compared.
+"""Two campaigns, or parts of them -> the answer of `rmwbench compare`, from which terminal and HTML are rendered and
+whose document is docs/formats/compare.md: first in what they differ besides their results, then every cell that both
+have, then what cannot be compared.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, cast
 
 from rmwbench.analysis.metrics.aggregate import Trial, aggregate, clock_bound, fraction_of, trial_value
 from rmwbench.analysis.metrics.comparisons import Comparison, comparisons
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
 from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.metrics.trial import measure_trial
-from rmwbench.analysis.stats.metric import finite
 from rmwbench.analysis.verdicts import regression
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm, with_lost
 from rmwbench.analysis.verdicts.interim import MARGIN, aa_noise, failed_blocks
@@ -22,12 +23,23 @@ from rmwbench.bundle.read import TrialLine
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.results.arm import ArmReport
 from rmwbench.results.compare.environment import definition_differences, environment
+from rmwbench.results.compare.model import (
+    Compared,
+    ComparedSide,
+    JudgedBy,
+    NotComparable,
+    Row,
+    Topic,
+    Trials,
+    Verdict,
+)
 from rmwbench.results.compare.select import Alone, Match, Side, match, name
 from rmwbench.results.measure import Small
+from rmwbench.results.model import Change, Metric, Ratio
 
 COST = ("cpu_per_message", "pss")
 """Judged beside the primary metric and loss, where neither side names metrics."""
-EXIT_CODES = {"better": 0, "equivalent": 0, "worse": 1, "undecided": 2}
+EXIT_CODES: Mapping[Verdict, Literal[0, 1, 2]] = {"better": 0, "equivalent": 0, "worse": 1, "undecided": 2}
 
 _FAILURES = Entry(
     regression.FAILURES, "failed trials", "fraction", "fraction", "Of the trials that ran, those that failed."
@@ -44,8 +56,8 @@ class _Half:
     primary: dict[int, str]
 
 
-def compare(a: Side, b: Side, *, margin: float | None = None, metrics: Sequence[str] = ()) -> dict[str, Any]:
-    """The compare document: B against A. `margin`: the ratio minus 1 that matters, 5 % where None; `metrics` instead of
+def compare(a: Side, b: Side, *, margin: float | None = None, metrics: Sequence[str] = ()) -> Compared:
+    """B against A. `margin`: the ratio minus 1 that matters, 5 % where None; `metrics` instead of
     the primary one, loss, CPU and memory. UserError for a broken bundle, an unknown metric, or nothing to compare.
     """
     _check_metrics(metrics)
@@ -66,28 +78,22 @@ def compare(a: Side, b: Side, *, margin: float | None = None, metrics: Sequence[
     asked = [(g, q) for g in groups for q in g.questions(metrics or _default(halves[0].primary[g.key[0]]))]
     answers = regression.judge([q for _, q in asked], rules)
     rows = [g.row(q, x) for (g, q), x in zip(asked, answers, strict=True) if metrics or not g.has_none(q, x)]
-    verdict = regression.overall([r["verdict"] for r in rows])
+    verdict = cast(Verdict, regression.overall([row.verdict for row in rows]))
     if verdict in ("equivalent", "better") and any(x.counts for x in alone):
         verdict = "undecided"  # what A has and B lacks may be what broke
     topics = environment(a, b, matches, (halves[0].lines, halves[1].lines))
-    return {
-        "schema": "rmwbench/compare",
-        "version": 1,
-        "a": _side(halves[0]),
-        "b": _side(halves[1]),
-        "paired": one,
-        "rules": {
-            "alpha": rules.alpha,
-            "margin": rules.margin,
-            "aa_floor": finite(rules.aa_floor) if any(floors) else None,
-        },
-        "cautions": list(_cautions(one, rules, floors, topics)),
-        "environment": topics,
-        "rows": rows,
-        "not_comparable": [{"cell": x.cell, "reason": x.reason} for x in alone],
-        "verdict": verdict,
-        "exit_code": EXIT_CODES[verdict],
-    }
+    return Compared(
+        a=_side(halves[0]),
+        b=_side(halves[1]),
+        paired=one,
+        rules=JudgedBy(alpha=rules.alpha, margin=rules.margin, aa_floor=rules.aa_floor if any(floors) else None),
+        cautions=tuple(_cautions(one, rules, floors, topics)),
+        environment=topics,
+        rows=tuple(rows),
+        not_comparable=tuple(NotComparable(cell=x.cell, reason=x.reason) for x in alone),
+        verdict=verdict,
+        exit_code=EXIT_CODES[verdict],
+    )
 
 
 class _Group:
@@ -96,7 +102,7 @@ class _Group:
     def __init__(self, match: Match, a: ArmReport, b: ArmReport, paired: bool):
         self.match, self.a, self.b, self.paired = match, a, b, paired
         self.key = (match.a["cell"], match.b["cell"])
-        self.flags = [*match.chosen, *between(a.facts, b.facts)]
+        self.flags = (*match.chosen, *between(a.facts, b.facts))
 
     def questions(self, metrics: Sequence[str]) -> Iterator[regression.Question]:
         for metric in dict.fromkeys(metrics):
@@ -106,54 +112,56 @@ class _Group:
                     with_lost(GLOSSARY[metric], _values(GLOSSARY[metric], found), failed_blocks(x.lines))
                     for found, x in zip(trials, (self.a, self.b), strict=True)
                 ]
-                bounds = tuple(_widest(GLOSSARY[metric], found) for found in trials)
+                bounds = _widest(GLOSSARY[metric], trials[0]), _widest(GLOSSARY[metric], trials[1])
                 reliable = any(x.found.reliable.get(topic, False) for x in (self.a, self.b))
-                yield regression.Question((*self.key, topic), GLOSSARY[metric], *sides, self.paired, reliable, bounds)
+                yield regression.Question(
+                    (*self.key, topic), GLOSSARY[metric], sides[0], sides[1], self.paired, reliable, bounds
+                )
         failed = [{0: _failed(x.lines)} for x in (self.a, self.b)]
         if any(side[0][0] for side in failed):
-            yield regression.Question((*self.key, None), _FAILURES, *failed, False)
+            yield regression.Question((*self.key, None), _FAILURES, failed[0], failed[1], False)
 
     def _topics(self, metric: str) -> list[str | None]:
         """The topics that both have and that are judged one by one; [None], the whole, where there are none or the
         metric is of no single topic."""
         there = {one.name for one in self.b.topics}
         names = [one.name for one in self.a.topics if one.name in there]
-        return names if names and metric in OF_TOPICS else [None]
+        return [*names] if names and metric in OF_TOPICS else [None]
 
     def has_none(self, q: regression.Question, answer: regression.Answer) -> bool:
         """Neither side has a metric that nobody asked for: there is nothing to compare, and nothing open."""
         return answer.verdict == "no data" and not q.a and not q.b and bool(self.a.trials and self.b.trials)
 
-    def row(self, q: regression.Question, answer: regression.Answer) -> dict[str, Any]:
+    def row(self, q: regression.Question, answer: regression.Answer) -> Row:
         topic = q.group[2]
         if q.entry is _FAILURES:
-            shown = [{"unit": "fraction", "value": k / n, "count": n} if n else None for k, n in (q.a[0], q.b[0])]
+            shown = [Metric(unit="fraction", value=k / n, count=n) if n else None for k, n in (q.a[0], q.b[0])]
         else:
-            shown = [aggregate(q.entry, _trials(x, topic)).document() for x in (self.a, self.b)]
+            shown = [Metric.of(aggregate(q.entry, _trials(x, topic)).document()) for x in (self.a, self.b)]
         effect = answer.effect.document() if answer.effect is not None else None
         fraction = q.entry.kind == "fraction"
-        return {
-            "cell": name(self.match.a),
-            "workload": self.match.a["workload"],
-            "arm_a": self.match.a["arm"],
-            "arm_b": self.match.b["arm"],
-            "cell_a": self.key[0],
-            "cell_b": self.key[1],
-            "metric": q.entry.name,
-            "topic": topic,
-            "title": q.entry.title if topic is None else f"{topic}: {q.entry.title}",
-            "unit": q.entry.unit,
-            "larger_is_better": q.entry.name in regression.LARGER_IS_BETTER,
-            "a": shown[0],
-            "b": shown[1],
-            "trials": [len(q.a), len(q.b)] if q.entry is not _FAILURES else [q.a[0][1], q.b[0][1]],
-            "ratio": None if fraction else effect,
-            "difference": effect if fraction else None,
-            "verdict": answer.verdict,
-            "reason": answer.reason,
-            "needed": answer.needed,
-            "flags": self.flags,
-        }
+        return Row(
+            cell=name(self.match.a),
+            workload=self.match.a["workload"],
+            arm_a=self.match.a["arm"],
+            arm_b=self.match.b["arm"],
+            cell_a=self.key[0],
+            cell_b=self.key[1],
+            metric=q.entry.name,
+            topic=topic,
+            title=q.entry.title if topic is None else f"{topic}: {q.entry.title}",
+            unit=q.entry.unit,
+            larger_is_better=q.entry.name in regression.LARGER_IS_BETTER,
+            a=shown[0],
+            b=shown[1],
+            trials=(len(q.a), len(q.b)) if q.entry is not _FAILURES else (q.a[0][1], q.b[0][1]),
+            ratio=None if fraction or effect is None else Ratio.of(effect),
+            difference=Change.of(effect) if fraction and effect is not None else None,
+            verdict=cast(Verdict, answer.verdict),
+            reason=answer.reason,
+            needed=answer.needed,
+            flags=self.flags,
+        )
 
 
 def _trials(arm: ArmReport, topic: str | None) -> list[Trial]:
@@ -195,8 +203,9 @@ def _rules(a: Bundle, b: Bundle, margin: float | None) -> tuple[Rules, list[floa
     return Rules(margin=MARGIN if margin is None else margin, aa_floor=floor), floors
 
 
-def _cautions(one: bool, rules: Rules, floors: Sequence[float], topics: list[dict[str, Any]]) -> Iterator[str]:
-    if next(t for t in topics if t["topic"] == "machine")["answer"] == "different":
+def _cautions(one: bool, rules: Rules, floors: Sequence[float], topics: Sequence[Topic]) -> Iterator[str]:
+    of = {one.topic: one for one in topics}
+    if of["machine"].answer == "different":
         yield "The machines differ: every ratio compares machines as well as what ran on them."
     if not one:
         yield (
@@ -204,9 +213,9 @@ def _cautions(one: bool, rules: Rules, floors: Sequence[float], topics: list[dic
             "state, other load, a new kernel) is in every ratio, and no number of trials averages it out. To be sure, "
             "run both in one campaign."
         )
-    day = next(t for t in topics if t["topic"] == "day")["differences"]
+    day = of["day"].differences
     if day:
-        found = ", ".join(f"{d['name']} {d['a']} → {d['b']}" for d in day[:3])
+        found = ", ".join(f"{d.name} {d.a} → {d.b}" for d in day[:3])
         yield f"The conditions differed ({found}{', …' if len(day) > 3 else ''}): a difference may be theirs."
     if not floors:
         yield (
@@ -220,12 +229,13 @@ def _cautions(one: bool, rules: Rules, floors: Sequence[float], topics: list[dic
 
 def _definition_reason(m: Match) -> str:
     found = definition_differences(m)
-    shown = [
-        f"{d['name']}: {d['a'] if d['a'] is not None else 'absent'} → {d['b'] if d['b'] is not None else 'absent'}"
-        for d in found[:3]
-    ]
+    shown = [f"{d.name}: {_known(d.a)} → {_known(d.b)}" for d in found[:3]]
     more = f", and {len(found) - 3} more" if len(found) > 3 else ""
     return f"the workload is another one: {'; '.join(shown)}{more}"
+
+
+def _known(text: str | None) -> str:
+    return "absent" if text is None else text
 
 
 def _widest(entry: Entry, trials: Sequence[Trial]) -> float:
@@ -241,10 +251,12 @@ def _halves(a: Side, b: Side, matches: Sequence[Match]) -> tuple[_Half, _Half]:
         measured = [(arms, primary), (arms, primary)]
     else:
         measured = [_measured(s.bundle, w) for s, w in ((a, wanted[0]), (b, wanted[1]))]
-    return tuple(
-        _Half(s, *measured[n][:1], [x for x in s.bundle.trials() if x.cell in wanted[n]], measured[n][1])
-        for n, s in enumerate((a, b))
-    )
+
+    def half(n: int, side: Side) -> _Half:
+        lines = [line for line in side.bundle.trials() if line.cell in wanted[n]]
+        return _Half(side, measured[n][0], lines, measured[n][1])
+
+    return half(0, a), half(1, b)
 
 
 def _measured(bundle: Bundle, cells: set[int]) -> tuple[dict[int, ArmReport], dict[int, str]]:
@@ -273,16 +285,17 @@ def _arm(
     return ArmReport(found.labels[cell["cell"]], cell, trials, lines, small, bundle, found.primary_metric)
 
 
-def _side(half: _Half) -> dict[str, Any]:
+def _side(half: _Half) -> ComparedSide:
     c = half.side.bundle.campaign
-    return {
-        "text": half.side.text,
-        "directory": str(half.side.bundle.directory),
-        "campaign": c.get("campaign"),
-        "created_utc": c.get("created_utc"),
-        "finished": half.side.bundle.journal.finished,
-        "tool_version": c.get("tool_version"),
-        "machine": (c.get("machine") or {}).get("summary"),
-        "selection": {k: list(v) for k, v in half.side.wanted.items()},
-        "trials": {s: sum(x.status == s for x in half.lines) for s in ("done", "failed", "void")},
-    }
+    count = Counter(x.status for x in half.lines)
+    return ComparedSide(
+        text=half.side.text,
+        directory=str(half.side.bundle.directory),
+        campaign=c.get("campaign"),
+        created_utc=c.get("created_utc"),
+        finished=half.side.bundle.journal.finished,
+        tool_version=c.get("tool_version"),
+        machine=(c.get("machine") or {}).get("summary"),
+        selection=dict(half.side.wanted),
+        trials=Trials(done=count["done"], failed=count["failed"], void=count["void"]),
+    )

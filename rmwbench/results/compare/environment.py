@@ -4,17 +4,19 @@ makes every ratio a fact about machines, another load average may explain one.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
 from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.bundle.read import TrialLine
+from rmwbench.results.compare.model import Difference, Topic, TopicName
 from rmwbench.results.compare.select import Match, Side
 from rmwbench.results.compare.select import name as cell_name
 from rmwbench.results.compare.settings import differences, lines, of_texts
 from rmwbench.words.numbers import quantity
 
-QUESTIONS = {
+QUESTIONS: Mapping[TopicName, str] = {
     "machine": "the same machine?",
     "workload": "the same workloads?",
     "software": "the same middlewares and profiles?",
@@ -28,45 +30,41 @@ _ENDPOINT_OF_ARM = {"wait", "loan", "publish_mode", "take", "capacity", "peers"}
 _DIFFERS = {"fraction": (0.02, 0.0), "ns": (5_000.0, 1.5), "count": (1.0, 1.5)}
 """Unit of a probe -> the difference, and the ratio, from which on it is worth a line."""
 
-Line = dict[str, Any]
-
 
 def environment(
     a: Side, b: Side, matches: Sequence[Match], trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]
-) -> list[dict[str, Any]]:
-    """`[{"topic", "question", "answer": same | different | unknown, "differences": [{"name", "a", "b", …}]}]`;
-    `trials`: the finished trials of either side's cells.
-    """
+) -> tuple[Topic, ...]:
+    """In the order in which it matters; `trials`: the finished trials of either side's cells."""
     one = a.bundle.directory.resolve() == b.bundle.directory.resolve()
-    found: dict[str, list[Line] | None] = {
+    found: dict[TopicName, list[Difference] | None] = {
         "machine": [] if one else _machine(a, b),
         "workload": _workloads(matches),
         "software": _software(a, b, matches),
         "instrument": [] if one else _instrument(a, b, trials),
         "day": [] if one else _day(a, b, trials),
     }
-    return [
-        {
-            "topic": topic,
-            "question": QUESTIONS[topic],
-            "answer": "unknown" if lines is None else "different" if lines else "same",
-            "differences": lines or [],
-        }
-        for topic, lines in found.items()
-    ]
+    return tuple(
+        Topic(
+            topic=topic,
+            question=QUESTIONS[topic],
+            answer="unknown" if differing is None else "different" if differing else "same",
+            differences=tuple(differing or ()),
+        )
+        for topic, differing in found.items()
+    )
 
 
-def definition_differences(match: Match) -> list[Line]:
+def definition_differences(match: Match) -> list[Difference]:
     """In what the workloads of two cells differ, the arm's own settings left out."""
     return differences(_workload_of(match.a), _workload_of(match.b))
 
 
-def timeline_differences(match: Match) -> list[Line]:
+def timeline_differences(match: Match) -> list[Difference]:
     a, b = (loads(c["definition"]).get("timeline") or {} for c in (match.a, match.b))
     return differences(a, b)
 
 
-def arm_differences(match: Match) -> list[Line]:
+def arm_differences(match: Match) -> list[Difference]:
     """Options, wait, loan, publish mode, conditions of the arms: not their names, roles or profiles."""
     a, b = (
         {k: v for k, v in (loads(c["definition"]).get("arm") or {}).items() if k not in ("name", "role", "profile")}
@@ -88,7 +86,7 @@ def _workload_of(cell: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _machine(a: Side, b: Side) -> list[Line] | None:
+def _machine(a: Side, b: Side) -> list[Difference] | None:
     """None where either is not described."""
     left, right = (s.bundle.campaign.get("machine") or {} for s in (a, b))
     parts = [{k: v for k, v in m.items() if k not in _RESULTS} for m in (left, right)]
@@ -98,31 +96,31 @@ def _machine(a: Side, b: Side) -> list[Line] | None:
     return differences(*facts) if all(facts) else None
 
 
-def _workloads(matches: Sequence[Match]) -> list[Line]:
-    found: dict[tuple, list[str]] = defaultdict(list)
+def _workloads(matches: Sequence[Match]) -> list[Difference]:
+    found: dict[Difference, list[str]] = defaultdict(list)
     for m in matches:
         for d in [
             *definition_differences(m),
-            *({**t, "name": f"timeline.{t['name']}"} for t in timeline_differences(m)),
+            *(_named(f"timeline.{t.name}", t) for t in timeline_differences(m)),
         ]:
-            found[d["name"], d["a"], d["b"]].append(cell_name(m.a))
-    return [{"name": n, "a": x, "b": y, "cells": _few(cells)} for (n, x, y), cells in found.items()]
+            found[d].append(cell_name(m.a))
+    return [replace(one, cells=_few(cells)) for one, cells in found.items()]
 
 
-def _software(a: Side, b: Side, matches: Sequence[Match]) -> list[Line]:
+def _software(a: Side, b: Side, matches: Sequence[Match]) -> list[Difference]:
     """Versions, builds and profiles of what is compared, each difference once however many cells have it."""
     described = [
         {(d.get("middleware"), d.get("layer")): d for d in s.bundle.campaign.get("middlewares") or []} for s in (a, b)
     ]
-    out: list[Line] = []
+    out: list[Difference] = []
     for m in matches:
         who = m.a["arm"] if m.a["arm"] == m.b["arm"] else f"{m.a['arm']} | {m.b['arm']}"
         same = m.a["middleware"] == m.b["middleware"]
         for column in ("middleware", "layer", "version", "release_date", "profile"):
             if m.a[column] != m.b[column]:
                 whose = m.a["middleware"] if same and column in ("version", "release_date") else who
-                out.append({"name": f"{whose}: {column.replace('_', ' ')}", "a": m.a[column], "b": m.b[column]})
-        out += [{**d, "name": f"{who}: {d['name']}"} for d in arm_differences(m)]
+                out.append(Difference(name=f"{whose}: {column.replace('_', ' ')}", a=m.a[column], b=m.b[column]))
+        out += [_named(f"{who}: {d.name}", d) for d in arm_differences(m)]
         builds = [
             {
                 k: v
@@ -132,14 +130,20 @@ def _software(a: Side, b: Side, matches: Sequence[Match]) -> list[Line]:
             for found, c in zip(described, (m.a, m.b), strict=True)
         ]
         if same:
-            out += [{**d, "name": f"{m.a['middleware']}: {d['name']}"} for d in differences(*builds)]
+            out += [_named(f"{m.a['middleware']}: {d.name}", d) for d in differences(*builds)]
         texts = [_profile(c, found) for c, found in zip((m.a, m.b), described, strict=True)]
         if same and texts[0] != texts[1]:
             out += _profile_lines(who, *texts)
-    return list({str(d): d for d in out}.values())
+    return list(dict.fromkeys(out))
 
 
-def _profile(cell: Mapping[str, Any], described: Mapping[tuple, Mapping[str, Any]]) -> tuple[str | None, str | None]:
+def _named(name: str, difference: Difference) -> Difference:
+    return replace(difference, name=name)
+
+
+def _profile(
+    cell: Mapping[str, Any], described: Mapping[tuple[Any, Any], Mapping[str, Any]]
+) -> tuple[str | None, str | None]:
     """(format, text) of the cell's profile."""
     own = (loads(cell["definition"]).get("arm") or {}).get("profile") or {}
     if own.get("text") is not None:
@@ -150,19 +154,19 @@ def _profile(cell: Mapping[str, Any], described: Mapping[tuple, Mapping[str, Any
     return None, None
 
 
-def _profile_lines(who: str, a: tuple[str | None, str | None], b: tuple[str | None, str | None]) -> list[Line]:
+def _profile_lines(who: str, a: tuple[str | None, str | None], b: tuple[str | None, str | None]) -> list[Difference]:
     if a[1] is None or b[1] is None or a[0] != b[0]:
         shown = [None if text is None else f"{kind or 'text'}, {len(text.splitlines())} lines" for kind, text in (a, b)]
-        return [{"name": f"{who}: profile text", "a": shown[0], "b": shown[1]}]
+        return [Difference(name=f"{who}: profile text", a=shown[0], b=shown[1])]
     found = of_texts(a[1], b[1], a[0])
-    if found["lines"]:
-        return [{"name": f"{who}: profile text", "a": None, "b": None, "lines": found["lines"]}]
-    if not found["settings"]:
-        return [{"name": f"{who}: profile text", "a": "other comments", "b": "or layout, the same settings"}]
-    return [{**d, "name": f"{who}: {d['name']}"} for d in found["settings"]]
+    if found.lines:
+        return [Difference(name=f"{who}: profile text", a=None, b=None, lines=found.lines)]
+    if not found.settings:
+        return [Difference(name=f"{who}: profile text", a="other comments", b="or layout, the same settings")]
+    return [_named(f"{who}: {d.name}", d) for d in found.settings]
 
 
-def _instrument(a: Side, b: Side, trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]) -> list[Line]:
+def _instrument(a: Side, b: Side, trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]) -> list[Difference]:
     left, right = (s.bundle.campaign for s in (a, b))
     out = differences(
         {"tool version": left.get("tool_version"), "sampler": _sampled(a, trials[0]), "trials on": a.bundle.host},
@@ -170,10 +174,10 @@ def _instrument(a: Side, b: Side, trials: tuple[Sequence[TrialLine], Sequence[Tr
     )
     suites = [c.get("suite") or {} for c in (left, right)]
     if suites[0].get("name") != suites[1].get("name"):
-        out.append({"name": "suite", "a": suites[0].get("name"), "b": suites[1].get("name")})
+        out.append(Difference(name="suite", a=suites[0].get("name"), b=suites[1].get("name")))
     texts = [s.get("text") or "" for s in suites]
     if texts[0] != texts[1]:
-        out.append({"name": "suite text", "a": None, "b": None, "lines": lines(*texts)})
+        out.append(Difference(name="suite text", a=None, b=None, lines=lines(*texts)))
     machines = [c.get("machine") or {} for c in (left, right)]
     out += differences(*({"A/A floor": _percent(m.get("aa_floor")), "calibration": _calibration(m)} for m in machines))
     return out
@@ -197,26 +201,27 @@ def _sampled(side: Side, trials: Sequence[TrialLine]) -> str:
     return "on" if ran == mine else "off" if not ran else f"on in {len(ran)} of {len(mine)} trials"
 
 
-def _day(a: Side, b: Side, trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]) -> list[Line]:
-    out = []
-    loads_1min = [((s.bundle.campaign.get("machine") or {}).get("state") or {}).get("load_1min") for s in (a, b)]
-    if None not in loads_1min and abs(loads_1min[0] - loads_1min[1]) >= 0.5:
-        out.append(
-            {"name": "load average at the start", **{k: f"{v:.2f}" for k, v in zip("ab", loads_1min, strict=True)}}
-        )
+def _day(a: Side, b: Side, trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]) -> list[Difference]:
+    out: list[Difference] = []
+    states = [(s.bundle.campaign.get("machine") or {}).get("state") or {} for s in (a, b)]
+    loads_1min = [state["load_1min"] for state in states if state.get("load_1min") is not None]
+    if len(loads_1min) == 2 and abs(loads_1min[0] - loads_1min[1]) >= 0.5:
+        shown = [f"{load:.2f}" for load in loads_1min]
+        out.append(Difference(name="load average at the start", a=shown[0], b=shown[1]))
     probes = [_probes(s, t) for s, t in zip((a, b), trials, strict=True)]
     for key in dict.fromkeys([*probes[0], *probes[1]]):
-        found = [p.get(key) for p in probes]
+        found = [p[key] for p in probes if key in p]
         name, unit, at = key
-        if None in found:
+        if len(found) < 2:
             continue
         difference, ratio = _DIFFERS.get(unit, (0.0, 1.5))
         if max(found) - min(found) >= difference and max(found) >= ratio * min(found):
             shown = [quantity(v, unit) for v in found]
-            out.append({"name": f"{name.replace('_', ' ')}, median of trials ({at})", "a": shown[0], "b": shown[1]})
+            of_trials = f"{name.replace('_', ' ')}, median of trials ({at})"
+            out.append(Difference(name=of_trials, a=shown[0], b=shown[1]))
     voided = [_count(t, lambda x: x.status == "void") for t in trials]
     if voided[0] != voided[1]:
-        out.append({"name": "void trials", "a": voided[0], "b": voided[1]})
+        out.append(Difference(name="void trials", a=voided[0], b=voided[1]))
     return out
 
 
@@ -234,5 +239,5 @@ def _count(trials: Iterable[TrialLine], which: Any) -> str:
     return f"{sum(map(which, trials))} of {len(trials)}"
 
 
-def _few(names: list[str]) -> list[str]:
-    return names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"]
+def _few(names: list[str]) -> tuple[str, ...]:
+    return tuple(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"])

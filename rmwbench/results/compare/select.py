@@ -71,7 +71,10 @@ def _split(text: str) -> tuple[Path, str | None]:
 
 
 def _wanted(selection: str, cells: Sequence[Row], where: str) -> dict[str, tuple[str, ...]]:
-    known = {key: sorted({_value(c, key) for c in cells} - {None}) for key in (*COLUMNS, *_factors(cells))}
+    known = {
+        key: sorted({value for c in cells if (value := _value(c, key)) is not None})
+        for key in (*COLUMNS, *_factors(cells))
+    }
     if selection in known["arm"] or "=" not in selection:
         pairs = [("arm", selection)]  # an arm's name may contain commas
     else:
@@ -144,7 +147,7 @@ def match(a: Side, b: Side) -> tuple[list[Match], list[Alone]]:
     chosen = tuple(
         f"{key} {_single(a, key)}, in B {_single(b, key)}" for key in apart if key not in COLUMNS or key == "workload"
     )
-    others: dict[tuple, list[Row]] = {}
+    others: dict[tuple[str | None, ...], list[Row]] = {}
     for cell in b.cells:
         others.setdefault(_key(cell, keys), []).append(cell)
     matches, alone = [], []
@@ -182,7 +185,7 @@ def _single(side: Side, key: str) -> str | None:
     return values.pop() if len(values) == 1 else None
 
 
-def _key(cell: Row, keys: Sequence[str]) -> tuple:
+def _key(cell: Row, keys: Sequence[str]) -> tuple[str | None, ...]:
     return tuple(_value(cell, k) for k in keys)
 
 

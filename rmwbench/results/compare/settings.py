@@ -6,33 +6,43 @@ import difflib
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+from rmwbench.results.compare.model import Difference
 
 MOST_LINES = 200
 
 
-def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[dict[str, str | None]]:
-    """`[{"name", "a", "b"}]` of two nested documents: leaves by their path, null where a side lacks one."""
+def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
+    """Of two nested documents: leaves by their path, None where a side lacks one."""
     left, right = dict(_leaves(a)), dict(_leaves(b))
     return [
-        {"name": name, "a": _text(left.get(name)), "b": _text(right.get(name))}
+        Difference(name=name, a=_text(left.get(name)), b=_text(right.get(name)))
         for name in dict.fromkeys([*left, *right])
         if left.get(name) != right.get(name)
     ]
 
 
-def of_texts(a: str, b: str, kind: str | None) -> dict[str, Any]:
-    """`{"settings": […]}` of two configurations of a format (`json5`, `xml`, `yaml`, `toml`), or `{"lines": […]}` where
-    one is not readable as that; both empty where they differ in comments or layout only.
-    """
+@dataclass(frozen=True, kw_only=True)
+class TextDifference:
+    """In settings, or in lines where one text is not readable as settings; in neither where they differ in comments or
+    layout only."""
+
+    settings: tuple[Difference, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+def of_texts(a: str, b: str, kind: str | None) -> TextDifference:
+    """Two configurations of a format (`json5`, `xml`, `yaml`, `toml`)."""
     left, right = _parsed(a, kind), _parsed(b, kind)
     if left is not None and right is not None:
-        return {"settings": differences(left, right), "lines": []}
-    return {"settings": [], "lines": lines(a, b)}
+        return TextDifference(settings=tuple(differences(left, right)))
+    return TextDifference(lines=lines(a, b))
 
 
-def lines(a: str, b: str) -> list[str]:
+def lines(a: str, b: str) -> tuple[str, ...]:
     """The changed lines, `-` of A and `+` of B, with one line around them; at most MOST_LINES."""
     found = [
         line
@@ -40,7 +50,7 @@ def lines(a: str, b: str) -> list[str]:
         if not line.startswith(("---", "+++"))
     ]
     more = len(found) - MOST_LINES
-    return found if more <= 0 else [*found[:MOST_LINES], f"… {more} more lines"]
+    return tuple(found if more <= 0 else [*found[:MOST_LINES], f"… {more} more lines"])
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -59,7 +69,8 @@ def _text(value: Any) -> str | None:
 
 
 def _parsed(text: str, kind: str | None) -> dict[str, Any] | None:
-    readers = {"xml": _xml, "toml": tomllib.loads, "yaml": _yaml, "json": _yaml, "json5": _json5}
+    readers: dict[str | None, Callable[[str], Any]] = {"xml": _xml, "toml": tomllib.loads, "yaml": _yaml, "json": _yaml}
+    readers["json5"] = _json5
     try:
         found = readers[kind](text) if kind in readers else None
     except Exception:  # each reader has errors of its own, and lines are as good an answer
@@ -88,7 +99,7 @@ def _element(element: Any) -> Any:
 
 
 def _tag(element: Any) -> str:
-    return element.tag.rpartition("}")[2]
+    return str(element.tag).rpartition("}")[2]
 
 
 def _yaml(text: str) -> Any:

@@ -1,0 +1,119 @@
+"""The answer of `rmwbench compare` (docs/formats/compare.md): what the terminal and the page render."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from rmwbench.results.model import Change, Metric, Ratio, absent
+
+Verdict = Literal["worse", "better", "equivalent", "undecided", "no data"]
+TopicName = Literal["machine", "workload", "software", "instrument", "day"]
+Answer = Literal["same", "different", "unknown"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trials:
+    """Of the compared cells, by what became of them."""
+
+    done: int
+    failed: int
+    void: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedSide:
+    """A or B: as typed, and the campaign that it is of."""
+
+    text: str
+    directory: str
+    campaign: str | None
+    created_utc: str | None
+    finished: bool
+    tool_version: str | None
+    machine: str | None
+    selection: Mapping[str, tuple[str, ...]]
+    trials: Trials
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedBy:
+    """`margin`: the ratio minus 1 that matters. `aa_floor`: by how much identical arms differ, where that is known."""
+
+    alpha: float
+    margin: float
+    aa_floor: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """A setting, a fact or a condition that differs; None where a side lacks it. `lines`: the changed lines of a text
+    that cannot be read as settings. `cells`: where a workload differs."""
+
+    name: str
+    a: str | None
+    b: str | None
+    lines: tuple[str, ...] | None = absent()
+    cells: tuple[str, ...] | None = absent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topic:
+    """Whether one thing besides the results is the same on both sides."""
+
+    topic: TopicName
+    question: str
+    answer: Answer
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One metric of one pair of cells. `ratio` is B ÷ A; of a fraction there is a `difference`, B − A, instead.
+    `trials`: of A and of B. `needed`: blocks, or trials of each arm in each campaign, that would decide it."""
+
+    cell: str
+    workload: str
+    arm_a: str
+    arm_b: str
+    cell_a: int
+    cell_b: int
+    metric: str
+    topic: str | None
+    title: str
+    unit: str
+    larger_is_better: bool
+    a: Metric | None
+    b: Metric | None
+    trials: tuple[int, int]
+    ratio: Ratio | None
+    difference: Change | None
+    verdict: Verdict
+    reason: str
+    needed: int | None
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotComparable:
+    """A cell that only one side has, or whose workload is another one in B."""
+
+    cell: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """B against A. `paired`: both are of one campaign, and compared within its blocks."""
+
+    schema: Literal["rmwbench/compare"] = "rmwbench/compare"
+    version: Literal[1] = 1
+    a: ComparedSide
+    b: ComparedSide
+    paired: bool
+    rules: JudgedBy
+    cautions: tuple[str, ...]
+    environment: tuple[Topic, ...]
+    rows: tuple[Row, ...]
+    not_comparable: tuple[NotComparable, ...]
+    verdict: Verdict
+    exit_code: Literal[0, 1, 2]

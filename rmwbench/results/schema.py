@@ -1,0 +1,51 @@
+"""The JSON Schema of each document that is made of typed answers: docs/formats/NAME.schema.json.
+
+python -m rmwbench.results.schema      writes them; a test holds them to the classes
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from rmwbench.results.compare.model import Compared
+
+DOCUMENTS: Mapping[str, type] = {"compare": Compared}
+FOLDER = Path(__file__).parents[2] / "docs" / "formats"
+INFINITE = {"enum": ["inf", "-inf"]}
+"""Beside any number with a fraction: JSON has none that is infinite."""
+
+
+def text(kind: type) -> str:
+    """The schema of one, as its file has it."""
+    schema = TypeAdapter(kind).json_schema()
+    own = {name: held["const"] for name, held in schema["properties"].items() if "const" in held}
+    made = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": kind.__name__, **_told(schema)}
+    made["required"] = sorted({*made.get("required", ()), *own})
+    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+
+
+def _told(schema: Any) -> Any:
+    """Numbers may be infinite; a default of ours is nobody else's, nor a title that is the key again."""
+    if isinstance(schema, list):
+        return [_told(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("type") == "number":
+        return {"anyOf": [{"type": "number"}, INFINITE]}
+    return {key: _told(held) for key, held in schema.items() if not _is_ours(key, held)}
+
+
+def _is_ours(key: str, held: Any) -> bool:
+    return key == "default" or (key == "title" and isinstance(held, str))
+
+
+def main() -> None:
+    for name, kind in DOCUMENTS.items():
+        (FOLDER / f"{name}.schema.json").write_text(text(kind), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
