@@ -65,6 +65,12 @@ def rows(bundle: Path, sql: str) -> list[tuple]:
     return connection.sql(sql).fetchall()
 
 
+def refusals(bundle: Path) -> list[str]:
+    """Why cells were not supported, as their workers said it: such a trial is in no table."""
+    notes = [json.loads(line) for line in (bundle / "journal.jsonl").read_text().splitlines()]
+    return [note["reason"] for note in notes if note["type"] == "unsupported"]
+
+
 def finished_trials(bundle: Path) -> int:
     """How many trials are done. Fails where one is not, unless the machine disturbed it, which then ran again."""
     found = rows(bundle, "select status, reason from trials")
