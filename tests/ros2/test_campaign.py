@@ -48,13 +48,20 @@ def run(tmp_path: Path, arms: dict[str, dict], topology: str = "", message: str 
 
 def campaign(tmp_path: Path, text: str) -> Path:
     """Runs the suite of this text; returns the bundle."""
+    said = told(tmp_path, text)
+    bundle = tmp_path / "bundle"
+    assert (bundle / "tables").is_dir(), said
+    return bundle
+
+
+def told(tmp_path: Path, text: str) -> str:
+    """Runs the suite of this text; returns what is said of it, in one line."""
     suite = tmp_path / "ros2.yaml"
     suite.write_text(text)
-    bundle = tmp_path / "bundle"
     rmwbench = Path(sys.executable).parent / "rmwbench"
-    done = subprocess.run([rmwbench, "run", suite, "--out", bundle, "--no-report"], capture_output=True, text=True)
-    assert (bundle / "tables").is_dir(), done.stdout + done.stderr
-    return bundle
+    command = [rmwbench, "run", suite, "--out", tmp_path / "bundle", "--no-report"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return " ".join((done.stdout + done.stderr).split())
 
 
 def rows(bundle: Path, sql: str) -> list[tuple]:
@@ -63,12 +70,6 @@ def rows(bundle: Path, sql: str) -> list[tuple]:
     for table in (bundle / "tables").iterdir():
         connection.sql(f"create view {table.name} as select * from '{table}/*.parquet'")
     return connection.sql(sql).fetchall()
-
-
-def refusals(bundle: Path) -> list[str]:
-    """Why cells were not supported, as their workers said it: such a trial is in no table."""
-    notes = [json.loads(line) for line in (bundle / "journal.jsonl").read_text().splitlines()]
-    return [note["reason"] for note in notes if note["type"] == "unsupported"]
 
 
 def finished_trials(bundle: Path) -> int:
