@@ -48,13 +48,20 @@ def run(tmp_path: Path, arms: dict[str, dict], topology: str = "", message: str 
 
 def campaign(tmp_path: Path, text: str) -> Path:
     """Runs the suite of this text; returns the bundle."""
+    said = told(tmp_path, text)
+    bundle = tmp_path / "bundle"
+    assert (bundle / "tables").is_dir(), said
+    return bundle
+
+
+def told(tmp_path: Path, text: str) -> str:
+    """Runs the suite of this text; returns what is said of it, in one line."""
     suite = tmp_path / "ros2.yaml"
     suite.write_text(text)
-    bundle = tmp_path / "bundle"
     rmwbench = Path(sys.executable).parent / "rmwbench"
-    done = subprocess.run([rmwbench, "run", suite, "--out", bundle, "--no-report"], capture_output=True, text=True)
-    assert (bundle / "tables").is_dir(), done.stdout + done.stderr
-    return bundle
+    command = [rmwbench, "run", suite, "--out", tmp_path / "bundle", "--no-report"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return " ".join((done.stdout + done.stderr).split())
 
 
 def rows(bundle: Path, sql: str) -> list[tuple]:
