@@ -22,15 +22,9 @@ os.environ["RMWBENCH_SPOILT"] = "keep"  # tests ask what was done; that a noisy 
 os.environ.pop("RMWBENCH_COMMAND", None)  # the Makefile says how hints are typed; tests look for the plain name
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it every start compiles what it imports: a second and more
 sys.dont_write_bytecode = False
-<<<<<<< HEAD
 # A busy machine halts any example for longer than Hypothesis allows, and makes drawing slow.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
-=======
-# How long examples take to draw says how busy the machine is, and nothing of the code.
-settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("busy")
->>>>>>> fresh
 kept.begin()
 spared.flushes()
 

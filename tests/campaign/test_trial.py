@@ -4,11 +4,7 @@ else."""
 import gc
 import json
 import os
-<<<<<<< HEAD
-=======
 import re
-import time
->>>>>>> fresh
 from pathlib import Path
 
 import pytest
