@@ -1,5 +1,5 @@
-//! Compiles the library that counts allocations (allocations/): it is preloaded into workers, so it cannot be part of the sampler's
-//! own program, but travels in it.
+//! Compiles the library that counts allocations (allocations/): it is preloaded into workers, so it
+//! cannot be part of the sampler's own program, but travels in it.
 //!
 //! One C file without headers, by the compiler that Rust links with: no crate is needed for that.
 
@@ -12,20 +12,35 @@ const SOURCE: &str = "allocations/allocations.c";
 fn main() {
     println!("cargo:rerun-if-changed={SOURCE}");
     println!("cargo:rerun-if-env-changed=CC");
-    let library = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR")).join("librmwbench_allocations.so");
+    let library = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"))
+        .join("librmwbench_allocations.so");
     let compiler = env::var("CC").unwrap_or_else(|_| "cc".into());
     let mut words = compiler.split_whitespace();
     let mut command = Command::new(words.next().unwrap_or("cc"));
     command.args(words);
-    // Without -fno-builtin the compiler takes malloc and calloc for what it knows, and may call one from the other.
-    command.args(["-O2", "-Wall", "-Wextra", "-Werror", "-fno-builtin", "-fPIC", "-fvisibility=hidden", "-shared"]);
+    // Without -fno-builtin the compiler takes malloc and calloc for what it knows, and may call one
+    // from the other.
+    command.args([
+        "-O2",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fno-builtin",
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-shared",
+    ]);
     command.args(["-Wl,-soname,librmwbench_allocations.so", SOURCE, "-o"]).arg(&library);
     let output = match command.output() {
         Ok(output) => output,
         Err(error) => fail(&format!("{compiler}: {error}\n    sudo apt-get install gcc")),
     };
     if !output.status.success() {
-        fail(&format!("{command:?} ended with {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+        fail(&format!(
+            "{command:?} ended with {}\n{}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        ));
     }
 }
 

@@ -1,11 +1,20 @@
-//! Compiles the bare program, and the reader of Fast DDS's statistics, with the flags of the worker's shim, against the headers that
-//! the worker found.
+//! Compiles the bare program, and the reader of Fast DDS's statistics, with the flags of the
+//! worker's shim, against the headers that the worker found.
 
 use std::env;
 use std::path::Path;
 use std::process::{exit, Command};
 
-const FLAGS: [&str; 8] = ["-O3", "-std=c++17", "-fPIC", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra", "-c"];
+const FLAGS: [&str; 8] = [
+    "-O3",
+    "-std=c++17",
+    "-fPIC",
+    "-ffunction-sections",
+    "-fdata-sections",
+    "-Wall",
+    "-Wextra",
+    "-c",
+];
 
 fn main() {
     println!("cargo:rerun-if-changed=bare");
@@ -15,7 +24,17 @@ fn main() {
     let objects = ["bare", "statistics"].map(|name| {
         let object = Path::new(&out).join(format!("{name}.o"));
         let mut compile = Command::new(env::var("CXX").unwrap_or_else(|_| "c++".into()));
-        compile.args(FLAGS).args(["-I", "bare", "-I", "../../middlewares/fastdds/shim", &format!("bare/{name}.cpp"), "-o"]).arg(&object);
+        compile
+            .args(FLAGS)
+            .args([
+                "-I",
+                "bare",
+                "-I",
+                "../../middlewares/fastdds/shim",
+                &format!("bare/{name}.cpp"),
+                "-o",
+            ])
+            .arg(&object);
         for include in listed("DEP_FASTDDS_INCLUDES") {
             compile.args(["-isystem", &include]);
         }
@@ -35,7 +54,12 @@ fn main() {
 
 /// Directories that the worker's build script passed on.
 fn listed(variable: &str) -> Vec<String> {
-    env::var(variable).unwrap_or_default().split(':').filter(|d| !d.is_empty()).map(str::to_string).collect()
+    env::var(variable)
+        .unwrap_or_default()
+        .split(':')
+        .filter(|d| !d.is_empty())
+        .map(str::to_string)
+        .collect()
 }
 
 fn run(mut command: Command) {
@@ -47,7 +71,9 @@ fn run(mut command: Command) {
             exit(1);
         }
         Err(error) => {
-            println!("cargo::error={command:?}: {error}; Debian: sudo apt-get install g++ binutils");
+            println!(
+                "cargo::error={command:?}: {error}; Debian: sudo apt-get install g++ binutils"
+            );
             exit(1);
         }
     }

@@ -1,4 +1,5 @@
-//! The daemons that a profile needs, started as the orchestrator starts them: before the workers, in order, and ended after them.
+//! The daemons that a profile needs, started as the orchestrator starts them: before the workers,
+//! in order, and ended after them.
 
 use std::collections::BTreeMap;
 
@@ -32,15 +33,23 @@ impl Daemons {
         modes: &BTreeMap<String, Value>,
     ) -> Result<Daemons, String> {
         let mut names = middleware.daemons(&profile.name).to_vec();
-        names.extend(of_modes(middleware, modes).filter(|name| !middleware.daemons(&profile.name).contains(name)));
+        names.extend(
+            of_modes(middleware, modes)
+                .filter(|name| !middleware.daemons(&profile.name).contains(name)),
+        );
         Daemons::serve(worker, &names, profile, options, modes)
     }
 
     /// Starts what the level of a mode needs besides the profile's, which serve already.
-    pub fn start_for_mode(context: &Context<'_>, name: &str, level: &Value) -> Result<Daemons, String> {
+    pub fn start_for_mode(
+        context: &Context<'_>,
+        name: &str,
+        level: &Value,
+    ) -> Result<Daemons, String> {
         let modes = BTreeMap::from([(name.to_string(), level.clone())]);
         let serving = context.middleware.daemons(&context.profile.name);
-        let names: Vec<&str> = of_modes(context.middleware, &modes).filter(|name| !serving.contains(name)).collect();
+        let names: Vec<&str> =
+            of_modes(context.middleware, &modes).filter(|name| !serving.contains(name)).collect();
         Daemons::serve(context.worker, &names, &context.profile, &context.arm.options, &modes)
     }
 
@@ -53,8 +62,13 @@ impl Daemons {
     ) -> Result<Daemons, String> {
         let mut daemons = Daemons(Vec::new());
         for name in names {
-            let open =
-                Open { trial_nonce: "0".into(), domain_id: 0, profile: profile.clone(), options: options.clone(), modes: modes.clone() };
+            let open = Open {
+                trial_nonce: "0".into(),
+                domain_id: 0,
+                profile: profile.clone(),
+                options: options.clone(),
+                modes: modes.clone(),
+            };
             daemons.0.push(Worker::daemon(worker, name, open)?);
         }
         Ok(daemons)
@@ -76,7 +90,14 @@ impl Drop for Daemons {
     }
 }
 
-fn of_modes<'a>(middleware: &'a dyn Middleware, modes: &'a BTreeMap<String, Value>) -> impl Iterator<Item = &'static str> + 'a {
+fn of_modes<'a>(
+    middleware: &'a dyn Middleware,
+    modes: &'a BTreeMap<String, Value>,
+) -> impl Iterator<Item = &'static str> + 'a {
     let asked = |mode: &str, level: &str| modes.get(mode).is_some_and(|asked| asked == level);
-    middleware.mode_daemons().iter().filter(move |(mode, level, _)| asked(mode, level)).flat_map(|(_, _, names)| names.iter().copied())
+    middleware
+        .mode_daemons()
+        .iter()
+        .filter(move |(mode, level, _)| asked(mode, level))
+        .flat_map(|(_, _, names)| names.iter().copied())
 }

@@ -1,5 +1,6 @@
-//! A worker that cargo does not build (rclcpp, Python), known by its program alone: what `--describe` prints stands for the
-//! middleware. It runs the whole suite except for what is below the recorder, which needs the traits in this process.
+//! A worker that cargo does not build (rclcpp, Python), known by its program alone: what
+//! `--describe` prints stands for the middleware. It runs the whole suite except for what is below
+//! the recorder, which needs the traits in this process.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -17,11 +18,19 @@ pub struct External {
 impl External {
     /// Asks `worker` for its description; `middleware` chooses where it has several.
     pub fn ask(worker: &str, middleware: Option<&str>) -> Result<External, String> {
-        let output = Command::new(worker).arg("--describe").stdin(Stdio::null()).output().map_err(|e| format!("{worker}: {e}"))?;
+        let output = Command::new(worker)
+            .arg("--describe")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|e| format!("{worker}: {e}"))?;
         if !output.status.success() {
-            return Err(format!("{worker} --describe: {}", String::from_utf8_lossy(&output.stderr).trim()));
+            return Err(format!(
+                "{worker} --describe: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            ));
         }
-        let document: Value = serde_json::from_slice(&output.stdout).map_err(|e| format!("{worker} --describe: {e}"))?;
+        let document: Value = serde_json::from_slice(&output.stdout)
+            .map_err(|e| format!("{worker} --describe: {e}"))?;
         let all = document["middlewares"].as_array().cloned().unwrap_or_else(|| vec![document]);
         let names: Vec<&str> = all.iter().filter_map(|d| d["middleware"].as_str()).collect();
         let chosen = match middleware {
@@ -29,22 +38,33 @@ impl External {
             None => (names.len() == 1).then_some(0),
         };
         let Some(chosen) = chosen else {
-            return Err(format!("{worker}: expected one of {}, found {}", names.join(", "), middleware.unwrap_or("no choice")));
+            return Err(format!(
+                "{worker}: expected one of {}, found {}",
+                names.join(", "),
+                middleware.unwrap_or("no choice")
+            ));
         };
         External::read(&all[chosen]).map_err(|e| format!("{worker} --describe: {e}"))
     }
 
     fn read(one: &Value) -> Result<External, String> {
-        let description: Description = serde_json::from_value(one.clone()).map_err(|e| e.to_string())?;
+        let description: Description =
+            serde_json::from_value(one.clone()).map_err(|e| e.to_string())?;
         let daemons = one["profiles"].as_array().into_iter().flatten().filter_map(|profile| {
-            let names = profile["daemons"].as_array()?.iter().filter_map(|name| Some(leak(name.as_str()?))).collect::<Vec<_>>();
+            let names = profile["daemons"]
+                .as_array()?
+                .iter()
+                .filter_map(|name| Some(leak(name.as_str()?)))
+                .collect::<Vec<_>>();
             Some((profile["name"].as_str()?.to_string(), &*names.leak()))
         });
         let environment = one["environment"].as_object().into_iter().flatten();
         Ok(External {
             description,
             daemons: daemons.collect(),
-            environment: environment.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_string()))).collect(),
+            environment: environment
+                .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_string())))
+                .collect(),
         })
     }
 }
@@ -60,7 +80,10 @@ impl Middleware for External {
     }
 
     fn open(&self, _config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
-        Err(Error::unsupported("session", "the worker is another program: its traits cannot be called in this process"))
+        Err(Error::unsupported(
+            "session",
+            "the worker is another program: its traits cannot be called in this process",
+        ))
     }
 
     fn daemons(&self, profile: &str) -> &'static [&'static str] {

@@ -1,6 +1,8 @@
-//! Namespaces for a conformance run: nothing it sends or leaves can meet anything else on the machine.
+//! Namespaces for a conformance run: nothing it sends or leaves can meet anything else on the
+//! machine.
 //!
-//! Simpler than the orchestrator's host (Python, `rmwbench/lab/host`): one set for the whole run, entered by the test process itself.
+//! Simpler than the orchestrator's host (Python, `rmwbench/lab/host`): one set for the whole run,
+//! entered by the test process itself.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -17,7 +19,9 @@ pub fn isolate() -> Result<(), String> {
     // SAFETY: the process is single-threaded here.
     unsafe { unshare_unsafe(flags) }.map_err(|e| format!("unshare: {e}"))?;
     if uid != 0 {
-        let write = |file: &str, text: String| std::fs::write(file, text).map_err(|e| format!("{file}: {e}"));
+        let write = |file: &str, text: String| {
+            std::fs::write(file, text).map_err(|e| format!("{file}: {e}"))
+        };
         write("/proc/self/setgroups", "deny".into())?;
         write("/proc/self/uid_map", format!("0 {uid} 1"))?;
         write("/proc/self/gid_map", format!("0 {gid} 1"))?;
@@ -26,7 +30,8 @@ pub fn isolate() -> Result<(), String> {
     for directory in ["/dev/shm", "/tmp"] {
         run("mount", &["-t", "tmpfs", "tmpfs", directory], "")?;
     }
-    // As on a connected machine: an interface that does multicast, and a default route that leads nowhere.
+    // As on a connected machine: an interface that does multicast, and a default route that leads
+    // nowhere.
     run(
         "ip",
         &["-batch", "-"],
@@ -35,8 +40,9 @@ pub fn isolate() -> Result<(), String> {
     )
 }
 
-/// Removes what killed workers left in shared memory, which is memory: a check's segments must not add up with the next one's. What
-/// this process maps stays: a middleware that was opened in it (payloads below the recorder) may keep segments for good.
+/// Removes what killed workers left in shared memory, which is memory: a check's segments must not
+/// add up with the next one's. What this process maps stays: a middleware that was opened in it
+/// (payloads below the recorder) may keep segments for good.
 pub fn sweep() {
     let own = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     for entry in std::fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
@@ -49,12 +55,21 @@ pub fn sweep() {
 
 fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), String> {
     let failed = |e: std::io::Error| format!("{program}: {e}");
-    let mut child = Command::new(program).args(arguments).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
     child.stdin.take().expect("piped").write_all(input.as_bytes()).map_err(failed)?;
     let output = child.wait_with_output().map_err(failed)?;
     if output.status.success() {
         Ok(())
     } else {
-        Err(format!("{program} {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim()))
+        Err(format!(
+            "{program} {}: {}",
+            arguments.join(" "),
+            String::from_utf8_lossy(&output.stderr).trim()
+        ))
     }
 }

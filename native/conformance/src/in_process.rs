@@ -1,4 +1,5 @@
-//! Below the recorder: payloads too small for its header, exchanged directly over the traits by two sessions of this process.
+//! Below the recorder: payloads too small for its header, exchanged directly over the traits by two
+//! sessions of this process.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -21,21 +22,32 @@ pub fn small_payloads(context: &Context<'_>) -> Outcome {
         };
         context.middleware.open(&config)
     };
-    let reliability = if context.lacks("reliable").is_some() { Reliability::BestEffort } else { Reliability::Reliable };
+    let reliability = if context.lacks("reliable").is_some() {
+        Reliability::BestEffort
+    } else {
+        Reliability::Reliable
+    };
     let failed = |e: Error| format!("open: {e}");
     let mut writing = match open() {
-        Err(error) if error.kind == ErrorKind::Unsupported => return Ok(Verdict::Declared(error.to_string())),
+        Err(error) if error.kind == ErrorKind::Unsupported => {
+            return Ok(Verdict::Declared(error.to_string()))
+        }
         opened => opened.map_err(failed)?,
     };
     let mut reading = open().map_err(failed)?;
-    let (mut talker, mut listener) =
-        (writing.node("talker").map_err(|e| e.to_string())?, reading.node("listener").map_err(|e| e.to_string())?);
+    let (mut talker, mut listener) = (
+        writing.node("talker").map_err(|e| e.to_string())?,
+        reading.node("listener").map_err(|e| e.to_string())?,
+    );
     for bytes in [0_u32, 1, 7, 8, 63] {
         let qos = Qos { reliability, ..Qos::default() };
         let config = EndpointConfig { qos, ..endpoint(bytes + 1, &format!("small{bytes}"), bytes) };
         let heard = Memory::new();
         let subscription = listener
-            .subscription(&EndpointConfig { endpoint: bytes + 101, ..config.clone() }, heard.clone())
+            .subscription(
+                &EndpointConfig { endpoint: bytes + 101, ..config.clone() },
+                heard.clone(),
+            )
             .map_err(|e| format!("{bytes} bytes: {e}"))?;
         let mut publisher = talker.publisher(&config).map_err(|e| format!("{bytes} bytes: {e}"))?;
         let deadline = Instant::now() + Duration::from_secs(10);
@@ -45,8 +57,10 @@ pub fn small_payloads(context: &Context<'_>) -> Outcome {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        let sent: Vec<Vec<u8>> = (0..5_u8).map(|k| (0..bytes as u8).map(|i| i.wrapping_mul(7) ^ k).collect()).collect();
-        // The first message may be lost while the match is still one-sided: repeat until all five were heard.
+        let sent: Vec<Vec<u8>> =
+            (0..5_u8).map(|k| (0..bytes as u8).map(|i| i.wrapping_mul(7) ^ k).collect()).collect();
+        // The first message may be lost while the match is still one-sided: repeat until all five
+        // were heard.
         loop {
             for payload in &sent {
                 publisher.publish(payload).map_err(|e| format!("{bytes} bytes: {e:?}"))?;
@@ -61,7 +75,11 @@ pub fn small_payloads(context: &Context<'_>) -> Outcome {
                 break;
             }
             if Instant::now() > deadline {
-                return Err(format!("{bytes} bytes: heard {} of {} payloads", heard.len(), expected.len()));
+                return Err(format!(
+                    "{bytes} bytes: heard {} of {} payloads",
+                    heard.len(),
+                    expected.len()
+                ));
             }
         }
         drop(subscription);

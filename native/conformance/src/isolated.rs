@@ -1,5 +1,6 @@
-//! A process and namespaces of its own for one test of libtest, for middlewares that announce themselves on every interface or keep
-//! state for a whole process. The test starts itself again inside, so that libtest's threads do not stand in the way.
+//! A process and namespaces of its own for one test of libtest, for middlewares that announce
+//! themselves on every interface or keep state for a whole process. The test starts itself again
+//! inside, so that libtest's threads do not stand in the way.
 //!
 //! Where no namespaces can be made, as in an ordinary container, such a test is [`skipped`].
 
@@ -15,35 +16,54 @@ use crate::skipped;
 const INSIDE: &str = "RMWBENCH_TEST_INSIDE";
 const ENTER: &str = "mount -t tmpfs tmpfs /dev/shm && mount -t tmpfs tmpfs /tmp && ip link set lo up && exec \"$0\" \"$@\"";
 
-const NAMESPACES: [&str; 9] = ["--user", "--map-root-user", "--net", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"];
+const NAMESPACES: [&str; 9] = [
+    "--user",
+    "--map-root-user",
+    "--net",
+    "--mount",
+    "--ipc",
+    "--pid",
+    "--fork",
+    "--kill-child",
+    "--mount-proc",
+];
 
 /// Why no namespaces can be made here, in the words of util-linux's unshare; None where they can.
 pub fn why_not() -> Option<&'static str> {
     static FOUND: OnceLock<Option<String>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
-        let tried = Command::new("unshare").args(NAMESPACES).args(["sh", "-c", ENTER, "true"]).output();
+        let tried =
+            Command::new("unshare").args(NAMESPACES).args(["sh", "-c", ENTER, "true"]).output();
         let output = tried.expect("util-linux's unshare is needed");
-        (!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).trim().to_string())
+        (!output.status.success())
+            .then(|| String::from_utf8_lossy(&output.stderr).trim().to_string())
     });
     found.as_deref()
 }
 
-/// Runs `body` in a process of its own, in fresh network, mount, PID and IPC namespaces; `test` is the test's full name.
+/// Runs `body` in a process of its own, in fresh network, mount, PID and IPC namespaces; `test` is
+/// the test's full name.
 pub fn isolated(test: &str, body: impl FnOnce()) {
     if let Some(output) = inside(test, &["unshare"], body) {
         must_have_passed(test, &output);
     }
 }
 
-/// Ends what does not end by itself; far more than any of these tests takes, also on a busy machine.
+/// Ends what does not end by itself; far more than any of these tests takes, also on a busy
+/// machine.
 const WITHIN_60_S: [&str; 4] = ["timeout", "--signal=KILL", "60", "unshare"];
 
-/// As [`isolated`], for a body in which the middleware may crash or never return: `fault` is what is known of it, and a line that
-/// begins `DECLARED FAULT` says that it was met. A failed assertion is never tolerated.
+/// As [`isolated`], for a body in which the middleware may crash or never return: `fault` is what
+/// is known of it, and a line that begins `DECLARED FAULT` says that it was met. A failed assertion
+/// is never tolerated.
 pub fn isolated_but_may_crash(test: &str, fault: &str, body: impl FnOnce()) {
     match inside(test, &WITHIN_60_S, body) {
-        Some(output) if was_ended_by(&output, Signal::SEGV) => eprintln!("DECLARED FAULT {test}: {fault}"),
-        Some(output) if was_ended_by(&output, Signal::KILL) => eprintln!("DECLARED FAULT {test}, which did not end within 60 s: {fault}"),
+        Some(output) if was_ended_by(&output, Signal::SEGV) => {
+            eprintln!("DECLARED FAULT {test}: {fault}")
+        }
+        Some(output) if was_ended_by(&output, Signal::KILL) => {
+            eprintln!("DECLARED FAULT {test}, which did not end within 60 s: {fault}")
+        }
         Some(output) => must_have_passed(test, &output),
         None => {}
     }
@@ -54,8 +74,8 @@ fn was_ended_by(output: &Output, signal: Signal) -> bool {
     status.signal() == Some(signal.as_raw()) || status.code() == Some(128 + signal.as_raw())
 }
 
-/// What the process inside came to; None in that process itself, and where no namespaces can be made. `starter` is unshare, and what
-/// runs it.
+/// What the process inside came to; None in that process itself, and where no namespaces can be
+/// made. `starter` is unshare, and what runs it.
 fn inside(test: &str, starter: &[&str], body: impl FnOnce()) -> Option<Output> {
     if env::var(INSIDE).is_ok_and(|name| name == test) {
         body();
@@ -77,7 +97,12 @@ fn inside(test: &str, starter: &[&str], body: impl FnOnce()) -> Option<Output> {
 }
 
 fn must_have_passed(test: &str, output: &Output) {
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "inside its namespaces {test} failed ({}):\n{out}\n{err}", output.status);
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "inside its namespaces {test} failed ({}):\n{out}\n{err}",
+        output.status
+    );
     assert!(out.contains("1 passed"), "{test} is not the name of a test:\n{out}\n{err}");
 }

@@ -1,7 +1,8 @@
-//! One suite that every middleware passes, driven as the orchestrator drives a trial: real worker processes over the protocol,
-//! their records read from the memfd, inside namespaces of their own.
+//! One suite that every middleware passes, driven as the orchestrator drives a trial: real worker
+//! processes over the protocol, their records read from the memfd, inside namespaces of their own.
 //!
-//! A middleware's crate runs it from `tests/conformance.rs` (without libtest, because namespaces are made before any thread):
+//! A middleware's crate runs it from `tests/conformance.rs` (without libtest, because namespaces
+//! are made before any thread):
 //!
 //! ```text
 //! fn main() -> std::process::ExitCode {
@@ -9,11 +10,13 @@
 //! }
 //! ```
 //!
-//! Tests of what is particular to one middleware sit beside it, on the traits; [`pair`] and [`isolated`] are theirs.
+//! Tests of what is particular to one middleware sit beside it, on the traits; [`pair`] and
+//! [`isolated`] are theirs.
 //!
-//! What a middleware lacks it declares as a capability (`no: REASON`); the suite then checks that the worker *answers*
-//! `unsupported` and reports the check as declared, never as passed. A check that fails is run
-//! once more only where [`starved`] proves that the machine did not run what was ready.
+//! What a middleware lacks it declares as a capability (`no: REASON`); the suite then checks that
+//! the worker *answers* `unsupported` and reports the check as declared, never as passed. A check
+//! that fails is run once more only where [`starved`] proves that the machine did not run what was
+//! ready.
 
 mod checks;
 mod daemons;
@@ -57,13 +60,20 @@ pub struct Fault {
     /// A capability, a level of a mode (`mode transport tcp`) or a check.
     pub name: String,
     pub reason: String,
-    /// It shows in every run of the suite: where it does not, it is gone, and its declaration fails. Otherwise it shows now and then.
+    /// It shows in every run of the suite: where it does not, it is gone, and its declaration
+    /// fails. Otherwise it shows now and then.
     pub always: bool,
 }
 
 impl Arm {
     pub fn profile(name: &str) -> Arm {
-        Arm { profile: name.into(), options: BTreeMap::new(), modes: BTreeMap::new(), lacks: Vec::new(), faults: Vec::new() }
+        Arm {
+            profile: name.into(),
+            options: BTreeMap::new(),
+            modes: BTreeMap::new(),
+            lacks: Vec::new(),
+            faults: Vec::new(),
+        }
     }
 
     pub fn option(mut self, key: &str, value: impl Into<Value>) -> Arm {
@@ -97,7 +107,8 @@ impl Arm {
     }
 
     fn name(&self) -> String {
-        let options: Vec<String> = self.options.iter().chain(&self.modes).map(|(k, v)| format!("{k}={v}")).collect();
+        let options: Vec<String> =
+            self.options.iter().chain(&self.modes).map(|(k, v)| format!("{k}={v}")).collect();
         [vec![self.profile.clone()], options].concat().join(" ")
     }
 }
@@ -105,8 +116,8 @@ impl Arm {
 /// How a check went.
 pub enum Verdict {
     Passed,
-    /// The middleware says that it lacks this, and why; the worker answered `unsupported` where it was asked. Or a declared fault
-    /// showed.
+    /// The middleware says that it lacks this, and why; the worker answered `unsupported` where it
+    /// was asked. Or a declared fault showed.
     Declared(String),
 }
 
@@ -124,8 +135,19 @@ pub struct Context<'a> {
 impl Context<'_> {
     /// The reason why this arm lacks a capability, or None where it has it (wholly or partly).
     pub fn lacks(&self, capability: &str) -> Option<String> {
-        let own = self.arm.lacks.iter().find(|(name, _)| name == capability).map(|(_, reason)| reason.clone());
-        let declared = || self.description.capabilities.get(capability).and_then(|a| a.strip_prefix("no: ")).map(str::to_string);
+        let own = self
+            .arm
+            .lacks
+            .iter()
+            .find(|(name, _)| name == capability)
+            .map(|(_, reason)| reason.clone());
+        let declared = || {
+            self.description
+                .capabilities
+                .get(capability)
+                .and_then(|a| a.strip_prefix("no: "))
+                .map(str::to_string)
+        };
         own.or_else(declared)
     }
 
@@ -136,10 +158,15 @@ impl Context<'_> {
 
     /// The same of a fault that shows now and then only.
     pub fn rare_fault(&self, name: &str) -> Option<String> {
-        self.arm.faults.iter().find(|fault| fault.name == name && !fault.always).map(|fault| fault.reason.clone())
+        self.arm
+            .faults
+            .iter()
+            .find(|fault| fault.name == name && !fault.always)
+            .map(|fault| fault.reason.clone())
     }
 
-    /// Whether what a check just found wrong is a declared fault; the check is then passed as declared. To be asked only then.
+    /// Whether what a check just found wrong is a declared fault; the check is then passed as
+    /// declared. To be asked only then.
     pub fn shows(&self, name: &str) -> bool {
         let declared = self.fault(name).is_some();
         if declared {
@@ -155,8 +182,8 @@ impl Context<'_> {
 
 pub(crate) type Outcome = Result<Verdict, String>;
 
-/// Runs every check with every arm; arguments are substrings that select checks. Exit code 1 when one fails; 0, and a line that begins
-/// `SKIPPED`, where no namespaces can be made.
+/// Runs every check with every arm; arguments are substrings that select checks. Exit code 1 when
+/// one fails; 0, and a line that begins `SKIPPED`, where no namespaces can be made.
 pub fn main(worker: &str, middleware: &dyn Middleware, arms: &[Arm]) -> ExitCode {
     if let Some(reason) = isolated::why_not() {
         let test = format!("conformance of {}", middleware.describe().middleware);
@@ -168,7 +195,12 @@ pub fn main(worker: &str, middleware: &dyn Middleware, arms: &[Arm]) -> ExitCode
 }
 
 /// The same with the checks to run, as parts of their titles; all where there are none.
-pub fn run(worker: &str, middleware: &dyn Middleware, arms: &[Arm], filters: &[String]) -> ExitCode {
+pub fn run(
+    worker: &str,
+    middleware: &dyn Middleware,
+    arms: &[Arm],
+    filters: &[String],
+) -> ExitCode {
     if let Err(error) = host::isolate() {
         eprintln!("conformance needs namespaces of its own: {error}\n  do: run as root, or allow unprivileged user namespaces");
         return ExitCode::FAILURE;
@@ -176,13 +208,25 @@ pub fn run(worker: &str, middleware: &dyn Middleware, arms: &[Arm], filters: &[S
     let description = middleware.describe();
     let (mut passed, mut starved, mut declared, mut failed) = (0, 0, 0, 0);
     for arm in arms {
-        let Some(profile) = description.profiles.iter().find(|p| p.name == arm.profile).cloned() else {
-            println!("test {} {} ... FAILED\n    the worker embeds no profile of this name", description.middleware, arm.name());
+        let Some(profile) = description.profiles.iter().find(|p| p.name == arm.profile).cloned()
+        else {
+            println!(
+                "test {} {} ... FAILED\n    the worker embeds no profile of this name",
+                description.middleware,
+                arm.name()
+            );
             failed += 1;
             continue;
         };
         let shown = Mutex::default();
-        let context = Context { worker, middleware, description: description.clone(), profile, arm: arm.clone(), shown };
+        let context = Context {
+            worker,
+            middleware,
+            description: description.clone(),
+            profile,
+            arm: arm.clone(),
+            shown,
+        };
         let mut seen: BTreeMap<String, usize> = BTreeMap::new();
         for (name, check) in checks::ALL {
             let title = format!("{} {}: {name}", description.middleware, arm.name());
@@ -191,13 +235,18 @@ pub fn run(worker: &str, middleware: &dyn Middleware, arms: &[Arm], filters: &[S
             }
             let mut tried = attempt(&context, *check);
             if let (Err(message), true) = (&tried.outcome, tried.machine.starved()) {
-                println!("test {title} ... STARVED, and is run again: {}\n    {}", tried.machine, indented(message));
+                println!(
+                    "test {title} ... STARVED, and is run again: {}\n    {}",
+                    tried.machine,
+                    indented(message)
+                );
                 starved += 1;
                 tried = attempt(&context, *check);
             }
             let seconds = tried.seconds;
             let shown = std::mem::take(&mut *context.shown());
-            let reasons: Vec<String> = shown.iter().filter_map(|name| context.fault(name)).collect();
+            let reasons: Vec<String> =
+                shown.iter().filter_map(|name| context.fault(name)).collect();
             shown.into_iter().for_each(|name| *seen.entry(name).or_default() += 1);
             match tried.outcome {
                 Ok(Verdict::Passed) if !reasons.is_empty() => {
@@ -213,14 +262,19 @@ pub fn run(worker: &str, middleware: &dyn Middleware, arms: &[Arm], filters: &[S
                     declared += 1;
                 }
                 Err(message) => {
-                    println!("test {title} ... FAILED ({seconds:.1} s; {})\n    {}", tried.machine, indented(&message));
+                    println!(
+                        "test {title} ... FAILED ({seconds:.1} s; {})\n    {}",
+                        tried.machine,
+                        indented(&message)
+                    );
                     failed += 1;
                 }
             }
         }
         // Only a whole run tells that a fault is gone.
         for fault in arm.faults.iter().filter(|_| filters.is_empty()) {
-            let title = format!("{} {}: fault {:?}", description.middleware, arm.name(), fault.name);
+            let title =
+                format!("{} {}: fault {:?}", description.middleware, arm.name(), fault.name);
             match seen.get(&fault.name) {
                 Some(checks) => println!("{title} showed in {checks} checks"),
                 None if fault.always => {
@@ -249,13 +303,20 @@ struct Attempt {
     machine: starved::Machine,
 }
 
-/// Daemons are the attempt's own, since what one check leaves in a daemon must not explain another's failure.
+/// Daemons are the attempt's own, since what one check leaves in a daemon must not explain
+/// another's failure.
 fn attempt(context: &Context<'_>, check: fn(&Context<'_>) -> Outcome) -> Attempt {
     context.shown().clear();
     let began = Instant::now();
     let watch = starved::Watch::start();
-    let outcome = Daemons::start_with_modes(context.worker, context.middleware, &context.profile, &context.arm.options, &context.arm.modes)
-        .and_then(|_daemons| check(context));
+    let outcome = Daemons::start_with_modes(
+        context.worker,
+        context.middleware,
+        &context.profile,
+        &context.arm.options,
+        &context.arm.modes,
+    )
+    .and_then(|_daemons| check(context));
     let machine = watch.stop();
     let seconds = began.elapsed().as_secs_f64();
     host::sweep();

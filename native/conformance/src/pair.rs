@@ -1,14 +1,18 @@
-//! A writer and a reader on the traits, in the test's own process: what the tests of what is particular to a middleware share.
+//! A writer and a reader on the traits, in the test's own process: what the tests of what is
+//! particular to a middleware share.
 //!
-//! The suite drives whole workers and sees only what they record; these tests see every answer of the traits. The sink remembers
-//! every message and can hold the delivering thread at a gate, which makes a slow reader without any timing.
+//! The suite drives whole workers and sees only what they record; these tests see every answer of
+//! the traits. The sink remembers every message and can hold the delivering thread at a gate, which
+//! makes a slow reader without any timing.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{Delivery, EndpointConfig, Profile, PublishMode, Publisher, SessionConfig, Sink, Take, Wait};
+use rmwbench_harness::middleware::{
+    Delivery, EndpointConfig, Profile, PublishMode, Publisher, SessionConfig, Sink, Take, Wait,
+};
 use rmwbench_harness::qos::{History, Qos, Reliability};
 
 /// Generous: other things run on the machine of a test.
@@ -124,11 +128,22 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
 }
 
 pub fn profile(format: &str, text: &str) -> Profile {
-    Profile { name: "test".into(), format: format.into(), text: text.into(), summary: String::new() }
+    Profile {
+        name: "test".into(),
+        format: format.into(),
+        text: text.into(),
+        summary: String::new(),
+    }
 }
 
 pub fn session(profile: &Profile, domain_id: u32) -> SessionConfig {
-    SessionConfig { profile: profile.clone(), options: BTreeMap::new(), modes: Default::default(), domain_id, trial_nonce: 1 }
+    SessionConfig {
+        profile: profile.clone(),
+        options: BTreeMap::new(),
+        modes: Default::default(),
+        domain_id,
+        trial_nonce: 1,
+    }
 }
 
 /// A domain per process and test: tests of one binary run side by side.
@@ -151,7 +166,12 @@ pub fn endpoint(endpoint: u32, topic: &str, bytes: u32) -> EndpointConfig {
     }
 }
 
-pub fn with_qos(mut config: EndpointConfig, reliability: Reliability, history: History, depth: u32) -> EndpointConfig {
+pub fn with_qos(
+    mut config: EndpointConfig,
+    reliability: Reliability,
+    history: History,
+    depth: u32,
+) -> EndpointConfig {
     config.qos = Qos { reliability, history, depth, ..Qos::default() };
     config
 }
@@ -161,7 +181,8 @@ pub fn byte(number: usize) -> Vec<u8> {
     vec![number as u8]
 }
 
-/// Publishes `message` until the reader has heard it: both sides may know of their match, and the first message still be lost.
+/// Publishes `message` until the reader has heard it: both sides may know of their match, and the
+/// first message still be lost.
 pub fn until_heard(writer: &mut dyn Publisher, memory: &Memory, message: &[u8]) {
     wait_until("the first message", || {
         writer.publish(message).unwrap();
@@ -183,7 +204,13 @@ mod tests {
     use super::*;
 
     fn deliver(memory: &Memory, payload: &[u8], stamps: (i64, i64)) {
-        memory.deliver(&Delivery { notified_ns: stamps.0, taken_ns: stamps.1, payload, zero_copy: false, lossy: false });
+        memory.deliver(&Delivery {
+            notified_ns: stamps.0,
+            taken_ns: stamps.1,
+            payload,
+            zero_copy: false,
+            lossy: false,
+        });
     }
 
     #[test]
@@ -191,7 +218,8 @@ mod tests {
         let memory = Memory::new();
         memory.close_gate();
         std::thread::scope(|scope| {
-            let delivering = scope.spawn(|| (0..3).for_each(|n| deliver(&memory, &byte(n), (1, 2))));
+            let delivering =
+                scope.spawn(|| (0..3).for_each(|n| deliver(&memory, &byte(n), (1, 2))));
             memory.wait_until_held();
             std::thread::sleep(Duration::from_millis(20));
             assert!(memory.len() == 1 && !delivering.is_finished());
@@ -206,7 +234,10 @@ mod tests {
         for stamps in [(0, 1), (2, 1)] {
             let memory = Memory::new();
             deliver(&memory, &byte(1), stamps);
-            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| memory.len())).is_err(), "{stamps:?}");
+            assert!(
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| memory.len())).is_err(),
+                "{stamps:?}"
+            );
         }
     }
 }

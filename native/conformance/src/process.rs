@@ -48,7 +48,12 @@ impl Worker {
         Ok(daemon)
     }
 
-    fn launch(path: &str, arguments: &[&str], nonce: u64, sections: &[(Kind, u32, u64)]) -> Result<Worker, String> {
+    fn launch(
+        path: &str,
+        arguments: &[&str],
+        nonce: u64,
+        sections: &[(Kind, u32, u64)],
+    ) -> Result<Worker, String> {
         let records = memfd(&layout(nonce, sections)).map_err(|e| format!("memfd: {e}"))?;
         let (ours, theirs) = UnixStream::pair().map_err(|e| format!("socketpair: {e}"))?;
         let (control_fd, records_fd) = (theirs.as_raw_fd(), records.as_raw_fd());
@@ -67,8 +72,15 @@ impl Worker {
         }
         let child = command.spawn().map_err(|e| format!("{path}: {e}"))?;
         drop(theirs);
-        let mut worker =
-            Worker { child, socket: ours, records, pending: Vec::new(), next_id: 1, replies: BTreeMap::new(), events: Vec::new() };
+        let mut worker = Worker {
+            child,
+            socket: ours,
+            records,
+            pending: Vec::new(),
+            next_id: 1,
+            replies: BTreeMap::new(),
+            events: Vec::new(),
+        };
         match worker.line(Instant::now() + PATIENCE)? {
             Some(FromWorker::Hello { hello }) if hello.protocol == 1 => Ok(worker),
             other => Err(format!("expected hello of protocol 1, found {other:?}")),
@@ -85,7 +97,9 @@ impl Worker {
     }
 
     pub fn post_line(&mut self, line: &str) -> Result<(), String> {
-        self.socket.write_all(format!("{line}\n").as_bytes()).map_err(|e| format!("the worker is gone: {e}"))
+        self.socket
+            .write_all(format!("{line}\n").as_bytes())
+            .map_err(|e| format!("the worker is gone: {e}"))
     }
 
     /// Waits for the answer to a posted command.
@@ -114,10 +128,18 @@ impl Worker {
     }
 
     /// Takes lines until `found` is true of the events so far.
-    pub fn events_until(&mut self, what: &str, deadline: Instant, found: impl Fn(&[Event]) -> bool) -> Result<(), String> {
+    pub fn events_until(
+        &mut self,
+        what: &str,
+        deadline: Instant,
+        found: impl Fn(&[Event]) -> bool,
+    ) -> Result<(), String> {
         while !found(&self.events) {
             if !self.pump(deadline)? {
-                return Err(format!("time-out waiting for {what}; events so far: {:?}", self.events));
+                return Err(format!(
+                    "time-out waiting for {what}; events so far: {:?}",
+                    self.events
+                ));
             }
         }
         Ok(())
@@ -140,7 +162,9 @@ impl Worker {
         loop {
             if let Some(end) = self.pending.iter().position(|&b| b == b'\n') {
                 let line: Vec<u8> = self.pending.drain(..=end).collect();
-                return serde_json::from_slice(&line).map(Some).map_err(|e| format!("{}: {e}", String::from_utf8_lossy(&line).trim()));
+                return serde_json::from_slice(&line)
+                    .map(Some)
+                    .map_err(|e| format!("{}: {e}", String::from_utf8_lossy(&line).trim()));
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -154,7 +178,14 @@ impl Worker {
                     return Err(format!("the worker ended: {status}"));
                 }
                 Ok(count) => self.pending.extend_from_slice(&buffer[..count]),
-                Err(e) if matches!(e.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => return Ok(None),
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+                    ) =>
+                {
+                    return Ok(None)
+                }
                 Err(e) => return Err(format!("control socket: {e}")),
             }
         }
@@ -194,7 +225,9 @@ impl Worker {
         let mut file = File::from(self.records.try_clone().map_err(|e| e.to_string())?);
         let mut read = |offset: u64, bytes: usize| -> Result<Vec<u8>, String> {
             let mut buffer = vec![0; bytes];
-            file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(&mut buffer)).map_err(|e| e.to_string())?;
+            file.seek(SeekFrom::Start(offset))
+                .and_then(|_| file.read_exact(&mut buffer))
+                .map_err(|e| e.to_string())?;
             Ok(buffer)
         };
         let u32_at = |b: &[u8], at: usize| u32::from_le_bytes(b[at..at + 4].try_into().unwrap());
@@ -205,7 +238,8 @@ impl Worker {
             if u32_at(&entry, 0) != kind as u32 || u32_at(&entry, 4) != endpoint {
                 continue;
             }
-            let (offset, capacity, claimed) = (u64_at(&entry, 8), u64_at(&entry, 16), u64_at(&entry, 24));
+            let (offset, capacity, claimed) =
+                (u64_at(&entry, 8), u64_at(&entry, 16), u64_at(&entry, 24));
             if claimed > capacity {
                 return Err(format!("endpoint {endpoint}: {claimed} records for {capacity} slots"));
             }
@@ -233,7 +267,8 @@ impl Drop for Worker {
     }
 }
 
-/// dup2 as the kernel has it: rustix's takes an owned target, which a child between fork and exec does not have.
+/// dup2 as the kernel has it: rustix's takes an owned target, which a child between fork and exec
+/// does not have.
 unsafe fn libc_dup2(from: i32, to: i32) -> i32 {
     extern "C" {
         fn dup2(from: i32, to: i32) -> i32;

@@ -1,4 +1,5 @@
-//! A trial as the orchestrator runs it, reduced to what checks need: processes of nodes, barrier, schedule, drain, records.
+//! A trial as the orchestrator runs it, reduced to what checks need: processes of nodes, barrier,
+//! schedule, drain, records.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +9,9 @@ use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{PublishMode, Take, Wait};
 use rmwbench_harness::payload::Touch;
-use rmwbench_harness::protocol::{Arrival, Collected, Command, EndpointKind, EndpointSpec, Event, NodeSpec, Open, Start};
+use rmwbench_harness::protocol::{
+    Arrival, Collected, Command, EndpointKind, EndpointSpec, Event, NodeSpec, Open, Start,
+};
 use rmwbench_harness::qos::{Qos, Reliability};
 use rmwbench_harness::records::{received_flag, sent_flag, Kind};
 use serde_json::Value;
@@ -24,10 +27,17 @@ pub fn periodic(rate_hz: i64) -> Arrival {
     Arrival::Periodic { period_ns: 1_000_000_000 / rate_hz, phase_ns: 0 }
 }
 
-/// A publisher on `topic`: reliable, volatile, keep last. A reliable writer may overwrite what a reader has not taken, so the
-/// history is deep enough for a machine that is busy elsewhere for a second, as far as memory allows; what overwriting does to
-/// the ledger is for the overrun checks, which are as shallow as ROS 2's default.
-pub fn publisher(endpoint: u32, topic: &str, bytes: u32, arrival: Arrival, matches: u32) -> EndpointSpec {
+/// A publisher on `topic`: reliable, volatile, keep last. A reliable writer may overwrite what a
+/// reader has not taken, so the history is deep enough for a machine that is busy elsewhere for a
+/// second, as far as memory allows; what overwriting does to the ledger is for the overrun checks,
+/// which are as shallow as ROS 2's default.
+pub fn publisher(
+    endpoint: u32,
+    topic: &str,
+    bytes: u32,
+    arrival: Arrival,
+    matches: u32,
+) -> EndpointSpec {
     let depth = if bytes <= 20_000 { 500 } else { 10 };
     EndpointSpec {
         endpoint,
@@ -49,14 +59,19 @@ pub fn publisher(endpoint: u32, topic: &str, bytes: u32, arrival: Arrival, match
 }
 
 pub fn subscription(endpoint: u32, topic: &str, bytes: u32, matches: u32) -> EndpointSpec {
-    EndpointSpec { kind: EndpointKind::Subscription, arrival: None, ..publisher(endpoint, topic, bytes, periodic(1), matches) }
+    EndpointSpec {
+        kind: EndpointKind::Subscription,
+        arrival: None,
+        ..publisher(endpoint, topic, bytes, periodic(1), matches)
+    }
 }
 
 pub fn node(name: &str, endpoints: Vec<EndpointSpec>) -> NodeSpec {
     NodeSpec { name: name.into(), endpoints }
 }
 
-/// Checks ask for ROS 2's default QoS; an arm that cannot be reliable is checked with best effort instead.
+/// Checks ask for ROS 2's default QoS; an arm that cannot be reliable is checked with best effort
+/// instead.
 fn granted_reliability(context: &Context<'_>, mut nodes: Vec<NodeSpec>) -> Vec<NodeSpec> {
     if context.lacks("reliable").is_some() {
         for endpoint in nodes.iter_mut().flat_map(|n| &mut n.endpoints) {
@@ -85,14 +100,24 @@ pub struct Rig<'a> {
 
 impl<'a> Rig<'a> {
     /// Starts a process for each list of nodes, creates them and passes the barrier.
-    pub fn ready(context: &'a Context<'a>, processes: Vec<Vec<NodeSpec>>) -> Result<Rig<'a>, String> {
-        Rig::ready_exactly(context, processes.into_iter().map(|nodes| granted_reliability(context, nodes)).collect())
+    pub fn ready(
+        context: &'a Context<'a>,
+        processes: Vec<Vec<NodeSpec>>,
+    ) -> Result<Rig<'a>, String> {
+        Rig::ready_exactly(
+            context,
+            processes.into_iter().map(|nodes| granted_reliability(context, nodes)).collect(),
+        )
     }
 
     /// The same with just the QoS that the nodes ask for, also where the arm lacks it.
     ///
-    /// Where nothing goes from process to process, all nodes live in one: what is checked of messages holds there too.
-    pub fn ready_exactly(context: &'a Context<'a>, mut processes: Vec<Vec<NodeSpec>>) -> Result<Rig<'a>, String> {
+    /// Where nothing goes from process to process, all nodes live in one: what is checked of
+    /// messages holds there too.
+    pub fn ready_exactly(
+        context: &'a Context<'a>,
+        mut processes: Vec<Vec<NodeSpec>>,
+    ) -> Result<Rig<'a>, String> {
         if context.lacks("inter_process").is_some() {
             processes = vec![processes.into_iter().flatten().collect()];
         }
@@ -113,16 +138,24 @@ impl<'a> Rig<'a> {
         Rig { context, nonce, workers: Vec::new(), specs: Vec::new(), gone: BTreeSet::new() }
     }
 
-    /// Starts a process whose records have room for the endpoints of all `nodes`, now or later; returns its place.
+    /// Starts a process whose records have room for the endpoints of all `nodes`, now or later;
+    /// returns its place.
     pub fn open(&mut self, nodes: &[&[NodeSpec]]) -> Result<usize, String> {
         Ok(self.open_with_modes(nodes, BTreeMap::new())?.0)
     }
 
     /// The same with modes; also returns the answer to `open`.
-    pub fn open_with_modes(&mut self, nodes: &[&[NodeSpec]], modes: BTreeMap<String, Value>) -> Result<(usize, Value), String> {
-        let endpoints: Vec<EndpointSpec> = nodes.iter().flat_map(|n| n.iter()).flat_map(|n| n.endpoints.clone()).collect();
-        let sent = endpoints.iter().filter(|e| sends(e)).map(|e| (Kind::Sent, e.endpoint, CAPACITY));
-        let received = endpoints.iter().filter(|e| reads(e)).map(|e| (Kind::Received, e.endpoint, CAPACITY));
+    pub fn open_with_modes(
+        &mut self,
+        nodes: &[&[NodeSpec]],
+        modes: BTreeMap<String, Value>,
+    ) -> Result<(usize, Value), String> {
+        let endpoints: Vec<EndpointSpec> =
+            nodes.iter().flat_map(|n| n.iter()).flat_map(|n| n.endpoints.clone()).collect();
+        let sent =
+            endpoints.iter().filter(|e| sends(e)).map(|e| (Kind::Sent, e.endpoint, CAPACITY));
+        let received =
+            endpoints.iter().filter(|e| reads(e)).map(|e| (Kind::Received, e.endpoint, CAPACITY));
         let sections: Vec<(Kind, u32, u64)> = sent.chain(received).collect();
         let mut worker = Worker::spawn(self.context.worker, self.nonce, &sections)?;
         let opened = worker.request(Command::Open(self.open_with(modes)))?;
@@ -152,7 +185,9 @@ impl<'a> Rig<'a> {
     /// Destroys a node of one reader in order.
     pub fn leave(&mut self, place: usize, name: &str, reader: u32) -> Result<(), String> {
         self.gone.insert(reader);
-        self.workers[place].request(Command::Destroy { nodes: vec![name.into()], endpoints: vec![], at_ns: None }).map(|_| ())
+        self.workers[place]
+            .request(Command::Destroy { nodes: vec![name.into()], endpoints: vec![], at_ns: None })
+            .map(|_| ())
     }
 
     /// Match on all sides, then probes until every reader heard each of its writers.
@@ -160,12 +195,21 @@ impl<'a> Rig<'a> {
         let ids: Vec<u64> = self
             .workers
             .iter_mut()
-            .map(|w| w.post(Command::Match { timeout_ns: PATIENCE.as_nanos() as i64 / 2, endpoints: None }))
+            .map(|w| {
+                w.post(Command::Match {
+                    timeout_ns: PATIENCE.as_nanos() as i64 / 2,
+                    endpoints: None,
+                })
+            })
             .collect::<Result<_, _>>()?;
         for (worker, id) in self.workers.iter_mut().zip(ids) {
             worker.expect_ok(id).map_err(|e| format!("match: {e}"))?;
         }
-        let expected: Vec<usize> = self.specs.iter().map(|s| s.iter().filter(|e| reads(e)).map(|e| e.matches as usize).sum()).collect();
+        let expected: Vec<usize> = self
+            .specs
+            .iter()
+            .map(|s| s.iter().filter(|e| reads(e)).map(|e| e.matches as usize).sum())
+            .collect();
         let deadline = Instant::now() + PATIENCE;
         loop {
             for worker in &mut self.workers {
@@ -174,8 +218,12 @@ impl<'a> Rig<'a> {
             let round = Instant::now() + Duration::from_millis(100);
             let mut missing = Vec::new();
             for (place, expected) in expected.iter().enumerate() {
-                let heard = |events: &[Event]| events.iter().filter(|e| matches!(e, Event::FirstMessage { .. })).count();
-                while heard(&self.workers[place].events) < *expected && self.workers[place].pump(round)? {}
+                let heard = |events: &[Event]| {
+                    events.iter().filter(|e| matches!(e, Event::FirstMessage { .. })).count()
+                };
+                while heard(&self.workers[place].events) < *expected
+                    && self.workers[place].pump(round)?
+                {}
                 if heard(&self.workers[place].events) < *expected {
                     missing.push(format!("process {place}: {:?}", self.workers[place].events));
                 }
@@ -196,7 +244,13 @@ impl<'a> Rig<'a> {
         let at_ns = now_ns() + 10 * MS;
         for worker in &mut self.workers {
             let end_ns = at_ns + length_ms * MS;
-            worker.request(Command::Start(Start { at_ns, steady_ns: at_ns, end_ns, grace_ns: grace_ms * MS, endpoints: None }))?;
+            worker.request(Command::Start(Start {
+                at_ns,
+                steady_ns: at_ns,
+                end_ns,
+                grace_ns: grace_ms * MS,
+                endpoints: None,
+            }))?;
         }
         Ok(at_ns)
     }
@@ -204,19 +258,31 @@ impl<'a> Rig<'a> {
     /// Starts what came after `start`, for as long as the others run at most.
     pub fn start_late(&mut self, place: usize, length_ms: i64) -> Result<(), String> {
         let at_ns = now_ns();
-        let start = Start { at_ns, steady_ns: at_ns, end_ns: at_ns + length_ms * MS, grace_ns: 0, endpoints: None };
+        let start = Start {
+            at_ns,
+            steady_ns: at_ns,
+            end_ns: at_ns + length_ms * MS,
+            grace_ns: 0,
+            endpoints: None,
+        };
         self.workers[place].request(Command::Start(start)).map(|_| ())
     }
 
-    /// Waits until everything in the living workers that sends by a schedule or as a relay has finished: endpoint → event.
+    /// Waits until everything in the living workers that sends by a schedule or as a relay has
+    /// finished: endpoint → event.
     pub fn finished(&mut self) -> Result<BTreeMap<u32, Finished>, String> {
         self.finished_of(|endpoint| sends(endpoint) && endpoint.kind != EndpointKind::Service)
     }
 
-    /// Ends the services, which would otherwise wait for requests until the grace is over; adds their ends.
+    /// Ends the services, which would otherwise wait for requests until the grace is over; adds
+    /// their ends.
     pub fn end_services(&mut self, finished: &mut BTreeMap<u32, Finished>) -> Result<(), String> {
         for (worker, specs) in self.workers.iter_mut().zip(&self.specs) {
-            let endpoints: Vec<u32> = specs.iter().filter(|e| e.kind == EndpointKind::Service).map(|e| e.endpoint).collect();
+            let endpoints: Vec<u32> = specs
+                .iter()
+                .filter(|e| e.kind == EndpointKind::Service)
+                .map(|e| e.endpoint)
+                .collect();
             if !endpoints.is_empty() {
                 worker.request(Command::Stop { endpoints, at_ns: None })?;
             }
@@ -225,13 +291,18 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    fn finished_of(&mut self, chosen: fn(&EndpointSpec) -> bool) -> Result<BTreeMap<u32, Finished>, String> {
+    fn finished_of(
+        &mut self,
+        chosen: fn(&EndpointSpec) -> bool,
+    ) -> Result<BTreeMap<u32, Finished>, String> {
         let deadline = Instant::now() + PATIENCE;
         let mut all = BTreeMap::new();
         for (worker, specs) in self.workers.iter_mut().zip(&self.specs) {
-            let senders: BTreeSet<u32> = specs.iter().filter(|e| chosen(e)).map(|e| e.endpoint).collect();
+            let senders: BTreeSet<u32> =
+                specs.iter().filter(|e| chosen(e)).map(|e| e.endpoint).collect();
             let done = |events: &[Event]| {
-                let ended: BTreeSet<u32> = events.iter().filter_map(|e| Finished::of(e).map(|f| f.endpoint)).collect();
+                let ended: BTreeSet<u32> =
+                    events.iter().filter_map(|e| Finished::of(e).map(|f| f.endpoint)).collect();
                 senders.is_subset(&ended)
             };
             worker.events_until("finished", deadline, done)?;
@@ -240,8 +311,13 @@ impl<'a> Rig<'a> {
         Ok(all)
     }
 
-    /// Drains every reader of every writer on its topic, a service of its clients and a client of its answers; true when complete.
-    pub fn drain(&mut self, finished: &BTreeMap<u32, Finished>, timeout: Duration) -> Result<bool, String> {
+    /// Drains every reader of every writer on its topic, a service of its clients and a client of
+    /// its answers; true when complete.
+    pub fn drain(
+        &mut self,
+        finished: &BTreeMap<u32, Finished>,
+        timeout: Duration,
+    ) -> Result<bool, String> {
         let all: Vec<EndpointSpec> = self.specs.iter().flatten().cloned().collect();
         let mut posted = Vec::new();
         for (worker, specs) in self.workers.iter_mut().zip(&self.specs) {
@@ -251,14 +327,22 @@ impl<'a> Rig<'a> {
                 .map(|reader| {
                     let writers = all.iter().filter(|writer| match reader.kind {
                         EndpointKind::Client => writer.endpoint == reader.endpoint,
-                        EndpointKind::Service => writer.kind == EndpointKind::Client && writer.topic == reader.topic,
+                        EndpointKind::Service => {
+                            writer.kind == EndpointKind::Client && writer.topic == reader.topic
+                        }
                         _ => writer.kind == EndpointKind::Publisher && writer.topic == reader.topic,
                     });
-                    let last = writers.filter_map(|w| Some((w.endpoint, finished.get(&w.endpoint)?.last_seq?))).collect();
+                    let last = writers
+                        .filter_map(|w| Some((w.endpoint, finished.get(&w.endpoint)?.last_seq?)))
+                        .collect();
                     (reader.endpoint, last)
                 })
                 .collect();
-            posted.push(worker.post(Command::Drain { expect, timeout_ns: timeout.as_nanos() as i64, quiet_ns: None })?);
+            posted.push(worker.post(Command::Drain {
+                expect,
+                timeout_ns: timeout.as_nanos() as i64,
+                quiet_ns: None,
+            })?);
         }
         let mut complete = true;
         for (worker, id) in self.workers.iter_mut().zip(posted) {
@@ -271,14 +355,16 @@ impl<'a> Rig<'a> {
     pub fn play(&mut self, length_ms: i64) -> Result<BTreeMap<u32, Finished>, String> {
         self.start(length_ms, 5_000)?;
         let mut finished = self.finished()?;
-        // As installed, Cyclone DDS needs up to 9 s to repair 32 MiB in fragments of 1344 bytes; complete, it returns at once.
+        // As installed, Cyclone DDS needs up to 9 s to repair 32 MiB in fragments of 1344 bytes;
+        // complete, it returns at once.
         self.drain(&finished, Duration::from_secs(20))?;
         self.end_services(&mut finished)?;
         Ok(finished)
     }
 
     pub fn collect(&mut self, place: usize) -> Result<Collected, String> {
-        serde_json::from_value(self.workers[place].request(Command::Collect {})?).map_err(|e| format!("collect: {e}"))
+        serde_json::from_value(self.workers[place].request(Command::Collect {})?)
+            .map_err(|e| format!("collect: {e}"))
     }
 
     pub fn is_reliable(&self) -> bool {
@@ -286,7 +372,10 @@ impl<'a> Rig<'a> {
     }
 
     fn place_of(&self, endpoint: u32) -> usize {
-        self.specs.iter().position(|s| s.iter().any(|e| e.endpoint == endpoint)).expect("the check names its endpoints")
+        self.specs
+            .iter()
+            .position(|s| s.iter().any(|e| e.endpoint == endpoint))
+            .expect("the check names its endpoints")
     }
 
     pub fn sent(&self, endpoint: u32) -> Result<Vec<Slot>, String> {
@@ -299,22 +388,27 @@ impl<'a> Rig<'a> {
 
     /// The answers that `client` got: its request → the reply, by the services' records.
     pub fn answered(&self, client: u32) -> Result<BTreeMap<u64, u64>, String> {
-        let heard: BTreeSet<(u32, u64)> = self.received(client)?.iter().map(|s| (s.peer, s.seq)).collect();
+        let heard: BTreeSet<(u32, u64)> =
+            self.received(client)?.iter().map(|s| (s.peer, s.seq)).collect();
         let mut answered = BTreeMap::new();
         for service in self.specs.iter().flatten().filter(|e| e.kind == EndpointKind::Service) {
             let replies = self.sent(service.endpoint)?;
-            let own = replies.iter().filter(|s| s.peer == client && heard.contains(&(service.endpoint, s.seq)));
+            let own = replies
+                .iter()
+                .filter(|s| s.peer == client && heard.contains(&(service.endpoint, s.seq)));
             answered.extend(own.map(|s| (s.words[5], s.seq)));
         }
         Ok(answered)
     }
 
-    /// The ledger of one writer at one reader; an error for what no middleware may do under any QoS.
+    /// The ledger of one writer at one reader; an error for what no middleware may do under any
+    /// QoS.
     pub fn ledger(&self, writer: u32, reader: u32) -> Result<Ledger, String> {
         self.ledger_of(writer, reader, 0)
     }
 
-    /// The same of a writer that was killed: its last message may have gone out before it was recorded.
+    /// The same of a writer that was killed: its last message may have gone out before it was
+    /// recorded.
     pub fn ledger_of_killed(&self, writer: u32, reader: u32) -> Result<Ledger, String> {
         self.ledger_of(writer, reader, 1)
     }
@@ -326,13 +420,17 @@ impl<'a> Rig<'a> {
                 return Err(format!("writer {writer}: record {place} has sequence number {}: expected a dense series", slot.seq));
             }
         }
-        let accepted: BTreeSet<u64> = sent.iter().filter(|s| s.flags & sent_flag::FAILED == 0).map(|s| s.seq).collect();
+        let accepted: BTreeSet<u64> =
+            sent.iter().filter(|s| s.flags & sent_flag::FAILED == 0).map(|s| s.seq).collect();
         let mut arrived = BTreeSet::new();
         let mut last = None;
         for slot in self.received(reader)?.iter() {
             let object = format!("reader {reader}, writer {}, message {}", slot.peer, slot.seq);
             if slot.flags & (received_flag::CORRUPT | received_flag::FOREIGN) != 0 {
-                return Err(format!("{object}: corrupt or foreign (flags {:#x}, {} bytes)", slot.flags, slot.bytes));
+                return Err(format!(
+                    "{object}: corrupt or foreign (flags {:#x}, {} bytes)",
+                    slot.flags, slot.bytes
+                ));
             }
             if slot.peer != writer {
                 continue;
@@ -344,7 +442,10 @@ impl<'a> Rig<'a> {
                 return Err(format!("{object}: arrived twice"));
             }
             if last.is_some_and(|last| slot.seq < last) {
-                return Err(format!("{object}: arrived after message {}", last.unwrap_or_default()));
+                return Err(format!(
+                    "{object}: arrived after message {}",
+                    last.unwrap_or_default()
+                ));
             }
             last = Some(slot.seq);
         }
@@ -352,8 +453,8 @@ impl<'a> Rig<'a> {
         Ok(Ledger { accepted: accepted.len(), arrived: arrived.len(), lost })
     }
 
-    /// An error unless every accepted message of `writer` arrived at `reader`, once and in order; an arm that cannot be reliable may
-    /// lose some, not all.
+    /// An error unless every accepted message of `writer` arrived at `reader`, once and in order;
+    /// an arm that cannot be reliable may lose some, not all.
     pub fn expect_complete(&self, writer: u32, reader: u32) -> Result<(), String> {
         let ledger = self.ledger(writer, reader)?;
         if ledger.accepted == 0 {
@@ -363,7 +464,11 @@ impl<'a> Rig<'a> {
             return Ok(());
         }
         let first: Vec<&u64> = ledger.lost.iter().take(10).collect();
-        Err(format!("reader {reader} lost {} of {} messages of writer {writer}, first {first:?}", ledger.lost.len(), ledger.accepted))
+        Err(format!(
+            "reader {reader} lost {} of {} messages of writer {writer}, first {first:?}",
+            ledger.lost.len(),
+            ledger.accepted
+        ))
     }
 }
 

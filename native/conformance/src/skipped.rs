@@ -1,18 +1,22 @@
-//! A test that cannot run here says so where libtest cannot hide it, and is counted: libtest itself counts it as passed.
+//! A test that cannot run here says so where libtest cannot hide it, and is counted: libtest itself
+//! counts it as passed.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::{env, path::Path};
 
-/// The file to which the programs of a run append their skips, a line for each; `setup/count-skipped` sets it.
+/// The file to which the programs of a run append their skips, a line for each;
+/// `setup/count-skipped` sets it.
 const COLLECTED_IN: &str = "RMWBENCH_SKIPPED";
 
-/// Says on stderr that `test` cannot run here, and why. Not by `eprintln!`: libtest keeps that back from a test that passes.
+/// Says on stderr that `test` cannot run here, and why. Not by `eprintln!`: libtest keeps that back
+/// from a test that passes.
 pub fn skipped(test: &str, reason: &str) {
     let line = format!("SKIPPED {test}: {}\n", reason.trim().replace('\n', " "));
     let _ = io::stderr().write_all(line.as_bytes());
     if let Some(path) = env::var_os(COLLECTED_IN) {
-        collect(Path::new(&path), &line).unwrap_or_else(|error| panic!("{COLLECTED_IN}={}: {error}", path.display()));
+        collect(Path::new(&path), &line)
+            .unwrap_or_else(|error| panic!("{COLLECTED_IN}={}: {error}", path.display()));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Whether the machine starved a check: how late a thread woke up that did nothing but sleep.
 //!
-//! Only this excuses a failure, and the proof is printed. Python's tests keep the same rule (`tests/support/starved.py`).
+//! Only this excuses a failure, and the proof is printed. Python's tests keep the same rule
+//! (`tests/support/starved.py`).
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,14 +69,22 @@ mod tests {
         let machine = |latest| Machine { latest };
         assert!(!machine(Duration::from_millis(20)).starved());
         assert!(machine(Duration::from_millis(300)).starved());
-        assert_eq!(machine(Duration::from_millis(300)).to_string(), "a sleeping thread woke up 300 ms late (starved: more than 100 ms)");
+        assert_eq!(
+            machine(Duration::from_millis(300)).to_string(),
+            "a sleeping thread woke up 300 ms late (starved: more than 100 ms)"
+        );
     }
 
     #[test]
     fn the_watch_sees_that_its_process_was_stopped() {
         let watch = Watch::start();
         let stop = format!("kill -STOP {0}; sleep 0.4; kill -CONT {0}", std::process::id());
-        std::process::Command::new("sh").args(["-c", &stop]).spawn().expect("a shell").wait().expect("it ends");
+        std::process::Command::new("sh")
+            .args(["-c", &stop])
+            .spawn()
+            .expect("a shell")
+            .wait()
+            .expect("it ends");
         assert!(watch.stop().starved());
     }
 }

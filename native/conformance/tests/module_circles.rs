@@ -1,10 +1,12 @@
-//! No module of a worker uses one that uses it, in however many steps: a file can then be read after those that it names.
+//! No module of a worker uses one that uses it, in however many steps: a file can then be read
+//! after those that it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Workers that still have circles: one that has none any more fails here, to be taken off the list.
+/// Workers that still have circles: one that has none any more fails here, to be taken off the
+/// list.
 const WITH_CIRCLES: [&str; 5] = ["cyclonedds-0.10", "iceoryx", "roscpp", "rustdds", "zeromq"];
 
 type Uses = BTreeMap<String, BTreeSet<String>>;
@@ -14,13 +16,23 @@ fn uses(source: &Path) -> Uses {
     let files = fs::read_dir(source).unwrap().map(|file| file.unwrap().path());
     let texts: BTreeMap<String, String> = files
         .filter(|path| path.extension().is_some_and(|e| e == "rs"))
-        .map(|path| (path.file_stem().unwrap().to_string_lossy().into_owned(), fs::read_to_string(&path).unwrap()))
+        .map(|path| {
+            (
+                path.file_stem().unwrap().to_string_lossy().into_owned(),
+                fs::read_to_string(&path).unwrap(),
+            )
+        })
         .filter(|(module, _)| module != "lib" && module != "main")
         .collect();
     let named = |text: &str| {
-        let code = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
-        let names =
-            code.split("crate::").skip(1).map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap().to_string());
+        let code = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let names = code.split("crate::").skip(1).map(|rest| {
+            rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap().to_string()
+        });
         names.filter(|name| texts.contains_key(name)).collect()
     };
     texts.iter().map(|(module, text)| (module.clone(), named(text))).collect()
@@ -29,24 +41,42 @@ fn uses(source: &Path) -> Uses {
 fn reached<'a>(uses: &'a Uses, module: &'a str) -> BTreeSet<&'a str> {
     let (mut reached, mut open) = (BTreeSet::new(), vec![module]);
     while let Some(next) = open.pop() {
-        open.extend(uses[next].iter().map(String::as_str).filter(|used| *used != next && reached.insert(*used)));
+        open.extend(
+            uses[next]
+                .iter()
+                .map(String::as_str)
+                .filter(|used| *used != next && reached.insert(*used)),
+        );
     }
     reached
 }
 
 fn in_circles(uses: &Uses) -> Vec<&str> {
-    uses.keys().map(String::as_str).filter(|module| reached(uses, module).contains(module)).collect()
+    uses.keys()
+        .map(String::as_str)
+        .filter(|module| reached(uses, module).contains(module))
+        .collect()
 }
 
 #[test]
 fn workers_have_no_module_circles() {
     let middlewares = Path::new(env!("CARGO_MANIFEST_DIR")).join("../middlewares");
-    for worker in fs::read_dir(&middlewares).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
+    for worker in fs::read_dir(&middlewares)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+    {
         let uses = uses(&middlewares.join(&worker).join("src"));
         let circle = in_circles(&uses);
         match WITH_CIRCLES.contains(&worker.as_str()) {
-            true => assert!(!circle.is_empty(), "{worker} has no module circle any more: take it off the list"),
-            false => assert!(circle.is_empty(), "{worker}: the modules {} use each other in a circle", circle.join(", ")),
+            true => assert!(
+                !circle.is_empty(),
+                "{worker} has no module circle any more: take it off the list"
+            ),
+            false => assert!(
+                circle.is_empty(),
+                "{worker}: the modules {} use each other in a circle",
+                circle.join(", ")
+            ),
         }
     }
 }
@@ -54,8 +84,16 @@ fn workers_have_no_module_circles() {
 #[test]
 fn a_circle_of_three_is_found_and_a_chain_is_not_a_circle() {
     let uses = |pairs: &[(&str, &[&str])]| -> Uses {
-        pairs.iter().map(|(module, used)| (module.to_string(), used.iter().map(|name| name.to_string()).collect())).collect()
+        pairs
+            .iter()
+            .map(|(module, used)| {
+                (module.to_string(), used.iter().map(|name| name.to_string()).collect())
+            })
+            .collect()
     };
     assert!(in_circles(&uses(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[])])).is_empty());
-    assert_eq!(in_circles(&uses(&[("a", &["b"]), ("b", &["c"]), ("c", &["a"]), ("d", &["a"])])), ["a", "b", "c"]);
+    assert_eq!(
+        in_circles(&uses(&[("a", &["b"]), ("b", &["c"]), ("c", &["a"]), ("d", &["a"])])),
+        ["a", "b", "c"]
+    );
 }

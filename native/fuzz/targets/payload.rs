@@ -1,4 +1,5 @@
-//! The bytes of a message from anybody: they have a header of ours, or are told apart from it, and are checked without leaving them.
+//! The bytes of a message from anybody: they have a header of ours, or are told apart from it, and
+//! are checked without leaving them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -6,7 +7,8 @@ use rmwbench_harness::payload::{intact, Header, Phase, HEADER_BYTES};
 
 fuzz_target!(|bytes: &[u8]| {
     look(bytes);
-    // A header with a sound check word, which chance alone does not find, before whatever body there is.
+    // A header with a sound check word, which chance alone does not find, before whatever body
+    // there is.
     let Some((words, body)) = bytes.split_at_checked(HEADER_BYTES) else { return };
     let word = |at: usize| u64::from_le_bytes(words[at * 8..][..8].try_into().expect("eight bytes"));
     let header = Header {

@@ -1,4 +1,5 @@
-//! A line of the worker protocol from anybody: it is refused with a reason, or what it says can be carried out.
+//! A line of the worker protocol from anybody: it is refused with a reason, or what it says can be
+//! carried out.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,7 +1,8 @@
-//! How often this process allocated, where somebody counts: a library preloaded into the process (`sampler/allocations/`), in trials that
-//! are for nothing else.
+//! How often this process allocated, where somebody counts: a library preloaded into the process
+//! (`sampler/allocations/`), in trials that are for nothing else.
 //!
-//! It is found by name, so that a worker needs nothing of it and an ordinary trial costs nothing: there the names are not there.
+//! It is found by name, so that a worker needs nothing of it and an ordinary trial costs nothing:
+//! there the names are not there.
 
 use std::ffi::{c_int, CStr};
 use std::sync::OnceLock;
@@ -29,12 +30,17 @@ fn library() -> Option<&'static Library> {
         (!symbol.is_null()).then_some(symbol)
     };
     let found = LIBRARY.get_or_init(|| {
-        let (read, uncounted) = (find(c"rmwbench_allocations")?, find(c"rmwbench_allocations_uncounted")?);
+        let (read, uncounted) =
+            (find(c"rmwbench_allocations")?, find(c"rmwbench_allocations_uncounted")?);
         // SAFETY: these names are the library's alone, and these are their types there.
         Some(unsafe {
             Library {
-                read: std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn(*mut u64)>(read),
-                uncounted: std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn(c_int)>(uncounted),
+                read: std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn(*mut u64)>(
+                    read,
+                ),
+                uncounted: std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn(c_int)>(
+                    uncounted,
+                ),
             }
         })
     });

@@ -1,11 +1,14 @@
-//! Middlewares written in C or C++ behind the traits: one adapter over the table of `include/rmwbench_worker.h`.
+//! Middlewares written in C or C++ behind the traits: one adapter over the table of
+//! `include/rmwbench_worker.h`.
 //!
-//! The adapter adds two pointer calls to a message and nothing else: no allocation, no copy, no lock. Whatever crosses the boundary
-//! is checked once, when the table is loaded (version, size, missing functions; [`table`]), so that the hot path need not ask.
-//! [`told`] reads what the table tells of itself, [`asked`] writes what it is asked, [`session`] and [`endpoint`] are the objects; [`pump`]
-//! lends the harness's receive loop.
+//! The adapter adds two pointer calls to a message and nothing else: no allocation, no copy, no
+//! lock. Whatever crosses the boundary is checked once, when the table is loaded (version, size,
+//! missing functions; [`table`]), so that the hot path need not ask. [`told`] reads what the table
+//! tells of itself, [`asked`] writes what it is asked, [`session`] and [`endpoint`] are the
+//! objects; [`pump`] lends the harness's receive loop.
 //!
-//! A Rust crate may use it too: the Fast DDS worker's `main` passes its C++ shim's table to [`CMiddleware::load`].
+//! A Rust crate may use it too: the Fast DDS worker's `main` passes its C++ shim's table to
+//! [`CMiddleware::load`].
 
 mod asked;
 mod endpoint;
@@ -33,11 +36,18 @@ extern "C" fn rmwbench_now_ns() -> i64 {
 /// # Safety
 /// As for [`CMiddleware::load`]; `argv` holds `argc` texts.
 #[no_mangle]
-unsafe extern "C" fn rmwbench_worker_main(middleware: *const raw::Middleware, argc: c_int, argv: *mut *mut c_char) -> c_int {
-    let text = |place: c_int| CStr::from_ptr(*argv.add(place as usize)).to_string_lossy().into_owned();
+unsafe extern "C" fn rmwbench_worker_main(
+    middleware: *const raw::Middleware,
+    argc: c_int,
+    argv: *mut *mut c_char,
+) -> c_int {
+    let text =
+        |place: c_int| CStr::from_ptr(*argv.add(place as usize)).to_string_lossy().into_owned();
     let arguments = (0..argc).map(text).collect();
     match CMiddleware::load(middleware) {
-        Ok(middleware) if crate::worker::main_with(&middleware, arguments) == ExitCode::SUCCESS => 0,
+        Ok(middleware) if crate::worker::main_with(&middleware, arguments) == ExitCode::SUCCESS => {
+            0
+        }
         Ok(_) => 2,
         Err(error) => {
             eprintln!("{error}");

@@ -1,4 +1,5 @@
-//! One clock for every stamp: CLOCK_MONOTONIC, which all namespaces of a host share and no one can step.
+//! One clock for every stamp: CLOCK_MONOTONIC, which all namespaces of a host share and no one can
+//! step.
 
 use rustix::thread::{clock_nanosleep_absolute, ClockId as SleepClock};
 use rustix::time::{clock_gettime, ClockId, Timespec};
@@ -21,15 +22,18 @@ pub fn process_cpu_ns() -> i64 {
 
 /// Sleeps until `due_ns`; returns at once when that has passed.
 pub fn sleep_until(due_ns: i64) {
-    let due = Timespec { tv_sec: due_ns.div_euclid(1_000_000_000), tv_nsec: due_ns.rem_euclid(1_000_000_000) };
+    let due = Timespec {
+        tv_sec: due_ns.div_euclid(1_000_000_000),
+        tv_nsec: due_ns.rem_euclid(1_000_000_000),
+    };
     // A signal only wakes us early: go on until the time is reached.
     while clock_nanosleep_absolute(SleepClock::Monotonic, &due).is_err() {}
 }
 
 /// Takes the 50 µs that Linux adds to every sleep away from the calling thread.
 ///
-/// Called in the schedule thread alone and after the middleware opened its threads: slack is inherited, and a middleware must
-/// sleep as it does in the field.
+/// Called in the schedule thread alone and after the middleware opened its threads: slack is
+/// inherited, and a middleware must sleep as it does in the field.
 pub fn remove_timer_slack() {
     // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory of ours.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0, 0, 0) };

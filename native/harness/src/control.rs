@@ -1,5 +1,5 @@
-//! The control socket: lines in, lines out, and a wake-up for the worker's own threads; and the few things that every process at
-//! such a socket does at its start.
+//! The control socket: lines in, lines out, and a wake-up for the worker's own threads; and the few
+//! things that every process at such a socket does at its start.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
@@ -58,7 +58,13 @@ impl Control {
         let socket = UnixStream::from(fd);
         let (sender, events) = channel();
         let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        Ok(Control { socket, pending: Vec::new(), lines: VecDeque::new(), events, reporter: Reporter { events: sender, wake } })
+        Ok(Control {
+            socket,
+            pending: Vec::new(),
+            lines: VecDeque::new(),
+            events,
+            reporter: Reporter { events: sender, wake },
+        })
     }
 
     /// One whose end is the process's end ([`Control::exit_at_end_of_file`]).
@@ -68,8 +74,9 @@ impl Control {
         Ok(control)
     }
 
-    /// Ends the process when the other end closes, whatever the control thread is doing then: a middleware may hold it in a match,
-    /// a close or a publish call that never returns. The watching thread sleeps all the time.
+    /// Ends the process when the other end closes, whatever the control thread is doing then: a
+    /// middleware may hold it in a match, a close or a publish call that never returns. The
+    /// watching thread sleeps all the time.
     pub fn exit_at_end_of_file(&self) -> std::io::Result<()> {
         let socket = self.socket.try_clone()?;
         let watch = move || loop {
@@ -78,7 +85,11 @@ impl Control {
                 exit_now();
             }
         };
-        std::thread::Builder::new().name("end of file".into()).stack_size(64 << 10).spawn(watch).map(drop)
+        std::thread::Builder::new()
+            .name("end of file".into())
+            .stack_size(64 << 10)
+            .spawn(watch)
+            .map(drop)
     }
 
     pub fn reporter(&self) -> Reporter {
@@ -105,8 +116,14 @@ impl Control {
             if left_ns.is_some_and(|left| left <= 0) {
                 return Woken::TimedOut;
             }
-            let timeout = left_ns.map(|left| Timespec { tv_sec: left / 1_000_000_000, tv_nsec: left % 1_000_000_000 });
-            let mut fds = [PollFd::new(&self.socket, PollFlags::IN), PollFd::from_borrowed_fd(self.reporter.wake.as_fd(), PollFlags::IN)];
+            let timeout = left_ns.map(|left| Timespec {
+                tv_sec: left / 1_000_000_000,
+                tv_nsec: left % 1_000_000_000,
+            });
+            let mut fds = [
+                PollFd::new(&self.socket, PollFlags::IN),
+                PollFd::from_borrowed_fd(self.reporter.wake.as_fd(), PollFlags::IN),
+            ];
             if poll(&mut fds, timeout.as_ref()).is_err() {
                 continue; // a signal
             }
@@ -126,30 +143,40 @@ impl Control {
         let count = match self.socket.read(&mut buffer) {
             Ok(0) => return Some(Woken::Closed),
             Ok(count) => count,
-            Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => return None,
+            Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {
+                return None
+            }
             Err(_) => return Some(Woken::Closed),
         };
         let mut searched = self.pending.len(); // a long line comes in many pieces: each is searched once
         self.pending.extend_from_slice(&buffer[..count]);
-        while let Some(end) = self.pending[searched..].iter().position(|&b| b == b'\n').map(|at| searched + at) {
+        while let Some(end) =
+            self.pending[searched..].iter().position(|&b| b == b'\n').map(|at| searched + at)
+        {
             let line: Vec<u8> = self.pending.drain(..=end).collect();
             searched = 0;
             match String::from_utf8(line) {
                 Ok(line) => self.lines.push_back(line),
-                Err(_) => return Some(Woken::Violated("protocol: a line that is not UTF-8".into())),
+                Err(_) => {
+                    return Some(Woken::Violated("protocol: a line that is not UTF-8".into()))
+                }
             }
         }
         let too_long = self.pending.len() > MAX_LINE_BYTES;
-        too_long.then(|| Woken::Violated(format!("protocol: a line of more than {MAX_LINE_BYTES} bytes")))
+        too_long.then(|| {
+            Woken::Violated(format!("protocol: a line of more than {MAX_LINE_BYTES} bytes"))
+        })
     }
 }
 
-/// The orchestrator is gone: no clean-up of the middleware, which could hang; the namespace takes everything with it.
+/// The orchestrator is gone: no clean-up of the middleware, which could hang; the namespace takes
+/// everything with it.
 pub fn exit_now() -> ! {
     end(0)
 }
 
-/// The same where the orchestrator sent what none sends: says so, and the exit code is that of arguments that are none.
+/// The same where the orchestrator sent what none sends: says so, and the exit code is that of
+/// arguments that are none.
 pub fn refuse_now(violation: &str) -> ! {
     eprintln!("{violation}");
     end(2)
@@ -160,18 +187,26 @@ fn end(exit_code: i32) -> ! {
     unsafe { libc::_exit(exit_code) }
 }
 
-/// The descriptor that the orchestrator left open for us under `number`, and told us on the command line; None where it is not a
-/// number, is not open, or is one of the three standard streams. No child of ours inherits it. To be taken once.
+/// The descriptor that the orchestrator left open for us under `number`, and told us on the command
+/// line; None where it is not a number, is not open, or is one of the three standard streams. No
+/// child of ours inherits it. To be taken once.
 pub fn inherited(number: &str) -> Option<OwnedFd> {
     let fd: RawFd = number.parse().ok().filter(|fd| *fd > 2)?;
-    // SAFETY: fcntl only asks whether the descriptor is open; if so it was inherited for us and nobody else owns it.
-    unsafe { (libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) == 0).then(|| OwnedFd::from_raw_fd(fd)) }
+    // SAFETY: fcntl only asks whether the descriptor is open; if so it was inherited for us and
+    // nobody else owns it.
+    unsafe {
+        (libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) == 0).then(|| OwnedFd::from_raw_fd(fd))
+    }
 }
 
 /// For people, on stdout.
 pub fn print(value: &Value) -> ExitCode {
     // A reader that wants only the first lines is not a failure of ours.
-    let _ = writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(value).expect("JSON always serialises"));
+    let _ = writeln!(
+        std::io::stdout(),
+        "{}",
+        serde_json::to_string_pretty(value).expect("JSON always serialises")
+    );
     ExitCode::SUCCESS
 }
 
@@ -197,6 +232,8 @@ mod tests {
     fn what_no_orchestrator_sends_is_not_its_end() {
         assert!(matches!(woken_by(b""), Woken::Closed));
         assert!(matches!(woken_by(b"{}\n"), Woken::Line(line) if line == "{}\n"));
-        assert!(matches!(woken_by(b"{}\n\xff\n"), Woken::Violated(what) if what.contains("not UTF-8")));
+        assert!(
+            matches!(woken_by(b"{}\n\xff\n"), Woken::Violated(what) if what.contains("not UTF-8"))
+        );
     }
 }

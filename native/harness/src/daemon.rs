@@ -1,7 +1,9 @@
-//! `WORKER --daemon NAME`: a process that serves the workers of its host (RouDi, a router), under the worker protocol.
+//! `WORKER --daemon NAME`: a process that serves the workers of its host (RouDi, a router), under
+//! the worker protocol.
 //!
-//! It knows `open`, which answers when the daemon serves, and `exit`. Unlike a worker it also ends in order at the end of file:
-//! what a daemon leaves in the file system, the next one of its kind would find.
+//! It knows `open`, which answers when the daemon serves, and `exit`. Unlike a worker it also ends
+//! in order at the end of file: what a daemon leaves in the file system, the next one of its kind
+//! would find.
 
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
@@ -14,7 +16,8 @@ use crate::modes;
 use crate::protocol::{parse_request, Command, FromWorker, Open, Reply};
 use crate::worker::hello;
 
-/// Runs daemon `name` of `middleware` until `exit` or the end of file; exit code 2 for a bad control socket.
+/// Runs daemon `name` of `middleware` until `exit` or the end of file; exit code 2 for a bad
+/// control socket.
 pub fn run(middleware: &dyn Middleware, name: &str, control: OwnedFd) -> ExitCode {
     let mut control = match Control::new(control) {
         Ok(control) => control,
@@ -33,11 +36,18 @@ pub fn run(middleware: &dyn Middleware, name: &str, control: OwnedFd) -> ExitCod
             Ok(request) => match request.command {
                 Command::Exit {} => {
                     drop(serving);
-                    control.send(&FromWorker::Reply { id: request.id, reply: Reply::Ok(json!({})) });
+                    control
+                        .send(&FromWorker::Reply { id: request.id, reply: Reply::Ok(json!({})) });
                     return ExitCode::SUCCESS;
                 }
                 Command::Open(open) => (request.id, start(middleware, name, open, &mut serving)),
-                _ => (request.id, Err(Error::unsupported(format!("daemon {name}"), "a daemon knows only open and exit"))),
+                _ => (
+                    request.id,
+                    Err(Error::unsupported(
+                        format!("daemon {name}"),
+                        "a daemon knows only open and exit",
+                    )),
+                ),
             },
             Err(bad) => match bad.id {
                 Some(id) => (id, Err(bad.error)),
@@ -52,7 +62,12 @@ pub fn run(middleware: &dyn Middleware, name: &str, control: OwnedFd) -> ExitCod
     }
 }
 
-fn start(middleware: &dyn Middleware, name: &str, open: Open, serving: &mut Option<Box<dyn Daemon>>) -> Result<(), Error> {
+fn start(
+    middleware: &dyn Middleware,
+    name: &str,
+    open: Open,
+    serving: &mut Option<Box<dyn Daemon>>,
+) -> Result<(), Error> {
     if serving.is_some() {
         return Err(Error::invalid(format!("daemon {name}"), "it serves already"));
     }
@@ -119,16 +134,24 @@ mod tests {
 
     const OPEN: &str = r#"{"id":1,"cmd":"open","trial_nonce":"ab","profile":{"name":"p","format":"text","text":"port 7"}}"#;
 
-    /// Runs the daemon against `talk`, which gets a function that sends a line and returns the answer.
-    fn with_daemon(name: &str, talk: impl FnOnce(&mut dyn FnMut(&str) -> Value, &Routed, UnixStream)) {
+    /// Runs the daemon against `talk`, which gets a function that sends a line and returns the
+    /// answer.
+    fn with_daemon(
+        name: &str,
+        talk: impl FnOnce(&mut dyn FnMut(&str) -> Value, &Routed, UnixStream),
+    ) {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let middleware = Routed::default();
         std::thread::scope(|scope| {
             let served = scope.spawn(|| run(&middleware, name, theirs.into()));
             let mut lines = BufReader::new(ours.try_clone().unwrap()).lines();
-            let mut read = move || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
+            let mut read =
+                move || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
             let hello = read();
-            assert_eq!((&hello["hello"]["daemon"], &hello["hello"]["middleware"]), (&json!(name), &json!("routed")));
+            assert_eq!(
+                (&hello["hello"]["daemon"], &hello["hello"]["middleware"]),
+                (&json!(name), &json!("routed"))
+            );
             let mut writer = ours.try_clone().unwrap();
             let mut ask = |line: &str| {
                 writeln!(writer, "{line}").unwrap();
@@ -136,7 +159,11 @@ mod tests {
             };
             talk(&mut ask, &middleware, ours);
             assert_eq!(format!("{:?}", served.join().unwrap()), format!("{:?}", ExitCode::SUCCESS));
-            assert_eq!(middleware.serving.load(Ordering::SeqCst), 0, "the daemon outlived its process");
+            assert_eq!(
+                middleware.serving.load(Ordering::SeqCst),
+                0,
+                "the daemon outlived its process"
+            );
         });
     }
 

@@ -1,9 +1,12 @@
-//! Keys and documents of a trial with `security: true` over DDS, made by openssl in the host's temporary directory.
+//! Keys and documents of a trial with `security: true` over DDS, made by openssl in the host's
+//! temporary directory.
 //!
-//! One certificate authority, one identity that all participants share (as the nodes of one ROS 2 enclave do), permission for every
-//! topic, and the protection that ROS 2's own tool (sros2) asks for by default: discovery, liveliness, metadata and data encrypted,
-//! RTPS messages signed. It is a keystore as sros2 lays one out (docs.ros.org, "Understanding the security keystore"), so that nodes of
-//! ROS 2 and the libraries below them read the same files. They live and die with the host of the trial.
+//! One certificate authority, one identity that all participants share (as the nodes of one ROS 2
+//! enclave do), permission for every topic, and the protection that ROS 2's own tool (sros2) asks
+//! for by default: discovery, liveliness, metadata and data encrypted, RTPS messages signed. It is
+//! a keystore as sros2 lays one out (docs.ros.org, "Understanding the security keystore"), so that
+//! nodes of ROS 2 and the libraries below them read the same files. They live and die with the host
+//! of the trial.
 
 use std::fs;
 use std::io;
@@ -12,7 +15,8 @@ use std::process::{Command, Stdio};
 
 use crate::middleware::Error;
 
-// Both end at domain 230: Cyclone DDS refuses a document that names a higher one, Fast DDS one that names none of its own.
+// Both end at domain 230: Cyclone DDS refuses a document that names a higher one, Fast DDS one that
+// names none of its own.
 const GOVERNANCE: &str = include_str!("../security/governance.xml");
 const PERMISSIONS: &str = include_str!("../security/permissions.xml");
 /// Of the one enclave, which nodes of ROS 2 name `/rmwbench`.
@@ -31,10 +35,15 @@ impl Keystore {
         }
         let own = PathBuf::from(format!("{}.{}", directory.display(), std::process::id()));
         let enclave = own.join(ENCLAVE_DIRECTORY);
-        let made = fs::create_dir_all(&enclave).map_err(|e| failed(&format!("{}: {e}", enclave.display()))).and_then(|()| make(&enclave));
-        // Whole or not at all: another process may be making the same, and whoever renames first is the authority.
+        let made = fs::create_dir_all(&enclave)
+            .map_err(|e| failed(&format!("{}: {e}", enclave.display())))
+            .and_then(|()| make(&enclave));
+        // Whole or not at all: another process may be making the same, and whoever renames first is
+        // the authority.
         let renamed = made.and_then(|()| match fs::rename(&own, &directory) {
-            Err(error) if !directory.is_dir() => Err(failed(&format!("{} to {}: {error}", own.display(), directory.display()))),
+            Err(error) if !directory.is_dir() => {
+                Err(failed(&format!("{} to {}: {error}", own.display(), directory.display())))
+            }
             _ => Ok(Keystore { directory }),
         });
         let _ = fs::remove_dir_all(&own);
@@ -45,15 +54,17 @@ impl Keystore {
         &self.directory
     }
 
-    /// The directory of the enclave, with the files `identity_ca.cert.pem`, `cert.pem`, `key.pem`, `permissions_ca.cert.pem`,
-    /// `governance.p7s` and `permissions.p7s`.
+    /// The directory of the enclave, with the files `identity_ca.cert.pem`, `cert.pem`, `key.pem`,
+    /// `permissions_ca.cert.pem`, `governance.p7s` and `permissions.p7s`.
     pub fn enclave(&self) -> PathBuf {
         self.directory.join(ENCLAVE_DIRECTORY)
     }
 }
 
 fn make(enclave: &Path) -> Result<(), Error> {
-    let write = |name: &str, text: &str| fs::write(enclave.join(name), text).map_err(|e| failed(&format!("{name}: {e}")));
+    let write = |name: &str, text: &str| {
+        fs::write(enclave.join(name), text).map_err(|e| failed(&format!("{name}: {e}")))
+    };
     write("governance.xml", GOVERNANCE)?;
     write("permissions.xml", PERMISSIONS)?;
     let key = ["-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
@@ -71,7 +82,16 @@ fn make(enclave: &Path) -> Result<(), Error> {
         "identity_ca.cert.pem",
     ];
     openssl(enclave, &[&authority[..], &key[..]].concat())?;
-    let request = ["req", "-sha256", "-subj", "/CN=rmwbench", "-keyout", "key.pem", "-out", "participant.csr"];
+    let request = [
+        "req",
+        "-sha256",
+        "-subj",
+        "/CN=rmwbench",
+        "-keyout",
+        "key.pem",
+        "-out",
+        "participant.csr",
+    ];
     openssl(enclave, &[&request[..], &key[..]].concat())?;
     openssl(
         enclave,
@@ -83,7 +103,8 @@ fn make(enclave: &Path) -> Result<(), Error> {
             &words(&format!("smime -sign -text -in {name}.xml -out {name}.p7s -signer identity_ca.cert.pem -inkey ca.key.pem")),
         )?;
     }
-    fs::copy(enclave.join("identity_ca.cert.pem"), enclave.join("permissions_ca.cert.pem")).map_err(|e| failed(&e.to_string()))?;
+    fs::copy(enclave.join("identity_ca.cert.pem"), enclave.join("permissions_ca.cert.pem"))
+        .map_err(|e| failed(&e.to_string()))?;
     Ok(())
 }
 
@@ -92,14 +113,27 @@ fn words(line: &str) -> Vec<&str> {
 }
 
 fn openssl(directory: &Path, arguments: &[&str]) -> Result<(), Error> {
-    let output = Command::new("openssl").args(arguments).current_dir(directory).stdin(Stdio::null()).output().map_err(|e| {
-        let fix = if e.kind() == io::ErrorKind::NotFound { "; install it: apt-get install openssl" } else { "" };
-        failed(&format!("openssl: {e}{fix}"))
-    })?;
+    let output = Command::new("openssl")
+        .args(arguments)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| {
+            let fix = if e.kind() == io::ErrorKind::NotFound {
+                "; install it: apt-get install openssl"
+            } else {
+                ""
+            };
+            failed(&format!("openssl: {e}{fix}"))
+        })?;
     if output.status.success() {
         return Ok(());
     }
-    Err(failed(&format!("openssl {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim())))
+    Err(failed(&format!(
+        "openssl {}: {}",
+        arguments.join(" "),
+        String::from_utf8_lossy(&output.stderr).trim()
+    )))
 }
 
 fn failed(message: &str) -> Error {
@@ -116,12 +150,21 @@ mod tests {
         let keystore = Keystore::of(nonce).unwrap();
         let enclave = keystore.enclave();
         let cert = fs::read(enclave.join("cert.pem")).unwrap();
-        assert_eq!(fs::read(Keystore::of(nonce).unwrap().enclave().join("cert.pem")).unwrap(), cert, "whoever asks later gets the same");
+        assert_eq!(
+            fs::read(Keystore::of(nonce).unwrap().enclave().join("cert.pem")).unwrap(),
+            cert,
+            "whoever asks later gets the same"
+        );
         openssl(&enclave, &words("verify -CAfile identity_ca.cert.pem cert.pem")).unwrap();
-        for (name, within) in [("governance", "<rtps_protection_kind>SIGN"), ("permissions", "<subject_name>CN=rmwbench<")] {
+        for (name, within) in [
+            ("governance", "<rtps_protection_kind>SIGN"),
+            ("permissions", "<subject_name>CN=rmwbench<"),
+        ] {
             openssl(&enclave, &words(&format!("smime -verify -text -in {name}.p7s -CAfile permissions_ca.cert.pem -out {name}.out")))
                 .unwrap();
-            assert!(fs::read_to_string(enclave.join(format!("{name}.out"))).unwrap().contains(within));
+            assert!(fs::read_to_string(enclave.join(format!("{name}.out")))
+                .unwrap()
+                .contains(within));
         }
         fs::remove_dir_all(keystore.directory()).unwrap();
     }

@@ -1,9 +1,11 @@
-//! Frames of a source that is not part of the worker: a camera's, or GStreamer's, from a ring in memory that the orchestrator made
-//! (`docs/formats/frames.md`). Workers link no GStreamer, and every middleware gets the same frames.
+//! Frames of a source that is not part of the worker: a camera's, or GStreamer's, from a ring in
+//! memory that the orchestrator made (`docs/formats/frames.md`). Workers link no GStreamer, and
+//! every middleware gets the same frames.
 //!
-//! A publisher sends each frame once, in order, beginning two behind the newest: a source that is late by less than two periods is never
-//! noticed. Where the source is later, the newest frame goes out again and is counted; where the publisher is so late that its frame was
-//! overwritten, it goes on two behind the newest.
+//! A publisher sends each frame once, in order, beginning two behind the newest: a source that is
+//! late by less than two periods is never noticed. Where the source is later, the newest frame goes
+//! out again and is counted; where the publisher is so late that its frame was overwritten, it goes
+//! on two behind the newest.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -57,11 +59,24 @@ impl Frames {
         let file = File::from(fd);
         let bytes = file.metadata().map_err(|e| Error::failed("frames", e))?.len() as usize;
         if bytes < FIRST_NUMBER {
-            return Err(Error::invalid("frames", format!("expected at least {FIRST_NUMBER} bytes, found {bytes}")));
+            return Err(Error::invalid(
+                "frames",
+                format!("expected at least {FIRST_NUMBER} bytes, found {bytes}"),
+            ));
         }
-        // SAFETY: a fresh shared mapping of a file that the orchestrator sized before it started us.
-        let map = unsafe { mmap(std::ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED | MapFlags::POPULATE, &file, 0) }
-            .map_err(|e| Error::failed("frames", e))?;
+        // SAFETY: a fresh shared mapping of a file that the orchestrator sized before it started
+        // us.
+        let map = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                bytes,
+                ProtFlags::READ,
+                MapFlags::SHARED | MapFlags::POPULATE,
+                &file,
+                0,
+            )
+        }
+        .map_err(|e| Error::failed("frames", e))?;
         let mut frames = Frames {
             map: NonNull::new(map.cast()).expect("mmap returned null"),
             bytes,
@@ -94,11 +109,21 @@ impl Frames {
         self.slot_bytes = self.word(24) as usize;
         self.first_slot = self.word(32) as usize;
         let numbers_end = FIRST_NUMBER as u64 + self.slots * NUMBER_BYTES as u64;
-        let end = (self.slot_bytes as u64).checked_mul(self.slots).and_then(|b| b.checked_add(self.first_slot as u64));
-        let fits = end.is_some_and(|end| end <= self.bytes as u64) && numbers_end <= self.first_slot as u64;
+        let end = (self.slot_bytes as u64)
+            .checked_mul(self.slots)
+            .and_then(|b| b.checked_add(self.first_slot as u64));
+        let fits = end.is_some_and(|end| end <= self.bytes as u64)
+            && numbers_end <= self.first_slot as u64;
         if self.slots < 4 || self.frame_bytes > self.slot_bytes || !fits {
-            let found = format!("{} slots of {} bytes from {}", self.slots, self.slot_bytes, self.first_slot);
-            return wrong("slots", format!("4 or more of at least {} within {} bytes", self.frame_bytes, self.bytes), found);
+            let found = format!(
+                "{} slots of {} bytes from {}",
+                self.slots, self.slot_bytes, self.first_slot
+            );
+            return wrong(
+                "slots",
+                format!("4 or more of at least {} within {} bytes", self.frame_bytes, self.bytes),
+                found,
+            );
         }
         Ok(())
     }
@@ -111,8 +136,9 @@ impl Frames {
         self.counts
     }
 
-    /// Copies the next frame over `body`, which stands behind the header in its payload, and returns the sum of what was copied. A
-    /// probe takes the newest one and leaves the order as it is. Without any frame yet, the body is zero.
+    /// Copies the next frame over `body`, which stands behind the header in its payload, and
+    /// returns the sum of what was copied. A probe takes the newest one and leaves the order as it
+    /// is. Without any frame yet, the body is zero.
     #[inline]
     pub fn take(&mut self, body: &mut [u8], probe: bool) -> u64 {
         let finished = self.number(40).load(Ordering::Acquire);
@@ -126,7 +152,9 @@ impl Frames {
         let before = self.slot_number(slot).load(Ordering::Acquire);
         let sum = self.copy(slot, body);
         std::sync::atomic::fence(Ordering::Acquire);
-        if !probe && (before != frame + 1 || self.slot_number(slot).load(Ordering::Relaxed) != before) {
+        if !probe
+            && (before != frame + 1 || self.slot_number(slot).load(Ordering::Relaxed) != before)
+        {
             self.counts.torn += 1;
         }
         sum
@@ -153,9 +181,16 @@ impl Frames {
         let mut sum = Sum::default();
         let mut from = self.first_slot + slot * self.slot_bytes + HEADER_BYTES;
         for block in body[..length].chunks_mut(BLOCK_BYTES) {
-            // SAFETY: `check` found the slot within the map. The source may write meanwhile: its bytes are then torn, which the slot's
-            // number tells, and the sum is of what was copied.
-            unsafe { std::ptr::copy_nonoverlapping(self.map.as_ptr().add(from), block.as_mut_ptr(), block.len()) };
+            // SAFETY: `check` found the slot within the map. The source may write meanwhile: its
+            // bytes are then torn, which the slot's number tells, and the sum is of what was
+            // copied.
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    self.map.as_ptr().add(from),
+                    block.as_mut_ptr(),
+                    block.len(),
+                )
+            };
             from += block.len();
             sum.add(block);
         }
@@ -167,7 +202,8 @@ impl Frames {
     }
 
     fn number(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: callers stay within the checked size, at multiples of 8; other processes reach the word through their own atomics.
+        // SAFETY: callers stay within the checked size, at multiples of 8; other processes reach
+        // the word through their own atomics.
         unsafe { &*self.map.as_ptr().add(offset).cast::<AtomicU64>() }
     }
 
@@ -285,6 +321,10 @@ mod tests {
         assert!(error.to_string().contains("version: expected 1, found 9"), "{error}");
         file.write_all_at(&[1], 8).unwrap();
         file.write_all_at(&[255], 12).unwrap();
-        assert!(Frames::map(file.try_clone().unwrap().into()).err().unwrap().to_string().contains("slots"));
+        assert!(Frames::map(file.try_clone().unwrap().into())
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("slots"));
     }
 }

@@ -1,6 +1,7 @@
 //! A message type is an exact layout: CDR before the payload, the payload, CDR after it.
 //!
-//! The layouts themselves are the suite's (Python); a worker needs only the bytes around the payload, so it knows no type by name.
+//! The layouts themselves are the suite's (Python); a worker needs only the bytes around the
+//! payload, so it knows no type by name.
 
 use serde::{de::Error as _, Deserialize, Deserializer, Serialize, Serializer};
 
@@ -34,7 +35,8 @@ impl MessageType {
         }
     }
 
-    /// Request and reply of `rmwbench_msgs/srv/Bytes` with so many bytes of data each: the type of a service of bytes.
+    /// Request and reply of `rmwbench_msgs/srv/Bytes` with so many bytes of data each: the type of
+    /// a service of bytes.
     pub fn service_bytes(request_bytes: u32, reply_bytes: u32) -> (Self, Self) {
         let part = |part: &str, payload_bytes: u32| MessageType {
             name: format!("Bytes_{part}({payload_bytes})"),
@@ -71,7 +73,8 @@ pub fn dds_request_topic_name(service: &str) -> String {
     format!("rq/{service}Request")
 }
 
-/// The DDS topic name that ROS 2 uses for a service's replies; every client of the service reads it.
+/// The DDS topic name that ROS 2 uses for a service's replies; every client of the service reads
+/// it.
 pub fn dds_reply_topic_name(service: &str) -> String {
     format!("rr/{service}Reply")
 }
@@ -88,7 +91,10 @@ mod hex {
         if text.len() % 2 != 0 || !text.is_ascii() {
             return Err(D::Error::custom("expected pairs of hexadecimal digits"));
         }
-        (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).map_err(D::Error::custom)).collect()
+        (0..text.len())
+            .step_by(2)
+            .map(|i| u8::from_str_radix(&text[i..i + 2], 16).map_err(D::Error::custom))
+            .collect()
     }
 }
 
@@ -102,7 +108,10 @@ mod tests {
         assert_eq!(dds_topic_name("camera"), "rt/camera");
         let (request, reply) = MessageType::service_bytes(64, 100);
         assert_eq!(request.dds_type_name(), "rmwbench_msgs::srv::dds_::Bytes_Request_");
-        assert_eq!((reply.dds_type_name().as_str(), reply.cdr_bytes()), ("rmwbench_msgs::srv::dds_::Bytes_Response_", 108));
+        assert_eq!(
+            (reply.dds_type_name().as_str(), reply.cdr_bytes()),
+            ("rmwbench_msgs::srv::dds_::Bytes_Response_", 108)
+        );
         assert_eq!(dds_request_topic_name("sum"), "rq/sumRequest");
         assert_eq!(dds_reply_topic_name("sum"), "rr/sumReply");
     }
@@ -112,6 +121,9 @@ mod tests {
         let t = MessageType::bytes(300);
         let text = serde_json::to_string(&t).unwrap();
         assert_eq!(serde_json::from_str::<MessageType>(&text).unwrap(), t);
-        assert!(serde_json::from_str::<MessageType>(&text.replace("\"cdr_suffix_hex\":\"\"", "\"cdr_suffix_hex\":\"0\"")).is_err());
+        assert!(serde_json::from_str::<MessageType>(
+            &text.replace("\"cdr_suffix_hex\":\"\"", "\"cdr_suffix_hex\":\"0\"")
+        )
+        .is_err());
     }
 }

@@ -1,8 +1,10 @@
-//! What a middleware implements: open a session, make nodes, publishers and subscriptions, clients and services.
+//! What a middleware implements: open a session, make nodes, publishers and subscriptions, clients
+//! and services.
 //!
-//! Delivery goes to a [`Sink`] that the middleware's own thread calls, whatever that thread is: a wait set, a listener, an executor.
-//! The harness never owns the loop, because no robot's harness does; a middleware that only polls brings its own waiting thread,
-//! one for a session and not one for a subscription (200 nodes must not need 200 threads).
+//! Delivery goes to a [`Sink`] that the middleware's own thread calls, whatever that thread is: a
+//! wait set, a listener, an executor. The harness never owns the loop, because no robot's harness
+//! does; a middleware that only polls brings its own waiting thread, one for a session and not one
+//! for a subscription (200 nodes must not need 200 threads).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,28 +21,31 @@ use crate::qos::{History, Qos, Reliability};
 
 /// A middleware: the only thing a worker's `main` names.
 pub trait Middleware: Sync {
-    /// Version, capabilities and embedded profiles; must work where the middleware itself cannot run.
+    /// Version, capabilities and embedded profiles; must work where the middleware itself cannot
+    /// run.
     fn describe(&self) -> Description;
 
-    /// What the isolation of trials, or this worker, forces on an embedded profile: it is then shown with an asterisk
-    /// (`untouched*`) and this text. None: the profile is just what it says.
+    /// What the isolation of trials, or this worker, forces on an embedded profile: it is then
+    /// shown with an asterisk (`untouched*`) and this text. None: the profile is just what it says.
     fn forced(&self, _profile: &str) -> Option<&'static str> {
         None
     }
 
-    /// What keeps an embedded profile within one host, and the modes that replace it; None where it reaches others. A cell over several
-    /// hosts is then `not supported`, with this reason, before it runs.
+    /// What keeps an embedded profile within one host, and the modes that replace it; None where it
+    /// reaches others. A cell over several hosts is then `not supported`, with this reason, before
+    /// it runs.
     fn one_host(&self, _profile: &str) -> Option<OneHost> {
         None
     }
 
-    /// How the middleware keeps to a host without namespaces of its own ([`crate::shared_host`]). None: it does not, and its arms are
-    /// left out there.
+    /// How the middleware keeps to a host without namespaces of its own ([`crate::shared_host`]).
+    /// None: it does not, and its arms are left out there.
     fn shared_host(&self) -> Option<SharedHost> {
         None
     }
 
-    /// What processes with an embedded profile take of `/dev/shm`; None: nothing. Only asked where that is small and shared.
+    /// What processes with an embedded profile take of `/dev/shm`; None: nothing. Only asked where
+    /// that is small and shared.
     fn shared_memory(&self, _profile: &str) -> Option<SharedMemory> {
         None
     }
@@ -48,8 +53,8 @@ pub trait Middleware: Sync {
     /// Opens the process's session (a DDS participant, a Zenoh session, …) with a profile.
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error>;
 
-    /// The daemons that must serve before workers open with an embedded profile, in the order of their start; each is a process
-    /// of its own, `WORKER --daemon NAME`.
+    /// The daemons that must serve before workers open with an embedded profile, in the order of
+    /// their start; each is a process of its own, `WORKER --daemon NAME`.
     fn daemons(&self, _profile: &str) -> &'static [&'static str] {
         &[]
     }
@@ -59,12 +64,14 @@ pub trait Middleware: Sync {
         &[]
     }
 
-    /// Those of them that serve one host only: each host with a process of this middleware gets its own.
+    /// Those of them that serve one host only: each host with a process of this middleware gets its
+    /// own.
     fn daemons_each_host(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Starts a daemon in this process; returns when it serves. `config` is what the workers of its host open with.
+    /// Starts a daemon in this process; returns when it serves. `config` is what the workers of its
+    /// host open with.
     fn daemon(&self, name: &str, _config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
         Err(Error::unsupported(format!("daemon {name}"), "this worker has no daemon of that name"))
     }
@@ -77,8 +84,8 @@ pub trait Daemon {}
 pub trait Session: Send {
     fn node(&mut self, name: &str) -> Result<Box<dyn Node>, Error>;
 
-    /// The configuration in force, profile and modes together, in the middleware's own file format; it is stored with the trial.
-    /// None: there is no such file.
+    /// The configuration in force, profile and modes together, in the middleware's own file format;
+    /// it is stored with the trial. None: there is no such file.
     fn configuration(&self) -> Option<Configuration> {
         None
     }
@@ -97,23 +104,40 @@ pub trait Node: Send {
     fn publisher(&mut self, config: &EndpointConfig) -> Result<Box<dyn Publisher>, Error>;
 
     /// Deliveries to `sink` may come from any thread and may begin before this returns.
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error>;
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Subscription>, Error>;
 
-    /// A service's client: `publish` of what it returns sends a request and does not wait for the answer; replies go to `sink`, as
-    /// a subscription's messages do. It counts the services matched. Replies to other clients are dropped here, not delivered, and
-    /// counted as `other_clients_replies` and `other_clients_reply_bytes`.
-    fn client(&mut self, config: &EndpointConfig, _sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+    /// A service's client: `publish` of what it returns sends a request and does not wait for the
+    /// answer; replies go to `sink`, as a subscription's messages do. It counts the services
+    /// matched. Replies to other clients are dropped here, not delivered, and counted as
+    /// `other_clients_replies` and `other_clients_reply_bytes`.
+    fn client(
+        &mut self,
+        config: &EndpointConfig,
+        _sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Publisher>, Error> {
         Err(no_services(config))
     }
 
-    /// A service: each request goes to `handler`, from any thread, which replies from within the call. It counts the clients matched.
-    fn service(&mut self, config: &EndpointConfig, _handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+    /// A service: each request goes to `handler`, from any thread, which replies from within the
+    /// call. It counts the clients matched.
+    fn service(
+        &mut self,
+        config: &EndpointConfig,
+        _handler: Arc<dyn Handler>,
+    ) -> Result<Box<dyn Endpoint>, Error> {
         Err(no_services(config))
     }
 }
 
 fn no_services(config: &EndpointConfig) -> Error {
-    Error::unsupported(format!("endpoint {}", config.endpoint), "services: not implemented in this worker")
+    Error::unsupported(
+        format!("endpoint {}", config.endpoint),
+        "services: not implemented in this worker",
+    )
 }
 
 /// What publishers, subscriptions, clients and services can tell of themselves.
@@ -132,15 +156,20 @@ pub trait Publisher: Endpoint {
     /// Publishes a copy of `payload`; returns when the middleware's publish call does.
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError>;
 
-    /// The payload of the API's own message, `bytes` long, where its users write into one before they publish it. It stays where it is
-    /// until [`Publisher::publish`] is called with it, which then copies nothing; nobody else touches it meanwhile. None, by default,
-    /// where users publish from memory of theirs.
+    /// The payload of the API's own message, `bytes` long, where its users write into one before
+    /// they publish it. It stays where it is until [`Publisher::publish`] is called with it, which
+    /// then copies nothing; nobody else touches it meanwhile. None, by default, where users publish
+    /// from memory of theirs.
     fn message(&mut self, _bytes: usize) -> Option<NonNull<[u8]>> {
         None
     }
 
     /// Publishes without a copy: loans `bytes` from the middleware, has `fill` write them, commits.
-    fn publish_loaned(&mut self, _bytes: usize, _fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        _bytes: usize,
+        _fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         Err(PublishError::Unsupported)
     }
 }
@@ -148,7 +177,8 @@ pub trait Publisher: Endpoint {
 /// Dropping it ends delivery: after that the sink is called no more.
 pub trait Subscription: Endpoint {}
 
-/// Why a profile is for one host; the reason ends with what to ask for instead. `unless` names modes that replace what is in the way.
+/// Why a profile is for one host; the reason ends with what to ask for instead. `unless` names
+/// modes that replace what is in the way.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct OneHost {
     pub reason: &'static str,
@@ -156,7 +186,8 @@ pub struct OneHost {
     pub unless: &'static [&'static str],
 }
 
-/// What is forced on every profile on a shared host, in words; and the daemons that cannot run there: (name, why).
+/// What is forced on every profile on a shared host, in words; and the daemons that cannot run
+/// there: (name, why).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SharedHost {
     pub forced: &'static str,
@@ -164,48 +195,61 @@ pub struct SharedHost {
     pub without: &'static [(&'static str, &'static str)],
 }
 
-/// Bytes of `/dev/shm` per process, whatever it sends; and whether a publisher's full history lies there besides.
+/// Bytes of `/dev/shm` per process, whatever it sends; and whether a publisher's full history lies
+/// there besides.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SharedMemory {
     pub process_bytes: u64,
     pub histories: bool,
 }
 
-/// Where messages go. Called by the middleware's thread, from several at once if it has several. It may sleep there, where a suite
-/// asks for a consumer that keeps each message: the payload stays the reader's until it returns.
+/// Where messages go. Called by the middleware's thread, from several at once if it has several. It
+/// may sleep there, where a suite asks for a consumer that keeps each message: the payload stays
+/// the reader's until it returns.
 pub trait Sink: Send + Sync {
     fn deliver(&self, delivery: &Delivery<'_>);
 
-    /// Whether delivering publishes on, reliably. A middleware that calls back in the thread which takes acknowledgements would wait
-    /// there for what only that thread can bring: it must deliver from another one, and grant what that is.
+    /// Whether delivering publishes on, reliably. A middleware that calls back in the thread which
+    /// takes acknowledgements would wait there for what only that thread can bring: it must deliver
+    /// from another one, and grant what that is.
     fn publishes_reliably(&self) -> bool {
         false
     }
 }
 
-/// Where a service's requests go. Called by the middleware's thread, from several at once if it has several.
+/// Where a service's requests go. Called by the middleware's thread, from several at once if it has
+/// several.
 pub trait Handler: Send + Sync {
-    /// Handles one request. `reply` sends the answer to its client and returns when the middleware's call does; it is called once,
-    /// or not at all for what no client of this trial sent.
-    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>);
+    /// Handles one request. `reply` sends the answer to its client and returns when the
+    /// middleware's call does; it is called once, or not at all for what no client of this trial
+    /// sent.
+    fn handle(
+        &self,
+        request: &Delivery<'_>,
+        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
+    );
 }
 
-/// One message in the reader's hands. The two stamps are defined in `docs/formats/records.md`; [`Delivery::taken`] makes them so.
+/// One message in the reader's hands. The two stamps are defined in `docs/formats/records.md`;
+/// [`Delivery::taken`] makes them so.
 pub struct Delivery<'a> {
-    /// When the wait returned or the callback began that announced this message (CLOCK_MONOTONIC, ns).
+    /// When the wait returned or the callback began that announced this message (CLOCK_MONOTONIC,
+    /// ns).
     pub notified_ns: i64,
     /// The last instant before the reader's code can look at this payload.
     pub taken_ns: i64,
     pub payload: &'a [u8],
     /// Read in place, by the middleware's own evidence; false where it has none.
     pub zero_copy: bool,
-    /// The body need not be the bytes that were published (a lossy codec between): it is read and not checked, its size is.
+    /// The body need not be the bytes that were published (a lossy codec between): it is read and
+    /// not checked, its size is.
     pub lossy: bool,
 }
 
 impl<'a> Delivery<'a> {
-    /// A message that the reader's code may look at from now on: takes the stamp `taken_ns`. To be made for one message after the
-    /// other, when it is handed over. `notified_ns` 0: nothing announced it (polling), which makes the two stamps one.
+    /// A message that the reader's code may look at from now on: takes the stamp `taken_ns`. To be
+    /// made for one message after the other, when it is handed over. `notified_ns` 0: nothing
+    /// announced it (polling), which makes the two stamps one.
     #[inline]
     pub fn taken(notified_ns: i64, payload: &'a [u8], zero_copy: bool) -> Delivery<'a> {
         let taken_ns = now_ns();
@@ -214,7 +258,8 @@ impl<'a> Delivery<'a> {
     }
 }
 
-/// Why a publish call did not send. The middleware's words go to the account, not here: no allocation in the hot path.
+/// Why a publish call did not send. The middleware's words go to the account, not here: no
+/// allocation in the hot path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublishError {
     /// A queue, history or pool was full and the call gave up.
@@ -251,7 +296,8 @@ pub enum Wait {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Take {
-    /// As any user of this API gets them: in memory of the reader's own, or lent where the API lends.
+    /// As any user of this API gets them: in memory of the reader's own, or lent where the API
+    /// lends.
     #[default]
     Typed,
     /// Serialised, in the middleware's receive buffer, before any deserialiser ran.
@@ -294,7 +340,8 @@ impl WhenFull {
         }
     }
 
-    /// The same at a reader, whose history takes the place of the oldest unless it must keep all and can hold the writer up.
+    /// The same at a reader, whose history takes the place of the oldest unless it must keep all
+    /// and can hold the writer up.
     pub fn of_dds_reader(qos: &Qos) -> Option<WhenFull> {
         match (qos.reliability, qos.history) {
             (Reliability::Reliable, History::KeepAll) => Some(WhenFull::Blocks),
@@ -318,8 +365,8 @@ pub struct SessionConfig {
     pub profile: Profile,
     /// Settings of the arm beyond its profile; take them with [`SessionConfig::option`].
     pub options: BTreeMap<String, Value>,
-    /// Settings of the portable vocabulary ([`crate::modes`]), which replace what the profile says; take them with
-    /// [`SessionConfig::mode`].
+    /// Settings of the portable vocabulary ([`crate::modes`]), which replace what the profile says;
+    /// take them with [`SessionConfig::mode`].
     pub modes: BTreeMap<String, Value>,
     pub domain_id: u32,
     pub trial_nonce: u64,
@@ -327,11 +374,16 @@ pub struct SessionConfig {
 
 impl SessionConfig {
     /// Option `key` as a `T`, or `default` where it is absent; a value of another shape is invalid.
-    pub fn option<T: serde::de::DeserializeOwned>(&self, key: &str, default: T) -> Result<T, Error> {
+    pub fn option<T: serde::de::DeserializeOwned>(
+        &self,
+        key: &str,
+        default: T,
+    ) -> Result<T, Error> {
         match self.options.get(key) {
             None => Ok(default),
-            Some(value) => serde_json::from_value(value.clone())
-                .map_err(|e| Error::invalid(format!("option {key}"), format!("{value} does not fit: {e}"))),
+            Some(value) => serde_json::from_value(value.clone()).map_err(|e| {
+                Error::invalid(format!("option {key}"), format!("{value} does not fit: {e}"))
+            }),
         }
     }
 
@@ -339,7 +391,10 @@ impl SessionConfig {
     pub fn only_options(&self, known: &[&str]) -> Result<(), Error> {
         match self.options.keys().find(|k| !known.contains(&k.as_str())) {
             None => Ok(()),
-            Some(key) => Err(Error::invalid(format!("option {key}"), format!("known options: {}", known.join(", ")))),
+            Some(key) => Err(Error::invalid(
+                format!("option {key}"),
+                format!("known options: {}", known.join(", ")),
+            )),
         }
     }
 }
@@ -358,7 +413,8 @@ pub struct EndpointConfig {
     pub loan: bool,
     pub publish_mode: PublishMode,
     pub wait: Wait,
-    /// Of a subscription; the others are `typed`. The harness has refused `raw` where the description says `no` to `take_raw`.
+    /// Of a subscription; the others are `typed`. The harness has refused `raw` where the
+    /// description says `no` to `take_raw`.
     pub take: Take,
 }
 
@@ -413,8 +469,8 @@ pub struct Description {
     pub build: BTreeMap<String, Value>,
     /// Name → `yes`, `no: REASON` or `partly: REASON`; every name of [`CAPABILITIES`].
     pub capabilities: BTreeMap<String, String>,
-    /// Name → the levels that it can (`udp|tcp`, `true|false`, `N`) or `no: REASON`; what is absent is refused as not mapped.
-    /// [`modes`] builds it.
+    /// Name → the levels that it can (`udp|tcp`, `true|false`, `N`) or `no: REASON`; what is absent
+    /// is refused as not mapped. [`modes`] builds it.
     #[serde(default)]
     pub modes: BTreeMap<String, String>,
     pub profiles: Vec<Profile>,
@@ -451,7 +507,8 @@ pub fn capabilities(listed: &[(&str, &str)]) -> BTreeMap<String, String> {
     CAPABILITIES
         .iter()
         .map(|name| {
-            let default = if *name == "take_raw" { NO_RAW } else { "no: not implemented in this worker" };
+            let default =
+                if *name == "take_raw" { NO_RAW } else { "no: not implemented in this worker" };
             let answer = listed.iter().find(|(n, _)| n == name).map_or(default, |(_, a)| a);
             (name.to_string(), answer.to_string())
         })

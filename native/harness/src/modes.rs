@@ -1,8 +1,9 @@
-//! Modes: settings that mean the same for every middleware (`transport`, `batching`, …), so that they can be factors of a suite.
+//! Modes: settings that mean the same for every middleware (`transport`, `batching`, …), so that
+//! they can be factors of a suite.
 //!
-//! The vocabulary is closed and stands here; each middleware maps what it can to its own configuration and says so in its
-//! description. What is asked and not described is refused in one place, before the middleware is opened, so that no worker can
-//! take a mode silently.
+//! The vocabulary is closed and stands here; each middleware maps what it can to its own
+//! configuration and says so in its description. What is asked and not described is refused in one
+//! place, before the middleware is opened, so that no worker can take a mode silently.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +32,10 @@ pub const MODES: [(&str, Levels); 12] = [
     ("shm_layout", Levels::Named(&["unified", "tiered"])),
     ("discovery", Levels::Named(&["multicast", "peers", "server", "routers", "client"])),
     ("threads", Levels::Number),
-    ("executor", Levels::Named(&["single_threaded", "multi_threaded", "events", "wait_set", "static"])),
+    (
+        "executor",
+        Levels::Named(&["single_threaded", "multi_threaded", "events", "wait_set", "static"]),
+    ),
     ("security", Levels::TrueOrFalse),
     ("compression", Levels::TrueOrFalse),
 ];
@@ -41,7 +45,8 @@ pub fn modes(listed: &[(&str, &str)]) -> BTreeMap<String, String> {
     MODES
         .iter()
         .map(|(name, _)| {
-            let answer = listed.iter().find(|(n, _)| n == name).map_or(NOT_MAPPED, |(_, answer)| answer);
+            let answer =
+                listed.iter().find(|(n, _)| n == name).map_or(NOT_MAPPED, |(_, answer)| answer);
             (name.to_string(), answer.to_string())
         })
         .collect()
@@ -50,13 +55,18 @@ pub fn modes(listed: &[(&str, &str)]) -> BTreeMap<String, String> {
 const NOT_MAPPED: &str = "no: not mapped in this worker";
 
 impl SessionConfig {
-    /// Mode `name` as a `T`, or None where it is not asked; a level of another shape is invalid, one that the vocabulary has and `T`
-    /// has not is unsupported.
+    /// Mode `name` as a `T`, or None where it is not asked; a level of another shape is invalid,
+    /// one that the vocabulary has and `T` has not is unsupported.
     pub fn mode<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
         let parse = |level: &Value| {
-            serde_json::from_value(level.clone()).map_err(|e| match (is_named(name, level), level.as_str()) {
-                (true, Some(level)) => Error::unsupported(object(name), format!("{level}: this middleware has no such way")),
-                _ => Error::invalid(object(name), format!("{level} does not fit: {e}")),
+            serde_json::from_value(level.clone()).map_err(|e| {
+                match (is_named(name, level), level.as_str()) {
+                    (true, Some(level)) => Error::unsupported(
+                        object(name),
+                        format!("{level}: this middleware has no such way"),
+                    ),
+                    _ => Error::invalid(object(name), format!("{level} does not fit: {e}")),
+                }
             })
         };
         self.modes.get(name).map(parse).transpose()
@@ -66,21 +76,32 @@ impl SessionConfig {
     pub fn only_modes(&self, taken: &[&str]) -> Result<(), Error> {
         match self.modes.keys().find(|name| !taken.contains(&name.as_str())) {
             None => Ok(()),
-            Some(name) if taken.is_empty() => Err(Error::unsupported(object(name), "this worker takes no modes")),
-            Some(name) => Err(Error::unsupported(object(name), format!("this worker takes {}", taken.join(", ")))),
+            Some(name) if taken.is_empty() => {
+                Err(Error::unsupported(object(name), "this worker takes no modes"))
+            }
+            Some(name) => Err(Error::unsupported(
+                object(name),
+                format!("this worker takes {}", taken.join(", ")),
+            )),
         }
     }
 }
 
-/// Refuses what the vocabulary does not know (invalid) and what the description says `no` to (unsupported, in its words). Levels that
-/// a mode has elsewhere and not here are left to the middleware, which knows why; [`check_granted`] is behind it.
+/// Refuses what the vocabulary does not know (invalid) and what the description says `no` to
+/// (unsupported, in its words). Levels that a mode has elsewhere and not here are left to the
+/// middleware, which knows why; [`check_granted`] is behind it.
 pub fn check_asked(description: &Description, config: &SessionConfig) -> Result<(), Error> {
     for (name, level) in &config.modes {
         let Some((_, levels)) = MODES.iter().find(|(known, _)| known == name) else {
             let known: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
-            return Err(Error::invalid(object(name), format!("no such mode; expected one of {}", known.join(", "))));
+            return Err(Error::invalid(
+                object(name),
+                format!("no such mode; expected one of {}", known.join(", ")),
+            ));
         };
-        levels.check(level).map_err(|expected| Error::invalid(object(name), format!("expected {expected}, found {level}")))?;
+        levels.check(level).map_err(|expected| {
+            Error::invalid(object(name), format!("expected {expected}, found {level}"))
+        })?;
         let answer = description.modes.get(name).map_or(NOT_MAPPED, String::as_str);
         if let Some(reason) = answer.strip_prefix("no: ") {
             return Err(Error::unsupported(object(name), reason));
@@ -95,7 +116,10 @@ pub fn check_granted(description: &Description, config: &SessionConfig) -> Resul
         let described = description.modes.get(name).map_or("", String::as_str);
         let asked = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
         if !described.split('|').any(|level| level == asked || level == "N") {
-            return Err(Error::unsupported(object(name), format!("{asked}: {} has {described}", description.middleware)));
+            return Err(Error::unsupported(
+                object(name),
+                format!("{asked}: {} has {described}", description.middleware),
+            ));
         }
     }
     Ok(())
@@ -107,7 +131,9 @@ fn object(name: &str) -> String {
 
 /// Whether the vocabulary has this level of a mode whose levels are words.
 fn is_named(name: &str, level: &Value) -> bool {
-    MODES.iter().any(|(known, levels)| *known == name && matches!(levels, Levels::Named(_)) && levels.check(level).is_ok())
+    MODES.iter().any(|(known, levels)| {
+        *known == name && matches!(levels, Levels::Named(_)) && levels.check(level).is_ok()
+    })
 }
 
 impl Levels {
@@ -142,28 +168,63 @@ mod tests {
             release_date: "2026-01-01".into(),
             build: BTreeMap::new(),
             capabilities: capabilities(&[]),
-            modes: modes(&[("transport", "udp|shm"), ("threads", "N"), ("security", "no: this build has no plug-ins")]),
+            modes: modes(&[
+                ("transport", "udp|shm"),
+                ("threads", "N"),
+                ("security", "no: this build has no plug-ins"),
+            ]),
             profiles: Vec::new(),
         }
     }
 
     fn asked(name: &str, level: Value) -> SessionConfig {
-        let profile = Profile { name: "p".into(), format: "none".into(), text: String::new(), summary: String::new() };
-        SessionConfig { profile, options: BTreeMap::new(), modes: BTreeMap::from([(name.into(), level)]), domain_id: 0, trial_nonce: 1 }
+        let profile = Profile {
+            name: "p".into(),
+            format: "none".into(),
+            text: String::new(),
+            summary: String::new(),
+        };
+        SessionConfig {
+            profile,
+            options: BTreeMap::new(),
+            modes: BTreeMap::from([(name.into(), level)]),
+            domain_id: 0,
+            trial_nonce: 1,
+        }
     }
 
     #[test]
     fn every_mode_that_is_not_described_is_refused_with_its_reason() {
-        let refusal = |name: &str, level| check_asked(&description(), &asked(name, level)).unwrap_err();
-        assert_eq!(refusal("security", json!(true)), Error::unsupported("mode security", "this build has no plug-ins"));
+        let refusal =
+            |name: &str, level| check_asked(&description(), &asked(name, level)).unwrap_err();
+        assert_eq!(
+            refusal("security", json!(true)),
+            Error::unsupported("mode security", "this build has no plug-ins")
+        );
         assert_eq!(refusal("batching", json!(true)).kind, ErrorKind::Unsupported);
         let bare = Description { modes: BTreeMap::new(), ..description() };
-        assert_eq!(check_asked(&bare, &asked("threads", json!(2))).unwrap_err().kind, ErrorKind::Unsupported);
-        for (name, level) in [("speed", json!(1)), ("transport", json!("pigeon")), ("threads", json!(0)), ("security", json!("true"))] {
+        assert_eq!(
+            check_asked(&bare, &asked("threads", json!(2))).unwrap_err().kind,
+            ErrorKind::Unsupported
+        );
+        for (name, level) in [
+            ("speed", json!(1)),
+            ("transport", json!("pigeon")),
+            ("threads", json!(0)),
+            ("security", json!("true")),
+        ] {
             let error = refusal(name, level);
-            assert_eq!((error.kind, error.object), (ErrorKind::Invalid, format!("mode {name}")), "{}", error.message);
+            assert_eq!(
+                (error.kind, error.object),
+                (ErrorKind::Invalid, format!("mode {name}")),
+                "{}",
+                error.message
+            );
         }
-        assert!(check_asked(&description(), &asked("transport", json!("tcp"))).is_ok(), "the middleware says why it has no tcp");
+        assert!(
+            check_asked(&description(), &asked("transport", json!("tcp"))).is_ok(),
+            "the middleware says why it has no tcp"
+        );
     }
 
     #[test]
@@ -171,7 +232,10 @@ mod tests {
         let granted = |name: &str, level| check_granted(&description(), &asked(name, level));
         assert!(granted("transport", json!("udp")).is_ok() && granted("threads", json!(7)).is_ok());
         let error = granted("transport", json!("tcp")).unwrap_err();
-        assert!(error.kind == ErrorKind::Unsupported && error.message.contains("udp|shm"), "{error}");
+        assert!(
+            error.kind == ErrorKind::Unsupported && error.message.contains("udp|shm"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -185,9 +249,16 @@ mod tests {
         enum Discovery {
             Peers,
         }
-        assert!(matches!(asked("discovery", json!("peers")).mode("discovery"), Ok(Some(Discovery::Peers))));
-        let error = asked("discovery", json!("routers")).mode::<Discovery>("discovery").unwrap_err();
-        assert!(error.kind == ErrorKind::Unsupported && error.message.starts_with("routers: "), "{error}");
+        assert!(matches!(
+            asked("discovery", json!("peers")).mode("discovery"),
+            Ok(Some(Discovery::Peers))
+        ));
+        let error =
+            asked("discovery", json!("routers")).mode::<Discovery>("discovery").unwrap_err();
+        assert!(
+            error.kind == ErrorKind::Unsupported && error.message.starts_with("routers: "),
+            "{error}"
+        );
         assert!(config.only_modes(&["threads"]).is_ok());
         assert_eq!(config.only_modes(&["transport"]).unwrap_err().kind, ErrorKind::Unsupported);
         assert_eq!(config.only_modes(&[]).unwrap_err().message, "this worker takes no modes");

@@ -1,11 +1,12 @@
-//! Memory of a reader's own, into which `take: typed` copies what an API would only lend in its receive buffer.
+//! Memory of a reader's own, into which `take: typed` copies what an API would only lend in its
+//! receive buffer.
 
 use std::cell::UnsafeCell;
 
 use crate::message_type::MessageType;
 
-/// One message's place, used again for each: as a program that takes by itself keeps one sample. Touched beforehand, so that the
-/// first message does not pay for its pages.
+/// One message's place, used again for each: as a program that takes by itself keeps one sample.
+/// Touched beforehand, so that the first message does not pay for its pages.
 pub struct OwnMemory(UnsafeCell<Box<[u8]>>);
 
 // SAFETY: `copy` is unsafe, and its caller promises one user at a time.
@@ -22,7 +23,8 @@ impl OwnMemory {
         OwnMemory(UnsafeCell::new(vec![0xA5; bytes].into()))
     }
 
-    /// Copies `message`, or of a longer one what fits: it is another type under this name, and is found not to be ours.
+    /// Copies `message`, or of a longer one what fits: it is another type under this name, and is
+    /// found not to be ours.
     ///
     /// # Safety
     /// One user at a time: nobody else calls this while the result is in use.

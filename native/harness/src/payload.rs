@@ -1,9 +1,11 @@
-//! The identity of a message in its first 64 bytes, and a pattern in the rest that a reader can check (`records.md`).
+//! The identity of a message in its first 64 bytes, and a pattern in the rest that a reader can
+//! check (`records.md`).
 
 use crate::message_type::MessageType;
 
 pub const HEADER_BYTES: usize = 64;
-/// In place of the causing endpoint: the body is a frame of a source outside, and `cause_seq` its sum.
+/// In place of the causing endpoint: the body is a frame of a source outside, and `cause_seq` its
+/// sum.
 pub const FRAMES: u32 = u32::MAX;
 const MAGIC: u32 = 0x4257_4D52;
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -110,7 +112,8 @@ impl Header {
     }
 }
 
-/// The sum of the first seven words, each times GOLDEN to the power of its place: any single changed word changes it.
+/// The sum of the first seven words, each times GOLDEN to the power of its place: any single
+/// changed word changes it.
 #[inline]
 fn check(words: &[u64; 8]) -> u64 {
     words[..7].iter().rev().fold(0_u64, |sum, word| sum.wrapping_add(*word).wrapping_mul(GOLDEN))
@@ -147,7 +150,11 @@ pub fn verify(body: &[u8], writer: u32, seq: u64) -> bool {
             *lane = lane.wrapping_add(STEP.wrapping_mul(8));
         }
     }
-    let rest = blocks.remainder().chunks(8).zip(&lanes).all(|(bytes, lane)| bytes == &lane.to_le_bytes()[..bytes.len()]);
+    let rest = blocks
+        .remainder()
+        .chunks(8)
+        .zip(&lanes)
+        .all(|(bytes, lane)| bytes == &lane.to_le_bytes()[..bytes.len()]);
     rest && wrong.iter().fold(0, |all, w| all | w) == 0
 }
 
@@ -156,8 +163,8 @@ fn lanes(writer: u32, seq: u64) -> [u64; 8] {
     std::array::from_fn(|i| start.wrapping_add(STEP.wrapping_mul(i as u64)))
 }
 
-/// The sum of a body that follows no pattern: any single changed word changes it. Taken in blocks; all but the last are whole multiples of
-/// 64 bytes.
+/// The sum of a body that follows no pattern: any single changed word changes it. Taken in blocks;
+/// all but the last are whole multiples of 64 bytes.
 #[derive(Default)]
 pub struct Sum([u64; 8]);
 
@@ -173,7 +180,9 @@ impl Sum {
         let mut words = block.chunks_exact(64);
         for eight in &mut words {
             for (lane, bytes) in self.0.iter_mut().zip(eight.chunks_exact(8)) {
-                *lane = lane.wrapping_add(u64::from_le_bytes(bytes.try_into().unwrap())).wrapping_mul(GOLDEN);
+                *lane = lane
+                    .wrapping_add(u64::from_le_bytes(bytes.try_into().unwrap()))
+                    .wrapping_mul(GOLDEN);
             }
         }
         for (lane, bytes) in self.0.iter_mut().zip(words.remainder().chunks(8)) {
@@ -188,7 +197,8 @@ impl Sum {
     }
 }
 
-/// Whether the body is what its header says: a frame by its sum, anything else by its pattern. Reads every byte.
+/// Whether the body is what its header says: a frame by its sum, anything else by its pattern.
+/// Reads every byte.
 #[inline]
 pub fn intact(header: &Header, body: &[u8]) -> bool {
     if header.cause_endpoint == FRAMES {

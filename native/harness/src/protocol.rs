@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::message_type::MessageType;
-use crate::middleware::{Account, Configuration, Error, Granted, Profile, PublishMode, SessionConfig, Take, Wait};
+use crate::middleware::{
+    Account, Configuration, Error, Granted, Profile, PublishMode, SessionConfig, Take, Wait,
+};
 use crate::payload::Touch;
 use crate::qos::Qos;
 use crate::usage::{Memory, Usage};
@@ -63,7 +65,8 @@ pub enum Command {
         #[serde(deserialize_with = "numbered")]
         expect: BTreeMap<u32, BTreeMap<u32, u64>>,
         timeout_ns: i64,
-        /// Ends it when nothing came for so long, and waits for the time-out while something comes; absent: only the time-out ends it.
+        /// Ends it when nothing came for so long, and waits for the time-out while something comes;
+        /// absent: only the time-out ends it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         quiet_ns: Option<i64>,
     },
@@ -97,9 +100,19 @@ pub struct Open {
 impl Open {
     /// What the middleware opens with. Errors: a nonce that is not a hexadecimal number.
     pub fn config(self) -> Result<SessionConfig, Error> {
-        let trial_nonce = u64::from_str_radix(&self.trial_nonce, 16)
-            .map_err(|e| Error::invalid("trial_nonce", format!("expected 16 hexadecimal digits, found {:?}: {e}", self.trial_nonce)))?;
-        Ok(SessionConfig { profile: self.profile, options: self.options, modes: self.modes, domain_id: self.domain_id, trial_nonce })
+        let trial_nonce = u64::from_str_radix(&self.trial_nonce, 16).map_err(|e| {
+            Error::invalid(
+                "trial_nonce",
+                format!("expected 16 hexadecimal digits, found {:?}: {e}", self.trial_nonce),
+            )
+        })?;
+        Ok(SessionConfig {
+            profile: self.profile,
+            options: self.options,
+            modes: self.modes,
+            domain_id: self.domain_id,
+            trial_nonce,
+        })
     }
 }
 
@@ -145,11 +158,12 @@ pub struct EndpointSpec {
     pub arrival: Option<Arrival>,
     #[serde(default = "touch_all")]
     pub touch: Touch,
-    /// Subscriptions only: how long the consumer keeps each message, and its memory, before it gives it back.
+    /// Subscriptions only: how long the consumer keeps each message, and its memory, before it
+    /// gives it back.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hold_ns: i64,
-    /// Publishers only: what is sent are frames of a source outside of the worker, from the ring of this endpoint. Which source that is
-    /// says the text, which nobody here reads.
+    /// Publishers only: what is sent are frames of a source outside of the worker, from the ring of
+    /// this endpoint. Which source that is says the text, which nobody here reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frames: Option<String>,
     #[serde(default)]
@@ -174,14 +188,22 @@ fn is_zero(ns: &i64) -> bool {
 }
 
 /// JSON keys are strings, and serde does not turn them into numbers inside a tagged enum.
-fn numbered<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u32, BTreeMap<u32, u64>>, D::Error> {
+fn numbered<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<u32, BTreeMap<u32, u64>>, D::Error> {
     use serde::de::Error as _;
-    let number = |key: &String| key.parse::<u32>().map_err(|_| D::Error::custom(format!("expected an endpoint, found {key:?}")));
+    let number = |key: &String| {
+        key.parse::<u32>()
+            .map_err(|_| D::Error::custom(format!("expected an endpoint, found {key:?}")))
+    };
     let named = BTreeMap::<String, BTreeMap<String, u64>>::deserialize(deserializer)?;
     named
         .iter()
         .map(|(reader, writers)| {
-            let writers = writers.iter().map(|(writer, seq)| Ok((number(writer)?, *seq))).collect::<Result<_, D::Error>>()?;
+            let writers = writers
+                .iter()
+                .map(|(writer, seq)| Ok((number(writer)?, *seq)))
+                .collect::<Result<_, D::Error>>()?;
             Ok((number(reader)?, writers))
         })
         .collect()
@@ -231,7 +253,8 @@ pub enum Arrival {
     },
 }
 
-/// As suites allow (rmwbench/suite/workload/arrival.py); much more would be drawn for longer than the trial lasts.
+/// As suites allow (rmwbench/suite/workload/arrival.py); much more would be drawn for longer than
+/// the trial lasts.
 const MAX_RATE_HZ: f64 = 2e6;
 
 impl Arrival {
@@ -240,19 +263,36 @@ impl Arrival {
         // A year: beyond it, times in ns come near the end of an i64.
         let sensible = |what: &str, ns: i64, least: i64| {
             let most = 365 * 86_400 * 1_000_000_000;
-            (least..=most).contains(&ns).then_some(()).ok_or_else(|| format!("{what}: expected {least} to {most}, found {ns}"))
+            (least..=most)
+                .contains(&ns)
+                .then_some(())
+                .ok_or_else(|| format!("{what}: expected {least} to {most}, found {ns}"))
         };
         match self {
-            Arrival::Periodic { period_ns, phase_ns } => sensible("period_ns", *period_ns, 1).and(sensible("phase_ns", *phase_ns, 0)),
-            Arrival::Burst { count: 0, .. } => Err("count: expected 1 or more, found 0".into()),
-            Arrival::Burst { period_ns, phase_ns, .. } => sensible("period_ns", *period_ns, 1).and(sensible("phase_ns", *phase_ns, 0)),
-            Arrival::Poisson { rate_hz, .. } if !(*rate_hz > 0.0 && *rate_hz <= MAX_RATE_HZ) => {
-                Err(format!("rate_hz: expected more than 0 and at most {MAX_RATE_HZ}, found {rate_hz}"))
+            Arrival::Periodic { period_ns, phase_ns } => {
+                sensible("period_ns", *period_ns, 1).and(sensible("phase_ns", *phase_ns, 0))
             }
-            Arrival::Trace { offsets_ns } => match offsets_ns.windows(2).position(|w| w[0] > w[1]) {
-                Some(place) => Err(format!("offsets_ns: expected ascending, found {} after {}", offsets_ns[place + 1], offsets_ns[place])),
-                None => offsets_ns.first().map_or(Ok(()), |first| sensible("offsets_ns", *first, 0)),
-            },
+            Arrival::Burst { count: 0, .. } => Err("count: expected 1 or more, found 0".into()),
+            Arrival::Burst { period_ns, phase_ns, .. } => {
+                sensible("period_ns", *period_ns, 1).and(sensible("phase_ns", *phase_ns, 0))
+            }
+            Arrival::Poisson { rate_hz, .. } if !(*rate_hz > 0.0 && *rate_hz <= MAX_RATE_HZ) => {
+                Err(format!(
+                    "rate_hz: expected more than 0 and at most {MAX_RATE_HZ}, found {rate_hz}"
+                ))
+            }
+            Arrival::Trace { offsets_ns } => {
+                match offsets_ns.windows(2).position(|w| w[0] > w[1]) {
+                    Some(place) => Err(format!(
+                        "offsets_ns: expected ascending, found {} after {}",
+                        offsets_ns[place + 1],
+                        offsets_ns[place]
+                    )),
+                    None => {
+                        offsets_ns.first().map_or(Ok(()), |first| sensible("offsets_ns", *first, 0))
+                    }
+                }
+            }
             _ => Ok(()),
         }
     }
@@ -308,7 +348,8 @@ pub enum Event {
     },
 }
 
-/// What a manager of lifecycle nodes does with each: it waits for the node's services, then asks for two changes of state.
+/// What a manager of lifecycle nodes does with each: it waits for the node's services, then asks
+/// for two changes of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
@@ -412,21 +453,31 @@ pub struct BadLine {
     pub error: Error,
 }
 
-/// Parses a command line; an unknown command is `unsupported`, anything else that does not fit is `invalid`.
+/// Parses a command line; an unknown command is `unsupported`, anything else that does not fit is
+/// `invalid`.
 pub fn parse_request(line: &str) -> Result<Request, BadLine> {
-    let value: Value =
-        serde_json::from_str(line).map_err(|e| BadLine { id: None, error: Error::invalid("line", format!("not JSON: {e}")) })?;
+    let value: Value = serde_json::from_str(line).map_err(|e| BadLine {
+        id: None,
+        error: Error::invalid("line", format!("not JSON: {e}")),
+    })?;
     let id = value.get("id").and_then(Value::as_u64);
     let Some(name) = value.get("cmd").and_then(Value::as_str).map(str::to_owned) else {
-        return Err(BadLine { id, error: Error::invalid("line", "expected a command with `id` and `cmd`") });
+        return Err(BadLine {
+            id,
+            error: Error::invalid("line", "expected a command with `id` and `cmd`"),
+        });
     };
     serde_json::from_value(value).map_err(|e| {
         let message = e.to_string();
-        let error = if message.starts_with("unknown variant") && message.contains(&format!("`{name}`")) {
-            Error::unsupported(format!("cmd {name}"), format!("this worker speaks protocol {PROTOCOL}"))
-        } else {
-            Error::invalid(format!("cmd {name}"), message)
-        };
+        let error =
+            if message.starts_with("unknown variant") && message.contains(&format!("`{name}`")) {
+                Error::unsupported(
+                    format!("cmd {name}"),
+                    format!("this worker speaks protocol {PROTOCOL}"),
+                )
+            } else {
+                Error::invalid(format!("cmd {name}"), message)
+            };
         BadLine { id, error }
     })
 }
@@ -456,10 +507,15 @@ mod tests {
 
     #[test]
     fn endpoints_are_numbers_although_json_keys_are_text() {
-        let request = parse_request(r#"{"id":7,"cmd":"drain","expect":{"2":{"1":42}},"timeout_ns":1}"#).map_err(|b| b.error).unwrap();
+        let request =
+            parse_request(r#"{"id":7,"cmd":"drain","expect":{"2":{"1":42}},"timeout_ns":1}"#)
+                .map_err(|b| b.error)
+                .unwrap();
         let Command::Drain { expect, .. } = request.command else { panic!("{request:?}") };
         assert_eq!(expect, BTreeMap::from([(2, BTreeMap::from([(1, 42)]))]));
-        let bad = parse_request(r#"{"id":7,"cmd":"drain","expect":{"two":{}},"timeout_ns":1}"#).err().unwrap();
+        let bad = parse_request(r#"{"id":7,"cmd":"drain","expect":{"two":{}},"timeout_ns":1}"#)
+            .err()
+            .unwrap();
         assert!(bad.error.message.contains("expected an endpoint, found \"two\""), "{}", bad.error);
     }
 }

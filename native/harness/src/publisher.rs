@@ -1,7 +1,9 @@
-//! A publisher with its recorder: the one function that sends a message, for every middleware and every arrival.
+//! A publisher with its recorder: the one function that sends a message, for every middleware and
+//! every arrival.
 //!
-//! The payload is written after the message was taken up, on both paths: source → message → publish, or loan → source → commit. The
-//! message is the API's own where its users write into one, else memory of ours.
+//! The payload is written after the message was taken up, on both paths: source → message →
+//! publish, or loan → source → commit. The message is the API's own where its users write into one,
+//! else memory of ours.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -29,7 +31,8 @@ pub struct Recorder {
     pub loan: bool,
 }
 
-/// What a message is the next one of: the moment it was taken up, its number and what brought it about.
+/// What a message is the next one of: the moment it was taken up, its number and what brought it
+/// about.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
     pub begun_ns: i64,
@@ -46,8 +49,8 @@ pub enum Way<'a> {
 }
 
 impl Recorder {
-    /// A source for the copying path; empty with loans. Written once, not merely allocated: a first touch of 8 MiB costs more than
-    /// its copy.
+    /// A source for the copying path; empty with loans. Written once, not merely allocated: a first
+    /// touch of 8 MiB costs more than its copy.
     pub fn message(&self) -> Vec<u8> {
         if self.loan {
             Vec::new()
@@ -56,13 +59,17 @@ impl Recorder {
         }
     }
 
-    /// Writes the payload, sends it and records the attempt, also the one that failed. Probes leave no record.
+    /// Writes the payload, sends it and records the attempt, also the one that failed. Probes leave
+    /// no record.
     #[inline]
     pub fn send(&self, attempt: Attempt, way: Way<'_>) -> Result<(), PublishError> {
-        self.send_content(attempt, way, |body, header| payload::fill(body, header.writer, header.seq))
+        self.send_content(attempt, way, |body, header| {
+            payload::fill(body, header.writer, header.seq)
+        })
     }
 
-    /// The same with another content than the pattern: `content` writes the body, and what its header says of it.
+    /// The same with another content than the pattern: `content` writes the body, and what its
+    /// header says of it.
     #[inline]
     pub fn send_content(
         &self,
@@ -124,7 +131,11 @@ impl Recorder {
                 call_ns,
                 return_ns,
                 // A message without a cause has room for the time that its payload took.
-                cause_seq: if self.loan && cause.endpoint == 0 { fill_ns as u64 } else { cause.seq },
+                cause_seq: if self.loan && cause.endpoint == 0 {
+                    fill_ns as u64
+                } else {
+                    cause.seq
+                },
                 cause_endpoint: cause.endpoint,
                 bytes: self.payload_bytes,
                 flags,
@@ -152,7 +163,8 @@ impl Tally {
         *counter - 1
     }
 
-    /// Takes note of how the attempt with `seq` ended; attempts may end in another order than they began.
+    /// Takes note of how the attempt with `seq` ended; attempts may end in another order than they
+    /// began.
     #[inline]
     pub fn note(&mut self, phase: Phase, seq: u64, result: Result<(), PublishError>) {
         if phase == Phase::Probe {
@@ -191,7 +203,8 @@ pub struct RecordedPublisher {
 
 impl RecordedPublisher {
     pub fn new(mut publisher: Box<dyn Publisher>, recorder: Recorder) -> Self {
-        let has_own = !recorder.loan && publisher.message(recorder.payload_bytes as usize).is_some();
+        let has_own =
+            !recorder.loan && publisher.message(recorder.payload_bytes as usize).is_some();
         let message = if has_own { Vec::new() } else { recorder.message() };
         RecordedPublisher { publisher, recorder, message, tally: Tally::default(), frames: None }
     }
@@ -201,9 +214,15 @@ impl RecordedPublisher {
         RecordedPublisher { frames, ..self }
     }
 
-    /// Sends the next message of `phase`; an attempt that failed has used its sequence number and is recorded as failed.
+    /// Sends the next message of `phase`; an attempt that failed has used its sequence number and
+    /// is recorded as failed.
     #[inline]
-    pub fn send(&mut self, intended_ns: i64, phase: Phase, cause: Cause) -> Result<(), PublishError> {
+    pub fn send(
+        &mut self,
+        intended_ns: i64,
+        phase: Phase,
+        cause: Cause,
+    ) -> Result<(), PublishError> {
         let begun_ns = now_ns();
         let seq = self.tally.next(phase);
         let publisher = &mut *self.publisher;
@@ -211,7 +230,8 @@ impl RecordedPublisher {
             Way::Loan(publisher)
         } else {
             let own = publisher.message(self.recorder.payload_bytes as usize);
-            // SAFETY: the trait promises that it stays valid until `publish` was called with it, and that nobody else touches it.
+            // SAFETY: the trait promises that it stays valid until `publish` was called with it,
+            // and that nobody else touches it.
             let message = match own {
                 Some(mut message) => unsafe { message.as_mut() },
                 None => &mut self.message,
@@ -243,8 +263,8 @@ impl RecordedPublisher {
     }
 }
 
-/// A publisher's place: its schedule thread (or its relay) holds the lock while it runs, so that a message takes no lock of ours;
-/// `None` after it was destroyed.
+/// A publisher's place: its schedule thread (or its relay) holds the lock while it runs, so that a
+/// message takes no lock of ours; `None` after it was destroyed.
 pub struct PublisherSlot {
     pub endpoint: u32,
     pub publisher: Mutex<Option<RecordedPublisher>>,
@@ -254,7 +274,11 @@ pub struct PublisherSlot {
 
 impl PublisherSlot {
     pub fn new(endpoint: u32, publisher: RecordedPublisher) -> Arc<Self> {
-        Arc::new(PublisherSlot { endpoint, publisher: Mutex::new(Some(publisher)), stop_ns: AtomicI64::new(i64::MAX) })
+        Arc::new(PublisherSlot {
+            endpoint,
+            publisher: Mutex::new(Some(publisher)),
+            stop_ns: AtomicI64::new(i64::MAX),
+        })
     }
 
     pub fn stop_ns(&self) -> i64 {
@@ -293,7 +317,11 @@ mod tests {
         fn publish(&mut self, _: &[u8]) -> Result<(), PublishError> {
             unimplemented!("it only lends")
         }
-        fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+        fn publish_loaned(
+            &mut self,
+            bytes: usize,
+            fill: &mut dyn FnMut(&mut [u8]),
+        ) -> Result<(), PublishError> {
             std::thread::sleep(WAIT);
             if self.refuses {
                 return Err(PublishError::Failed);
@@ -308,13 +336,26 @@ mod tests {
         let fd = memfd(&layout(7, &[(Kind::Sent, 1, 4)])).unwrap();
         let records = Records::map(fd.try_clone().unwrap()).unwrap();
         let section = records.section(Kind::Sent, 1);
-        let recorder = Recorder { section, endpoint: 1, nonce: 7, payload_bytes: 1000, touched_bytes: 900, loan: true };
+        let recorder = Recorder {
+            section,
+            endpoint: 1,
+            nonce: 7,
+            payload_bytes: 1000,
+            touched_bytes: 900,
+            loan: true,
+        };
         let mut publisher = RecordedPublisher::new(Box::new(lender), recorder);
         let _ = publisher.send(1, Phase::Steady, cause);
         let mut slot = [0; 64];
         rustix::io::pread(&fd, &mut slot, 4096).unwrap();
         let word = |place: usize| i64::from_le_bytes(slot[place..place + 8].try_into().unwrap());
-        (word(16), word(24), word(32), word(40), u32::from_le_bytes(slot[60..].try_into().unwrap()) >> 8)
+        (
+            word(16),
+            word(24),
+            word(32),
+            word(40),
+            u32::from_le_bytes(slot[60..].try_into().unwrap()) >> 8,
+        )
     }
 
     /// Address and content of each payload.
@@ -354,7 +395,14 @@ mod tests {
             let published = Arc::new(Mutex::new(Published::new()));
             let composer = Composer { own: Box::new([0; 1000]), published: published.clone() };
             let own = composer.own.as_ptr().addr();
-            let recorder = Recorder { section: None, endpoint: 1, nonce: 7, payload_bytes, touched_bytes: 800, loan: false };
+            let recorder = Recorder {
+                section: None,
+                endpoint: 1,
+                nonce: 7,
+                payload_bytes,
+                touched_bytes: 800,
+                loan: false,
+            };
             let mut publisher = RecordedPublisher::new(Box::new(composer), recorder);
             for _ in 0..2 {
                 publisher.send(1, Phase::Steady, Cause::default()).unwrap();
@@ -371,15 +419,20 @@ mod tests {
 
     #[test]
     fn a_refused_loan_is_a_call_that_failed_after_its_wait() {
-        let (begun_ns, call_ns, return_ns, fill_ns, flags) = sent_by(Lender { refuses: true }, Cause::default());
+        let (begun_ns, call_ns, return_ns, fill_ns, flags) =
+            sent_by(Lender { refuses: true }, Cause::default());
         assert_eq!(flags, sent_flag::FAILED | sent_flag::LOANED);
-        assert!(begun_ns <= call_ns && call_ns + WAIT.as_nanos() as i64 <= return_ns, "{call_ns} {return_ns}");
+        assert!(
+            begun_ns <= call_ns && call_ns + WAIT.as_nanos() as i64 <= return_ns,
+            "{call_ns} {return_ns}"
+        );
         assert_eq!(fill_ns, 0);
     }
 
     #[test]
     fn waiting_for_a_loan_is_part_of_the_publish_call_and_its_filling_stands_apart() {
-        let (_, call_ns, return_ns, fill_ns, flags) = sent_by(Lender { refuses: false }, Cause::default());
+        let (_, call_ns, return_ns, fill_ns, flags) =
+            sent_by(Lender { refuses: false }, Cause::default());
         assert_eq!(flags, sent_flag::LOANED);
         assert!(fill_ns > 0 && return_ns - call_ns >= fill_ns + WAIT.as_nanos() as i64);
         let (.., cause_seq, _) = sent_by(Lender { refuses: false }, Cause { endpoint: 9, seq: 42 });

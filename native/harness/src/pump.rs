@@ -1,11 +1,14 @@
-//! The one receive loop: a thread that takes for all readers of a session, blocked on the middleware's wait set or spinning.
+//! The one receive loop: a thread that takes for all readers of a session, blocked on the
+//! middleware's wait set or spinning.
 //!
-//! What a comparison must hold equal stands here and in [`Delivery::taken`](crate::middleware::Delivery::taken): how many messages
-//! a reader gets in a row ([`TURN`]), what `notified_ns` means, that no reader starves another, and that removing a reader waits for
-//! the message under delivery and for nothing else. A middleware brings a [`Source`] for each reader and a [`WaitSet`].
+//! What a comparison must hold equal stands here and in
+//! [`Delivery::taken`](crate::middleware::Delivery::taken): how many messages a reader gets in a
+//! row ([`TURN`]), what `notified_ns` means, that no reader starves another, and that removing a
+//! reader waits for the message under delivery and for nothing else. A middleware brings a
+//! [`Source`] for each reader and a [`WaitSet`].
 //!
-//! Readers come and go by a list and a version. The thread alone attaches and detaches, so what a wait set returns is never stale,
-//! and a message costs one atomic load of the loop's own.
+//! Readers come and go by a list and a version. The thread alone attaches and detaches, so what a
+//! wait set returns is never stale, and a message costs one atomic load of the loop's own.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
@@ -17,44 +20,52 @@ use crate::middleware::{Error, Wait};
 /// Messages taken from one reader before the others are looked at: the same for every middleware.
 pub const TURN: usize = 4;
 
-/// What a reader of the numbers is told of it, in the notes of every reader that such a loop serves.
-pub const NOTE: &str = "one thread takes for all readers of the process, up to 4 messages of each in its turn";
+/// What a reader of the numbers is told of it, in the notes of every reader that such a loop
+/// serves.
+pub const NOTE: &str =
+    "one thread takes for all readers of the process, up to 4 messages of each in its turn";
 
 /// One reader, as the loop sees it.
 pub trait Source: Send + Sync + 'static {
-    /// Takes one message, if there is one, and delivers it; whether it took one. `notified_ns` is for
-    /// [`Delivery::taken`](crate::middleware::Delivery::taken). Takes one and not several: what is taken is out of the reader's
-    /// history, which would then have more room than it was granted.
+    /// Takes one message, if there is one, and delivers it; whether it took one. `notified_ns` is
+    /// for [`Delivery::taken`](crate::middleware::Delivery::taken). Takes one and not several: what
+    /// is taken is out of the reader's history, which would then have more room than it was
+    /// granted.
     fn take(&self, notified_ns: i64) -> bool;
 
-    /// Messages in a row: [`TURN`], or fewer where the loop's own deliveries fill queues that are shorter than that and that it alone
-    /// empties.
+    /// Messages in a row: [`TURN`], or fewer where the loop's own deliveries fill queues that are
+    /// shorter than that and that it alone empties.
     fn turn(&self) -> usize {
         TURN
     }
 
-    /// Asked when [`Source::take`] found nothing: whether nothing can come any more. The loop then lets go of the reader by itself.
+    /// Asked when [`Source::take`] found nothing: whether nothing can come any more. The loop then
+    /// lets go of the reader by itself.
     fn is_over(&self) -> bool {
         false
     }
 }
 
-/// A middleware's way to block on many readers. The loop's thread alone calls it, and drops it before any reader that is attached.
+/// A middleware's way to block on many readers. The loop's thread alone calls it, and drops it
+/// before any reader that is attached.
 pub trait WaitSet<S>: Send + 'static {
-    /// From now on [`WaitSet::wait`] tells of `source` by `token`. The loop keeps `source` until it has detached it.
+    /// From now on [`WaitSet::wait`] tells of `source` by `token`. The loop keeps `source` until it
+    /// has detached it.
     fn attach(&mut self, source: &Arc<S>, token: usize);
 
     fn detach(&mut self, source: &S, token: usize);
 
-    /// Waits until a reader may have messages or somebody called the waker; where `block` is false it returns at once with what is
-    /// there. Appends the readers' tokens to `ready`, which has room for all of them.
+    /// Waits until a reader may have messages or somebody called the waker; where `block` is false
+    /// it returns at once with what is there. Appends the readers' tokens to `ready`, which has
+    /// room for all of them.
     fn wait(&mut self, block: bool, ready: &mut Vec<usize>);
 }
 
 /// Ends a [`WaitSet::wait`] from another thread, also one that is about to begin.
 pub type Waker = Box<dyn Fn() + Send + Sync>;
 
-/// The loops of a session: one blocks, one spins; each is started by the first reader that waits so.
+/// The loops of a session: one blocks, one spins; each is started by the first reader that waits
+/// so.
 pub struct Pumps<S> {
     blocking: Mutex<Option<Arc<Pump<S>>>>,
     polling: Mutex<Option<Arc<Pump<S>>>>,
@@ -67,9 +78,10 @@ impl<S> Default for Pumps<S> {
 }
 
 impl<S: Source> Pumps<S> {
-    /// Has the loop for `wait` take for `source` until what this returns is gone: the spinning one for `poll`, the blocking one else.
-    /// Deliveries may begin before this returns. `wait_set` makes what the blocking loop needs. Errors: those of `wait_set`, and no
-    /// thread could be started.
+    /// Has the loop for `wait` take for `source` until what this returns is gone: the spinning one
+    /// for `poll`, the blocking one else. Deliveries may begin before this returns. `wait_set`
+    /// makes what the blocking loop needs. Errors: those of `wait_set`, and no thread could be
+    /// started.
     pub fn add<W: WaitSet<S>>(
         &self,
         wait: Wait,
@@ -83,9 +95,12 @@ impl<S: Source> Pumps<S> {
             None => {
                 let started = match wait {
                     Wait::Poll => Pump::poll("waiter"),
-                    _ => wait_set().map(|(wait_set, waker)| Pump::block("waiter", wait_set, waker))?,
+                    _ => wait_set()
+                        .map(|(wait_set, waker)| Pump::block("waiter", wait_set, waker))?,
                 };
-                place.insert(Arc::new(started.map_err(|e| Error::failed("waiting thread", e))?)).clone()
+                place
+                    .insert(Arc::new(started.map_err(|e| Error::failed("waiting thread", e))?))
+                    .clone()
             }
         };
         pump.add(source.clone());
@@ -153,10 +168,20 @@ impl<S: Source> Pump<S> {
         Pump::start(name, None, |shared| shared.poll())
     }
 
-    fn start(name: &str, waker: Option<Waker>, run: impl FnOnce(&Shared<S>) + Send + 'static) -> std::io::Result<Pump<S>> {
+    fn start(
+        name: &str,
+        waker: Option<Waker>,
+        run: impl FnOnce(&Shared<S>) + Send + 'static,
+    ) -> std::io::Result<Pump<S>> {
         let list = List { sources: Vec::new(), version: 0, seen_version: 0, closing: false };
         let (version, seen) = (AtomicU64::new(0), Condvar::new());
-        let shared = Arc::new(Shared { version, list: Mutex::new(list), seen, thread: OnceLock::new(), waker });
+        let shared = Arc::new(Shared {
+            version,
+            list: Mutex::new(list),
+            seen,
+            thread: OnceLock::new(),
+            waker,
+        });
         let theirs = shared.clone();
         let thread = thread::Builder::new().name(name.into()).spawn(move || {
             let _ = theirs.thread.set(thread::current().id());
@@ -178,13 +203,15 @@ impl<S: Source> Pump<S> {
         self.shared.waker.is_some()
     }
 
-    /// Ends a wait that is under way or about to begin, so that the wait set looks at its readers again.
+    /// Ends a wait that is under way or about to begin, so that the wait set looks at its readers
+    /// again.
     pub fn wake(&self) {
         self.shared.wake();
     }
 
-    /// Returns when the thread will not touch `source` again: it waits for the message under delivery, never for the traffic's end.
-    /// In the loop's own thread, that is from within a delivery, it returns at once, and this delivery is the last.
+    /// Returns when the thread will not touch `source` again: it waits for the message under
+    /// delivery, never for the traffic's end. In the loop's own thread, that is from within a
+    /// delivery, it returns at once, and this delivery is the last.
     pub fn remove(&self, source: &Arc<S>) {
         let version = self.shared.change(|list| list.sources.retain(|s| !Arc::ptr_eq(s, source)));
         if !self.shared.is_own_thread() {
@@ -242,7 +269,8 @@ impl<S> Shared<S> {
         self.version.load(Ordering::Acquire) == seen
     }
 
-    /// Takes note of the list, in which `change` applies what is new; None when the thread must end.
+    /// Takes note of the list, in which `change` applies what is new; None when the thread must
+    /// end.
     fn update(&self, change: impl FnOnce(&[Arc<S>])) -> Option<u64> {
         let mut list = self.lock();
         change(&list.sources);
@@ -253,7 +281,8 @@ impl<S> Shared<S> {
 }
 
 impl<S: Source> Shared<S> {
-    /// `notified_ns`: when the wait returned that announced the first message; 0 where nobody waits. Ends early when the list changes.
+    /// `notified_ns`: when the wait returned that announced the first message; 0 where nobody
+    /// waits. Ends early when the list changes.
     #[inline]
     fn turn(&self, source: &S, mut notified_ns: i64, seen: u64) -> Turn {
         for left in (0..source.turn()).rev() {
@@ -275,13 +304,18 @@ impl<S: Source> Shared<S> {
     fn block(&self, wait_set: impl WaitSet<S>) {
         let mut attached: Vec<Option<Arc<S>>> = Vec::new();
         let mut wait_set = wait_set; // here, so that it goes before what is attached to it
-                                     // Readers that may have more than one turn took: what was announced once need not be announced again.
+                                     // Readers that may have more than one turn took: what was
+                                     // announced once need not be announced again.
         let mut unfinished: Vec<usize> = Vec::new();
         let mut ready: Vec<usize> = Vec::new();
         let mut seen = u64::MAX;
         loop {
             if !self.is_current(seen) {
-                let Some(version) = self.update(|wanted| attach(&mut wait_set, wanted, &mut attached, &mut unfinished)) else { return };
+                let Some(version) = self
+                    .update(|wanted| attach(&mut wait_set, wanted, &mut attached, &mut unfinished))
+                else {
+                    return;
+                };
                 seen = version;
                 ready.reserve(attached.len() * 2);
                 unfinished.reserve(attached.len() * 2);
@@ -296,7 +330,9 @@ impl<S: Source> Shared<S> {
                     continue; // it had its turn
                 }
                 let Some(source) = attached.get(token).and_then(Option::as_ref) else { continue };
-                if !self.is_current(seen) || self.turn(&**source, notified_ns, seen) == Turn::Unfinished {
+                if !self.is_current(seen)
+                    || self.turn(&**source, notified_ns, seen) == Turn::Unfinished
+                {
                     unfinished.push(token);
                 }
             }
@@ -322,7 +358,12 @@ impl<S: Source> Shared<S> {
 }
 
 /// Brings the wait set up to date with `wanted`; tokens are places in `attached`.
-fn attach<S>(wait_set: &mut impl WaitSet<S>, wanted: &[Arc<S>], attached: &mut Vec<Option<Arc<S>>>, unfinished: &mut Vec<usize>) {
+fn attach<S>(
+    wait_set: &mut impl WaitSet<S>,
+    wanted: &[Arc<S>],
+    attached: &mut Vec<Option<Arc<S>>>,
+    unfinished: &mut Vec<usize>,
+) {
     let is_in = |one: &Arc<S>| wanted.iter().any(|s| Arc::ptr_eq(s, one));
     for (token, place) in attached.iter_mut().enumerate() {
         if let Some(gone) = place.take_if(|source| !is_in(source)) {
@@ -379,7 +420,8 @@ mod tests {
         }
     }
 
-    /// Announces each reader once, when it is attached: the hardest case, as a middleware that tells only of arrivals.
+    /// Announces each reader once, when it is attached: the hardest case, as a middleware that
+    /// tells only of arrivals.
     struct Once {
         announced: Vec<usize>,
         woken: Arc<(Mutex<bool>, Condvar)>,
@@ -476,18 +518,29 @@ mod tests {
         impl Source for Leaving {
             fn take(&self, _notified_ns: i64) -> bool {
                 self.2.fetch_add(1, Ordering::SeqCst);
-                if let (Some(pump), Some(own)) = (&*self.0.lock().unwrap(), self.1.lock().unwrap().take()) {
+                if let (Some(pump), Some(own)) =
+                    (&*self.0.lock().unwrap(), self.1.lock().unwrap().take())
+                {
                     pump.remove(&own);
                 }
                 true
             }
         }
         let pump = Arc::new(Pump::poll("test").unwrap());
-        let leaving = Arc::new(Leaving(Mutex::new(Some(pump.clone())), Mutex::default(), AtomicUsize::new(0)));
+        let leaving = Arc::new(Leaving(
+            Mutex::new(Some(pump.clone())),
+            Mutex::default(),
+            AtomicUsize::new(0),
+        ));
         *leaving.1.lock().unwrap() = Some(leaving.clone());
         pump.add(leaving.clone());
         until("the removal", || pump.shared.lock().sources.is_empty());
-        drop(pump.shared.seen.wait_while(pump.shared.lock(), |list| list.seen_version < list.version).unwrap());
+        drop(
+            pump.shared
+                .seen
+                .wait_while(pump.shared.lock(), |list| list.seen_version < list.version)
+                .unwrap(),
+        );
         let taken = leaving.2.load(Ordering::SeqCst);
         thread::sleep(Duration::from_millis(20));
         assert_eq!(leaving.2.load(Ordering::SeqCst), taken);
@@ -517,9 +570,14 @@ mod tests {
         }
         let order = Arc::new(Mutex::new(String::new()));
         let pumps = Pumps::default();
-        let wait_set = || -> Result<(Never, Waker), Error> { unreachable!("a loop that spins needs none") };
+        let wait_set =
+            || -> Result<(Never, Waker), Error> { unreachable!("a loop that spins needs none") };
         let held = order.lock().unwrap(); // the first delivery waits for the second reader
-        let both = [5, 5].map(|left| pumps.add(Wait::Poll, Arc::new(Short(AtomicUsize::new(left), order.clone())), wait_set).unwrap());
+        let both = [5, 5].map(|left| {
+            pumps
+                .add(Wait::Poll, Arc::new(Short(AtomicUsize::new(left), order.clone())), wait_set)
+                .unwrap()
+        });
         assert!(both.iter().all(|registration| !registration.is_in_loop()));
         let shared = both[0].pump.shared.clone();
         drop(held);

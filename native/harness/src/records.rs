@@ -1,7 +1,9 @@
-//! The recorder: 64-byte slots in memory that the orchestrator owns, claimed atomically, published with a release store.
+//! The recorder: 64-byte slots in memory that the orchestrator owns, claimed atomically, published
+//! with a release store.
 //!
-//! No allocation, lock or system call: a record costs one atomic addition and one cache line. Slots are claimed atomically because
-//! callbacks may come from a pool; they are claimed per endpoint so that two endpoints never share the counter's cache line.
+//! No allocation, lock or system call: a record costs one atomic addition and one cache line. Slots
+//! are claimed atomically because callbacks may come from a pool; they are claimed per endpoint so
+//! that two endpoints never share the counter's cache line.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -92,20 +94,35 @@ impl Records {
         let file = File::from(fd);
         let bytes = file.metadata().map_err(|e| Error::failed("records file", e))?.len() as usize;
         if bytes < SLOT_BYTES {
-            return Err(Error::invalid("records file", format!("expected at least {SLOT_BYTES} bytes, found {bytes}")));
+            return Err(Error::invalid(
+                "records file",
+                format!("expected at least {SLOT_BYTES} bytes, found {bytes}"),
+            ));
         }
-        // SAFETY: a fresh shared mapping of a file that the orchestrator sized before it started us.
+        // SAFETY: a fresh shared mapping of a file that the orchestrator sized before it started
+        // us.
         let map = unsafe {
-            mmap(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::POPULATE, &file, 0)
+            mmap(
+                std::ptr::null_mut(),
+                bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED | MapFlags::POPULATE,
+                &file,
+                0,
+            )
         }
         .map_err(|e| Error::failed("records file", e))?;
-        let records = Records { map: NonNull::new(map.cast()).expect("mmap returned null"), bytes, nonce: 0 };
+        let records =
+            Records { map: NonNull::new(map.cast()).expect("mmap returned null"), bytes, nonce: 0 };
         records.checked().map(Arc::new)
     }
 
     fn checked(mut self) -> Result<Records, Error> {
         let wrong = |what: &str, expected: String, found: String| {
-            Err(Error::invalid("records file", format!("{what}: expected {expected}, found {found}")))
+            Err(Error::invalid(
+                "records file",
+                format!("{what}: expected {expected}, found {found}"),
+            ))
         };
         // SAFETY: the header lies within the map, whose size was checked.
         let magic: [u8; 8] = unsafe { self.map.as_ptr().cast::<[u8; 8]>().read() };
@@ -120,14 +137,22 @@ impl Records {
         }
         let sections = self.u32_at(12) as usize;
         if SLOT_BYTES * (1 + sections) > self.bytes {
-            return wrong("sections", format!("room for {sections}"), format!("{} bytes", self.bytes));
+            return wrong(
+                "sections",
+                format!("room for {sections}"),
+                format!("{} bytes", self.bytes),
+            );
         }
         for section in 0..sections {
             let entry = SLOT_BYTES * (1 + section);
             let (offset, capacity) = (self.u64_at(entry + 8), self.u64_at(entry + 16));
             let end = capacity.checked_mul(SLOT_BYTES as u64).and_then(|b| b.checked_add(offset));
             if offset % 4096 != 0 || end.is_none_or(|end| end > self.bytes as u64) {
-                return wrong("section bounds", format!("within {} bytes", self.bytes), format!("{offset} + {capacity} slots"));
+                return wrong(
+                    "section bounds",
+                    format!("within {} bytes", self.bytes),
+                    format!("{offset} + {capacity} slots"),
+                );
             }
         }
         self.nonce = self.u64_at(16);
@@ -143,12 +168,23 @@ impl Records {
         let entry = (0..self.u32_at(12) as usize)
             .map(|i| SLOT_BYTES * (1 + i))
             .find(|&e| self.u32_at(e) == kind as u32 && self.u32_at(e + 4) == endpoint)?;
-        // SAFETY: `checked` found the entry and its slots within the map; `_records` keeps it mapped.
+        // SAFETY: `checked` found the entry and its slots within the map; `_records` keeps it
+        // mapped.
         let (claimed, slots) = unsafe {
-            let claimed = NonNull::new_unchecked(self.map.as_ptr().add(entry + 24).cast::<AtomicU64>());
-            (claimed, NonNull::new_unchecked(self.map.as_ptr().add(self.u64_at(entry + 8) as usize)))
+            let claimed =
+                NonNull::new_unchecked(self.map.as_ptr().add(entry + 24).cast::<AtomicU64>());
+            (
+                claimed,
+                NonNull::new_unchecked(self.map.as_ptr().add(self.u64_at(entry + 8) as usize)),
+            )
         };
-        Some(Section { claimed, slots, capacity: self.u64_at(entry + 16), endpoint, _records: self.clone() })
+        Some(Section {
+            claimed,
+            slots,
+            capacity: self.u64_at(entry + 16),
+            endpoint,
+            _records: self.clone(),
+        })
     }
 
     fn u32_at(&self, offset: usize) -> u32 {
@@ -189,7 +225,14 @@ impl Section {
 
     #[inline]
     pub fn sent(&self, r: &Sent) {
-        let words = [r.seq, r.intended_ns as u64, r.begun_ns as u64, r.call_ns as u64, r.return_ns as u64, r.cause_seq];
+        let words = [
+            r.seq,
+            r.intended_ns as u64,
+            r.begun_ns as u64,
+            r.call_ns as u64,
+            r.return_ns as u64,
+            r.cause_seq,
+        ];
         self.store(words, r.cause_endpoint, r.bytes, Kind::Sent as u32 | r.flags << 8);
     }
 
@@ -198,11 +241,18 @@ impl Section {
         self.taken(r);
     }
 
-    /// The same for a message that is kept for a while: its slot, where the end of that is still to be written. None where no slot
-    /// was left.
+    /// The same for a message that is kept for a while: its slot, where the end of that is still to
+    /// be written. None where no slot was left.
     #[inline]
     pub fn taken(&self, r: &Received) -> Option<Kept<'_>> {
-        let words = [r.seq, r.notified_ns as u64, r.taken_ns as u64, r.callback_ns as u64, r.consumed_ns as u64, r.intended_ns as u64];
+        let words = [
+            r.seq,
+            r.notified_ns as u64,
+            r.taken_ns as u64,
+            r.callback_ns as u64,
+            r.consumed_ns as u64,
+            r.intended_ns as u64,
+        ];
         // SAFETY: the slot lies within the map, eight words of eight bytes on a cache line.
         self.store(words, r.writer, r.bytes, Kind::Received as u32 | r.flags << 8)
             .map(|slot| Kept(unsafe { slot.add(CONSUMED_OFFSET).cast::<AtomicI64>().as_ref() }))
@@ -210,7 +260,12 @@ impl Section {
 
     #[inline]
     pub fn span(&self, r: &Span) {
-        self.store([r.seq, r.time_ns as u64, u64::from(r.layer), 0, 0, 0], r.writer, 0, Kind::Span as u32);
+        self.store(
+            [r.seq, r.time_ns as u64, u64::from(r.layer), 0, 0, 0],
+            r.writer,
+            0,
+            Kind::Span as u32,
+        );
     }
 
     #[inline]
@@ -234,7 +289,8 @@ impl Section {
 /// Where `consumed_ns` stands in a RECEIVED slot (docs/formats/records.md).
 const CONSUMED_OFFSET: usize = 32;
 
-/// A message that was taken and is not consumed yet: 0 stands there until it is, also when this process is killed meanwhile.
+/// A message that was taken and is not consumed yet: 0 stands there until it is, also when this
+/// process is killed meanwhile.
 pub struct Kept<'s>(&'s AtomicI64);
 
 impl Kept<'_> {
@@ -243,7 +299,8 @@ impl Kept<'_> {
     }
 }
 
-/// Builds an empty records file: for the harness's own tests and benches; in a trial the orchestrator (Python) does it.
+/// Builds an empty records file: for the harness's own tests and benches; in a trial the
+/// orchestrator (Python) does it.
 pub fn layout(nonce: u64, sections: &[(Kind, u32, u64)]) -> Vec<u8> {
     let page = |bytes: usize| bytes.div_ceil(4096) * 4096;
     let mut next = page(SLOT_BYTES * (1 + sections.len()));
@@ -299,13 +356,18 @@ mod tests {
         std::thread::scope(|scope| {
             for writer in 0..4 {
                 let section = &section;
-                scope.spawn(move || (0..300).for_each(|seq| section.received(&Received { seq, writer, bytes: 9, ..Default::default() })));
+                scope.spawn(move || {
+                    (0..300).for_each(|seq| {
+                        section.received(&Received { seq, writer, bytes: 9, ..Default::default() })
+                    })
+                });
             }
         });
         let bytes = contents(&fd);
         let claimed = u64::from_le_bytes(bytes[64 + 64 + 24..64 + 64 + 32].try_into().unwrap());
         assert_eq!(claimed, 1200);
-        let start = u64::from_le_bytes(bytes[64 + 64 + 8..64 + 64 + 16].try_into().unwrap()) as usize;
+        let start =
+            u64::from_le_bytes(bytes[64 + 64 + 8..64 + 64 + 16].try_into().unwrap()) as usize;
         let mut seen = std::collections::HashSet::new();
         for slot in bytes[start..start + 1000 * 64].chunks(64) {
             assert_eq!(u32::from_le_bytes(slot[60..64].try_into().unwrap()), 2);
@@ -321,7 +383,11 @@ mod tests {
         assert!(error.to_string().contains("version: expected 1, found 9"), "{error}");
         file[8] = 1;
         file[64 + 16] = 255;
-        assert!(Records::map(memfd(&file).unwrap()).err().unwrap().to_string().contains("section bounds"));
+        assert!(Records::map(memfd(&file).unwrap())
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("section bounds"));
         assert!(Records::map(memfd(b"short").unwrap()).is_err());
     }
 }

@@ -1,6 +1,8 @@
-//! The schedule: open loop, absolute times. One thread sends for all publishers that one `start` names, as a node's timers do.
+//! The schedule: open loop, absolute times. One thread sends for all publishers that one `start`
+//! names, as a node's timers do.
 //!
-//! A late message is sent late and never skipped; sleeping ends at an absolute time, or earlier when a stop interrupts it.
+//! A late message is sent late and never skipped; sleeping ends at an absolute time, or earlier
+//! when a stop interrupts it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,7 +17,8 @@ use crate::payload::Phase;
 use crate::protocol::{Arrival, Event, Start};
 use crate::publisher::{Cause, PublisherSlot, RecordedPublisher};
 
-/// Offsets from the start at which messages are due, in ns, ascending; a pure function of the arrival.
+/// Offsets from the start at which messages are due, in ns, ascending; a pure function of the
+/// arrival.
 pub struct DueTimes {
     arrival: Arrival,
     k: u64,
@@ -48,7 +51,9 @@ impl Iterator for DueTimes {
         self.k += 1;
         match &self.arrival {
             Arrival::Periodic { period_ns, phase_ns } => offset(*phase_ns, k, *period_ns),
-            Arrival::Burst { period_ns, count, phase_ns } => offset(*phase_ns, k / u64::from(*count), *period_ns),
+            Arrival::Burst { period_ns, count, phase_ns } => {
+                offset(*phase_ns, k / u64::from(*count), *period_ns)
+            }
             Arrival::Trace { offsets_ns } => offsets_ns.get(k as usize).copied(),
             Arrival::Poisson { rate_hz, .. } => {
                 let mean_ns = 1e9 / rate_hz;
@@ -82,10 +87,20 @@ impl Interrupt {
 
     /// Sleeps until `due_ns`; false when it was raised since `seen` was taken.
     fn sleep_until(&self, due_ns: i64, seen: u32) -> bool {
-        let due = Timespec { tv_sec: due_ns.div_euclid(1_000_000_000), tv_nsec: due_ns.rem_euclid(1_000_000_000) };
+        let due = Timespec {
+            tv_sec: due_ns.div_euclid(1_000_000_000),
+            tv_nsec: due_ns.rem_euclid(1_000_000_000),
+        };
         while now_ns() < due_ns {
-            // The bitset form takes an absolute time of CLOCK_MONOTONIC, so that no lateness adds up.
-            let _ = futex::wait_bitset(&self.0, futex::Flags::PRIVATE, seen, Some(&due), std::num::NonZeroU32::MAX);
+            // The bitset form takes an absolute time of CLOCK_MONOTONIC, so that no lateness adds
+            // up.
+            let _ = futex::wait_bitset(
+                &self.0,
+                futex::Flags::PRIVATE,
+                seen,
+                Some(&due),
+                std::num::NonZeroU32::MAX,
+            );
             if self.count() != seen {
                 return false;
             }
@@ -132,15 +147,25 @@ fn phase(intended_ns: i64, start: &Start) -> Phase {
     }
 }
 
-/// Sends until every publisher's schedule has ended; reports each end once. Relays are not for here, and a saturating publisher
-/// comes alone, since it lets no other have a turn.
-pub fn run(publishers: Vec<Scheduled>, start: &Start, interrupt: &Interrupt, report: &dyn Fn(Event)) {
+/// Sends until every publisher's schedule has ended; reports each end once. Relays are not for
+/// here, and a saturating publisher comes alone, since it lets no other have a turn.
+pub fn run(
+    publishers: Vec<Scheduled>,
+    start: &Start,
+    interrupt: &Interrupt,
+    report: &dyn Fn(Event),
+) {
     remove_timer_slack();
     let mut running: Vec<Option<Running>> = Vec::with_capacity(publishers.len());
     let mut heap = BinaryHeap::with_capacity(publishers.len());
     for (index, p) in publishers.iter().enumerate() {
         let publisher = p.slot.publisher.lock().expect("a publisher panicked");
-        let mut r = Running { slot: &p.slot, publisher, due: DueTimes::new(p.arrival.clone()), scheduled: 0 };
+        let mut r = Running {
+            slot: &p.slot,
+            publisher,
+            due: DueTimes::new(p.arrival.clone()),
+            scheduled: 0,
+        };
         if let Arrival::Saturation { limit } = p.arrival {
             saturate(&mut r, limit, start, interrupt);
             r.finish(0, report);
@@ -175,7 +200,11 @@ pub fn run(publishers: Vec<Scheduled>, start: &Start, interrupt: &Interrupt, rep
             continue;
         }
         if now_ns() >= start.end_ns + start.grace_ns {
-            let never_sent = 1 + r.due.by_ref().take_while(|offset| start.at_ns.saturating_add(*offset) < end_ns).count() as u64;
+            let never_sent = 1 + r
+                .due
+                .by_ref()
+                .take_while(|offset| start.at_ns.saturating_add(*offset) < end_ns)
+                .count() as u64;
             running[index].take().expect("checked above").finish(never_sent, report);
             continue;
         }
@@ -195,7 +224,8 @@ pub fn run(publishers: Vec<Scheduled>, start: &Start, interrupt: &Interrupt, rep
     }
 }
 
-/// Back to back, closed loop: the intended time is the moment of taking up, so response time equals service time.
+/// Back to back, closed loop: the intended time is the moment of taking up, so response time equals
+/// service time.
 fn saturate(r: &mut Running, limit: u64, start: &Start, interrupt: &Interrupt) {
     loop {
         let seen = interrupt.count();
@@ -252,13 +282,24 @@ mod tests {
     }
 
     fn slot(endpoint: u32, log: &Log, block: Duration) -> Arc<PublisherSlot> {
-        let parts = Recorder { section: None, endpoint, nonce: 1, payload_bytes: 64, touched_bytes: 0, loan: false };
-        PublisherSlot::new(endpoint, RecordedPublisher::new(Box::new(Fake { log: log.clone(), block }), parts))
+        let parts = Recorder {
+            section: None,
+            endpoint,
+            nonce: 1,
+            payload_bytes: 64,
+            touched_bytes: 0,
+            loan: false,
+        };
+        PublisherSlot::new(
+            endpoint,
+            RecordedPublisher::new(Box::new(Fake { log: log.clone(), block }), parts),
+        )
     }
 
     fn go(publishers: Vec<Scheduled>, length_ns: i64, grace_ns: i64) -> (i64, Vec<Event>) {
         let at_ns = now_ns() + 1_000_000;
-        let start = Start { at_ns, steady_ns: at_ns, end_ns: at_ns + length_ns, grace_ns, endpoints: None };
+        let start =
+            Start { at_ns, steady_ns: at_ns, end_ns: at_ns + length_ns, grace_ns, endpoints: None };
         let events = RefCell::new(Vec::new());
         run(publishers, &start, &Interrupt::default(), &|e| events.borrow_mut().push(e));
         (at_ns, events.into_inner())
@@ -268,7 +309,10 @@ mod tests {
     fn arrivals_are_what_they_say() {
         let first = |arrival, n| DueTimes::new(arrival).take(n).collect::<Vec<_>>();
         assert_eq!(first(Arrival::Periodic { period_ns: 10, phase_ns: 3 }, 3), [3, 13, 23]);
-        assert_eq!(first(Arrival::Burst { period_ns: 10, count: 2, phase_ns: 0 }, 5), [0, 0, 10, 10, 20]);
+        assert_eq!(
+            first(Arrival::Burst { period_ns: 10, count: 2, phase_ns: 0 }, 5),
+            [0, 0, 10, 10, 20]
+        );
         assert_eq!(first(Arrival::Trace { offsets_ns: vec![1, 5] }, 5), [1, 5]);
         let huge = Arrival::Periodic { period_ns: i64::MAX / 2, phase_ns: 9 };
         assert_eq!(DueTimes::new(huge).count(), 2, "what an i64 cannot hold ends the schedule");
@@ -289,7 +333,9 @@ mod tests {
         for (k, (intended_ns, seq)) in log.iter().enumerate() {
             assert_eq!((*intended_ns, *seq), (at_ns + k as i64 * 1_000_000, k as u64));
         }
-        let Event::Finished { scheduled, sent, never_sent, last_seq, .. } = events[0] else { panic!("{events:?}") };
+        let Event::Finished { scheduled, sent, never_sent, last_seq, .. } = events[0] else {
+            panic!("{events:?}")
+        };
         assert_eq!((scheduled, sent), (20, log.len() as u64));
         assert_eq!(never_sent, 20 - sent);
         assert!(never_sent > 0 && last_seq == Some(sent - 1));
@@ -299,7 +345,10 @@ mod tests {
     fn one_thread_serves_many_publishers_in_order_of_their_times() {
         let log = Log::default();
         let arrival = |phase_ns| Arrival::Periodic { period_ns: 2_000_000, phase_ns };
-        let publishers = (0..4).map(|i| Scheduled { slot: slot(i + 1, &log, Duration::ZERO), arrival: arrival(i64::from(i) * 500_000) });
+        let publishers = (0..4).map(|i| Scheduled {
+            slot: slot(i + 1, &log, Duration::ZERO),
+            arrival: arrival(i64::from(i) * 500_000),
+        });
         let (_, events) = go(publishers.collect(), 20_000_000, 50_000_000);
         assert_eq!(events.len(), 4);
         let log = log.lock().unwrap();
@@ -313,7 +362,13 @@ mod tests {
         let slow = slot(1, &log, Duration::ZERO);
         let interrupt = Arc::new(Interrupt::default());
         let at_ns = now_ns();
-        let start = Start { at_ns, steady_ns: at_ns, end_ns: at_ns + 60_000_000_000, grace_ns: 0, endpoints: None };
+        let start = Start {
+            at_ns,
+            steady_ns: at_ns,
+            end_ns: at_ns + 60_000_000_000,
+            grace_ns: 0,
+            endpoints: None,
+        };
         let thread = {
             let (slow, interrupt) = (slow.clone(), interrupt.clone());
             std::thread::spawn(move || {
@@ -333,8 +388,14 @@ mod tests {
     #[test]
     fn saturation_stops_at_its_limit() {
         let log = Log::default();
-        let (_, events) =
-            go(vec![Scheduled { slot: slot(1, &log, Duration::ZERO), arrival: Arrival::Saturation { limit: 500 } }], 5_000_000_000, 0);
+        let (_, events) = go(
+            vec![Scheduled {
+                slot: slot(1, &log, Duration::ZERO),
+                arrival: Arrival::Saturation { limit: 500 },
+            }],
+            5_000_000_000,
+            0,
+        );
         let Event::Finished { sent, .. } = events[0] else { panic!("{events:?}") };
         assert_eq!((sent, log.lock().unwrap().len()), (500, 500));
     }

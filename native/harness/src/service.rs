@@ -1,7 +1,9 @@
-//! A service with its recorder: every request becomes a RECEIVED record, every reply a SENT record whose cause is the request.
+//! A service with its recorder: every request becomes a RECEIVED record, every reply a SENT record
+//! whose cause is the request.
 //!
-//! Callbacks may come from several threads at once, and then replies leave at once too: only the numbers are taken under a lock,
-//! never the reply itself, because a service with several threads is asked for just that.
+//! Callbacks may come from several threads at once, and then replies leave at once too: only the
+//! numbers are taken under a lock, never the reply itself, because a service with several threads
+//! is asked for just that.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -30,8 +32,14 @@ struct Replies {
 impl RecordedService {
     /// `sink` records the requests, `recorder` the replies.
     pub fn new(sink: Arc<RecordingSink>, recorder: Recorder) -> Self {
-        let replies = Replies { tally: Tally::default(), under_way: 0, messages: vec![recorder.message()] };
-        RecordedService { sink, recorder, replies: Mutex::new(replies), stop_ns: AtomicI64::new(i64::MAX) }
+        let replies =
+            Replies { tally: Tally::default(), under_way: 0, messages: vec![recorder.message()] };
+        RecordedService {
+            sink,
+            recorder,
+            replies: Mutex::new(replies),
+            stop_ns: AtomicI64::new(i64::MAX),
+        }
     }
 
     /// From `at_ns` on, requests are still recorded and no longer answered.
@@ -39,7 +47,8 @@ impl RecordedService {
         self.stop_ns.store(at_ns, Ordering::Release);
     }
 
-    /// The numbers, unless a reply is under way; after [`RecordedService::stop`] with a time that is past they are final.
+    /// The numbers, unless a reply is under way; after [`RecordedService::stop`] with a time that
+    /// is past they are final.
     pub fn at_rest(&self) -> Option<Tally> {
         let replies = self.replies();
         (replies.under_way == 0).then_some(replies.tally)
@@ -56,7 +65,11 @@ impl RecordedService {
 
 impl Handler for RecordedService {
     #[inline]
-    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
+    fn handle(
+        &self,
+        request: &Delivery<'_>,
+        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
+    ) {
         let Some((header, callback_ns)) = self.sink.record(request) else { return };
         let begun_ns = now_ns();
         let (seq, spare) = {
@@ -70,9 +83,11 @@ impl Handler for RecordedService {
         };
         let mut message = spare.unwrap_or_else(|| self.recorder.message());
         let cause = Cause { endpoint: header.writer, seq: header.seq };
-        let attempt = Attempt { begun_ns, seq, intended_ns: callback_ns, phase: header.phase, cause };
+        let attempt =
+            Attempt { begun_ns, seq, intended_ns: callback_ns, phase: header.phase, cause };
         // A failed reply is recorded as failed: the ledger shows it.
-        let result = self.recorder.send(attempt, Way::Copy { message: &mut message, publish: reply });
+        let result =
+            self.recorder.send(attempt, Way::Copy { message: &mut message, publish: reply });
         let mut replies = self.replies();
         replies.tally.note(header.phase, seq, result);
         replies.messages.push(message);
@@ -89,33 +104,72 @@ mod tests {
 
     fn service() -> RecordedService {
         let sink = Arc::new(RecordingSink::new(None, 1, Touch::All, 1));
-        RecordedService::new(sink, Recorder { section: None, endpoint: 9, nonce: 1, payload_bytes: 100, touched_bytes: 36, loan: false })
+        RecordedService::new(
+            sink,
+            Recorder {
+                section: None,
+                endpoint: 9,
+                nonce: 1,
+                payload_bytes: 100,
+                touched_bytes: 36,
+                loan: false,
+            },
+        )
     }
 
     fn request(seq: u64, phase: Phase) -> Vec<u8> {
         let mut payload = vec![0; 64];
         let (cause_seq, cause_endpoint, size, touched) = (0, 0, 64, 0);
-        Header { writer: 4, nonce: 1, seq, intended_ns: 5, cause_seq, cause_endpoint, size, phase, touched }.write(&mut payload);
+        Header {
+            writer: 4,
+            nonce: 1,
+            seq,
+            intended_ns: 5,
+            cause_seq,
+            cause_endpoint,
+            size,
+            phase,
+            touched,
+        }
+        .write(&mut payload);
         payload
     }
 
-    fn ask(service: &RecordedService, payload: &[u8], reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
-        service.handle(&Delivery { notified_ns: 1, taken_ns: 2, payload, zero_copy: false, lossy: false }, reply);
+    fn ask(
+        service: &RecordedService,
+        payload: &[u8],
+        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
+    ) {
+        service.handle(
+            &Delivery { notified_ns: 1, taken_ns: 2, payload, zero_copy: false, lossy: false },
+            reply,
+        );
     }
 
     #[test]
     fn a_reply_names_its_request_and_keeps_its_phase() {
         let service = service();
         let mut replies = Vec::new();
-        for payload in [request(7, Phase::Probe), request(7, Phase::Warmup), request(8, Phase::Steady)] {
+        for payload in
+            [request(7, Phase::Probe), request(7, Phase::Warmup), request(8, Phase::Steady)]
+        {
             ask(&service, &payload, &mut |reply| {
                 let header = Header::read(reply).unwrap();
-                replies.push((header.writer, header.seq, header.cause_endpoint, header.cause_seq, header.phase));
+                replies.push((
+                    header.writer,
+                    header.seq,
+                    header.cause_endpoint,
+                    header.cause_seq,
+                    header.phase,
+                ));
                 assert!(crate::payload::verify(&reply[64..], 9, header.seq));
                 Ok(())
             });
         }
-        assert_eq!(replies, [(9, 0, 4, 7, Phase::Probe), (9, 0, 4, 7, Phase::Warmup), (9, 1, 4, 8, Phase::Steady)]);
+        assert_eq!(
+            replies,
+            [(9, 0, 4, 7, Phase::Probe), (9, 0, 4, 7, Phase::Warmup), (9, 1, 4, 8, Phase::Steady)]
+        );
         assert_eq!((service.tally().attempted(), service.tally().last_sent_seq()), (2, Some(1)));
     }
 

@@ -1,9 +1,10 @@
-//! The recorder of what reads (a subscription, a client's replies, a service's requests): every delivery becomes a record, and a
-//! relay publishes from here.
+//! The recorder of what reads (a subscription, a client's replies, a service's requests): every
+//! delivery becomes a record, and a relay publishes from here.
 //!
-//! Called by the middleware's threads, maybe by several at once; nothing here allocates, locks or enters the kernel, except that a
-//! relay takes its publisher's lock, which is free unless two callbacks of one relay run at the same time, and that a consumer that
-//! was asked to keep its messages sleeps.
+//! Called by the middleware's threads, maybe by several at once; nothing here allocates, locks or
+//! enters the kernel, except that a relay takes its publisher's lock, which is free unless two
+//! callbacks of one relay run at the same time, and that a consumer that was asked to keep its
+//! messages sleeps.
 
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -21,7 +22,8 @@ pub struct RecordingSink {
     nonce: u64,
     touch: Touch,
     writers: Vec<Writer>,
-    /// Identities heard lately, to tell a copy from a message: the drain ends by a count, which copies would bring to its end early.
+    /// Identities heard lately, to tell a copy from a message: the drain ends by a count, which
+    /// copies would bring to its end early.
     lately: Vec<AtomicU64>,
     /// What is taken at or after this time is late.
     late_ns: AtomicI64,
@@ -34,7 +36,8 @@ pub struct RecordingSink {
     relays_reliably: bool,
 }
 
-/// A copy is known as one while fewer messages than this came since the first; middlewares that double do so at once.
+/// A copy is known as one while fewer messages than this came since the first; middlewares that
+/// double do so at once.
 const LATELY: usize = 1024;
 
 /// What the barrier and the drain ask of a reader, per writer.
@@ -45,12 +48,14 @@ struct Writer {
     first_ns: AtomicI64,
     /// Highest sequence number seen, plus one; probes apart.
     seen: AtomicU64,
-    /// Messages heard, probes and copies apart: fewer than `seen` while some are missing or overtaken.
+    /// Messages heard, probes and copies apart: fewer than `seen` while some are missing or
+    /// overtaken.
     count: AtomicU64,
 }
 
 impl RecordingSink {
-    /// `matches` is the number of writers to expect; four times as many can be told apart (at least 64).
+    /// `matches` is the number of writers to expect; four times as many can be told apart (at least
+    /// 64).
     pub fn new(section: Option<Section>, nonce: u64, touch: Touch, matches: u32) -> Self {
         let places = (matches as usize * 4).max(64).next_power_of_two();
         RecordingSink {
@@ -67,14 +72,15 @@ impl RecordingSink {
         }
     }
 
-    /// The same with a consumer that keeps each message that long: it sleeps in the callback, in which the message's memory is still
-    /// the reader's, loaned memory too. Probes are not kept.
+    /// The same with a consumer that keeps each message that long: it sleeps in the callback, in
+    /// which the message's memory is still the reader's, loaned memory too. Probes are not kept.
     pub fn holding(self, hold: Duration) -> Self {
         RecordingSink { hold, ..self }
     }
 
-    /// The same for the replies to `client`: what is heard is counted by the requests it answers, under the client's own number, so
-    /// that [`RecordingSink::has_heard_all`] tells whether all of them were answered.
+    /// The same for the replies to `client`: what is heard is counted by the requests it answers,
+    /// under the client's own number, so that [`RecordingSink::has_heard_all`] tells whether all of
+    /// them were answered.
     pub fn of_client(self, client: u32) -> Self {
         RecordingSink { client: Some(client), ..self }
     }
@@ -84,14 +90,15 @@ impl RecordingSink {
         RecordingSink { relays_reliably, ..self }
     }
 
-    /// Names the publishers that forward each message; once, before traffic. False when it was done already.
+    /// Names the publishers that forward each message; once, before traffic. False when it was done
+    /// already.
     #[must_use]
     pub fn relay_to(&self, publishers: Vec<Arc<PublisherSlot>>) -> bool {
         self.relays.set(publishers).is_ok()
     }
 
-    /// Marks what is taken from `at_ns` on as late; by the time of taking, because a message of 8 MiB that came in time may still be
-    /// being read when the drain ends.
+    /// Marks what is taken from `at_ns` on as late; by the time of taking, because a message of 8
+    /// MiB that came in time may still be being read when the drain ends.
     pub fn set_late(&self, at_ns: i64) {
         self.late_ns.store(at_ns, Ordering::Relaxed);
     }
@@ -99,7 +106,8 @@ impl RecordingSink {
     /// First message per writer heard so far: (writer, time_ns).
     pub fn first_messages(&self) -> impl Iterator<Item = (u32, i64)> + '_ {
         self.writers.iter().filter_map(|w| {
-            let (endpoint, first_ns) = (w.endpoint.load(Ordering::Relaxed), w.first_ns.load(Ordering::Acquire));
+            let (endpoint, first_ns) =
+                (w.endpoint.load(Ordering::Relaxed), w.first_ns.load(Ordering::Acquire));
             (endpoint != 0 && first_ns != 0).then_some((endpoint, first_ns))
         })
     }
@@ -109,10 +117,12 @@ impl RecordingSink {
         self.writer(writer).is_some_and(|w| w.seen.load(Ordering::Acquire) > seq)
     }
 
-    /// Whether message `seq` of `writer` and as many before it have arrived. The number alone would not do: a last message that
-    /// overtook others would end the drain, and count them as lost.
+    /// Whether message `seq` of `writer` and as many before it have arrived. The number alone would
+    /// not do: a last message that overtook others would end the drain, and count them as lost.
     pub fn has_heard_all(&self, writer: u32, seq: u64) -> bool {
-        self.writer(writer).is_some_and(|w| w.seen.load(Ordering::Acquire) > seq && w.count.load(Ordering::Acquire) > seq)
+        self.writer(writer).is_some_and(|w| {
+            w.seen.load(Ordering::Acquire) > seq && w.count.load(Ordering::Acquire) > seq
+        })
     }
 
     /// Messages heard so far from all writers, probes and copies apart.
@@ -128,7 +138,12 @@ impl RecordingSink {
     fn note(&self, header: &Header, callback_ns: i64) {
         let Some(writer) = self.place(header.writer) else { return };
         if writer.first_ns.load(Ordering::Relaxed) == 0 {
-            let _ = writer.first_ns.compare_exchange(0, callback_ns, Ordering::Release, Ordering::Relaxed);
+            let _ = writer.first_ns.compare_exchange(
+                0,
+                callback_ns,
+                Ordering::Release,
+                Ordering::Relaxed,
+            );
         }
         if header.phase == Phase::Probe {
             return;
@@ -137,7 +152,10 @@ impl RecordingSink {
             None => self.count(writer, header.writer, header.seq),
             // A reply to another client answers nothing here.
             Some(client) if client != header.cause_endpoint => {}
-            Some(client) => self.place(client).into_iter().for_each(|own| self.count(own, client, header.cause_seq)),
+            Some(client) => self
+                .place(client)
+                .into_iter()
+                .for_each(|own| self.count(own, client, header.cause_seq)),
         }
     }
 
@@ -150,19 +168,27 @@ impl RecordingSink {
         }
     }
 
-    /// The place of `endpoint`, taken at its first message; None where more came than were expected.
+    /// The place of `endpoint`, taken at its first message; None where more came than were
+    /// expected.
     #[inline]
     fn place(&self, endpoint: u32) -> Option<&Writer> {
         let mask = self.writers.len() - 1;
-        (0..self.writers.len()).map(|step| &self.writers[(endpoint as usize + step) & mask]).find(|w| {
-            let holder = w.endpoint.load(Ordering::Relaxed);
-            holder == endpoint
-                || holder == 0
-                    && match w.endpoint.compare_exchange(0, endpoint, Ordering::Relaxed, Ordering::Relaxed) {
-                        Ok(_) => true,
-                        Err(other) => other == endpoint,
-                    }
-        })
+        (0..self.writers.len()).map(|step| &self.writers[(endpoint as usize + step) & mask]).find(
+            |w| {
+                let holder = w.endpoint.load(Ordering::Relaxed);
+                holder == endpoint
+                    || holder == 0
+                        && match w.endpoint.compare_exchange(
+                            0,
+                            endpoint,
+                            Ordering::Relaxed,
+                            Ordering::Relaxed,
+                        ) {
+                            Ok(_) => true,
+                            Err(other) => other == endpoint,
+                        }
+            },
+        )
     }
 
     #[inline]
@@ -172,7 +198,12 @@ impl RecordingSink {
         self.lately[place].swap(identity, Ordering::Relaxed) != identity
     }
 
-    fn foreign(&self, delivery: &Delivery<'_>, callback_ns: i64, flags: u32) -> Option<(Header, i64)> {
+    fn foreign(
+        &self,
+        delivery: &Delivery<'_>,
+        callback_ns: i64,
+        flags: u32,
+    ) -> Option<(Header, i64)> {
         if let Some(section) = &self.section {
             section.received(&Received {
                 notified_ns: delivery.notified_ns,
@@ -187,16 +218,20 @@ impl RecordingSink {
         None
     }
 
-    /// Records a delivery: its header and when its callback began, or None for what is not of this trial.
+    /// Records a delivery: its header and when its callback began, or None for what is not of this
+    /// trial.
     #[inline]
     pub fn record(&self, delivery: &Delivery<'_>) -> Option<(Header, i64)> {
         let callback_ns = now_ns();
         let header = match Header::read(delivery.payload) {
             Ok(header) if header.nonce == self.nonce => header,
-            Err(NoHeader::Damaged) => return self.foreign(delivery, callback_ns, received_flag::CORRUPT),
+            Err(NoHeader::Damaged) => {
+                return self.foreign(delivery, callback_ns, received_flag::CORRUPT)
+            }
             Ok(_) | Err(NoHeader::Foreign) => return self.foreign(delivery, callback_ns, 0),
         };
-        let whole = delivery.payload.len() == header.size as usize && header.touched as usize <= delivery.payload.len() - HEADER_BYTES;
+        let whole = delivery.payload.len() == header.size as usize
+            && header.touched as usize <= delivery.payload.len() - HEADER_BYTES;
         let intact = whole
             && (self.touch != Touch::All || {
                 let body = &delivery.payload[HEADER_BYTES..HEADER_BYTES + header.touched as usize];
@@ -227,7 +262,8 @@ impl RecordingSink {
             };
             let kept = self.section.as_ref().and_then(|section| section.taken(&received));
             if !self.hold.is_zero() {
-                // Recorded before: whoever is killed meanwhile leaves a message that was taken and never consumed.
+                // Recorded before: whoever is killed meanwhile leaves a message that was taken and
+                // never consumed.
                 thread::sleep(self.hold);
                 kept.into_iter().for_each(|kept| kept.consumed(now_ns()));
             }
@@ -247,7 +283,11 @@ impl Sink for RecordingSink {
             }
             if let Some(publisher) = relay.publisher.lock().expect("a relay panicked").as_mut() {
                 // A failed relay is recorded as failed by its publisher: the ledger shows it.
-                let _ = publisher.send(callback_ns, header.phase, Cause { endpoint: header.writer, seq: header.seq });
+                let _ = publisher.send(
+                    callback_ns,
+                    header.phase,
+                    Cause { endpoint: header.writer, seq: header.seq },
+                );
             }
         }
     }
@@ -264,19 +304,38 @@ mod tests {
 
     fn message(nonce: u64, writer: u32, seq: u64, phase: Phase) -> Vec<u8> {
         let mut payload = vec![0; 200];
-        Header { writer, nonce, seq, intended_ns: 1, cause_seq: 0, cause_endpoint: 0, size: 200, phase, touched: 136 }.write(&mut payload);
+        Header {
+            writer,
+            nonce,
+            seq,
+            intended_ns: 1,
+            cause_seq: 0,
+            cause_endpoint: 0,
+            size: 200,
+            phase,
+            touched: 136,
+        }
+        .write(&mut payload);
         payload::fill(&mut payload[64..], writer, seq);
         payload
     }
 
     fn deliver(sink: &RecordingSink, payload: &[u8]) {
-        sink.deliver(&Delivery { notified_ns: 2, taken_ns: 3, payload, zero_copy: false, lossy: false });
+        sink.deliver(&Delivery {
+            notified_ns: 2,
+            taken_ns: 3,
+            payload,
+            zero_copy: false,
+            lossy: false,
+        });
     }
 
     fn flags_of(fd: &std::os::fd::OwnedFd) -> Vec<u32> {
         let mut bytes = vec![0; 4096 + 10 * 64];
         rustix::io::pread(fd, &mut bytes, 0).unwrap();
-        let slots = bytes[4096..].chunks(64).map(|slot| u32::from_le_bytes(slot[60..64].try_into().unwrap()));
+        let slots = bytes[4096..]
+            .chunks(64)
+            .map(|slot| u32::from_le_bytes(slot[60..64].try_into().unwrap()));
         slots.take_while(|&last| last != 0).map(|last| last >> 8).collect()
     }
 
@@ -299,7 +358,10 @@ mod tests {
         sink.set_late(3); // `deliver` stamps taken_ns = 3
         deliver(&sink, &message(77, 1, 5, Phase::Steady));
         use received_flag::*;
-        assert_eq!(flags_of(&fd), [WARMUP, 0, CORRUPT, CORRUPT | FOREIGN, FOREIGN, FOREIGN, CORRUPT, LATE]);
+        assert_eq!(
+            flags_of(&fd),
+            [WARMUP, 0, CORRUPT, CORRUPT | FOREIGN, FOREIGN, FOREIGN, CORRUPT, LATE]
+        );
     }
 
     #[test]
@@ -307,14 +369,25 @@ mod tests {
         let fd = memfd(&layout(77, &[(Kind::Received, 2, 10)])).unwrap();
         let records = Records::map(fd.try_clone().unwrap()).unwrap();
         let sink = RecordingSink::new(records.section(Kind::Received, 2), 77, Touch::All, 1);
-        let lossy = |payload: &[u8]| sink.deliver(&Delivery { notified_ns: 2, taken_ns: 3, payload, zero_copy: false, lossy: true });
+        let lossy = |payload: &[u8]| {
+            sink.deliver(&Delivery {
+                notified_ns: 2,
+                taken_ns: 3,
+                payload,
+                zero_copy: false,
+                lossy: true,
+            })
+        };
         let mut changed = message(77, 1, 0, Phase::Steady);
         changed[150] ^= 1;
         lossy(&changed);
         lossy(&changed[..190]);
         changed[20] ^= 1;
         lossy(&changed);
-        assert_eq!(flags_of(&fd), [0, received_flag::CORRUPT, received_flag::CORRUPT | received_flag::FOREIGN]);
+        assert_eq!(
+            flags_of(&fd),
+            [0, received_flag::CORRUPT, received_flag::CORRUPT | received_flag::FOREIGN]
+        );
     }
 
     #[test]
@@ -322,7 +395,8 @@ mod tests {
         let fd = memfd(&layout(77, &[(Kind::Received, 2, 10)])).unwrap();
         let records = Records::map(fd.try_clone().unwrap()).unwrap();
         let hold = Duration::from_secs(1);
-        let sink = RecordingSink::new(records.section(Kind::Received, 2), 77, Touch::All, 1).holding(hold);
+        let sink =
+            RecordingSink::new(records.section(Kind::Received, 2), 77, Touch::All, 1).holding(hold);
         deliver(&sink, &message(77, 1, 0, Phase::Probe)); // is not kept
         let consumed_ns = || {
             let mut slot = [0; 64];
@@ -333,7 +407,10 @@ mod tests {
         thread::scope(|scope| {
             let consumer = scope.spawn(|| deliver(&sink, &message(77, 1, 0, Phase::Steady)));
             let seen = std::iter::repeat_with(consumed_ns).find_map(|found| found).unwrap();
-            assert!(seen == 0 || now_ns() - begun_ns >= hold.as_nanos() as i64, "consumed at {seen}");
+            assert!(
+                seen == 0 || now_ns() - begun_ns >= hold.as_nanos() as i64,
+                "consumed at {seen}"
+            );
             assert!(!sink.has_seen(1, 0) || consumed_ns() != Some(0)); // a drain waits for it
             consumer.join().unwrap();
         });
@@ -369,7 +446,18 @@ mod tests {
         let reply = |seq: u64, cause_endpoint: u32, cause_seq: u64| {
             let mut payload = vec![0; 64];
             let (size, phase) = (64, Phase::Steady);
-            Header { writer: 9, nonce: 1, seq, intended_ns: 1, cause_seq, cause_endpoint, size, phase, touched: 0 }.write(&mut payload);
+            Header {
+                writer: 9,
+                nonce: 1,
+                seq,
+                intended_ns: 1,
+                cause_seq,
+                cause_endpoint,
+                size,
+                phase,
+                touched: 0,
+            }
+            .write(&mut payload);
             deliver(&sink, &payload);
         };
         reply(0, 3, 1);

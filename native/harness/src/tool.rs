@@ -1,6 +1,6 @@
-//! How the tools beside the workers are spoken to (`rmwbench-sampler`, `rmwbench-link`, `rmwbench-load`): the worker protocol's
-//! manners, one line a command and one line an answer, with commands of their own. Each tool has its enum of commands; the envelope
-//! is here.
+//! How the tools beside the workers are spoken to (`rmwbench-sampler`, `rmwbench-link`,
+//! `rmwbench-load`): the worker protocol's manners, one line a command and one line an answer, with
+//! commands of their own. Each tool has its enum of commands; the envelope is here.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -31,11 +31,13 @@ pub fn error(id: u64, kind: &str, object: &str, message: &str) -> Value {
     json!({"id": id, "error": {"kind": kind, "object": object, "message": message}})
 }
 
-/// A request, or the answer to a line that is not one; None for a line without an id, which nobody waits for. `known` are the commands.
+/// A request, or the answer to a line that is not one; None for a line without an id, which nobody
+/// waits for. `known` are the commands.
 pub fn parse<C: DeserializeOwned>(line: &str, known: &[&str]) -> Result<Request<C>, Option<Value>> {
     serde_json::from_str(line).map_err(|e| {
         let value: Value = serde_json::from_str(line).ok()?;
-        let (id, cmd) = (value.get("id")?.as_u64()?, value.get("cmd").and_then(Value::as_str).unwrap_or(""));
+        let (id, cmd) =
+            (value.get("id")?.as_u64()?, value.get("cmd").and_then(Value::as_str).unwrap_or(""));
         let object = format!("cmd {cmd}");
         Some(if known.contains(&cmd) {
             error(id, "invalid", &object, &e.to_string())
@@ -45,7 +47,8 @@ pub fn parse<C: DeserializeOwned>(line: &str, known: &[&str]) -> Result<Request<
     })
 }
 
-/// The next request; any other line is answered here. The process ends with the orchestrator's end of the socket.
+/// The next request; any other line is answered here. The process ends with the orchestrator's end
+/// of the socket.
 pub fn next<C: DeserializeOwned>(control: &mut Control, known: &[&str]) -> Request<C> {
     loop {
         if let Some(request) = next_until(control, known, None) {
@@ -55,7 +58,11 @@ pub fn next<C: DeserializeOwned>(control: &mut Control, known: &[&str]) -> Reque
 }
 
 /// The same until `until_ns` (never, when None), from which on it is None.
-pub fn next_until<C: DeserializeOwned>(control: &mut Control, known: &[&str], until_ns: Option<i64>) -> Option<Request<C>> {
+pub fn next_until<C: DeserializeOwned>(
+    control: &mut Control,
+    known: &[&str],
+    until_ns: Option<i64>,
+) -> Option<Request<C>> {
     loop {
         match control.wait(until_ns) {
             Woken::Closed => exit_now(),
@@ -65,7 +72,9 @@ pub fn next_until<C: DeserializeOwned>(control: &mut Control, known: &[&str], un
             Woken::Line(line) => match parse(&line, known) {
                 Ok(request) => return Some(request),
                 Err(Some(answer)) => control.send(&answer),
-                Err(None) => eprintln!("protocol: expected a command with an id, found {}", line.trim_end()),
+                Err(None) => {
+                    eprintln!("protocol: expected a command with an id, found {}", line.trim_end())
+                }
             },
         }
     }
@@ -85,12 +94,20 @@ mod tests {
     #[test]
     fn unknown_commands_are_unsupported_and_bad_ones_invalid() {
         let read = |line: &str| parse::<Command>(line, &["open", "exit"]);
-        let kind = |line: &str| read(line).unwrap_err().map(|e| e["error"]["kind"].as_str().unwrap().to_string());
+        let kind = |line: &str| {
+            read(line).unwrap_err().map(|e| e["error"]["kind"].as_str().unwrap().to_string())
+        };
         assert_eq!(kind(r#"{"id": 1, "cmd": "frobnicate"}"#).as_deref(), Some("unsupported"));
         assert_eq!(kind(r#"{"id": 1, "cmd": "open", "seed": "many"}"#).as_deref(), Some("invalid"));
         assert_eq!(kind(r#"{"cmd": "exit"}"#), None);
         assert_eq!(kind("no JSON"), None);
-        assert_eq!(read(r#"{"id": 7, "cmd": "exit", "more": 1}"#), Ok(Request { id: 7, command: Command::Exit {} }));
-        assert_eq!(read(r#"{"id": 8, "cmd": "open", "seed": 3}"#), Ok(Request { id: 8, command: Command::Open { seed: 3 } }));
+        assert_eq!(
+            read(r#"{"id": 7, "cmd": "exit", "more": 1}"#),
+            Ok(Request { id: 7, command: Command::Exit {} })
+        );
+        assert_eq!(
+            read(r#"{"id": 8, "cmd": "open", "seed": 3}"#),
+            Ok(Request { id: 8, command: Command::Open { seed: 3 } })
+        );
     }
 }

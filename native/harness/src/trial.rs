@@ -1,10 +1,11 @@
 //! The worker's side of a trial: what was created, what is due, what somebody waits for.
 //!
-//! Everything here runs in the control thread. Between the barrier and the window's end it sleeps: it wakes for the two usage
-//! snapshots and for commands, and looks at the readers only while somebody waits for a match, a first message or a drain.
+//! Everything here runs in the control thread. Between the barrier and the window's end it sleeps:
+//! it wakes for the two usage snapshots and for commands, and looks at the readers only while
+//! somebody waits for a match, a first message or a drain.
 //!
-//! An endpoint is what it does: a publisher sends by a schedule, a subscription reads, a client does both under one number, and a
-//! service reads and sends in answer.
+//! An endpoint is what it does: a publisher sends by a schedule, a subscription reads, a client
+//! does both under one number, and a service reads and sends in answer.
 
 mod answers;
 mod create;
@@ -21,7 +22,9 @@ use crate::control::Reporter;
 use crate::frames::Frames;
 use crate::middleware::{Endpoint, Error, Middleware, Node, Session};
 use crate::modes;
-use crate::protocol::{Arrival, Command, EndpointAccount, FromWorker, MatchedEndpoint, Open, Opened, Reply, Request};
+use crate::protocol::{
+    Arrival, Command, EndpointAccount, FromWorker, MatchedEndpoint, Open, Opened, Reply, Request,
+};
 use crate::publisher::PublisherSlot;
 use crate::records::Records;
 use crate::schedule::Interrupt;
@@ -31,7 +34,8 @@ use crate::usage::{self, Usage};
 
 /// How often readers are looked at while somebody waits for them.
 const LOOK_NS: i64 = 500_000;
-/// The same inside the window, where looking is CPU time of ours: a first message carries its own time, so its report can wait.
+/// The same inside the window, where looking is CPU time of ours: a first message carries its own
+/// time, so its report can wait.
 const WINDOW_LOOK_NS: i64 = 100_000_000;
 
 pub struct Trial<'m> {
@@ -82,7 +86,8 @@ struct Serving {
 }
 
 struct Reading {
-    /// The middleware's subscription or service; None for a client, whose endpoint is its publisher.
+    /// The middleware's subscription or service; None for a client, whose endpoint is its
+    /// publisher.
     source: Option<Box<dyn Endpoint>>,
     sink: Arc<RecordingSink>,
     matches: u32,
@@ -91,9 +96,23 @@ struct Reading {
 
 /// A command whose answer comes later.
 enum Waiting {
-    Match { id: u64, deadline_ns: i64, only: Option<Vec<u32>>, matched: BTreeMap<u32, MatchedEndpoint> },
-    Destroy { id: u64, nodes: Vec<String>, doomed: Vec<u32> },
-    Drain { id: u64, deadline_ns: i64, quiet: Option<Quiet>, expect: BTreeMap<u32, BTreeMap<u32, u64>> },
+    Match {
+        id: u64,
+        deadline_ns: i64,
+        only: Option<Vec<u32>>,
+        matched: BTreeMap<u32, MatchedEndpoint>,
+    },
+    Destroy {
+        id: u64,
+        nodes: Vec<String>,
+        doomed: Vec<u32>,
+    },
+    Drain {
+        id: u64,
+        deadline_ns: i64,
+        quiet: Option<Quiet>,
+        expect: BTreeMap<u32, BTreeMap<u32, u64>>,
+    },
 }
 
 impl<'m> Trial<'m> {
@@ -129,28 +148,39 @@ impl<'m> Trial<'m> {
     pub fn next_wake_ns(&self) -> Option<i64> {
         let timed = self.snapshots.iter().map(|s| s.0).chain(self.later.iter().map(|l| l.0));
         let now = now_ns();
-        let ends = self.publishers.values().filter_map(|p| p.ends_ns).chain(self.services.values().filter_map(|s| s.ends_ns));
+        let ends = self
+            .publishers
+            .values()
+            .filter_map(|p| p.ends_ns)
+            .chain(self.services.values().filter_map(|s| s.ends_ns));
         // A relay or a service that was sending at its end is looked at again.
         let ends = ends.map(|end_ns| if end_ns < now { now + LOOK_NS } else { end_ns });
-        let look_ns = if self.started && self.waiting.is_empty() { WINDOW_LOOK_NS } else { LOOK_NS };
+        let look_ns =
+            if self.started && self.waiting.is_empty() { WINDOW_LOOK_NS } else { LOOK_NS };
         let looking = self.is_looking().then_some(now + look_ns);
         timed.chain(ends).chain(looking).min()
     }
 
     /// Whether somebody waits for what only a look at the readers can tell.
     fn is_looking(&self) -> bool {
-        !self.waiting.is_empty() || self.readers.values().any(|r| r.reported.len() < r.matches as usize)
+        !self.waiting.is_empty()
+            || self.readers.values().any(|r| r.reported.len() < r.matches as usize)
     }
 
     /// Takes a command: does it now, or at its time.
     pub fn accept(&mut self, request: Request) {
         let at_ns = match &request.command {
-            Command::Create { at_ns, .. } | Command::Stop { at_ns, .. } | Command::Destroy { at_ns, .. } => *at_ns,
+            Command::Create { at_ns, .. }
+            | Command::Stop { at_ns, .. }
+            | Command::Destroy { at_ns, .. } => *at_ns,
             _ => None,
         };
         match at_ns {
-            // A stop takes effect by the schedule's own clock, so it is given to it before its time.
-            Some(at_ns) if at_ns > now_ns() && !matches!(request.command, Command::Stop { .. }) => self.later.push((at_ns, request)),
+            // A stop takes effect by the schedule's own clock, so it is given to it before its
+            // time.
+            Some(at_ns) if at_ns > now_ns() && !matches!(request.command, Command::Stop { .. }) => {
+                self.later.push((at_ns, request))
+            }
             _ => self.perform(request),
         }
     }
@@ -199,7 +229,12 @@ impl<'m> Trial<'m> {
                 match self.known(only.as_deref().unwrap_or_default()) {
                     Ok(()) => {
                         let deadline_ns = now_ns() + timeout_ns;
-                        self.waiting.push(Waiting::Match { id, deadline_ns, only, matched: BTreeMap::new() });
+                        self.waiting.push(Waiting::Match {
+                            id,
+                            deadline_ns,
+                            only,
+                            matched: BTreeMap::new(),
+                        });
                     }
                     Err(error) => self.reply(id, Err(error)),
                 }
@@ -217,7 +252,12 @@ impl<'m> Trial<'m> {
                     Ok(()) => {
                         let now = now_ns();
                         let quiet = quiet_ns.map(|quiet_ns| Quiet::new(quiet_ns, now));
-                        self.waiting.push(Waiting::Drain { id, deadline_ns: now.saturating_add(timeout_ns), quiet, expect });
+                        self.waiting.push(Waiting::Drain {
+                            id,
+                            deadline_ns: now.saturating_add(timeout_ns),
+                            quiet,
+                            expect,
+                        });
                     }
                     Err(error) => self.reply(id, Err(error)),
                 }
@@ -248,7 +288,10 @@ impl<'m> Trial<'m> {
         let config = open.config()?;
         if config.trial_nonce != self.records.nonce() {
             let (expected, found) = (self.records.nonce(), config.trial_nonce);
-            return Err(Error::invalid("trial_nonce", format!("the records file has {expected:016x}, the command {found:016x}")));
+            return Err(Error::invalid(
+                "trial_nonce",
+                format!("the records file has {expected:016x}, the command {found:016x}"),
+            ));
         }
         let session = if config.modes.is_empty() {
             self.middleware.open(&config)?
@@ -265,18 +308,28 @@ impl<'m> Trial<'m> {
     }
 
     fn known(&self, endpoints: &[u32]) -> Result<(), Error> {
-        match endpoints.iter().find(|e| !self.publishers.contains_key(e) && !self.readers.contains_key(e)) {
+        match endpoints
+            .iter()
+            .find(|e| !self.publishers.contains_key(e) && !self.readers.contains_key(e))
+        {
             None => Ok(()),
-            Some(endpoint) => Err(Error::invalid(format!("endpoint {endpoint}"), "no endpoint of this number in this process")),
+            Some(endpoint) => Err(Error::invalid(
+                format!("endpoint {endpoint}"),
+                "no endpoint of this number in this process",
+            )),
         }
     }
 
     fn answer_waiting(&mut self, now: i64) {
         for mut waiting in std::mem::take(&mut self.waiting) {
             let (id, answer) = match &mut waiting {
-                Waiting::Match { id, deadline_ns, only, matched } => (*id, self.match_answer(now, *deadline_ns, only.as_deref(), matched)),
+                Waiting::Match { id, deadline_ns, only, matched } => {
+                    (*id, self.match_answer(now, *deadline_ns, only.as_deref(), matched))
+                }
                 Waiting::Destroy { id, nodes, doomed } => (*id, self.destroyed(nodes, doomed)),
-                Waiting::Drain { id, deadline_ns, quiet, expect } => (*id, self.drain_answer(now, *deadline_ns, quiet.as_mut(), expect)),
+                Waiting::Drain { id, deadline_ns, quiet, expect } => {
+                    (*id, self.drain_answer(now, *deadline_ns, quiet.as_mut(), expect))
+                }
             };
             match answer {
                 None => self.waiting.push(waiting),

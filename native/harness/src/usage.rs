@@ -22,7 +22,8 @@ pub struct Udp {
     pub rcvbuf_errors: u64,
 }
 
-/// Counters since the process (CPU, switches, faults) or its network namespace (interfaces, UDP) began.
+/// Counters since the process (CPU, switches, faults) or its network namespace (interfaces, UDP)
+/// began.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Usage {
     /// `steady_begin`, `steady_end` or `now`.
@@ -33,7 +34,8 @@ pub struct Usage {
     pub involuntary_switches: i64,
     pub minor_faults: i64,
     pub major_faults: i64,
-    /// Counted where the trial asked for it: calls that gave memory, the bytes they asked for, calls that gave it back.
+    /// Counted where the trial asked for it: calls that gave memory, the bytes they asked for,
+    /// calls that gave it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocations: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,7 +49,8 @@ pub struct Usage {
 
 /// Reads the counters: about 30 µs, most of it `/proc/self/net`.
 pub fn snapshot(at: &str) -> Usage {
-    let (time_ns, cpu_ns, allocated) = (clock::now_ns(), clock::process_cpu_ns(), allocations::counts());
+    let (time_ns, cpu_ns, allocated) =
+        (clock::now_ns(), clock::process_cpu_ns(), allocations::counts());
     // SAFETY: getrusage fills a plain struct.
     let rusage = unsafe {
         let mut rusage = std::mem::zeroed::<libc::rusage>();
@@ -65,7 +68,9 @@ pub fn snapshot(at: &str) -> Usage {
         allocations: allocated.map(|counts| counts.allocations),
         allocated_bytes: allocated.map(|counts| counts.bytes),
         frees: allocated.map(|counts| counts.frees),
-        interfaces: fs::read_to_string("/proc/self/net/dev").map(|text| interfaces(&text)).unwrap_or_default(),
+        interfaces: fs::read_to_string("/proc/self/net/dev")
+            .map(|text| interfaces(&text))
+            .unwrap_or_default(),
         udp: fs::read_to_string("/proc/self/net/snmp").ok().and_then(|text| udp(&text)),
     }
 }
@@ -76,7 +81,12 @@ fn interfaces(net_dev: &str) -> BTreeMap<String, Interface> {
         .filter_map(|line| {
             let (name, fields) = line.split_once(':')?;
             let f: Vec<u64> = fields.split_whitespace().filter_map(|w| w.parse().ok()).collect();
-            let interface = Interface { rx_bytes: *f.first()?, rx_packets: *f.get(1)?, tx_bytes: *f.get(8)?, tx_packets: *f.get(9)? };
+            let interface = Interface {
+                rx_bytes: *f.first()?,
+                rx_packets: *f.get(1)?,
+                tx_bytes: *f.get(8)?,
+                tx_packets: *f.get(9)?,
+            };
             Some((name.trim().to_string(), interface))
         })
         .collect()
@@ -89,7 +99,11 @@ fn udp(snmp: &str) -> Option<Udp> {
         let place = names.split_whitespace().position(|n| n == name)?;
         values.split_whitespace().nth(place)?.parse().ok()
     };
-    Some(Udp { in_datagrams: value("InDatagrams")?, in_errors: value("InErrors")?, rcvbuf_errors: value("RcvbufErrors")? })
+    Some(Udp {
+        in_datagrams: value("InDatagrams")?,
+        in_errors: value("InErrors")?,
+        rcvbuf_errors: value("RcvbufErrors")?,
+    })
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -102,13 +116,18 @@ pub struct Segment {
     pub writable: bool,
 }
 
-/// Whether a shared mapping of this name can carry messages: POSIX or System V shared memory, a memfd, or a file of memory that has no
-/// name any more. A shared mapping of an ordinary file cannot: every program maps caches of the C library that way.
+/// Whether a shared mapping of this name can carry messages: POSIX or System V shared memory, a
+/// memfd, or a file of memory that has no name any more. A shared mapping of an ordinary file
+/// cannot: every program maps caches of the C library that way.
 pub fn is_segment(name: &str) -> bool {
-    ["/dev/shm/", "/memfd:", "/SYSV", "/dev/zero (deleted)"].iter().any(|start| name.starts_with(start)) || name.ends_with(" (deleted)")
+    ["/dev/shm/", "/memfd:", "/SYSV", "/dev/zero (deleted)"]
+        .iter()
+        .any(|start| name.starts_with(start))
+        || name.ends_with(" (deleted)")
 }
 
-/// Memory of the process; `rss_bytes` and `pss_bytes` include neither the records file nor the shared segments, which stand apart.
+/// Memory of the process; `rss_bytes` and `pss_bytes` include neither the records file nor the
+/// shared segments, which stand apart.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Memory {
     pub rss_bytes: u64,
@@ -132,14 +151,16 @@ pub fn memory() -> Memory {
         let line = status.lines().find(|l| l.starts_with(name))?;
         line.split_whitespace().nth(1)?.parse().ok()
     };
-    memory.peak_rss_bytes = field("VmHWM:").map(|kib| (kib * 1024).saturating_sub(memory.records_rss_bytes));
-    memory.virtual_bytes = field("VmSize:").map(|kib| (kib * 1024).saturating_sub(memory.records_rss_bytes));
+    memory.peak_rss_bytes =
+        field("VmHWM:").map(|kib| (kib * 1024).saturating_sub(memory.records_rss_bytes));
+    memory.virtual_bytes =
+        field("VmSize:").map(|kib| (kib * 1024).saturating_sub(memory.records_rss_bytes));
     memory.threads = field("Threads:").unwrap_or(0);
     memory
 }
 
-/// Memory of the instrument: the records, and a ring of frames of a source outside. Not all that is called rmwbench: the floor has
-/// segments, too.
+/// Memory of the instrument: the records, and a ring of frames of a source outside. Not all that is
+/// called rmwbench: the floor has segments, too.
 pub const OWN: [&str; 2] = ["memfd:rmwbench-records", "memfd:rmwbench-frames"];
 
 fn smaps(text: &str) -> Memory {
@@ -189,7 +210,9 @@ mod tests {
         assert!(usage.interfaces.contains_key("lo"), "{:?}", usage.interfaces);
         assert!(usage.udp.is_some());
         let memory = memory();
-        assert!(memory.rss_bytes > 0 && memory.pss_bytes <= memory.rss_bytes && memory.threads >= 1);
+        assert!(
+            memory.rss_bytes > 0 && memory.pss_bytes <= memory.rss_bytes && memory.threads >= 1
+        );
     }
 
     #[test]
@@ -204,11 +227,17 @@ mod tests {
 7f08-7f09 r--s 00000000 00:1c 94 /usr/lib/gconv/gconv-modules.cache\nRss:   5 kB\nPss:   1 kB\n\
 7f04-7f05 rw-p 00000000 00:00 0 \nRss:   2 kB\nPss:   2 kB\n";
         let memory = smaps(text);
-        assert_eq!((memory.rss_bytes, memory.pss_bytes, memory.records_rss_bytes), (15 * 1024, 7 * 1024, 64 * 1024));
+        assert_eq!(
+            (memory.rss_bytes, memory.pss_bytes, memory.records_rss_bytes),
+            (15 * 1024, 7 * 1024, 64 * 1024)
+        );
         assert_eq!(memory.shared_segments.len(), 3);
         assert_eq!(memory.shared_segments[0].name, "/dev/shm/iox2 segment");
         assert!(memory.shared_segments[2].name.contains("rmwbench-floor-pool"));
-        assert_eq!(memory.shared_segments.iter().map(|segment| segment.writable).collect::<Vec<_>>(), [true, false, true]);
+        assert_eq!(
+            memory.shared_segments.iter().map(|segment| segment.writable).collect::<Vec<_>>(),
+            [true, false, true]
+        );
         assert_eq!(memory.shared_segments[0].rss_bytes, 100 * 1024);
     }
 }

@@ -1,4 +1,5 @@
-//! A worker's `main`: describe, run one trial under the orchestrator's control, or serve the workers of a host as a daemon.
+//! A worker's `main`: describe, run one trial under the orchestrator's control, or serve the
+//! workers of a host as a daemon.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -29,12 +30,14 @@ const USAGE: &str =
     "usage: WORKER --describe | WORKER --control-fd N --records-fd M [--frames ENDPOINT=FD…] | WORKER --daemon NAME [--control-fd N]\n\
     A worker is started by rmwbench; docs/formats/worker-protocol.md says how it is spoken to.";
 
-/// Runs the worker for `middleware`: exit code 0 after `exit`, 2 for bad arguments or a bad records file.
+/// Runs the worker for `middleware`: exit code 0 after `exit`, 2 for bad arguments or a bad records
+/// file.
 pub fn main(middleware: &dyn Middleware) -> ExitCode {
     main_with(middleware, std::env::args().collect())
 }
 
-/// The same with the arguments as the program sees them, its own name first: an interpreter's process has others.
+/// The same with the arguments as the program sees them, its own name first: an interpreter's
+/// process has others.
 pub fn main_with(middleware: &dyn Middleware, arguments: Vec<String>) -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     PROGRAM.get_or_init(|| arguments.first().map(|path| file_name(path)).unwrap_or_default());
@@ -87,7 +90,9 @@ fn serve(middleware: &dyn Middleware, name: &str, control: &str) -> ExitCode {
     die_whole_on_panic();
     match inherited(control) {
         Some(control) => daemon::run(middleware, name, control),
-        None => complain(&format!("expected the number of an inherited descriptor, found {control}\n{USAGE}")),
+        None => complain(&format!(
+            "expected the number of an inherited descriptor, found {control}\n{USAGE}"
+        )),
     }
 }
 
@@ -100,7 +105,12 @@ pub(crate) fn hello(middleware: &dyn Middleware, daemon: Option<&str>) -> FromWo
             worker: PROGRAM.get().cloned().unwrap_or_default(),
             middleware: description.middleware,
             version: description.version,
-            build: description.build.get("source").and_then(|s| s.as_str()).unwrap_or_default().into(),
+            build: description
+                .build
+                .get("source")
+                .and_then(|s| s.as_str())
+                .unwrap_or_default()
+                .into(),
             pid: std::process::id(),
             clock: clock::CLOCK_NAME.into(),
             daemon: daemon.map(str::to_owned),
@@ -110,7 +120,10 @@ pub(crate) fn hello(middleware: &dyn Middleware, daemon: Option<&str>) -> FromWo
 
 fn clock_read(id: u64, received_ns: i64) -> FromWorker {
     let read = ClockRead { received_ns, sent_ns: clock::now_ns() };
-    FromWorker::Reply { id, reply: Reply::Ok(serde_json::to_value(read).expect("numbers always serialise")) }
+    FromWorker::Reply {
+        id,
+        reply: Reply::Ok(serde_json::to_value(read).expect("numbers always serialise")),
+    }
 }
 
 /// Endpoint → its ring of frames, from the arguments `--frames ENDPOINT=FD`.
@@ -119,15 +132,18 @@ fn given_frames(arguments: &[&str]) -> Result<BTreeMap<u32, Frames>, String> {
     for pair in arguments.chunks(2) {
         let [option, ring] = pair else { return Err(format!("unknown argument {}", pair[0])) };
         let parts = ring.split_once('=').filter(|_| *option == "--frames");
-        let parts = parts.and_then(|(endpoint, fd)| Some((endpoint.parse::<u32>().ok()?, inherited(fd)?)));
-        let (endpoint, fd) = parts.ok_or_else(|| format!("expected --frames ENDPOINT=FD, found {option} {ring}"))?;
+        let parts =
+            parts.and_then(|(endpoint, fd)| Some((endpoint.parse::<u32>().ok()?, inherited(fd)?)));
+        let (endpoint, fd) =
+            parts.ok_or_else(|| format!("expected --frames ENDPOINT=FD, found {option} {ring}"))?;
         rings.insert(endpoint, Frames::map(fd).map_err(|error| error.to_string())?);
     }
     Ok(rings)
 }
 
-/// Memory that stays once it was touched, where the trial asks for it: not all that is mapped, since records are mapped far beyond what
-/// is used. Whether it was granted is seen from outside (VmLck).
+/// Memory that stays once it was touched, where the trial asks for it: not all that is mapped,
+/// since records are mapped far beyond what is used. Whether it was granted is seen from outside
+/// (VmLck).
 fn lock_memory() {
     if std::env::var_os("RMWBENCH_LOCK_MEMORY").is_some() {
         // SAFETY: it takes no memory of ours.
@@ -135,7 +151,12 @@ fn lock_memory() {
     }
 }
 
-fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd, frames: BTreeMap<u32, Frames>) -> ExitCode {
+fn run(
+    middleware: &dyn Middleware,
+    control: OwnedFd,
+    records: OwnedFd,
+    frames: BTreeMap<u32, Frames>,
+) -> ExitCode {
     die_whole_on_panic();
     lock_memory();
     let records = match Records::map(records) {
@@ -159,12 +180,16 @@ fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd, frames: 
             Woken::TimedOut => {}
             Woken::Event(event) => control.send(&FromWorker::Event(event)),
             Woken::Line(line) => {
-                // Before it is parsed: what lies between the two stamps of a clock's answer is not part of the way.
+                // Before it is parsed: what lies between the two stamps of a clock's answer is not
+                // part of the way.
                 let received_ns = clock::now_ns();
                 match parse_request(&line) {
                     Ok(request) if matches!(request.command, Command::Exit {}) => {
                         trial.close();
-                        control.send(&FromWorker::Reply { id: request.id, reply: Reply::Ok(json!({})) });
+                        control.send(&FromWorker::Reply {
+                            id: request.id,
+                            reply: Reply::Ok(json!({})),
+                        });
                         return ExitCode::SUCCESS;
                     }
                     Ok(request) if matches!(request.command, Command::Clock {}) => {
@@ -174,7 +199,9 @@ fn run(middleware: &dyn Middleware, control: OwnedFd, records: OwnedFd, frames: 
                     }
                     Ok(request) => trial.accept(request),
                     Err(bad) => match bad.id {
-                        Some(id) => control.send(&FromWorker::Reply { id, reply: Reply::Error(bad.error) }),
+                        Some(id) => {
+                            control.send(&FromWorker::Reply { id, reply: Reply::Error(bad.error) })
+                        }
                         // Without an id nobody waits for the answer: it goes to the log.
                         None => eprintln!("protocol: {}", bad.error),
                     },
@@ -191,7 +218,8 @@ fn file_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_string()
 }
 
-/// A panic in any thread ends the process: a worker that lost a thread would measure something else.
+/// A panic in any thread ends the process: a worker that lost a thread would measure something
+/// else.
 fn die_whole_on_panic() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

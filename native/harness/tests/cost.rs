@@ -1,5 +1,5 @@
-//! What the recorder itself costs and that its path neither allocates nor faults; the times are printed, not asserted
-//! (`cargo test --test cost -- --nocapture`).
+//! What the recorder itself costs and that its path neither allocates nor faults; the times are
+//! printed, not asserted (`cargo test --test cost -- --nocapture`).
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -7,7 +7,9 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use rmwbench_harness::clock::now_ns;
-use rmwbench_harness::middleware::{Account, Delivery, Endpoint, Granted, PublishError, Publisher, Sink};
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, Granted, PublishError, Publisher, Sink,
+};
 use rmwbench_harness::payload::{Phase, Touch};
 use rmwbench_harness::publisher::{Cause, PublisherSlot, RecordedPublisher, Recorder};
 use rmwbench_harness::records::{layout, memfd, Kind, Records, Sent};
@@ -16,7 +18,8 @@ use rmwbench_harness::sink::RecordingSink;
 struct Counting;
 thread_local!(static ALLOCATIONS: Cell<u64> = const { Cell::new(0) });
 
-// SAFETY: hands everything to the system allocator; the counter is a plain thread-local cell that allocates nothing.
+// SAFETY: hands everything to the system allocator; the counter is a plain thread-local cell that
+// allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
@@ -50,12 +53,19 @@ impl Endpoint for Inline {
 impl Publisher for Inline {
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
         let now_ns = now_ns();
-        self.0.deliver(&Delivery { notified_ns: now_ns, taken_ns: now_ns, payload, zero_copy: false, lossy: false });
+        self.0.deliver(&Delivery {
+            notified_ns: now_ns,
+            taken_ns: now_ns,
+            payload,
+            zero_copy: false,
+            lossy: false,
+        });
         Ok(())
     }
 }
 
-/// A records file as the orchestrator makes it: a hole, so that pages exist only if `map` brings them in.
+/// A records file as the orchestrator makes it: a hole, so that pages exist only if `map` brings
+/// them in.
 fn records(sections: &[(Kind, u32, u64)]) -> Arc<Records> {
     let content = layout(1, sections);
     let head = memfd(&content[..4096]).unwrap();
@@ -82,16 +92,24 @@ fn each_ns(count: u64, mut f: impl FnMut(u64)) -> f64 {
 
 #[test]
 fn a_record_costs_no_allocation_and_no_page_fault() {
-    let records = records(&[(Kind::Sent, 1, SLOTS), (Kind::Sent, 2, SLOTS), (Kind::Received, 3, SLOTS)]);
+    let records =
+        records(&[(Kind::Sent, 1, SLOTS), (Kind::Sent, 2, SLOTS), (Kind::Received, 3, SLOTS)]);
     let section = records.section(Kind::Sent, 1).unwrap();
     let faults = minor_faults();
     let clock = each_ns(SLOTS, |_| {
         black_box(now_ns());
     });
-    let record = each_ns(SLOTS, |seq| section.sent(black_box(&Sent { seq, bytes: 64, ..Sent::default() })));
+    let record =
+        each_ns(SLOTS, |seq| section.sent(black_box(&Sent { seq, bytes: 64, ..Sent::default() })));
     let sink = Arc::new(RecordingSink::new(records.section(Kind::Received, 3), 1, Touch::All, 1));
-    let parts =
-        Recorder { section: records.section(Kind::Sent, 2), endpoint: 2, nonce: 1, payload_bytes: 1024, touched_bytes: 960, loan: false };
+    let parts = Recorder {
+        section: records.section(Kind::Sent, 2),
+        endpoint: 2,
+        nonce: 1,
+        payload_bytes: 1024,
+        touched_bytes: 960,
+        loan: false,
+    };
     let slot = PublisherSlot::new(2, RecordedPublisher::new(Box::new(Inline(sink.clone())), parts));
     let mut guard = slot.publisher.lock().unwrap();
     let publisher = guard.as_mut().unwrap();

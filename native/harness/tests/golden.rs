@@ -1,4 +1,5 @@
-//! The golden corpora of `docs/formats/golden/`, which the Python side tests too: whoever disagrees with them is wrong.
+//! The golden corpora of `docs/formats/golden/`, which the Python side tests too: whoever disagrees
+//! with them is wrong.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,11 +9,13 @@ use rmwbench_harness::records::{layout, memfd, Kind, Received, Records, Sent, Sp
 use serde_json::Value;
 
 fn golden(name: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/golden").join(name);
+    let path =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/golden").join(name);
     fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Every field of `original` that `again` has must be equal; what we leave out must be a field that we ignore.
+/// Every field of `original` that `again` has must be equal; what we leave out must be a field that
+/// we ignore.
 fn agrees(original: &Value, again: &Value, ignored: &mut Vec<String>) -> bool {
     match (original, again) {
         (Value::Object(a), Value::Object(b)) => a.iter().all(|(key, value)| match b.get(key) {
@@ -22,7 +25,9 @@ fn agrees(original: &Value, again: &Value, ignored: &mut Vec<String>) -> bool {
                 true
             }
         }),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| agrees(a, b, ignored)),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| agrees(a, b, ignored))
+        }
         (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
         _ => original == again,
     }
@@ -37,24 +42,32 @@ fn every_line_of_the_protocol_is_understood_and_written_alike() {
         let original = &entry["line"];
         let again = match entry["direction"].as_str().unwrap() {
             "to_worker" => {
-                let request = parse_request(&original.to_string()).unwrap_or_else(|bad| panic!("{original}: {}", bad.error));
+                let request = parse_request(&original.to_string())
+                    .unwrap_or_else(|bad| panic!("{original}: {}", bad.error));
                 serde_json::to_value(request).unwrap()
             }
             _ => {
-                let parsed: FromWorker = serde_json::from_value(original.clone()).unwrap_or_else(|e| panic!("{original}: {e}"));
+                let parsed: FromWorker = serde_json::from_value(original.clone())
+                    .unwrap_or_else(|e| panic!("{original}: {e}"));
                 serde_json::to_value(parsed).unwrap()
             }
         };
         let mut ignored = Vec::new();
         assert!(agrees(original, &again, &mut ignored), "read   {original}\nwritten {again}");
-        assert!(ignored.iter().all(|field| field == "a_later_field"), "{original}: fields lost: {ignored:?}");
+        assert!(
+            ignored.iter().all(|field| field == "a_later_field"),
+            "{original}: fields lost: {ignored:?}"
+        );
         lines += 1;
     }
     assert!(lines > 20, "only {lines} lines in the corpus");
 }
 
 fn u64_of(slot: &Value, field: &str) -> u64 {
-    slot[field].as_u64().or_else(|| slot[field].as_i64().map(|v| v as u64)).unwrap_or_else(|| panic!("{field} in {slot}"))
+    slot[field]
+        .as_u64()
+        .or_else(|| slot[field].as_i64().map(|v| v as u64))
+        .unwrap_or_else(|| panic!("{field} in {slot}"))
 }
 
 #[test]
@@ -69,7 +82,10 @@ fn the_recorder_writes_the_golden_records() {
         "SPAN" => Kind::Span,
         other => panic!("unknown kind {other}"),
     };
-    let plan: Vec<(Kind, u32, u64)> = sections.iter().map(|s| (kind(s), u64_of(s, "endpoint") as u32, u64_of(s, "capacity"))).collect();
+    let plan: Vec<(Kind, u32, u64)> = sections
+        .iter()
+        .map(|s| (kind(s), u64_of(s, "endpoint") as u32, u64_of(s, "capacity")))
+        .collect();
     let empty = layout(nonce, &plan);
     let fd = memfd(&empty).unwrap();
     let records = Records::map(fd.try_clone().unwrap()).unwrap();
@@ -116,16 +132,30 @@ fn the_recorder_writes_the_golden_records() {
     rustix::io::pread(&fd, &mut written, 0).unwrap();
     assert_eq!(written.len(), expected.len());
     let finished = |file: &[u8], offset: usize, capacity: usize| -> Vec<Vec<u8>> {
-        file[offset..offset + capacity * SLOT_BYTES].chunks(SLOT_BYTES).filter(|s| s[60..] != [0; 4]).map(<[u8]>::to_vec).collect()
+        file[offset..offset + capacity * SLOT_BYTES]
+            .chunks(SLOT_BYTES)
+            .filter(|s| s[60..] != [0; 4])
+            .map(<[u8]>::to_vec)
+            .collect()
     };
     assert_eq!(written[..64], expected[..64], "the file header");
     for (place, section) in sections.iter().enumerate() {
         let entry = 64 * (1 + place);
         assert_eq!(written[entry..entry + 24], expected[entry..entry + 24], "entry {place}");
-        let claimed = |file: &[u8]| u64::from_le_bytes(file[entry + 24..entry + 32].try_into().unwrap());
-        assert_eq!(claimed(&written) + u64_of(section, "unfinished"), claimed(&expected), "claimed in {place}");
-        let offset = u64::from_le_bytes(expected[entry + 8..entry + 16].try_into().unwrap()) as usize;
+        let claimed =
+            |file: &[u8]| u64::from_le_bytes(file[entry + 24..entry + 32].try_into().unwrap());
+        assert_eq!(
+            claimed(&written) + u64_of(section, "unfinished"),
+            claimed(&expected),
+            "claimed in {place}"
+        );
+        let offset =
+            u64::from_le_bytes(expected[entry + 8..entry + 16].try_into().unwrap()) as usize;
         let capacity = u64_of(section, "capacity") as usize;
-        assert_eq!(finished(&written, offset, capacity), finished(&expected, offset, capacity), "slots of {place}");
+        assert_eq!(
+            finished(&written, offset, capacity),
+            finished(&expected, offset, capacity),
+            "slots of {place}"
+        );
     }
 }

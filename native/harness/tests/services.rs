@@ -35,25 +35,53 @@ fn a_request_and_its_reply_are_two_messages_joined_by_cause() {
     assert_eq!(matched["endpoints"].as_object().unwrap().len(), 2, "each endpoint once: {matched}");
     play.ok(json!({"cmd": "probe"}));
     for (reader, writer) in [(1, 2), (2, 1)] {
-        let first = |line: &Value| line["event"] == "first_message" && line["endpoint"] == reader && line["writer"] == writer;
-        assert!(play.find(first, Duration::from_secs(1)).is_some(), "no first message of {writer} at {reader}");
+        let first = |line: &Value| {
+            line["event"] == "first_message"
+                && line["endpoint"] == reader
+                && line["writer"] == writer
+        };
+        assert!(
+            play.find(first, Duration::from_secs(1)).is_some(),
+            "no first message of {writer} at {reader}"
+        );
     }
-    assert_eq!((1..3).map(|e| play.claimed(Kind::Sent, e) + play.claimed(Kind::Received, e)).sum::<u64>(), 0, "probes leave no record");
+    assert_eq!(
+        (1..3).map(|e| play.claimed(Kind::Sent, e) + play.claimed(Kind::Received, e)).sum::<u64>(),
+        0,
+        "probes leave no record"
+    );
     play.ok(start(1, 50, 20));
-    let (asked, answered) = (play.finished(1, Duration::from_secs(2)).unwrap(), play.finished(2, Duration::from_secs(2)).unwrap());
+    let (asked, answered) = (
+        play.finished(1, Duration::from_secs(2)).unwrap(),
+        play.finished(2, Duration::from_secs(2)).unwrap(),
+    );
     assert_eq!((&asked["sent"], &asked["last_seq"]), (&json!(10), &json!(9)), "{asked}");
-    assert_eq!((&answered["scheduled"], &answered["sent"], &answered["last_seq"]), (&json!(10), &json!(10), &json!(9)), "{answered}");
-    let drained = play.ok(json!({"cmd": "drain", "expect": {"1": {"1": 9}, "2": {"1": 9}}, "timeout_ns": 100 * MS}));
+    assert_eq!(
+        (&answered["scheduled"], &answered["sent"], &answered["last_seq"]),
+        (&json!(10), &json!(10), &json!(9)),
+        "{answered}"
+    );
+    let drained = play.ok(
+        json!({"cmd": "drain", "expect": {"1": {"1": 9}, "2": {"1": 9}}, "timeout_ns": 100 * MS}),
+    );
     assert_eq!(drained["complete"], true);
     for endpoint in [1, 2] {
-        assert_eq!((play.claimed(Kind::Sent, endpoint), play.claimed(Kind::Received, endpoint)), (10, 10), "endpoint {endpoint}");
+        assert_eq!(
+            (play.claimed(Kind::Sent, endpoint), play.claimed(Kind::Received, endpoint)),
+            (10, 10),
+            "endpoint {endpoint}"
+        );
     }
     let collected = play.ok(json!({"cmd": "collect"}))["endpoints"].clone();
     for endpoint in ["1", "2"] {
         assert_eq!(collected[endpoint]["publish_failures"], 0, "{collected}");
     }
     play.ok(json!({"cmd": "destroy", "endpoints": [2], "nodes": ["n"]}));
-    assert_eq!(play.ok(json!({"cmd": "collect"}))["endpoints"].as_object().unwrap().len(), 2, "destroyed endpoints keep their accounts");
+    assert_eq!(
+        play.ok(json!({"cmd": "collect"}))["endpoints"].as_object().unwrap().len(),
+        2,
+        "destroyed endpoints keep their accounts"
+    );
 }
 
 #[test]
@@ -63,9 +91,14 @@ fn a_clients_drain_waits_for_each_answer_and_takes_no_copy_for_one() {
     play.ok(create("n", vec![client(1, 5), service(2)]));
     play.ok(start(1, 50, 20));
     play.finished(1, Duration::from_secs(2)).unwrap();
-    let drain = |last: u64| json!({"cmd": "drain", "expect": {"1": {"1": last}}, "timeout_ns": 30 * MS});
+    let drain =
+        |last: u64| json!({"cmd": "drain", "expect": {"1": {"1": last}}, "timeout_ns": 30 * MS});
     assert_eq!(play.ok(drain(1))["complete"], true);
-    assert_eq!(play.claimed(Kind::Received, 1), 12, "9 answers, one of them doubled and one tripled");
+    assert_eq!(
+        play.claimed(Kind::Received, 1),
+        12,
+        "9 answers, one of them doubled and one tripled"
+    );
     play.stage.replies.lock().unwrap().clear();
     let mut one_lost = play::play();
     one_lost.stage.replies.lock().unwrap().extend([(2, 0), (3, 4)]);
@@ -83,7 +116,8 @@ fn two_services_that_both_answer_do_not_make_up_for_a_request_without_answer() {
     play.ok(start(1, 20, 20));
     play.finished(1, Duration::from_secs(2)).unwrap();
     assert_eq!(play.claimed(Kind::Received, 1), 6);
-    let drained = play.ok(json!({"cmd": "drain", "expect": {"1": {"1": 3}}, "timeout_ns": 30 * MS}));
+    let drained =
+        play.ok(json!({"cmd": "drain", "expect": {"1": {"1": 3}}, "timeout_ns": 30 * MS}));
     assert_eq!(drained["complete"], false);
 }
 
@@ -97,7 +131,10 @@ fn a_service_answers_nothing_after_it_reported_its_end() {
     let end = play.finished(2, Duration::from_secs(2)).unwrap();
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(end["scheduled"], play.claimed(Kind::Sent, 2), "a reply after `finished`: {end}");
-    assert!(play.claimed(Kind::Received, 2) > play.claimed(Kind::Sent, 2), "requests are still recorded");
+    assert!(
+        play.claimed(Kind::Received, 2) > play.claimed(Kind::Sent, 2),
+        "requests are still recorded"
+    );
     play.ok(json!({"cmd": "destroy", "endpoints": [2]}));
 }
 
@@ -110,10 +147,16 @@ fn a_blocked_reply_does_not_block_the_control_thread() {
     std::thread::sleep(Duration::from_millis(100));
     let id = play.post(json!({"cmd": "destroy", "endpoints": [2]}));
     let answered = play.ask(json!({"cmd": "collect"})).get("ok").is_some();
-    assert!(play.answer(id, Duration::from_millis(50)).is_none(), "the service went while it was answering");
+    assert!(
+        play.answer(id, Duration::from_millis(50)).is_none(),
+        "the service went while it was answering"
+    );
     play.stage.blocked.store(false, Ordering::Relaxed);
     assert!(answered && play.answer(id, Duration::from_secs(2)).is_some());
-    assert!(play.finished(2, Duration::from_millis(500)).is_some(), "no `finished` for a destroyed service");
+    assert!(
+        play.finished(2, Duration::from_millis(500)).is_some(),
+        "no `finished` for a destroyed service"
+    );
 }
 
 #[test]
@@ -130,9 +173,21 @@ fn what_does_not_fit_a_kind_is_refused_by_name() {
     };
     let (_, small) = MessageType::service_bytes(64, 63);
     refused(service_endpoint(1, "client"), "invalid", "a client needs an arrival");
-    refused(changed(client(1, 5), "reply_type", Value::Null), "invalid", "a client needs a reply_type");
-    refused(changed(service(1), "reply_type", Value::Null), "invalid", "a service needs a reply_type");
-    refused(changed(publisher(1, periodic(5)), "reply_type", json!(small)), "invalid", "a publisher has no reply_type");
+    refused(
+        changed(client(1, 5), "reply_type", Value::Null),
+        "invalid",
+        "a client needs a reply_type",
+    );
+    refused(
+        changed(service(1), "reply_type", Value::Null),
+        "invalid",
+        "a service needs a reply_type",
+    );
+    refused(
+        changed(publisher(1, periodic(5)), "reply_type", json!(small)),
+        "invalid",
+        "a publisher has no reply_type",
+    );
     refused(changed(service(1), "reply_type", json!(small)), "invalid", "found 63");
     refused(changed(service(1), "loan", json!(true)), "unsupported", "by copy");
     play.ok(create("n", vec![service(1)]));
@@ -143,10 +198,16 @@ fn modes_are_refused_in_one_place_or_reach_the_middleware_whose_configuration_is
     let mut play = unopened();
     let mut refused = |modes: Value, kind: &str, words: &str| {
         let error = play.ask(open(modes))["error"].clone();
-        assert!(error["kind"] == kind && error["message"].as_str().unwrap().contains(words), "{error}");
+        assert!(
+            error["kind"] == kind && error["message"].as_str().unwrap().contains(words),
+            "{error}"
+        );
         error["object"].as_str().unwrap().to_string()
     };
-    assert_eq!(refused(json!({"security": true}), "unsupported", "it has no secrets"), "mode security");
+    assert_eq!(
+        refused(json!({"security": true}), "unsupported", "it has no secrets"),
+        "mode security"
+    );
     refused(json!({"batching": true}), "unsupported", "not mapped");
     refused(json!({"speed": 9}), "invalid", "no such mode");
     refused(json!({"transport": "unix"}), "unsupported", "its own words");

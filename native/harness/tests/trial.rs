@@ -1,4 +1,5 @@
-//! The worker's side of a trial, driven command by command over a middleware that does only what a test tells it.
+//! The worker's side of a trial, driven command by command over a middleware that does only what a
+//! test tells it.
 
 mod play;
 
@@ -26,7 +27,10 @@ fn a_stopped_publisher_finishes_although_another_is_due_before_it() {
     play.ok(start(1, 10_000, 0));
     thread::sleep(Duration::from_millis(50));
     play.ok(json!({"cmd": "stop", "endpoints": [2]}));
-    assert!(play.finished(2, Duration::from_millis(800)).is_some(), "no `finished` 0.8 s after the stop");
+    assert!(
+        play.finished(2, Duration::from_millis(800)).is_some(),
+        "no `finished` 0.8 s after the stop"
+    );
 }
 
 #[test]
@@ -36,7 +40,10 @@ fn destroying_a_sleeping_publisher_does_not_wait_for_its_next_message() {
     play.ok(start(1, 10_000, 0));
     thread::sleep(Duration::from_millis(50));
     let id = play.post(json!({"cmd": "destroy", "endpoints": [2]}));
-    assert!(play.answer(id, Duration::from_millis(800)).is_some(), "the control thread is stuck in destroy");
+    assert!(
+        play.answer(id, Duration::from_millis(800)).is_some(),
+        "the control thread is stuck in destroy"
+    );
 }
 
 #[test]
@@ -56,7 +63,10 @@ fn a_blocked_publisher_does_not_block_the_control_thread() {
 #[test]
 fn the_end_of_a_blocked_relay_does_not_block_the_control_thread() {
     let mut play = play();
-    play.ok(create("n", vec![endpoint(2, "subscription", "t"), publisher(3, json!({"kind": "relay", "from": 2}))]));
+    play.ok(create(
+        "n",
+        vec![endpoint(2, "subscription", "t"), publisher(3, json!({"kind": "relay", "from": 2}))],
+    ));
     play.ok(start(1, 50, 0));
     play.stage.blocked.store(true, Ordering::Relaxed);
     let stage = play.stage.clone();
@@ -79,7 +89,10 @@ fn messages_due_before_a_stop_and_not_sent_are_never_sent() {
     play.ok(json!({"cmd": "stop", "endpoints": [1]}));
     play.stage.slow.store(false, Ordering::Relaxed);
     let end = play.finished(1, Duration::from_secs(2)).unwrap();
-    assert!(end["scheduled"].as_u64().unwrap() >= 150, "200 messages were due before the stop: {end}");
+    assert!(
+        end["scheduled"].as_u64().unwrap() >= 150,
+        "200 messages were due before the stop: {end}"
+    );
 }
 
 #[test]
@@ -96,9 +109,14 @@ fn match_waits_for_a_publisher_whose_schedule_runs() {
 #[test]
 fn a_create_that_fails_leaves_nothing_behind() {
     let mut play = play();
-    let reply = play.ask(create("n", vec![publisher(1, periodic(5)), endpoint(2, "subscription", "refused")]));
+    let reply = play
+        .ask(create("n", vec![publisher(1, periodic(5)), endpoint(2, "subscription", "refused")]));
     assert!(reply.get("error").is_some());
-    assert_eq!(*play.stage.dropped.lock().unwrap(), ["endpoint 1", "node n"], "endpoints are dropped before their node");
+    assert_eq!(
+        *play.stage.dropped.lock().unwrap(),
+        ["endpoint 1", "node n"],
+        "endpoints are dropped before their node"
+    );
     play.ok(create("n", vec![publisher(1, periodic(5)), endpoint(2, "subscription", "t")]));
 }
 
@@ -120,8 +138,14 @@ fn frames_without_a_ring_or_read_by_nobody_are_refused_and_not_replaced_by_a_pat
 #[test]
 fn a_relay_that_a_second_create_adds_forwards_or_is_refused() {
     let mut play = play();
-    play.ok(create("n", vec![endpoint(2, "subscription", "t"), publisher(3, json!({"kind": "relay", "from": 2}))]));
-    if play.ask(create("m", vec![publisher(4, json!({"kind": "relay", "from": 2}))]))["error"]["kind"] == "invalid" {
+    play.ok(create(
+        "n",
+        vec![endpoint(2, "subscription", "t"), publisher(3, json!({"kind": "relay", "from": 2}))],
+    ));
+    if play.ask(create("m", vec![publisher(4, json!({"kind": "relay", "from": 2}))]))["error"]
+        ["kind"]
+        == "invalid"
+    {
         return;
     }
     play.ok(start(0, 100, 0));
@@ -130,7 +154,8 @@ fn a_relay_that_a_second_create_adds_forwards_or_is_refused() {
     assert_eq!(end["sent"], 1, "{end}");
 }
 
-/// Before it makes the reader: Cyclone must not deliver to a reliable relay in the thread that takes acknowledgements.
+/// Before it makes the reader: Cyclone must not deliver to a reliable relay in the thread that
+/// takes acknowledgements.
 #[test]
 fn a_middleware_is_told_which_readers_publish_on_reliably() {
     let mut play = play();
@@ -162,22 +187,35 @@ fn take_raw_is_refused_where_it_is_not_described() {
 #[test]
 fn a_relay_sends_nothing_after_it_reported_its_end() {
     let mut play = play();
-    play.ok(create("n", vec![endpoint(2, "subscription", "t"), publisher(3, json!({"kind": "relay", "from": 2}))]));
+    play.ok(create(
+        "n",
+        vec![endpoint(2, "subscription", "t"), publisher(3, json!({"kind": "relay", "from": 2}))],
+    ));
     play.ok(start(0, 50, 0));
     play.stage.deliver(2, 1, 0);
     let end = play.finished(3, Duration::from_secs(2)).unwrap();
     assert_eq!(end["last_seq"], 0);
     play.stage.deliver(2, 1, 1);
-    assert_eq!(play.claimed(Kind::Sent, 3), 1, "a record after `finished`, which said that 1 was sent");
+    assert_eq!(
+        play.claimed(Kind::Sent, 3),
+        1,
+        "a record after `finished`, which said that 1 was sent"
+    );
 }
 
 #[test]
 fn a_destroyed_relay_reports_its_end() {
     let mut play = play();
-    play.ok(create("n", vec![endpoint(2, "subscription", "t"), publisher(3, json!({"kind": "relay", "from": 2}))]));
+    play.ok(create(
+        "n",
+        vec![endpoint(2, "subscription", "t"), publisher(3, json!({"kind": "relay", "from": 2}))],
+    ));
     play.ok(start(0, 5_000, 0));
     play.ok(json!({"cmd": "destroy", "endpoints": [3]}));
-    assert!(play.finished(3, Duration::from_millis(500)).is_some(), "no `finished` for a destroyed relay");
+    assert!(
+        play.finished(3, Duration::from_millis(500)).is_some(),
+        "no `finished` for a destroyed relay"
+    );
 }
 
 #[test]
@@ -199,17 +237,24 @@ fn collect_gives_all_snapshots_each_time() {
     thread::sleep(Duration::from_millis(100));
     play.ok(json!({"cmd": "collect"}));
     let usage = play.ok(json!({"cmd": "collect"}))["usage"].clone();
-    let names: Vec<&str> = usage.as_array().unwrap().iter().map(|u| u["at"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        usage.as_array().unwrap().iter().map(|u| u["at"].as_str().unwrap()).collect();
     assert!(names.contains(&"steady_begin") && names.contains(&"steady_end"), "{names:?}");
 }
 
 #[test]
 fn saturation_waits_for_its_start_although_another_publisher_is_stopped() {
     let mut play = play();
-    play.ok(create("n", vec![publisher(1, json!({"kind": "saturation", "limit": 10})), publisher(2, periodic(5))]));
+    play.ok(create(
+        "n",
+        vec![publisher(1, json!({"kind": "saturation", "limit": 10})), publisher(2, periodic(5))],
+    ));
     play.ok(start(500, 1_000, 0));
     play.ok(json!({"cmd": "stop", "endpoints": [2]}));
-    assert!(play.finished(1, Duration::from_millis(300)).is_none(), "all messages were sent before the start");
+    assert!(
+        play.finished(1, Duration::from_millis(300)).is_none(),
+        "all messages were sent before the start"
+    );
 }
 
 #[test]
@@ -238,7 +283,10 @@ fn a_number_names_one_endpoint_of_the_trial() {
     play.ok(create("n", vec![publisher(1, periodic(5))]));
     play.ok(json!({"cmd": "destroy", "nodes": ["n"]}));
     let reply = play.ask(create("n", vec![publisher(1, periodic(5))]));
-    assert_eq!(reply["error"]["kind"], "invalid", "sequence numbers would begin again at 0: {reply}");
+    assert_eq!(
+        reply["error"]["kind"], "invalid",
+        "sequence numbers would begin again at 0: {reply}"
+    );
 }
 
 #[test]
@@ -291,12 +339,37 @@ fn a_message_taken_before_the_drain_ended_is_not_late() {
     play.ok(json!({"cmd": "drain", "expect": {"2": {"1": 0}}, "timeout_ns": 0}));
     let sink = play.stage.sinks.lock().unwrap()[&2].clone();
     let mut payload = vec![0; 64];
-    Header { writer: 1, nonce: NONCE, seq: 0, intended_ns: 1, cause_seq: 0, cause_endpoint: 0, size: 64, phase: Phase::Steady, touched: 0 }
-        .write(&mut payload);
-    sink.deliver(&Delivery { notified_ns: taken_ns, taken_ns, payload: &payload, zero_copy: false, lossy: false });
+    Header {
+        writer: 1,
+        nonce: NONCE,
+        seq: 0,
+        intended_ns: 1,
+        cause_seq: 0,
+        cause_endpoint: 0,
+        size: 64,
+        phase: Phase::Steady,
+        touched: 0,
+    }
+    .write(&mut payload);
+    sink.deliver(&Delivery {
+        notified_ns: taken_ns,
+        taken_ns,
+        payload: &payload,
+        zero_copy: false,
+        lossy: false,
+    });
     let mut entry = [0; 64];
     rustix::io::pread(&play.records, &mut entry, 64 + 64 * 3).unwrap();
     let mut slot = [0; 64];
-    rustix::io::pread(&play.records, &mut slot, u64::from_le_bytes(entry[8..16].try_into().unwrap())).unwrap();
-    assert_eq!(u32::from_le_bytes(slot[60..].try_into().unwrap()), 2, "flags of a message whose reading outlasted the drain");
+    rustix::io::pread(
+        &play.records,
+        &mut slot,
+        u64::from_le_bytes(entry[8..16].try_into().unwrap()),
+    )
+    .unwrap();
+    assert_eq!(
+        u32::from_le_bytes(slot[60..].try_into().unwrap()),
+        2,
+        "flags of a message whose reading outlasted the drain"
+    );
 }

@@ -1,5 +1,6 @@
-//! The harness as `librmwbench_worker.a` and `.so` with the C header `harness/include/rmwbench_worker.h`: for workers that cargo does
-//! not build, rclcpp through colcon and Python through cffi. It adds nothing: the symbols are the harness's own
+//! The harness as `librmwbench_worker.a` and `.so` with the C header
+//! `harness/include/rmwbench_worker.h`: for workers that cargo does not build, rclcpp through
+//! colcon and Python through cffi. It adds nothing: the symbols are the harness's own
 //! (`rmwbench_worker_main`, `rmwbench_now_ns`, …).
 //!
 //! ```text

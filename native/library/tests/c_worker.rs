@@ -1,4 +1,5 @@
-//! A worker that a C compiler builds from the header and the library alone passes conformance, and starts with the shared library too.
+//! A worker that a C compiler builds from the header and the library alone passes conformance, and
+//! starts with the shared library too.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -25,11 +26,19 @@ fn main() -> ExitCode {
 fn check(compiler: &str) -> Result<ExitCode, String> {
     let library = directory()?;
     let archive = library.join("librmwbench_worker.a");
-    let with_archive = build(compiler, "loopback-static", &[archive.as_os_str().to_str().ok_or("a path that is not text")?])?;
+    let with_archive = build(
+        compiler,
+        "loopback-static",
+        &[archive.as_os_str().to_str().ok_or("a path that is not text")?],
+    )?;
     let place = library.to_str().ok_or("a path that is not text")?;
-    let with_shared =
-        build(compiler, "loopback-shared", &[&format!("-L{place}"), &format!("-Wl,-rpath,{place}"), "-l:librmwbench_worker.so"])?;
-    // The library of this build: cargo's own path names first the one that a worker's build left, which may be older than the header.
+    let with_shared = build(
+        compiler,
+        "loopback-shared",
+        &[&format!("-L{place}"), &format!("-Wl,-rpath,{place}"), "-l:librmwbench_worker.so"],
+    )?;
+    // The library of this build: cargo's own path names first the one that a worker's build left,
+    // which may be older than the header.
     let described = |worker: &Path| {
         let mut command = Command::new(worker);
         command.arg("--describe").env("LD_LIBRARY_PATH", &library);
@@ -41,7 +50,11 @@ fn check(compiler: &str) -> Result<ExitCode, String> {
     }
     let worker = with_archive.to_str().ok_or("a path that is not text")?;
     let external = External::ask(worker, None)?;
-    Ok(rmwbench_conformance::main(worker, &external, &[Arm::profile("untouched").fault("room", NO_QUEUE)]))
+    Ok(rmwbench_conformance::main(
+        worker,
+        &external,
+        &[Arm::profile("untouched").fault("room", NO_QUEUE)],
+    ))
 }
 
 /// Where cargo put the library that it built for this test.
@@ -49,7 +62,9 @@ fn directory() -> Result<PathBuf, String> {
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
     let places = program.ancestors().skip(1).take(2);
     let found = places.into_iter().find(|place| place.join("librmwbench_worker.a").is_file());
-    found.map(Path::to_path_buf).ok_or_else(|| format!("no librmwbench_worker.a beside {}", program.display()))
+    found
+        .map(Path::to_path_buf)
+        .ok_or_else(|| format!("no librmwbench_worker.a beside {}", program.display()))
 }
 
 fn build(compiler: &str, name: &str, library: &[&str]) -> Result<PathBuf, String> {

@@ -24,7 +24,8 @@ pub enum What {
 }
 
 impl<'de> Deserialize<'de> for What {
-    /// By its shape first, so that an error names what is wrong within; of an `untagged` enum it would only be that no variant fits.
+    /// By its shape first, so that an error names what is wrong within; of an `untagged` enum it
+    /// would only be that no variant fits.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<What, D::Error> {
         let value = Value::deserialize(deserializer)?;
         let what = if value.is_string() {

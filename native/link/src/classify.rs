@@ -1,4 +1,5 @@
-//! What a frame carries, found from its bytes as it enters the switch, and whether its sender has sent the same before.
+//! What a frame carries, found from its bytes as it enters the switch, and whether its sender has
+//! sent the same before.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
@@ -24,7 +25,8 @@ type Socket = (IpAddr, u16);
 
 pub struct Classifier {
     rules: Vec<Rule>,
-    /// Pieces of samples with where they went, as hashes: two that share one are rarer than anything that is counted here.
+    /// Pieces of samples with where they went, as hashes: two that share one are rarer than
+    /// anything that is counted here.
     pieces: Recent<u64, ()>,
     datagrams: Datagrams,
     /// TCP: the sequence number behind all that a sender has sent.
@@ -35,7 +37,13 @@ pub struct Classifier {
 impl Classifier {
     pub fn new(rules: Vec<Rule>) -> Classifier {
         let (flows, scouts) = (Recent::new(MOST_SENDERS), Recent::new(MOST_SENDERS));
-        Classifier { rules, pieces: Recent::new(MOST_PIECES), datagrams: Datagrams::default(), flows, scouts }
+        Classifier {
+            rules,
+            pieces: Recent::new(MOST_PIECES),
+            datagrams: Datagrams::default(),
+            flows,
+            scouts,
+        }
     }
 
     pub fn look(&mut self, frame: &[u8], headers: &Headers<'_>) -> Facts {
@@ -43,21 +51,30 @@ impl Classifier {
         let priority = priority::class(&self.rules, headers);
         let facts = Facts { multicast, priority, ..Facts::default() };
         let Some(ip) = headers.ip else {
-            return Facts { class: if headers.ether_type == ARP { Class::Resolution } else { Class::Other }, ..facts };
+            return Facts {
+                class: if headers.ether_type == ARP { Class::Resolution } else { Class::Other },
+                ..facts
+            };
         };
         let facts = Facts { flow: Some(flow(&ip, headers.payload)), ..facts };
         let Some(piece) = ip.piece else { return self.transport(&ip, headers.payload, facts) };
         let key = (ip.source, ip.destination, ip.protocol, piece.id);
         if piece.offset == 0 {
             let facts = Facts { fragment: true, ..self.transport(&ip, headers.payload, facts) };
-            if let (UDP, Some(port), Some(content)) = (ip.protocol, be16(headers.payload, 2), headers.payload.get(8..)) {
+            if let (UDP, Some(port), Some(content)) =
+                (ip.protocol, be16(headers.payload, 2), headers.payload.get(8..))
+            {
                 self.datagrams.begin(key, facts, (ip.destination, port), content);
             }
             return facts;
         }
-        // A later piece is what the first was, priority included, or they would overtake each other.
+        // A later piece is what the first was, priority included, or they would overtake each
+        // other.
         let pieces = &mut self.pieces;
-        let found = self.datagrams.go_on(key, piece.offset, piece.last, headers.payload, |piece, to| sent(pieces, piece, to, multicast));
+        let found =
+            self.datagrams.go_on(key, piece.offset, piece.last, headers.payload, |piece, to| {
+                sent(pieces, piece, to, multicast)
+            });
         found.unwrap_or(Facts { fragment: true, ..facts })
     }
 
@@ -67,19 +84,32 @@ impl Classifier {
             TCP => self.tcp(ip, body, facts),
             IGMP => Facts { class: Class::Resolution, ..facts },
             // Group membership is 130 to 132 and 143, neighbour and router discovery 133 to 137.
-            ICMP6 if matches!(body.first(), Some(130..=137 | 143)) => Facts { class: Class::Resolution, ..facts },
+            ICMP6 if matches!(body.first(), Some(130..=137 | 143)) => {
+                Facts { class: Class::Resolution, ..facts }
+            }
             _ => facts,
         }
     }
 
     fn udp(&mut self, ip: &Ip, body: &[u8], facts: Facts) -> Facts {
-        let (Some(source), Some(destination), Some(content)) = (be16(body, 0), be16(body, 2), body.get(8..)) else { return facts };
+        let (Some(source), Some(destination), Some(content)) =
+            (be16(body, 0), be16(body, 2), body.get(8..))
+        else {
+            return facts;
+        };
         let (from, to) = ((ip.source, source), (ip.destination, destination));
         if let Some(message) = rtps::read(content) {
             // Not `any`: each of them has to be noted.
-            let note = |before: bool, piece: &Piece| sent(&mut self.pieces, *piece, to, facts.multicast) || before;
+            let note = |before: bool, piece: &Piece| {
+                sent(&mut self.pieces, *piece, to, facts.multicast) || before
+            };
             let retransmission = message.pieces.iter().fold(false, note);
-            return Facts { class: message.class, payload_bytes: message.payload_bytes, retransmission, ..facts };
+            return Facts {
+                class: message.class,
+                payload_bytes: message.payload_bytes,
+                retransmission,
+                ..facts
+            };
         }
         if destination == ZENOH_SCOUTING {
             self.scouts.put(from, ());
@@ -96,7 +126,11 @@ impl Classifier {
     }
 
     fn tcp(&mut self, ip: &Ip, body: &[u8], facts: Facts) -> Facts {
-        let (Some(source), Some(destination), Some(sequence)) = (be16(body, 0), be16(body, 2), be32(body, 4)) else { return facts };
+        let (Some(source), Some(destination), Some(sequence)) =
+            (be16(body, 0), be16(body, 2), be32(body, 4))
+        else {
+            return facts;
+        };
         let (Some(offset), Some(flags)) = (body.get(12), body.get(13)) else { return facts };
         let payload_bytes = body.len().saturating_sub(usize::from(offset >> 4) * 4) as u32;
         let flow = ((ip.source, source), (ip.destination, destination));
@@ -104,7 +138,13 @@ impl Classifier {
         let opens = flags & 0x02 != 0;
         let behind = sequence.wrapping_add(payload_bytes).wrapping_add(u32::from(opens));
         // A new connection on old ports begins somewhere else; the same SYN again does not.
-        let again = |next: u32| if opens { next == behind } else { payload_bytes > 0 && (sequence.wrapping_sub(next) as i32) < 0 };
+        let again = |next: u32| {
+            if opens {
+                next == behind
+            } else {
+                payload_bytes > 0 && (sequence.wrapping_sub(next) as i32) < 0
+            }
+        };
         let retransmission = before.is_some_and(again);
         let next = match before {
             Some(next) if !opens && (behind.wrapping_sub(next) as i32) < 0 => next,
@@ -119,17 +159,24 @@ impl Classifier {
 /// A later piece of a datagram has no ports; it gets the flow of its first where that is known.
 fn flow(ip: &Ip, body: &[u8]) -> Flow {
     let begins = ip.piece.is_none_or(|piece| piece.offset == 0);
-    let ports = if begins && matches!(ip.protocol, UDP | TCP) { be16(body, 0).zip(be16(body, 2)) } else { None };
+    let ports = if begins && matches!(ip.protocol, UDP | TCP) {
+        be16(body, 0).zip(be16(body, 2))
+    } else {
+        None
+    };
     Flow { protocol: ip.protocol, source: ip.source, destination: ip.destination, ports }
 }
 
-/// Notes that a piece of a sample goes there; whether it did before. What went by multicast reached this receiver too; what was sent
-/// only to others is new here.
+/// Notes that a piece of a sample goes there; whether it did before. What went by multicast reached
+/// this receiver too; what was sent only to others is new here.
 fn sent(pieces: &mut Recent<u64, ()>, piece: Piece, to: Socket, multicast: bool) -> bool {
     let to = (!multicast).then_some(to);
-    // A sample that went whole may come again in fragments (Cyclone DDS repeats so), and the other way round.
+    // A sample that went whole may come again in fragments (Cyclone DDS repeats so), and the other
+    // way round.
     let other = Piece { fragment: u32::from(piece.fragment == 0), ..piece };
-    let before = [key(piece, None), key(other, None), key(other, to)].into_iter().any(|key| pieces.get(key).is_some());
+    let before = [key(piece, None), key(other, None), key(other, to)]
+        .into_iter()
+        .any(|key| pieces.get(key).is_some());
     pieces.replace(key(piece, to), ()) || before
 }
 

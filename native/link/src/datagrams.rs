@@ -1,5 +1,6 @@
-//! Datagrams in IP fragments, of which only the first shows ports and the beginning of an RTPS message. The others' submessages (a
-//! writer may put every fragment of its sample into one datagram) are found by reading the message again as far as it has come.
+//! Datagrams in IP fragments, of which only the first shows ports and the beginning of an RTPS
+//! message. The others' submessages (a writer may put every fragment of its sample into one
+//! datagram) are found by reading the message again as far as it has come.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -37,12 +38,14 @@ impl Datagrams {
         }
         let found = rtps::read(content);
         let message = if found.is_some() { content.to_vec() } else { Vec::new() };
-        let (pieces, payload_bytes) = found.map_or((0, 0), |found| (found.pieces.len(), found.payload_bytes));
+        let (pieces, payload_bytes) =
+            found.map_or((0, 0), |found| (found.pieces.len(), found.payload_bytes));
         self.0.push_back(Datagram { key, facts, to, message, pieces, payload_bytes });
     }
 
-    /// A later piece, `offset` bytes behind the beginning: what its first was, with this piece's own payload. `sent` notes that a
-    /// piece of a sample goes there and says whether it did before. None where the first is not known.
+    /// A later piece, `offset` bytes behind the beginning: what its first was, with this piece's
+    /// own payload. `sent` notes that a piece of a sample goes there and says whether it did
+    /// before. None where the first is not known.
     pub fn go_on(
         &mut self,
         key: Key,
@@ -61,7 +64,8 @@ impl Datagrams {
             if !begun.is_empty() {
                 // Not `any`: each of them has to be noted.
                 #[allow(clippy::unnecessary_fold)]
-                let retransmission = begun.iter().fold(false, |before, piece| sent(*piece, known.to) || before);
+                let retransmission =
+                    begun.iter().fold(false, |before, piece| sent(*piece, known.to) || before);
                 known.facts.retransmission = retransmission;
             }
             let new = found.payload_bytes.saturating_sub(known.payload_bytes);

@@ -25,7 +25,8 @@ pub struct Direction {
     /// The frame under way, where the rate is our own and not a medium's.
     pub serving: Option<Box<Frame>>,
     pub medium: Option<usize>,
-    /// Whether a frame of ours is on the air: no other goes before it has landed, wherever its medium is by then.
+    /// Whether a frame of ours is on the air: no other goes before it has landed, wherever its
+    /// medium is by then.
     pub airborne: bool,
     /// When the last frame reaches the end: the next one does not overtake it.
     pub last_ns: i64,
@@ -33,7 +34,14 @@ pub struct Direction {
 }
 
 impl Direction {
-    pub fn new(seed: u64, name: &str, way: Way, spec: &Spec, media: &[(String, MediumSpec)], begin_ns: i64) -> Direction {
+    pub fn new(
+        seed: u64,
+        name: &str,
+        way: Way,
+        spec: &Spec,
+        media: &[(String, MediumSpec)],
+        begin_ns: i64,
+    ) -> Direction {
         let place = format!("{name}.{}", if way == Way::Up { "up" } else { "down" });
         let mut direction = Direction {
             way,
@@ -56,8 +64,14 @@ impl Direction {
     /// Another spec from now on. What waits stays; what is on the wire goes on as it began.
     pub fn set(&mut self, spec: &Spec, media: &[(String, MediumSpec)], now_ns: i64) {
         self.spec = spec.clone();
-        self.medium = spec.medium.as_ref().and_then(|wanted| media.iter().position(|(name, _)| name == wanted));
-        self.limits = Limits::of(spec, self.medium.map_or(DEFAULT_QUEUE_FRAMES, |medium| media[medium].1.queue_frames));
+        self.medium = spec
+            .medium
+            .as_ref()
+            .and_then(|wanted| media.iter().position(|(name, _)| name == wanted));
+        self.limits = Limits::of(
+            spec,
+            self.medium.map_or(DEFAULT_QUEUE_FRAMES, |medium| media[medium].1.queue_frames),
+        );
         self.policer.set(spec.police.as_ref());
         self.replay = Replay::new(spec, now_ns);
         self.effects.set(spec, now_ns);
@@ -78,7 +92,11 @@ impl Direction {
 
     /// Whether a frame that comes now crosses at once.
     pub fn is_free(&self) -> bool {
-        self.medium.is_none() && !self.spec.has_rate() && self.serving.is_none() && !self.airborne && self.queue.is_empty()
+        self.medium.is_none()
+            && !self.spec.has_rate()
+            && self.serving.is_none()
+            && !self.airborne
+            && self.queue.is_empty()
     }
 
     pub fn lost(&self) -> Verdict {

@@ -1,5 +1,6 @@
-//! What one direction of a link does to a frame besides making it wait: drawn at its arrival, so that the k-th frame meets the k-th
-//! draw of each effect's own stream; applied once it has crossed.
+//! What one direction of a link does to a frame besides making it wait: drawn at its arrival, so
+//! that the k-th frame meets the k-th draw of each effect's own stream; applied once it has
+//! crossed.
 
 use crate::jitter::JitterModel;
 use crate::loss::{Draw, LossModel};

@@ -1,5 +1,6 @@
-//! One thread that moves frames between devices and the network in virtual time. It sleeps until a frame comes or one is due; with a
-//! quantum it wakes at most that often while there is work, which costs delay and saves most of the wake-ups at high rates.
+//! One thread that moves frames between devices and the network in virtual time. It sleeps until a
+//! frame comes or one is due; with a quantum it wakes at most that often while there is work, which
+//! costs delay and saves most of the wake-ups at high rates.
 
 use std::io::Error;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -43,7 +44,10 @@ impl Engine {
         make: impl FnOnce() -> Result<Network, String> + Send + 'static,
     ) -> Result<Engine, String> {
         let (orders, inbox) = channel::<Order>();
-        let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|e| format!("eventfd: {e}"))?);
+        let wake = Arc::new(
+            eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+                .map_err(|e| format!("eventfd: {e}"))?,
+        );
         let (started, ready) = channel();
         let bell = wake.clone();
         let body = move || match make() {
@@ -55,16 +59,25 @@ impl Engine {
             }
             Err(why) => drop(started.send(Err(why))),
         };
-        std::thread::Builder::new().name("engine".into()).spawn(body).map_err(|e| format!("no thread for the engine: {e}"))?;
-        let other_scheduler = ready.recv().map_err(|_| "the engine's thread died".to_string())??;
+        std::thread::Builder::new()
+            .name("engine".into())
+            .spawn(body)
+            .map_err(|e| format!("no thread for the engine: {e}"))?;
+        let other_scheduler =
+            ready.recv().map_err(|_| "the engine's thread died".to_string())??;
         Ok(Engine { orders, wake, other_scheduler })
     }
 
     /// Has the network do something between two frames; returns what it said.
-    pub fn ask<T: Send + 'static>(&self, what: impl FnOnce(&mut Network) -> T + Send + 'static) -> Result<T, String> {
+    pub fn ask<T: Send + 'static>(
+        &self,
+        what: impl FnOnce(&mut Network) -> T + Send + 'static,
+    ) -> Result<T, String> {
         let (answer, said) = channel();
         let died = || "the engine's thread died".to_string();
-        self.orders.send(Box::new(move |network| drop(answer.send(what(network))))).map_err(|_| died())?;
+        self.orders
+            .send(Box::new(move |network| drop(answer.send(what(network)))))
+            .map_err(|_| died())?;
         let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
         said.recv().map_err(|_| died())
     }
@@ -88,9 +101,16 @@ impl Outside for Devices {
     }
 }
 
-fn run(mut network: Network, mut devices: Devices, waiting: Waiting, inbox: &Receiver<Order>, bell: &OwnedFd) {
+fn run(
+    mut network: Network,
+    mut devices: Devices,
+    waiting: Waiting,
+    inbox: &Receiver<Order>,
+    bell: &OwnedFd,
+) {
     let polled = |fd: RawFd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    let mut fds: Vec<libc::pollfd> = devices.taps.iter().map(|tap| polled(tap.as_raw_fd())).collect();
+    let mut fds: Vec<libc::pollfd> =
+        devices.taps.iter().map(|tap| polled(tap.as_raw_fd())).collect();
     fds.push(polled(bell.as_raw_fd()));
     let ports = devices.taps.len();
     let mut buffer = vec![0; LARGEST_FRAME_BYTES];
@@ -104,15 +124,20 @@ fn run(mut network: Network, mut devices: Devices, waiting: Waiting, inbox: &Rec
             0
         } else {
             let now_ns = now_ns();
-            // With a quantum, what is due waits for its end, so that several frames share a wake-up.
-            let rest_ns = |next_ns: i64| (next_ns - now_ns).max(begin_ns + waiting.quantum_ns - now_ns) - waiting.spin_ns;
+            // With a quantum, what is due waits for its end, so that several frames share a
+            // wake-up.
+            let rest_ns = |next_ns: i64| {
+                (next_ns - now_ns).max(begin_ns + waiting.quantum_ns - now_ns) - waiting.spin_ns
+            };
             network.next_ns().map_or(LONGEST_SLEEP_NS, rest_ns)
         };
         wait(&mut fds, sleep_ns.clamp(0, LONGEST_SLEEP_NS));
         begin_ns = now_ns();
         network.advance(begin_ns, &mut devices);
         (worked, more) = (false, false);
-        for (port, fd) in fds[..ports].iter_mut().enumerate().filter(|(_, fd)| fd.fd >= 0 && fd.revents != 0) {
+        for (port, fd) in
+            fds[..ports].iter_mut().enumerate().filter(|(_, fd)| fd.fd >= 0 && fd.revents != 0)
+        {
             for count in 1..=BATCH {
                 more |= count == BATCH;
                 match devices.taps[port].read(&mut buffer) {
@@ -140,22 +165,28 @@ fn run(mut network: Network, mut devices: Devices, waiting: Waiting, inbox: &Rec
 }
 
 fn wait(fds: &mut [libc::pollfd], sleep_ns: i64) {
-    let timeout = libc::timespec { tv_sec: sleep_ns / 1_000_000_000, tv_nsec: sleep_ns % 1_000_000_000 };
+    let timeout =
+        libc::timespec { tv_sec: sleep_ns / 1_000_000_000, tv_nsec: sleep_ns % 1_000_000_000 };
     // SAFETY: the kernel writes the events of as many descriptors as the slice has.
-    let count = unsafe { libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, &timeout, std::ptr::null()) };
+    let count = unsafe {
+        libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, &timeout, std::ptr::null())
+    };
     if count < 0 {
         // A signal: nothing was written.
         fds.iter_mut().for_each(|fd| fd.revents = 0);
     }
 }
 
-/// Real-time priority for the calling thread, so that what is due does not wait for a busy worker. Children do not inherit it.
+/// Real-time priority for the calling thread, so that what is due does not wait for a busy worker.
+/// Children do not inherit it.
 pub fn go_real_time() -> Result<(), String> {
     // SAFETY: all zeros is a valid sched_param.
     let mut parameter: libc::sched_param = unsafe { std::mem::zeroed() };
     parameter.sched_priority = PRIORITY;
     // SAFETY: the kernel reads one sched_param.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameter) } {
+    match unsafe {
+        libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameter)
+    } {
         0 => Ok(()),
         _ => Err(format!("sched_setscheduler: {}", Error::last_os_error())),
     }

@@ -20,14 +20,16 @@ pub struct Facts {
     pub flow: Option<Flow>,
 }
 
-/// Who sends to whom: what has the same protocol, addresses and ports is one flow, and so are the fragments of its datagrams. Whole and
-/// not as a hash: a frame that meets no policer costs no hashing, and no two flows are ever one.
+/// Who sends to whom: what has the same protocol, addresses and ports is one flow, and so are the
+/// fragments of its datagrams. Whole and not as a hash: a frame that meets no policer costs no
+/// hashing, and no two flows are ever one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flow {
     pub protocol: u8,
     pub source: IpAddr,
     pub destination: IpAddr,
-    /// Source and destination. None: of a protocol without ports, or of a fragment whose datagram is not known.
+    /// Source and destination. None: of a protocol without ports, or of a fragment whose datagram
+    /// is not known.
     pub ports: Option<(u16, u16)>,
 }
 
@@ -43,7 +45,8 @@ pub enum Class {
 }
 
 impl Class {
-    pub const NAMES: [&'static str; 5] = ["other", "data", "acknowledgement", "discovery", "resolution"];
+    pub const NAMES: [&'static str; 5] =
+        ["other", "data", "acknowledgement", "discovery", "resolution"];
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +90,9 @@ pub struct Frame {
 impl Frame {
     pub fn flags(&self) -> u8 {
         let Facts { retransmission, multicast, fragment, .. } = self.facts;
-        [retransmission, multicast, self.duplicate, self.corrupted, fragment].iter().rev().fold(0, |flags, set| flags << 1 | u8::from(*set))
+        [retransmission, multicast, self.duplicate, self.corrupted, fragment]
+            .iter()
+            .rev()
+            .fold(0, |flags, set| flags << 1 | u8::from(*set))
     }
 }

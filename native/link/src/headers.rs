@@ -1,4 +1,5 @@
-//! Ethernet, IPv4 and IPv6 headers of a frame, as far as a switch wants to know them. Whatever is cut short or odd is simply less known.
+//! Ethernet, IPv4 and IPv6 headers of a frame, as far as a switch wants to know them. Whatever is
+//! cut short or odd is simply less known.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -59,15 +60,29 @@ fn ipv4(body: &[u8]) -> Option<(Ip, &[u8])> {
     let header = usize::from(body.first()? & 0x0f) * 4;
     let total = usize::from(be16(body, 2)?);
     let offset = be16(body, 6)?;
-    let address = |at: usize| Some(IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(body.get(at..at + 4)?).ok()?)));
+    let address = |at: usize| {
+        Some(IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(body.get(at..at + 4)?).ok()?)))
+    };
     let (more, place) = (offset & 0x2000 != 0, offset & 0x1fff);
-    let piece = (more || place > 0).then_some(Piece { id: u32::from(be16(body, 4)?), offset: usize::from(place) * 8, last: !more });
-    let ip = Ip { source: address(12)?, destination: address(16)?, protocol: *body.get(9)?, dscp: body.get(1)? >> 2, piece };
+    let piece = (more || place > 0).then_some(Piece {
+        id: u32::from(be16(body, 4)?),
+        offset: usize::from(place) * 8,
+        last: !more,
+    });
+    let ip = Ip {
+        source: address(12)?,
+        destination: address(16)?,
+        protocol: *body.get(9)?,
+        dscp: body.get(1)? >> 2,
+        piece,
+    };
     Some((ip, body.get(header.max(20)..total.min(body.len()))?))
 }
 
 fn ipv6(body: &[u8]) -> Option<(Ip, &[u8])> {
-    let address = |at: usize| Some(IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(body.get(at..at + 16)?).ok()?)));
+    let address = |at: usize| {
+        Some(IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(body.get(at..at + 16)?).ok()?)))
+    };
     let end = (40 + usize::from(be16(body, 4)?)).min(body.len());
     let dscp = ((be16(body, 0)? >> 6) & 0x3f) as u8;
     let (mut next, mut at, mut piece) = (*body.get(6)?, 40, None);
@@ -86,7 +101,10 @@ fn ipv6(body: &[u8]) -> Option<(Ip, &[u8])> {
         next = *body.get(at)?;
         at += length;
     }
-    Some((Ip { source: address(8)?, destination: address(24)?, protocol: next, dscp, piece }, body.get(at..end)?))
+    Some((
+        Ip { source: address(8)?, destination: address(24)?, protocol: next, dscp, piece },
+        body.get(at..end)?,
+    ))
 }
 
 pub fn be16(bytes: &[u8], at: usize) -> Option<u16> {

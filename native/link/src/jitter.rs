@@ -1,6 +1,7 @@
-//! Delay that varies. Drawn independently per frame it reorders; kept in order, it would shift the mean and shrink the spread. So
-//! jitter with order is a process in time: x(t + d) = φ·x(t) + √(1 − φ²)·N(0, sd), φ = exp(−d / correlation), the exact
-//! discretisation of an Ornstein–Uhlenbeck process (Gillespie 1996, Phys. Rev. E 54, 2084).
+//! Delay that varies. Drawn independently per frame it reorders; kept in order, it would shift the
+//! mean and shrink the spread. So jitter with order is a process in time: x(t + d) = φ·x(t) + √(1 −
+//! φ²)·N(0, sd), φ = exp(−d / correlation), the exact discretisation of an Ornstein–Uhlenbeck
+//! process (Gillespie 1996, Phys. Rev. E 54, 2084).
 
 use rand_distr::{Distribution, StandardNormal};
 
@@ -28,7 +29,8 @@ impl JitterModel {
         StandardNormal.sample(&mut self.stream)
     }
 
-    /// What is added to the delay of the frame with this draw that crosses at this instant; may be negative.
+    /// What is added to the delay of the frame with this draw that crosses at this instant; may be
+    /// negative.
     pub fn offset_ns(&mut self, draw: f64, at_ns: i64) -> i64 {
         match self.jitter {
             None => 0,
@@ -71,7 +73,9 @@ mod tests {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
-        let together = values.iter().zip(&values[lag..]).map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>() / (n - lag as f64);
+        let together =
+            values.iter().zip(&values[lag..]).map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>()
+                / (n - lag as f64);
         (mean, variance.sqrt(), together / variance)
     }
 
@@ -88,7 +92,11 @@ mod tests {
 
     #[test]
     fn independent_jitter_is_normal_and_uncorrelated() {
-        let (mean, sd, correlation) = moments(&offsets(Jitter::Independent { sd_ns: 2_000_000 }, 50_000, 1), 1);
-        assert!(mean.abs() < 40_000.0 && (sd / 2e6 - 1.0).abs() < 0.02 && correlation.abs() < 0.02, "{mean} {sd} {correlation}");
+        let (mean, sd, correlation) =
+            moments(&offsets(Jitter::Independent { sd_ns: 2_000_000 }, 50_000, 1), 1);
+        assert!(
+            mean.abs() < 40_000.0 && (sd / 2e6 - 1.0).abs() < 0.02 && correlation.abs() < 0.02,
+            "{mean} {sd} {correlation}"
+        );
     }
 }

@@ -1,8 +1,9 @@
-//! The network between the hosts of a trial: a switch in user space over TAP devices, with links that have rate, queue, delay, loss
-//! and outages (docs/formats/link.md).
+//! The network between the hosts of a trial: a switch in user space over TAP devices, with links
+//! that have rate, queue, delay, loss and outages (docs/formats/link.md).
 //!
-//! Everything that decides about a frame lives in virtual time ([`network`]) and is tested without devices; [`engine`] alone knows
-//! descriptors and the real clock. A late wake-up therefore delivers late, and says so, but changes no frame's fate.
+//! Everything that decides about a frame lives in virtual time ([`network`]) and is tested without
+//! devices; [`engine`] alone knows descriptors and the real clock. A late wake-up therefore
+//! delivers late, and says so, but changes no frame's fate.
 
 pub mod change;
 pub mod classify;

@@ -1,4 +1,5 @@
-//! The frame log: records of 48 bytes in a memory file that the orchestrator made, so they survive whatever happens to this process.
+//! The frame log: records of 48 bytes in a memory file that the orchestrator made, so they survive
+//! whatever happens to this process.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -18,14 +19,29 @@ pub struct Log {
 }
 
 impl Log {
-    /// Maps the file; an empty one logs nothing. Its pages are made as they are written (a microsecond every 85 frames): it is sized
-    /// for the worst, and most trials fill little of it.
+    /// Maps the file; an empty one logs nothing. Its pages are made as they are written (a
+    /// microsecond every 85 frames): it is sized for the worst, and most trials fill little of it.
     pub fn map(file: &File) -> Result<Log, String> {
         let bytes = file.metadata().map_err(|e| format!("the log file: {e}"))?.len() as usize;
-        let mut log = Log { base: std::ptr::null_mut(), bytes, capacity: bytes / RECORD_BYTES, written: 0, unlogged: 0 };
+        let mut log = Log {
+            base: std::ptr::null_mut(),
+            bytes,
+            capacity: bytes / RECORD_BYTES,
+            written: 0,
+            unlogged: 0,
+        };
         if bytes > 0 {
             // SAFETY: a fresh shared mapping of the whole file, which nobody makes shorter.
-            let base = unsafe { mmap(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file.as_fd(), 0) };
+            let base = unsafe {
+                mmap(
+                    std::ptr::null_mut(),
+                    bytes,
+                    ProtFlags::READ | ProtFlags::WRITE,
+                    MapFlags::SHARED,
+                    file.as_fd(),
+                    0,
+                )
+            };
             log.base = base.map_err(|e| format!("the log file: {e}"))?.cast();
         }
         Ok(log)
@@ -39,7 +55,13 @@ impl Log {
         }
         let record = encode(frame, verdict, due_ns, out_ns);
         // SAFETY: the record lies within the mapping, since written < capacity.
-        unsafe { std::ptr::copy_nonoverlapping(record.as_ptr(), self.base.add(self.written * RECORD_BYTES), RECORD_BYTES) };
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                record.as_ptr(),
+                self.base.add(self.written * RECORD_BYTES),
+                RECORD_BYTES,
+            )
+        };
         self.written += 1;
     }
 
@@ -71,6 +93,11 @@ fn encode(frame: &Frame, verdict: Verdict, due_ns: i64, out_ns: i64) -> [u8; REC
     record[36..40].copy_from_slice(&frame.facts.payload_bytes.to_le_bytes());
     record[40..42].copy_from_slice(&frame.from.to_le_bytes());
     record[42..44].copy_from_slice(&frame.to.to_le_bytes());
-    record[44..48].copy_from_slice(&[verdict as u8, frame.facts.class as u8, frame.flags(), frame.attempts]);
+    record[44..48].copy_from_slice(&[
+        verdict as u8,
+        frame.facts.class as u8,
+        frame.flags(),
+        frame.attempts,
+    ]);
     record
 }

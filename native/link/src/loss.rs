@@ -1,5 +1,6 @@
-//! Which frames are lost. Chance is drawn when a frame arrives (the k-th frame meets the k-th draw, whatever the queue does), and
-//! compared when it has crossed: a loss that is a function of time belongs to the instant on the wire.
+//! Which frames are lost. Chance is drawn when a frame arrives (the k-th frame meets the k-th draw,
+//! whatever the queue does), and compared when it has crossed: a loss that is a function of time
+//! belongs to the instant on the wire.
 
 use crate::random::{stream, uniform, Stream};
 use crate::spec::Loss;
@@ -16,8 +17,8 @@ pub struct LossModel {
     loss: Option<Loss>,
     frames: Stream,
     states: Stream,
-    /// Of a law in time: how many began before, and the stream of the one in force. Each has its own, so that it does not depend on
-    /// how far the one before it had come.
+    /// Of a law in time: how many began before, and the stream of the one in force. Each has its
+    /// own, so that it does not depend on how far the one before it had come.
     begun: u64,
     times: Stream,
     seed: u64,
@@ -32,7 +33,17 @@ impl LossModel {
         let of = |effect: &str| stream(seed, place, effect);
         let (frames, states, times) = (of("loss"), of("loss state"), of("loss in time 0"));
         let place = place.to_string();
-        let mut model = LossModel { loss: None, frames, states, begun: 0, times, seed, place, bad: false, until_ns: begin_ns };
+        let mut model = LossModel {
+            loss: None,
+            frames,
+            states,
+            begun: 0,
+            times,
+            seed,
+            place,
+            bad: false,
+            until_ns: begin_ns,
+        };
         model.set(loss, begin_ns);
         model
     }
@@ -52,12 +63,15 @@ impl LossModel {
         }
     }
 
-    /// In the middle of the process and not at the beginning of a good time: the state is one of the stationary distribution, and
-    /// since stays are exponential, so is the rest of its stay. A window has the law's mean wherever it begins.
+    /// In the middle of the process and not at the beginning of a good time: the state is one of
+    /// the stationary distribution, and since stays are exponential, so is the rest of its stay. A
+    /// window has the law's mean wherever it begins.
     fn begin(&mut self, now_ns: i64) {
         let bad_share = match self.loss {
             Some(Loss::GilbertElliott { p, r, .. }) if p + r > 0.0 => p / (p + r),
-            Some(Loss::GilbertElliottTime { good_ns, bad_ns, .. }) => bad_ns as f64 / (good_ns + bad_ns) as f64,
+            Some(Loss::GilbertElliottTime { good_ns, bad_ns, .. }) => {
+                bad_ns as f64 / (good_ns + bad_ns) as f64
+            }
             _ => 0.0,
         };
         self.times = stream(self.seed, &self.place, &format!("loss in time {}", self.begun));
@@ -69,7 +83,8 @@ impl LossModel {
     }
 
     pub fn draw(&mut self) -> Draw {
-        // Both streams move for every frame, whatever the law: after a change the k-th frame still meets the k-th draw.
+        // Both streams move for every frame, whatever the law: after a change the k-th frame still
+        // meets the k-th draw.
         let value = uniform(&mut self.frames);
         let in_time = matches!(self.loss, Some(Loss::GilbertElliottTime { .. }));
         let turn = if in_time { 0.0 } else { uniform(&mut self.states) };
@@ -86,14 +101,17 @@ impl LossModel {
         Draw { value, p }
     }
 
-    /// Whether the frame with this draw is lost at this instant; instants never fall. A trace's loss replaces the law's.
+    /// Whether the frame with this draw is lost at this instant; instants never fall. A trace's
+    /// loss replaces the law's.
     pub fn lost(&mut self, draw: Draw, at_ns: i64, traced: Option<f64>) -> bool {
         let p = traced.or(draw.p).unwrap_or_else(|| self.chance_at(at_ns));
         draw.value < p
     }
 
     fn chance_at(&mut self, at_ns: i64) -> f64 {
-        let Some(Loss::GilbertElliottTime { good_ns, bad_ns, good, bad }) = self.loss else { return 0.0 };
+        let Some(Loss::GilbertElliottTime { good_ns, bad_ns, good, bad }) = self.loss else {
+            return 0.0;
+        };
         while at_ns >= self.until_ns {
             self.bad = !self.bad;
             self.until_ns += self.stay_ns(if self.bad { bad_ns } else { good_ns });
@@ -140,27 +158,39 @@ mod tests {
             let lost = losses(seed, Loss::Bernoulli { p }, 100_000, 1);
             let sigma = (p * (1.0 - p) / 1e5).sqrt();
             assert!((share(&lost) - p).abs() < 3.5 * sigma, "{p}: {}", share(&lost));
-            let after: Vec<bool> = lost.windows(2).filter(|pair| pair[0]).map(|pair| pair[1]).collect();
-            assert!((share(&after) - p).abs() < 4.0 * (p * (1.0 - p) / after.len() as f64).sqrt(), "{p}: {} behind a loss", share(&after));
+            let after: Vec<bool> =
+                lost.windows(2).filter(|pair| pair[0]).map(|pair| pair[1]).collect();
+            assert!(
+                (share(&after) - p).abs() < 4.0 * (p * (1.0 - p) / after.len() as f64).sqrt(),
+                "{p}: {} behind a loss",
+                share(&after)
+            );
         }
     }
 
     #[test]
     fn gilbert_elliott_has_its_mean_and_its_bursts() {
         // Stationary loss p/(p+r) = 2.44 %, bursts of 1/r = 5 (geometric).
-        let lost = losses(4, Loss::GilbertElliott { p: 0.005, r: 0.2, good: 0.0, bad: 1.0 }, 100_000, 1);
+        let lost =
+            losses(4, Loss::GilbertElliott { p: 0.005, r: 0.2, good: 0.0, bad: 1.0 }, 100_000, 1);
         let bursts = bursts(&lost);
         let mean = bursts.iter().sum::<usize>() as f64 / bursts.len() as f64;
         assert!((share(&lost) - 0.0244).abs() < 0.004, "{}", share(&lost));
         assert!((mean - 5.0).abs() < 0.8 && bursts.iter().any(|length| *length > 12), "{mean}");
         // With loss in both states the mean is the mixture.
-        let lost = losses(5, Loss::GilbertElliott { p: 0.1, r: 0.1, good: 0.1, bad: 0.5 }, 100_000, 1);
+        let lost =
+            losses(5, Loss::GilbertElliott { p: 0.1, r: 0.1, good: 0.1, bad: 0.5 }, 100_000, 1);
         assert!((share(&lost) - 0.3).abs() < 0.012, "{}", share(&lost));
     }
 
     #[test]
     fn in_time_the_state_depends_on_the_instant_alone() {
-        let law = || Loss::GilbertElliottTime { good_ns: 80_000_000, bad_ns: 20_000_000, good: 0.0, bad: 1.0 };
+        let law = || Loss::GilbertElliottTime {
+            good_ns: 80_000_000,
+            bad_ns: 20_000_000,
+            good: 0.0,
+            bad: 1.0,
+        };
         let often = losses(6, law(), 1_000_000, 100_000); // 100 s, every 0.1 ms
         let seldom = losses(6, law(), 100_000, 1_000_000);
         assert!((share(&often) - 0.2).abs() < 0.03, "{}", share(&often));
@@ -173,15 +203,22 @@ mod tests {
 
     #[test]
     fn a_window_has_the_mean_of_its_law_wherever_it_begins() {
-        // Bad for a fifth of the time; 4000 links, each looked at at its very beginning, a little later, and behind a restart.
-        let in_time = || Loss::GilbertElliottTime { good_ns: 80_000_000, bad_ns: 20_000_000, good: 0.0, bad: 1.0 };
+        // Bad for a fifth of the time; 4000 links, each looked at at its very beginning, a little
+        // later, and behind a restart.
+        let in_time = || Loss::GilbertElliottTime {
+            good_ns: 80_000_000,
+            bad_ns: 20_000_000,
+            good: 0.0,
+            bad: 1.0,
+        };
         let per_frame = || Loss::GilbertElliott { p: 0.01, r: 0.04, good: 0.0, bad: 1.0 };
         let sigma = (0.2_f64 * 0.8 / 4000.0).sqrt();
         for (law, restarted) in [(in_time(), true), (per_frame(), false)] {
             let mut bad = [0; 4];
             for seed in 0..4000 {
                 let mut model = LossModel::new(seed, "a.up", Some(law.clone()), 0);
-                for (place, at_ns) in [0, 5_000_000, 10_000_000, 10_000_001].into_iter().enumerate() {
+                for (place, at_ns) in [0, 5_000_000, 10_000_000, 10_000_001].into_iter().enumerate()
+                {
                     if place == 2 {
                         model.restart(at_ns);
                     }
@@ -198,7 +235,8 @@ mod tests {
 
     #[test]
     fn a_restart_meets_the_same_outages_whenever_it_comes_and_whatever_came_before() {
-        let law = Loss::GilbertElliottTime { good_ns: 8_000_000, bad_ns: 2_000_000, good: 0.0, bad: 1.0 };
+        let law =
+            Loss::GilbertElliottTime { good_ns: 8_000_000, bad_ns: 2_000_000, good: 0.0, bad: 1.0 };
         let behind = |begin_ns: i64, before: usize| {
             let mut model = LossModel::new(5, "a.up", Some(law.clone()), 0);
             for k in 0..before as i64 {
@@ -207,7 +245,9 @@ mod tests {
             }
             model.restart(begin_ns);
             let mut draws = (0..1000).map(|_| model.draw()).collect::<Vec<_>>().into_iter();
-            (0..1000).map(|k| model.lost(draws.next().unwrap(), begin_ns + k * 100_000, None)).collect::<Vec<bool>>()
+            (0..1000)
+                .map(|k| model.lost(draws.next().unwrap(), begin_ns + k * 100_000, None))
+                .collect::<Vec<bool>>()
         };
         let one = behind(1_000_000_000, 10);
         assert!(one == behind(3_333_000_000, 900) && one.contains(&true) && one.contains(&false));
@@ -221,6 +261,9 @@ mod tests {
         assert_eq!(one, losses(7, Loss::Bernoulli { p: 0.1 }, 1000, 1));
         assert_ne!(one, losses(8, Loss::Bernoulli { p: 0.1 }, 1000, 1));
         // More loss loses those and others: candidates at two levels stay comparable.
-        assert!(one.iter().zip(losses(7, Loss::Bernoulli { p: 0.2 }, 1000, 1)).all(|(few, many)| !few || many));
+        assert!(one
+            .iter()
+            .zip(losses(7, Loss::Bernoulli { p: 0.2 }, 1000, 1))
+            .all(|(few, many)| !few || many));
     }
 }

@@ -61,13 +61,19 @@ fn serve(control: OwnedFd, document: File, log: File) -> ExitCode {
             Command::Schedule { changes } => {
                 let scheduled = running.as_ref().ok_or_else(first).and_then(|running| {
                     let count = changes.len();
-                    let done = running.engine.ask(move |network| network.schedule(changes, now_ns()));
-                    done.map_err(failed)?.map_err(|why| ("invalid", why)).map(|()| json!({"changes": count}))
+                    let done =
+                        running.engine.ask(move |network| network.schedule(changes, now_ns()));
+                    done.map_err(failed)?
+                        .map_err(|why| ("invalid", why))
+                        .map(|()| json!({"changes": count}))
                 });
                 ("schedule", scheduled)
             }
             Command::Mark {} => ("mark", running.as_ref().ok_or_else(first).and_then(mark)),
-            Command::Collect {} => ("collect", running.as_mut().ok_or_else(first).and_then(|running| collect(running, &document))),
+            Command::Collect {} => (
+                "collect",
+                running.as_mut().ok_or_else(first).and_then(|running| collect(running, &document)),
+            ),
             Command::Exit {} => {
                 control.send(&tool::ok(id, json!({})));
                 // The engine's thread holds nothing that outlives us.
@@ -101,8 +107,12 @@ fn open(mut plan: Open, log: &mut Option<File>, running: &mut Option<Running>) -
     let mut taps = Vec::new();
     for port in &plan.ports {
         let fd = duplicate(port.fd);
-        let fd = fd.ok_or_else(|| invalid(format!("port {}: descriptor {} is not open", port.name, port.fd)))?;
-        taps.push(Tap::adopt(fd).map_err(|why| invalid(format!("port {}: descriptor {}: {why}", port.name, port.fd)))?);
+        let fd = fd.ok_or_else(|| {
+            invalid(format!("port {}: descriptor {} is not open", port.name, port.fd))
+        })?;
+        taps.push(Tap::adopt(fd).map_err(|why| {
+            invalid(format!("port {}: descriptor {}: {why}", port.name, port.fd))
+        })?);
     }
     let log = log.take().ok_or_else(|| invalid("the log was taken by an open before".into()))?;
     let opened_ns = now_ns();
@@ -116,8 +126,11 @@ fn open(mut plan: Open, log: &mut Option<File>, running: &mut Option<Running>) -
         multicast: plan.multicast,
         priority: plan.priority.clone(),
     };
-    let engine = Engine::start(taps, waiting, move || Ok(Network::new(made, Log::map(&log)?, opened_ns))).map_err(failed)?;
-    let (specs, media) = engine.ask(|network| (network.specs(), network.media_specs())).map_err(failed)?;
+    let engine =
+        Engine::start(taps, waiting, move || Ok(Network::new(made, Log::map(&log)?, opened_ns)))
+            .map_err(failed)?;
+    let (specs, media) =
+        engine.ask(|network| (network.specs(), network.media_specs())).map_err(failed)?;
     let answer = json!({
         "ports": ports, "opened_ns": opened_ns, "specs": specs, "media": media, "multicast": plan.multicast, "priority": plan.priority,
         "scheduler": if engine.other_scheduler.is_none() { "fifo" } else { "other" }, "scheduler_reason": engine.other_scheduler,
@@ -131,16 +144,23 @@ fn open(mut plan: Open, log: &mut Option<File>, running: &mut Option<Running>) -
 fn load_traces(link: &mut LinkSpec) -> Result<(), String> {
     for (way, spec) in [("up", &mut link.up), ("down", &mut link.down)] {
         let Some(fd) = spec.trace.as_ref().and_then(|trace| trace.fd) else { continue };
-        let file = duplicate(fd).map(File::from).ok_or_else(|| format!("{way}.trace: descriptor {fd} is not open"))?;
-        let mut text = vec![0; file.metadata().map_err(|e| format!("{way}.trace: {e}"))?.len() as usize];
+        let file = duplicate(fd)
+            .map(File::from)
+            .ok_or_else(|| format!("{way}.trace: descriptor {fd} is not open"))?;
+        let mut text =
+            vec![0; file.metadata().map_err(|e| format!("{way}.trace: {e}"))?.len() as usize];
         file.read_exact_at(&mut text, 0).map_err(|e| format!("{way}.trace: {e}"))?;
-        spec.trace = Some(serde_json::from_slice::<Trace>(&text).map_err(|e| format!("{way}.trace: {e}"))?);
+        spec.trace =
+            Some(serde_json::from_slice::<Trace>(&text).map_err(|e| format!("{way}.trace: {e}"))?);
     }
     Ok(())
 }
 
 fn mark(running: &Running) -> Answer {
-    let (index, links, media) = running.engine.ask(|network| (network.next_index(), network.links(), network.media())).map_err(failed)?;
+    let (index, links, media) = running
+        .engine
+        .ask(|network| (network.next_index(), network.links(), network.media()))
+        .map_err(failed)?;
     Ok(json!({"index": index, "time_ns": now_ns(), "links": links, "media": media}))
 }
 
@@ -163,7 +183,11 @@ fn collect(running: &mut Running, file: &File) -> Answer {
                 lateness_ns: network.lateness.quantiles(),
                 devices: network.devices(),
                 changes: network.done.clone(),
-                own: Own { cpu_ns: process_cpu_ns(), wall_ns: closed_ns - opened_ns, rss_bytes: rss_bytes() },
+                own: Own {
+                    cpu_ns: process_cpu_ns(),
+                    wall_ns: closed_ns - opened_ns,
+                    rss_bytes: rss_bytes(),
+                },
             };
             (document, log)
         })

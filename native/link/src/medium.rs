@@ -1,9 +1,12 @@
-//! A shared medium as a model of airtime: one transmission at a time, the next station drawn at random among those with something to
-//! send, a fixed overhead per attempt. The stations are the hosts and the access point, which contends once for all that it has to
-//! send: a queue per host, drawn at random, and one for its multicast, since one transmission serves every host on the medium.
+//! A shared medium as a model of airtime: one transmission at a time, the next station drawn at
+//! random among those with something to send, a fixed overhead per attempt. The stations are the
+//! hosts and the access point, which contends once for all that it has to send: a queue per host,
+//! drawn at random, and one for its multicast, since one transmission serves every host on the
+//! medium.
 //!
-//! As in 802.11 with an access point, only what the access point sends to a group is sent once, at the basic rate, and not
-//! acknowledged: a station's own multicast goes to the access point first, like any unicast frame.
+//! As in 802.11 with an access point, only what the access point sends to a group is sent once, at
+//! the basic rate, and not acknowledged: a station's own multicast goes to the access point first,
+//! like any unicast frame.
 
 use std::collections::VecDeque;
 
@@ -41,7 +44,13 @@ pub struct Medium {
 
 impl Medium {
     pub fn new(seed: u64, name: &str, spec: MediumSpec) -> Medium {
-        Medium { spec, on_air: None, group: VecDeque::new(), counters: MediumCounters::default(), picks: stream(seed, name, "pick") }
+        Medium {
+            spec,
+            on_air: None,
+            group: VecDeque::new(),
+            counters: MediumCounters::default(),
+            picks: stream(seed, name, "pick"),
+        }
     }
 
     /// One of `count` stations that have something to send.
@@ -55,7 +64,11 @@ impl Medium {
 
     /// Airtime of one attempt.
     pub fn airtime_ns(&self, frame_bytes: usize, to_group: bool) -> i64 {
-        let rate = if to_group { self.spec.basic_rate_bps.unwrap_or(self.spec.rate_bps) } else { self.spec.rate_bps };
+        let rate = if to_group {
+            self.spec.basic_rate_bps.unwrap_or(self.spec.rate_bps)
+        } else {
+            self.spec.rate_bps
+        };
         self.spec.overhead_ns + (frame_bytes as f64 * 8e9 / rate as f64).round() as i64
     }
 

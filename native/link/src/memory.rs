@@ -1,5 +1,5 @@
-//! Memory that is bounded: two generations, of which the older is forgotten when the younger is full. What was put in or asked for
-//! among the last `most` is certainly still known.
+//! Memory that is bounded: two generations, of which the older is forgotten when the younger is
+//! full. What was put in or asked for among the last `most` is certainly still known.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,7 +1,9 @@
-//! Which hosts a multicast frame goes to. A snooping switch learns from the reports of IGMP (RFC 1112, 2236, 3376) and MLD (RFC 2710,
-//! 3810), and floods what is never asked for: link-scope groups, and groups that are not IP (RFC 4541).
+//! Which hosts a multicast frame goes to. A snooping switch learns from the reports of IGMP (RFC
+//! 1112, 2236, 3376) and MLD (RFC 2710, 3810), and floods what is never asked for: link-scope
+//! groups, and groups that are not IP (RFC 4541).
 //!
-//! A report counts from the moment it enters the switch, lost on its link or not: no querier is here that would ask again.
+//! A report counts from the moment it enters the switch, lost on its link or not: no querier is
+//! here that would ask again.
 
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -37,20 +39,40 @@ impl Memberships {
         let Some(ip) = &headers.ip else { return };
         let body = headers.payload;
         match (ip.protocol, body.first()) {
-            (IGMP, Some(0x12 | 0x16)) => ipv4(body, 4).into_iter().for_each(|group| self.join(port, group)),
-            (IGMP, Some(0x17)) => ipv4(body, 4).into_iter().for_each(|group| self.leave(port, group)),
+            (IGMP, Some(0x12 | 0x16)) => {
+                ipv4(body, 4).into_iter().for_each(|group| self.join(port, group))
+            }
+            (IGMP, Some(0x17)) => {
+                ipv4(body, 4).into_iter().for_each(|group| self.leave(port, group))
+            }
             (IGMP, Some(0x22)) => self.records(port, body, 8, 4, ipv4),
-            (ICMP6, Some(131)) => ipv6(body, 8).into_iter().for_each(|group| self.join(port, group)),
-            (ICMP6, Some(132)) => ipv6(body, 8).into_iter().for_each(|group| self.leave(port, group)),
+            (ICMP6, Some(131)) => {
+                ipv6(body, 8).into_iter().for_each(|group| self.join(port, group))
+            }
+            (ICMP6, Some(132)) => {
+                ipv6(body, 8).into_iter().for_each(|group| self.leave(port, group))
+            }
             (ICMP6, Some(143)) => self.records(port, body, 8, 16, ipv6),
             _ => {}
         }
     }
 
-    /// IGMPv3 and MLDv2: records of type, words of auxiliary data, number of sources, group, sources.
-    fn records(&mut self, port: u16, body: &[u8], mut at: usize, width: usize, address: fn(&[u8], usize) -> Option<IpAddr>) {
+    /// IGMPv3 and MLDv2: records of type, words of auxiliary data, number of sources, group,
+    /// sources.
+    fn records(
+        &mut self,
+        port: u16,
+        body: &[u8],
+        mut at: usize,
+        width: usize,
+        address: fn(&[u8], usize) -> Option<IpAddr>,
+    ) {
         for _ in 0..be16(body, 6).unwrap_or(0) {
-            let (Some(kind), Some(auxiliary), Some(sources)) = (body.get(at), body.get(at + 1), be16(body, at + 2)) else { return };
+            let (Some(kind), Some(auxiliary), Some(sources)) =
+                (body.get(at), body.get(at + 1), be16(body, at + 2))
+            else {
+                return;
+            };
             let Some(group) = address(body, at + 4) else { return };
             match (kind, sources) {
                 // "Include these sources only", of none: a leave. Sources are not told apart.

@@ -1,6 +1,7 @@
-//! The switch and its links in virtual time: frames come in at a time, everything that happens to them is an event at a time, and
-//! what is due is handed out. No device and no clock in here, so a test can run hours in a moment, and a late wake-up of the
-//! [`crate::engine`] changes when a frame is written but never what happens to it.
+//! The switch and its links in virtual time: frames come in at a time, everything that happens to
+//! them is an event at a time, and what is due is handed out. No device and no clock in here, so a
+//! test can run hours in a moment, and a late wake-up of the [`crate::engine`] changes when a frame
+//! is written but never what happens to it.
 
 mod accounts;
 mod air;
@@ -99,7 +100,8 @@ pub struct Network {
     order: u64,
     next_index: u64,
     changes: Vec<Change>,
-    /// In the order in which they were made; changes at one time in the order in which they were asked for.
+    /// In the order in which they were made; changes at one time in the order in which they were
+    /// asked for.
     pub done: Vec<Done>,
     /// Change → its place in `done`.
     finished: BTreeMap<usize, usize>,
@@ -117,7 +119,14 @@ impl Network {
         for PortPlan { name, .. } in &ports {
             let link = links.get(name).unwrap_or(&nothing);
             directions.push(Direction::new(seed, name, Way::Up, &link.up, &media_specs, begin_ns));
-            directions.push(Direction::new(seed, name, Way::Down, &link.down, &media_specs, begin_ns));
+            directions.push(Direction::new(
+                seed,
+                name,
+                Way::Down,
+                &link.down,
+                &media_specs,
+                begin_ns,
+            ));
         }
         let port = |PortPlan { name, mac, network }| Port {
             name,
@@ -131,7 +140,10 @@ impl Network {
         Network {
             ports: ports.into_iter().map(port).collect(),
             directions,
-            media: media_specs.iter().map(|(name, spec)| Medium::new(seed, name, spec.clone())).collect(),
+            media: media_specs
+                .iter()
+                .map(|(name, spec)| Medium::new(seed, name, spec.clone()))
+                .collect(),
             media_specs,
             multicast,
             memberships: Memberships::default(),
@@ -200,7 +212,9 @@ impl Network {
             match what {
                 Happening::Served(direction) => self.served(direction, at_ns, outside),
                 Happening::Aired(medium) => self.aired(medium, at_ns, outside),
-                Happening::Crossed(direction, frame) => self.arrived(direction, frame, at_ns, outside),
+                Happening::Crossed(direction, frame) => {
+                    self.arrived(direction, frame, at_ns, outside)
+                }
                 Happening::Change(index) => self.change(index, at_ns, outside),
                 Happening::Joined(index) => self.joined(index, at_ns, outside),
             }

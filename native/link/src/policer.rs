@@ -1,7 +1,9 @@
-//! A policer: of each flow, what exceeds a limit is dropped at once. Nothing waits, nothing is slowed down, and nobody is told.
+//! A policer: of each flow, what exceeds a limit is dropped at once. Nothing waits, nothing is
+//! slowed down, and nobody is told.
 //!
-//! A token bucket per flow (RFC 2697 §3, with one rate and one colour to keep), in whole numbers: a token is a bit or a packet, counted
-//! in its thousand-millionths, so that no rounding adds up however long it runs. A bucket begins full.
+//! A token bucket per flow (RFC 2697 §3, with one rate and one colour to keep), in whole numbers: a
+//! token is a bit or a packet, counted in its thousand-millionths, so that no rounding adds up
+//! however long it runs. A bucket begins full.
 
 use crate::frame::{Facts, Flow};
 use crate::memory::Recent;
@@ -24,13 +26,17 @@ impl Policer {
     /// Another limit from now on; the same one goes on as it was.
     pub fn set(&mut self, spec: Option<&Police>) {
         if self.0.as_ref().map(|in_force| &in_force.spec) != spec {
-            self.0 = spec.map(|spec| InForce { spec: spec.clone(), buckets: Recent::new(MOST_BUCKETS) });
+            self.0 =
+                spec.map(|spec| InForce { spec: spec.clone(), buckets: Recent::new(MOST_BUCKETS) });
         }
     }
 
-    /// Whether a frame of `bytes` that comes now exceeds its flow's limit. What is not of the protocol, and what is not of IP, never does.
+    /// Whether a frame of `bytes` that comes now exceeds its flow's limit. What is not of the
+    /// protocol, and what is not of IP, never does.
     pub fn exceeds(&mut self, facts: &Facts, bytes: usize, at_ns: i64) -> bool {
-        let (Some(InForce { spec, buckets }), Some(flow)) = (&mut self.0, facts.flow) else { return false };
+        let (Some(InForce { spec, buckets }), Some(flow)) = (&mut self.0, facts.flow) else {
+            return false;
+        };
         if spec.protocol.is_some_and(|protocol| protocol.number() != flow.protocol) {
             return false;
         }
@@ -49,8 +55,12 @@ impl Limit {
     /// Tokens per second, tokens of a full bucket, tokens that a frame takes: bits, or packets.
     fn tokens(self, bytes: usize) -> (u128, u128, u128) {
         match self {
-            Limit::Bits { rate_bps, burst_bytes } => (rate_bps.into(), u128::from(burst_bytes) * 8, bytes as u128 * 8),
-            Limit::Packets { packets_per_s, burst_packets } => (packets_per_s.into(), burst_packets.into(), 1),
+            Limit::Bits { rate_bps, burst_bytes } => {
+                (rate_bps.into(), u128::from(burst_bytes) * 8, bytes as u128 * 8)
+            }
+            Limit::Packets { packets_per_s, burst_packets } => {
+                (packets_per_s.into(), burst_packets.into(), 1)
+            }
         }
     }
 }

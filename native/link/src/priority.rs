@@ -35,7 +35,9 @@ impl Rule {
         let Some(ip) = &headers.ip else { return false };
         let has_port = |protocol: u8, port: u16| {
             let ports = [be16(headers.payload, 0), be16(headers.payload, 2)];
-            ip.protocol == protocol && ip.piece.is_none_or(|piece| piece.offset == 0) && ports.contains(&Some(port))
+            ip.protocol == protocol
+                && ip.piece.is_none_or(|piece| piece.offset == 0)
+                && ports.contains(&Some(port))
         };
         self.udp_port.is_none_or(|port| has_port(UDP, port))
             && self.tcp_port.is_none_or(|port| has_port(TCP, port))

@@ -52,7 +52,8 @@ pub struct Port {
     pub name: String,
     pub fd: RawFd,
     pub mac: String,
-    /// Ports of one name are one network, those without one another; no frame goes from one to the other.
+    /// Ports of one name are one network, those without one another; no frame goes from one to the
+    /// other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
 }
@@ -60,7 +61,11 @@ pub struct Port {
 impl Port {
     /// Of a plan in which `Open::problem` found none.
     pub fn planned(self) -> PortPlan {
-        PortPlan { mac: mac_address(&self.mac).expect("checked"), name: self.name, network: self.network }
+        PortPlan {
+            mac: mac_address(&self.mac).expect("checked"),
+            name: self.name,
+            network: self.network,
+        }
     }
 }
 
@@ -75,7 +80,9 @@ impl Open {
         let (mut names, mut macs, mut fds) = (HashSet::new(), HashSet::new(), HashSet::new());
         for Port { name, mac, fd, .. } in &self.ports {
             let Some(address) = mac_address(mac) else {
-                return Some(format!("port {name}: expected a MAC address like 02:4d:00:00:00:01, found {mac}"));
+                return Some(format!(
+                    "port {name}: expected a MAC address like 02:4d:00:00:00:01, found {mac}"
+                ));
             };
             if !names.insert(name) || !macs.insert(address) || !fds.insert(fd) {
                 return Some(format!("port {name}: its name, its MAC address {mac} or its descriptor {fd} is used twice"));
@@ -106,8 +113,10 @@ impl Open {
 }
 
 pub fn mac_address(text: &str) -> Option<[u8; 6]> {
-    let bytes: Vec<u8> =
-        text.split(':').map(|part| u8::from_str_radix(part, 16).ok().filter(|_| part.len() == 2)).collect::<Option<_>>()?;
+    let bytes: Vec<u8> = text
+        .split(':')
+        .map(|part| u8::from_str_radix(part, 16).ok().filter(|_| part.len() == 2))
+        .collect::<Option<_>>()?;
     bytes.try_into().ok()
 }
 
@@ -132,7 +141,9 @@ mod tests {
                 "unknown variant `icmp`, expected `udp` or `tcp`",
             ),
         ] {
-            let line = format!(r#"{{"id": 1, "cmd": "schedule", "changes": [{{"at_ns": 1, "link": "a", "change": {change}}}]}}"#);
+            let line = format!(
+                r#"{{"id": 1, "cmd": "schedule", "changes": [{{"at_ns": 1, "link": "a", "change": {change}}}]}}"#
+            );
             let error = &tool::parse::<Command>(&line, &COMMANDS).unwrap_err().unwrap()["error"];
             assert_eq!(error["kind"], "invalid");
             assert!(error["message"].as_str().unwrap().contains(names), "{change}: {error}");
@@ -146,7 +157,8 @@ mod tests {
         assert_eq!(plan(&format!("{{{ports}}}")), None);
         let found = |more: &str| plan(&format!("{{{ports}, {more}}}")).unwrap();
         assert!(found(r#""links": {"b": {}}"#).contains("b is not a port"));
-        assert!(found(r#""links": {"a": {"up": {"medium": "wifi"}}}"#).contains("links.a.up: medium wifi"));
+        assert!(found(r#""links": {"a": {"up": {"medium": "wifi"}}}"#)
+            .contains("links.a.up: medium wifi"));
         assert!(found(r#""media": {"wifi": {"rate_bps": 0}}"#).contains("media.wifi: rate_bps"));
         assert!(found(r#""priority": [{"class": 0}]"#).contains("priority"));
         assert!(found(r#""quantum_ns": -1"#).contains("quantum_ns"));

@@ -1,4 +1,5 @@
-//! Quantiles of durations without keeping them: counts in bins that are 1/64 of a power of two wide, so a value is known to 1.6 %.
+//! Quantiles of durations without keeping them: counts in bins that are 1/64 of a power of two
+//! wide, so a value is known to 1.6 %.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +39,13 @@ impl Histogram {
 
     pub fn quantiles(&self) -> Quantiles {
         let at = |share: f64| self.at(share);
-        Quantiles { count: self.count, p50: at(0.5), p99: at(0.99), p999: at(0.999), max: (self.count > 0).then_some(self.max) }
+        Quantiles {
+            count: self.count,
+            p50: at(0.5),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: (self.count > 0).then_some(self.max),
+        }
     }
 
     /// The upper edge of the bin that holds this quantile.
@@ -83,7 +90,9 @@ mod tests {
         let mut histogram = Histogram::default();
         (1..=100_000).for_each(|k| histogram.add(k * 17));
         let found = histogram.quantiles();
-        for (value, exact) in [(found.p50, 850_000.0), (found.p99, 1_683_000.0), (found.p999, 1_698_300.0)] {
+        for (value, exact) in
+            [(found.p50, 850_000.0), (found.p99, 1_683_000.0), (found.p999, 1_698_300.0)]
+        {
             let ratio = value.unwrap() as f64 / exact;
             assert!((1.0..1.02).contains(&ratio), "{found:?}");
         }
@@ -93,7 +102,10 @@ mod tests {
     #[test]
     fn too_few_values_give_no_quantile() {
         let mut histogram = Histogram::default();
-        assert_eq!(histogram.quantiles(), Quantiles { count: 0, p50: None, p99: None, p999: None, max: None });
+        assert_eq!(
+            histogram.quantiles(),
+            Quantiles { count: 0, p50: None, p99: None, p999: None, max: None }
+        );
         (0..999).for_each(|k| histogram.add(k));
         assert!(histogram.quantiles().p50.is_some() && histogram.quantiles().p99.is_none());
         histogram.add(i64::MAX);

@@ -1,5 +1,6 @@
-//! What waits for a rate: drop-tail, a queue per priority class with limits of its own (a flood of one class must not keep the
-//! others out). A frame that finds nothing waiting is always taken, or a limit below one frame would stop everything.
+//! What waits for a rate: drop-tail, a queue per priority class with limits of its own (a flood of
+//! one class must not keep the others out). A frame that finds nothing waiting is always taken, or
+//! a limit below one frame would stop everything.
 
 use std::collections::VecDeque;
 
@@ -20,7 +21,11 @@ impl Limits {
     pub fn of(spec: &Spec, default_frames: u64) -> Limits {
         let Spec { queue_bytes, queue_frames, queue_ns, .. } = *spec;
         let none = queue_bytes.is_none() && queue_frames.is_none() && queue_ns.is_none();
-        Limits { bytes: queue_bytes, frames: if none { Some(default_frames) } else { queue_frames }, ns: queue_ns }
+        Limits {
+            bytes: queue_bytes,
+            frames: if none { Some(default_frames) } else { queue_frames },
+            ns: queue_ns,
+        }
     }
 }
 
@@ -39,10 +44,19 @@ pub struct Queue {
 
 impl Queue {
     /// Gives the frame back where a limit is reached. `rate_bps` is what serves the queue now.
-    pub fn push(&mut self, frame: Box<Frame>, limits: &Limits, rate_bps: Option<u64>) -> Result<(), Box<Frame>> {
+    pub fn push(
+        &mut self,
+        frame: Box<Frame>,
+        limits: &Limits,
+        rate_bps: Option<u64>,
+    ) -> Result<(), Box<Frame>> {
         let line = &mut self.lines[usize::from(frame.facts.priority) % CLASSES];
         let bytes = line.bytes + frame.bytes.len() as u64;
-        let too_long = |limit_ns: i64| rate_bps.is_some_and(|rate| u128::from(bytes) * 8_000_000_000 > limit_ns as u128 * u128::from(rate));
+        let too_long = |limit_ns: i64| {
+            rate_bps.is_some_and(|rate| {
+                u128::from(bytes) * 8_000_000_000 > limit_ns as u128 * u128::from(rate)
+            })
+        };
         let full = limits.bytes.is_some_and(|limit| bytes > limit)
             || limits.frames.is_some_and(|limit| line.count >= limit)
             || limits.ns.is_some_and(too_long);

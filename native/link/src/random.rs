@@ -1,11 +1,13 @@
-//! Where chance comes from: one stream per effect and place, so that switching one effect on changes no other's draws.
+//! Where chance comes from: one stream per effect and place, so that switching one effect on
+//! changes no other's draws.
 
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 pub type Stream = ChaCha8Rng;
 
-/// The stream of an effect (`loss`, `jitter`, …) at a place (`robot.up`, `wifi`): the same on every machine.
+/// The stream of an effect (`loss`, `jitter`, …) at a place (`robot.up`, `wifi`): the same on every
+/// machine.
 pub fn stream(seed: u64, place: &str, effect: &str) -> Stream {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -20,7 +22,10 @@ pub fn uniform(stream: &mut Stream) -> f64 {
     (stream.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// FNV-1a, 64 bits: names to keys; no quality beyond "different names, different keys" is asked of it.
+/// FNV-1a, 64 bits: names to keys; no quality beyond "different names, different keys" is asked of
+/// it.
 fn fnv1a(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }

@@ -1,5 +1,5 @@
-//! RTPS messages (OMG DDSI-RTPS 2.5 §8.3, §9.4) as far as accounting wants them: whose submessages, how many bytes of payload, which
-//! samples. What is encrypted shows no kind and is `other`.
+//! RTPS messages (OMG DDSI-RTPS 2.5 §8.3, §9.4) as far as accounting wants them: whose submessages,
+//! how many bytes of payload, which samples. What is encrypted shows no kind and is `other`.
 
 use crate::frame::Class;
 use crate::headers::be32;
@@ -34,7 +34,8 @@ const DATA_FRAG: u8 = 0x16;
 /// One submessage cannot hold more fragments than this and still be a datagram.
 const MOST_FRAGMENTS: u16 = 1024;
 
-/// None for a payload that is not RTPS. A message that ends early (the rest is in other IP fragments) is read as far as it goes.
+/// None for a payload that is not RTPS. A message that ends early (the rest is in other IP
+/// fragments) is read as far as it goes.
 pub fn read(message: &[u8]) -> Option<Message> {
     if message.len() < HEADER_BYTES || !message.starts_with(b"RTPS") {
         return None;
@@ -48,8 +49,11 @@ pub fn read(message: &[u8]) -> Option<Message> {
         let Some(length) = order.u16(message, at + 2) else { break };
         let body_at = at + 4;
         // Length 0 means: up to the end of the message, except where a submessage may be empty.
-        let end =
-            if length == 0 && kind != PAD && kind != INFO_TS { message.len() } else { (body_at + usize::from(length)).min(message.len()) };
+        let end = if length == 0 && kind != PAD && kind != INFO_TS {
+            message.len()
+        } else {
+            (body_at + usize::from(length)).min(message.len())
+        };
         let body = message.get(body_at..end).unwrap_or(&[]);
         let entity = |at: usize| be32(body, at).map(|id| id & 0xc0 == 0xc0);
         match kind {
@@ -83,9 +87,14 @@ pub fn read(message: &[u8]) -> Option<Message> {
     Some(found)
 }
 
-/// extraFlags u16, octetsToInlineQos u16, reader, writer, sequence number; DATA_FRAG: first fragment, fragments, their size, sample size.
+/// extraFlags u16, octetsToInlineQos u16, reader, writer, sequence number; DATA_FRAG: first
+/// fragment, fragments, their size, sample size.
 fn data(kind: u8, flags: u8, order: Order, message: &[u8], body: &[u8], found: &mut Message) {
-    let (Some(to_qos), Some(high), Some(low)) = (order.u16(body, 2), order.u32(body, 12), order.u32(body, 16)) else { return };
+    let (Some(to_qos), Some(high), Some(low)) =
+        (order.u16(body, 2), order.u32(body, 12), order.u32(body, 16))
+    else {
+        return;
+    };
     let mut writer = [0; 16];
     writer[..12].copy_from_slice(&message[8..20]);
     writer[12..].copy_from_slice(&body[8..12]);

@@ -1,4 +1,5 @@
-//! What a link does to frames, as the orchestrator writes it. An unknown field is refused: a misspelt effect must not silently do nothing.
+//! What a link does to frames, as the orchestrator writes it. An unknown field is refused: a
+//! misspelt effect must not silently do nothing.
 
 use std::collections::BTreeMap;
 
@@ -87,7 +88,8 @@ pub struct Reorder {
     pub by_ns: i64,
 }
 
-/// What a policer lets through of each flow; with a protocol of its flows alone, else of all that is IP.
+/// What a policer lets through of each flow; with a protocol of its flows alone, else of all that
+/// is IP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "WrittenPolice", into = "WrittenPolice")]
 pub struct Police {
@@ -128,7 +130,8 @@ pub enum Protocol {
 /// Time in ns since the beginning, rate, delay, loss; null leaves the spec's own value.
 pub type Row = (i64, Option<u64>, Option<i64>, Option<f64>);
 
-/// Exactly one of `rows`, `opportunities_ns` and `fd`; `fd` is a memory file with one of the others, for what is longer than a line may be.
+/// Exactly one of `rows`, `opportunities_ns` and `fd`; `fd` is a memory file with one of the
+/// others, for what is longer than a line may be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
@@ -171,7 +174,8 @@ pub struct MediumSpec {
 
 /// What a queue holds where its spec gives no limit.
 pub const DEFAULT_QUEUE_FRAMES: u64 = 1000;
-/// A state that is left sooner is not a burst of anything, and each change of state takes time here.
+/// A state that is left sooner is not a burst of anything, and each change of state takes time
+/// here.
 const SHORTEST_STATE_NS: i64 = 10_000;
 /// Of an MTU of 1500, with Ethernet's header.
 const LARGEST_USUAL_FRAME_BYTES: u64 = 1514;
@@ -205,7 +209,11 @@ impl Spec {
             .or_else(|| self.queue_ns.and_then(|ns| duration("queue_ns", ns, 1)))
             .or_else(|| duration("delay_ns", self.delay_ns, 0))
             .or_else(|| chances.into_iter().find_map(|(name, p)| chance(name, p)))
-            .or_else(|| self.reorder.as_ref().and_then(|r| chance("reorder.p", r.p).or_else(|| duration("reorder.by_ns", r.by_ns, 0))))
+            .or_else(|| {
+                self.reorder.as_ref().and_then(|r| {
+                    chance("reorder.p", r.p).or_else(|| duration("reorder.by_ns", r.by_ns, 0))
+                })
+            })
             .or_else(|| self.jitter.as_ref().and_then(Jitter::problem))
             .or_else(|| self.loss.as_ref().and_then(Loss::problem))
             .or_else(|| self.police.as_ref().and_then(Police::problem))
@@ -231,9 +239,8 @@ impl Jitter {
     fn problem(&self) -> Option<String> {
         match *self {
             Jitter::Independent { sd_ns } => duration("jitter.sd_ns", sd_ns, 0),
-            Jitter::Correlated { sd_ns, correlation_ns } => {
-                duration("jitter.sd_ns", sd_ns, 0).or_else(|| duration("jitter.correlation_ns", correlation_ns, 1))
-            }
+            Jitter::Correlated { sd_ns, correlation_ns } => duration("jitter.sd_ns", sd_ns, 0)
+                .or_else(|| duration("jitter.correlation_ns", correlation_ns, 1)),
         }
     }
 }
@@ -243,12 +250,16 @@ impl Loss {
         match *self {
             Loss::Bernoulli { p } => chance("loss.p", p),
             Loss::GilbertElliott { p, r, good, bad } => {
-                [("loss.p", p), ("loss.r", r), ("loss.good", good), ("loss.bad", bad)].into_iter().find_map(|(name, p)| chance(name, p))
+                [("loss.p", p), ("loss.r", r), ("loss.good", good), ("loss.bad", bad)]
+                    .into_iter()
+                    .find_map(|(name, p)| chance(name, p))
             }
-            Loss::GilbertElliottTime { good_ns, bad_ns, good, bad } => duration("loss.good_ns", good_ns, SHORTEST_STATE_NS)
-                .or_else(|| duration("loss.bad_ns", bad_ns, SHORTEST_STATE_NS))
-                .or_else(|| chance("loss.good", good))
-                .or_else(|| chance("loss.bad", bad)),
+            Loss::GilbertElliottTime { good_ns, bad_ns, good, bad } => {
+                duration("loss.good_ns", good_ns, SHORTEST_STATE_NS)
+                    .or_else(|| duration("loss.bad_ns", bad_ns, SHORTEST_STATE_NS))
+                    .or_else(|| chance("loss.good", good))
+                    .or_else(|| chance("loss.bad", bad))
+            }
         }
     }
 }
@@ -256,13 +267,17 @@ impl Loss {
 impl Police {
     fn problem(&self) -> Option<String> {
         match self.limit {
-            // A smaller bucket would let no frame of the usual size through, ever: an outage under another name.
+            // A smaller bucket would let no frame of the usual size through, ever: an outage under
+            // another name.
             Limit::Bits { burst_bytes, .. } if burst_bytes < LARGEST_USUAL_FRAME_BYTES => {
-                Some(format!("police.burst_bytes: expected at least {LARGEST_USUAL_FRAME_BYTES}, one frame"))
+                Some(format!(
+                    "police.burst_bytes: expected at least {LARGEST_USUAL_FRAME_BYTES}, one frame"
+                ))
             }
             Limit::Bits { rate_bps, .. } => positive("police.rate_bps", Some(rate_bps)),
             Limit::Packets { packets_per_s, burst_packets } => {
-                positive("police.packets_per_s", Some(packets_per_s)).or_else(|| positive("police.burst_packets", Some(burst_packets)))
+                positive("police.packets_per_s", Some(packets_per_s))
+                    .or_else(|| positive("police.burst_packets", Some(burst_packets)))
             }
         }
     }
@@ -272,12 +287,20 @@ impl TryFrom<WrittenPolice> for Police {
     type Error = &'static str;
 
     fn try_from(written: WrittenPolice) -> Result<Police, &'static str> {
-        let WrittenPolice { rate_bps, burst_bytes, packets_per_s, burst_packets, protocol } = written;
-        let limit = match (rate_bps, burst_bytes, packets_per_s, burst_packets) {
-            (Some(rate_bps), Some(burst_bytes), None, None) => Limit::Bits { rate_bps, burst_bytes },
-            (None, None, Some(packets_per_s), Some(burst_packets)) => Limit::Packets { packets_per_s, burst_packets },
-            _ => return Err("police: expected rate_bps and burst_bytes, or packets_per_s and burst_packets"),
-        };
+        let WrittenPolice { rate_bps, burst_bytes, packets_per_s, burst_packets, protocol } =
+            written;
+        let limit =
+            match (rate_bps, burst_bytes, packets_per_s, burst_packets) {
+                (Some(rate_bps), Some(burst_bytes), None, None) => {
+                    Limit::Bits { rate_bps, burst_bytes }
+                }
+                (None, None, Some(packets_per_s), Some(burst_packets)) => {
+                    Limit::Packets { packets_per_s, burst_packets }
+                }
+                _ => return Err(
+                    "police: expected rate_bps and burst_bytes, or packets_per_s and burst_packets",
+                ),
+            };
         Ok(Police { limit, protocol })
     }
 }
@@ -286,9 +309,12 @@ impl From<Police> for WrittenPolice {
     fn from(police: Police) -> WrittenPolice {
         let protocol = police.protocol;
         match police.limit {
-            Limit::Bits { rate_bps, burst_bytes } => {
-                WrittenPolice { rate_bps: Some(rate_bps), burst_bytes: Some(burst_bytes), protocol, ..WrittenPolice::default() }
-            }
+            Limit::Bits { rate_bps, burst_bytes } => WrittenPolice {
+                rate_bps: Some(rate_bps),
+                burst_bytes: Some(burst_bytes),
+                protocol,
+                ..WrittenPolice::default()
+            },
             Limit::Packets { packets_per_s, burst_packets } => WrittenPolice {
                 packets_per_s: Some(packets_per_s),
                 burst_packets: Some(burst_packets),
@@ -308,8 +334,15 @@ impl Trace {
         match (&self.rows, &self.opportunities_ns, self.fd) {
             (Some(rows), None, None) => {
                 let rising = rows.windows(2).all(|pair| pair[0].0 < pair[1].0);
-                if rows.is_empty() || rows[0].0 < 0 || rows[rows.len() - 1].0 > LONGEST_NS || !rising {
-                    return Some("trace.rows: expected at least one row, at rising times from 0 up to a day".into());
+                if rows.is_empty()
+                    || rows[0].0 < 0
+                    || rows[rows.len() - 1].0 > LONGEST_NS
+                    || !rising
+                {
+                    return Some(
+                        "trace.rows: expected at least one row, at rising times from 0 up to a day"
+                            .into(),
+                    );
                 }
                 if self.repeat && rows.iter().all(|row| row.1 == Some(0)) {
                     return Some("trace.rows: every rate is 0, so no frame would ever go".into());
@@ -322,7 +355,11 @@ impl Trace {
             (None, Some(times), None) => {
                 let rising = times.windows(2).all(|pair| pair[0] <= pair[1]);
                 let last = times.last().copied().unwrap_or(0);
-                if !rising || times.first().is_none_or(|first| *first < 0) || last <= 0 || last > LONGEST_NS {
+                if !rising
+                    || times.first().is_none_or(|first| *first < 0)
+                    || last <= 0
+                    || last > LONGEST_NS
+                {
                     return Some("trace.opportunities_ns: expected times from 0 up to a day that never fall, the last one above 0".into());
                 }
                 positive("trace.bytes", Some(self.bytes))
@@ -345,7 +382,8 @@ impl MediumSpec {
 /// Says so where there is none of this name.
 pub(crate) fn no_medium(name: &str, media: &BTreeMap<String, MediumSpec>) -> Option<String> {
     let known: Vec<&str> = media.keys().map(String::as_str).collect();
-    (!known.contains(&name)).then(|| format!("medium {name} does not exist; there is: {}", known.join(", ")))
+    (!known.contains(&name))
+        .then(|| format!("medium {name} does not exist; there is: {}", known.join(", ")))
 }
 
 fn positive(name: &str, value: Option<u64>) -> Option<String> {
@@ -353,7 +391,8 @@ fn positive(name: &str, value: Option<u64>) -> Option<String> {
 }
 
 pub(crate) fn duration(name: &str, ns: i64, least: i64) -> Option<String> {
-    (!(least..=LONGEST_NS).contains(&ns)).then(|| format!("{name}: expected {least} up to a day in ns, found {ns}"))
+    (!(least..=LONGEST_NS).contains(&ns))
+        .then(|| format!("{name}: expected {least} up to a day in ns, found {ns}"))
 }
 
 fn chance(name: &str, p: f64) -> Option<String> {
@@ -365,7 +404,10 @@ mod tests {
     use super::*;
 
     fn problem(text: &str) -> Option<String> {
-        let media = BTreeMap::from([("wifi".to_string(), serde_json::from_str(r#"{"rate_bps": 54000000}"#).unwrap())]);
+        let media = BTreeMap::from([(
+            "wifi".to_string(),
+            serde_json::from_str(r#"{"rate_bps": 54000000}"#).unwrap(),
+        )]);
         match serde_json::from_str::<Spec>(text) {
             Ok(spec) => spec.problem(&media),
             Err(error) => Some(error.to_string()),
@@ -392,20 +434,35 @@ mod tests {
             (r#"{"loss": {"kind": "bernoulli", "p": 1.1}}"#, "loss.p"),
             (r#"{"loss": {"kind": "bernoulli", "p": 0.1, "r": 0.1}}"#, "unknown field"),
             (r#"{"loss": {"kind": "gilbert", "p": 0.1}}"#, "unknown variant"),
-            (r#"{"loss": {"kind": "gilbert_elliott_time", "good_ns": 1, "bad_ns": 1000000}}"#, "loss.good_ns: expected 10000"),
+            (
+                r#"{"loss": {"kind": "gilbert_elliott_time", "good_ns": 1, "bad_ns": 1000000}}"#,
+                "loss.good_ns: expected 10000",
+            ),
             (r#"{"delay_ns": -1}"#, "delay_ns"),
             (r#"{"delay_ns": 9000000000000000000}"#, "delay_ns"),
             (r#"{"medium": "ether"}"#, "medium ether does not exist; there is: wifi"),
             (r#"{"medium": "wifi", "rate_bps": 5}"#, "neither rate_bps"),
-            (r#"{"trace": {"rows": [[5, null, null, null], [5, null, null, null]]}}"#, "rising times"),
+            (
+                r#"{"trace": {"rows": [[5, null, null, null], [5, null, null, null]]}}"#,
+                "rising times",
+            ),
             (r#"{"trace": {"rows": [[0, 0, null, null]]}}"#, "no frame would ever go"),
             (r#"{"trace": {"opportunities_ns": [0]}}"#, "the last one above 0"),
             (r#"{"police": {"rate_bps": 1000000}}"#, "rate_bps and burst_bytes"),
-            (r#"{"police": {"rate_bps": 1000000, "burst_packets": 5}}"#, "rate_bps and burst_bytes"),
-            (r#"{"police": {"rate_bps": 1, "burst_bytes": 2000, "packets_per_s": 3}}"#, "rate_bps and burst_bytes"),
+            (
+                r#"{"police": {"rate_bps": 1000000, "burst_packets": 5}}"#,
+                "rate_bps and burst_bytes",
+            ),
+            (
+                r#"{"police": {"rate_bps": 1, "burst_bytes": 2000, "packets_per_s": 3}}"#,
+                "rate_bps and burst_bytes",
+            ),
             (r#"{"police": {"rate_bps": 1000000, "burst_bytes": 1000}}"#, "at least 1514"),
             (r#"{"police": {"packets_per_s": 0, "burst_packets": 5}}"#, "police.packets_per_s"),
-            (r#"{"police": {"packets_per_s": 9, "burst_packets": 5, "protocol": "icmp"}}"#, "unknown variant"),
+            (
+                r#"{"police": {"packets_per_s": 9, "burst_packets": 5, "protocol": "icmp"}}"#,
+                "unknown variant",
+            ),
             (r#"{"trace": {"rows": [[0, 1, 1, 1]], "opportunities_ns": [1]}}"#, "exactly one"),
         ] {
             let found = problem(bad).unwrap_or_else(|| panic!("{bad} was accepted"));
@@ -420,7 +477,10 @@ mod tests {
             r#"{"rate_bps":10000000,"burst_bytes":64000}"#,
             r#"{"packets_per_s":100,"burst_packets":1,"protocol":"tcp"}"#,
         ] {
-            assert_eq!(serde_json::to_string(&serde_json::from_str::<Police>(asked).unwrap()).unwrap(), asked);
+            assert_eq!(
+                serde_json::to_string(&serde_json::from_str::<Police>(asked).unwrap()).unwrap(),
+                asked
+            );
         }
     }
 }

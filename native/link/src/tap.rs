@@ -1,6 +1,8 @@
-//! TAP devices as the hosts made them: whole Ethernet frames, one per read or write, no headers of the device before them.
+//! TAP devices as the hosts made them: whole Ethernet frames, one per read or write, no headers of
+//! the device before them.
 //!
-//! The descriptor alone is enough: attaching took a capability in the host's namespaces, which this process need not have.
+//! The descriptor alone is enough: attaching took a capability in the host's namespaces, which this
+//! process need not have.
 
 use std::io::Error;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -37,16 +39,29 @@ impl Tap {
         if unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) } != 0 {
             return Err(format!("O_NONBLOCK: {}", Error::last_os_error()));
         }
-        let name = request.ifr_name.iter().take_while(|byte| **byte != 0).map(|byte| *byte as u8 as char).collect();
+        let name = request
+            .ifr_name
+            .iter()
+            .take_while(|byte| **byte != 0)
+            .map(|byte| *byte as u8 as char)
+            .collect();
         Ok(Tap { fd, name })
     }
 
     /// Makes a device in this process's network namespace.
     pub fn make(name: &str) -> Result<OwnedFd, String> {
-        let file = std::fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun").map_err(|e| format!("/dev/net/tun: {e}"))?;
+        let file = std::fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/net/tun")
+            .map_err(|e| format!("/dev/net/tun: {e}"))?;
         // SAFETY: all zeros is a valid ifreq.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)).for_each(|(to, byte)| *to = byte as libc::c_char);
+        request
+            .ifr_name
+            .iter_mut()
+            .zip(name.bytes().take(libc::IFNAMSIZ - 1))
+            .for_each(|(to, byte)| *to = byte as libc::c_char);
         request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
         // SAFETY: the kernel reads one ifreq.
         if unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF, &raw mut request) } != 0 {
@@ -58,7 +73,8 @@ impl Tap {
     /// The next frame, if one waits.
     pub fn read(&self, buffer: &mut [u8]) -> Result<Option<usize>, Error> {
         // SAFETY: the kernel writes into the buffer, no more than its length.
-        let count = unsafe { libc::read(self.fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
+        let count =
+            unsafe { libc::read(self.fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
         if count >= 0 {
             return Ok(Some(count as usize));
         }
@@ -76,7 +92,11 @@ impl Tap {
             return Ok(());
         }
         let error = Error::last_os_error();
-        Err(if error.raw_os_error() == Some(libc::EIO) { Refused::Down } else { Refused::Error(format!("write: {error}")) })
+        Err(if error.raw_os_error() == Some(libc::EIO) {
+            Refused::Down
+        } else {
+            Refused::Error(format!("write: {error}"))
+        })
     }
 
     /// Gives the device its carrier, or takes it away: its host sees NO-CARRIER.

@@ -1,5 +1,6 @@
-//! A link whose rate, delay and loss follow a recording, in either of two forms: our own rows, or the delivery opportunities of
-//! Mahimahi (Netravali et al., USENIX ATC 2015). Serialisation is computed over the rows that a frame crosses.
+//! A link whose rate, delay and loss follow a recording, in either of two forms: our own rows, or
+//! the delivery opportunities of Mahimahi (Netravali et al., USENIX ATC 2015). Serialisation is
+//! computed over the rows that a frame crosses.
 
 use crate::spec::{Row, Spec, Trace};
 
@@ -9,7 +10,8 @@ pub struct Replay {
     begin_ns: i64,
     rate_bps: Option<u64>,
     delay_ns: i64,
-    /// Mahimahi: the opportunity that was last used (counted over all repeats) and what is left of it.
+    /// Mahimahi: the opportunity that was last used (counted over all repeats) and what is left of
+    /// it.
     used: Option<(u64, u64)>,
 }
 
@@ -20,7 +22,13 @@ const MAHIMAHI_HEADER: i64 = 14 - 4;
 
 impl Replay {
     pub fn new(spec: &Spec, begin_ns: i64) -> Replay {
-        Replay { trace: spec.trace.clone(), begin_ns, rate_bps: spec.rate_bps, delay_ns: spec.delay_ns, used: None }
+        Replay {
+            trace: spec.trace.clone(),
+            begin_ns,
+            rate_bps: spec.rate_bps,
+            delay_ns: spec.delay_ns,
+            used: None,
+        }
     }
 
     pub fn delay_ns(&self, at_ns: i64) -> i64 {
@@ -36,7 +44,10 @@ impl Replay {
     pub fn rate_bps(&self, at_ns: i64) -> Option<u64> {
         if let Some(Trace { opportunities_ns: Some(times), bytes, .. }) = &self.trace {
             let period_ns = *times.last().expect("checked: not empty") as u128;
-            return Some((times.len() as u128 * u128::from(*bytes) * 8_000_000_000 / period_ns).max(1) as u64);
+            return Some(
+                (times.len() as u128 * u128::from(*bytes) * 8_000_000_000 / period_ns).max(1)
+                    as u64,
+            );
         }
         self.row(at_ns).and_then(|(row, _)| row.1).or(self.rate_bps)
     }
@@ -44,7 +55,8 @@ impl Replay {
     /// When a frame that begins now has crossed; [`NEVER`] on a trace that ends at rate 0.
     pub fn finish_ns(&mut self, begin_ns: i64, frame_bytes: usize) -> i64 {
         if matches!(&self.trace, Some(Trace { opportunities_ns: Some(_), .. })) {
-            return self.next_opportunity(begin_ns, (frame_bytes as i64 - MAHIMAHI_HEADER).max(1) as u64);
+            return self
+                .next_opportunity(begin_ns, (frame_bytes as i64 - MAHIMAHI_HEADER).max(1) as u64);
         }
         let (mut at_ns, mut left_bits) = (begin_ns, frame_bytes as f64 * 8.0);
         loop {
@@ -83,29 +95,41 @@ impl Replay {
         }
         if !trace.repeat || last == 0 {
             let index = rows.partition_point(|row| row.0 <= since_ns) - 1;
-            return Some((rows[index], if index == last { NEVER } else { self.begin_ns + rows[index + 1].0 }));
+            return Some((
+                rows[index],
+                if index == last { NEVER } else { self.begin_ns + rows[index + 1].0 },
+            ));
         }
         // The last row lasts as long as the one before it; then the first begins again.
         let period_ns = rows[last].0 + (rows[last].0 - rows[last - 1].0) - rows[0].0;
-        let (turn, within_ns) = ((since_ns - rows[0].0) / period_ns, (since_ns - rows[0].0) % period_ns + rows[0].0);
+        let (turn, within_ns) =
+            ((since_ns - rows[0].0) / period_ns, (since_ns - rows[0].0) % period_ns + rows[0].0);
         let index = rows.partition_point(|row| row.0 <= within_ns) - 1;
         let end_ns = if index == last { period_ns + rows[0].0 } else { rows[index + 1].0 };
         Some((rows[index], self.begin_ns + turn * period_ns + end_ns))
     }
 
     fn next_opportunity(&mut self, begin_ns: i64, mut bytes: u64) -> i64 {
-        let Some(Trace { opportunities_ns: Some(times), bytes: each, repeat, .. }) = &self.trace else { return begin_ns };
+        let Some(Trace { opportunities_ns: Some(times), bytes: each, repeat, .. }) = &self.trace
+        else {
+            return begin_ns;
+        };
         let (count, period_ns) = (times.len() as u64, *times.last().expect("checked: not empty"));
         let time_of = |index: u64| {
-            (*repeat || index < count).then(|| self.begin_ns + (index / count) as i64 * period_ns + times[(index % count) as usize])
+            (*repeat || index < count).then(|| {
+                self.begin_ns + (index / count) as i64 * period_ns + times[(index % count) as usize]
+            })
         };
         // What this opportunity still has, if it is now; an unused one is gone.
         let (mut index, mut left) = match self.used {
-            Some((index, left)) if time_of(index).is_some_and(|at_ns| at_ns >= begin_ns) => (index, left),
+            Some((index, left)) if time_of(index).is_some_and(|at_ns| at_ns >= begin_ns) => {
+                (index, left)
+            }
             used => {
                 let since_ns = begin_ns - self.begin_ns;
                 let turn = if *repeat { since_ns / period_ns } else { 0 };
-                let first = turn as u64 * count + times.partition_point(|at_ns| *at_ns < since_ns - turn * period_ns) as u64;
+                let first = turn as u64 * count
+                    + times.partition_point(|at_ns| *at_ns < since_ns - turn * period_ns) as u64;
                 (first.max(used.map_or(0, |(index, _)| index + 1)), *each)
             }
         };
@@ -141,8 +165,7 @@ mod tests {
     #[test]
     fn rows_follow_each_other_and_a_frame_may_cross_several() {
         // 8 bit per µs, then nothing for 1 ms, then 80 bit per µs; again from 3 ms on.
-        let text =
-            r#"{"delay_ns": 9, "trace": {"rows": [[0, 8000000, null, 0.5], [1000000, 0, 7, null], [2000000, 80000000, null, null]]}}"#;
+        let text = r#"{"delay_ns": 9, "trace": {"rows": [[0, 8000000, null, 0.5], [1000000, 0, 7, null], [2000000, 80000000, null, null]]}}"#;
         let mut replay = replay(text);
         assert_eq!(replay.finish_ns(1_000, 500), 501_000);
         assert_eq!(replay.finish_ns(501_000, 1500), 1_000 + 2_000_000 + 100_000); // 500 bytes in the first row, 1000 in the third
@@ -154,7 +177,9 @@ mod tests {
 
     #[test]
     fn a_trace_that_does_not_repeat_keeps_its_last_row() {
-        let mut replay = replay(r#"{"trace": {"rows": [[0, 8000000, null, null], [1000000, 0, null, null]], "repeat": false}}"#);
+        let mut replay = replay(
+            r#"{"trace": {"rows": [[0, 8000000, null, null], [1000000, 0, null, null]], "repeat": false}}"#,
+        );
         assert_eq!(replay.finish_ns(1_000, 1000), 1_001_000);
         assert_eq!(replay.finish_ns(1_000, 1001), NEVER);
     }
@@ -162,11 +187,19 @@ mod tests {
     #[test]
     fn mahimahi_lets_its_bytes_go_at_each_opportunity() {
         // At 1, 2, 2 and 5 ms, then the same 5 ms later.
-        let mut replay = replay(r#"{"trace": {"opportunities_ns": [1000000, 2000000, 2000000, 5000000]}}"#);
+        let mut replay =
+            replay(r#"{"trace": {"opportunities_ns": [1000000, 2000000, 2000000, 5000000]}}"#);
         let ms = |k: i64| 1_000 + k * 1_000_000;
         assert_eq!(replay.finish_ns(ms(0), 1514), ms(1));
         // Two frames at the double opportunity, then the next.
-        assert_eq!([replay.finish_ns(ms(1), 1514), replay.finish_ns(ms(2), 1514), replay.finish_ns(ms(2), 1514)], [ms(2), ms(2), ms(5)]);
+        assert_eq!(
+            [
+                replay.finish_ns(ms(1), 1514),
+                replay.finish_ns(ms(2), 1514),
+                replay.finish_ns(ms(2), 1514)
+            ],
+            [ms(2), ms(2), ms(5)]
+        );
         // Small frames share one; a large one takes several.
         assert_eq!([replay.finish_ns(ms(5), 700), replay.finish_ns(ms(6), 700)], [ms(6), ms(6)]);
         assert_eq!(replay.finish_ns(ms(6), 2500), ms(7));
@@ -178,7 +211,13 @@ mod tests {
     fn mahimahi_at_full_load_has_the_rate_of_its_trace() {
         let times: Vec<i64> = (1..=1000).map(|k| k * 1_000_000 + (k % 7) * 10_000).collect();
         let spec = Spec {
-            trace: Some(Trace { rows: None, opportunities_ns: Some(times), fd: None, bytes: 1504, repeat: true }),
+            trace: Some(Trace {
+                rows: None,
+                opportunities_ns: Some(times),
+                fd: None,
+                bytes: 1504,
+                repeat: true,
+            }),
             ..Spec::default()
         };
         let mut replay = Replay::new(&spec, 0);

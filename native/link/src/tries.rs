@@ -1,4 +1,5 @@
-//! What works here, found by trying it in a network namespace of its own: kernel versions and configurations promise too much.
+//! What works here, found by trying it in a network namespace of its own: kernel versions and
+//! configurations promise too much.
 
 use std::os::fd::OwnedFd;
 
@@ -10,7 +11,9 @@ use crate::tap::Tap;
 
 /// Leaves this process in a new network namespace; for a process with one thread that ends soon.
 pub fn everything() -> Value {
-    let answer = |result: Result<(), String>| Value::String(result.map_or_else(|why| format!("no: {why}"), |()| "yes".into()));
+    let answer = |result: Result<(), String>| {
+        Value::String(result.map_or_else(|why| format!("no: {why}"), |()| "yes".into()))
+    };
     let namespace = own_network();
     let tap = namespace.clone().and_then(|()| device());
     let carrier = match &tap {
@@ -24,8 +27,11 @@ fn own_network() -> Result<(), String> {
     // SAFETY: no other thread runs.
     let alone = unsafe { unshare_unsafe(UnshareFlags::NEWNET) };
     // SAFETY: as above.
-    let mapped = alone.or_else(|_| unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNET) });
-    mapped.map_err(|e| format!("no network namespace, neither directly nor through a user namespace: {e}"))
+    let mapped =
+        alone.or_else(|_| unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNET) });
+    mapped.map_err(|e| {
+        format!("no network namespace, neither directly nor through a user namespace: {e}")
+    })
 }
 
 fn device() -> Result<Tap, String> {

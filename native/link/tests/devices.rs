@@ -1,5 +1,6 @@
-//! The program itself between two network namespaces with TAP devices: real sockets, real carrier. Counts and orders are asserted,
-//! and times only where a busy machine makes them longer, never shorter.
+//! The program itself between two network namespaces with TAP devices: real sockets, real carrier.
+//! Counts and orders are asserted, and times only where a busy machine makes them longer, never
+//! shorter.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -24,8 +25,8 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_rmwbench-link");
 const MS: i64 = 1_000_000;
 const FIRST_FD: i32 = 200;
 
-/// Runs `body` in a process of its own in fresh namespaces, in which it may do as it likes with the network; says so where it cannot.
-/// Returns what it printed.
+/// Runs `body` in a process of its own in fresh namespaces, in which it may do as it likes with the
+/// network; says so where it cannot. Returns what it printed.
 fn isolated(test: &str, body: impl FnOnce()) -> String {
     if std::env::var(INSIDE).is_ok_and(|name| name == test) {
         body();
@@ -38,14 +39,19 @@ fn isolated(test: &str, body: impl FnOnce()) -> String {
         return String::new();
     }
     let output = Command::new("unshare")
-        .args(if rustix::process::getuid().is_root() { &[][..] } else { &["--user", "--map-root-user"] })
+        .args(if rustix::process::getuid().is_root() {
+            &[][..]
+        } else {
+            &["--user", "--map-root-user"]
+        })
         .args(["--net", "--ipc", "--pid", "--fork", "--kill-child"])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", test, "--include-ignored", "--nocapture", "--test-threads", "1"])
         .env(INSIDE, test)
         .output()
         .expect("util-linux's unshare is needed");
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "inside its namespaces {test} failed:\n{out}\n{err}");
     assert!(out.contains("1 passed"), "{test} is not the name of a test:\n{out}\n{err}");
     out.into_owned()
@@ -53,7 +59,8 @@ fn isolated(test: &str, body: impl FnOnce()) -> String {
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A thread in a network namespace of its own with an `eth0`; sockets that it makes belong there wherever they are used.
+/// A thread in a network namespace of its own with an `eth0`; sockets that it makes belong there
+/// wherever they are used.
 struct Host {
     jobs: Sender<Job>,
     device: OwnedFd,
@@ -96,7 +103,8 @@ impl Host {
 
     fn has_carrier(&self) -> bool {
         // /sys shows the namespace of its mount; `ip` asks the kernel.
-        let out = self.run(|| Command::new("ip").args(["link", "show", "eth0"]).output().unwrap().stdout);
+        let out =
+            self.run(|| Command::new("ip").args(["link", "show", "eth0"]).output().unwrap().stdout);
         !String::from_utf8_lossy(&out).contains("NO-CARRIER")
     }
 }
@@ -130,12 +138,16 @@ impl Tool {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let mut command = Command::new(PROGRAM);
         command.args(arguments).stdin(Stdio::null());
-        let given: Vec<i32> = std::iter::once(theirs.as_raw_fd()).chain(more.iter().copied()).collect();
+        let given: Vec<i32> =
+            std::iter::once(theirs.as_raw_fd()).chain(more.iter().copied()).collect();
         assert!(given.iter().all(|fd| *fd < FIRST_FD));
         // SAFETY: dup2 is safe between fork and exec.
         unsafe {
             command.pre_exec(move || {
-                let copied = given.iter().enumerate().all(|(k, fd)| libc::dup2(*fd, FIRST_FD + k as i32) >= 0);
+                let copied = given
+                    .iter()
+                    .enumerate()
+                    .all(|(k, fd)| libc::dup2(*fd, FIRST_FD + k as i32) >= 0);
                 copied.then_some(()).ok_or_else(std::io::Error::last_os_error)
             });
         }
@@ -215,7 +227,12 @@ impl Link {
 
     fn open_with(hosts: &[Host; 2], links: Value, more: Value) -> Link {
         let (document, log) = (memory_file(0), memory_file(48 * 400_000));
-        let fds = [document.as_raw_fd(), log.as_raw_fd(), hosts[0].device.as_raw_fd(), hosts[1].device.as_raw_fd()];
+        let fds = [
+            document.as_raw_fd(),
+            log.as_raw_fd(),
+            hosts[0].device.as_raw_fd(),
+            hosts[1].device.as_raw_fd(),
+        ];
         let arguments = ["--control-fd", "200", "--document-fd", "201", "--log-fd", "202"];
         let mut tool = Tool::spawn(&arguments, &fds);
         let ports = json!([{"name": "a", "fd": 203, "mac": "02:4d:00:00:00:01"}, {"name": "b", "fd": 204, "mac": "02:4d:00:00:00:02"}]);
@@ -232,8 +249,10 @@ impl Link {
         self.document.read_exact_at(&mut text, 0).unwrap();
         let mut raw = vec![0; 48 * said["frames"].as_u64().unwrap() as usize];
         self.log.read_exact_at(&mut raw, 0).unwrap();
-        let word = |record: &[u8], at: usize| i64::from_le_bytes(record[at..at + 8].try_into().unwrap());
-        let short = |record: &[u8], at: usize| u16::from_le_bytes(record[at..at + 2].try_into().unwrap());
+        let word =
+            |record: &[u8], at: usize| i64::from_le_bytes(record[at..at + 8].try_into().unwrap());
+        let short =
+            |record: &[u8], at: usize| u16::from_le_bytes(record[at..at + 2].try_into().unwrap());
         let record = |record: &[u8]| Record {
             in_ns: word(record, 8),
             due_ns: word(record, 16),
@@ -247,9 +266,12 @@ impl Link {
     }
 
     fn change(&mut self, what: Value) {
-        // Far enough ahead that a busy machine says so in time; the answer to `mark` comes behind what was due.
+        // Far enough ahead that a busy machine says so in time; the answer to `mark` comes behind
+        // what was due.
         let at_ns = now_ns() + 100 * MS;
-        self.tool.ok(json!({"cmd": "schedule", "changes": [{"at_ns": at_ns, "link": "b", "change": what}]}));
+        self.tool.ok(
+            json!({"cmd": "schedule", "changes": [{"at_ns": at_ns, "link": "b", "change": what}]}),
+        );
         sleep_until(at_ns + 1);
         self.tool.ok(json!({"cmd": "mark"}));
     }
@@ -259,33 +281,51 @@ impl Link {
 fn datagrams_meet_loss_and_delay_and_the_log_knows_each() {
     isolated("datagrams_meet_loss_and_delay_and_the_log_knows_each", || {
         let hosts = pair();
-        let links = json!({"a": {"up": {"loss": {"kind": "bernoulli", "p": 0.2}, "delay_ns": 3 * MS}}});
+        let links =
+            json!({"a": {"up": {"loss": {"kind": "bernoulli", "p": 0.2}, "delay_ns": 3 * MS}}});
         let mut link = Link::open(&hosts, links);
         let before = link.tool.ok(json!({"cmd": "mark"}));
         let took_ns = stamped(&hosts, 2000, 50_000);
         let lost = |mark: &Value| mark["links"]["a"]["up"]["lost"].as_u64().unwrap();
         let after = link.tool.ok(json!({"cmd": "mark"}));
         let (document, records) = link.collect();
-        let probes: Vec<&Record> = records.iter().filter(|record| record.class == 1 && record.ports.0 == 0).collect();
+        let probes: Vec<&Record> =
+            records.iter().filter(|record| record.class == 1 && record.ports.0 == 0).collect();
         let delivered: Vec<&&Record> = probes.iter().filter(|record| record.verdict == 0).collect();
         assert_eq!((probes.len(), delivered.len()), (2000, took_ns.len()));
         // 400 ± 4 σ, and exactly these: the seed says which.
         assert!((328..=472).contains(&(2000 - delivered.len())), "{}", delivered.len());
-        assert!(probes.iter().all(|record| matches!(record.verdict, 0 | 1) && record.frame_bytes == 14 + 20 + 8 + 200));
-        assert!(delivered.iter().all(|record| record.due_ns - record.in_ns == 3 * MS && record.out_ns >= record.due_ns));
+        assert!(probes.iter().all(
+            |record| matches!(record.verdict, 0 | 1) && record.frame_bytes == 14 + 20 + 8 + 200
+        ));
+        assert!(
+            delivered
+                .iter()
+                .all(|record| record.due_ns - record.in_ns == 3 * MS
+                    && record.out_ns >= record.due_ns)
+        );
         assert!(took_ns.iter().all(|ns| *ns >= 3 * MS));
         assert_eq!(lost(&after) - lost(&before), 2000 - delivered.len() as u64);
         assert!(after["index"].as_u64().unwrap() - before["index"].as_u64().unwrap() >= 2000);
-        assert_eq!((document.devices["b"].write_errors, document.lateness_ns.count >= 1500), (0, true));
+        assert_eq!(
+            (document.devices["b"].write_errors, document.lateness_ns.count >= 1500),
+            (0, true)
+        );
         assert!(document.own.cpu_ns > 0 && document.own.rss_bytes > 0);
         // The same seed and the same frames: the same are lost.
         drop(link);
-        let mut again = Link::open(&hosts, json!({"a": {"up": {"loss": {"kind": "bernoulli", "p": 0.2}}}}));
+        let mut again =
+            Link::open(&hosts, json!({"a": {"up": {"loss": {"kind": "bernoulli", "p": 0.2}}}}));
         stamped(&hosts, 500, 50_000);
         let fates = |records: &[Record]| -> Vec<u8> {
-            let mut mine: Vec<&Record> = records.iter().filter(|record| record.ports.0 == 0).collect();
+            let mut mine: Vec<&Record> =
+                records.iter().filter(|record| record.ports.0 == 0).collect();
             mine.sort_by_key(|record| record.in_ns);
-            mine.iter().filter(|record| record.class == 1).map(|record| record.verdict).take(500).collect()
+            mine.iter()
+                .filter(|record| record.class == 1)
+                .map(|record| record.verdict)
+                .take(500)
+                .collect()
         };
         // Whatever the hosts say by themselves (IPv6, group reports) draws nothing.
         assert_eq!(fates(&records)[..500], fates(&again.collect().1)[..]);
@@ -310,18 +350,26 @@ fn tcp_fills_a_thin_link_and_loses_nothing() {
         drop(stream);
         assert!(reader.join().unwrap() == message, "it came damaged");
         let (document, records) = link.collect();
-        let data: Vec<&Record> =
-            records.iter().filter(|record| record.verdict == 0 && record.class == 1 && record.ports == (0, 1)).collect();
+        let data: Vec<&Record> = records
+            .iter()
+            .filter(|record| record.verdict == 0 && record.class == 1 && record.ports == (0, 1))
+            .collect();
         let bytes: i64 = data.iter().skip(1).map(|record| i64::from(record.frame_bytes)).sum();
         let mut dues: Vec<i64> = data.iter().map(|record| record.due_ns).collect();
         dues.sort_unstable();
         // Never faster than the rate: 8 bit per 400 ns.
         assert!(dues[dues.len() - 1] - dues[0] >= bytes * 400 * 9 / 10);
         let data = &document.classes["data"];
-        assert!(data.payload_bytes - data.retransmitted_bytes <= 1_000_000 && data.payload_bytes >= 1_000_000);
+        assert!(
+            data.payload_bytes - data.retransmitted_bytes <= 1_000_000
+                && data.payload_bytes >= 1_000_000
+        );
         assert!(document.classes["acknowledgement"].frames > 10);
         // Without offloads: no frame is larger than the MTU allows.
-        assert!(document.devices.values().all(|device| device.largest_frame_bytes <= 1514 && device.write_errors == 0));
+        assert!(document
+            .devices
+            .values()
+            .all(|device| device.largest_frame_bytes <= 1514 && device.write_errors == 0));
     });
 }
 
@@ -338,12 +386,16 @@ fn a_blackhole_is_silent_and_a_lost_carrier_is_seen() {
             match to.recv(&mut buffer) {
                 Ok(count) => buffer[..count] == *word,
                 Err(error) => {
-                    assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{error}");
+                    assert!(
+                        matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+                        "{error}"
+                    );
                     false
                 }
             }
         };
-        // On a busy machine a datagram may take longer than the receiver waits: then it is sent again.
+        // On a busy machine a datagram may take longer than the receiver waits: then it is sent
+        // again.
         let comes = |word: &[u8]| (0..50).any(|_| reaches(word));
         assert!(comes(b"before"));
         link.change(json!("blackhole"));
@@ -367,16 +419,28 @@ fn a_blackhole_is_silent_and_a_lost_carrier_is_seen() {
         hosts[1].run(|| {
             ip("link set eth0 up");
             // A flush took it away.
-            let _ =
-                Command::new("ip").args("neighbour replace 10.77.0.1 lladdr 02:4d:00:00:00:01 dev eth0 nud permanent".split(' ')).status();
+            let _ = Command::new("ip")
+                .args(
+                    "neighbour replace 10.77.0.1 lladdr 02:4d:00:00:00:01 dev eth0 nud permanent"
+                        .split(' '),
+                )
+                .status();
         });
         assert!(comes(b"up"));
         let (document, records) = link.collect();
-        let count = |verdict: u8| records.iter().filter(|record| record.verdict == verdict && record.class == 1).count();
+        let count = |verdict: u8| {
+            records.iter().filter(|record| record.verdict == verdict && record.class == 1).count()
+        };
         assert!(count(5) == 1 && count(6) == 1 && count(2) == 1 && count(11) == 1, "{records:?}");
         assert_eq!(document.changes.len(), 6);
-        assert!(document.changes.iter().all(|done| done.done_ns >= done.asked_ns && done.error.is_none()));
-        assert_eq!((document.devices["b"].write_errors, document.devices["b"].refused_while_down >= 1), (0, true));
+        assert!(document
+            .changes
+            .iter()
+            .all(|done| done.done_ns >= done.asked_ns && done.error.is_none()));
+        assert_eq!(
+            (document.devices["b"].write_errors, document.devices["b"].refused_while_down >= 1),
+            (0, true)
+        );
     });
 }
 
@@ -386,7 +450,9 @@ fn a_snooping_switch_hears_the_kernels_own_reports() {
         let hosts = pair();
         let mut link = Link::open_with(&hosts, json!({}), json!({"multicast": "snoop"}));
         let (from, to) = (hosts[0].udp("10.77.0.1:0"), hosts[1].udp("0.0.0.0:9400"));
-        let unwanted = |link: &mut Link| link.tool.ok(json!({"cmd": "mark"}))["links"]["b"]["down"]["unwanted"].as_u64().unwrap();
+        let unwanted = |link: &mut Link| {
+            link.tool.ok(json!({"cmd": "mark"}))["links"]["b"]["down"]["unwanted"].as_u64().unwrap()
+        };
         let (group, here) = ("239.1.2.3".parse().unwrap(), "10.77.0.2".parse().unwrap());
         let send = || assert_eq!(from.send_to(b"to all", "239.1.2.3:9400").unwrap(), 6);
         send();
@@ -417,10 +483,20 @@ fn manners() {
         let (document, log) = (memory_file(0), memory_file(48 * 10));
         let trace = memory_file(0);
         trace.write_all_at(br#"{"opportunities_ns": [1000, 2000]}"#, 0).unwrap();
-        let more = [document.as_raw_fd(), log.as_raw_fd(), hosts[0].device.as_raw_fd(), hosts[1].device.as_raw_fd(), trace.as_raw_fd()];
-        let mut tool = Tool::spawn(&["--control-fd", "200", "--document-fd", "201", "--log-fd", "202"], &more);
-        let kind = |answer: Value| answer["error"]["kind"].as_str().map(str::to_string).unwrap_or_default();
-        let message = |answer: &Value| answer["error"]["message"].as_str().unwrap_or_default().to_string();
+        let more = [
+            document.as_raw_fd(),
+            log.as_raw_fd(),
+            hosts[0].device.as_raw_fd(),
+            hosts[1].device.as_raw_fd(),
+            trace.as_raw_fd(),
+        ];
+        let mut tool =
+            Tool::spawn(&["--control-fd", "200", "--document-fd", "201", "--log-fd", "202"], &more);
+        let kind = |answer: Value| {
+            answer["error"]["kind"].as_str().map(str::to_string).unwrap_or_default()
+        };
+        let message =
+            |answer: &Value| answer["error"]["message"].as_str().unwrap_or_default().to_string();
         tool.write("no JSON");
         tool.write(r#"{"cmd": "mark"}"#);
         assert_eq!(kind(tool.ask(json!({"cmd": "frobnicate"}))), "unsupported");
@@ -432,16 +508,22 @@ fn manners() {
         assert!(message(&answer).contains("no TAP device"), "{answer}");
         let answer = tool.ask(open(json!([port("a", 199, 1)]), json!({})));
         assert!(message(&answer).contains("is not open"), "{answer}");
-        let answer = tool.ask(open(json!([port("a", 203, 1)]), json!({"a": {"up": {"delay_ms": 5}}})));
+        let answer =
+            tool.ask(open(json!([port("a", 203, 1)]), json!({"a": {"up": {"delay_ms": 5}}})));
         assert!(message(&answer).contains("delay_ms") && kind(answer) == "invalid");
         let answer = tool.ask(open(json!([port("a", 203, 1)]), json!({"z": {}})));
         assert!(message(&answer).contains("z is not a port"), "{answer}");
-        let answer = tool.ask(open(json!([port("a", 203, 1)]), json!({"a": {"up": {"trace": {"fd": 201}}}})));
+        let answer = tool
+            .ask(open(json!([port("a", 203, 1)]), json!({"a": {"up": {"trace": {"fd": 201}}}})));
         assert!(message(&answer).contains("trace") && kind(answer) == "invalid");
         // Nothing of what was refused has spoilt anything; a long trace comes in a file.
-        let links = json!({"a": {"up": {"rate_bps": 1_000_000}}, "b": {"up": {"trace": {"fd": 205}}}});
+        let links =
+            json!({"a": {"up": {"rate_bps": 1_000_000}}, "b": {"up": {"trace": {"fd": 205}}}});
         let opened = tool.ok(open(json!([port("a", 203, 1), port("b", 204, 2)]), links));
-        assert_eq!(opened["specs"]["b"]["up"]["trace"], json!({"opportunities_ns": [1000, 2000], "bytes": 1504, "repeat": true}));
+        assert_eq!(
+            opened["specs"]["b"]["up"]["trace"],
+            json!({"opportunities_ns": [1000, 2000], "bytes": 1504, "repeat": true})
+        );
         assert_eq!(opened["specs"]["a"]["up"]["rate_bps"], 1_000_000);
         assert_eq!(kind(tool.ask(open(json!([port("a", 203, 1)]), json!({})))), "invalid");
         for (at_ns, link) in [(now_ns() - 1, "a"), (now_ns() + 1_000_000_000, "z")] {
@@ -464,13 +546,21 @@ fn manners() {
     });
 }
 
-/// So many datagrams of 200 bytes from the first host to the second, at a pace. How long each took that came, in their order; fails
-/// where one came twice or behind a later one.
+/// So many datagrams of 200 bytes from the first host to the second, at a pace. How long each took
+/// that came, in their order; fails where one came twice or behind a later one.
 fn stamped(hosts: &[Host; 2], count: u64, interval_ns: i64) -> Vec<i64> {
     let (from, to) = (hosts[0].udp("10.77.0.1:0"), hosts[1].udp("10.77.0.2:9000"));
     let room: libc::c_int = 4 << 20;
     // SAFETY: the kernel reads one int.
-    let set = unsafe { libc::setsockopt(to.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, (&raw const room).cast(), 4) };
+    let set = unsafe {
+        libc::setsockopt(
+            to.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVBUF,
+            (&raw const room).cast(),
+            4,
+        )
+    };
     assert_eq!(set, 0);
     to.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     let (sent, done) = channel();
@@ -479,8 +569,13 @@ fn stamped(hosts: &[Host; 2], count: u64, interval_ns: i64) -> Vec<i64> {
         loop {
             match to.recv(&mut buffer) {
                 Ok(size) => {
-                    let word = |at: usize| u64::from_le_bytes(buffer[at..at + 8].try_into().unwrap());
-                    assert!(size == 200 && last < Some(word(0)), "{size} bytes, number {} behind {last:?}", word(0));
+                    let word =
+                        |at: usize| u64::from_le_bytes(buffer[at..at + 8].try_into().unwrap());
+                    assert!(
+                        size == 200 && last < Some(word(0)),
+                        "{size} bytes, number {} behind {last:?}",
+                        word(0)
+                    );
                     last = Some(word(0));
                     found.push(now_ns() - word(8) as i64);
                 }
@@ -502,7 +597,8 @@ fn stamped(hosts: &[Host; 2], count: u64, interval_ns: i64) -> Vec<i64> {
     reader.join().unwrap()
 }
 
-/// Goodput, lateness and CPU per frame, for docs/formats/link.md: `cargo test --release -p rmwbench-link --test devices -- --ignored --nocapture`.
+/// Goodput, lateness and CPU per frame, for docs/formats/link.md: `cargo test --release -p
+/// rmwbench-link --test devices -- --ignored --nocapture`.
 #[test]
 #[ignore = "figures for people: half a minute, and nothing to assert on a busy machine"]
 fn figures() {
@@ -546,13 +642,25 @@ struct Goodput {
 /// TCP for two seconds over a link of that rate, the first half second left out.
 fn goodput(hosts: &[Host; 2], mbps: u32, quantum_us: i64) -> Goodput {
     let spec = json!({"rate_bps": u64::from(mbps) * 1_000_000});
-    let mut link = Link::open_with(hosts, json!({"a": {"up": spec}}), json!({"quantum_ns": quantum_us * 1000}));
+    let mut link = Link::open_with(
+        hosts,
+        json!({"a": {"up": spec}}),
+        json!({"quantum_ns": quantum_us * 1000}),
+    );
     let listener = hosts[1].run(|| TcpListener::bind("10.77.0.2:0").unwrap());
     let to = listener.local_addr().unwrap();
     let mut stream = hosts[0].run(move || TcpStream::connect(to).unwrap());
     // The machine's default may be another, and a namespace may not choose every one.
     // SAFETY: the kernel reads five bytes.
-    let cubic = unsafe { libc::setsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, c"cubic".as_ptr().cast(), 5) };
+    let cubic = unsafe {
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_CONGESTION,
+            c"cubic".as_ptr().cast(),
+            5,
+        )
+    };
     assert_eq!(cubic, 0);
     let (mut accepted, _) = listener.accept().unwrap();
     let writer = std::thread::spawn(move || {

@@ -1,11 +1,15 @@
-//! Processors that never sleep: `/dev/cpu_dma_latency` held at 0, and a spinner of the policy SCHED_IDLE on each.
+//! Processors that never sleep: `/dev/cpu_dma_latency` held at 0, and a spinner of the policy
+//! SCHED_IDLE on each.
 //!
-//! Whatever else wants a processor gets it from the spinner at once, so this takes the way out of an idle state and, in a virtual machine,
-//! the hypervisor's halt and wake-up out of every latency, and gives nothing away but energy. Its time is idle time under another name.
+//! Whatever else wants a processor gets it from the spinner at once, so this takes the way out of
+//! an idle state and, in a virtual machine, the hypervisor's halt and wake-up out of every latency,
+//! and gives nothing away but energy. Its time is idle time under another name.
 //!
-//! The policy ranks a thread within its group only. Where the kernel makes a group of each session (autogroup, the default of many
-//! distributions) a spinner would therefore get as much as a worker: hence a process of its own, in a session of its own, whose group is
-//! nice 19 as well. The process that talks to the orchestrator stays an ordinary one, or it would starve on a busy machine.
+//! The policy ranks a thread within its group only. Where the kernel makes a group of each session
+//! (autogroup, the default of many distributions) a spinner would therefore get as much as a
+//! worker: hence a process of its own, in a session of its own, whose group is nice 19 as well. The
+//! process that talks to the orchestrator stays an ordinary one, or it would starve on a busy
+//! machine.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -23,7 +27,10 @@ const DEVICE: &str = "/dev/cpu_dma_latency";
 
 /// The device is held as long as the file is open.
 pub fn hold_latency() -> Result<File, String> {
-    let mut device = OpenOptions::new().write(true).open(DEVICE).map_err(|error| format!("{DEVICE}: {error}"))?;
+    let mut device = OpenOptions::new()
+        .write(true)
+        .open(DEVICE)
+        .map_err(|error| format!("{DEVICE}: {error}"))?;
     device.write_all(&0_i32.to_ne_bytes()).map_err(|error| format!("{DEVICE}: {error}"))?;
     Ok(device)
 }
@@ -42,7 +49,8 @@ impl Spinners {
             -1 => Err(io::Error::last_os_error()),
             0 => {
                 drop(read);
-                let problem = become_spinners(on).err().map_or(String::new(), |error| error.to_string());
+                let problem =
+                    become_spinners(on).err().map_or(String::new(), |error| error.to_string());
                 answer(write, &problem);
                 loop {
                     sleep(Duration::from_secs(3600));
@@ -56,7 +64,8 @@ impl Spinners {
                 if !problem.is_empty() {
                     return Err(io::Error::other(problem));
                 }
-                // From here, where nothing starves: on a busy machine the spinners' process hardly runs any more.
+                // From here, where nothing starves: on a busy machine the spinners' process hardly
+                // runs any more.
                 make_group_nice(pid)?;
                 Ok(spinners)
             }
@@ -84,7 +93,8 @@ fn answer(pipe: OwnedFd, problem: &str) {
 }
 
 fn become_spinners(on: &[usize]) -> io::Result<()> {
-    // SAFETY: plain values only. A parent that died before the first call leaves us to the host's init, which ends with the trial.
+    // SAFETY: plain values only. A parent that died before the first call leaves us to the host's
+    // init, which ends with the trial.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         libc::setsid();
@@ -95,7 +105,8 @@ fn become_spinners(on: &[usize]) -> io::Result<()> {
         let _ = sender.send(unsafe { libc::gettid() });
         up();
         loop {
-            // Computing and not pausing: a hypervisor may take a processor whose guest pauses in a loop.
+            // Computing and not pausing: a hypervisor may take a processor whose guest pauses in a
+            // loop.
             crate::cpu::arithmetic();
         }
     })?;
@@ -111,7 +122,9 @@ fn make_group_nice(pid: i32) -> io::Result<()> {
     // Without privilege the kernel allows one change in 100 ms, whoever made the last one.
     for _ in 0..20 {
         match fs::write(&path, "19") {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(Duration::from_millis(20)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                sleep(Duration::from_millis(20))
+            }
             Err(error) => return Err(io::Error::other(format!("{path}: {error}"))),
             Ok(()) => return Ok(()),
         }
@@ -119,7 +132,8 @@ fn make_group_nice(pid: i32) -> io::Result<()> {
     Err(io::Error::other(format!("{path}: too many changes by others")))
 }
 
-/// The thread runs only where a processor would idle. Nice too, so that the kernel counts its time as `nice`.
+/// The thread runs only where a processor would idle. Nice too, so that the kernel counts its time
+/// as `nice`.
 fn make_idle(thread: i32) -> io::Result<()> {
     // SAFETY: both calls take plain values.
     unsafe {

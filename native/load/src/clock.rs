@@ -14,7 +14,9 @@ pub fn process_cpu_ns_of(pid: i32) -> i64 {
     // SAFETY: both calls fill plain values that live here.
     unsafe {
         let (mut clock, mut t) = (0, std::mem::zeroed::<libc::timespec>());
-        if libc::clock_getcpuclockid(pid, &mut clock) != 0 || libc::clock_gettime(clock, &mut t) != 0 {
+        if libc::clock_getcpuclockid(pid, &mut clock) != 0
+            || libc::clock_gettime(clock, &mut t) != 0
+        {
             return 0;
         }
         t.tv_sec * 1_000_000_000 + t.tv_nsec

@@ -49,7 +49,8 @@ struct Load {
 
 /// Serves until `exit` or the end of file; the load's threads end with the process.
 pub fn serve(socket: OwnedFd) -> ExitCode {
-    // Not `for_life`, whose watcher is a second thread: the spinners' process is forked while there is one.
+    // Not `for_life`, whose watcher is a second thread: the spinners' process is forked while there
+    // is one.
     let mut control = match Control::new(socket) {
         Ok(control) => control,
         Err(error) => return complain(&format!("control socket: {error}")),
@@ -59,11 +60,15 @@ pub fn serve(socket: OwnedFd) -> ExitCode {
     loop {
         load.take_due();
         let until_ns = load.edges.last().map(|&(due_ns, _)| due_ns);
-        let Some(Request { id, command }) = tool::next_until(&mut control, &COMMANDS, until_ns) else { continue };
+        let Some(Request { id, command }) = tool::next_until(&mut control, &COMMANDS, until_ns)
+        else {
+            continue;
+        };
         let (object, answer) = match command {
-            Command::Start(start) => {
-                (format!("load {}", json!(start.kind).as_str().unwrap_or("?")), load.start(&start).map(|started| json!(started)))
-            }
+            Command::Start(start) => (
+                format!("load {}", json!(start.kind).as_str().unwrap_or("?")),
+                load.start(&start).map(|started| json!(started)),
+            ),
             Command::Window(window) => ("window".into(), load.window(&window)),
             Command::Collect {} => ("collect".into(), Ok(json!(load.collect()))),
             Command::Exit {} => {
@@ -91,8 +96,12 @@ impl Load {
         let on = processors::usable()?;
         let mut asked = Asked { processors: on.len(), ..Asked::default() };
         match (start.kind, &start.tcp) {
-            (Kind::TcpSend, Some(flows)) => (asked.processors, asked.congestion_control) = (0, Some(tcp::send(flows)?)),
-            (Kind::TcpSend, None) | (_, Some(_)) => return Err(Problem::invalid("expected `tcp` with tcp_send and with nothing else")),
+            (Kind::TcpSend, Some(flows)) => {
+                (asked.processors, asked.congestion_control) = (0, Some(tcp::send(flows)?))
+            }
+            (Kind::TcpSend, None) | (_, Some(_)) => {
+                return Err(Problem::invalid("expected `tcp` with tcp_send and with nothing else"))
+            }
             (Kind::Cpu50 | Kind::Cpu100, None) => {
                 let share = if start.kind == Kind::Cpu50 { 0.5 } else { 1.0 };
                 asked.share = Some(share);
@@ -113,7 +122,8 @@ impl Load {
             }
             (Kind::Traffic, None) => {
                 traffic::start()?;
-                (asked.datagrams_per_s, asked.datagram_bytes) = (Some(traffic::DATAGRAMS_PER_S), Some(traffic::DATAGRAM_BYTES));
+                (asked.datagrams_per_s, asked.datagram_bytes) =
+                    (Some(traffic::DATAGRAMS_PER_S), Some(traffic::DATAGRAM_BYTES));
                 asked.processors = 0;
             }
             (Kind::TcpReceive, None) => (asked.processors, asked.port) = (0, Some(tcp::receive()?)),
@@ -131,8 +141,12 @@ impl Load {
     }
 
     fn window(&mut self, window: &Window) -> Result<Value, Problem> {
-        if self.kind == Some(Kind::TcpReceive) && window.end_ns - window.steady_ns > MOST_SECONDS * NS_PER_S {
-            return Err(Problem::invalid(format!("expected at most {MOST_SECONDS} s where each of them is told")));
+        if self.kind == Some(Kind::TcpReceive)
+            && window.end_ns - window.steady_ns > MOST_SECONDS * NS_PER_S
+        {
+            return Err(Problem::invalid(format!(
+                "expected at most {MOST_SECONDS} s where each of them is told"
+            )));
         }
         traffic::pause_around([window.steady_ns, window.end_ns]);
         self.edges = edges(window, self.kind);
@@ -143,7 +157,9 @@ impl Load {
         self.take_due();
         self.snapshot("end");
         let snapshots = std::mem::take(&mut self.snapshots);
-        let bursts = traffic::bursts_near(&snapshots.iter().map(|snapshot| snapshot.time_ns).collect::<Vec<_>>());
+        let bursts = traffic::bursts_near(
+            &snapshots.iter().map(|snapshot| snapshot.time_ns).collect::<Vec<_>>(),
+        );
         Collected { snapshots, bursts }
     }
 
@@ -165,7 +181,9 @@ impl Load {
 fn edges(window: &Window, kind: Option<Kind>) -> Vec<(i64, &'static str)> {
     let mut edges = vec![(window.steady_ns, "steady_begin")];
     if kind == Some(Kind::TcpReceive) {
-        let seconds = (1..).map(|k| window.steady_ns + k * NS_PER_S).take_while(|at_ns| *at_ns < window.end_ns);
+        let seconds = (1..)
+            .map(|k| window.steady_ns + k * NS_PER_S)
+            .take_while(|at_ns| *at_ns < window.end_ns);
         edges.extend(seconds.map(|at_ns| (at_ns, "second")));
     }
     edges.push((window.end_ns, "steady_end"));

@@ -1,15 +1,17 @@
 //! A share of every processor, in periods of 10 ms, at ordinary priority.
 //!
-//! The share is processor time that the thread really got within the period, so that a thread that had to wait still takes its half;
-//! what it could not get by the period's end is given up, not caught up: a backlog would turn `cpu50` into `cpu100`. The busy part
-//! begins at a pseudo-random place of each period: a fixed one would beat with publishers of 100 Hz, and processors in step would leave
-//! either none or all of them free.
+//! The share is processor time that the thread really got within the period, so that a thread that
+//! had to wait still takes its half; what it could not get by the period's end is given up, not
+//! caught up: a backlog would turn `cpu50` into `cpu100`. The busy part begins at a pseudo-random
+//! place of each period: a fixed one would beat with publishers of 100 Hz, and processors in step
+//! would leave either none or all of them free.
 
 use crate::clock::{now_ns, sleep_until, thread_cpu_ns};
 
 pub const PERIOD_NS: i64 = 10_000_000;
 
-/// Runs for ever: `share` of each period, in calls of `work`, each of which should take some microseconds.
+/// Runs for ever: `share` of each period, in calls of `work`, each of which should take some
+/// microseconds.
 pub fn duty(place: usize, share: f64, mut work: impl FnMut()) -> ! {
     let busy_ns = (PERIOD_NS as f64 * share) as i64;
     let mut random = Xorshift::new(place as u64);

@@ -1,4 +1,5 @@
-//! The kinds of load, and what each asks of the machine. The figures are fixed: `cpu50` must mean the same in every suite.
+//! The kinds of load, and what each asks of the machine. The figures are fixed: `cpu50` must mean
+//! the same in every suite.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,8 @@ pub enum Kind {
     Cpu50,
     /// All of every processor, computing.
     Cpu100,
-    /// Half of every processor, copying memory that no cache holds: what it does beyond `cpu50` is memory bandwidth.
+    /// Half of every processor, copying memory that no cache holds: what it does beyond `cpu50` is
+    /// memory bandwidth.
     Membw,
     /// Datagrams on `lo`, between two sockets of its own.
     Traffic,
@@ -22,7 +24,15 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 7] = [Kind::Cpu50, Kind::Cpu100, Kind::Membw, Kind::Traffic, Kind::TcpReceive, Kind::TcpSend, Kind::Awake];
+    pub const ALL: [Kind; 7] = [
+        Kind::Cpu50,
+        Kind::Cpu100,
+        Kind::Membw,
+        Kind::Traffic,
+        Kind::TcpReceive,
+        Kind::TcpSend,
+        Kind::Awake,
+    ];
 }
 
 /// What was asked, as `start` replies it. `share` is of one processor, on each of `processors`.

@@ -1,7 +1,9 @@
-//! `rmwbench-load`: a machine that is busy in a known way, as a factor of an experiment (docs/formats/load.md).
+//! `rmwbench-load`: a machine that is busy in a known way, as a factor of an experiment
+//! (docs/formats/load.md).
 //!
-//! One process is one kind of load. It runs inside the host of a trial, so that it dies with it, and says what it really put on:
-//! a load that did not come up would make `loaded` and `idle` the same cell under two names.
+//! One process is one kind of load. It runs inside the host of a trial, so that it dies with it,
+//! and says what it really put on: a load that did not come up would make `loaded` and `idle` the
+//! same cell under two names.
 
 mod awake;
 mod clock;
@@ -28,10 +30,14 @@ fn main() -> ExitCode {
     match words[..] {
         ["--describe"] => print(&protocol::describe()),
         // Every tool is given a file for a long answer; ours are short.
-        ["--control-fd", control] | ["--control-fd", control, "--document-fd", _] => match inherited(control) {
-            Some(socket) => control::serve(socket),
-            None => complain(&format!("expected the number of an inherited socket, found {control}\n{USAGE}")),
-        },
+        ["--control-fd", control] | ["--control-fd", control, "--document-fd", _] => {
+            match inherited(control) {
+                Some(socket) => control::serve(socket),
+                None => complain(&format!(
+                    "expected the number of an inherited socket, found {control}\n{USAGE}"
+                )),
+            }
+        }
         _ => complain(USAGE),
     }
 }

@@ -1,4 +1,5 @@
-//! Copies through more memory than the caches hold, so that they run at the speed of the memory and take it from others.
+//! Copies through more memory than the caches hold, so that they run at the speed of the memory and
+//! take it from others.
 
 use std::fs;
 use std::io;
@@ -43,7 +44,10 @@ impl Copier {
 
 fn last_level_cache() -> Option<usize> {
     let entries = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
-    entries.flatten().filter_map(|entry| size(&fs::read_to_string(entry.path().join("size")).ok()?)).max()
+    entries
+        .flatten()
+        .filter_map(|entry| size(&fs::read_to_string(entry.path().join("size")).ok()?))
+        .max()
 }
 
 /// `32768K` or `1M` in bytes.
@@ -66,11 +70,13 @@ fn size(text: &str) -> Option<usize> {
 pub fn check_room(bytes: usize) -> io::Result<()> {
     let text = fs::read_to_string("/proc/meminfo")?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"));
-    let available = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<usize>().ok()).map(|kib| kib << 10);
+    let available = line
+        .and_then(|line| line.split_whitespace().nth(1)?.parse::<usize>().ok())
+        .map(|kib| kib << 10);
     match available {
-        Some(available) if available < 2 * bytes => {
-            Err(io::Error::other(format!("needs {bytes} bytes of memory, and only {available} are available")))
-        }
+        Some(available) if available < 2 * bytes => Err(io::Error::other(format!(
+            "needs {bytes} bytes of memory, and only {available} are available"
+        ))),
         _ => Ok(()),
     }
 }
@@ -81,7 +87,10 @@ mod tests {
 
     #[test]
     fn sizes_are_read_with_their_unit() {
-        assert_eq!((size("32768K\n"), size("1M"), size("64")), (Some(32 << 20), Some(1 << 20), Some(64)));
+        assert_eq!(
+            (size("32768K\n"), size("1M"), size("64")),
+            (Some(32 << 20), Some(1 << 20), Some(64))
+        );
         assert_eq!(size("large"), None);
     }
 

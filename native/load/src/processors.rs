@@ -10,8 +10,8 @@ pub fn usable() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|&processor| set.is_set(processor)).collect())
 }
 
-/// Starts `work(place)` on a thread of its own on each processor, `place` counting from 0, and returns once all of them run.
-/// `work` calls its second argument when it does.
+/// Starts `work(place)` on a thread of its own on each processor, `place` counting from 0, and
+/// returns once all of them run. `work` calls its second argument when it does.
 pub fn on_each<F>(processors: &[usize], work: F) -> io::Result<()>
 where
     F: Fn(usize, &dyn Fn()) + Send + Clone + 'static,

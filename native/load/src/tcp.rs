@@ -1,9 +1,11 @@
-//! TCP between two hosts of a network: somebody else's downloads on the air of the robot. Sockets of the kernel with its own congestion
-//! control, so what they do about a loss or a queue is what the traffic of others does.
+//! TCP between two hosts of a network: somebody else's downloads on the air of the robot. Sockets
+//! of the kernel with its own congestion control, so what they do about a loss or a queue is what
+//! the traffic of others does.
 //!
-//! Two processes: one listens in its host and counts what it reads, which is the goodput; the other connects and writes, all the time or
-//! a piece every so often, as the player of a video fetches one. A piece that came too late moves none of the later ones: what a player
-//! lost it makes up for.
+//! Two processes: one listens in its host and counts what it reads, which is the goodput; the other
+//! connects and writes, all the time or a piece every so often, as the player of a video fetches
+//! one. A piece that came too late moves none of the later ones: what a player lost it makes up
+//! for.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -21,7 +23,8 @@ const BUFFER_BYTES: usize = 1 << 16;
 const CONNECT_S: u64 = 8;
 const NAME_BYTES: usize = 16;
 
-/// Of all flows of this process: taken by the kernel to be sent, read by the receiver, and flows that are still open.
+/// Of all flows of this process: taken by the kernel to be sent, read by the receiver, and flows
+/// that are still open.
 pub static SENT_BYTES: AtomicU64 = AtomicU64::new(0);
 pub static RECEIVED_BYTES: AtomicU64 = AtomicU64::new(0);
 pub static OPEN: AtomicU64 = AtomicU64::new(0);
@@ -75,7 +78,8 @@ fn take(mut stream: TcpStream) {
 
 /// Connects all flows, begins to send, and returns the congestion control in force.
 pub fn send(flows: &Flows) -> io::Result<String> {
-    let streams: Vec<TcpStream> = (0..flows.flows.get()).map(|_| connect(flows)).collect::<io::Result<_>>()?;
+    let streams: Vec<TcpStream> =
+        (0..flows.flows.get()).map(|_| connect(flows)).collect::<io::Result<_>>()?;
     let in_force = congestion_control(&streams[0])?;
     for stream in streams {
         let piece = flows.piece.clone();
@@ -94,10 +98,21 @@ fn connect(flows: &Flows) -> io::Result<TcpStream> {
     if let Some(name) = &flows.congestion_control {
         let (fd, size) = (stream.as_raw_fd(), name.len() as u32);
         // SAFETY: the kernel reads as many bytes of the name as it is told.
-        let set = unsafe { libc::setsockopt(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_ptr().cast(), size) };
+        let set = unsafe {
+            libc::setsockopt(
+                fd,
+                libc::IPPROTO_TCP,
+                libc::TCP_CONGESTION,
+                name.as_ptr().cast(),
+                size,
+            )
+        };
         if set != 0 {
             let error = io::Error::last_os_error();
-            return Err(io::Error::new(error.kind(), format!("congestion control {name}: {error}")));
+            return Err(io::Error::new(
+                error.kind(),
+                format!("congestion control {name}: {error}"),
+            ));
         }
     }
     Ok(stream)
@@ -106,8 +121,15 @@ fn connect(flows: &Flows) -> io::Result<TcpStream> {
 fn congestion_control(stream: &TcpStream) -> io::Result<String> {
     let (mut name, mut length) = ([0_u8; NAME_BYTES], NAME_BYTES as u32);
     // SAFETY: the kernel writes at most `length` bytes.
-    let got =
-        unsafe { libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_mut_ptr().cast(), &mut length) };
+    let got = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_CONGESTION,
+            name.as_mut_ptr().cast(),
+            &mut length,
+        )
+    };
     if got != 0 {
         return Err(io::Error::last_os_error());
     }

@@ -1,7 +1,8 @@
-//! Datagrams at a fixed rate over `lo`, between two sockets of this process: about 112 Mbit/s, the size and rate of a compressed camera
-//! stream, in bursts of a millisecond's worth.
+//! Datagrams at a fixed rate over `lo`, between two sockets of this process: about 112 Mbit/s, the
+//! size and rate of a compressed camera stream, in bursts of a millisecond's worth.
 //!
-//! Open loop: what is due is sent, late or not, and what was late by more than `GIVEN_UP_NS` is not made up for.
+//! Open loop: what is due is sent, late or not, and what was late by more than `GIVEN_UP_NS` is not
+//! made up for.
 
 use std::io;
 use std::net::UdpSocket;
@@ -19,12 +20,14 @@ const GIVEN_UP_NS: i64 = 100_000_000;
 pub static SENT: AtomicU64 = AtomicU64::new(0);
 pub static RECEIVED: AtomicU64 = AtomicU64::new(0);
 
-/// When each burst had been sent, and how many datagrams had by then: whoever reads an interface's counters can take exactly these away.
+/// When each burst had been sent, and how many datagrams had by then: whoever reads an interface's
+/// counters can take exactly these away.
 static BURSTS: Mutex<Vec<(i64, u64)>> = Mutex::new(Vec::new());
 /// Readings of others at an edge of the window are within this of ours.
 const NEAR_NS: i64 = 50_000_000;
 
-/// The edges of the window. Around each the sender pauses, so that nobody reads counters in the middle of a burst, and catches up.
+/// The edges of the window. Around each the sender pauses, so that nobody reads counters in the
+/// middle of a burst, and catches up.
 static EDGES_NS: [AtomicI64; 2] = [AtomicI64::new(i64::MAX), AtomicI64::new(i64::MAX)];
 const PAUSE_BEFORE_NS: i64 = 1_000_000;
 const PAUSE_AFTER_NS: i64 = 3_000_000;
@@ -37,13 +40,18 @@ pub fn pause_around(edges_ns: [i64; 2]) {
 
 /// The end of the pause that `now_ns` falls into.
 fn pause_end_ns(now_ns: i64) -> Option<i64> {
-    let edges = EDGES_NS.iter().map(|edge| edge.load(Ordering::Relaxed)).filter(|&edge| edge != i64::MAX);
-    edges.filter(|edge| (edge - PAUSE_BEFORE_NS..edge + PAUSE_AFTER_NS).contains(&now_ns)).map(|edge| edge + PAUSE_AFTER_NS).max()
+    let edges =
+        EDGES_NS.iter().map(|edge| edge.load(Ordering::Relaxed)).filter(|&edge| edge != i64::MAX);
+    edges
+        .filter(|edge| (edge - PAUSE_BEFORE_NS..edge + PAUSE_AFTER_NS).contains(&now_ns))
+        .map(|edge| edge + PAUSE_AFTER_NS)
+        .max()
 }
 
 /// The bursts near any of these times.
 pub fn bursts_near(times_ns: &[i64]) -> Vec<(i64, u64)> {
-    let near = |&&(time_ns, _): &&(i64, u64)| times_ns.iter().any(|at| (at - time_ns).abs() <= NEAR_NS);
+    let near =
+        |&&(time_ns, _): &&(i64, u64)| times_ns.iter().any(|at| (at - time_ns).abs() <= NEAR_NS);
     BURSTS.lock().map(|bursts| bursts.iter().filter(near).copied().collect()).unwrap_or_default()
 }
 
@@ -75,7 +83,8 @@ fn send(sender: &UdpSocket) {
         }
         due_ns = due_ns.max(now_ns() - GIVEN_UP_NS);
         for _ in 0..BURST {
-            // A full buffer of the receiver drops silently; an error here (no memory) is a datagram that was not sent.
+            // A full buffer of the receiver drops silently; an error here (no memory) is a datagram
+            // that was not sent.
             if sender.send(&payload).is_ok() {
                 SENT.fetch_add(1, Ordering::Relaxed);
             }
@@ -96,6 +105,9 @@ mod tests {
         pause_around([100_000_000, 200_000_000]);
         assert_eq!(pause_end_ns(99_500_000), Some(103_000_000));
         assert_eq!(pause_end_ns(202_900_000), Some(203_000_000));
-        assert_eq!((pause_end_ns(98_000_000), pause_end_ns(150_000_000), pause_end_ns(203_000_000)), (None, None, None));
+        assert_eq!(
+            (pause_end_ns(98_000_000), pause_end_ns(150_000_000), pause_end_ns(203_000_000)),
+            (None, None, None)
+        );
     }
 }

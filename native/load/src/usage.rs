@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::clock::{now_ns, process_cpu_ns};
 use crate::{memory, tcp, traffic};
 
-/// Sums since the start. `wait_ns` is the time that threads stood in a run queue: what they wanted and did not get.
+/// Sums since the start. `wait_ns` is the time that threads stood in a run queue: what they wanted
+/// and did not get.
 #[derive(Clone, Debug, Serialize)]
 pub struct Snapshot {
     pub at: &'static str,

@@ -1,4 +1,5 @@
-//! The program as the orchestrator sees it: a socket, lines, and what the machine shows of the load.
+//! The program as the orchestrator sees it: a socket, lines, and what the machine shows of the
+//! load.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
@@ -21,13 +22,26 @@ impl Load {
         let fd = theirs.as_raw_fd();
         let mut command = Command::new(env!("CARGO_BIN_EXE_rmwbench-load"));
         command.args(["--control-fd", "200"]).stdin(Stdio::null());
-        // SAFETY: dup2 is safe between fork and exec, and clears close-on-exec; our end keeps that flag.
-        unsafe { command.pre_exec(move || if libc::dup2(fd, 200) == 200 { Ok(()) } else { Err(std::io::Error::last_os_error()) }) };
+        // SAFETY: dup2 is safe between fork and exec, and clears close-on-exec; our end keeps that
+        // flag.
+        unsafe {
+            command.pre_exec(move || {
+                if libc::dup2(fd, 200) == 200 {
+                    Ok(())
+                } else {
+                    Err(std::io::Error::last_os_error())
+                }
+            })
+        };
         let child = command.spawn().unwrap();
         ours.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let mut load = Load { child, socket: BufReader::new(ours), id: 0 };
         let hello = load.read();
-        assert_eq!((&hello["hello"]["tool"], &hello["hello"]["protocol"]), (&json!("load"), &json!(1)), "{hello}");
+        assert_eq!(
+            (&hello["hello"]["tool"], &hello["hello"]["protocol"]),
+            (&json!("load"), &json!(1)),
+            "{hello}"
+        );
         load
     }
 
@@ -46,14 +60,17 @@ impl Load {
         reply
     }
 
-    /// Starts a kind, lets it run, and returns what was asked with the differences between the first and the last snapshot.
+    /// Starts a kind, lets it run, and returns what was asked with the differences between the
+    /// first and the last snapshot.
     fn run(&mut self, kind: &str, for_ms: u64) -> (Value, impl Fn(&str) -> f64) {
         let started = self.ask(json!({"cmd": "start", "kind": kind}));
         assert!(started["ok"].is_object(), "{started}");
         std::thread::sleep(Duration::from_millis(for_ms));
         let reply = self.ask(json!({"cmd": "collect"}));
         let all = reply["ok"]["snapshots"].as_array().unwrap().clone();
-        let difference = move |name: &str| all.last().unwrap()[name].as_f64().unwrap() - all[0][name].as_f64().unwrap();
+        let difference = move |name: &str| {
+            all.last().unwrap()[name].as_f64().unwrap() - all[0][name].as_f64().unwrap()
+        };
         (started["ok"]["asked"].clone(), difference)
     }
 }
@@ -67,9 +84,14 @@ impl Drop for Load {
 
 #[test]
 fn it_describes_itself_and_refuses_what_it_does_not_know() {
-    let run = |words: &[&str]| Command::new(env!("CARGO_BIN_EXE_rmwbench-load")).args(words).output().unwrap();
+    let run = |words: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_rmwbench-load")).args(words).output().unwrap()
+    };
     let described: Value = serde_json::from_slice(&run(&["--describe"]).stdout).unwrap();
-    assert_eq!(described["kinds"], json!(["cpu50", "cpu100", "membw", "traffic", "tcp_receive", "tcp_send", "awake"]));
+    assert_eq!(
+        described["kinds"],
+        json!(["cpu50", "cpu100", "membw", "traffic", "tcp_receive", "tcp_send", "awake"])
+    );
     for words in [&["--control-fd", "77"][..], &["--control-fd", "soon"], &["--verbose"], &[]] {
         let output = run(words);
         assert_eq!(output.status.code(), Some(2), "{words:?}");
@@ -105,11 +127,16 @@ fn what_makes_no_sense_is_refused_by_name() {
     let error = load.ask(json!({"cmd": "start", "kind": "gpu"}));
     assert!(error["error"]["message"].as_str().unwrap().contains("gpu"), "{error}");
     assert_eq!(load.ask(json!({"cmd": "start", "kind": "tcp_send"}))["error"]["kind"], "invalid");
-    let with_tcp = json!({"cmd": "start", "kind": "cpu50", "tcp": {"to": "127.0.0.1:9", "flows": 1}});
+    let with_tcp =
+        json!({"cmd": "start", "kind": "cpu50", "tcp": {"to": "127.0.0.1:9", "flows": 1}});
     assert_eq!(load.ask(with_tcp)["error"]["kind"], "invalid");
-    let without_flows = json!({"cmd": "start", "kind": "tcp_send", "tcp": {"to": "127.0.0.1:9", "flows": 0}});
+    let without_flows =
+        json!({"cmd": "start", "kind": "tcp_send", "tcp": {"to": "127.0.0.1:9", "flows": 0}});
     assert_eq!(load.ask(without_flows)["error"]["kind"], "invalid");
-    assert_eq!(load.ask(json!({"cmd": "window", "steady_ns": "soon", "end_ns": 1}))["error"]["kind"], "invalid");
+    assert_eq!(
+        load.ask(json!({"cmd": "window", "steady_ns": "soon", "end_ns": 1}))["error"]["kind"],
+        "invalid"
+    );
     assert!(load.ask(json!({"cmd": "start", "kind": "traffic"}))["ok"].is_object());
     assert_eq!(load.ask(json!({"cmd": "start", "kind": "cpu50"}))["error"]["kind"], "invalid");
     writeln!(load.socket.get_mut(), "no command").unwrap(); // nobody waits for an answer to what has no id
@@ -122,19 +149,31 @@ fn what_makes_no_sense_is_refused_by_name() {
 fn a_window_has_a_snapshot_at_each_of_its_edges() {
     let mut load = Load::new();
     assert!(load.ask(json!({"cmd": "start", "kind": "traffic"}))["ok"].is_object());
-    let now = load.ask(json!({"cmd": "collect"}))["ok"]["snapshots"][0]["time_ns"].as_i64().unwrap();
+    let now =
+        load.ask(json!({"cmd": "collect"}))["ok"]["snapshots"][0]["time_ns"].as_i64().unwrap();
     let (steady, end) = (now + 100_000_000, now + 300_000_000);
     load.ask(json!({"cmd": "window", "steady_ns": steady, "end_ns": end}));
     std::thread::sleep(Duration::from_millis(500));
     let reply = load.ask(json!({"cmd": "collect"}));
     let all = reply["ok"]["snapshots"].as_array().unwrap();
     let bursts = reply["ok"]["bursts"].as_array().unwrap();
-    assert!(bursts.len() > 100 && bursts.windows(2).all(|pair| pair[1][1].as_u64() > pair[0][1].as_u64()), "{}", bursts.len());
-    assert_eq!(all.iter().map(|s| s["at"].as_str().unwrap()).collect::<Vec<_>>(), ["steady_begin", "steady_end", "end"]);
-    assert!(all[0]["time_ns"].as_i64().unwrap() >= steady && all[1]["time_ns"].as_i64().unwrap() >= end);
+    assert!(
+        bursts.len() > 100
+            && bursts.windows(2).all(|pair| pair[1][1].as_u64() > pair[0][1].as_u64()),
+        "{}",
+        bursts.len()
+    );
+    assert_eq!(
+        all.iter().map(|s| s["at"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["steady_begin", "steady_end", "end"]
+    );
+    assert!(
+        all[0]["time_ns"].as_i64().unwrap() >= steady && all[1]["time_ns"].as_i64().unwrap() >= end
+    );
 }
 
-/// Demand is processor time got plus time waited for it: on a busy machine a load gets less, but it must want what was asked.
+/// Demand is processor time got plus time waited for it: on a busy machine a load gets less, but it
+/// must want what was asked.
 #[test]
 fn shares_of_the_processors_are_those_asked_for() {
     for (kind, share) in [("cpu50", 0.5), ("cpu100", 1.0), ("membw", 0.5)] {
@@ -161,7 +200,9 @@ fn traffic_is_sent_at_its_rate_and_arrives() {
 #[test]
 fn tcp_flows_carry_what_the_receiver_counts_second_by_second_and_end_with_their_sender() {
     let (mut receiver, mut sender) = (Load::new(), Load::new());
-    let port = receiver.ask(json!({"cmd": "start", "kind": "tcp_receive"}))["ok"]["asked"]["port"].as_u64().unwrap();
+    let port = receiver.ask(json!({"cmd": "start", "kind": "tcp_receive"}))["ok"]["asked"]["port"]
+        .as_u64()
+        .unwrap();
     let to = format!("127.0.0.1:{port}");
     let pigeon = json!({"to": to, "flows": 1, "congestion_control": "carrier-pigeon"});
     let refused = sender.ask(json!({"cmd": "start", "kind": "tcp_send", "tcp": pigeon}));
@@ -171,7 +212,8 @@ fn tcp_flows_carry_what_the_receiver_counts_second_by_second_and_end_with_their_
     let flows = json!({"to": to, "flows": 2, "congestion_control": "reno", "piece": piece});
     let started = sender.ask(json!({"cmd": "start", "kind": "tcp_send", "tcp": flows}));
     assert_eq!(started["ok"]["asked"]["congestion_control"], "reno", "{started}");
-    let now = sender.ask(json!({"cmd": "collect"}))["ok"]["snapshots"][0]["time_ns"].as_i64().unwrap();
+    let now =
+        sender.ask(json!({"cmd": "collect"}))["ok"]["snapshots"][0]["time_ns"].as_i64().unwrap();
     let (steady, end) = (now + 500_000_000, now + 3_000_000_000);
     receiver.ask(json!({"cmd": "window", "steady_ns": steady, "end_ns": end}));
     std::thread::sleep(Duration::from_millis(3200));
@@ -193,7 +235,8 @@ fn tcp_flows_carry_what_the_receiver_counts_second_by_second_and_end_with_their_
     }
 }
 
-/// In groups of sessions, as many distributions make them, the policy alone would not make a spinner give way.
+/// In groups of sessions, as many distributions make them, the policy alone would not make a
+/// spinner give way.
 #[test]
 fn spinners_are_in_a_nice_group_of_their_own_and_end_with_the_orchestrator() {
     let mut load = Load::new();
@@ -208,9 +251,15 @@ fn spinners_are_in_a_nice_group_of_their_own_and_end_with_the_orchestrator() {
     load.socket.get_ref().shutdown(std::net::Shutdown::Both).unwrap();
     load.child.wait().unwrap();
     let begun = Instant::now();
-    let ended = || std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "));
+    let ended = || {
+        std::fs::read_to_string(format!("/proc/{pid}/stat"))
+            .map_or(true, |stat| stat.contains(") Z "))
+    };
     while !ended() {
-        assert!(begun.elapsed() < Duration::from_secs(5), "the spinners outlive their orchestrator");
+        assert!(
+            begun.elapsed() < Duration::from_secs(5),
+            "the spinners outlive their orchestrator"
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -16,7 +16,13 @@ fn main() {
     println!("cargo:rustc-env=CYCLONEDDS_VERSION={version}");
     println!("cargo:rustc-env=CYCLONEDDS_REVISION={revision}");
     let mut build = cc::Build::new();
-    build.std("gnu11").warnings(true).include("shim").flag("-isystem").flag(&iceoryx).define("DDS_NDEBUG", None);
+    build
+        .std("gnu11")
+        .warnings(true)
+        .include("shim")
+        .flag("-isystem")
+        .flag(&iceoryx)
+        .define("DDS_NDEBUG", None);
     build.file("shim/type.c").file("shim/blob.c").compile("rmwbench_cyclonedds_0_10_shim");
     println!("cargo:rustc-link-lib=ddsc");
     // RouDi, which Cyclone does not need and its shared memory does.
@@ -24,7 +30,13 @@ fn main() {
     let mut roudi = cc::Build::new();
     roudi.cpp(true).std("c++17").warnings(true).flag("-isystem").flag(&iceoryx);
     roudi.file("../iceoryx/shim/roudi.cpp").compile("rmwbench_roudi");
-    for library in ["iceoryx_posh_roudi", "iceoryx_posh_config", "iceoryx_posh", "iceoryx_hoofs", "iceoryx_platform"] {
+    for library in [
+        "iceoryx_posh_roudi",
+        "iceoryx_posh_config",
+        "iceoryx_posh",
+        "iceoryx_hoofs",
+        "iceoryx_platform",
+    ] {
         println!("cargo:rustc-link-lib={library}");
     }
 }
@@ -32,15 +44,18 @@ fn main() {
 /// The directory of iceoryx's headers, which has its version in its name.
 fn iceoryx() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/include/iceoryx").ok()?;
-    versions
-        .flatten()
-        .map(|entry| entry.path())
-        .find(|path| path.join("iceoryx_binding_c/chunk.h").is_file() && path.join("iceoryx_posh/roudi").is_dir())
+    versions.flatten().map(|entry| entry.path()).find(|path| {
+        path.join("iceoryx_binding_c/chunk.h").is_file() && path.join("iceoryx_posh/roudi").is_dir()
+    })
 }
 
 fn said(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
-    output.ok().filter(|o| o.status.success()).map(|o| String::from_utf8_lossy(&o.stdout).trim().to_string()).unwrap_or_default()
+    output
+        .ok()
+        .filter(|o| o.status.success())
+        .map(|o| String::from_utf8_lossy(&o.stdout).trim().to_string())
+        .unwrap_or_default()
 }
 
 fn fail(message: &str) -> ! {

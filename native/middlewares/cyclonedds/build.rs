@@ -1,15 +1,17 @@
 //! Compiles RouDi's two functions (roudi/) against the iceoryx that cyclors bundles.
 //!
-//! cyclors has no `links` key: Cargo neither says where it built iceoryx nor builds it before this script runs. So the headers come
-//! from cyclors' source in Cargo's registry, configured with cyclors' own options, and libiceoryx_posh_roudi.a from the search path
-//! that Cargo passes to the linker from cyclors' build. Both are of the one version that Cargo.toml pins.
+//! cyclors has no `links` key: Cargo neither says where it built iceoryx nor builds it before this
+//! script runs. So the headers come from cyclors' source in Cargo's registry, configured with
+//! cyclors' own options, and libiceoryx_posh_roudi.a from the search path that Cargo passes to the
+//! linker from cyclors' build. Both are of the one version that Cargo.toml pins.
 
 use std::env;
 use std::path::PathBuf;
 use std::process::{exit, Command};
 
 /// As cyclors' build script has them.
-const OPTIONS: [&str; 3] = ["-DBUILD_SHARED_LIBS=OFF", "-DTOML_CONFIG=OFF", "-DCMAKE_BUILD_TYPE=Release"];
+const OPTIONS: [&str; 3] =
+    ["-DBUILD_SHARED_LIBS=OFF", "-DTOML_CONFIG=OFF", "-DCMAKE_BUILD_TYPE=Release"];
 
 fn main() {
     println!("cargo:rerun-if-changed=roudi");
@@ -21,23 +23,37 @@ fn main() {
     // Another source in the same directory is an error to CMake.
     let _ = std::fs::remove_dir_all(&build);
     let iceoryx = cyclors().join("iceoryx");
-    cmake(Command::new("cmake").args(["-S", "roudi", "-B"]).arg(&build).arg(format!("-DICEORYX={}", iceoryx.display())).args(OPTIONS));
+    cmake(
+        Command::new("cmake")
+            .args(["-S", "roudi", "-B"])
+            .arg(&build)
+            .arg(format!("-DICEORYX={}", iceoryx.display()))
+            .args(OPTIONS),
+    );
     cmake(Command::new("cmake").arg("--build").arg(&build).args(["--target", "rmwbench_roudi"]));
     println!("cargo:rustc-link-search=native={}", build.display());
     println!("cargo:rustc-link-lib=static=rmwbench_roudi");
     println!("cargo:rustc-link-lib=static=iceoryx_posh_roudi");
 }
 
-/// The source of cyclors: CYCLORS_SOURCE, or in Cargo's registry. The same version in two registries is the same source, because
-/// Cargo.lock has its checksum.
+/// The source of cyclors: CYCLORS_SOURCE, or in Cargo's registry. The same version in two
+/// registries is the same source, because Cargo.lock has its checksum.
 fn cyclors() -> PathBuf {
     if let Some(source) = env::var_os("CYCLORS_SOURCE").filter(|s| !s.is_empty()) {
         return existing(source.into());
     }
-    let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
+    let home = env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
     let registries = home.unwrap_or_default().join("registry/src");
     let name = format!("cyclors-{}", pinned());
-    let found = registries.read_dir().into_iter().flatten().flatten().map(|e| e.path().join(&name)).find(|p| p.is_dir());
+    let found = registries
+        .read_dir()
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|e| e.path().join(&name))
+        .find(|p| p.is_dir());
     existing(found.unwrap_or_else(|| registries.join("*").join(&name)))
 }
 
@@ -55,7 +71,8 @@ fn existing(source: PathBuf) -> PathBuf {
 
 /// The version of cyclors that Cargo.toml pins.
 fn pinned() -> String {
-    let manifest = std::fs::read_to_string("Cargo.toml").expect("cargo runs this beside Cargo.toml");
+    let manifest =
+        std::fs::read_to_string("Cargo.toml").expect("cargo runs this beside Cargo.toml");
     let line = manifest.lines().find(|line| line.starts_with("cyclors = ")).unwrap_or_default();
     match line.split_once("version = \"=").and_then(|(_, rest)| rest.split('"').next()) {
         Some(version) => version.to_owned(),
@@ -66,12 +83,20 @@ fn pinned() -> String {
 fn cmake(command: &mut Command) {
     let output = match command.output() {
         Ok(output) => output,
-        Err(error) => fail(&format!("cmake: {error}\n    sudo apt-get install cmake g++ make libacl1-dev")),
+        Err(error) => {
+            fail(&format!("cmake: {error}\n    sudo apt-get install cmake g++ make libacl1-dev"))
+        }
     };
     if !output.status.success() {
-        let words = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat();
+        let words = [&output.stdout, &output.stderr]
+            .map(|text| String::from_utf8_lossy(text).into_owned())
+            .concat();
         let last: Vec<&str> = words.lines().rev().take(30).collect();
-        fail(&format!("{command:?} ended with {}\n{}", output.status, last.into_iter().rev().collect::<Vec<_>>().join("\n")));
+        fail(&format!(
+            "{command:?} ended with {}\n{}",
+            output.status,
+            last.into_iter().rev().collect::<Vec<_>>().join("\n")
+        ));
     }
 }
 

@@ -1,4 +1,5 @@
-//! Compiles the C++ shim against an installed Fast DDS: Debian's, or a ROS 2 install's named by FASTDDS_PREFIX.
+//! Compiles the C++ shim against an installed Fast DDS: Debian's, or a ROS 2 install's named by
+//! FASTDDS_PREFIX.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -63,23 +64,33 @@ fn main() {
     }
     println!("cargo:rustc-link-lib={library}");
     println!("cargo:rustc-link-lib=fastcdr");
-    // For the bench, whose bare program uses the same install (read as DEP_FASTDDS_INCLUDES and DEP_FASTDDS_LIBRARIES).
-    let joined = |paths: &[PathBuf]| paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(":");
+    // For the bench, whose bare program uses the same install (read as DEP_FASTDDS_INCLUDES and
+    // DEP_FASTDDS_LIBRARIES).
+    let joined = |paths: &[PathBuf]| {
+        paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(":")
+    };
     println!("cargo:includes={}", joined(&includes));
     println!("cargo:libraries={}", joined(&libraries));
 }
 
-/// Directories to search besides the compiler's own: PREFIX/include, and the nested ones that ROS 2 uses (include/fastcdr/fastcdr/…).
+/// Directories to search besides the compiler's own: PREFIX/include, and the nested ones that ROS 2
+/// uses (include/fastcdr/fastcdr/…).
 fn includes(prefix: Option<&Path>) -> Vec<PathBuf> {
     let Some(prefix) = prefix else { return Vec::new() };
     let include = prefix.join("include");
-    let places = ["", "fastrtps", "fastdds", "fastcdr", "foonathan_memory"].iter().map(|nested| include.join(nested));
+    let places = ["", "fastrtps", "fastdds", "fastcdr", "foonathan_memory"]
+        .iter()
+        .map(|nested| include.join(nested));
     let found: Vec<PathBuf> = places.chain(multiarch(&include)).filter(|d| d.is_dir()).collect();
     // Else the compiler would quietly take another install's headers from its own directories.
-    if !found.iter().any(|d| d.join("fastdds/config.hpp").is_file() || d.join("fastrtps/config.h").is_file()) {
+    if !found
+        .iter()
+        .any(|d| d.join("fastdds/config.hpp").is_file() || d.join("fastrtps/config.h").is_file())
+    {
         fail(Some(prefix));
     }
-    // The compiler's own directory must keep its place: libstdc++ looks for the C headers behind its own.
+    // The compiler's own directory must keep its place: libstdc++ looks for the C headers behind
+    // its own.
     found.into_iter().filter(|d| d != Path::new("/usr/include")).collect()
 }
 
@@ -94,7 +105,8 @@ fn multiarch(directory: &Path) -> Vec<PathBuf> {
     entries.filter(|p| p.to_string_lossy().ends_with("-linux-gnu")).collect()
 }
 
-/// Version and library name, asked of the preprocessor, because where the configuration header lies differs between 2.x, 3.x and Debian.
+/// Version and library name, asked of the preprocessor, because where the configuration header lies
+/// differs between 2.x, 3.x and Debian.
 fn found(build: &cc::Build) -> Option<(String, &'static str)> {
     let probe = Path::new(&env::var("OUT_DIR").expect("cargo sets OUT_DIR")).join("probe.cpp");
     let text = "#if __has_include(<fastdds/config.hpp>)\n#include <fastdds/config.hpp>\nfound fastdds FASTDDS_VERSION_STR\n\
@@ -107,16 +119,25 @@ fn found(build: &cc::Build) -> Option<(String, &'static str)> {
         return None;
     }
     // The preprocessor may put a line marker between the words of a line.
-    let mut words = text.lines().filter(|l| !l.starts_with('#')).flat_map(str::split_whitespace).skip_while(|w| *w != "found").skip(1);
+    let mut words = text
+        .lines()
+        .filter(|l| !l.starts_with('#'))
+        .flat_map(str::split_whitespace)
+        .skip_while(|w| *w != "found")
+        .skip(1);
     let library = if words.next()? == "fastdds" { "fastdds" } else { "fastrtps" };
     Some((words.next()?.trim_matches('"').to_string(), library))
 }
 
-/// ` (Debian 2.9.1+ds-1+deb12u2)`, so that a report can name the very build; empty where there is no dpkg.
+/// ` (Debian 2.9.1+ds-1+deb12u2)`, so that a report can name the very build; empty where there is
+/// no dpkg.
 fn debian_revision() -> String {
-    let query = Command::new("dpkg-query").args(["-W", "-f=${Version}", "libfastrtps-dev"]).output();
+    let query =
+        Command::new("dpkg-query").args(["-W", "-f=${Version}", "libfastrtps-dev"]).output();
     match query {
-        Ok(output) if output.status.success() => format!(" (Debian {})", String::from_utf8_lossy(&output.stdout).trim()),
+        Ok(output) if output.status.success() => {
+            format!(" (Debian {})", String::from_utf8_lossy(&output.stdout).trim())
+        }
         _ => String::new(),
     }
 }
@@ -132,7 +153,9 @@ fn quoted(text: &str) -> String {
 }
 
 fn fail(prefix: Option<&Path>) -> ! {
-    let looked = prefix.map_or("the compiler's include directories".to_string(), |p| format!("FASTDDS_PREFIX={}", p.display()));
+    let looked = prefix.map_or("the compiler's include directories".to_string(), |p| {
+        format!("FASTDDS_PREFIX={}", p.display())
+    });
     for line in HELP.lines().chain([format!("(looked in {looked})").as_str()]) {
         println!("cargo::error={line}");
     }

@@ -1,4 +1,5 @@
-//! Tells the worker which version of LCM its header is of. LCM's own pkg-config file asks for GLib's headers, which nobody needs here.
+//! Tells the worker which version of LCM its header is of. LCM's own pkg-config file asks for
+//! GLib's headers, which nobody needs here.
 
 use std::fs::read_to_string;
 use std::process::exit;
@@ -7,13 +8,25 @@ const DIRECTORIES: [&str; 2] = ["/usr/local/include", "/usr/include"];
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    let header = DIRECTORIES.iter().find_map(|directory| read_to_string(format!("{directory}/lcm/lcm_version.h")).ok());
-    let header = header.or_else(|| DIRECTORIES.iter().find_map(|directory| read_to_string(format!("{directory}/lcm/lcm.h")).ok()));
+    let header = DIRECTORIES
+        .iter()
+        .find_map(|directory| read_to_string(format!("{directory}/lcm/lcm_version.h")).ok());
+    let header = header.or_else(|| {
+        DIRECTORIES
+            .iter()
+            .find_map(|directory| read_to_string(format!("{directory}/lcm/lcm.h")).ok())
+    });
     let Some(header) = header else {
         println!("cargo::error=lcm/lcm.h was not found: sudo apt-get install liblcm-dev");
         exit(1)
     };
-    let part = |name: &str| header.lines().find_map(|line| line.strip_prefix("#define ")?.strip_prefix(name)?.split_whitespace().next());
-    let version = ["LCM_MAJOR_VERSION ", "LCM_MINOR_VERSION ", "LCM_MICRO_VERSION "].map(|name| part(name).unwrap_or("?")).join(".");
+    let part = |name: &str| {
+        header.lines().find_map(|line| {
+            line.strip_prefix("#define ")?.strip_prefix(name)?.split_whitespace().next()
+        })
+    };
+    let version = ["LCM_MAJOR_VERSION ", "LCM_MINOR_VERSION ", "LCM_MICRO_VERSION "]
+        .map(|name| part(name).unwrap_or("?"))
+        .join(".");
     println!("cargo:rustc-env=LCM_VERSION={version}");
 }

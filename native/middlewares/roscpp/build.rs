@@ -15,7 +15,10 @@ fn main() {
         exit(1);
     }
     println!("cargo:rustc-env=ROSCPP_VERSION={version}");
-    println!("cargo:rustc-env=ROSCPP_REVISION={}", said("dpkg-query", &["-W", "-f=${Version}", "libroscpp-dev"]));
+    println!(
+        "cargo:rustc-env=ROSCPP_REVISION={}",
+        said("dpkg-query", &["-W", "-f=${Version}", "libroscpp-dev"])
+    );
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").warnings(true);
     for flag in said("pkg-config", &["--cflags-only-I", "roscpp", "std_msgs"]).split_whitespace() {
@@ -23,12 +26,18 @@ fn main() {
         build.flag("-isystem").flag(flag.trim_start_matches("-I"));
     }
     build.file("shim/roscpp.cpp").compile("rmwbench_roscpp_shim");
-    for library in ["roscpp", "rosconsole", "roscpp_serialization", "rostime", "xmlrpcpp", "boost_thread"] {
+    for library in
+        ["roscpp", "rosconsole", "roscpp_serialization", "rostime", "xmlrpcpp", "boost_thread"]
+    {
         println!("cargo:rustc-link-lib={library}");
     }
 }
 
 fn said(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
-    output.ok().filter(|o| o.status.success()).map(|o| String::from_utf8_lossy(&o.stdout).trim().to_string()).unwrap_or_default()
+    output
+        .ok()
+        .filter(|o| o.status.success())
+        .map(|o| String::from_utf8_lossy(&o.stdout).trim().to_string())
+        .unwrap_or_default()
 }

@@ -1,8 +1,10 @@
-//! Threads that sleep until fixed times and note how late they woke: what any thread of this machine could have suffered meanwhile.
+//! Threads that sleep until fixed times and note how late they woke: what any thread of this
+//! machine could have suffered meanwhile.
 //!
-//! The times are absolute and none is left out: after a long stall every wake-up that fell into it is late by its own amount, so
-//! the quantiles are those of an arrival at any of these times. One thread is tied to each processor and they take turns, since a
-//! thread that may move hides that one processor is taken; their number changes nothing about how often one of them wakes.
+//! The times are absolute and none is left out: after a long stall every wake-up that fell into it
+//! is late by its own amount, so the quantiles are those of an arrival at any of these times. One
+//! thread is tied to each processor and they take turns, since a thread that may move hides that
+//! one processor is taken; their number changes nothing about how often one of them wakes.
 
 use std::collections::BTreeMap;
 use std::thread::JoinHandle;
@@ -14,7 +16,8 @@ use crate::document::{Canary, CanaryProcessor};
 
 /// A wake-up later than this is listed by itself.
 const LATE_NS: i64 = 1_000_000;
-/// Ordinary competition for a processor hardly delays a wake-up this much; somebody who does not give it back does.
+/// Ordinary competition for a processor hardly delays a wake-up this much; somebody who does not
+/// give it back does.
 const STALLED_NS: i64 = 10_000_000;
 /// Values that must lie beyond a quantile before it is told.
 const BEYOND: f64 = 10.0;
@@ -31,10 +34,12 @@ pub struct Canaries {
     threads: Vec<(usize, JoinHandle<Wakes>)>,
 }
 
-/// From `begin_ns` to `end_ns` a wake-up every `period_ns`, each on the next of the processors that we may use.
+/// From `begin_ns` to `end_ns` a wake-up every `period_ns`, each on the next of the processors that
+/// we may use.
 pub fn start(begin_ns: i64, end_ns: i64, period_ns: i64) -> std::io::Result<Canaries> {
     let allowed = sched_getaffinity(None)?;
-    let processors: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).take(MAX_PROCESSORS).collect();
+    let processors: Vec<usize> =
+        (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).take(MAX_PROCESSORS).collect();
     let step_ns = period_ns * processors.len() as i64;
     let mut threads = Vec::new();
     for (place, processor) in processors.into_iter().enumerate() {
@@ -46,7 +51,10 @@ pub fn start(begin_ns: i64, end_ns: i64, period_ns: i64) -> std::io::Result<Cana
             let _ = sched_setaffinity(None, &only);
             watch(first_ns, end_ns, step_ns)
         };
-        let thread = std::thread::Builder::new().name(format!("canary {processor}")).stack_size(64 << 10).spawn(watch)?;
+        let thread = std::thread::Builder::new()
+            .name(format!("canary {processor}"))
+            .stack_size(64 << 10)
+            .spawn(watch)?;
         threads.push((processor, thread));
     }
     Ok(Canaries { period_ns, threads })
@@ -54,15 +62,20 @@ pub fn start(begin_ns: i64, end_ns: i64, period_ns: i64) -> std::io::Result<Cana
 
 impl Canaries {
     pub fn finish(self) -> Canary {
-        let wakes = self.threads.into_iter().map(|(processor, thread)| (processor, thread.join().unwrap_or_default()));
+        let wakes = self
+            .threads
+            .into_iter()
+            .map(|(processor, thread)| (processor, thread.join().unwrap_or_default()));
         summary(self.period_ns, &wakes.collect())
     }
 }
 
-/// Sleeps until `due_ns` and every `step_ns` after it, up to `end_ns`; removes the calling thread's timer slack.
+/// Sleeps until `due_ns` and every `step_ns` after it, up to `end_ns`; removes the calling thread's
+/// timer slack.
 fn watch(mut due_ns: i64, end_ns: i64, step_ns: i64) -> Wakes {
     remove_timer_slack();
-    let mut wakes = Vec::with_capacity(((end_ns - due_ns) / step_ns).clamp(0, 1 << 20) as usize + 1);
+    let mut wakes =
+        Vec::with_capacity(((end_ns - due_ns) / step_ns).clamp(0, 1 << 20) as usize + 1);
     while due_ns <= end_ns {
         sleep_until(due_ns);
         wakes.push((due_ns, now_ns() - due_ns));
@@ -78,8 +91,13 @@ fn summary(period_ns: i64, wakes: &BTreeMap<usize, Wakes>) -> Canary {
     sorted.sort_unstable();
     let is_late = |&(_, late): &(i64, i64)| late > LATE_NS;
     let processors = wakes.iter().map(|(processor, wakes)| {
-        let beyond = |limit_ns: i64| wakes.iter().filter(|&&(_, late)| late > limit_ns).count() as u64;
-        let found = CanaryProcessor { count: wakes.len() as u64, late: beyond(LATE_NS), stalled: beyond(STALLED_NS) };
+        let beyond =
+            |limit_ns: i64| wakes.iter().filter(|&&(_, late)| late > limit_ns).count() as u64;
+        let found = CanaryProcessor {
+            count: wakes.len() as u64,
+            late: beyond(LATE_NS),
+            stalled: beyond(STALLED_NS),
+        };
         (processor.to_string(), found)
     });
     Canary {
@@ -94,11 +112,13 @@ fn summary(period_ns: i64, wakes: &BTreeMap<usize, Wakes>) -> Canary {
     }
 }
 
-/// The smallest value that at least the fraction `q` of all does not exceed; None without ten values beyond it.
+/// The smallest value that at least the fraction `q` of all does not exceed; None without ten
+/// values beyond it.
 fn quantile(sorted: &[i64], q: f64) -> Option<i64> {
     let count = sorted.len() as f64;
     // (1 - q) is not exact in binary: 1000 values are enough for q = 0.99.
-    (count * (1.0 - q) + 1e-6 >= BEYOND).then(|| sorted[((q * count - 1e-6).ceil() as usize).saturating_sub(1)])
+    (count * (1.0 - q) + 1e-6 >= BEYOND)
+        .then(|| sorted[((q * count - 1e-6).ceil() as usize).saturating_sub(1)])
 }
 
 #[cfg(test)]
@@ -117,7 +137,8 @@ mod tests {
 
     #[test]
     fn late_wake_ups_are_listed_with_their_time_and_counted_by_processor() {
-        let wakes = BTreeMap::from([(0, vec![(10, 5), (30, LATE_NS)]), (3, vec![(20, LATE_NS + 1)])]);
+        let wakes =
+            BTreeMap::from([(0, vec![(10, 5), (30, LATE_NS)]), (3, vec![(20, LATE_NS + 1)])]);
         let found = summary(10, &wakes);
         assert_eq!((found.count, found.max_ns, found.p50_ns), (3, Some(LATE_NS + 1), None));
         assert_eq!(found.late, [(20, LATE_NS + 1)]);

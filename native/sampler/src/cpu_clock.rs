@@ -1,4 +1,5 @@
-//! The CPU clock of another process: nanoseconds, all its threads, those that ended included, for the price of one system call.
+//! The CPU clock of another process: nanoseconds, all its threads, those that ended included, for
+//! the price of one system call.
 
 /// No process has a higher number (proc(5), pid_max).
 const PID_MAX: i32 = 1 << 22;
@@ -11,7 +12,8 @@ pub fn cpu_ns(pid: i32) -> Option<i64> {
     if !(1..=PID_MAX).contains(&pid) {
         return None; // 0 would be ourselves, and a number too large wraps round to another clock
     }
-    // What clock_getcpuclockid(3) gives, without its system call: clock_gettime refuses a process that is not there just as well.
+    // What clock_getcpuclockid(3) gives, without its system call: clock_gettime refuses a process
+    // that is not there just as well.
     let clock = (!(pid as u32) << 3 | SCHEDULER) as libc::clockid_t;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call only writes to the variable given.

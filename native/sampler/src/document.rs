@@ -1,11 +1,12 @@
-//! The document that `collect` leaves, field by field as in docs/formats/sampler.md. Absent is `None` and not written, never zero.
+//! The document that `collect` leaves, field by field as in docs/formats/sampler.md. Absent is
+//! `None` and not written, never zero.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Declares a serde struct whose optional fields are left out when absent, and which refuses what it does not know: the page and
-/// this file cannot drift apart unnoticed.
+/// Declares a serde struct whose optional fields are left out when absent, and which refuses what
+/// it does not know: the page and this file cannot drift apart unnoticed.
 macro_rules! part {
     ($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident : $kind:ty),+ $(,)? }) => {
         $(#[$meta])*
@@ -31,7 +32,14 @@ part!(Interface {
     tx_dropped: u64,
 });
 
-part!(Udp { in_datagrams: u64, out_datagrams: u64, in_errors: u64, rcvbuf_errors: u64, sndbuf_errors: u64, no_ports: u64 });
+part!(Udp {
+    in_datagrams: u64,
+    out_datagrams: u64,
+    in_errors: u64,
+    rcvbuf_errors: u64,
+    sndbuf_errors: u64,
+    no_ports: u64
+});
 
 part!(Ip {
     reasm_required: u64,

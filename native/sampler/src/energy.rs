@@ -1,7 +1,9 @@
-//! Energy of the machine's parts, where somebody measures it: the processor's RAPL counters, and sensors of boards.
+//! Energy of the machine's parts, where somebody measures it: the processor's RAPL counters, and
+//! sensors of boards.
 //!
-//! A counter gives energy exactly; a power sensor gives only moments, so its energy is the mean of all readings times the time, and a
-//! short window without a series has two of them. Where a board reports voltage and current instead of power, their product is used.
+//! A counter gives energy exactly; a power sensor gives only moments, so its energy is the mean of
+//! all readings times the time, and a short window without a series has two of them. Where a board
+//! reports voltage and current instead of power, their product is used.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,13 +46,20 @@ impl Sensors {
         for zone in directories(&class.join("powercap")) {
             let name = text(&zone.join("name")).unwrap_or_default();
             // MMIO zones count the same energy again through another register.
-            if name.is_empty() || !zone.join("energy_uj").exists() || zone.to_string_lossy().contains("mmio") {
+            if name.is_empty()
+                || !zone.join("energy_uj").exists()
+                || zone.to_string_lossy().contains("mmio")
+            {
                 continue;
             }
             match Kept::open(zone.join("energy_uj")) {
                 Ok(file) => {
-                    let range = text(&zone.join("max_energy_range_uj")).and_then(|t| t.parse().ok());
-                    sources.push((format!("rapl:{}{name}", parent_name(&zone)), Source::Counter { file, range }));
+                    let range =
+                        text(&zone.join("max_energy_range_uj")).and_then(|t| t.parse().ok());
+                    sources.push((
+                        format!("rapl:{}{name}", parent_name(&zone)),
+                        Source::Counter { file, range },
+                    ));
                 }
                 Err(_) => denied = true,
             }
@@ -86,7 +95,8 @@ impl Sensors {
     /// Energy from the first to the last reading; the ones between count for power sensors.
     pub fn energy(&self, readings: &[Readings]) -> BTreeMap<String, Energy> {
         let named = |(place, (name, source)): (usize, &(String, Source))| {
-            let points: Option<Vec<(i64, u64)>> = readings.iter().map(|r| Some((r.time_ns, r.values[place]?))).collect();
+            let points: Option<Vec<(i64, u64)>> =
+                readings.iter().map(|r| Some((r.time_ns, r.values[place]?))).collect();
             let points = points.filter(|points| points.len() >= 2)?;
             let joules = match source {
                 Source::Counter { range, .. } => {
@@ -94,7 +104,13 @@ impl Sensors {
                     steps.sum::<Option<u64>>()? as f64 * 1e-6
                 }
                 _ => {
-                    points.windows(2).map(|pair| (pair[1].0 - pair[0].0) as f64 * (pair[0].1 + pair[1].1) as f64 / 2.0).sum::<f64>() * 1e-15
+                    points
+                        .windows(2)
+                        .map(|pair| {
+                            (pair[1].0 - pair[0].0) as f64 * (pair[0].1 + pair[1].1) as f64 / 2.0
+                        })
+                        .sum::<f64>()
+                        * 1e-15
                 }
             };
             Some((name.clone(), Energy { joules }))
@@ -124,9 +140,13 @@ fn board(device: &Path) -> Vec<(String, Source)> {
         if let Ok(file) = Kept::open(file("energy", "input")) {
             found.push((label(&["energy"]), Source::Counter { file, range: None }));
         }
-        if let Ok(file) = Kept::open(file("power", "input")).or_else(|_| Kept::open(file("power", "average"))) {
+        if let Ok(file) =
+            Kept::open(file("power", "input")).or_else(|_| Kept::open(file("power", "average")))
+        {
             found.push((label(&["power"]), Source::Power { file }));
-        } else if let (Ok(voltage), Ok(current)) = (Kept::open(file("in", "input")), Kept::open(file("curr", "input"))) {
+        } else if let (Ok(voltage), Ok(current)) =
+            (Kept::open(file("in", "input")), Kept::open(file("curr", "input")))
+        {
             found.push((label(&["in", "curr"]), Source::Product { voltage, current }));
         }
     }
@@ -152,7 +172,8 @@ fn text(path: &Path) -> Option<String> {
 }
 
 fn directories(path: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = fs::read_dir(path).into_iter().flatten().filter_map(|e| Some(e.ok()?.path())).collect();
+    let mut found: Vec<PathBuf> =
+        fs::read_dir(path).into_iter().flatten().filter_map(|e| Some(e.ok()?.path())).collect();
     found.sort();
     found
 }
@@ -162,7 +183,8 @@ mod tests {
     use super::*;
 
     fn class(name: &str, files: &[(&str, &str)]) -> PathBuf {
-        let root = std::env::temp_dir().join(format!("rmwbench-energy-{name}-{}", std::process::id()));
+        let root =
+            std::env::temp_dir().join(format!("rmwbench-energy-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&root);
         for (path, content) in files {
             let path = root.join(path);
@@ -192,7 +214,10 @@ mod tests {
         let last = sensors.read(1_000_000_000);
         let energy = sensors.energy(&[first, last]);
         assert!((energy["rapl:package-0"].joules - 500e-6).abs() < 1e-12);
-        assert!(!energy.contains_key("rapl:package-0/dram"), "without a range a counter that ran backwards means nothing");
+        assert!(
+            !energy.contains_key("rapl:package-0/dram"),
+            "without a range a counter that ran backwards means nothing"
+        );
         fs::remove_dir_all(root).unwrap();
     }
 
@@ -210,10 +235,14 @@ mod tests {
         ];
         let root = class("board", &files);
         let mut sensors = Sensors::find(&root);
-        let readings: Vec<Readings> = [0, 500_000_000, 2_000_000_000].into_iter().map(|t| sensors.read(t)).collect();
+        let readings: Vec<Readings> =
+            [0, 500_000_000, 2_000_000_000].into_iter().map(|t| sensors.read(t)).collect();
         let energy = sensors.energy(&readings);
         assert_eq!(energy.len(), 2);
-        assert!((energy["hwmon:ina3221/VDD_IN"].joules - 4.0).abs() < 1e-9, "2 W for 2 s: {energy:?}");
+        assert!(
+            (energy["hwmon:ina3221/VDD_IN"].joules - 4.0).abs() < 1e-9,
+            "2 W for 2 s: {energy:?}"
+        );
         assert!((energy["hwmon:board/power1"].joules - 6.0).abs() < 1e-9);
         assert_eq!(sensors.energy(&readings[..1]).len(), 0);
         fs::remove_dir_all(root).unwrap();

@@ -1,5 +1,6 @@
-//! A file of `/proc` or `/sys` that stays open: reading it again from its beginning costs a fraction of opening it, and a file below
-//! `/proc/PID` never speaks of another process that got the same number.
+//! A file of `/proc` or `/sys` that stays open: reading it again from its beginning costs a
+//! fraction of opening it, and a file below `/proc/PID` never speaks of another process that got
+//! the same number.
 
 use std::fs::File;
 use std::io;
@@ -25,7 +26,8 @@ impl Kept {
         Ok(Kept { file: File::open(path)?, buffer: vec![0; 128] })
     }
 
-    /// The whole content now. What is not ASCII reads as `?` where the text is not UTF-8: a command's name may be anything.
+    /// The whole content now. What is not ASCII reads as `?` where the text is not UTF-8: a
+    /// command's name may be anything.
     pub fn read(&mut self) -> io::Result<&str> {
         let mut length = 0;
         loop {
@@ -34,7 +36,8 @@ impl Kept {
             }
             match self.file.read_at(&mut self.buffer[length..], length as u64) {
                 Ok(0) => break,
-                // The kernel fills a page before it returns part of such a file, and no line takes half of one.
+                // The kernel fills a page before it returns part of such a file, and no line takes
+                // half of one.
                 Ok(count) if length == 0 && count < WHOLE_BYTES.min(self.buffer.len()) => {
                     length = count;
                     break;
@@ -45,9 +48,13 @@ impl Kept {
             }
         }
         if std::str::from_utf8(&self.buffer[..length]).is_err() {
-            self.buffer[..length].iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
+            self.buffer[..length]
+                .iter_mut()
+                .filter(|byte| !byte.is_ascii())
+                .for_each(|byte| *byte = b'?');
         }
-        std::str::from_utf8(&self.buffer[..length]).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))
+        std::str::from_utf8(&self.buffer[..length])
+            .map_err(|_| io::Error::from(io::ErrorKind::InvalidData))
     }
 }
 

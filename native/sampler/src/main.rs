@@ -13,7 +13,9 @@ use rmwbench_harness::control::{complain, inherited, print, Control};
 use rmwbench_harness::tool::{self, Request};
 use rmwbench_sampler::allocations::LIBRARY;
 use rmwbench_sampler::neighbours::find;
-use rmwbench_sampler::protocol::{hello, Command, Start, Watched, COMMANDS, PROTOCOL, TOOL, VERSION};
+use rmwbench_sampler::protocol::{
+    hello, Command, Start, Watched, COMMANDS, PROTOCOL, TOOL, VERSION,
+};
 use rmwbench_sampler::window::{measure, Measured};
 use rmwbench_sampler::{energy::Sensors, processes::WORKER, schedule, sockets};
 use serde_json::{json, Value};
@@ -56,12 +58,16 @@ fn serve(control: OwnedFd, mut document: File) -> ExitCode {
                 watched.extend(processes);
                 tool::ok(id, json!({}))
             }
-            Command::Start(plan) => start(&watched, plan, &mut window)
-                .map_or_else(|(kind, why)| tool::error(id, kind, "cmd start", &why), |()| tool::ok(id, json!({}))),
+            Command::Start(plan) => start(&watched, plan, &mut window).map_or_else(
+                |(kind, why)| tool::error(id, kind, "cmd start", &why),
+                |()| tool::ok(id, json!({})),
+            ),
             Command::Collect {} => match window.take() {
                 None => tool::error(id, "invalid", "cmd collect", "expected a start before it"),
-                Some(running) => collect(running, &mut document)
-                    .map_or_else(|why| tool::error(id, "failed", "cmd collect", &why), |bytes| tool::ok(id, json!({"bytes": bytes}))),
+                Some(running) => collect(running, &mut document).map_or_else(
+                    |why| tool::error(id, "failed", "cmd collect", &why),
+                    |bytes| tool::ok(id, json!({"bytes": bytes})),
+                ),
             },
             Command::Exit {} => {
                 control.send(&tool::ok(id, json!({})));
@@ -73,7 +79,11 @@ fn serve(control: OwnedFd, mut document: File) -> ExitCode {
 }
 
 /// The window has a thread of its own: this one stays at the socket, whose end of file ends us.
-fn start(watched: &[Watched], plan: Start, window: &mut Option<JoinHandle<Measured>>) -> Result<(), (&'static str, String)> {
+fn start(
+    watched: &[Watched],
+    plan: Start,
+    window: &mut Option<JoinHandle<Measured>>,
+) -> Result<(), (&'static str, String)> {
     if window.is_some() {
         return Err(("invalid", "expected collect before the next start".into()));
     }
@@ -81,7 +91,9 @@ fn start(watched: &[Watched], plan: Start, window: &mut Option<JoinHandle<Measur
         return Err(("invalid", problem));
     }
     let watched = watched.to_vec();
-    let running = std::thread::Builder::new().name("window".into()).spawn(move || measure(&watched, &plan, false));
+    let running = std::thread::Builder::new()
+        .name("window".into())
+        .spawn(move || measure(&watched, &plan, false));
     *window = Some(running.map_err(|e| ("failed", format!("no thread for the window: {e}")))?);
     Ok(())
 }
@@ -91,22 +103,35 @@ fn collect(running: JoinHandle<Measured>, document: &mut File) -> Result<u64, St
     use std::os::unix::fs::FileExt;
     let measured = running.join().map_err(|_| "the window's thread died".to_string())?;
     let bytes = serde_json::to_vec(&measured.document()).map_err(|e| e.to_string())?;
-    document.set_len(bytes.len() as u64).and_then(|()| document.write_all_at(&bytes, 0)).map_err(|e| format!("the document file: {e}"))?;
+    document
+        .set_len(bytes.len() as u64)
+        .and_then(|()| document.write_all_at(&bytes, 0))
+        .map_err(|e| format!("the document file: {e}"))?;
     Ok(bytes.len() as u64)
 }
 
-/// What can be read here, and why not the rest. Written for people who wonder what a report will hold.
+/// What can be read here, and why not the rest. Written for people who wonder what a report will
+/// hold.
 fn describe() -> Value {
     let sensors = Sensors::find(Path::new("/sys/class"));
-    let answer = |reason: Option<String>| Value::String(reason.map_or("yes".into(), |reason| format!("no: {reason}")));
-    let problem = |name: &str, found: &sockets::Sockets| found.problems.iter().find(|(what, _)| *what == name).map(|(_, why)| why.clone());
+    let answer = |reason: Option<String>| {
+        Value::String(reason.map_or("yes".into(), |reason| format!("no: {reason}")))
+    };
+    let problem = |name: &str, found: &sockets::Sockets| {
+        found.problems.iter().find(|(what, _)| *what == name).map(|(_, why)| why.clone())
+    };
     let found = sockets::read();
-    let scheduled = rmwbench_sampler::threads::read(Path::new("/proc/self")).values().any(|task| task.scheduled.is_some());
-    let me = find(std::process::id() as i32).and_then(|me| rmwbench_sampler::processes::Process::open("me", WORKER, &me).ok());
+    let scheduled = rmwbench_sampler::threads::read(Path::new("/proc/self"))
+        .values()
+        .any(|task| task.scheduled.is_some());
+    let me = find(std::process::id() as i32)
+        .and_then(|me| rmwbench_sampler::processes::Process::open("me", WORKER, &me).ok());
     let mut unseen = BTreeMap::new();
     let recorded = match me {
         None => Err("/proc does not show this process".to_string()),
-        Some(me) => schedule::start(&[me], now_ns()).and_then(|recorder| recorder.finish(&mut unseen)).map(drop),
+        Some(me) => schedule::start(&[me], now_ns())
+            .and_then(|recorder| recorder.finish(&mut unseen))
+            .map(drop),
     };
     json!({
         "protocol": PROTOCOL, "tool": TOOL, "version": VERSION,
@@ -126,27 +151,49 @@ fn describe() -> Value {
 
 /// For people: CPU, memory and wait of some processes over a few seconds from now.
 fn watch(pids: &[&str], seconds: &str) -> ExitCode {
-    let Some(seconds) = seconds.parse::<f64>().ok().filter(|s| s.is_finite() && *s > 0.0 && *s <= 86_400.0) else {
-        return complain(&format!("expected --for and a number of seconds, found {seconds}\n{USAGE}"));
+    let Some(seconds) =
+        seconds.parse::<f64>().ok().filter(|s| s.is_finite() && *s > 0.0 && *s <= 86_400.0)
+    else {
+        return complain(&format!(
+            "expected --for and a number of seconds, found {seconds}\n{USAGE}"
+        ));
     };
     let mut watched = Vec::new();
     for text in pids {
         match text.parse::<i32>() {
-            Ok(pid) if find(pid).is_some() => watched.push(Watched { process: text.to_string(), pid, role: "other".into() }),
+            Ok(pid) if find(pid).is_some() => {
+                watched.push(Watched { process: text.to_string(), pid, role: "other".into() })
+            }
             Ok(pid) => return complain(&format!("there is no process {pid}")),
-            Err(_) => return complain(&format!("expected the number of a process, found {text}\n{USAGE}")),
+            Err(_) => {
+                return complain(&format!(
+                    "expected the number of a process, found {text}\n{USAGE}"
+                ))
+            }
         }
     }
     let steady_ns = now_ns() + 10_000_000;
     let end_ns = steady_ns + (seconds * 1e9) as i64;
-    let plan = Start { steady_ns, end_ns, interval_ns: 0, canary_ns: 10_000_000, threads: true, schedule: false, memory: false };
+    let plan = Start {
+        steady_ns,
+        end_ns,
+        interval_ns: 0,
+        canary_ns: 10_000_000,
+        threads: true,
+        schedule: false,
+        memory: false,
+    };
     let document = measure(&watched, &plan, true).document();
     let [begin, end] = &document.snapshots[..] else { return complain("no two snapshots") };
     let window_ns = (end.time_ns - begin.time_ns) as f64;
     let mut processes = serde_json::Map::new();
     for Watched { process, .. } in &watched {
-        let (Some(first), Some(last)) = (begin.processes.get(process), end.processes.get(process)) else { continue };
-        let delay = first.run_delay_ns.zip(last.run_delay_ns).map(|(a, b)| (b - a) as f64 / window_ns);
+        let (Some(first), Some(last)) = (begin.processes.get(process), end.processes.get(process))
+        else {
+            continue;
+        };
+        let delay =
+            first.run_delay_ns.zip(last.run_delay_ns).map(|(a, b)| (b - a) as f64 / window_ns);
         let command = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
         let row = json!({
             "command": command.trim(), "cpu_cores": (last.cpu_ns - first.cpu_ns) as f64 / window_ns, "waited_cores": delay, "threads": last.threads,
@@ -164,8 +211,15 @@ fn watch(pids: &[&str], seconds: &str) -> ExitCode {
     }))
 }
 
-fn busiest(threads: Option<&Vec<rmwbench_sampler::document::Thread>>, window_ns: f64) -> Vec<Value> {
+fn busiest(
+    threads: Option<&Vec<rmwbench_sampler::document::Thread>>,
+    window_ns: f64,
+) -> Vec<Value> {
     let mut sorted: Vec<_> = threads.into_iter().flatten().filter(|t| t.cpu_ns > 0).collect();
     sorted.sort_by_key(|t| std::cmp::Reverse(t.cpu_ns));
-    sorted.into_iter().take(5).map(|t| json!({"tid": t.tid, "name": t.name, "cpu_cores": t.cpu_ns as f64 / window_ns})).collect()
+    sorted
+        .into_iter()
+        .take(5)
+        .map(|t| json!({"tid": t.tid, "name": t.name, "cpu_cores": t.cpu_ns as f64 / window_ns}))
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! Memory of a process that is not a worker of ours (those account for themselves): milliseconds for a large one, hence after the window.
+//! Memory of a process that is not a worker of ours (those account for themselves): milliseconds
+//! for a large one, hence after the window.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,12 +10,15 @@ use rmwbench_harness::usage::{is_segment, OWN};
 
 use crate::document::{Memory, Segment};
 
-/// Private and shared memory apart; the records file of a trial is left out, as in the worker's own account.
+/// Private and shared memory apart; the records file of a trial is left out, as in the worker's own
+/// account.
 pub fn read(directory: &Path) -> io::Result<Memory> {
     let mut memory = parse_smaps(&fs::read_to_string(directory.join("smaps"))?);
     let status = fs::read_to_string(directory.join("status")).unwrap_or_default();
     let bytes = |name: &str| -> Option<u64> {
-        let kib = status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse::<u64>().ok());
+        let kib = status.lines().find_map(|line| {
+            line.strip_prefix(name)?.split_whitespace().next()?.parse::<u64>().ok()
+        });
         kib.map(|kib| kib * 1024)
     };
     (memory.peak_rss_bytes, memory.virtual_bytes) = (bytes("VmHWM:"), bytes("VmSize:"));
@@ -52,7 +56,10 @@ fn parse_smaps(text: &str) -> Memory {
             (None, false) => memory.pss_bytes += bytes,
         }
     }
-    memory.shared_segments = segments.into_iter().map(|(name, segment)| Segment { name: name.into(), ..segment }).collect();
+    memory.shared_segments = segments
+        .into_iter()
+        .map(|(name, segment)| Segment { name: name.into(), ..segment })
+        .collect();
     memory
 }
 
@@ -72,14 +79,21 @@ mod tests {
 7f06-7f07 rw-p 00000000 00:00 0 \nRss:                   2 kB\nPss:                   2 kB\n";
         let memory = parse_smaps(text);
         assert_eq!((memory.rss_bytes, memory.pss_bytes), (15 * 1024, 7 * 1024));
-        let segment = Segment { name: "/dev/shm/iox segment".into(), rss_bytes: 110 * 1024, pss_bytes: 55 * 1024, writable: true };
+        let segment = Segment {
+            name: "/dev/shm/iox segment".into(),
+            rss_bytes: 110 * 1024,
+            pss_bytes: 55 * 1024,
+            writable: true,
+        };
         assert_eq!(memory.shared_segments, [segment]);
     }
 
     #[test]
     fn reads_ourselves() {
         let memory = read(Path::new("/proc/self")).unwrap();
-        assert!(memory.rss_bytes > 0 && memory.pss_bytes > 0 && memory.pss_bytes <= memory.rss_bytes);
+        assert!(
+            memory.rss_bytes > 0 && memory.pss_bytes > 0 && memory.pss_bytes <= memory.rss_bytes
+        );
         assert!(memory.peak_rss_bytes.unwrap() >= memory.rss_bytes / 2);
         assert!(memory.virtual_bytes.unwrap() > memory.rss_bytes);
         assert!(read(Path::new("/proc/1073741824")).is_err());

@@ -1,9 +1,11 @@
 //! The processes of this host: those in our PID namespace, whatever `/proc` shows.
 //!
-//! A host normally has a `/proc` of its own, whose numbers are the host's. Where a container forbids mounting one, `/proc` still shows
-//! the outer numbers; then the namespace and the `NSpid` line of each process tell who belongs here and what it is called.
+//! A host normally has a `/proc` of its own, whose numbers are the host's. Where a container
+//! forbids mounting one, `/proc` still shows the outer numbers; then the namespace and the `NSpid`
+//! line of each process tell who belongs here and what it is called.
 //!
-//! On a shared host there is no namespace to go by: its processes are the descendants of its init, which started this one.
+//! On a shared host there is no namespace to go by: its processes are the descendants of its init,
+//! which started this one.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +29,8 @@ pub fn neighbours() -> Vec<Neighbour> {
     };
     numbers.sort_unstable();
     let own = proc_is_ours();
-    let mut found: Vec<Neighbour> = numbers.into_iter().filter_map(|number| neighbour(number, own)).collect();
+    let mut found: Vec<Neighbour> =
+        numbers.into_iter().filter_map(|number| neighbour(number, own)).collect();
     if shared_host::name().is_some() {
         let parents = found.iter().filter_map(|n| Some((n.pid, parent(n)?))).collect();
         found.retain(|n| descends(n.pid, init(), &parents));
@@ -82,12 +85,19 @@ fn neighbour(number: i32, own: bool) -> Option<Neighbour> {
 }
 
 fn proc_is_ours() -> bool {
-    fs::read_link("/proc/self").is_ok_and(|link| link.to_str() == Some(&std::process::id().to_string()))
+    fs::read_link("/proc/self")
+        .is_ok_and(|link| link.to_str() == Some(&std::process::id().to_string()))
 }
 
 /// The last number of `NSpid` is the one in the process's own namespace.
 fn inner_pid(status: &str) -> Option<i32> {
-    status.lines().find_map(|line| line.strip_prefix("NSpid:"))?.split_whitespace().last()?.parse().ok()
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("NSpid:"))?
+        .split_whitespace()
+        .last()?
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]
@@ -105,7 +115,9 @@ mod tests {
     #[test]
     fn who_descends_from_an_init_is_told_from_its_neighbours() {
         let parents = BTreeMap::from([(1, 0), (10, 1), (11, 10), (12, 11), (20, 1)]);
-        for (pid, expected) in [(10, true), (11, true), (12, true), (20, false), (1, false), (99, false)] {
+        for (pid, expected) in
+            [(10, true), (11, true), (12, true), (20, false), (1, false), (99, false)]
+        {
             assert_eq!(descends(pid, 10, &parents), expected, "{pid}");
         }
         let own = find(std::process::id() as i32).unwrap();

@@ -39,9 +39,18 @@ pub struct Stat {
 impl Process {
     /// Fails where the process ended already, or belongs to somebody else.
     pub fn open(name: &str, role: &str, found: &Neighbour) -> io::Result<Process> {
-        let (stat, statm) = (Kept::open(found.directory.join("stat"))?, Kept::open(found.directory.join("statm"))?);
+        let (stat, statm) =
+            (Kept::open(found.directory.join("stat"))?, Kept::open(found.directory.join("statm"))?);
         let rollup = Kept::open(found.directory.join("smaps_rollup")).ok();
-        Ok(Process { name: name.into(), role: role.into(), pid: found.pid, directory: found.directory.clone(), stat, statm, rollup })
+        Ok(Process {
+            name: name.into(),
+            role: role.into(),
+            pid: found.pid,
+            directory: found.directory.clone(),
+            stat,
+            statm,
+            rollup,
+        })
     }
 
     /// CPU time in ns; None once the process is gone, however its number is used by then.
@@ -49,17 +58,25 @@ impl Process {
         cpu_ns(self.pid)
     }
 
-    /// None once the process is gone: the file was opened while it lived and never speaks of a successor.
+    /// None once the process is gone: the file was opened while it lived and never speaks of a
+    /// successor.
     pub fn stat(&mut self) -> Option<Stat> {
         parse_stat(self.stat.read().ok()?)
     }
 
-    /// Proportional set size, everything included, and the part of it that is files, such as programs and libraries: that part
-    /// changes with whoever else maps them. The kernel walks all pages for it: a millisecond for each 100 MB.
+    /// Proportional set size, everything included, and the part of it that is files, such as
+    /// programs and libraries: that part changes with whoever else maps them. The kernel walks all
+    /// pages for it: a millisecond for each 100 MB.
     pub fn pss_bytes(&mut self) -> Option<(u64, Option<u64>)> {
         let text = self.rollup.as_mut()?.read().ok()?;
         let bytes = |name: &str| {
-            let kib = text.lines().find_map(|line| line.strip_prefix(name))?.trim().strip_suffix(" kB")?.parse::<u64>().ok()?;
+            let kib = text
+                .lines()
+                .find_map(|line| line.strip_prefix(name))?
+                .trim()
+                .strip_suffix(" kB")?
+                .parse::<u64>()
+                .ok()?;
             Some(kib * 1024)
         };
         Some((bytes("Pss:")?, bytes("Pss_File:")))
@@ -94,7 +111,10 @@ mod tests {
     fn a_command_may_be_called_anything() {
         let text = "7 (a) b (c) S 1 7 7 0 -1 4194304 11 12 13 14 15 16 17 18 20 0 3 0 99 5000 250 18446744073709551615";
         let stat = parse_stat(text).unwrap();
-        assert_eq!((stat.command.as_str(), stat.minor_faults, stat.major_faults, stat.threads), ("a) b (c", 11, 13, 3));
+        assert_eq!(
+            (stat.command.as_str(), stat.minor_faults, stat.major_faults, stat.threads),
+            ("a) b (c", 11, 13, 3)
+        );
         assert_eq!(stat.rss_bytes, 250 * page_size() as u64);
     }
 
@@ -108,6 +128,8 @@ mod tests {
         assert!(process.stat().unwrap().threads == 1);
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(process.cpu_ns().is_none() && process.stat().is_none() && process.rss_bytes().is_none());
+        assert!(
+            process.cpu_ns().is_none() && process.stat().is_none() && process.rss_bytes().is_none()
+        );
     }
 }

@@ -56,15 +56,22 @@ impl Start {
         let Start { steady_ns, end_ns, interval_ns, canary_ns, memory, .. } = *self;
         let length_ns = end_ns.checked_sub(steady_ns);
         if length_ns.is_none_or(|length| !(0..=LONGEST_WINDOW_NS).contains(&length)) {
-            return Some(format!("expected steady_ns up to a day before end_ns, found {steady_ns} and {end_ns}"));
+            return Some(format!(
+                "expected steady_ns up to a day before end_ns, found {steady_ns} and {end_ns}"
+            ));
         }
         if memory && interval_ns == 0 {
-            return Some("expected interval_ns beside memory, which is read with samples of the series".into());
+            return Some(
+                "expected interval_ns beside memory, which is read with samples of the series"
+                    .into(),
+            );
         }
         [("interval_ns", interval_ns), ("canary_ns", canary_ns)]
             .into_iter()
             .find(|&(_, value)| value != 0 && value < SHORTEST_INTERVAL_NS)
-            .map(|(name, value)| format!("expected {name} of 0 or at least {SHORTEST_INTERVAL_NS}, found {value}"))
+            .map(|(name, value)| {
+                format!("expected {name} of 0 or at least {SHORTEST_INTERVAL_NS}, found {value}")
+            })
     }
 }
 

@@ -1,8 +1,10 @@
-//! When each watched thread was woken, got a processor and lost it, from the kernel's own records (perf_event_open(2)).
+//! When each watched thread was woken, got a processor and lost it, from the kernel's own records
+//! (perf_event_open(2)).
 //!
-//! Every switch costs the watched thread about a microsecond more, so this is for traced trials only. One ring per thread, since the
-//! kernel shares none between threads; a thread that starts within the window is not seen. When a thread was woken is another source
-//! with other needs ([`crate::wakings`]): where it is out of reach the switches are left.
+//! Every switch costs the watched thread about a microsecond more, so this is for traced trials
+//! only. One ring per thread, since the kernel shares none between threads; a thread that starts
+//! within the window is not seen. When a thread was woken is another source with other needs
+//! ([`crate::wakings`]): where it is out of reach the switches are left.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -47,7 +49,9 @@ pub fn start(processes: &[Process], end_ns: i64) -> Result<Recorder, String> {
     for process in processes.iter().filter(|p| p.role != HARNESS) {
         for tid in threads::read(&process.directory).into_keys() {
             match open(tid) {
-                Ok(sampler) => watched.push(Watched { process: process.name.clone(), tid, sampler }),
+                Ok(sampler) => {
+                    watched.push(Watched { process: process.name.clone(), tid, sampler })
+                }
                 Err(e) if e.raw_os_error() == Some(libc::ESRCH) => {} // it ended meanwhile
                 Err(e) => drop(unseen.insert(format!("schedule.{}", process.name), explained(&e))),
             }
@@ -56,17 +60,22 @@ pub fn start(processes: &[Process], end_ns: i64) -> Result<Recorder, String> {
     if watched.is_empty() {
         return Err(unseen.into_values().next().unwrap_or_else(|| "no thread to watch".into()));
     }
-    let named: Vec<(String, i32)> = watched.iter().map(|one| (one.process.clone(), one.tid)).collect();
-    let wakings = wakings::open(&named).map_err(|reason| unseen.insert("schedule.woken".into(), reason)).ok();
+    let named: Vec<(String, i32)> =
+        watched.iter().map(|one| (one.process.clone(), one.tid)).collect();
+    let wakings =
+        wakings::open(&named).map_err(|reason| unseen.insert("schedule.woken".into(), reason)).ok();
     let builder = std::thread::Builder::new().name("schedule".into());
-    let thread = builder.spawn(move || record(watched, wakings, end_ns)).map_err(|e| format!("no thread for it: {e}"))?;
+    let thread = builder
+        .spawn(move || record(watched, wakings, end_ns))
+        .map_err(|e| format!("no thread for it: {e}"))?;
     Ok(Recorder { thread, unseen })
 }
 
 impl Recorder {
     pub fn finish(self, no_data: &mut BTreeMap<String, String>) -> Result<Schedule, String> {
         no_data.extend(self.unseen);
-        let schedule: Schedule = self.thread.join().map_err(|_| "the recording thread died".to_string())?;
+        let schedule: Schedule =
+            self.thread.join().map_err(|_| "the recording thread died".to_string())?;
         if let Some(reason) = few_wakings(&schedule) {
             no_data.entry("schedule.woken".into()).or_insert(reason);
         }
@@ -74,8 +83,9 @@ impl Recorder {
     }
 }
 
-/// Whoever gets a processor after it had blocked was woken in between. A virtual machine was seen that tells hardly any wake-up of one
-/// of its processors: then waits after a wake-up show in part only, and a reader must know.
+/// Whoever gets a processor after it had blocked was woken in between. A virtual machine was seen
+/// that tells hardly any wake-up of one of its processors: then waits after a wake-up show in part
+/// only, and a reader must know.
 fn few_wakings(schedule: &Schedule) -> Option<String> {
     let mut blocked: BTreeMap<i32, bool> = BTreeMap::new();
     let mut ran = 0;
@@ -95,7 +105,12 @@ fn few_wakings(schedule: &Schedule) -> Option<String> {
 fn open(tid: i32) -> io::Result<Sampler> {
     let build = |bytes: usize| {
         let mut builder = Builder::new(Software::DUMMY);
-        builder.observe_pid(tid).any_cpu().context_switch(true).sample_id_all(true).sample(SampleFlag::TID | SampleFlag::TIME);
+        builder
+            .observe_pid(tid)
+            .any_cpu()
+            .context_switch(true)
+            .sample_id_all(true)
+            .sample(SampleFlag::TID | SampleFlag::TIME);
         builder.clockid(Clock::MONOTONIC).exclude_kernel(true).exclude_hv(true);
         let mut sampler = builder.build()?.sampled(bytes)?;
         sampler.enable()?;
@@ -128,7 +143,9 @@ fn record(mut watched: Vec<Watched>, mut wakings: Option<Wakings>, end_ns: i64) 
         if over {
             break;
         }
-        std::thread::sleep(EMPTY_EVERY.min(Duration::from_nanos((end_ns - now_ns()).max(0) as u64)));
+        std::thread::sleep(
+            EMPTY_EVERY.min(Duration::from_nanos((end_ns - now_ns()).max(0) as u64)),
+        );
     }
     if let Some(wakings) = wakings {
         wakings.finish(&mut schedule);
@@ -139,7 +156,9 @@ fn record(mut watched: Vec<Watched>, mut wakings: Option<Wakings>, end_ns: i64) 
 
 fn take(record: &Record<'_>, process: &str, tid: i32, schedule: &mut Schedule) {
     let bytes: Vec<u8> = record.data().iter().flat_map(|part| part.iter().copied()).collect();
-    let number = |at: usize| bytes.get(at..at + 8).and_then(|eight| Some(u64::from_ne_bytes(eight.try_into().ok()?)));
+    let number = |at: usize| {
+        bytes.get(at..at + 8).and_then(|eight| Some(u64::from_ne_bytes(eight.try_into().ok()?)))
+    };
     match record.ty() {
         // The identifier stands at the end of every record: process and thread, then the time.
         SWITCH => {
@@ -184,7 +203,10 @@ mod tests {
         let recorder = match start(&[me], now_ns() + 800_000_000) {
             Ok(recorder) => recorder,
             Err(reason) => {
-                assert!(reason.contains("sysctl") || reason.contains("CONFIG_PERF_EVENTS"), "{reason}");
+                assert!(
+                    reason.contains("sysctl") || reason.contains("CONFIG_PERF_EVENTS"),
+                    "{reason}"
+                );
                 return eprintln!("not tested here: {reason}");
             }
         };
@@ -196,14 +218,21 @@ mod tests {
         }
         let mut no_data = BTreeMap::new();
         let schedule = recorder.finish(&mut no_data).unwrap();
-        let mut mine: Vec<&ScheduleEvent> = schedule.events.iter().filter(|e| e.2 == tid && e.0 >= begin_ns).collect();
+        let mut mine: Vec<&ScheduleEvent> =
+            schedule.events.iter().filter(|e| e.2 == tid && e.0 >= begin_ns).collect();
         let count = |what: &str| mine.iter().filter(|e| e.3 == what).count();
         assert!(count("out_blocked") >= 5 && count("in") >= 5, "{mine:?}");
         let woken = count("woken");
-        assert!((5..200).contains(&woken) || no_data.contains_key("schedule.woken"), "{mine:?} {no_data:?}");
+        assert!(
+            (5..200).contains(&woken) || no_data.contains_key("schedule.woken"),
+            "{mine:?} {no_data:?}"
+        );
         mine.retain(|e| e.3 != "woken");
         let blocked = mine.iter().position(|e| e.3 == "out_blocked").unwrap();
         let slept_ns = mine[blocked + 1].0 - mine[blocked].0;
-        assert!(mine[blocked + 1].3 == "in" && slept_ns >= 3_900_000, "slept {slept_ns} ns of 4 ms");
+        assert!(
+            mine[blocked + 1].3 == "in" && slept_ns >= 3_900_000,
+            "slept {slept_ns} ns of 4 ms"
+        );
     }
 }

@@ -1,14 +1,18 @@
-//! The sockets of this network namespace: UDP with its drops, TCP and Unix with the two ends of each connection.
+//! The sockets of this network namespace: UDP with its drops, TCP and Unix with the two ends of
+//! each connection.
 //!
-//! The kernel counts a TCP connection's bytes itself and tells them over netlink (sock_diag(7)); for UDP `/proc/net/udp` has the drops
-//! on every kernel, and netlink only adds the size of the buffer. Unix sockets are not counted by anybody: only who talks to whom.
+//! The kernel counts a TCP connection's bytes itself and tells them over netlink (sock_diag(7));
+//! for UDP `/proc/net/udp` has the drops on every kernel, and netlink only adds the size of the
+//! buffer. Unix sockets are not counted by anybody: only who talks to whom.
 
 use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr as Address};
 
-use netlink_packet_core::{NetlinkHeader, NetlinkMessage, NetlinkPayload, NLM_F_DUMP, NLM_F_REQUEST};
+use netlink_packet_core::{
+    NetlinkHeader, NetlinkMessage, NetlinkPayload, NLM_F_DUMP, NLM_F_REQUEST,
+};
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP, IPPROTO_UDP};
 use netlink_packet_sock_diag::inet::{self, ExtensionFlags, InetRequest, InetResponse, SocketId};
 use netlink_packet_sock_diag::unix::{ShowFlags, StateFlags, UnixRequest, UnixResponse};
@@ -64,27 +68,38 @@ struct Unix {
 /// Reads them all: about 100 µs with a few dozen sockets.
 pub fn read() -> Sockets {
     let mut sockets = Sockets::default();
-    let files = ["/proc/net/udp", "/proc/net/udp6"].map(|path| fs::read_to_string(path).unwrap_or_default());
+    let files = ["/proc/net/udp", "/proc/net/udp6"]
+        .map(|path| fs::read_to_string(path).unwrap_or_default());
     sockets.udp = files.iter().flat_map(|text| parse_udp(text)).collect();
     match diag_udp_buffers() {
-        Ok(buffers) => sockets.udp.iter_mut().for_each(|udp| udp.buffer_bytes = buffers.get(&udp.inode).copied()),
-        Err(e) => {
-            sockets.problems.push(("sockets.udp.receive_buffer_bytes", format!("the kernel's sock_diag does not answer for UDP: {e}")))
-        }
+        Ok(buffers) => sockets
+            .udp
+            .iter_mut()
+            .for_each(|udp| udp.buffer_bytes = buffers.get(&udp.inode).copied()),
+        Err(e) => sockets.problems.push((
+            "sockets.udp.receive_buffer_bytes",
+            format!("the kernel's sock_diag does not answer for UDP: {e}"),
+        )),
     }
     match diag_tcp() {
         Ok(found) => sockets.tcp = found,
-        Err(e) => sockets.problems.push(("sockets.tcp", format!("the kernel's sock_diag does not answer for TCP: {e}"))),
+        Err(e) => sockets
+            .problems
+            .push(("sockets.tcp", format!("the kernel's sock_diag does not answer for TCP: {e}"))),
     }
     match diag_unix() {
         Ok(found) => sockets.unix = found,
-        Err(e) => sockets.problems.push(("sockets.unix", format!("the kernel's sock_diag does not answer for Unix sockets: {e}"))),
+        Err(e) => sockets.problems.push((
+            "sockets.unix",
+            format!("the kernel's sock_diag does not answer for Unix sockets: {e}"),
+        )),
     }
     sockets
 }
 
 impl Sockets {
-    /// With their owners. Unix sockets that no known process holds are left out: their namespace is the machine's, not the host's.
+    /// With their owners. Unix sockets that no known process holds are left out: their namespace is
+    /// the machine's, not the host's.
     pub fn owned(&self, owners: &Owners) -> Vec<Socket> {
         let owner = |inode: u64| owners.get(&inode).cloned();
         let mut found: Vec<Socket> = Vec::new();
@@ -97,7 +112,8 @@ impl Sockets {
             receive_queue_bytes: udp.queue_bytes,
             receive_buffer_bytes: udp.buffer_bytes,
         }));
-        let ends: HashMap<(Address, Address), u64> = self.tcp.iter().map(|tcp| ((tcp.local, tcp.remote), tcp.inode)).collect();
+        let ends: HashMap<(Address, Address), u64> =
+            self.tcp.iter().map(|tcp| ((tcp.local, tcp.remote), tcp.inode)).collect();
         found.extend(self.tcp.iter().map(|tcp| Socket::Tcp {
             process: owner(tcp.inode),
             peer_process: ends.get(&(tcp.remote, tcp.local)).and_then(|&inode| owner(inode)),
@@ -146,7 +162,9 @@ fn parse_udp(text: &str) -> Vec<Udp> {
 
 fn hexadecimal_address(text: &str) -> Option<Address> {
     let (ip, port) = text.split_once(':')?;
-    let words: Option<Vec<u32>> = (0..ip.len() / 8).map(|i| u32::from_str_radix(ip.get(8 * i..8 * i + 8)?, 16).ok()).collect();
+    let words: Option<Vec<u32>> = (0..ip.len() / 8)
+        .map(|i| u32::from_str_radix(ip.get(8 * i..8 * i + 8)?, 16).ok())
+        .collect();
     let bytes: Vec<u8> = words?.into_iter().flat_map(u32::to_ne_bytes).collect();
     let ip: IpAddr = match bytes.len() {
         4 => Ipv4Addr::from(<[u8; 4]>::try_from(bytes).ok()?).into(),
@@ -162,16 +180,19 @@ fn diag_udp_buffers() -> io::Result<HashMap<u64, u64>> {
     for response in dump_inet(IPPROTO_UDP, ExtensionFlags::SKMEMINFO)? {
         for attribute in &response.nlas {
             if let inet::nlas::Nla::MemInfo(memory) = attribute {
-                buffers.insert(u64::from(response.header.inode), u64::from(memory.receive_queue_max));
+                buffers
+                    .insert(u64::from(response.header.inode), u64::from(memory.receive_queue_max));
             }
         }
     }
     Ok(buffers)
 }
 
-/// Connections that a process still holds: neither listening sockets nor those that only wait for their end.
+/// Connections that a process still holds: neither listening sockets nor those that only wait for
+/// their end.
 fn diag_tcp() -> io::Result<Vec<Tcp>> {
-    let responses = dump_inet(IPPROTO_TCP, ExtensionFlags::INFO)?.into_iter().filter(|r| r.header.inode != 0);
+    let responses =
+        dump_inet(IPPROTO_TCP, ExtensionFlags::INFO)?.into_iter().filter(|r| r.header.inode != 0);
     Ok(responses
         .map(|response| {
             let id = &response.header.socket_id;
@@ -179,9 +200,16 @@ fn diag_tcp() -> io::Result<Vec<Tcp>> {
                 inet::nlas::Nla::TcpInfo(bytes) => parse_tcp_info(bytes),
                 _ => None,
             });
-            let (local, remote) =
-                (Address::new(id.source_address, id.source_port), Address::new(id.destination_address, id.destination_port));
-            Tcp { inode: response.header.inode.into(), local: plain(local), remote: plain(remote), info }
+            let (local, remote) = (
+                Address::new(id.source_address, id.source_port),
+                Address::new(id.destination_address, id.destination_port),
+            );
+            Tcp {
+                inode: response.header.inode.into(),
+                local: plain(local),
+                remote: plain(remote),
+                info,
+            }
         })
         .collect())
 }
@@ -197,17 +225,29 @@ fn parse_tcp_info(bytes: &[u8]) -> Option<TcpInfo> {
     const BYTES_ACKED: usize = 120;
     const BYTES_RECEIVED: usize = 128;
     let eight = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-    let retransmits = u32::from_ne_bytes(bytes.get(TOTAL_RETRANS..TOTAL_RETRANS + 4)?.try_into().ok()?).into();
-    Some(TcpInfo { sent_bytes: eight(BYTES_ACKED)?, received_bytes: eight(BYTES_RECEIVED)?, retransmits })
+    let retransmits =
+        u32::from_ne_bytes(bytes.get(TOTAL_RETRANS..TOTAL_RETRANS + 4)?.try_into().ok()?).into();
+    Some(TcpInfo {
+        sent_bytes: eight(BYTES_ACKED)?,
+        received_bytes: eight(BYTES_RECEIVED)?,
+        retransmits,
+    })
 }
 
 fn diag_unix() -> io::Result<Vec<Unix>> {
     let states = StateFlags::from_bits_retain(!StateFlags::LISTEN.bits());
-    let request = UnixRequest { state_flags: states, inode: 0, show_flags: ShowFlags::PEER | ShowFlags::RQLEN, cookie: [0xff; 8] };
-    let responses = dump(SockDiagMessage::UnixRequest(request))?.into_iter().filter_map(|message| match message {
-        SockDiagMessage::UnixResponse(response) => Some(response),
-        _ => None,
-    });
+    let request = UnixRequest {
+        state_flags: states,
+        inode: 0,
+        show_flags: ShowFlags::PEER | ShowFlags::RQLEN,
+        cookie: [0xff; 8],
+    };
+    let responses = dump(SockDiagMessage::UnixRequest(request))?.into_iter().filter_map(
+        |message| match message {
+            SockDiagMessage::UnixResponse(response) => Some(response),
+            _ => None,
+        },
+    );
     Ok(responses
         .map(|response: Box<UnixResponse>| Unix {
             inode: response.header.inode.into(),
@@ -222,7 +262,8 @@ fn dump_inet(protocol: u8, extensions: ExtensionFlags) -> io::Result<Vec<InetRes
     let mut found = Vec::new();
     for (family, socket_id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
         let states = inet::StateFlags::all() & !inet::StateFlags::LISTEN;
-        let request = InetRequest { family, protocol, extensions: extensions.clone(), states, socket_id };
+        let request =
+            InetRequest { family, protocol, extensions: extensions.clone(), states, socket_id };
         let messages = dump(SockDiagMessage::InetRequest(request))?;
         found.extend(messages.into_iter().filter_map(|message| match message {
             SockDiagMessage::InetResponse(response) => Some(*response),
@@ -250,7 +291,8 @@ fn dump(request: SockDiagMessage) -> io::Result<Vec<SockDiagMessage>> {
         let mut rest = &part[..size];
         while !rest.is_empty() {
             let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
-            let message = NetlinkMessage::<SockDiagMessage>::deserialize(rest).map_err(|e| invalid(e.to_string()))?;
+            let message = NetlinkMessage::<SockDiagMessage>::deserialize(rest)
+                .map_err(|e| invalid(e.to_string()))?;
             let length = (message.header.length as usize).next_multiple_of(4).max(16);
             match message.payload {
                 NetlinkPayload::InnerMessage(inner) => found.push(inner),
@@ -287,17 +329,27 @@ mod tests {
         let (mut receiver, _) = listener.accept().unwrap();
         sender.write_all(&[7; 100_000]).unwrap();
         receiver.read_exact(&mut [0; 100_000]).unwrap();
-        let (from, to) = (sender.local_addr().unwrap().to_string(), listener.local_addr().unwrap().to_string());
+        let (from, to) =
+            (sender.local_addr().unwrap().to_string(), listener.local_addr().unwrap().to_string());
         let until = std::time::Instant::now() + std::time::Duration::from_secs(5);
         loop {
             // An acknowledgement may be on its way still.
             let found = ours();
             let end = |wanted: &str| {
                 found.iter().find_map(|s| match s {
-                    Socket::Tcp { local, remote, sent_bytes, received_bytes, process, peer_process, .. }
-                        if local == wanted && (*local == from || *remote == from) =>
-                    {
-                        assert_eq!((process.as_deref(), peer_process.as_deref()), (Some("me"), Some("me")));
+                    Socket::Tcp {
+                        local,
+                        remote,
+                        sent_bytes,
+                        received_bytes,
+                        process,
+                        peer_process,
+                        ..
+                    } if local == wanted && (*local == from || *remote == from) => {
+                        assert_eq!(
+                            (process.as_deref(), peer_process.as_deref()),
+                            (Some("me"), Some("me"))
+                        );
                         Some((sent_bytes.unwrap(), received_bytes.unwrap()))
                     }
                     _ => None,
@@ -305,7 +357,10 @@ mod tests {
             };
             let (sent, received) = (end(&from).unwrap(), end(&to).unwrap());
             if sent.0 >= 100_000 || std::time::Instant::now() > until {
-                assert!((100_000..100_010).contains(&sent.0) && received.1 >= 100_000, "{sent:?} {received:?}");
+                assert!(
+                    (100_000..100_010).contains(&sent.0) && received.1 >= 100_000,
+                    "{sent:?} {received:?}"
+                );
                 break;
             }
         }
@@ -323,7 +378,14 @@ mod tests {
         let (drops, queue, buffer) = found
             .iter()
             .find_map(|socket| match socket {
-                Socket::Udp { local, drops, receive_queue_bytes, receive_buffer_bytes, process, .. } if *local == address => {
+                Socket::Udp {
+                    local,
+                    drops,
+                    receive_queue_bytes,
+                    receive_buffer_bytes,
+                    process,
+                    ..
+                } if *local == address => {
                     assert_eq!(process.as_deref(), Some("me"));
                     Some((*drops, *receive_queue_bytes, receive_buffer_bytes.unwrap()))
                 }
@@ -331,7 +393,10 @@ mod tests {
             })
             .unwrap();
         assert!(buffer >= 2048 && queue > 0);
-        assert!(drops > 0 || queue < buffer, "2000 datagrams neither fit nor were dropped: {drops} {queue} {buffer}");
+        assert!(
+            drops > 0 || queue < buffer,
+            "2000 datagrams neither fit nor were dropped: {drops} {queue} {buffer}"
+        );
     }
 
     #[test]
@@ -355,7 +420,10 @@ mod tests {
             assert_eq!(found[0].local.to_string(), "127.0.0.1:7411");
             assert_eq!(found[1].local.to_string(), "[::1]:53");
         }
-        assert_eq!((found[0].inode, found[0].drops, found[0].queue_bytes, found[1].drops), (77, 5, 255, 6));
+        assert_eq!(
+            (found[0].inode, found[0].drops, found[0].queue_bytes, found[1].drops),
+            (77, 5, 255, 6)
+        );
     }
 
     #[test]
@@ -363,6 +431,9 @@ mod tests {
         assert_eq!(parse_tcp_info(&[0; 104]), None);
         let mut bytes = [0; 240];
         bytes[120] = 9;
-        assert_eq!(parse_tcp_info(&bytes), Some(TcpInfo { sent_bytes: 9, received_bytes: 0, retransmits: 0 }));
+        assert_eq!(
+            parse_tcp_info(&bytes),
+            Some(TcpInfo { sent_bytes: 9, received_bytes: 0, retransmits: 0 })
+        );
     }
 }

@@ -1,8 +1,10 @@
-//! The threads of a process. Context switches and the wait for a processor are only known per thread, so they are added up here.
+//! The threads of a process. Context switches and the wait for a processor are only known per
+//! thread, so they are added up here.
 //!
-//! A thread that ends takes its counters along. The counters of a process are therefore carried from one reading to the next:
-//! what each living thread added, and all that new ones have. Threads that publish end with the window, so a last look at what is
-//! cheap to read is taken just before its end ([`Last`]); what a thread did after its last reading is lost.
+//! A thread that ends takes its counters along. The counters of a process are therefore carried
+//! from one reading to the next: what each living thread added, and all that new ones have. Threads
+//! that publish end with the window, so a last look at what is cheap to read is taken just before
+//! its end ([`Last`]); what a thread did after its last reading is lost.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,7 +33,8 @@ pub struct Sums {
     pub run_delay_ns: Option<u64>,
 }
 
-/// Reads every thread of the process below this directory of `/proc`; empty when it is gone. About 20 µs per thread.
+/// Reads every thread of the process below this directory of `/proc`; empty when it is gone. About
+/// 20 µs per thread.
 pub fn read(directory: &Path) -> Tasks {
     let Ok(entries) = fs::read_dir(directory.join("task")) else { return Tasks::new() };
     entries
@@ -39,7 +42,9 @@ pub fn read(directory: &Path) -> Tasks {
             let path = entry.ok()?.path();
             let tid = path.file_name()?.to_str()?.parse().ok()?;
             let status = String::from_utf8_lossy(&fs::read(path.join("status")).ok()?).into_owned();
-            let scheduled = fs::read_to_string(path.join("schedstat")).ok().and_then(|text| parse_schedstat(&text));
+            let scheduled = fs::read_to_string(path.join("schedstat"))
+                .ok()
+                .and_then(|text| parse_schedstat(&text));
             Some((tid, Task { scheduled, ..parse_status(&status)? }))
         })
         .collect()
@@ -74,12 +79,22 @@ impl Last {
 
     /// (process, thread) → CPU time and wait now.
     pub fn read(&mut self) -> Vec<(&str, i32, (u64, u64))> {
-        self.files.iter_mut().filter_map(|(name, tid, file)| Some((name.as_str(), *tid, parse_schedstat(file.read().ok()?)?))).collect()
+        self.files
+            .iter_mut()
+            .filter_map(|(name, tid, file)| {
+                Some((name.as_str(), *tid, parse_schedstat(file.read().ok()?)?))
+            })
+            .collect()
     }
 }
 
-/// Adds threads to `later` that ended before it, as they were last seen; their context switches are those of `earlier`.
-pub fn add_ended(later: &mut Tasks, earlier: &Tasks, last_seen: impl Iterator<Item = (i32, (u64, u64))>) {
+/// Adds threads to `later` that ended before it, as they were last seen; their context switches are
+/// those of `earlier`.
+pub fn add_ended(
+    later: &mut Tasks,
+    earlier: &Tasks,
+    last_seen: impl Iterator<Item = (i32, (u64, u64))>,
+) {
     for (tid, scheduled) in last_seen {
         if let (false, Some(known)) = (later.contains_key(&tid), earlier.get(&tid)) {
             later.insert(tid, Task { scheduled: Some(scheduled), ..known.clone() });
@@ -97,8 +112,10 @@ pub fn advanced(before: Sums, earlier: &Tasks, later: &Tasks) -> Sums {
     let mut after = before;
     for (tid, task) in later {
         let known = earlier.get(tid).cloned().unwrap_or_default();
-        after.voluntary_switches += task.voluntary_switches.saturating_sub(known.voluntary_switches);
-        after.involuntary_switches += task.involuntary_switches.saturating_sub(known.involuntary_switches);
+        after.voluntary_switches +=
+            task.voluntary_switches.saturating_sub(known.voluntary_switches);
+        after.involuntary_switches +=
+            task.involuntary_switches.saturating_sub(known.involuntary_switches);
         if let Some((_, delay)) = task.scheduled {
             let waited = delay.saturating_sub(known.scheduled.map_or(0, |(_, delay)| delay));
             after.run_delay_ns = Some(after.run_delay_ns.unwrap_or(0) + waited);
@@ -113,8 +130,10 @@ pub fn used(earlier: &Tasks, later: &Tasks) -> Vec<Thread> {
         .iter()
         .filter_map(|(&tid, task)| {
             let (cpu_ns, run_delay_ns) = task.scheduled?;
-            let (cpu_before, delay_before) = earlier.get(&tid).and_then(|t| t.scheduled).unwrap_or((0, 0));
-            let (cpu_ns, run_delay_ns) = (cpu_ns.saturating_sub(cpu_before), run_delay_ns.saturating_sub(delay_before));
+            let (cpu_before, delay_before) =
+                earlier.get(&tid).and_then(|t| t.scheduled).unwrap_or((0, 0));
+            let (cpu_ns, run_delay_ns) =
+                (cpu_ns.saturating_sub(cpu_before), run_delay_ns.saturating_sub(delay_before));
             Some(Thread { tid, name: task.name.clone(), cpu_ns, run_delay_ns })
         })
         .collect()
@@ -142,19 +161,34 @@ mod tests {
     use super::*;
 
     fn task(switches: u64, scheduled: Option<(u64, u64)>) -> Task {
-        Task { name: "t".into(), voluntary_switches: switches, involuntary_switches: 2 * switches, scheduled }
+        Task {
+            name: "t".into(),
+            voluntary_switches: switches,
+            involuntary_switches: 2 * switches,
+            scheduled,
+        }
     }
 
     #[test]
     fn a_thread_that_ends_does_not_make_counters_run_backwards() {
-        let earlier = Tasks::from([(1, task(10, Some((100, 5)))), (2, task(1000, Some((900, 50))))]);
+        let earlier =
+            Tasks::from([(1, task(10, Some((100, 5)))), (2, task(1000, Some((900, 50))))]);
         let later = Tasks::from([(1, task(13, Some((150, 6)))), (3, task(7, Some((40, 4))))]);
         let begin = sums(&earlier);
-        assert_eq!(begin, Sums { voluntary_switches: 1010, involuntary_switches: 2020, run_delay_ns: Some(55) });
+        assert_eq!(
+            begin,
+            Sums { voluntary_switches: 1010, involuntary_switches: 2020, run_delay_ns: Some(55) }
+        );
         let end = advanced(begin, &earlier, &later);
-        assert_eq!(end, Sums { voluntary_switches: 1020, involuntary_switches: 2040, run_delay_ns: Some(60) });
+        assert_eq!(
+            end,
+            Sums { voluntary_switches: 1020, involuntary_switches: 2040, run_delay_ns: Some(60) }
+        );
         let used = used(&earlier, &later);
-        assert_eq!(used.iter().map(|t| (t.tid, t.cpu_ns, t.run_delay_ns)).collect::<Vec<_>>(), [(1, 50, 1), (3, 40, 4)]);
+        assert_eq!(
+            used.iter().map(|t| (t.tid, t.cpu_ns, t.run_delay_ns)).collect::<Vec<_>>(),
+            [(1, 50, 1), (3, 40, 4)]
+        );
     }
 
     #[test]
@@ -163,7 +197,10 @@ mod tests {
         let mut later = Tasks::from([(1, task(11, Some((101, 6))))]);
         add_ended(&mut later, &earlier, [(1, (0, 0)), (2, (950, 57)), (9, (1, 1))].into_iter());
         assert_eq!(advanced(sums(&earlier), &earlier, &later).run_delay_ns, Some(55 + 1 + 7));
-        assert_eq!(used(&earlier, &later).iter().map(|t| (t.tid, t.cpu_ns)).collect::<Vec<_>>(), [(1, 1), (2, 50)]);
+        assert_eq!(
+            used(&earlier, &later).iter().map(|t| (t.tid, t.cpu_ns)).collect::<Vec<_>>(),
+            [(1, 1), (2, 50)]
+        );
     }
 
     #[test]
@@ -185,7 +222,10 @@ mod tests {
     #[test]
     fn our_own_threads_are_there_by_name() {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
-        let thread = std::thread::Builder::new().name("a name".into()).spawn(move || stopped.recv()).unwrap();
+        let thread = std::thread::Builder::new()
+            .name("a name".into())
+            .spawn(move || stopped.recv())
+            .unwrap();
         let named = || read(Path::new("/proc/self")).values().any(|t| t.name == "a name");
         let until = std::time::Instant::now() + std::time::Duration::from_secs(5);
         while !named() && std::time::Instant::now() < until {

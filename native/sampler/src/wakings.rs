@@ -1,9 +1,11 @@
-//! When each watched thread was made runnable: the kernel's tracepoint `sched_waking`, of the whole machine.
+//! When each watched thread was made runnable: the kernel's tracepoint `sched_waking`, of the whole
+//! machine.
 //!
-//! It fires in whoever wakes, not in the thread that is woken, so there is one event per processor for all threads, and every waking of
-//! the machine is taken down. It names threads by the machine's numbers, which a host does not know; each watched thread therefore has
-//! one more event, `sched_switch`, which fires once, when the thread first gives its processor up, and tells its number. All this needs
-//! the machine's root: without it there is no data.
+//! It fires in whoever wakes, not in the thread that is woken, so there is one event per processor
+//! for all threads, and every waking of the machine is taken down. It names threads by the
+//! machine's numbers, which a host does not know; each watched thread therefore has one more event,
+//! `sched_switch`, which fires once, when the thread first gives its processor up, and tells its
+//! number. All this needs the machine's root: without it there is no data.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::CStr;
@@ -25,12 +27,13 @@ const ONE_RECORD_BYTES: usize = 4096;
 const MAX_SEEN: usize = 20_000_000;
 const DIRECTORIES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// `PERF_RECORD_LOST` and `PERF_RECORD_SAMPLE`, and the ioctl that enables an event for so many times (linux/perf_event.h).
+/// `PERF_RECORD_LOST` and `PERF_RECORD_SAMPLE`, and the ioctl that enables an event for so many
+/// times (linux/perf_event.h).
 const LOST: u32 = 2;
 const SAMPLE: u32 = 9;
 const REFRESH: libc::Ioctl = 0x2402;
-/// Where the number of the woken thread stands in `sched_waking`, and that of the thread that gives up in `sched_switch`: after eight
-/// bytes that all tracepoints share and sixteen of the command.
+/// Where the number of the woken thread stands in `sched_waking`, and that of the thread that gives
+/// up in `sched_switch`: after eight bytes that all tracepoints share and sixteen of the command.
 const NUMBER_AT: usize = 24;
 
 pub struct Wakings {
@@ -55,7 +58,10 @@ pub fn open(threads: &[(String, i32)]) -> Result<Wakings, String> {
             Err(e) => return Err(failed(e)),
         }
     }
-    let rings = processors().into_iter().map(|processor| tells_wakings(ids.waking, processor)).collect::<io::Result<_>>();
+    let rings = processors()
+        .into_iter()
+        .map(|processor| tells_wakings(ids.waking, processor))
+        .collect::<io::Result<_>>();
     Ok(Wakings { rings: rings.map_err(failed)?, watched, seen: Vec::new() })
 }
 
@@ -65,7 +71,8 @@ impl Wakings {
         let mut lost = 0;
         for ring in &mut self.rings {
             while let Some(record) = ring.next_record() {
-                let bytes: Vec<u8> = record.data().iter().flat_map(|part| part.iter().copied()).collect();
+                let bytes: Vec<u8> =
+                    record.data().iter().flat_map(|part| part.iter().copied()).collect();
                 match record.ty() {
                     SAMPLE if self.seen.len() < MAX_SEEN => self.seen.extend(sample(&bytes)),
                     SAMPLE => lost += 1,
@@ -77,13 +84,15 @@ impl Wakings {
         lost
     }
 
-    /// Adds what concerns the watched threads. One that never gave its processor up was never woken.
+    /// Adds what concerns the watched threads. One that never gave its processor up was never
+    /// woken.
     pub fn finish(mut self, schedule: &mut Schedule) {
         schedule.lost += self.empty();
         let mut threads: HashMap<i32, (String, i32)> = HashMap::new();
         for (process, tid, event) in &mut self.watched {
             while let Some(record) = event.next_record() {
-                let bytes: Vec<u8> = record.data().iter().flat_map(|part| part.iter().copied()).collect();
+                let bytes: Vec<u8> =
+                    record.data().iter().flat_map(|part| part.iter().copied()).collect();
                 if let Some((_, number)) = sample(&bytes).filter(|_| record.ty() == SAMPLE) {
                     threads.insert(number, (process.clone(), *tid));
                 }
@@ -100,7 +109,10 @@ impl Wakings {
 /// Time, and the number in the tracepoint's own data, which has its length before it.
 fn sample(bytes: &[u8]) -> Option<(i64, i32)> {
     let raw = bytes.get(12..)?;
-    Some((eight(bytes, 0)? as i64, i32::from_ne_bytes(raw.get(NUMBER_AT..NUMBER_AT + 4)?.try_into().ok()?)))
+    Some((
+        eight(bytes, 0)? as i64,
+        i32::from_ne_bytes(raw.get(NUMBER_AT..NUMBER_AT + 4)?.try_into().ok()?),
+    ))
 }
 
 fn eight(bytes: &[u8], at: usize) -> Option<u64> {
@@ -126,13 +138,20 @@ fn tells_wakings(waking: u64, processor: usize) -> io::Result<Sampler> {
 
 fn with_raw(tracepoint: u64) -> Builder<'static> {
     let mut builder = Builder::new(Tracepoint::with_id(tracepoint));
-    builder.sample_period(1).clockid(Clock::MONOTONIC).include_kernel().include_hv().sample(SampleFlag::TIME | SampleFlag::RAW);
+    builder
+        .sample_period(1)
+        .clockid(Clock::MONOTONIC)
+        .include_kernel()
+        .include_hv()
+        .sample(SampleFlag::TIME | SampleFlag::RAW);
     builder
 }
 
 fn processors() -> BTreeSet<usize> {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-    text.lines().filter_map(|line| line.strip_prefix("cpu")?.split(' ').next()?.parse().ok()).collect()
+    text.lines()
+        .filter_map(|line| line.strip_prefix("cpu")?.split(' ').next()?.parse().ok())
+        .collect()
 }
 
 fn raise_descriptor_limit() -> Result<(), rustix::io::Errno> {
@@ -146,13 +165,15 @@ struct Tracepoints {
     switch: u64,
 }
 
-/// The numbers of the tracepoints. Where tracefs is not mounted it is mounted for a moment, in a mount namespace of a thread's own, so
-/// that nobody else sees it.
+/// The numbers of the tracepoints. Where tracefs is not mounted it is mounted for a moment, in a
+/// mount namespace of a thread's own, so that nobody else sees it.
 fn tracepoints() -> Result<Tracepoints, String> {
     if let Some(ids) = read_ids() {
         return Ok(ids);
     }
-    let found = std::thread::spawn(read_ids_mounted).join().map_err(|_| "the thread that looks for it died".to_string())?;
+    let found = std::thread::spawn(read_ids_mounted)
+        .join()
+        .map_err(|_| "the thread that looks for it died".to_string())?;
     found
         .map_err(|e| format!("tracepoints are out of reach ({e}): they need the machine's root, and tracefs on {}", DIRECTORIES[0]))?
         .ok_or_else(|| "this kernel has no tracepoints of its scheduler (CONFIG_TRACEPOINTS)".into())
@@ -162,7 +183,9 @@ fn read_ids() -> Option<Tracepoints> {
     let read = |directory: &str, name: &str| -> Option<u64> {
         fs::read_to_string(format!("{directory}/events/sched/{name}/id")).ok()?.trim().parse().ok()
     };
-    DIRECTORIES.iter().find_map(|d| Some(Tracepoints { waking: read(d, "sched_waking")?, switch: read(d, "sched_switch")? }))
+    DIRECTORIES.iter().find_map(|d| {
+        Some(Tracepoints { waking: read(d, "sched_waking")?, switch: read(d, "sched_switch")? })
+    })
 }
 
 fn read_ids_mounted() -> io::Result<Option<Tracepoints>> {
@@ -175,7 +198,9 @@ fn read_ids_mounted() -> io::Result<Option<Tracepoints>> {
 
 fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: libc::c_ulong) -> io::Result<()> {
     // SAFETY: strings that end in zero, and no data.
-    let done = unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, std::ptr::null()) };
+    let done = unsafe {
+        libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, std::ptr::null())
+    };
     if done == 0 {
         Ok(())
     } else {

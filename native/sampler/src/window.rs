@@ -1,7 +1,9 @@
-//! One measuring window: what is read before it, at its edges, in it (only when asked) and after it, and the document of all that.
+//! One measuring window: what is read before it, at its edges, in it (only when asked) and after
+//! it, and the document of all that.
 //!
-//! At an edge only clocks and small files that are open already are read, and nothing is parsed. Lists of threads and of sockets are
-//! read just before the first edge and just after the last, which is why their counters cover a little more than the window.
+//! At an edge only clocks and small files that are open already are read, and nothing is parsed.
+//! Lists of threads and of sockets are read just before the first edge and just after the last,
+//! which is why their counters cover a little more than the window.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -11,7 +13,10 @@ use std::path::Path;
 use rmwbench_harness::clock::{now_ns, process_cpu_ns, remove_timer_slack, sleep_until};
 
 use crate::canary;
-use crate::document::{Canary, Document, Machine, Own, Sample, Schedule, SeriesInterface, SeriesProcess, Snapshot, Thread};
+use crate::document::{
+    Canary, Document, Machine, Own, Sample, Schedule, SeriesInterface, SeriesProcess, Snapshot,
+    Thread,
+};
 use crate::energy::{Readings, Sensors};
 use crate::kept::Kept;
 use crate::machine::{parse_softnet, parse_stat};
@@ -25,7 +30,8 @@ use crate::schedule;
 use crate::sockets::{self, Sockets};
 use crate::threads::{self, Last, Sums, Tasks};
 
-/// How much earlier than a rehearsal suggests the reading before the window begins, for a machine that is busier by then.
+/// How much earlier than a rehearsal suggests the reading before the window begins, for a machine
+/// that is busier by then.
 const LEAD_FACTOR: i64 = 2;
 const LEAD_NS: i64 = 500_000;
 /// The last look at threads begins this long before the window's end.
@@ -72,7 +78,8 @@ const FILES: [(&str, &str); 6] = [
 
 type Files = BTreeMap<&'static str, Kept>;
 
-/// Waits for the window and measures it. `alone`: nobody else's processes are looked for, as outside a host.
+/// Waits for the window and measures it. `alone`: nobody else's processes are looked for, as
+/// outside a host.
 pub fn measure(watched: &[Watched], plan: &Start, alone: bool) -> Measured {
     remove_timer_slack();
     let mut no_data = BTreeMap::new();
@@ -109,8 +116,11 @@ pub fn measure(watched: &[Watched], plan: &Start, alone: bool) -> Measured {
     readings.push(sensors.read(begin.time_ns));
     let series = read_series(plan, &mut processes, &mut files, &mut sensors, &mut readings);
     sleep_until(plan.end_ns - LAST_LOOK_NS - LAST_LOOK_PER_THREAD_NS * last.len() as i64);
-    let last_seen: BTreeMap<(String, i32), (u64, u64)> =
-        last.read().into_iter().map(|(name, tid, scheduled)| ((name.to_string(), tid), scheduled)).collect();
+    let last_seen: BTreeMap<(String, i32), (u64, u64)> = last
+        .read()
+        .into_iter()
+        .map(|(name, tid, scheduled)| ((name.to_string(), tid), scheduled))
+        .collect();
     sleep_until(plan.end_ns);
     let mut end = read_edge(&mut processes, &mut files);
     readings.push(sensors.read(end.time_ns));
@@ -130,9 +140,14 @@ pub fn measure(watched: &[Watched], plan: &Start, alone: bool) -> Measured {
     }
     add_owners(&mut found_owners, &processes, &mut no_data);
     for process in &processes {
-        match (begin.processes.contains_key(&process.name), end.processes.contains_key(&process.name)) {
-            (true, false) => no_data.insert(format!("processes.{}", process.name), "it ended within the window".into()),
-            (false, false) => no_data.insert(format!("processes.{}", process.name), "it ended before the window".into()),
+        match (
+            begin.processes.contains_key(&process.name),
+            end.processes.contains_key(&process.name),
+        ) {
+            (true, false) => no_data
+                .insert(format!("processes.{}", process.name), "it ended within the window".into()),
+            (false, false) => no_data
+                .insert(format!("processes.{}", process.name), "it ended before the window".into()),
             _ => None,
         };
     }
@@ -169,23 +184,42 @@ pub fn measure(watched: &[Watched], plan: &Start, alone: bool) -> Measured {
 impl Measured {
     /// Reads what is only read afterwards, memory maps, and puts everything together.
     pub fn document(self) -> Document {
-        let Measured { processes, begin, end, tasks: [before, after], sockets, sensors, readings, mut no_data, .. } = self;
+        let Measured {
+            processes,
+            begin,
+            end,
+            tasks: [before, after],
+            sockets,
+            sensors,
+            readings,
+            mut no_data,
+            ..
+        } = self;
         let mut memories = BTreeMap::new();
-        for process in processes.iter().filter(|p| p.role != WORKER && p.role != HARNESS && end.processes.contains_key(&p.name)) {
+        for process in processes.iter().filter(|p| {
+            p.role != WORKER && p.role != HARNESS && end.processes.contains_key(&p.name)
+        }) {
             match memory::read(&process.directory) {
                 Ok(found) => drop(memories.insert(process.name.clone(), found)),
-                Err(e) => drop(no_data.insert(format!("memory.{}", process.name), format!("its memory map cannot be read: {e}"))),
+                Err(e) => drop(no_data.insert(
+                    format!("memory.{}", process.name),
+                    format!("its memory map cannot be read: {e}"),
+                )),
             }
         }
         let energy = sensors.energy(&readings);
         for name in sensors.names().filter(|&name| !energy.contains_key(name)) {
-            no_data.insert(format!("energy.{name}"), "it could not be read at both edges, or ran over".into());
+            no_data.insert(
+                format!("energy.{name}"),
+                "it could not be read at both edges, or ran over".into(),
+            );
         }
         let per_thread = self.with_threads.then(|| used_by_thread(&before, &after, &mut no_data));
         if !self.with_threads {
             no_data.insert("threads".into(), "not asked".into());
         }
-        let sums_before: BTreeMap<&String, Sums> = before.iter().map(|(name, tasks)| (name, threads::sums(tasks))).collect();
+        let sums_before: BTreeMap<&String, Sums> =
+            before.iter().map(|(name, tasks)| (name, threads::sums(tasks))).collect();
         let none = Tasks::new();
         let sums_after: BTreeMap<&String, Sums> = after
             .iter()
@@ -195,7 +229,10 @@ impl Measured {
             })
             .collect();
         if sums_before.values().any(|s| s.run_delay_ns.is_none()) {
-            no_data.insert("run_delay_ns".into(), "this kernel does not account for it (CONFIG_SCHED_INFO)".into());
+            no_data.insert(
+                "run_delay_ns".into(),
+                "this kernel does not account for it (CONFIG_SCHED_INFO)".into(),
+            );
         }
         let [first, last] = sockets.map(|s| s.owned(&self.owners));
         let own = Own {
@@ -223,14 +260,19 @@ impl Measured {
     }
 }
 
-fn keep<T>(found: Result<T, String>, what: &str, no_data: &mut BTreeMap<String, String>) -> Option<T> {
+fn keep<T>(
+    found: Result<T, String>,
+    what: &str,
+    no_data: &mut BTreeMap<String, String>,
+) -> Option<T> {
     found.map_err(|reason| no_data.insert(what.into(), reason)).ok()
 }
 
 fn start_canary(plan: &Start, no_data: &mut BTreeMap<String, String>) -> Option<canary::Canaries> {
     let started = match plan.canary_ns {
         0 => Err("not asked".to_string()),
-        period_ns => canary::start(plan.steady_ns, plan.end_ns, period_ns).map_err(|e| format!("no thread for it: {e}")),
+        period_ns => canary::start(plan.steady_ns, plan.end_ns, period_ns)
+            .map_err(|e| format!("no thread for it: {e}")),
     };
     keep(started, "canary", no_data)
 }
@@ -253,18 +295,22 @@ fn open_processes(watched: &[Watched], no_data: &mut BTreeMap<String, String>) -
     for Watched { process, pid, role } in watched {
         let opened = match find(*pid) {
             None => Err(format!("there is no process {pid}")),
-            Some(_) if processes.iter().any(|p| p.name == *process) => Err(format!("two processes are called {process}")),
-            Some(found) => Process::open(process, role, &found).map_err(|e| format!("process {pid} cannot be read: {e}")),
+            Some(_) if processes.iter().any(|p| p.name == *process) => {
+                Err(format!("two processes are called {process}"))
+            }
+            Some(found) => Process::open(process, role, &found)
+                .map_err(|e| format!("process {pid} cannot be read: {e}")),
         };
         processes.extend(keep(opened, &format!("processes.{process}"), no_data));
     }
     processes
 }
 
-/// Adds what runs in this host and is not watched yet: the init and this sampler are ours, everything else was started by somebody's
-/// middleware.
+/// Adds what runs in this host and is not watched yet: the init and this sampler are ours,
+/// everything else was started by somebody's middleware.
 fn add_neighbours(processes: &mut Vec<Process>) {
-    let known: HashSet<i32> = processes.iter().filter(|p| p.cpu_ns().is_some()).map(|p| p.pid).collect();
+    let known: HashSet<i32> =
+        processes.iter().filter(|p| p.cpu_ns().is_some()).map(|p| p.pid).collect();
     let (own, init) = (std::process::id() as i32, init());
     for found in neighbours().into_iter().filter(|n| !known.contains(&n.pid)) {
         let (role, command) = match found.pid {
@@ -286,23 +332,39 @@ fn command(found: &Neighbour) -> String {
 fn unused(name: &str, processes: &[Process]) -> String {
     let taken = |candidate: &str| processes.iter().any(|p| p.name == candidate);
     let numbered = (2..).map(|number| format!("{name}#{number}"));
-    std::iter::once(name.to_string()).chain(numbered).find(|candidate| !taken(candidate)).expect("numbers do not end")
+    std::iter::once(name.to_string())
+        .chain(numbered)
+        .find(|candidate| !taken(candidate))
+        .expect("numbers do not end")
 }
 
 fn add_owners(owners: &mut Owners, processes: &[Process], no_data: &mut BTreeMap<String, String>) {
     for process in processes {
         if !owners::add(owners, &process.name, &process.directory) && process.cpu_ns().is_some() {
-            no_data.insert(format!("sockets.{}", process.name), "its descriptors may not be seen: it belongs to another user".into());
+            no_data.insert(
+                format!("sockets.{}", process.name),
+                "its descriptors may not be seen: it belongs to another user".into(),
+            );
         }
     }
 }
 
 fn read_tasks(processes: &[Process]) -> BTreeMap<String, Tasks> {
-    processes.iter().map(|p| (p.name.clone(), threads::read(&p.directory))).filter(|(_, tasks)| !tasks.is_empty()).collect()
+    processes
+        .iter()
+        .map(|p| (p.name.clone(), threads::read(&p.directory)))
+        .filter(|(_, tasks)| !tasks.is_empty())
+        .collect()
 }
 
-fn named<'a>(processes: &'a [Process], tasks: &'a BTreeMap<String, Tasks>) -> Vec<(&'a str, &'a Path, &'a Tasks)> {
-    processes.iter().filter_map(|p| Some((p.name.as_str(), p.directory.as_path(), tasks.get(&p.name)?))).collect()
+fn named<'a>(
+    processes: &'a [Process],
+    tasks: &'a BTreeMap<String, Tasks>,
+) -> Vec<(&'a str, &'a Path, &'a Tasks)> {
+    processes
+        .iter()
+        .filter_map(|p| Some((p.name.as_str(), p.directory.as_path(), tasks.get(&p.name)?)))
+        .collect()
 }
 
 fn read_edge(processes: &mut [Process], files: &mut Files) -> Edge {
@@ -310,7 +372,10 @@ fn read_edge(processes: &mut [Process], files: &mut Files) -> Edge {
     // Clocks first, so that they speak of the same moment.
     let clocks: Vec<Option<i64>> = processes.iter().map(Process::cpu_ns).collect();
     edge.own_cpu_ns = process_cpu_ns();
-    edge.files = files.iter_mut().filter_map(|(&name, file)| Some((name, file.read().ok()?.to_string()))).collect();
+    edge.files = files
+        .iter_mut()
+        .filter_map(|(&name, file)| Some((name, file.read().ok()?.to_string())))
+        .collect();
     for (process, clock) in processes.iter_mut().zip(clocks) {
         if let (Some(cpu_ns), Some(stat)) = (clock, process.stat()) {
             edge.processes.insert(process.name.clone(), (cpu_ns, stat));
@@ -326,7 +391,8 @@ fn read_process(process: &mut Process, into: &mut BTreeMap<String, (i64, Stat)>)
     }
 }
 
-/// Resident memory is read with every n-th sample: it changes slowly and costs as much as everything else of a process.
+/// Resident memory is read with every n-th sample: it changes slowly and costs as much as
+/// everything else of a process.
 const MEMORY_EVERY: usize = 5;
 
 /// A sample as it is taken, processes by their place: names are for later.
@@ -346,7 +412,9 @@ fn read_series(
     if plan.interval_ns == 0 {
         return None;
     }
-    let mut taken: Vec<Taken> = Vec::with_capacity(((plan.end_ns - plan.steady_ns) / plan.interval_ns).clamp(0, 1 << 16) as usize + 1);
+    let mut taken: Vec<Taken> = Vec::with_capacity(
+        ((plan.end_ns - plan.steady_ns) / plan.interval_ns).clamp(0, 1 << 16) as usize + 1,
+    );
     let mut due_ns = plan.steady_ns;
     while due_ns < plan.end_ns {
         sleep_until(due_ns);
@@ -354,34 +422,59 @@ fn read_series(
         if due_ns > plan.steady_ns && !sensors.is_empty() {
             readings.push(sensors.read(now_ns()));
         }
-        // A sample that is missed stays missed: a burst of late ones would tell nothing and cost much.
+        // A sample that is missed stays missed: a burst of late ones would tell nothing and cost
+        // much.
         due_ns += plan.interval_ns * (1 + (now_ns() - due_ns).max(0) / plan.interval_ns);
     }
     let named = |Taken { mut sample, processes: values }: Taken| {
         let names = processes.iter().map(|process| process.name.clone());
-        sample.processes = names.zip(values).filter_map(|(name, value)| Some((name, value?))).collect();
+        sample.processes =
+            names.zip(values).filter_map(|(name, value)| Some((name, value?))).collect();
         sample
     };
     Some(taken.into_iter().map(named).collect())
 }
 
-fn take_sample(processes: &mut [Process], files: &mut Files, plan: &Start, with_memory: bool) -> Taken {
+fn take_sample(
+    processes: &mut [Process],
+    files: &mut Files,
+    plan: &Start,
+    with_memory: bool,
+) -> Taken {
     let mut sample = Sample { time_ns: now_ns(), ..Sample::default() };
     let of_process = |process: &mut Process| {
         let cpu_ns = process.cpu_ns()?;
         let rss_bytes = if with_memory { process.rss_bytes() } else { None };
         let pss = if with_memory && plan.memory { process.pss_bytes() } else { None };
-        let run_delay_ns = if plan.threads { threads::sums(&threads::read(&process.directory)).run_delay_ns } else { None };
-        Some(SeriesProcess { cpu_ns, rss_bytes, pss_bytes: pss.map(|p| p.0), file_pss_bytes: pss.and_then(|p| p.1), run_delay_ns })
+        let run_delay_ns = if plan.threads {
+            threads::sums(&threads::read(&process.directory)).run_delay_ns
+        } else {
+            None
+        };
+        Some(SeriesProcess {
+            cpu_ns,
+            rss_bytes,
+            pss_bytes: pss.map(|p| p.0),
+            file_pss_bytes: pss.and_then(|p| p.1),
+            run_delay_ns,
+        })
     };
     let values = processes.iter_mut().map(of_process).collect();
     sample.machine = files.get_mut("stat").and_then(|file| parse_stat(file.read().ok()?));
-    let interfaces = files.get_mut("dev").and_then(|file| Some(parse_interfaces(file.read().ok()?)));
+    let interfaces =
+        files.get_mut("dev").and_then(|file| Some(parse_interfaces(file.read().ok()?)));
     for (name, i) in interfaces.unwrap_or_default() {
-        let kept = SeriesInterface { rx_bytes: i.rx_bytes, tx_bytes: i.tx_bytes, rx_packets: i.rx_packets, tx_packets: i.tx_packets };
+        let kept = SeriesInterface {
+            rx_bytes: i.rx_bytes,
+            tx_bytes: i.tx_bytes,
+            rx_packets: i.rx_packets,
+            tx_packets: i.tx_packets,
+        };
         sample.interfaces.insert(name, kept);
     }
-    if let Some((udp, ip, tcp)) = files.get_mut("snmp").and_then(|file| parse_losses(file.read().ok()?)) {
+    if let Some((udp, ip, tcp)) =
+        files.get_mut("snmp").and_then(|file| parse_losses(file.read().ok()?))
+    {
         (sample.udp, sample.ip, sample.tcp) = (Some(udp), Some(ip), Some(tcp));
     }
     Taken { sample, processes: values }
@@ -397,7 +490,10 @@ fn used_by_thread(
     for (name, later) in after {
         let used = threads::used(before.get(name).unwrap_or(&none), later);
         if used.is_empty() {
-            no_data.insert(format!("threads.{name}"), "this kernel does not account per thread (CONFIG_SCHED_INFO)".into());
+            no_data.insert(
+                format!("threads.{name}"),
+                "this kernel does not account per thread (CONFIG_SCHED_INFO)".into(),
+            );
         } else {
             found.insert(name.clone(), used);
         }
@@ -417,12 +513,17 @@ fn snapshot(
     let network = parse_snmp(text("snmp"), text("snmp6"));
     let machine: Option<Machine> = parse_stat(text("stat"));
     let softnet = parse_softnet(text("softnet")).filter(|_| edge.files.contains_key("softnet"));
-    for (name, missing) in [("machine", machine.is_none()), ("udp", network.is_none()), ("softnet", softnet.is_none())] {
+    for (name, missing) in
+        [("machine", machine.is_none()), ("udp", network.is_none()), ("softnet", softnet.is_none())]
+    {
         if missing {
-            no_data.entry(name.into()).or_insert_with(|| "the kernel's file is missing or says something else than expected".into());
+            no_data.entry(name.into()).or_insert_with(|| {
+                "the kernel's file is missing or says something else than expected".into()
+            });
         }
     }
-    let (udp, ip, tcp) = network.map_or((None, None, None), |(udp, ip, tcp)| (Some(udp), Some(ip), Some(tcp)));
+    let (udp, ip, tcp) =
+        network.map_or((None, None, None), |(udp, ip, tcp)| (Some(udp), Some(ip), Some(tcp)));
     let tcp = tcp.map(|mut tcp| {
         add_netstat(&mut tcp, text("netstat"));
         tcp

@@ -1,4 +1,5 @@
-//! The library that counts allocations, preloaded into this same test binary: known work gives known counts.
+//! The library that counts allocations, preloaded into this same test binary: known work gives
+//! known counts.
 
 use std::alloc::{alloc, dealloc, realloc, Layout};
 use std::hint::black_box;
@@ -16,7 +17,8 @@ fn counted(test: &str, body: impl FnOnce()) {
     if std::env::var(CHILD).is_ok_and(|name| name == test) {
         return body();
     }
-    let path = std::env::temp_dir().join(format!("rmwbench-allocations-{}-{test}.so", std::process::id()));
+    let path =
+        std::env::temp_dir().join(format!("rmwbench-allocations-{}-{test}.so", std::process::id()));
     std::fs::File::create(&path).unwrap().write_all(LIBRARY).unwrap();
     let child = Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture", "--test-threads=1"])
@@ -26,14 +28,22 @@ fn counted(test: &str, body: impl FnOnce()) {
     std::fs::remove_file(&path).unwrap();
     let child = child.unwrap();
     let told = String::from_utf8_lossy(&child.stdout);
-    assert!(child.status.success() && told.contains("1 passed"), "{:?} {told}", child.status.signal());
+    assert!(
+        child.status.success() && told.contains("1 passed"),
+        "{:?} {told}",
+        child.status.signal()
+    );
 }
 
 fn used(work: impl FnOnce()) -> Counts {
     let before = counts().expect("the library is preloaded");
     work();
     let after = counts().unwrap();
-    Counts { allocations: after.allocations - before.allocations, bytes: after.bytes - before.bytes, frees: after.frees - before.frees }
+    Counts {
+        allocations: after.allocations - before.allocations,
+        bytes: after.bytes - before.bytes,
+        frees: after.frees - before.frees,
+    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The program itself, in namespaces of its own, watching processes that do known amounts of work.
 //!
-//! The processes are this same test binary, started with `RMWBENCH_TEST_ROLE`. What they do is counted in CPU time, pages, switches
-//! and bytes, never in time passed, so a busy machine changes nothing.
+//! The processes are this same test binary, started with `RMWBENCH_TEST_ROLE`. What they do is
+//! counted in CPU time, pages, switches and bytes, never in time passed, so a busy machine changes
+//! nothing.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,7 +28,8 @@ const PAGES: usize = 2000;
 const SLEEPS: usize = 150;
 const BYTES: usize = 2_000_000;
 
-/// Runs `body` in a process of its own in fresh PID, network, mount and IPC namespaces; `test` is the test's full name.
+/// Runs `body` in a process of its own in fresh PID, network, mount and IPC namespaces; `test` is
+/// the test's full name.
 fn isolated(test: &str, body: impl FnOnce()) {
     isolated_with(test, &["--mount-proc"], body);
 }
@@ -36,15 +38,28 @@ fn isolated_with(test: &str, more: &[&str], body: impl FnOnce()) {
     if std::env::var(INSIDE).is_ok_and(|name| name == test) {
         return body();
     }
-    let probe =
-        Command::new("unshare").args(["--user", "--map-root-user", "--net", "--mount", "--ipc", "--pid", "--fork", "true"]).output();
+    let probe = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--net", "--mount", "--ipc", "--pid", "--fork", "true"])
+        .output();
     let probe = probe.expect("util-linux's unshare is needed");
     if !probe.status.success() {
-        skipped(test, &format!("no namespaces can be made here: {}", String::from_utf8_lossy(&probe.stderr)));
+        skipped(
+            test,
+            &format!("no namespaces can be made here: {}", String::from_utf8_lossy(&probe.stderr)),
+        );
         return;
     }
     let output = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--net", "--mount", "--ipc", "--pid", "--fork", "--kill-child"])
+        .args([
+            "--user",
+            "--map-root-user",
+            "--net",
+            "--mount",
+            "--ipc",
+            "--pid",
+            "--fork",
+            "--kill-child",
+        ])
         .args(more)
         .args(["sh", "-c", "ip link set lo up; \"$0\" \"$@\"; exit $?"])
         .arg(std::env::current_exe().unwrap())
@@ -52,7 +67,8 @@ fn isolated_with(test: &str, more: &[&str], body: impl FnOnce()) {
         .env(INSIDE, test)
         .output()
         .expect("util-linux's unshare is needed");
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "inside its namespaces {test} failed:\n{out}\n{err}");
     assert!(out.contains("1 passed"), "{test} is not the name of a test:\n{out}\n{err}");
 }
@@ -60,7 +76,11 @@ fn isolated_with(test: &str, more: &[&str], body: impl FnOnce()) {
 /// A role of this binary, played in a child. It begins at `at_ns`, which comes on its stdin.
 fn play(role: &str) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "the_player", "--nocapture"]).env(ROLE, role).env_remove(INSIDE).arg0(role);
+    command
+        .args(["--exact", "the_player", "--nocapture"])
+        .env(ROLE, role)
+        .env_remove(INSIDE)
+        .arg0(role);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
 }
 
@@ -82,7 +102,8 @@ fn the_player() {
         "toucher" => {
             let mut memory: Vec<u8> = Vec::with_capacity(PAGES * 4096);
             // SAFETY: fresh memory, one byte per page is written before any is read.
-            (0..PAGES).for_each(|page| unsafe { memory.as_mut_ptr().add(page * 4096).write_volatile(1) });
+            (0..PAGES)
+                .for_each(|page| unsafe { memory.as_mut_ptr().add(page * 4096).write_volatile(1) });
             std::mem::forget(memory);
         }
         "sleeper" => (0..SLEEPS).for_each(|_| std::thread::sleep(Duration::from_micros(200))),
@@ -90,11 +111,14 @@ fn the_player() {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (mut receiver, _) = listener.accept().unwrap();
-            // Connected before the window, like every endpoint of a trial: the second cue begins it.
+            // Connected before the window, like every endpoint of a trial: the second cue begins
+            // it.
             line.clear();
             std::io::stdin().lock().read_line(&mut line).unwrap();
             sleep_until(line.trim().parse().unwrap());
-            let reader = std::thread::spawn(move || receiver.read_exact(&mut vec![0; BYTES]).map(|()| receiver).unwrap());
+            let reader = std::thread::spawn(move || {
+                receiver.read_exact(&mut vec![0; BYTES]).map(|()| receiver).unwrap()
+            });
             sender.write_all(&vec![7; BYTES]).unwrap();
             let _receiver = reader.join().unwrap();
             std::thread::sleep(Duration::from_secs(600));
@@ -120,15 +144,22 @@ impl Sampler {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rmwbench-sampler"));
         let (control_fd, document_fd) = (theirs.as_raw_fd(), document.as_raw_fd());
         command.args(["--control-fd", "200", "--document-fd", "201"]);
-        // SAFETY: dup2 is safe between fork and exec. 200 and up: low numbers may be those of the descriptors that are copied.
+        // SAFETY: dup2 is safe between fork and exec. 200 and up: low numbers may be those of the
+        // descriptors that are copied.
         unsafe {
             command.pre_exec(move || {
-                let copied = libc::dup2(control_fd, 200) == 200 && libc::dup2(document_fd, 201) == 201;
+                let copied =
+                    libc::dup2(control_fd, 200) == 200 && libc::dup2(document_fd, 201) == 201;
                 copied.then_some(()).ok_or_else(std::io::Error::last_os_error)
             });
         }
         let child = command.spawn().unwrap();
-        let mut sampler = Sampler { child, control: BufReader::new(ours), document: File::from(document), next_id: 1 };
+        let mut sampler = Sampler {
+            child,
+            control: BufReader::new(ours),
+            document: File::from(document),
+            next_id: 1,
+        };
         assert_eq!(sampler.line()["hello"]["tool"], "sampler");
         sampler
     }
@@ -156,7 +187,10 @@ impl Sampler {
     }
 
     fn watch(&mut self, processes: &[(&str, u32, &str)]) {
-        let named: Vec<Value> = processes.iter().map(|(name, pid, role)| json!({"process": name, "pid": pid, "role": role})).collect();
+        let named: Vec<Value> = processes
+            .iter()
+            .map(|(name, pid, role)| json!({"process": name, "pid": pid, "role": role}))
+            .collect();
         self.ask(json!({"cmd": "watch", "processes": named}));
     }
 
@@ -185,11 +219,18 @@ fn end(children: impl IntoIterator<Item = Child>) {
 fn known_work_is_found_in_the_counters() {
     isolated("known_work_is_found_in_the_counters", || {
         let names = ["burner", "toucher", "sleeper", "sender", "daemon"];
-        let mut children: BTreeMap<&str, Child> = names.iter().map(|&name| (name, play(name))).collect();
+        let mut children: BTreeMap<&str, Child> =
+            names.iter().map(|&name| (name, play(name))).collect();
         cue(children.get_mut("sender").unwrap(), 0);
         let mut sampler = Sampler::spawn();
         let pid = |name: &str| children[name].id();
-        let watched = [("burner", "worker"), ("toucher", "worker"), ("sleeper", "worker"), ("sender", "worker"), ("daemon", "daemon")];
+        let watched = [
+            ("burner", "worker"),
+            ("toucher", "worker"),
+            ("sleeper", "worker"),
+            ("sender", "worker"),
+            ("daemon", "daemon"),
+        ];
         sampler.watch(&watched.map(|(name, role)| (name, pid(name), role)));
         let (steady_ns, end_ns) = (now_ns() + 400 * MS, now_ns() + 3400 * MS);
         sampler.ask(start(steady_ns, end_ns, json!({"interval_ns": 100 * MS, "canary_ns": 10 * MS, "threads": true, "schedule": true})));
@@ -203,7 +244,11 @@ fn known_work_is_found_in_the_counters() {
         assert_eq!((begin.at.as_str(), last.at.as_str()), ("steady_begin", "steady_end"));
         assert!(begin.time_ns >= steady_ns && last.time_ns >= end_ns);
         let used = |name: &str| last.processes[name].cpu_ns - begin.processes[name].cpu_ns;
-        assert!((BURNT_NS..BURNT_NS + 10 * MS).contains(&used("burner")), "burnt {} ns", used("burner"));
+        assert!(
+            (BURNT_NS..BURNT_NS + 10 * MS).contains(&used("burner")),
+            "burnt {} ns",
+            used("burner")
+        );
         assert!(used("daemon") < 10 * MS);
         let faults = |s: &Snapshot| s.processes["toucher"].minor_faults.unwrap();
         assert!((PAGES as u64..PAGES as u64 + 300).contains(&(faults(last) - faults(begin))));
@@ -218,33 +263,64 @@ fn known_work_is_found_in_the_counters() {
         let segments = |s: &Snapshot| s.tcp.as_ref().unwrap().out_segments;
         assert!(segments(last) > segments(begin));
 
-        // Nobody named it, and it began within the window. Like every player it is called after this test binary.
-        let others: Vec<&String> = last.processes.keys().filter(|name| last.processes[*name].role == "other").collect();
-        let new: Vec<&&String> = others.iter().filter(|name| !begin.processes.contains_key(**name)).collect();
-        assert!(new.iter().any(|name| last.processes[**name].pid == stranger.id() as i32), "{others:?}");
+        // Nobody named it, and it began within the window. Like every player it is called after
+        // this test binary.
+        let others: Vec<&String> =
+            last.processes.keys().filter(|name| last.processes[*name].role == "other").collect();
+        let new: Vec<&&String> =
+            others.iter().filter(|name| !begin.processes.contains_key(**name)).collect();
+        assert!(
+            new.iter().any(|name| last.processes[**name].pid == stranger.id() as i32),
+            "{others:?}"
+        );
         let ours = |name: &str| last.processes[name].role.as_str() == "harness";
         assert!(ours("init") && ours("sampler"));
 
         let series = document.series.as_ref().unwrap();
-        assert!(series.len() >= 5 && series.windows(2).all(|pair| pair[0].time_ns < pair[1].time_ns));
-        let burnt: Vec<i64> = series.iter().map(|sample| sample.processes["burner"].cpu_ns).collect();
-        assert!(burnt.windows(2).all(|pair| pair[0] <= pair[1]) && burnt[burnt.len() - 1] - burnt[0] >= BURNT_NS);
-        assert!(series[0].processes["burner"].run_delay_ns.is_some() || document.no_data.contains_key("run_delay_ns"));
+        assert!(
+            series.len() >= 5 && series.windows(2).all(|pair| pair[0].time_ns < pair[1].time_ns)
+        );
+        let burnt: Vec<i64> =
+            series.iter().map(|sample| sample.processes["burner"].cpu_ns).collect();
+        assert!(
+            burnt.windows(2).all(|pair| pair[0] <= pair[1])
+                && burnt[burnt.len() - 1] - burnt[0] >= BURNT_NS
+        );
+        assert!(
+            series[0].processes["burner"].run_delay_ns.is_some()
+                || document.no_data.contains_key("run_delay_ns")
+        );
 
         let threads = &document.threads.as_ref().unwrap()["burner"];
         let in_threads: u64 = threads.iter().map(|thread| thread.cpu_ns).sum();
-        assert!((BURNT_NS as u64 * 9 / 10..BURNT_NS as u64 + 10 * MS as u64).contains(&in_threads), "{threads:?}");
+        assert!(
+            (BURNT_NS as u64 * 9 / 10..BURNT_NS as u64 + 10 * MS as u64).contains(&in_threads),
+            "{threads:?}"
+        );
 
         assert!(document.canary.as_ref().unwrap().count == 300);
         assert!(document.memory["daemon"].pss_bytes > 0 && !document.memory.contains_key("burner"));
-        assert!(document.own.window_cpu_ns > 0 && document.own.window_cpu_ns <= document.own.cpu_ns);
+        assert!(
+            document.own.window_cpu_ns > 0 && document.own.window_cpu_ns <= document.own.cpu_ns
+        );
         match &document.schedule {
-            None => assert!(document.no_data["schedule"].contains("sysctl"), "{:?}", document.no_data),
+            None => {
+                assert!(document.no_data["schedule"].contains("sysctl"), "{:?}", document.no_data)
+            }
             Some(schedule) => {
-                let slept = schedule.events.iter().filter(|e| e.1 == "sleeper" && e.3 == "out_blocked").count();
+                let slept = schedule
+                    .events
+                    .iter()
+                    .filter(|e| e.1 == "sleeper" && e.3 == "out_blocked")
+                    .count();
                 assert!(slept >= SLEEPS, "{slept} of {SLEEPS} sleeps seen");
-                let woken = schedule.events.iter().filter(|e| e.1 == "sleeper" && e.3 == "woken").count();
-                assert!(woken >= SLEEPS || document.no_data.contains_key("schedule.woken"), "{woken} {:?}", document.no_data);
+                let woken =
+                    schedule.events.iter().filter(|e| e.1 == "sleeper" && e.3 == "woken").count();
+                assert!(
+                    woken >= SLEEPS || document.no_data.contains_key("schedule.woken"),
+                    "{woken} {:?}",
+                    document.no_data
+                );
                 assert!(schedule.events.windows(2).all(|pair| pair[0].0 <= pair[1].0));
             }
         }
@@ -261,7 +337,11 @@ fn known_bytes(begin: &Snapshot, last: &Snapshot) {
         let (mut sent, mut received) = (0, 0);
         for socket in &s.sockets {
             if let Socket::Tcp { process, peer_process, sent_bytes, received_bytes, .. } = socket {
-                assert_eq!((process.as_deref(), peer_process.as_deref()), (Some("sender"), Some("sender")), "{socket:?}");
+                assert_eq!(
+                    (process.as_deref(), peer_process.as_deref()),
+                    (Some("sender"), Some("sender")),
+                    "{socket:?}"
+                );
                 sent += sent_bytes.unwrap();
                 received += received_bytes.unwrap();
             }
@@ -278,7 +358,8 @@ fn what_is_gone_or_was_never_there_is_told_and_costs_nothing_else() {
     isolated("what_is_gone_or_was_never_there_is_told_and_costs_nothing_else", || {
         let (mut short, mut stays) = (play("short"), play("stays"));
         let mut sampler = Sampler::spawn();
-        let refused = |answer: Value| answer["error"]["kind"].as_str().unwrap_or_default().to_string();
+        let refused =
+            |answer: Value| answer["error"]["kind"].as_str().unwrap_or_default().to_string();
         assert_eq!(refused(sampler.answer(json!({"cmd": "collect"}))), "invalid");
         assert_eq!(refused(sampler.answer(json!({"cmd": "dance"}))), "unsupported");
         assert_eq!(refused(sampler.answer(start(1000, 0, json!({})))), "invalid");
@@ -308,14 +389,18 @@ fn what_is_gone_or_was_never_there_is_told_and_costs_nothing_else() {
         let past = now_ns() - 1000 * MS;
         sampler.ask(start(past, past + 10 * MS, json!({})));
         let late = sampler.collect();
-        assert!(late.snapshots[0].time_ns > past + 10 * MS && late.snapshots[0].processes.contains_key("stays"));
+        assert!(
+            late.snapshots[0].time_ns > past + 10 * MS
+                && late.snapshots[0].processes.contains_key("stays")
+        );
         assert!(!late.snapshots[0].processes.contains_key("short"));
         stays.kill().unwrap();
         stays.wait().unwrap();
     });
 }
 
-/// As in a container that may not mount one: `/proc` shows the numbers of outside, and everybody else's processes.
+/// As in a container that may not mount one: `/proc` shows the numbers of outside, and everybody
+/// else's processes.
 #[test]
 fn without_a_proc_of_its_own_a_host_is_told_apart_by_its_namespace() {
     isolated_with("without_a_proc_of_its_own_a_host_is_told_apart_by_its_namespace", &[], || {
@@ -329,11 +414,16 @@ fn without_a_proc_of_its_own_a_host_is_told_apart_by_its_namespace() {
         let [begin, last] = &document.snapshots[..] else { panic!("two snapshots") };
         let used = last.processes["burner"].cpu_ns - begin.processes["burner"].cpu_ns;
         assert!((BURNT_NS..BURNT_NS + 10 * MS).contains(&used), "burnt {used} ns");
-        let in_threads: u64 = document.threads.as_ref().unwrap()["burner"].iter().map(|thread| thread.cpu_ns).sum();
+        let in_threads: u64 =
+            document.threads.as_ref().unwrap()["burner"].iter().map(|thread| thread.cpu_ns).sum();
         assert!(in_threads as i64 >= BURNT_NS * 9 / 10);
         assert!(document.memory["burner"].pss_bytes > 0);
         let pids: Vec<i32> = last.processes.values().map(|p| p.pid).collect();
-        assert!(pids.contains(&(stranger.id() as i32)) && pids.len() <= 6, "{:?}", last.processes.keys());
+        assert!(
+            pids.contains(&(stranger.id() as i32)) && pids.len() <= 6,
+            "{:?}",
+            last.processes.keys()
+        );
         stranger.kill().unwrap();
         stranger.wait().unwrap();
         end([burner]);
@@ -345,7 +435,11 @@ fn the_end_of_the_socket_ends_it_in_the_midst_of_a_window() {
     isolated("the_end_of_the_socket_ends_it_in_the_midst_of_a_window", || {
         let mut sampler = Sampler::spawn();
         let now = now_ns();
-        sampler.ask(start(now, now + 3_600_000 * MS, json!({"interval_ns": 100 * MS, "canary_ns": 10 * MS})));
+        sampler.ask(start(
+            now,
+            now + 3_600_000 * MS,
+            json!({"interval_ns": 100 * MS, "canary_ns": 10 * MS}),
+        ));
         writeln!(sampler.control.get_mut(), "{}", json!({"id": 9, "cmd": "collect"})).unwrap();
         std::thread::sleep(Duration::from_millis(100));
         let Sampler { mut child, control, .. } = sampler;
@@ -358,21 +452,32 @@ fn the_end_of_the_socket_ends_it_in_the_midst_of_a_window() {
     });
 }
 
-/// The promise is 0.2 % of a core at 10 Hz for 20 processes; five times as much still passes here, on a machine that does other things.
+/// The promise is 0.2 % of a core at 10 Hz for 20 processes; five times as much still passes here,
+/// on a machine that does other things.
 #[test]
 fn a_series_of_twenty_processes_costs_next_to_nothing() {
     isolated("a_series_of_twenty_processes_costs_next_to_nothing", || {
         let players: Vec<Child> = (0..20).map(|_| play("idle")).collect();
         let mut sampler = Sampler::spawn();
-        let named: Vec<(String, u32)> = players.iter().enumerate().map(|(i, child)| (format!("p{i}"), child.id())).collect();
-        sampler.watch(&named.iter().map(|(name, pid)| (name.as_str(), *pid, "worker")).collect::<Vec<_>>());
+        let named: Vec<(String, u32)> =
+            players.iter().enumerate().map(|(i, child)| (format!("p{i}"), child.id())).collect();
+        sampler.watch(
+            &named.iter().map(|(name, pid)| (name.as_str(), *pid, "worker")).collect::<Vec<_>>(),
+        );
         let (steady_ns, end_ns) = (now_ns() + 300 * MS, now_ns() + 3300 * MS);
         sampler.ask(start(steady_ns, end_ns, json!({"interval_ns": 100 * MS})));
         let document = sampler.collect();
-        assert_eq!(document.snapshots[1].processes.values().filter(|p| p.role == "worker").count(), 20);
+        assert_eq!(
+            document.snapshots[1].processes.values().filter(|p| p.role == "worker").count(),
+            20
+        );
         assert!(document.series.as_ref().unwrap().len() >= 20);
         let share = document.own.window_cpu_ns as f64 / (end_ns - steady_ns) as f64;
-        eprintln!("{:.3} % of a core, {} µs at an edge", 100.0 * share, document.snapshots[0].took_ns / 1000);
+        eprintln!(
+            "{:.3} % of a core, {} µs at an edge",
+            100.0 * share,
+            document.snapshots[0].took_ns / 1000
+        );
         assert!(share <= 0.01, "{:.3} % of a core", 100.0 * share);
         end(players);
     });

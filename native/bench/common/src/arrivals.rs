@@ -1,6 +1,8 @@
-//! The work that a hand-written program's user has with each message, and what its reader remembers.
+//! The work that a hand-written program's user has with each message, and what its reader
+//! remembers.
 //!
-//! The payload is written and read as a whole, as the worker does it: that is the user's work, not the instrument's.
+//! The payload is written and read as a whole, as the worker does it: that is the user's work, not
+//! the instrument's.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
@@ -54,7 +56,11 @@ impl Arrivals {
     /// From the publish calls to the takes; None for what never arrived.
     pub fn latencies_ns(&self, call_ns: &[i64]) -> Vec<Option<f64>> {
         let taken = self.taken_ns.iter().map(|t| t.load(Ordering::Relaxed));
-        call_ns.iter().zip(taken).map(|(call, taken)| (taken != 0).then_some((taken - call) as f64)).collect()
+        call_ns
+            .iter()
+            .zip(taken)
+            .map(|(call, taken)| (taken != 0).then_some((taken - call) as f64))
+            .collect()
     }
 
     pub fn intact(&self) -> bool {
@@ -62,7 +68,8 @@ impl Arrivals {
     }
 }
 
-/// A program written by hand in Rust: it keeps the times of its publish calls, and its reader's arrivals.
+/// A program written by hand in Rust: it keeps the times of its publish calls, and its reader's
+/// arrivals.
 pub trait ByHand {
     /// Whether both ends know each other.
     fn matched(&mut self) -> bool;

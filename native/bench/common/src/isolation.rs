@@ -1,5 +1,6 @@
-//! Starts the program again in network, mount, IPC and PID namespaces of its own, as root or through a user namespace: no middleware
-//! is heard outside, and shared memory, sockets and children go with it, however it ends.
+//! Starts the program again in network, mount, IPC and PID namespaces of its own, as root or
+//! through a user namespace: no middleware is heard outside, and shared memory, sockets and
+//! children go with it, however it ends.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
@@ -14,8 +15,10 @@ pub fn enter(bench: &str) -> Option<ExitCode> {
     if std::env::var_os(INSIDE).is_some() {
         return None;
     }
-    // Root needs no user namespace, and would lose there the right to lock memory, without which Zenoh has no shared memory.
-    let user: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["--user", "--map-root-user"] };
+    // Root needs no user namespace, and would lose there the right to lock memory, without which
+    // Zenoh has no shared memory.
+    let user: &[&str] =
+        if rustix::process::geteuid().is_root() { &[] } else { &["--user", "--map-root-user"] };
     // Replaces this process: whoever kills it kills what is inside.
     let error = Command::new("unshare")
         .args(user)

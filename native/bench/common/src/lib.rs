@@ -1,7 +1,8 @@
 //! What the benches share, so that each of them is only its program written by hand and a `main`.
 //!
-//! A bench compares two programs by a ratio with an interval and prints it as one JSON line, whose keys are the same for all
-//! (`docs/benchmarks.md`). It measures and does not judge: `python -m bench` holds the ratios against their limits.
+//! A bench compares two programs by a ratio with an interval and prints it as one JSON line, whose
+//! keys are the same for all (`docs/benchmarks.md`). It measures and does not judge: `python -m
+//! bench` holds the ratios against their limits.
 
 mod arrivals;
 mod isolation;
@@ -24,9 +25,13 @@ pub struct Asked<'a> {
     pub times: usize,
 }
 
-/// Runs what the arguments ask for, in namespaces of its own: `[PART]... [--times N]`, all of `parts` without one. Exit code 2 for
-/// arguments that make no sense, 1 when a part fails.
-pub fn main(bench: &str, parts: &[&str], run: impl FnOnce(&Asked<'_>) -> Result<(), String>) -> ExitCode {
+/// Runs what the arguments ask for, in namespaces of its own: `[PART]... [--times N]`, all of
+/// `parts` without one. Exit code 2 for arguments that make no sense, 1 when a part fails.
+pub fn main(
+    bench: &str,
+    parts: &[&str],
+    run: impl FnOnce(&Asked<'_>) -> Result<(), String>,
+) -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let asked = match asked(&arguments, parts) {
         Ok(asked) => asked,
@@ -54,7 +59,11 @@ fn asked<'a>(arguments: &'a [String], parts: &[&'a str]) -> Result<Asked<'a>, St
     while let Some(argument) = arguments.next() {
         if argument == "--times" {
             let times = arguments.next().ok_or("--times: expected a number")?;
-            asked.times = times.parse().ok().filter(|n| *n > 0).ok_or(format!("--times: expected a number from 1, found {times}"))?;
+            asked.times = times
+                .parse()
+                .ok()
+                .filter(|n| *n > 0)
+                .ok_or(format!("--times: expected a number from 1, found {times}"))?;
         } else if parts.contains(&argument.as_str()) {
             asked.parts.push(argument);
         } else {

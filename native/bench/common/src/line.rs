@@ -1,4 +1,5 @@
-//! The one form of a result: a JSON line whose keys are documented in `docs/benchmarks.md` and always all there.
+//! The one form of a result: a JSON line whose keys are documented in `docs/benchmarks.md` and
+//! always all there.
 
 use std::fs::File;
 use std::io::Write;
@@ -77,7 +78,8 @@ impl Line<'_> {
 
 static RESULTS: OnceLock<File> = OnceLock::new();
 
-/// Keeps standard output for results alone: middlewares log there, and what they write goes to standard error from now on.
+/// Keeps standard output for results alone: middlewares log there, and what they write goes to
+/// standard error from now on.
 pub(crate) fn keep_stdout() {
     // SAFETY: the duplicate is ours alone; children do not get it.
     unsafe {
@@ -111,10 +113,16 @@ mod tests {
     #[test]
     fn every_key_is_there_with_and_without_data() {
         let full = line(Limit::EQUIVALENT).of_pairs(&[2.0; 6], &[1.0; 6]);
-        assert_eq!((full["ratio"].as_f64(), full["low"].as_f64(), full["pairs"].as_u64()), (Some(2.0), Some(2.0), Some(6)));
+        assert_eq!(
+            (full["ratio"].as_f64(), full["low"].as_f64(), full["pairs"].as_u64()),
+            (Some(2.0), Some(2.0), Some(6))
+        );
         assert_eq!((&full["limit"], &full["note"]), (&json!([0.95, 1.05]), &Value::Null));
         let none = line(Limit::AtMost(1.0)).no_data("one core");
-        assert_eq!((&none["ratio"], &none["limit"], &none["note"]), (&Value::Null, &json!([null, 1.0]), &json!("one core")));
+        assert_eq!(
+            (&none["ratio"], &none["limit"], &none["note"]),
+            (&Value::Null, &json!([null, 1.0]), &json!("one core"))
+        );
         let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         assert_eq!(keys(&full), keys(&none));
     }

@@ -1,11 +1,13 @@
-//! The worker's own path: the harness's recording publisher and sink on a middleware's traits, as in a trial.
+//! The worker's own path: the harness's recording publisher and sink on a middleware's traits, as
+//! in a trial.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{
-    EndpointConfig, Error, Middleware, Node, PublishMode, Session, SessionConfig, Subscription, Take, Wait,
+    EndpointConfig, Error, Middleware, Node, PublishMode, Session, SessionConfig, Subscription,
+    Take, Wait,
 };
 use rmwbench_harness::payload::{touched_bytes, Phase, Touch};
 use rmwbench_harness::publisher::{Cause, RecordedPublisher, Recorder};
@@ -30,9 +32,15 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// Writer and reader in a session each (`sessions` in this order, with the same nonce), so that messages take the path between
-    /// processes.
-    pub fn open(middleware: &dyn Middleware, sessions: [&SessionConfig; 2], round: &Round, wait: Wait, loan: bool) -> Result<Ours, Error> {
+    /// Writer and reader in a session each (`sessions` in this order, with the same nonce), so that
+    /// messages take the path between processes.
+    pub fn open(
+        middleware: &dyn Middleware,
+        sessions: [&SessionConfig; 2],
+        round: &Round,
+        wait: Wait,
+        loan: bool,
+    ) -> Result<Ours, Error> {
         let failed = |e: std::io::Error| Error::failed("records file", e);
         let nonce = sessions[0].trial_nonce;
         let mut sessions = [middleware.open(sessions[0])?, middleware.open(sessions[1])?];
@@ -50,9 +58,18 @@ impl Ours {
             take: Take::Raw,
         };
         let capacity = round.messages() as u64;
-        let file = memfd(&layout(nonce, &[(Kind::Sent, WRITER, capacity), (Kind::Received, READER, capacity)])).map_err(failed)?;
+        let file = memfd(&layout(
+            nonce,
+            &[(Kind::Sent, WRITER, capacity), (Kind::Received, READER, capacity)],
+        ))
+        .map_err(failed)?;
         let records = Records::map(file.try_clone().map_err(failed)?)?;
-        let sink = Arc::new(RecordingSink::new(records.section(Kind::Received, READER), nonce, Touch::All, 1));
+        let sink = Arc::new(RecordingSink::new(
+            records.section(Kind::Received, READER),
+            nonce,
+            Touch::All,
+            1,
+        ));
         let reader = EndpointConfig { endpoint: READER, loan: false, ..writer.clone() };
         let subscription = nodes[1].subscription(&reader, sink.clone())?;
         let parts = Recorder {
@@ -64,7 +81,15 @@ impl Ours {
             loan,
         };
         let publisher = RecordedPublisher::new(nodes[0].publisher(&writer)?, parts);
-        Ok(Ours { publisher, subscription, sink, file, sent: 0, _nodes: nodes, _sessions: sessions })
+        Ok(Ours {
+            publisher,
+            subscription,
+            sink,
+            file,
+            sent: 0,
+            _nodes: nodes,
+            _sessions: sessions,
+        })
     }
 
     /// The records so far: those sent, those received.
@@ -74,8 +99,13 @@ impl Ours {
         bytes.truncate(read);
         [0, 1].map(|section| {
             let entry = &bytes[SLOT_BYTES * (1 + section)..];
-            let (first, claimed) = (word(entry, 8) as usize, word(entry, 24).min(word(entry, 16)) as usize);
-            bytes[first..].chunks_exact(SLOT_BYTES).take(claimed).map(|slot| slot.try_into().expect("64 bytes")).collect()
+            let (first, claimed) =
+                (word(entry, 8) as usize, word(entry, 24).min(word(entry, 16)) as usize);
+            bytes[first..]
+                .chunks_exact(SLOT_BYTES)
+                .take(claimed)
+                .map(|slot| slot.try_into().expect("64 bytes"))
+                .collect()
         })
     }
 }
@@ -112,7 +142,11 @@ impl Path for Ours {
     }
 
     fn intact(&self) -> bool {
-        let flags = |slot: &[u8; SLOT_BYTES]| u32::from_le_bytes(slot[60..].try_into().expect("4 bytes")) >> 8;
-        self.slots()[1].iter().all(|slot| flags(slot) & (received_flag::CORRUPT | received_flag::FOREIGN) == 0)
+        let flags = |slot: &[u8; SLOT_BYTES]| {
+            u32::from_le_bytes(slot[60..].try_into().expect("4 bytes")) >> 8
+        };
+        self.slots()[1]
+            .iter()
+            .all(|slot| flags(slot) & (received_flag::CORRUPT | received_flag::FOREIGN) == 0)
     }
 }

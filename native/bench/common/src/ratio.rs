@@ -1,7 +1,8 @@
-//! A ratio of two things measured in pairs: the median of the pairs' ratios, and the order statistics around it.
+//! A ratio of two things measured in pairs: the median of the pairs' ratios, and the order
+//! statistics around it.
 //!
-//! No distribution is assumed, because a busy machine's has outliers: the number of pairs below the true median is binomial (n, 1/2),
-//! which gives the ranks that hold it with at least 95 %.
+//! No distribution is assumed, because a busy machine's has outliers: the number of pairs below the
+//! true median is binomial (n, 1/2), which gives the ranks that hold it with at least 95 %.
 
 /// Ratios of pairs. All are NaN-free; a value that never came is infinite.
 pub struct Ratio {
@@ -16,10 +17,17 @@ pub struct Ratio {
 /// `ours` and `theirs` are values of the same unit, pair by pair.
 pub fn of_pairs(ours: &[f64], theirs: &[f64]) -> Ratio {
     assert_eq!(ours.len(), theirs.len(), "values come in pairs");
-    let mut ratios: Vec<f64> = ours.iter().zip(theirs).map(|(a, b)| a / b).filter(|r| !r.is_nan()).collect();
+    let mut ratios: Vec<f64> =
+        ours.iter().zip(theirs).map(|(a, b)| a / b).filter(|r| !r.is_nan()).collect();
     ratios.sort_by(f64::total_cmp);
-    let bounds = lowest_rank(ratios.len()).map(|rank| (ratios[rank], ratios[ratios.len() - 1 - rank]));
-    Ratio { median: median(&ratios), bounds, pairs: ratios.len(), without: ours.len() - ratios.len() }
+    let bounds =
+        lowest_rank(ratios.len()).map(|rank| (ratios[rank], ratios[ratios.len() - 1 - rank]));
+    Ratio {
+        median: median(&ratios),
+        bounds,
+        pairs: ratios.len(),
+        without: ours.len() - ratios.len(),
+    }
 }
 
 /// NaN of nothing.
@@ -57,21 +65,34 @@ mod tests {
     #[test]
     fn ranks_are_those_of_the_sign_test() {
         // Tables of the sign test, two-sided 5 %.
-        assert_eq!([0, 5, 6, 8, 9, 20, 60].map(lowest_rank), [None, None, Some(0), Some(0), Some(1), Some(5), Some(21)]);
+        assert_eq!(
+            [0, 5, 6, 8, 9, 20, 60].map(lowest_rank),
+            [None, None, Some(0), Some(0), Some(1), Some(5), Some(21)]
+        );
         // n/2 - 0.98 √n for many.
         for n in [1_000, 1_100, 10_000] {
             let expected = n as f64 / 2.0 - 0.98 * (n as f64).sqrt();
-            assert!((lowest_rank(n).unwrap() as f64 - expected).abs() < 2.0, "{n}: {:?}, {expected}", lowest_rank(n));
+            assert!(
+                (lowest_rank(n).unwrap() as f64 - expected).abs() < 2.0,
+                "{n}: {:?}, {expected}",
+                lowest_rank(n)
+            );
         }
     }
 
     #[test]
     fn a_known_ratio_comes_back_within_its_bounds() {
         let theirs: Vec<f64> = (1..=21).map(f64::from).collect();
-        let ours: Vec<f64> = theirs.iter().enumerate().map(|(i, v)| v * (1.0 + i as f64 / 100.0)).collect();
+        let ours: Vec<f64> =
+            theirs.iter().enumerate().map(|(i, v)| v * (1.0 + i as f64 / 100.0)).collect();
         let ratio = of_pairs(&ours, &theirs);
         let (low, high) = ratio.bounds.unwrap();
-        assert!((ratio.median - 1.10).abs() < 1e-9 && (low - 1.05).abs() < 1e-9 && (high - 1.15).abs() < 1e-9, "{low} {high}");
+        assert!(
+            (ratio.median - 1.10).abs() < 1e-9
+                && (low - 1.05).abs() < 1e-9
+                && (high - 1.15).abs() < 1e-9,
+            "{low} {high}"
+        );
         assert!(of_pairs(&ours[..5], &theirs[..5]).bounds.is_none());
     }
 

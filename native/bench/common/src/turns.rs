@@ -1,8 +1,9 @@
 //! Two paths in one process, taking turns: what disturbs the one disturbs the other.
 //!
-//! A turn sends a batch at a fixed rate and waits for its last message; CPU is the whole process's, latency from the publish call to
-//! the take. Which path goes first alternates within the pairs, and which is created first from round to round, because where its
-//! buffers happen to lie is worth some per cent to either.
+//! A turn sends a batch at a fixed rate and waits for its last message; CPU is the whole process's,
+//! latency from the publish call to the take. Which path goes first alternates within the pairs,
+//! and which is created first from round to round, because where its buffers happen to lie is worth
+//! some per cent to either.
 
 use rmwbench_harness::clock::{now_ns, process_cpu_ns, remove_timer_slack, sleep_until};
 use serde_json::json;
@@ -83,7 +84,8 @@ struct Measured {
     lost: usize,
 }
 
-/// Prints for each load a line for CPU per message and one for the median latency, of `times` as many rounds as the load has.
+/// Prints for each load a line for CPU per message and one for the median latency, of `times` as
+/// many rounds as the load has.
 pub fn run(compared: &Compared<'_>, loads: &[Load], times: usize) -> Result<(), String> {
     for load in loads {
         let mut measured = [Measured::default(), Measured::default()];
@@ -91,9 +93,13 @@ pub fn run(compared: &Compared<'_>, loads: &[Load], times: usize) -> Result<(), 
             round(&Round { load: *load, number }, [compared.ours, compared.bare], &mut measured)?;
         }
         let [ours, bare] = &measured;
-        for (metric, ours_ns, bare_ns) in [("cpu_per_message", &ours.cpu_ns, &bare.cpu_ns), ("latency_p50", &ours.p50_ns, &bare.p50_ns)] {
+        for (metric, ours_ns, bare_ns) in [
+            ("cpu_per_message", &ours.cpu_ns, &bare.cpu_ns),
+            ("latency_p50", &ours.p50_ns, &bare.p50_ns),
+        ] {
             let (bench, name, message_bytes) = (compared.bench, compared.name, load.payload_bytes);
-            let line = Line { bench, name, message_bytes, metric, unit: "ns", limit: compared.limit };
+            let line =
+                Line { bench, name, message_bytes, metric, unit: "ns", limit: compared.limit };
             let mut line = line.of_pairs(ours_ns, bare_ns);
             line["details"] = json!({"lost": {"ours": ours.lost, "theirs": bare.lost}});
             print(&line);
@@ -117,7 +123,8 @@ fn round(round: &Round, make: [&Make<'_>; 2], measured: &mut [Measured; 2]) -> R
         }
         sleep_until(now_ns() + 1_000_000);
     }
-    // As in the worker: only now, because slack is inherited by the threads that a middleware makes.
+    // As in the worker: only now, because slack is inherited by the threads that a middleware
+    // makes.
     remove_timer_slack();
     for pair in 0..load.pairs + WARM_UP_PAIRS {
         for which in [pair % 2, 1 - pair % 2] {
@@ -136,7 +143,9 @@ fn round(round: &Round, make: [&Make<'_>; 2], measured: &mut [Measured; 2]) -> R
         measured.lost += latencies.iter().filter(|l| l.is_none()).count();
         for batch in latencies.chunks(load.batch).skip(WARM_UP_PAIRS) {
             // A message that never arrived is later than all others.
-            measured.p50_ns.push(ratio::median(&batch.iter().map(|l| l.unwrap_or(f64::INFINITY)).collect::<Vec<_>>()));
+            measured.p50_ns.push(ratio::median(
+                &batch.iter().map(|l| l.unwrap_or(f64::INFINITY)).collect::<Vec<_>>(),
+            ));
         }
     }
     Ok(())
@@ -215,10 +224,14 @@ mod tests {
         for number in 0..load.rounds {
             round(&Round { load, number }, [&ours, &bare], &mut measured).unwrap();
         }
-        let names = made.borrow().iter().map(|(round, who)| format!("{round} {who}")).collect::<Vec<_>>();
+        let names =
+            made.borrow().iter().map(|(round, who)| format!("{round} {who}")).collect::<Vec<_>>();
         assert_eq!(names, ["8_0 ours", "8_0 bare", "8_1 bare", "8_1 ours"]);
         let [ours, bare] = &measured;
-        assert_eq!((ours.p50_ns.as_slice(), ours.lost, ours.cpu_ns.len()), ([30.0; 6].as_slice(), 0, 6));
+        assert_eq!(
+            (ours.p50_ns.as_slice(), ours.lost, ours.cpu_ns.len()),
+            ([30.0; 6].as_slice(), 0, 6)
+        );
         assert_eq!((bare.p50_ns.as_slice(), bare.lost), ([f64::INFINITY; 6].as_slice(), 32));
     }
 }

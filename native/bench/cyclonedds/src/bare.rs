@@ -1,7 +1,8 @@
-//! The same exchange written by hand on Cyclone's C API: what a user would write who needs the latency of each message.
+//! The same exchange written by hand on Cyclone's C API: what a user would write who needs the
+//! latency of each message.
 //!
-//! It writes and reads the whole payload as the worker does, because that is the user's work, not the instrument's; it stamps a
-//! message twice, before the write and after the take.
+//! It writes and reads the whole payload as the worker does, because that is the user's work, not
+//! the instrument's; it stamps a message twice, before the write and after the take.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -40,7 +41,13 @@ impl Bare {
         let message_type = MessageType::bytes(round.load.payload_bytes);
         let name = std::ffi::CString::new(format!("rt/bare_{}", round.name())).unwrap();
         let type_name = std::ffi::CString::new(message_type.dds_type_name()).unwrap();
-        let good = |handle: dds_entity_t| if handle > 0 { Ok(handle) } else { Err(format!("Cyclone DDS answers {handle}")) };
+        let good = |handle: dds_entity_t| {
+            if handle > 0 {
+                Ok(handle)
+            } else {
+                Err(format!("Cyclone DDS answers {handle}"))
+            }
+        };
         // SAFETY: the C API as its manual has it; what is created goes with its participant.
         unsafe {
             let qos = dds_create_qos();
@@ -48,8 +55,14 @@ impl Bare {
             dds_qset_history(qos, dds_history_kind_DDS_HISTORY_KEEP_LAST, 10);
             dds_qset_writer_data_lifecycle(qos, false);
             let endpoints = [WRITING, READING].map(|domain| -> Result<[dds_entity_t; 2], String> {
-                let participant = good(dds_create_participant(domain, std::ptr::null(), std::ptr::null()))?;
-                let topic = good(cdds_create_blob_topic(participant, name.as_ptr().cast_mut(), type_name.as_ptr().cast_mut(), true))?;
+                let participant =
+                    good(dds_create_participant(domain, std::ptr::null(), std::ptr::null()))?;
+                let topic = good(cdds_create_blob_topic(
+                    participant,
+                    name.as_ptr().cast_mut(),
+                    type_name.as_ptr().cast_mut(),
+                    true,
+                ))?;
                 let endpoint = if domain == WRITING {
                     dds_create_writer(participant, topic, qos, std::ptr::null())
                 } else {
@@ -104,12 +117,20 @@ impl ByHand for Bare {
 
     fn send(&mut self) {
         write_message(&mut self.message, self.call_ns.len() as u64);
-        let parts = [&self.prefix, &self.message].map(|p| iovec { iov_base: p.as_ptr().cast_mut().cast(), iov_len: p.len() });
+        let parts = [&self.prefix, &self.message]
+            .map(|p| iovec { iov_base: p.as_ptr().cast_mut().cast(), iov_len: p.len() });
         self.call_ns.push(now_ns());
-        // SAFETY: the parts outlive the call that copies them; the write takes over the sample. All sizes here are multiples of 4.
+        // SAFETY: the parts outlive the call that copies them; the write takes over the sample. All
+        // sizes here are multiples of 4.
         unsafe {
             let bytes = self.prefix.len() + self.message.len();
-            let sample = ddsi_serdata_from_ser_iov(self.sertype, ddsi_serdata_kind_SDK_DATA, parts.len(), parts.as_ptr(), bytes);
+            let sample = ddsi_serdata_from_ser_iov(
+                self.sertype,
+                ddsi_serdata_kind_SDK_DATA,
+                parts.len(),
+                parts.as_ptr(),
+                bytes,
+            );
             dds_writecdr(self.writer, sample);
         }
     }
@@ -148,13 +169,25 @@ impl Reader {
                 dds_waitset_wait(self.wait_set, attached.as_mut_ptr(), attached.len(), i64::MAX);
                 let mut samples = [std::ptr::null_mut::<ddsi_serdata>(); BATCH];
                 let mut infos: [dds_sample_info_t; BATCH] = std::mem::zeroed();
-                let count = dds_takecdr(self.reader, samples.as_mut_ptr(), BATCH as u32, infos.as_mut_ptr(), DDS_ANY_STATE);
+                let count = dds_takecdr(
+                    self.reader,
+                    samples.as_mut_ptr(),
+                    BATCH as u32,
+                    infos.as_mut_ptr(),
+                    DDS_ANY_STATE,
+                );
                 let taken_ns = now_ns();
                 for (&sample, info) in samples.iter().zip(&infos).take(count.max(0) as usize) {
                     if info.valid_data {
                         let mut cdr = iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
-                        let held = ddsi_serdata_to_ser_ref(sample, 0, ddsi_serdata_size(sample) as usize, &mut cdr);
-                        let bytes = std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len);
+                        let held = ddsi_serdata_to_ser_ref(
+                            sample,
+                            0,
+                            ddsi_serdata_size(sample) as usize,
+                            &mut cdr,
+                        );
+                        let bytes =
+                            std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len);
                         self.arrivals.take(&bytes[self.prefix_bytes..], taken_ns);
                         ddsi_serdata_to_ser_unref(held, &cdr);
                     }

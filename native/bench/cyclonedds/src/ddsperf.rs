@@ -1,11 +1,13 @@
-//! Our worker against ddsperf, Cyclone's own benchmark: the same Cyclone, size, rate, QoS, configuration and wait, a process each
-//! for writer and reader, taking turns.
+//! Our worker against ddsperf, Cyclone's own benchmark: the same Cyclone, size, rate, QoS,
+//! configuration and wait, a process each for writer and reader, taking turns.
 //!
-//! Read the ratio with what each does per message. ddsperf stamps once before the write (for small rates) and once after the take;
-//! its latency runs between these, ours from the publish call to the take, the same stretch. ddsperf serialises a typed sequence
-//! (a copy more on the writer's side) and deserialises it (a copy and an allocation more on the reader's), and neither writes nor
-//! reads the payload; ours carries CDR as it is. So the load to compare with is `touch: header`; with `touch: all` stands what
-//! writing and reading every byte costs on top, which the instrument asks of every middleware alike.
+//! Read the ratio with what each does per message. ddsperf stamps once before the write (for small
+//! rates) and once after the take; its latency runs between these, ours from the publish call to
+//! the take, the same stretch. ddsperf serialises a typed sequence (a copy more on the writer's
+//! side) and deserialises it (a copy and an allocation more on the reader's), and neither writes
+//! nor reads the payload; ours carries CDR as it is. So the load to compare with is `touch:
+//! header`; with `touch: all` stands what writing and reading every byte costs on top, which the
+//! instrument asks of every middleware alike.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -45,7 +47,10 @@ pub fn run(times: usize) -> Result<(), String> {
     let directory = here.parent().ok_or("no directory of our own")?;
     let ours = directory.join("rmwbench-cyclonedds");
     if !ours.exists() {
-        return Err(format!("{} is missing: build it with cargo build --release -p rmwbench-cyclonedds", ours.display()));
+        return Err(format!(
+            "{} is missing: build it with cargo build --release -p rmwbench-cyclonedds",
+            ours.display()
+        ));
     }
     let theirs = build(directory)?;
     let profile = network::profile(None);
@@ -61,11 +66,19 @@ pub fn run(times: usize) -> Result<(), String> {
             }
         }
         let name = &format!("our worker, touch {} / ddsperf", load.touch);
-        // Within 5 % is not worse; ddsperf does not touch the payload, so nothing is promised where we do.
+        // Within 5 % is not worse; ddsperf does not touch the payload, so nothing is promised where
+        // we do.
         let limit = if load.touch == "header" { Limit::AtMost(1.05) } else { Limit::None };
         let line = |metric: &str, value: fn(&Outcome) -> f64| {
             let values = |outcomes: &[Outcome]| outcomes.iter().map(value).collect::<Vec<_>>();
-            let line = Line { bench: "ddsperf", name, message_bytes: load.payload_bytes, metric, unit: "ns", limit };
+            let line = Line {
+                bench: "ddsperf",
+                name,
+                message_bytes: load.payload_bytes,
+                metric,
+                unit: "ns",
+                limit,
+            };
             print(&line.of_pairs(&values(&our_outcomes), &values(&their_outcomes)));
         };
         line("cpu_per_message", |o| o.cpu_per_message_ns);
@@ -80,7 +93,8 @@ pub fn path() -> Result<PathBuf, String> {
     build(here.parent().ok_or("no directory of our own")?)
 }
 
-/// Builds ddsperf once from the Cyclone source in cyclors' crate, with cyclors' own build type; about a minute.
+/// Builds ddsperf once from the Cyclone source in cyclors' crate, with cyclors' own build type;
+/// about a minute.
 fn build(beside: &Path) -> Result<PathBuf, String> {
     let directory = beside.join(format!("ddsperf-{VERSION}"));
     let binary = directory.join("bin/ddsperf");
@@ -90,16 +104,32 @@ fn build(beside: &Path) -> Result<PathBuf, String> {
     eprintln!("building ddsperf from the Cyclone source of crate cyclors (once, about a minute)");
     let source = source(beside)?;
     std::fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
-    let off = ["ENABLE_SSL", "ENABLE_SECURITY", "ENABLE_ICEORYX", "ENABLE_ICEORYX2", "BUILD_TESTING", "BUILD_EXAMPLES"];
+    let off = [
+        "ENABLE_SSL",
+        "ENABLE_SECURITY",
+        "ENABLE_ICEORYX",
+        "ENABLE_ICEORYX2",
+        "BUILD_TESTING",
+        "BUILD_EXAMPLES",
+    ];
     let mut configure = Command::new("cmake");
-    configure.arg(&source).args(["-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DBUILD_SHARED_LIBS=ON", "-DBUILD_DDSPERF=ON"]);
+    configure.arg(&source).args([
+        "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+        "-DBUILD_SHARED_LIBS=ON",
+        "-DBUILD_DDSPERF=ON",
+    ]);
     configure.args(off.map(|name| format!("-D{name}=NO"))).current_dir(&directory);
     let mut make = Command::new("cmake");
     make.args(["--build", ".", "--target", "ddsperf", "--parallel", "2"]).current_dir(&directory);
     for command in [&mut configure, &mut make] {
-        let output = command.output().map_err(|e| format!("cmake: {e}: install cmake and a C and C++ compiler"))?;
+        let output = command
+            .output()
+            .map_err(|e| format!("cmake: {e}: install cmake and a C and C++ compiler"))?;
         if !output.status.success() {
-            return Err(format!("building ddsperf failed:\n{}", String::from_utf8_lossy(&output.stderr)));
+            return Err(format!(
+                "building ddsperf failed:\n{}",
+                String::from_utf8_lossy(&output.stderr)
+            ));
         }
     }
     Ok(binary)
@@ -107,16 +137,26 @@ fn build(beside: &Path) -> Result<PathBuf, String> {
 
 /// The Cyclone source that cyclors was built from, as its own CMake cache names it.
 fn source(directory: &Path) -> Result<PathBuf, String> {
-    let builds = std::fs::read_dir(directory.join("build")).map_err(|e| format!("{}: {e}", directory.display()))?;
+    let builds = std::fs::read_dir(directory.join("build"))
+        .map_err(|e| format!("{}: {e}", directory.display()))?;
     builds
         .flatten()
         .filter(|build| build.file_name().to_string_lossy().starts_with("cyclors-"))
-        .filter_map(|build| std::fs::read_to_string(build.path().join("out/cyclonedds-build/build/CMakeCache.txt")).ok())
+        .filter_map(|build| {
+            std::fs::read_to_string(build.path().join("out/cyclonedds-build/build/CMakeCache.txt"))
+                .ok()
+        })
         .find_map(|cache| {
-            let source = PathBuf::from(cache.lines().find_map(|line| line.strip_prefix("CMAKE_HOME_DIRECTORY:INTERNAL="))?);
+            let source = PathBuf::from(
+                cache
+                    .lines()
+                    .find_map(|line| line.strip_prefix("CMAKE_HOME_DIRECTORY:INTERNAL="))?,
+            );
             source.exists().then_some(source)
         })
-        .ok_or_else(|| format!("no build of crate cyclors below {}", directory.join("build").display()))
+        .ok_or_else(|| {
+            format!("no build of crate cyclors below {}", directory.join("build").display())
+        })
 }
 
 /// A process that dies with us.
@@ -138,8 +178,12 @@ fn trial(ddsperf: &Path, profile: &Profile, load: &Load) -> Result<Outcome, Stri
         command.spawn().map_err(|e| format!("ddsperf: {e}"))
     };
     let mut reader = Running(start("-1 -l sub waitset", Stdio::piped())?);
-    // ddsperf counts the sequence number, the key and the length as part of the size, as our header is part of the payload.
-    let writer = Running(start(&format!("pub {}Hz size {}", load.rate_hz, load.payload_bytes), Stdio::null())?);
+    // ddsperf counts the sequence number, the key and the length as part of the size, as our header
+    // is part of the payload.
+    let writer = Running(start(
+        &format!("pub {}Hz size {}", load.rate_hz, load.payload_bytes),
+        Stdio::null(),
+    )?);
     std::thread::sleep(Duration::from_millis(800));
     let watch = Watch::begin(&[reader.0.id(), writer.0.id()])?;
     std::thread::sleep(STEADY);
@@ -149,14 +193,18 @@ fn trial(ddsperf: &Path, profile: &Profile, load: &Load) -> Result<Outcome, Stri
     // SAFETY: the child is ours and not yet waited for.
     unsafe { libc::kill(reader.0.id() as i32, libc::SIGTERM) };
     let mut text = String::new();
-    std::io::Read::read_to_string(reader.0.stdout.as_mut().expect("piped"), &mut text).map_err(|e| format!("ddsperf: {e}"))?;
+    std::io::Read::read_to_string(reader.0.stdout.as_mut().expect("piped"), &mut text)
+        .map_err(|e| format!("ddsperf: {e}"))?;
     let medians: Vec<f64> = text.lines().filter_map(second_median_ns).collect();
     if medians.is_empty() {
         return Err(format!("ddsperf printed no latency:\n{text}"));
     }
     // A line per second: the first holds the discovery.
     let steady = if medians.len() > 1 { &medians[1..] } else { &medians };
-    Ok(Outcome { latency_p50_ns: ratio::median(steady), cpu_per_message_ns: cpu_ns / (load.rate_hz as f64 * STEADY.as_secs_f64()) })
+    Ok(Outcome {
+        latency_p50_ns: ratio::median(steady),
+        cpu_per_message_ns: cpu_ns / (load.rate_hz as f64 * STEADY.as_secs_f64()),
+    })
 }
 
 /// The median of a `sublat` line, `… 50% 58.678us 90% …`.
@@ -165,7 +213,8 @@ fn second_median_ns(line: &str) -> Option<f64> {
     Some(rest.split("us").next()?.parse::<f64>().ok()? * 1000.0)
 }
 
-/// CPU time of processes between two moments, from the scheduler's own nanosecond account of each thread.
+/// CPU time of processes between two moments, from the scheduler's own nanosecond account of each
+/// thread.
 pub struct Watch {
     processes: Vec<u32>,
     begin_ns: f64,
@@ -186,10 +235,16 @@ impl Watch {
     fn total_ns(&self) -> Result<f64, String> {
         let mut total_ns = 0.0;
         for process in &self.processes {
-            let tasks = std::fs::read_dir(format!("/proc/{process}/task")).map_err(|e| format!("process {process}: {e}"))?;
+            let tasks = std::fs::read_dir(format!("/proc/{process}/task"))
+                .map_err(|e| format!("process {process}: {e}"))?;
             for task in tasks.flatten() {
-                let text = std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
-                total_ns += text.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0);
+                let text =
+                    std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
+                total_ns += text
+                    .split_whitespace()
+                    .next()
+                    .and_then(|ns| ns.parse::<f64>().ok())
+                    .unwrap_or(0.0);
             }
         }
         Ok(total_ns)

@@ -1,12 +1,15 @@
 //! What the instrument adds to Cyclone DDS, as ratios of things that run beside each other.
 //!
-//! `rmwbench-bench-cyclonedds [bare|ddsperf]... [--times N]` (both parts without arguments) prints one JSON line per ratio. `bare`: our worker's path
-//! against a program written by hand on the same C API, in one process, taking turns every 100 messages. `ddsperf`: our worker
-//! against Cyclone's own benchmark, built from the source that cyclors ships, two processes each, taking turns.
+//! `rmwbench-bench-cyclonedds [bare|ddsperf]... [--times N]` (both parts without arguments) prints
+//! one JSON line per ratio. `bare`: our worker's path against a program written by hand on the same
+//! C API, in one process, taking turns every 100 messages. `ddsperf`: our worker against Cyclone's
+//! own benchmark, built from the source that cyclors ships, two processes each, taking turns.
 //!
-//! `rmwbench-bench-cyclonedds ddsperf-path` builds ddsperf where that was not done yet and prints its path.
+//! `rmwbench-bench-cyclonedds ddsperf-path` builds ddsperf where that was not done yet and prints
+//! its path.
 //!
-//! Messages stay on loopback, and a discovery tag keeps them apart from any other Cyclone on this machine.
+//! Messages stay on loopback, and a discovery tag keeps them apart from any other Cyclone on this
+//! machine.
 
 mod bare;
 mod ddsperf;
@@ -35,7 +38,13 @@ fn main() -> ExitCode {
         };
     }
     rmwbench_bench::main("cyclonedds", &["bare", "ddsperf"], |asked| {
-        asked.parts.iter().try_for_each(|part| if *part == "bare" { against_bare(asked.times) } else { ddsperf::run(asked.times) })
+        asked.parts.iter().try_for_each(|part| {
+            if *part == "bare" {
+                against_bare(asked.times)
+            } else {
+                ddsperf::run(asked.times)
+            }
+        })
     })
 }
 

@@ -1,4 +1,5 @@
-//! Our worker in two processes for a few seconds, driven over the worker protocol as the orchestrator does it.
+//! Our worker in two processes for a few seconds, driven over the worker protocol as the
+//! orchestrator does it.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
@@ -30,13 +31,17 @@ struct Worker {
     next_id: u64,
 }
 
-/// Runs one trial of `load`; latency is from the publish call to the take, of the messages sent within the steady part.
+/// Runs one trial of `load`; latency is from the publish call to the take, of the messages sent
+/// within the steady part.
 pub fn run(binary: &Path, profile: &Profile, load: &Load) -> Result<Outcome, String> {
     let capacity = (load.rate_hz * 10) as u64;
     let mut talker = Worker::start(binary, &[(Kind::Sent, TALKER, capacity)])?;
     let mut listener = Worker::start(binary, &[(Kind::Received, LISTENER, capacity)])?;
-    for (worker, endpoint, kind) in [(&mut talker, TALKER, "publisher"), (&mut listener, LISTENER, "subscription")] {
-        worker.call(json!({"cmd": "open", "trial_nonce": "5", "domain_id": 0, "profile": profile}))?;
+    for (worker, endpoint, kind) in
+        [(&mut talker, TALKER, "publisher"), (&mut listener, LISTENER, "subscription")]
+    {
+        worker
+            .call(json!({"cmd": "open", "trial_nonce": "5", "domain_id": 0, "profile": profile}))?;
         worker.call(json!({"cmd": "create", "nodes": [{"name": kind, "endpoints": [{
             "endpoint": endpoint, "kind": kind, "topic": "ddsperf", "type": MessageType::bytes(load.payload_bytes),
             "qos": {"reliability": "reliable", "durability": "volatile", "history": "keep_last", "depth": 10},
@@ -70,8 +75,10 @@ pub fn run(binary: &Path, profile: &Profile, load: &Load) -> Result<Outcome, Str
 }
 
 fn latencies_ns(sent: &[[i64; 6]], received: &[[i64; 6]], from_ns: i64) -> Vec<f64> {
-    // Words of a slot (records.md): seq, then call_ns is the fourth of SENT and taken_ns the third of RECEIVED.
-    let calls: std::collections::HashMap<i64, i64> = sent.iter().filter(|s| s[1] >= from_ns).map(|s| (s[0], s[3])).collect();
+    // Words of a slot (records.md): seq, then call_ns is the fourth of SENT and taken_ns the third
+    // of RECEIVED.
+    let calls: std::collections::HashMap<i64, i64> =
+        sent.iter().filter(|s| s[1] >= from_ns).map(|s| (s[0], s[3])).collect();
     received.iter().filter_map(|r| calls.get(&r[0]).map(|call| (r[2] - call) as f64)).collect()
 }
 
@@ -82,7 +89,12 @@ impl Worker {
         let (control, theirs) = UnixStream::pair().map_err(failed)?;
         let (control_fd, records_fd) = (theirs.as_raw_fd(), records.as_raw_fd());
         let mut command = Command::new(binary);
-        command.args(["--control-fd", &control_fd.to_string(), "--records-fd", &records_fd.to_string()]);
+        command.args([
+            "--control-fd",
+            &control_fd.to_string(),
+            "--records-fd",
+            &records_fd.to_string(),
+        ]);
         command.stdin(Stdio::null()).stdout(Stdio::null());
         // SAFETY: between fork and exec only two descriptors lose their close-on-exec flag.
         unsafe {
@@ -97,7 +109,8 @@ impl Worker {
         }
         let child = command.spawn().map_err(failed)?;
         let lines = BufReader::new(control.try_clone().map_err(failed)?);
-        let mut worker = Worker { child, control, lines, events: VecDeque::new(), records, next_id: 1 };
+        let mut worker =
+            Worker { child, control, lines, events: VecDeque::new(), records, next_id: 1 };
         worker.line()?; // hello
         Ok(worker)
     }
@@ -110,7 +123,9 @@ impl Worker {
         loop {
             let line = self.line()?;
             if line["id"] == id {
-                return line.get("ok").cloned().ok_or_else(|| format!("worker: {} answers {}", command["cmd"], line["error"]));
+                return line.get("ok").cloned().ok_or_else(|| {
+                    format!("worker: {} answers {}", command["cmd"], line["error"])
+                });
             }
             self.events.push_back(line);
         }
@@ -129,7 +144,9 @@ impl Worker {
     fn line(&mut self) -> Result<Value, String> {
         let mut line = String::new();
         match self.lines.read_line(&mut line) {
-            Ok(n) if n > 0 => serde_json::from_str(&line).map_err(|e| format!("worker: {e}: {line}")),
+            Ok(n) if n > 0 => {
+                serde_json::from_str(&line).map_err(|e| format!("worker: {e}: {line}"))
+            }
             Ok(_) => Err("worker: ended early".into()),
             Err(e) => Err(format!("worker: {e}")),
         }
@@ -137,12 +154,16 @@ impl Worker {
 
     /// The first six words of each finished slot of the only section.
     fn slots(&self) -> Result<Vec<[i64; 6]>, String> {
-        let bytes = rustix::fs::fstat(&self.records).map_err(|e| format!("records: {e}"))?.st_size as usize;
+        let bytes =
+            rustix::fs::fstat(&self.records).map_err(|e| format!("records: {e}"))?.st_size as usize;
         let mut file = vec![0; bytes];
         rustix::io::pread(&self.records, &mut file, 0).map_err(|e| format!("records: {e}"))?;
         let word = |at: usize| i64::from_le_bytes(file[at..at + 8].try_into().unwrap());
-        let (first, capacity, claimed) = (word(SLOT_BYTES + 8) as usize, word(SLOT_BYTES + 16), word(SLOT_BYTES + 24));
-        Ok((0..claimed.min(capacity) as usize).map(|i| std::array::from_fn(|w| word(first + i * SLOT_BYTES + 8 * w))).collect())
+        let (first, capacity, claimed) =
+            (word(SLOT_BYTES + 8) as usize, word(SLOT_BYTES + 16), word(SLOT_BYTES + 24));
+        Ok((0..claimed.min(capacity) as usize)
+            .map(|i| std::array::from_fn(|w| word(first + i * SLOT_BYTES + 8 * w)))
+            .collect())
     }
 
     fn exit(mut self) -> Result<(), String> {

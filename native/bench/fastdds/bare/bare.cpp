@@ -1,7 +1,9 @@
-// The same exchange written by hand on Fast DDS's API: what a user would write who needs the latency of each message.
+// The same exchange written by hand on Fast DDS's API: what a user would write who needs the
+// latency of each message.
 //
-// It writes and reads the whole payload as the worker does, because that is the user's work and not the instrument's; it stamps a
-// message twice, before the write and after the take. Of the worker's code it uses only the header that spells 2.x and 3.x alike.
+// It writes and reads the whole payload as the worker does, because that is the user's work and not
+// the instrument's; it stamps a message twice, before the write and after the take. Of the worker's
+// code it uses only the header that spells 2.x and 3.x alike.
 
 #include "bare.h"
 

@@ -1,7 +1,9 @@
-// What Fast DDS's statistics module says of the participants of a domain, as JSON lines: a reader on each of its topics.
+// What Fast DDS's statistics module says of the participants of a domain, as JSON lines: a reader
+// on each of its topics.
 //
-// The types are read as raw CDR by their layout in fastdds/statistics/types.idl: the classes that the library generates from it have no
-// headers. Whether the library has the module at all is asked of the library, because its headers come with and without.
+// The types are read as raw CDR by their layout in fastdds/statistics/types.idl: the classes that
+// the library generates from it have no headers. Whether the library has the module at all is asked
+// of the library, because its headers come with and without.
 //
 // Built and run: 2.9.1 (Debian 12). Against 3.x it was never compiled.
 
@@ -87,7 +89,8 @@ class RawType : public fd::TopicDataType {
   }
   void *createData() override { return new Sample(); }
   void deleteData(void *data) override { delete static_cast<Sample *>(data); }
-  // The key is as long as 40 bytes and a handle has 16: folded, which here tells GUIDs and locators apart well enough.
+  // The key is as long as 40 bytes and a handle has 16: folded, which here tells GUIDs and locators
+  // apart well enough.
   bool getKey(void *data, rtps::InstanceHandle_t *handle, bool) override {
     const auto *sample = static_cast<const Sample *>(data);
     rtps::octet folded[16] = {};
@@ -155,8 +158,8 @@ int absent(const char *why) {
   return 1;
 }
 
-// Why there is nothing to watch, empty where there is. By a participant of its own: enabling a statistics writer registers the
-// library's own types, beside which ours cannot be.
+// Why there is nothing to watch, empty where there is. By a participant of its own: enabling a
+// statistics writer registers the library's own types, beside which ours cannot be.
 std::string asked(uint32_t domain, int *answer) {
   auto *factory = fd::DomainParticipantFactory::get_instance();
   fd::DomainParticipant *participant = factory->create_participant(domain, fd::PARTICIPANT_QOS_DEFAULT);
@@ -180,7 +183,8 @@ std::string asked(uint32_t domain, int *answer) {
 
 }  // namespace
 
-// 0 once it watches (its threads go on), 1 where there is nothing to watch; the first line says which.
+// 0 once it watches (its threads go on), 1 where there is nothing to watch; the first line says
+// which.
 extern "C" int statistics_watch(uint32_t domain) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   int answer = -1;

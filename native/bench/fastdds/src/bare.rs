@@ -50,11 +50,21 @@ impl Bare {
         let (payload_bytes, capacity) = (round.load.payload_bytes, round.messages());
         let message_type = MessageType::bytes(payload_bytes);
         let topic = format!("bare_{}", round.name());
-        let (profile, topic) = (CString::new(NAME).unwrap(), CString::new(dds_topic_name(&topic)).unwrap());
+        let (profile, topic) =
+            (CString::new(NAME).unwrap(), CString::new(dds_topic_name(&topic)).unwrap());
         let prefix = &message_type.cdr_prefix;
         // SAFETY: everything passed is copied by the callee.
-        let raw =
-            unsafe { bare_open(domain, profile.as_ptr(), topic.as_ptr(), prefix.as_ptr(), prefix.len(), payload_bytes as usize, capacity) };
+        let raw = unsafe {
+            bare_open(
+                domain,
+                profile.as_ptr(),
+                topic.as_ptr(),
+                prefix.as_ptr(),
+                prefix.len(),
+                payload_bytes as usize,
+                capacity,
+            )
+        };
         let raw = NonNull::new(raw).ok_or("Fast DDS refused the bare program's entities")?;
         Ok(Bare { raw, capacity })
     }

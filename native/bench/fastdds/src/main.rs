@@ -1,5 +1,6 @@
-//! What the instrument adds to Fast DDS: our worker's path against a program written by hand on the same API, in one process, taking
-//! turns every 100 messages. One JSON line per ratio; `rmwbench-bench-fastdds [--times N]`.
+//! What the instrument adds to Fast DDS: our worker's path against a program written by hand on the
+//! same API, in one process, taking turns every 100 messages. One JSON line per ratio;
+//! `rmwbench-bench-fastdds [--times N]`.
 
 mod bare;
 mod profile;
@@ -10,7 +11,8 @@ use rmwbench_bench::{take_turns, Compared, Limit, Load, Ours};
 use rmwbench_fastdds::FastDds;
 use rmwbench_harness::middleware::Wait;
 
-/// Slower than for the others, and more of it: Fast DDS needs more time for a message, and varies more.
+/// Slower than for the others, and more of it: Fast DDS needs more time for a message, and varies
+/// more.
 const LOADS: [Load; 3] = [
     Load { payload_bytes: 320, period_ns: 400_000, batch: 100, pairs: 10, rounds: 5 },
     Load { payload_bytes: 524_288, period_ns: 3_000_000, batch: 100, pairs: 6, rounds: 5 },
@@ -27,9 +29,16 @@ fn main() -> ExitCode {
                 bench: "fastdds",
                 limit: Limit::EQUIVALENT,
                 name: "our worker's path / bare C++ program",
-                // Comes first in the first round: its session loads the profile that the bare program uses.
+                // Comes first in the first round: its session loads the profile that the bare
+                // program uses.
                 ours: &|round| {
-                    let ours = Ours::open(&FastDds::new(), [&session, &session], round, Wait::Block, false);
+                    let ours = Ours::open(
+                        &FastDds::new(),
+                        [&session, &session],
+                        round,
+                        Wait::Block,
+                        false,
+                    );
                     Ok(Box::new(ours.map_err(|e| e.to_string())?))
                 },
                 bare: &|round| Ok(Box::new(bare::Bare::open(BARE_DOMAIN, round)?)),

@@ -4,7 +4,9 @@ use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
 
 /// The cores that this process may use.
 pub fn cores() -> Vec<usize> {
-    sched_getaffinity(None).map(|set| (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()).unwrap_or_default()
+    sched_getaffinity(None)
+        .map(|set| (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
+        .unwrap_or_default()
 }
 
 /// Keeps the calling thread on the `side`-th core, if there are that many.

@@ -1,7 +1,9 @@
-//! The bare program: a flag and 64 bytes in shared memory, one such box in each direction, and nothing else.
+//! The bare program: a flag and 64 bytes in shared memory, one such box in each direction, and
+//! nothing else.
 //!
-//! On demand each side also reads the clock after it received and before it sends: what those reads cost within the path, where
-//! each waits for the loads before it, is more than the same reads in a row.
+//! On demand each side also reads the clock after it received and before it sends: what those reads
+//! cost within the path, where each waits for the loads before it, is more than the same reads in a
+//! row.
 
 use std::hint::black_box;
 use std::os::fd::{AsFd, OwnedFd};
@@ -44,8 +46,17 @@ impl Bare {
     /// `side` 0 or 1; `sleeps`: wait on a futex instead of spinning.
     pub fn open(fd: impl AsFd, side: usize, sleeps: bool) -> rustix::io::Result<Bare> {
         // SAFETY: a fresh mapping of a file of that size, never unmapped; it holds two boxes.
-        let base =
-            unsafe { mmap(std::ptr::null_mut(), 4096, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, fd, 0) }?.cast::<Mailbox>();
+        let base = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                4096,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                fd,
+                0,
+            )
+        }?
+        .cast::<Mailbox>();
         // SAFETY: within the page.
         let (outgoing, incoming) = unsafe { (base.add(side), base.add(1 - side)) };
         Ok(Bare { outgoing, incoming, number: 0, sleeps })
@@ -54,7 +65,8 @@ impl Bare {
     #[inline]
     pub fn send(&mut self, payload: &[u8; PAYLOAD_BYTES]) {
         self.number = self.number.wrapping_add(1);
-        // SAFETY: the box is ours until its number is stored; the other side reads it only after that, and answers before we write again.
+        // SAFETY: the box is ours until its number is stored; the other side reads it only after
+        // that, and answers before we write again.
         unsafe {
             (&raw mut (*self.outgoing).payload).write(*payload);
             (*self.outgoing).number.store(self.number, Ordering::Release);
@@ -64,7 +76,8 @@ impl Bare {
         }
     }
 
-    /// Waits for the message after the last one received or, on the echoing side, for the next to answer.
+    /// Waits for the message after the last one received or, on the echoing side, for the next to
+    /// answer.
     #[inline]
     pub fn receive(&mut self, number: u32) -> [u8; PAYLOAD_BYTES] {
         // SAFETY: as above, with the roles exchanged.
@@ -75,7 +88,8 @@ impl Bare {
                     return (&raw const (*self.incoming).payload).read();
                 }
                 if self.sleeps {
-                    let _ = futex::wait(&(*self.incoming).number, futex::Flags::empty(), found, None);
+                    let _ =
+                        futex::wait(&(*self.incoming).number, futex::Flags::empty(), found, None);
                 } else {
                     std::hint::spin_loop();
                 }

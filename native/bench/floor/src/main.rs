@@ -1,7 +1,8 @@
 //! How much the instrument itself costs, as ratios of things that run beside each other.
 //!
-//! `rmwbench-bench-floor [record|spin|futex|open_loop]... [--times N]` prints one JSON line per result (all four parts without arguments): the record
-//! path against clock reads, the floor against bare ping-pong programs, and how many recorded messages one schedule sends.
+//! `rmwbench-bench-floor [record|spin|futex|open_loop]... [--times N]` prints one JSON line per
+//! result (all four parts without arguments): the record path against clock reads, the floor
+//! against bare ping-pong programs, and how many recorded messages one schedule sends.
 
 mod affinity;
 mod bare;

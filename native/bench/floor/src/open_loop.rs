@@ -1,7 +1,9 @@
-//! How many 64-byte messages a second one schedule sends while each is recorded by its writer and by its reader.
+//! How many 64-byte messages a second one schedule sends while each is recorded by its writer and
+//! by its reader.
 //!
-//! The real schedule, recorder, floor and sink, in one process: two threads, as two workers would have. At each rate the line says
-//! how many were sent on the way, and whether every one was recorded twice.
+//! The real schedule, recorder, floor and sink, in one process: two threads, as two workers would
+//! have. At each rate the line says how many were sent on the way, and whether every one was
+//! recorded twice.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -11,7 +13,9 @@ use rmwbench_bench::{print, ratio, Limit, Line};
 use rmwbench_floor::Floor;
 use rmwbench_harness::clock::{now_ns, sleep_until};
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{EndpointConfig, Middleware, Profile, PublishMode, SessionConfig, Take, Wait};
+use rmwbench_harness::middleware::{
+    EndpointConfig, Middleware, Profile, PublishMode, SessionConfig, Take, Wait,
+};
 use rmwbench_harness::payload::Touch;
 use rmwbench_harness::protocol::{Arrival, Event, Start};
 use rmwbench_harness::publisher::{PublisherSlot, RecordedPublisher, Recorder};
@@ -37,7 +41,8 @@ pub fn run(times: usize) -> Result<(), String> {
 
 fn at_rate(period_ns: i64, wait: Wait, times: usize) -> Result<(), String> {
     let asked = 1e9 / period_ns as f64;
-    // Where no more is asked than promised, nothing can exceed the promise: one run, to see that it keeps pace.
+    // Where no more is asked than promised, nothing can exceed the promise: one run, to see that it
+    // keeps pace.
     let exceeds = asked > PROMISED_PER_SECOND;
     let (mut rates, mut runs) = (Vec::new(), Vec::new());
     for _ in 0..if exceeds { RUNS * times } else { 1 } {
@@ -63,13 +68,26 @@ fn at_rate(period_ns: i64, wait: Wait, times: usize) -> Result<(), String> {
 /// Messages per second that both sides recorded, and the counts behind it.
 fn once(period_ns: i64, wait: Wait) -> Result<(f64, Value), String> {
     let capacity = (WINDOW_NS / period_ns) as u64 + 1;
-    let file = memfd(&layout(NONCE, &[(Kind::Sent, 1, capacity), (Kind::Received, 2, capacity)])).map_err(|e| e.to_string())?;
-    let records = Records::map(file.try_clone().map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
-    let profile = Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() };
+    let file = memfd(&layout(NONCE, &[(Kind::Sent, 1, capacity), (Kind::Received, 2, capacity)]))
+        .map_err(|e| e.to_string())?;
+    let records =
+        Records::map(file.try_clone().map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
+    let profile = Profile {
+        name: "untouched".into(),
+        format: "none".into(),
+        text: String::new(),
+        summary: String::new(),
+    };
     let domain_id = std::process::id();
     let text = |e: rmwbench_harness::middleware::Error| e.to_string();
     let mut session = Floor
-        .open(&SessionConfig { profile, options: BTreeMap::new(), modes: Default::default(), domain_id, trial_nonce: NONCE })
+        .open(&SessionConfig {
+            profile,
+            options: BTreeMap::new(),
+            modes: Default::default(),
+            domain_id,
+            trial_nonce: NONCE,
+        })
         .map_err(text)?;
     let config = EndpointConfig {
         endpoint: 1,
@@ -83,23 +101,34 @@ fn once(period_ns: i64, wait: Wait) -> Result<(f64, Value), String> {
         take: Take::Typed,
     };
     let mut node = session.node("node").map_err(text)?;
-    let sink = Arc::new(RecordingSink::new(records.section(Kind::Received, 2), NONCE, Touch::All, 1));
+    let sink =
+        Arc::new(RecordingSink::new(records.section(Kind::Received, 2), NONCE, Touch::All, 1));
     let subscription = node.subscription(&config, sink.clone()).map_err(text)?;
     let publisher = node.publisher(&config).map_err(text)?;
     let give_up_ns = now_ns() + 10_000_000_000;
     while (publisher.matched() == 0 || subscription.matched() == 0) && now_ns() < give_up_ns {
         sleep_until(now_ns() + 1_000_000);
     }
-    let parts =
-        Recorder { section: records.section(Kind::Sent, 1), endpoint: 1, nonce: NONCE, payload_bytes: 64, touched_bytes: 0, loan: false };
+    let parts = Recorder {
+        section: records.section(Kind::Sent, 1),
+        endpoint: 1,
+        nonce: NONCE,
+        payload_bytes: 64,
+        touched_bytes: 0,
+        loan: false,
+    };
     let slot = PublisherSlot::new(1, RecordedPublisher::new(publisher, parts));
     let at_ns = now_ns() + 20_000_000;
-    let start = Start { at_ns, steady_ns: at_ns, end_ns: at_ns + WINDOW_NS, grace_ns: 0, endpoints: None };
-    let scheduled = Scheduled { slot: slot.clone(), arrival: Arrival::Periodic { period_ns, phase_ns: 0 } };
+    let start =
+        Start { at_ns, steady_ns: at_ns, end_ns: at_ns + WINDOW_NS, grace_ns: 0, endpoints: None };
+    let scheduled =
+        Scheduled { slot: slot.clone(), arrival: Arrival::Periodic { period_ns, phase_ns: 0 } };
     let (report, reported) = std::sync::mpsc::channel();
     // In a thread of its own: it changes its thread's timer slack.
     let schedule = std::thread::spawn(move || {
-        schedule::run(vec![scheduled], &start, &Interrupt::default(), &|event| report.send(event).expect("somebody listens"));
+        schedule::run(vec![scheduled], &start, &Interrupt::default(), &|event| {
+            report.send(event).expect("somebody listens")
+        });
     });
     schedule.join().map_err(|_| "the schedule panicked")?;
     let Ok(Event::Finished { sent, failed, never_sent, time_ns, .. }) = reported.recv() else {
@@ -125,5 +154,7 @@ fn once(period_ns: i64, wait: Wait) -> Result<(f64, Value), String> {
 /// Records in a section, as the orchestrator would read it.
 fn claimed(file: impl AsFd, section: u64) -> u64 {
     let mut bytes = [0; 8];
-    rustix::io::pread(file, &mut bytes, 64 * (1 + section) + 24).map(|_| u64::from_le_bytes(bytes)).unwrap_or(0)
+    rustix::io::pread(file, &mut bytes, 64 * (1 + section) + 24)
+        .map(|_| u64::from_le_bytes(bytes))
+        .unwrap_or(0)
 }

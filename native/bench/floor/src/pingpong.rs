@@ -1,8 +1,9 @@
-//! The floor against the bare program: round trips of 64 bytes between two processes, taking turns every 100 messages.
+//! The floor against the bare program: round trips of 64 bytes between two processes, taking turns
+//! every 100 messages.
 //!
-//! All run in the floor's own waiting threads: after 100 round trips over the floor the sink goes through 100 over the bare mailbox,
-//! and 100 more with four clock reads each, before it returns. So the same two threads on the same two cores do all of it, and
-//! nothing spins beside them.
+//! All run in the floor's own waiting threads: after 100 round trips over the floor the sink goes
+//! through 100 over the bare mailbox, and 100 more with four clock reads each, before it returns.
+//! So the same two threads on the same two cores do all of it, and nothing spins beside them.
 
 use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
@@ -17,7 +18,8 @@ use rmwbench_floor::Floor;
 use rmwbench_harness::clock::{now_ns, sleep_until};
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{
-    Delivery, EndpointConfig, Middleware, Profile, PublishMode, Publisher, Session, SessionConfig, Sink, Take, Wait,
+    Delivery, EndpointConfig, Middleware, Profile, PublishMode, Publisher, Session, SessionConfig,
+    Sink, Take, Wait,
 };
 use rmwbench_harness::qos::Qos;
 use serde_json::json;
@@ -31,7 +33,8 @@ const WARM_UP: usize = 20;
 /// State of a sink that only the floor's one waiting thread enters.
 struct OneThread<T>(UnsafeCell<T>);
 
-// SAFETY: a session has one waiting thread, and `main` touches the state only before the first message.
+// SAFETY: a session has one waiting thread, and `main` touches the state only before the first
+// message.
 unsafe impl<T: Send> Sync for OneThread<T> {}
 unsafe impl<T: Send> Send for OneThread<T> {}
 
@@ -129,9 +132,18 @@ pub fn run(kind: &str, times: usize) -> Result<(), String> {
     let (done, finished) = channel();
     let turns = WARM_UP + times * if sleeps { 150 } else { 1000 };
     let bare = Bare::open(&mailbox, 0, sleeps).map_err(text)?;
-    let state = Pinging { publisher, bare, times: Times::default(), begin_ns: now_ns(), answered: 0, turns, done };
+    let state = Pinging {
+        publisher,
+        bare,
+        times: Times::default(),
+        begin_ns: now_ns(),
+        answered: 0,
+        turns,
+        done,
+    };
     let sink = Arc::new(OneThread(UnsafeCell::new(state)));
-    let subscription = node.subscription(&endpoint("pong", sleeps), sink.clone()).map_err(|e| e.to_string())?;
+    let subscription =
+        node.subscription(&endpoint("pong", sleeps), sink.clone()).map_err(|e| e.to_string())?;
     {
         // SAFETY: no message has been sent, so the waiting thread is not in the sink.
         let state = unsafe { &mut *sink.0.get() };
@@ -144,27 +156,49 @@ pub fn run(kind: &str, times: usize) -> Result<(), String> {
         }
         state.publisher.publish(&[7; PAYLOAD_BYTES]).map_err(|e| format!("{e:?}"))?;
     }
-    let times = finished.recv_timeout(std::time::Duration::from_secs(60 * times as u64)).map_err(|e| format!("{what}: {e}"))?;
+    let times = finished
+        .recv_timeout(std::time::Duration::from_secs(60 * times as u64))
+        .map_err(|e| format!("{what}: {e}"))?;
     drop(subscription);
     peer.leave();
     let _ = std::fs::remove_dir_all(format!("/tmp/rmwbench-floor.{domain_id}"));
-    let [floor, bare, stamped] = [&times.floor[WARM_UP..], &times.bare[WARM_UP..], &times.stamped[WARM_UP..]];
+    let [floor, bare, stamped] =
+        [&times.floor[WARM_UP..], &times.bare[WARM_UP..], &times.stamped[WARM_UP..]];
     let clock_ns = clock_read_ns();
-    let excess: Vec<f64> = floor.iter().zip(bare).map(|(floor, bare)| (floor - bare) / clock_ns).collect();
+    let excess: Vec<f64> =
+        floor.iter().zip(bare).map(|(floor, bare)| (floor - bare) / clock_ns).collect();
     let mut result = against_bare.of_pairs(floor, bare);
-    result["details"] = json!({"clock_read_ns": clock_ns, "excess_in_clock_reads": ratio::median(&excess)});
+    result["details"] =
+        json!({"clock_read_ns": clock_ns, "excess_in_clock_reads": ratio::median(&excess)});
     print(&result);
     if !sleeps {
         let allowed: Vec<f64> = bare.iter().map(|bare| bare + 4.0 * clock_ns).collect();
-        print(&line(&format!("floor {kind} / bare {kind} ping-pong + 4 clock reads"), Limit::AtMost(1.0)).of_pairs(floor, &allowed));
+        print(
+            &line(
+                &format!("floor {kind} / bare {kind} ping-pong + 4 clock reads"),
+                Limit::AtMost(1.0),
+            )
+            .of_pairs(floor, &allowed),
+        );
     }
-    // No promise: it shows how much of the excess are clock reads where they hurt, each waiting for the message before it.
-    print(&line(&format!("{what} with four clock reads in its path"), Limit::None).of_pairs(floor, stamped));
+    // No promise: it shows how much of the excess are clock reads where they hurt, each waiting for
+    // the message before it.
+    print(
+        &line(&format!("{what} with four clock reads in its path"), Limit::None)
+            .of_pairs(floor, stamped),
+    );
     Ok(())
 }
 
 fn line(name: &str, limit: Limit) -> Line<'_> {
-    Line { bench: "floor", name, message_bytes: PAYLOAD_BYTES as u32, metric: "round_trip", unit: "ns", limit }
+    Line {
+        bench: "floor",
+        name,
+        message_bytes: PAYLOAD_BYTES as u32,
+        metric: "round_trip",
+        unit: "ns",
+        limit,
+    }
 }
 
 /// The other process: answers until its stdin ends.
@@ -178,7 +212,8 @@ pub fn echo(kind: &str, domain_id: &str, mailbox: &str) -> Result<(), String> {
     let publisher = node.publisher(&endpoint("pong", sleeps)).map_err(|e| e.to_string())?;
     let bare = Bare::open(&mailbox, 1, sleeps).map_err(|e| e.to_string())?;
     let sink = Arc::new(OneThread(UnsafeCell::new(Echoing { publisher, bare, answered: 0 })));
-    let _subscription = node.subscription(&endpoint("ping", sleeps), sink).map_err(|e| e.to_string())?;
+    let _subscription =
+        node.subscription(&endpoint("ping", sleeps), sink).map_err(|e| e.to_string())?;
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).map_err(|e| e.to_string())?;
     // The waiting thread may be in the bare mailbox for ever: leave without asking it.
     std::process::exit(0)
@@ -201,9 +236,20 @@ impl Drop for Peer {
 }
 
 fn open(domain_id: u32) -> Result<Box<dyn Session>, String> {
-    let profile = Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() };
+    let profile = Profile {
+        name: "untouched".into(),
+        format: "none".into(),
+        text: String::new(),
+        summary: String::new(),
+    };
     Floor
-        .open(&SessionConfig { profile, options: BTreeMap::new(), modes: Default::default(), domain_id, trial_nonce: 1 })
+        .open(&SessionConfig {
+            profile,
+            options: BTreeMap::new(),
+            modes: Default::default(),
+            domain_id,
+            trial_nonce: 1,
+        })
         .map_err(|e| e.to_string())
 }
 

@@ -1,14 +1,17 @@
 //! What a record costs, in clock reads: both are timed in turns of the same length.
 //!
-//! The promise counts the stamps of a record and one clock read more for everything else. The harness's whole path over a middleware
-//! that does nothing is shown beside it: payload header, pattern, checks and bookkeeping included.
+//! The promise counts the stamps of a record and one clock read more for everything else. The
+//! harness's whole path over a middleware that does nothing is shown beside it: payload header,
+//! pattern, checks and bookkeeping included.
 
 use std::hint::black_box;
 use std::sync::Arc;
 
 use rmwbench_bench::{print, ratio, Limit, Line};
 use rmwbench_harness::clock::now_ns;
-use rmwbench_harness::middleware::{Account, Delivery, Endpoint, Granted, PublishError, PublishMode, Publisher, Sink, Wait};
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, Granted, PublishError, PublishMode, Publisher, Sink, Wait,
+};
 use rmwbench_harness::payload::{Header, Phase, Touch};
 use rmwbench_harness::publisher::{Cause, RecordedPublisher, Recorder};
 use rmwbench_harness::qos::Qos;
@@ -30,7 +33,14 @@ impl Endpoint for Null {
     }
 
     fn granted(&self) -> Granted {
-        Granted { qos: Qos::default(), publish_mode: PublishMode::Sync, wait: Wait::Block, take: None, when_full: None, notes: Vec::new() }
+        Granted {
+            qos: Qos::default(),
+            publish_mode: PublishMode::Sync,
+            wait: Wait::Block,
+            take: None,
+            when_full: None,
+            notes: Vec::new(),
+        }
     }
 
     fn account(&self) -> Account {
@@ -49,9 +59,15 @@ type Turn = Box<dyn FnMut(u64)>;
 
 pub fn run() -> Result<(), String> {
     let capacity = TURNS as u64 * PER_TURN;
-    let sections: Vec<(Kind, u32, u64)> = [(Kind::Sent, 1), (Kind::Received, 2), (Kind::Sent, 3), (Kind::Received, 4), (Kind::Sent, 5)]
-        .map(|(kind, e)| (kind, e, capacity))
-        .to_vec();
+    let sections: Vec<(Kind, u32, u64)> = [
+        (Kind::Sent, 1),
+        (Kind::Received, 2),
+        (Kind::Sent, 3),
+        (Kind::Received, 4),
+        (Kind::Sent, 5),
+    ]
+    .map(|(kind, e)| (kind, e, capacity))
+    .to_vec();
     let file = memfd(&layout(NONCE, &sections)).map_err(|e| e.to_string())?;
     let records = Records::map(file).map_err(|e| e.to_string())?;
     // What is timed, and the stamps that it takes.
@@ -76,12 +92,21 @@ pub fn run() -> Result<(), String> {
         }
     }
     for ((what, stamps, _), ours) in paths.iter().zip(&ours) {
-        let line = |name, limit| Line { bench: "floor", name, message_bytes: 64, metric: "time", unit: "ns", limit };
+        let line = |name, limit| Line {
+            bench: "floor",
+            name,
+            message_bytes: 64,
+            metric: "time",
+            unit: "ns",
+            limit,
+        };
         // Without stamps the promise is a rate.
         let mut result = if *stamps == 0 {
-            line(&format!("{what} / 100 ns"), Limit::AtMost(1.0)).of_pairs(ours, &[PROMISED_NS; TURNS])
+            line(&format!("{what} / 100 ns"), Limit::AtMost(1.0))
+                .of_pairs(ours, &[PROMISED_NS; TURNS])
         } else {
-            line(&format!("{what} / clock read"), Limit::AtMost(f64::from(stamps + 1))).of_pairs(ours, &clock)
+            line(&format!("{what} / clock read"), Limit::AtMost(f64::from(stamps + 1)))
+                .of_pairs(ours, &clock)
         };
         result["details"] = json!({"per_second_and_thread": (1e9 / ratio::median(ours)).round()});
         print(&result);
@@ -100,28 +125,60 @@ fn sent(records: &Arc<Records>) -> Turn {
     let section = records.section(Kind::Sent, 1).expect("laid out above");
     Box::new(move |seq| {
         let (begun_ns, call_ns, return_ns) = (now_ns(), now_ns(), now_ns());
-        section.sent(black_box(&Sent { seq, intended_ns: begun_ns, begun_ns, call_ns, return_ns, bytes: 64, ..Sent::default() }));
+        section.sent(black_box(&Sent {
+            seq,
+            intended_ns: begun_ns,
+            begun_ns,
+            call_ns,
+            return_ns,
+            bytes: 64,
+            ..Sent::default()
+        }));
     })
 }
 
 fn received(records: &Arc<Records>) -> Turn {
     let section = records.section(Kind::Received, 2).expect("laid out above");
     Box::new(move |seq| {
-        let (notified_ns, taken_ns, callback_ns, consumed_ns) = (now_ns(), now_ns(), now_ns(), now_ns());
-        section.received(black_box(&Received { seq, notified_ns, taken_ns, callback_ns, consumed_ns, bytes: 64, ..Received::default() }));
+        let (notified_ns, taken_ns, callback_ns, consumed_ns) =
+            (now_ns(), now_ns(), now_ns(), now_ns());
+        section.received(black_box(&Received {
+            seq,
+            notified_ns,
+            taken_ns,
+            callback_ns,
+            consumed_ns,
+            bytes: 64,
+            ..Received::default()
+        }));
     })
 }
 
 fn stored(records: &Arc<Records>) -> Turn {
     let section = records.section(Kind::Sent, 5).expect("laid out above");
     Box::new(move |seq| {
-        section.sent(black_box(&Sent { seq, intended_ns: 1, begun_ns: 2, call_ns: 3, return_ns: 4, bytes: 64, ..Sent::default() }))
+        section.sent(black_box(&Sent {
+            seq,
+            intended_ns: 1,
+            begun_ns: 2,
+            call_ns: 3,
+            return_ns: 4,
+            bytes: 64,
+            ..Sent::default()
+        }))
     })
 }
 
 fn sending(records: &Arc<Records>) -> Turn {
     let section = records.section(Kind::Sent, 3);
-    let parts = Recorder { section, endpoint: 3, nonce: NONCE, payload_bytes: 64, touched_bytes: 0, loan: false };
+    let parts = Recorder {
+        section,
+        endpoint: 3,
+        nonce: NONCE,
+        payload_bytes: 64,
+        touched_bytes: 0,
+        loan: false,
+    };
     let mut publisher = RecordedPublisher::new(Box::new(Null), parts);
     Box::new(move |seq| {
         let _ = black_box(publisher.send(seq as i64, Phase::Steady, Cause::default()));
@@ -133,8 +190,24 @@ fn receiving(records: &Arc<Records>) -> Turn {
     let mut payload = [0; 64];
     Box::new(move |seq| {
         let (size, phase) = (64, Phase::Steady);
-        Header { writer: 3, nonce: NONCE, seq, intended_ns: 1, cause_seq: 0, cause_endpoint: 0, size, phase, touched: 0 }
-            .write(&mut payload);
-        sink.deliver(black_box(&Delivery { notified_ns: 1, taken_ns: 2, payload: &payload, zero_copy: true, lossy: false }));
+        Header {
+            writer: 3,
+            nonce: NONCE,
+            seq,
+            intended_ns: 1,
+            cause_seq: 0,
+            cause_endpoint: 0,
+            size,
+            phase,
+            touched: 0,
+        }
+        .write(&mut payload);
+        sink.deliver(black_box(&Delivery {
+            notified_ns: 1,
+            taken_ns: 2,
+            payload: &payload,
+            zero_copy: true,
+            lossy: false,
+        }));
     })
 }

@@ -1,8 +1,10 @@
-//! The same exchange written by hand on iceoryx2's API: what a user writes who wants each message's latency.
+//! The same exchange written by hand on iceoryx2's API: what a user writes who wants each message's
+//! latency.
 //!
-//! It fills and reads the whole payload as the worker does, since that is the user's work and not the instrument's; it stamps a
-//! message twice, before the publish call and after the take. It waits on a wait set, as one does who has more than one subscription,
-//! or in the listener itself, which is enough for one.
+//! It fills and reads the whole payload as the worker does, since that is the user's work and not
+//! the instrument's; it stamps a message twice, before the publish call and after the take. It
+//! waits on a wait set, as one does who has more than one subscription, or in the listener itself,
+//! which is enough for one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Arc};
@@ -44,8 +46,14 @@ struct Reader {
 type AnyError = Box<dyn std::error::Error>;
 
 impl Bare {
-    /// `config` as the worker has it from its profile; the service as it derives it from reliable keep-last 10.
-    pub fn open(config: &Config, round: &Round, loan: bool, waits: Waits) -> Result<Bare, AnyError> {
+    /// `config` as the worker has it from its profile; the service as it derives it from reliable
+    /// keep-last 10.
+    pub fn open(
+        config: &Config,
+        round: &Round,
+        loan: bool,
+        waits: Waits,
+    ) -> Result<Bare, AnyError> {
         let node = node(config)?;
         let (service, event) = services(&node)?;
         let publisher = service
@@ -54,7 +62,10 @@ impl Bare {
             .backpressure_strategy(BackpressureStrategy::RetryUntilDelivered)
             .create()?;
         let notifier = event.notifier_builder().create()?;
-        let reader = Arc::new(Reader { arrivals: Arrivals::new(round.messages()), stop: AtomicBool::new(false) });
+        let reader = Arc::new(Reader {
+            arrivals: Arrivals::new(round.messages()),
+            stop: AtomicBool::new(false),
+        });
         let (ready, is_ready) = mpsc::channel();
         let (theirs, config) = (reader.clone(), config.clone());
         let thread = std::thread::spawn(move || {
@@ -65,15 +76,28 @@ impl Bare {
         is_ready.recv_timeout(Duration::from_secs(10))?;
         let message = vec![0xA5; round.load.payload_bytes as usize];
         let call_ns = Vec::with_capacity(round.messages());
-        Ok(Bare { publisher, notifier, message, loan, call_ns, reader, thread: Some(thread), _node: node })
+        Ok(Bare {
+            publisher,
+            notifier,
+            message,
+            loan,
+            call_ns,
+            reader,
+            thread: Some(thread),
+            _node: node,
+        })
     }
 }
 
 fn node(config: &Config) -> Result<Node<ipc::Service>, AnyError> {
-    Ok(NodeBuilder::new().config(config).signal_handling_mode(SignalHandlingMode::Disabled).create::<ipc::Service>()?)
+    Ok(NodeBuilder::new()
+        .config(config)
+        .signal_handling_mode(SignalHandlingMode::Disabled)
+        .create::<ipc::Service>()?)
 }
 
-type Services = (publish_subscribe::PortFactory<ipc::Service, [u8], ()>, event::PortFactory<ipc::Service>);
+type Services =
+    (publish_subscribe::PortFactory<ipc::Service, [u8], ()>, event::PortFactory<ipc::Service>);
 
 fn services(node: &Node<ipc::Service>) -> Result<Services, AnyError> {
     let service = node
@@ -86,7 +110,12 @@ fn services(node: &Node<ipc::Service>) -> Result<Services, AnyError> {
     Ok((service, node.service_builder(&"bare".try_into()?).event().open_or_create()?))
 }
 
-fn read(reader: &Reader, config: &Config, ready: &mpsc::Sender<()>, waits: Waits) -> Result<(), AnyError> {
+fn read(
+    reader: &Reader,
+    config: &Config,
+    ready: &mpsc::Sender<()>,
+    waits: Waits,
+) -> Result<(), AnyError> {
     let node = node(config)?;
     let (service, event) = services(&node)?;
     let listener = event.listener_builder().create()?;
@@ -100,7 +129,11 @@ fn read(reader: &Reader, config: &Config, ready: &mpsc::Sender<()>, waits: Waits
 
 type Taken = Subscriber<ipc::Service, [u8], ()>;
 
-fn wait_in_listener(reader: &Reader, listener: &Listener<ipc::Service>, subscriber: &Taken) -> Result<(), AnyError> {
+fn wait_in_listener(
+    reader: &Reader,
+    listener: &Listener<ipc::Service>,
+    subscriber: &Taken,
+) -> Result<(), AnyError> {
     while !reader.stop.load(Ordering::Relaxed) {
         listener.blocking_wait(|_| {})?;
         take_all(reader, subscriber)?;
@@ -108,14 +141,23 @@ fn wait_in_listener(reader: &Reader, listener: &Listener<ipc::Service>, subscrib
     Ok(())
 }
 
-fn wait_on_set(reader: &Reader, listener: &Listener<ipc::Service>, subscriber: &Taken) -> Result<(), AnyError> {
-    let wait_set = WaitSetBuilder::new().signal_handling_mode(SignalHandlingMode::Disabled).create::<ipc::Service>()?;
+fn wait_on_set(
+    reader: &Reader,
+    listener: &Listener<ipc::Service>,
+    subscriber: &Taken,
+) -> Result<(), AnyError> {
+    let wait_set = WaitSetBuilder::new()
+        .signal_handling_mode(SignalHandlingMode::Disabled)
+        .create::<ipc::Service>()?;
     let attached = wait_set.attach_notification(listener)?;
     while !reader.stop.load(Ordering::Relaxed) {
         let mut outcome = Ok(());
         wait_set.wait_and_process_once(|id| {
             if id.has_event_from(&attached) {
-                outcome = listener.try_wait(|_| {}).map_err(AnyError::from).and_then(|_| take_all(reader, subscriber));
+                outcome = listener
+                    .try_wait(|_| {})
+                    .map_err(AnyError::from)
+                    .and_then(|_| take_all(reader, subscriber));
             }
             CallbackProgression::Continue
         })?;
@@ -140,7 +182,8 @@ impl ByHand for Bare {
     fn send(&mut self) {
         let seq = self.call_ns.len() as u64;
         if self.loan {
-            let sample = self.publisher.loan_slice_uninit(self.message.len()).expect("a free chunk");
+            let sample =
+                self.publisher.loan_slice_uninit(self.message.len()).expect("a free chunk");
             // SAFETY: shared memory is initialised bytes.
             let mut sample = unsafe { sample.assume_init() };
             write_message(sample.payload_mut(), seq);
@@ -149,7 +192,8 @@ impl ByHand for Bare {
         } else {
             write_message(&mut self.message, seq);
             self.call_ns.push(now_ns());
-            let sample = self.publisher.loan_slice_uninit(self.message.len()).expect("a free chunk");
+            let sample =
+                self.publisher.loan_slice_uninit(self.message.len()).expect("a free chunk");
             sample.write_from_slice(&self.message).send().expect("the reader is there");
         }
         self.notifier.notify().expect("the reader is there");

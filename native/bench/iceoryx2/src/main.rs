@@ -1,9 +1,9 @@
-//! What the instrument adds to iceoryx2: our worker's path against a program written by hand on the same API, in one process, taking
-//! turns. Prints one JSON line per ratio.
+//! What the instrument adds to iceoryx2: our worker's path against a program written by hand on the
+//! same API, in one process, taking turns. Prints one JSON line per ratio.
 //!
-//! `rmwbench-bench-iceoryx2 [copy|loan|listener]... [--times N]` (all parts without arguments). `listener` is `copy` against a program
-//! that waits in its one listener, where the others and the worker wait on a wait set: what the worker's way of waiting adds for
-//! who has one subscription.
+//! `rmwbench-bench-iceoryx2 [copy|loan|listener]... [--times N]` (all parts without arguments).
+//! `listener` is `copy` against a program that waits in its one listener, where the others and the
+//! worker wait on a wait set: what the worker's way of waiting adds for who has one subscription.
 
 mod bare;
 
@@ -20,7 +20,8 @@ use bare::{Bare, Waits};
 
 fn main() -> ExitCode {
     rmwbench_bench::main("iceoryx2", &["copy", "loan", "listener"], |asked| {
-        let root = std::env::temp_dir().join(format!("rmwbench-bench-iceoryx2-{}", std::process::id()));
+        let root =
+            std::env::temp_dir().join(format!("rmwbench-bench-iceoryx2-{}", std::process::id()));
         let result = run(asked, &root);
         let _ = std::fs::remove_dir_all(&root);
         result
@@ -37,7 +38,13 @@ fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
     std::fs::write(&file, &profile.text).map_err(|e| e.to_string())?;
     let name = FilePath::new(file.as_os_str().as_encoded_bytes()).map_err(|e| format!("{e:?}"))?;
     let config = Config::from_file(&name).map_err(|e| e.to_string())?;
-    let session = SessionConfig { profile, options: BTreeMap::new(), modes: Default::default(), domain_id: 0, trial_nonce: 7 };
+    let session = SessionConfig {
+        profile,
+        options: BTreeMap::new(),
+        modes: Default::default(),
+        domain_id: 0,
+        trial_nonce: 7,
+    };
     for path in &asked.parts {
         let loan = *path == "loan";
         let waits = if *path == "listener" { Waits::InListener } else { Waits::OnWaitSet };
@@ -50,7 +57,9 @@ fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
                 let ours = Ours::open(&Iceoryx2, [&session, &session], round, Wait::Block, loan);
                 Ok(Box::new(ours.map_err(|e| e.to_string())?))
             },
-            bare: &|round| Ok(Box::new(Bare::open(&config, round, loan, waits).map_err(|e| e.to_string())?)),
+            bare: &|round| {
+                Ok(Box::new(Bare::open(&config, round, loan, waits).map_err(|e| e.to_string())?))
+            },
         };
         take_turns(&compared, &LOADS, asked.times)?;
     }

@@ -1,8 +1,9 @@
-//! The same exchange written by hand on Zenoh's API: what a user writes who wants each message's latency.
+//! The same exchange written by hand on Zenoh's API: what a user writes who wants each message's
+//! latency.
 //!
-//! It fills and reads the whole payload as the worker does, since that is the user's work and not the instrument's; it stamps a
-//! message twice, before the put and when the sample is in hand. `block` receives from Zenoh's ring channel, `callback` in Zenoh's
-//! own thread.
+//! It fills and reads the whole payload as the worker does, since that is the user's work and not
+//! the instrument's; it stamps a message twice, before the put and when the sample is in hand.
+//! `block` receives from Zenoh's ring channel, `callback` in Zenoh's own thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -44,13 +45,20 @@ impl Bare {
     pub fn open(configs: [Config; 2], round: &Round, wait: Wait) -> zenoh::Result<Bare> {
         let [writing, reading] = configs;
         let sessions = [zenoh::open(writing).wait()?, zenoh::open(reading).wait()?];
-        let reader = Arc::new(Reader { arrivals: Arrivals::new(round.messages()), stop: AtomicBool::new(false) });
+        let reader = Arc::new(Reader {
+            arrivals: Arrivals::new(round.messages()),
+            stop: AtomicBool::new(false),
+        });
         let theirs = reader.clone();
         let (subscriber, thread) = if wait == Wait::Callback {
-            let subscriber = sessions[1].declare_subscriber(KEY).callback(move |sample| theirs.take(&sample)).wait()?;
+            let subscriber = sessions[1]
+                .declare_subscriber(KEY)
+                .callback(move |sample| theirs.take(&sample))
+                .wait()?;
             (Receiving::Callback(subscriber), None)
         } else {
-            let subscriber = Arc::new(sessions[1].declare_subscriber(KEY).with(RingChannel::new(10)).wait()?);
+            let subscriber =
+                Arc::new(sessions[1].declare_subscriber(KEY).with(RingChannel::new(10)).wait()?);
             let ring = subscriber.clone();
             let thread = std::thread::spawn(move || {
                 while !theirs.stop.load(Ordering::Relaxed) {
@@ -61,11 +69,22 @@ impl Bare {
             });
             (Receiving::Ring(subscriber), Some(thread))
         };
-        let publisher =
-            sessions[0].declare_publisher(KEY).congestion_control(CongestionControl::Block).reliability(Reliability::Reliable).wait()?;
+        let publisher = sessions[0]
+            .declare_publisher(KEY)
+            .congestion_control(CongestionControl::Block)
+            .reliability(Reliability::Reliable)
+            .wait()?;
         let message = vec![0xA5; round.load.payload_bytes as usize];
         let call_ns = Vec::with_capacity(round.messages());
-        Ok(Bare { publisher, message, call_ns, reader, subscriber: Some(subscriber), thread, _sessions: sessions })
+        Ok(Bare {
+            publisher,
+            message,
+            call_ns,
+            reader,
+            subscriber: Some(subscriber),
+            thread,
+            _sessions: sessions,
+        })
     }
 }
 

@@ -1,8 +1,9 @@
-//! What the instrument adds to Zenoh: our worker's path against a program written by hand on the same API, in one process, taking
-//! turns. Prints one JSON line per ratio.
+//! What the instrument adds to Zenoh: our worker's path against a program written by hand on the
+//! same API, in one process, taking turns. Prints one JSON line per ratio.
 //!
-//! `rmwbench-bench-zenoh [block|callback]... [--times N]` (both parts without arguments). Each path has two sessions of the `tuned` profile, which are
-//! connected by Unix sockets; nothing leaves the machine.
+//! `rmwbench-bench-zenoh [block|callback]... [--times N]` (both parts without arguments). Each path
+//! has two sessions of the `tuned` profile, which are connected by Unix sockets; nothing leaves the
+//! machine.
 
 mod bare;
 
@@ -18,7 +19,8 @@ use zenoh::Config;
 
 fn main() -> ExitCode {
     rmwbench_bench::main("zenoh", &["block", "callback"], |asked| {
-        let root = std::env::temp_dir().join(format!("rmwbench-bench-zenoh-{}", std::process::id()));
+        let root =
+            std::env::temp_dir().join(format!("rmwbench-bench-zenoh-{}", std::process::id()));
         let result = run(asked, &root);
         let _ = std::fs::remove_dir_all(&root);
         result
@@ -27,10 +29,20 @@ fn main() -> ExitCode {
 
 fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
     std::fs::create_dir_all(root).map_err(|e| e.to_string())?;
-    let profile = Zenoh.describe().profiles.into_iter().find(|p| p.name == "tuned").ok_or("no tuned profile")?;
+    let profile = Zenoh
+        .describe()
+        .profiles
+        .into_iter()
+        .find(|p| p.name == "tuned")
+        .ok_or("no tuned profile")?;
     let nonce = u64::from(std::process::id());
-    let session =
-        SessionConfig { profile: profile.clone(), options: BTreeMap::new(), modes: Default::default(), domain_id: 0, trial_nonce: nonce };
+    let session = SessionConfig {
+        profile: profile.clone(),
+        options: BTreeMap::new(),
+        modes: Default::default(),
+        domain_id: 0,
+        trial_nonce: nonce,
+    };
     for name in &asked.parts {
         let wait = if *name == "callback" { Wait::Callback } else { Wait::Block };
         let compared = Compared {
@@ -51,11 +63,20 @@ fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The profile's text for two sessions, with sockets of their own: the words that the worker fills in, filled in by hand.
+/// The profile's text for two sessions, with sockets of their own: the words that the worker fills
+/// in, filled in by hand.
 fn pair(text: &str, root: &Path) -> zenoh::Result<[Config; 2]> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let socket = || format!("unixsock-stream/{}/{}.sock", root.display(), NUMBER.fetch_add(1, Ordering::Relaxed));
+    let socket = || {
+        format!(
+            "unixsock-stream/{}/{}.sock",
+            root.display(),
+            NUMBER.fetch_add(1, Ordering::Relaxed)
+        )
+    };
     let (first, second) = (socket(), socket());
-    let fill = |own: &str, peers: &str| Config::from_json5(&text.replace("{unix}", own).replace("\"{peers}\"", peers));
+    let fill = |own: &str, peers: &str| {
+        Config::from_json5(&text.replace("{unix}", own).replace("\"{peers}\"", peers))
+    };
     Ok([fill(&first, "")?, fill(&second, &format!("\"{first}\""))?])
 }

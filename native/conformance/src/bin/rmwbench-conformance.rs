@@ -1,7 +1,7 @@
-//! The suite for a worker that cargo does not build:
-//! `rmwbench-conformance WORKER [--middleware NAME] [--profile NAME]… [--option K=V]… [--mode K=V]… [--lacks CAPABILITY=REASON]…
-//! [--fault NAME=REASON]… [--rare-fault NAME=REASON]… [CHECK]…`. A CHECK is a part of a check's title; all run where none is given. A fault
-//! that shows in no check fails the run, unless it is a rare one.
+//! The suite for a worker that cargo does not build: `rmwbench-conformance WORKER [--middleware
+//! NAME] [--profile NAME]… [--option K=V]… [--mode K=V]… [--lacks CAPABILITY=REASON]… [--fault
+//! NAME=REASON]… [--rare-fault NAME=REASON]… [CHECK]…`. A CHECK is a part of a check's title; all
+//! run where none is given. A fault that shows in no check fails the run, unless it is a rare one.
 
 use std::process::ExitCode;
 
@@ -27,14 +27,19 @@ fn main() -> ExitCode {
 fn parsed() -> Result<(String, External, Vec<Arm>, Vec<String>), String> {
     let mut words = std::env::args().skip(1);
     let worker = words.next().ok_or("expected the path of a worker")?;
-    let (mut middleware, mut profiles, mut common, mut checks) = (None, Vec::new(), Arm::profile(""), Vec::new());
+    let (mut middleware, mut profiles, mut common, mut checks) =
+        (None, Vec::new(), Arm::profile(""), Vec::new());
     while let Some(word) = words.next() {
         if !word.starts_with("--") {
             checks.push(word);
             continue;
         }
         let value = words.next().ok_or_else(|| format!("{word}: expected a value"))?;
-        let pair = || value.split_once('=').ok_or_else(|| format!("{word}: expected NAME=VALUE, found {value}"));
+        let pair = || {
+            value
+                .split_once('=')
+                .ok_or_else(|| format!("{word}: expected NAME=VALUE, found {value}"))
+        };
         match word.as_str() {
             "--middleware" => middleware = Some(value),
             "--profile" => profiles.push(value),

@@ -18,7 +18,8 @@ fn listener(endpoint: u32, topic: &str, bytes: u32, matches: u32) -> Vec<NodeSpe
 }
 
 pub fn order(context: &Context<'_>) -> Outcome {
-    let mut rig = Rig::ready(context, vec![talker("order", 320, 1000, 1), listener(2, "order", 320, 1)])?;
+    let mut rig =
+        Rig::ready(context, vec![talker("order", 320, 1000, 1), listener(2, "order", 320, 1)])?;
     let finished = rig.play(500)?;
     // The schedule may lose its turn on a busy machine, never a message.
     if finished[&1].sent != 500 {
@@ -42,15 +43,20 @@ pub fn order(context: &Context<'_>) -> Outcome {
 
 pub fn wait_modes(context: &Context<'_>) -> Outcome {
     let mut declared = Vec::new();
-    for (name, wait) in [("block", Wait::Block), ("poll", Wait::Poll), ("callback", Wait::Callback)] {
+    for (name, wait) in [("block", Wait::Block), ("poll", Wait::Poll), ("callback", Wait::Callback)]
+    {
         let mut listener = listener(2, name, 1000, 1);
         listener[0].endpoints[0].wait = wait;
         let rig = Rig::ready(context, vec![talker(name, 1000, 500, 1), listener]);
         if let Some(reason) = context.lacks(name) {
             match rig {
-                Err(error) if error.contains("Unsupported") => declared.push(format!("{name}: {reason}")),
+                Err(error) if error.contains("Unsupported") => {
+                    declared.push(format!("{name}: {reason}"))
+                }
                 Err(error) => return Err(format!("{name}: expected unsupported, found {error}")),
-                Ok(_) => return Err(format!("{name}: declared as lacking, yet the worker granted it")),
+                Ok(_) => {
+                    return Err(format!("{name}: declared as lacking, yet the worker granted it"))
+                }
             }
             continue;
         }
@@ -66,11 +72,15 @@ pub fn integrity(context: &Context<'_>) -> Outcome {
         let rate_hz = if bytes > 1 << 20 { 10 } else { 100 };
         let topic = format!("size{bytes}");
         let run = || -> Result<(), String> {
-            let mut rig = Rig::ready(context, vec![talker(&topic, bytes, rate_hz, 1), listener(2, &topic, bytes, 1)])?;
+            let mut rig = Rig::ready(
+                context,
+                vec![talker(&topic, bytes, rate_hz, 1), listener(2, &topic, bytes, 1)],
+            )?;
             rig.play(if rate_hz == 10 { 300 } else { 50 })?;
             rig.expect_complete(1, 2)
         };
-        // An arm that repeats nothing may lose all three while the machine is busy; content is what is checked here.
+        // An arm that repeats nothing may lose all three while the machine is busy; content is what
+        // is checked here.
         let attempts = if context.lacks("reliable").is_some() { 4 } else { 1 };
         let mut outcome = run();
         for _ in 1..attempts {
@@ -80,7 +90,12 @@ pub fn integrity(context: &Context<'_>) -> Outcome {
             outcome = run();
         }
         match outcome {
-            Err(e) if (e.contains(" lost ") || e.contains("not every reader heard")) && context.shows("reliable") => break,
+            Err(e)
+                if (e.contains(" lost ") || e.contains("not every reader heard"))
+                    && context.shows("reliable") =>
+            {
+                break
+            }
             outcome => outcome.map_err(|e| format!("{bytes} bytes: {e}"))?,
         }
     }
@@ -89,7 +104,10 @@ pub fn integrity(context: &Context<'_>) -> Outcome {
 
 pub fn two_writers(context: &Context<'_>) -> Outcome {
     let second = vec![node("talker2", vec![publisher(3, "shared", 500, periodic(700), 1)])];
-    let mut rig = Rig::ready(context, vec![talker("shared", 500, 500, 1), listener(2, "shared", 500, 2), second])?;
+    let mut rig = Rig::ready(
+        context,
+        vec![talker("shared", 500, 500, 1), listener(2, "shared", 500, 2), second],
+    )?;
     rig.play(200)?;
     rig.expect_complete(1, 2)?;
     rig.expect_complete(3, 2)?;
@@ -108,7 +126,13 @@ pub fn fan_out(context: &Context<'_>) -> Outcome {
 }
 
 fn relay(name: &str, input: u32, from: &str, output: u32, to: &str) -> NodeSpec {
-    node(name, vec![subscription(input, from, 400, 1), publisher(output, to, 400, Arrival::Relay { from: input }, 1)])
+    node(
+        name,
+        vec![
+            subscription(input, from, 400, 1),
+            publisher(output, to, 400, Arrival::Relay { from: input }, 1),
+        ],
+    )
 }
 
 fn chain() -> Vec<NodeSpec> {
@@ -149,11 +173,18 @@ fn relayed(mut rig: Rig<'_>) -> Outcome {
         for slot in rig.sent(relay)? {
             let cause_seq = slot.words[5];
             if slot.peer != cause || !causes.contains(&cause_seq) || !named.insert(cause_seq) {
-                return Err(format!("relay {relay}, message {}: cause {}/{cause_seq} is not a message of {cause}", slot.seq, slot.peer));
+                return Err(format!(
+                    "relay {relay}, message {}: cause {}/{cause_seq} is not a message of {cause}",
+                    slot.seq, slot.peer
+                ));
             }
         }
         if named != causes && rig.is_reliable() {
-            return Err(format!("relay {relay} forwarded {} of {} messages", named.len(), causes.len()));
+            return Err(format!(
+                "relay {relay} forwarded {} of {} messages",
+                named.len(),
+                causes.len()
+            ));
         }
     }
     Ok(Verdict::Passed)
@@ -181,7 +212,9 @@ pub fn twenty_nodes(context: &Context<'_>) -> Outcome {
     let threads = rig.collect(0)?.memory.threads;
     // 200 nodes must not need 200 threads: 18 more nodes may not bring 18 more.
     if threads >= threads_of_two_nodes + 18 {
-        return Err(format!("2 nodes run on {threads_of_two_nodes} threads, 20 nodes on {threads}"));
+        return Err(format!(
+            "2 nodes run on {threads_of_two_nodes} threads, 20 nodes on {threads}"
+        ));
     }
     Ok(Verdict::Passed)
 }

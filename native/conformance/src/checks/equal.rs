@@ -1,7 +1,8 @@
 //! Equal work: what a comparison takes for granted of every middleware's reader.
 //!
-//! One message has one stamp, taken after the one before it was given back; a depth means the same room; one topic does not starve
-//! another; a reader is destroyed while its traffic goes on; and what is granted for a full queue is what happens.
+//! One message has one stamp, taken after the one before it was given back; a depth means the same
+//! room; one topic does not starve another; a reader is destroyed while its traffic goes on; and
+//! what is granted for a full queue is what happens.
 
 use std::collections::BTreeMap;
 use std::thread::sleep;
@@ -29,11 +30,16 @@ fn granted(reply: &serde_json::Value, endpoint: u32) -> Result<Granted, String> 
     serde_json::from_value(value).map_err(|e| format!("endpoint {endpoint}: {e}"))
 }
 
-/// A writer and a reader that keeps each message for `hold`, in processes of their own where that is possible, with what they were
-/// granted: (rig, writer's, reader's).
-fn slow_reader<'a>(context: &'a Context<'a>, writer: EndpointSpec, reader: EndpointSpec) -> Result<(Rig<'a>, Granted, Granted), String> {
+/// A writer and a reader that keeps each message for `hold`, in processes of their own where that
+/// is possible, with what they were granted: (rig, writer's, reader's).
+fn slow_reader<'a>(
+    context: &'a Context<'a>,
+    writer: EndpointSpec,
+    reader: EndpointSpec,
+) -> Result<(Rig<'a>, Granted, Granted), String> {
     let numbers = (writer.endpoint, reader.endpoint);
-    let (talker, listener) = (vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]);
+    let (talker, listener) =
+        (vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]);
     let mut rig = Rig::empty(context);
     let places = if context.lacks("inter_process").is_some() {
         let place = rig.open(&[&talker, &listener])?;
@@ -51,12 +57,14 @@ const TAKEN: usize = 2;
 const CONSUMED: usize = 4;
 const RETURNED: usize = 4;
 
-/// In a burst, each message is taken after the one before it was given back: no stamp for several, no time of waiting left out.
+/// In a burst, each message is taken after the one before it was given back: no stamp for several,
+/// no time of waiting left out.
 pub fn one_stamp(context: &Context<'_>) -> Outcome {
     let burst = Arrival::Burst { period_ns: 200 * MS, count: 10, phase_ns: 0 };
     let mut reader = deep(subscription(2, "burst", BYTES, 1), 50);
     reader.hold_ns = 5 * MS;
-    let (mut rig, ..) = slow_reader(context, deep(publisher(1, "burst", BYTES, burst, 1), 50), reader)?;
+    let (mut rig, ..) =
+        slow_reader(context, deep(publisher(1, "burst", BYTES, burst, 1), 50), reader)?;
     rig.play(500)?;
     rig.expect_complete(1, 2)?;
     let received = rig.received(2)?;
@@ -64,44 +72,56 @@ pub fn one_stamp(context: &Context<'_>) -> Outcome {
     for slot in &received {
         if let Some(before) = before.filter(|before| slot.words[TAKEN] < before.words[CONSUMED]) {
             let early = (before.words[CONSUMED] - slot.words[TAKEN]) as f64 / MS as f64;
-            return Err(format!("message {} was taken {early:.3} ms before message {} was given back", slot.seq, before.seq));
+            return Err(format!(
+                "message {} was taken {early:.3} ms before message {} was given back",
+                slot.seq, before.seq
+            ));
         }
         before = Some(slot);
     }
     if received.len() < 20 {
-        return Err(format!("{} messages of three bursts of 10 arrived: too few to tell", received.len()));
+        return Err(format!(
+            "{} messages of three bursts of 10 arrived: too few to tell",
+            received.len()
+        ));
     }
     Ok(Verdict::Passed)
 }
 
 const DEPTH: u32 = 10;
 
-/// Plays for a while what a reader cannot follow; where messages are dropped a drain cannot complete.
+/// Plays for a while what a reader cannot follow; where messages are dropped a drain cannot
+/// complete.
 fn overrun(rig: &mut Rig<'_>) -> Result<(), String> {
     rig.start(600, 500)?;
     let finished = rig.finished()?;
     rig.drain(&finished, Duration::from_secs(1)).map(|_| ())
 }
 
-/// While a reader is slower than its writer, as many messages wait between the two as the depth says: a reader that takes several at
-/// once has its history and what it took.
+/// While a reader is slower than its writer, as many messages wait between the two as the depth
+/// says: a reader that takes several at once has its history and what it took.
 pub fn room(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context, &["keep_last"]) {
         return declared;
     }
     let mut reader = deep(subscription(2, "room", BYTES, 1), DEPTH);
     reader.hold_ns = 20 * MS;
-    let (mut rig, _, told) = slow_reader(context, deep(publisher(1, "room", BYTES, periodic(1000), 1), DEPTH), reader)?;
+    let (mut rig, _, told) =
+        slow_reader(context, deep(publisher(1, "room", BYTES, periodic(1000), 1), DEPTH), reader)?;
     overrun(&mut rig)?;
-    let sent: Vec<(u64, u64)> = rig.sent(1)?.iter().map(|slot| (slot.seq, slot.words[RETURNED])).collect();
+    let sent: Vec<(u64, u64)> =
+        rig.sent(1)?.iter().map(|slot| (slot.seq, slot.words[RETURNED])).collect();
     let last_sent = sent.iter().map(|(_, returned)| *returned).max().unwrap_or(0);
-    // How many newer messages were published when one was taken: what stood behind it in the queue, whoever drops or waits there.
+    // How many newer messages were published when one was taken: what stood behind it in the queue,
+    // whoever drops or waits there.
     let mut behind: Vec<usize> = rig
         .received(2)?
         .iter()
         .map(|slot| (slot.seq, slot.words[TAKEN]))
         .filter(|(_, taken)| *taken < last_sent)
-        .map(|(seq, taken)| sent.iter().filter(|(newer, returned)| *newer > seq && *returned < taken).count())
+        .map(|(seq, taken)| {
+            sent.iter().filter(|(newer, returned)| *newer > seq && *returned < taken).count()
+        })
         .collect();
     behind.drain(..behind.len().min(5)); // the queue fills first
     behind.sort_unstable();
@@ -109,7 +129,10 @@ pub fn room(context: &Context<'_>) -> Outcome {
         if context.shows("room") {
             return Ok(Verdict::Passed);
         }
-        return Err(format!("{} messages arrived while the writer was sending: too few to tell", behind.len()));
+        return Err(format!(
+            "{} messages arrived while the writer was sending: too few to tell",
+            behind.len()
+        ));
     };
     let room = told.qos.depth as usize;
     // Of a full queue the one that is taken is part; one or two more or less are on their way.
@@ -120,7 +143,8 @@ pub fn room(context: &Context<'_>) -> Outcome {
     Ok(Verdict::Passed)
 }
 
-/// A topic whose reader never finds it empty does not keep another of the same process from being read.
+/// A topic whose reader never finds it empty does not keep another of the same process from being
+/// read.
 pub fn nobody_starves(context: &Context<'_>) -> Outcome {
     let mut flooded = deep(subscription(2, "flooded", BYTES, 1), DEPTH);
     flooded.hold_ns = MS;
@@ -128,16 +152,21 @@ pub fn nobody_starves(context: &Context<'_>) -> Outcome {
     // Three times as many as are read, in the time of the other.
     let flood = deep(publisher(1, "flooded", BYTES, periodic(3_000), 1), DEPTH);
     let beside = publisher(3, "quiet", 200, periodic(20), 1);
-    let processes =
-        vec![vec![node("talker", vec![flood])], vec![node("other_talker", vec![beside])], vec![node("listener", vec![flooded, quiet])]];
+    let processes = vec![
+        vec![node("talker", vec![flood])],
+        vec![node("other_talker", vec![beside])],
+        vec![node("listener", vec![flooded, quiet])],
+    ];
     let mut rig = Rig::ready(context, processes)?;
     overrun(&mut rig)?;
     if let Err(error) = rig.expect_complete(3, 4) {
         return if context.shows("turns") { Ok(Verdict::Passed) } else { Err(error) };
     }
     let flooded: Vec<u64> = rig.received(2)?.iter().map(|slot| slot.words[TAKEN]).collect();
-    let sent: BTreeMap<u64, u64> = rig.sent(3)?.iter().map(|slot| (slot.seq, slot.words[RETURNED])).collect();
-    // Counted in messages of the other topic, not in time: a machine that is busy elsewhere slows both.
+    let sent: BTreeMap<u64, u64> =
+        rig.sent(3)?.iter().map(|slot| (slot.seq, slot.words[RETURNED])).collect();
+    // Counted in messages of the other topic, not in time: a machine that is busy elsewhere slows
+    // both.
     let mut passed: Vec<usize> = rig
         .received(4)?
         .iter()
@@ -155,7 +184,8 @@ pub fn nobody_starves(context: &Context<'_>) -> Outcome {
     Ok(Verdict::Passed)
 }
 
-/// A reader goes while a flooded topic of its process goes on, and so does the flooded reader itself: neither waits for the end.
+/// A reader goes while a flooded topic of its process goes on, and so does the flooded reader
+/// itself: neither waits for the end.
 pub fn destroyed_in_traffic(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context, &["inter_process"]) {
         return declared;
@@ -174,7 +204,10 @@ pub fn destroyed_in_traffic(context: &Context<'_>) -> Outcome {
         rig.leave(1, name, reader)?;
         // A third of the traffic's time: some milliseconds are needed, and seconds are its end.
         if begun.elapsed() > Duration::from_secs(2) {
-            return Err(format!("destroying the {name} reader took {:?}, while traffic went on", begun.elapsed()));
+            return Err(format!(
+                "destroying the {name} reader took {:?}, while traffic went on",
+                begun.elapsed()
+            ));
         }
     }
     let at_ns = None;
@@ -190,8 +223,9 @@ pub fn destroyed_in_traffic(context: &Context<'_>) -> Outcome {
 
 const FLOOD: u64 = 300;
 
-/// What happens when a queue is full is what was granted: with a reader that keeps each message 5 ms, a writer that goes as fast as it
-/// can either waits, and all that it sent arrives, or it does not wait, and what is too much is lost.
+/// What happens when a queue is full is what was granted: with a reader that keeps each message 5
+/// ms, a writer that goes as fast as it can either waits, and all that it sent arrives, or it does
+/// not wait, and what is too much is lost.
 pub fn when_full(context: &Context<'_>) -> Outcome {
     let mut declared = Vec::new();
     for (history, name) in [(History::KeepLast, "keep_last"), (History::KeepAll, "keep_all")] {
@@ -201,7 +235,9 @@ pub fn when_full(context: &Context<'_>) -> Outcome {
         }
         match full(context, history, name) {
             // A fault of the history itself shows here for certain, since this reader is slow.
-            Err(error) if error.contains("granted") && (context.shows(name) || context.shows("when_full")) => {}
+            Err(error)
+                if error.contains("granted")
+                    && (context.shows(name) || context.shows("when_full")) => {}
             outcome => outcome?,
         }
     }
@@ -210,7 +246,8 @@ pub fn when_full(context: &Context<'_>) -> Outcome {
 
 fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), String> {
     let topic = format!("full_{name}");
-    // What such a fault leaves room for (256 messages in a reader of iceoryx) is no more than half of what comes.
+    // What such a fault leaves room for (256 messages in a reader of iceoryx) is no more than half
+    // of what comes.
     let limit = if context.fault(name).is_some() { 2 * FLOOD } else { FLOOD };
     let mut writer = deep(publisher(1, &topic, BYTES, Arrival::Saturation { limit }, 1), DEPTH);
     let mut reader = deep(subscription(2, &topic, BYTES, 1), DEPTH);
@@ -232,18 +269,27 @@ fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Strin
         (None, _) => return Err(format!("{name}: the reader was granted no when_full")),
         // The reader holds the writer up, or has room for all: either way nothing accepted is lost.
         (Some(WhenFull::Blocks), _) if lost > 0 => {
-            return Err(format!("{name}: granted {answers:?}, yet {lost} of {} accepted messages were lost", ledger.accepted));
+            return Err(format!(
+                "{name}: granted {answers:?}, yet {lost} of {} accepted messages were lost",
+                ledger.accepted
+            ));
         }
         (Some(WhenFull::DropsAtReader), _) if lost == 0 => {
-            return Err(format!("{name}: granted {answers:?}, yet all of {} messages arrived", ledger.accepted));
+            return Err(format!(
+                "{name}: granted {answers:?}, yet all of {} messages arrived",
+                ledger.accepted
+            ));
         }
         _ => {}
     }
     if let Some(Some(WhenFull::DropsAtReader)) = drops.then_some(heard.when_full) {
-        // The writer does not wait for such a reader: it is done long before as many messages could have been consumed.
+        // The writer does not wait for such a reader: it is done long before as many messages could
+        // have been consumed.
         let sent = rig.sent(1)?;
-        let (first, last) = (sent.first().map_or(0, |s| s.words[3]), sent.last().map_or(0, |s| s.words[RETURNED]));
-        let consumed = rig.received(2)?.iter().filter(|slot| slot.words[CONSUMED] < last).count() as u64;
+        let (first, last) =
+            (sent.first().map_or(0, |s| s.words[3]), sent.last().map_or(0, |s| s.words[RETURNED]));
+        let consumed =
+            rig.received(2)?.iter().filter(|slot| slot.words[CONSUMED] < last).count() as u64;
         if consumed * 2 > limit {
             let length = (last - first) / MS as u64;
             return Err(format!(
@@ -254,12 +300,14 @@ fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Strin
     Ok(())
 }
 
-/// `take: raw` is granted where it is described, as raw, and refused elsewhere; `typed` is never granted as raw.
+/// `take: raw` is granted where it is described, as raw, and refused elsewhere; `typed` is never
+/// granted as raw.
 pub fn take(context: &Context<'_>) -> Outcome {
     let run = |take: Take| -> Result<Granted, String> {
         let mut reader = subscription(2, "take", BYTES, 1);
         reader.take = take;
-        let (mut rig, _, told) = slow_reader(context, publisher(1, "take", BYTES, periodic(200), 1), reader)?;
+        let (mut rig, _, told) =
+            slow_reader(context, publisher(1, "take", BYTES, periodic(200), 1), reader)?;
         rig.play(100)?;
         rig.expect_complete(1, 2)?;
         Ok(told)
@@ -270,7 +318,9 @@ pub fn take(context: &Context<'_>) -> Outcome {
     }
     if let Some(reason) = context.lacks("take_raw") {
         return match run(Take::Raw) {
-            Err(error) if error.contains("Unsupported") => Ok(Verdict::Declared(format!("take_raw: {reason}"))),
+            Err(error) if error.contains("Unsupported") => {
+                Ok(Verdict::Declared(format!("take_raw: {reason}")))
+            }
             Err(error) => Err(format!("take_raw: expected unsupported, found {error}")),
             Ok(_) => Err("take_raw is declared as lacking, yet granted".into()),
         };

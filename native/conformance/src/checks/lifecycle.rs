@@ -31,32 +31,44 @@ pub fn late_joiner(context: &Context<'_>) -> Outcome {
     rig.drain(&finished, Duration::from_secs(2))?;
     let received = rig.received(2)?;
     let Some(first) = received.first() else {
-        return Err("a reader that joined 0.5 s after the start heard nothing in the remaining 1.5 s".into());
+        return Err(
+            "a reader that joined 0.5 s after the start heard nothing in the remaining 1.5 s"
+                .into(),
+        );
     };
     let sent = rig.sent(1)?;
     let returned_ns = sent[first.seq as usize].words[4] as i64;
     if returned_ns < created_ns {
         let early = (created_ns - returned_ns) as f64 / MS as f64;
-        return Err(format!("message {} was published {early:.1} ms before the reader existed, yet delivered", first.seq));
+        return Err(format!(
+            "message {} was published {early:.1} ms before the reader existed, yet delivered",
+            first.seq
+        ));
     }
     let heard: BTreeSet<u64> = received.iter().map(|s| s.seq).collect();
-    let missing: Vec<u64> = (first.seq..sent.len() as u64).filter(|seq| !heard.contains(seq)).collect();
+    let missing: Vec<u64> =
+        (first.seq..sent.len() as u64).filter(|seq| !heard.contains(seq)).collect();
     if context.lacks("reliable").is_none() && !missing.is_empty() {
-        return Err(format!("after its first message ({}) the reader missed {missing:?}", first.seq));
+        return Err(format!(
+            "after its first message ({}) the reader missed {missing:?}",
+            first.seq
+        ));
     }
     rig.ledger(1, 2)?;
     Ok(Verdict::Passed)
 }
 
-/// A reader with transient local that joins after all was sent gets the writer's history: with `keep_last` just its depth, with
-/// `keep_all` everything, in order.
+/// A reader with transient local that joins after all was sent gets the writer's history: with
+/// `keep_last` just its depth, with `keep_all` everything, in order.
 pub fn late_joiner_with_history(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context, &["transient_local"]) {
         return declared; // that it is answered `unsupported` is for "QoS granted is QoS asked"
     }
     const MESSAGES: u64 = 50;
     let mut declared = Vec::new();
-    for (history, depth, expected) in [(History::KeepLast, 1, 1), (History::KeepLast, 7, 7), (History::KeepAll, 0, MESSAGES)] {
+    for (history, depth, expected) in
+        [(History::KeepLast, 1, 1), (History::KeepLast, 7, 7), (History::KeepAll, 0, MESSAGES)]
+    {
         let name = if history == History::KeepAll { "keep_all" } else { "keep_last" };
         if let Some(reason) = context.lacks(name) {
             declared.push(format!("{name}: {reason}"));
@@ -66,9 +78,11 @@ pub fn late_joiner_with_history(context: &Context<'_>) -> Outcome {
         let mut writer = publisher(1, &topic, 200, periodic(500), 0);
         let mut reader = subscription(2, &topic, 200, 1);
         for endpoint in [&mut writer, &mut reader] {
-            endpoint.qos = Qos { durability: Durability::TransientLocal, history, depth, ..Qos::default() };
+            endpoint.qos =
+                Qos { durability: Durability::TransientLocal, history, depth, ..Qos::default() };
         }
-        let (talker, listener) = (vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]);
+        let (talker, listener) =
+            (vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]);
         let mut rig = Rig::empty(context);
         let (talking, listening) = if context.lacks("inter_process").is_some() {
             let place = rig.open(&[&talker, &listener])?;
@@ -80,7 +94,10 @@ pub fn late_joiner_with_history(context: &Context<'_>) -> Outcome {
         rig.start(100, 5_000)?;
         let finished = rig.finished()?;
         if finished[&1].sent != MESSAGES {
-            return Err(format!("{name} {depth}: without a reader the writer sent {:?}", finished[&1]));
+            return Err(format!(
+                "{name} {depth}: without a reader the writer sent {:?}",
+                finished[&1]
+            ));
         }
         rig.create(listening, listener)?;
         let deadline = Instant::now() + Duration::from_secs(10);
@@ -89,14 +106,17 @@ pub fn late_joiner_with_history(context: &Context<'_>) -> Outcome {
         }
         sleep(Duration::from_millis(300)); // what is too much comes now
         let heard: Vec<u64> = rig.received(2)?.iter().map(|s| s.seq).collect();
-        if heard != (MESSAGES - expected..MESSAGES).collect::<Vec<u64>>() && !context.shows("transient_local") {
+        if heard != (MESSAGES - expected..MESSAGES).collect::<Vec<u64>>()
+            && !context.shows("transient_local")
+        {
             return Err(format!("{name} {depth}: expected the last {expected} of {MESSAGES} messages, found {heard:?}"));
         }
     }
     Ok(if declared.is_empty() { Verdict::Passed } else { Verdict::Declared(declared.join("; ")) })
 }
 
-/// One of two readers leaves in order: the other misses nothing, and the writer neither fails nor waits.
+/// One of two readers leaves in order: the other misses nothing, and the writer neither fails nor
+/// waits.
 pub fn reader_leaves(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context, &["inter_process"]) {
         return declared;
@@ -120,7 +140,9 @@ pub fn reader_leaves(context: &Context<'_>) -> Outcome {
     rig.expect_complete(1, 2)?;
     let (stayed, left) = (rig.received(2)?.len(), rig.received(3)?.len());
     if left == 0 || left >= stayed {
-        return Err(format!("the reader that left at 0.3 of 0.8 s has {left} records, the one that stayed {stayed}"));
+        return Err(format!(
+            "the reader that left at 0.3 of 0.8 s has {left} records, the one that stayed {stayed}"
+        ));
     }
     Ok(Verdict::Passed)
 }
@@ -151,7 +173,8 @@ pub fn writer_dies(context: &Context<'_>) -> Outcome {
         rig.workers[place].request(Command::Probe {})?;
         sleep(Duration::from_millis(20));
         rig.collect(1)?; // the reader reports a writer beyond those it expects only when it is spoken to
-        if rig.workers[1].events.iter().any(|e| matches!(e, Event::FirstMessage { writer: 3, .. })) {
+        if rig.workers[1].events.iter().any(|e| matches!(e, Event::FirstMessage { writer: 3, .. }))
+        {
             break;
         }
         if Instant::now() > deadline {
@@ -160,10 +183,15 @@ pub fn writer_dies(context: &Context<'_>) -> Outcome {
     }
     let dead = rig.workers.remove(0);
     rig.workers[1].request(start_now())?;
-    let finished = |events: &[Event]| events.iter().any(|e| matches!(e, Event::Finished { endpoint: 3, .. }));
+    let finished =
+        |events: &[Event]| events.iter().any(|e| matches!(e, Event::Finished { endpoint: 3, .. }));
     rig.workers[1].events_until("finished", Instant::now() + Duration::from_secs(10), finished)?;
     sleep(Duration::from_millis(300));
-    let heard = rig.workers[0].slots(rmwbench_harness::records::Kind::Received, 2)?.iter().filter(|s| s.peer == 3).count();
+    let heard = rig.workers[0]
+        .slots(rmwbench_harness::records::Kind::Received, 2)?
+        .iter()
+        .filter(|s| s.peer == 3)
+        .count();
     drop(dead);
     if context.lacks("reliable").is_none() && heard != 100 {
         return Err(format!("the second writer sent 100 messages, the reader heard {heard}"));

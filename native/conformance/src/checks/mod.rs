@@ -54,6 +54,7 @@ pub const ALL: &[(&str, Check)] = &[
 
 /// Every capability that a check needs and the arm lacks, as a reason; None when it has them all.
 fn lacking(context: &Context<'_>, capabilities: &[&str]) -> Option<Outcome> {
-    let reason = capabilities.iter().find_map(|name| Some(format!("{name}: {}", context.lacks(name)?)))?;
+    let reason =
+        capabilities.iter().find_map(|name| Some(format!("{name}: {}", context.lacks(name)?)))?;
     Some(Ok(Verdict::Declared(reason)))
 }

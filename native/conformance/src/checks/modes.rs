@@ -1,4 +1,5 @@
-//! Modes: what the description names works or is refused with a reason, and the configuration in force is told.
+//! Modes: what the description names works or is refused with a reason, and the configuration in
+//! force is told.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +18,22 @@ pub fn accepted_or_refused(context: &Context<'_>) -> Outcome {
     let mut refusals = Vec::new();
     for (name, levels) in MODES {
         refused(context, name, json!({}), "Invalid")?;
-        let described = context.description.modes.get(name).map_or("no: not described", String::as_str);
+        let described =
+            context.description.modes.get(name).map_or("no: not described", String::as_str);
         for level in levels_of(name, levels) {
             let words = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
-            if described.starts_with("no: ") || !described.split('|').any(|d| d == words || d == "N") {
+            if described.starts_with("no: ")
+                || !described.split('|').any(|d| d == words || d == "N")
+            {
                 refused(context, name, level, "Unsupported")?;
                 continue;
             }
             match carries(context, name, &level) {
                 Ok(()) => {}
                 // The arm's own options may contradict the mode.
-                Err(error) if error.contains("Unsupported") || error.starts_with("Invalid: option ") => {
+                Err(error)
+                    if error.contains("Unsupported") || error.starts_with("Invalid: option ") =>
+                {
                     refusals.push(format!("{name} {words}: {error}"))
                 }
                 Err(_) if context.shows(&format!("mode {name} {words}")) => {}
@@ -35,10 +41,21 @@ pub fn accepted_or_refused(context: &Context<'_>) -> Outcome {
             }
         }
     }
-    if let Some((name, _)) = context.description.modes.iter().find(|(name, _)| !MODES.iter().any(|(known, _)| known == name)) {
-        return Err(format!("the description names mode {name}, which the vocabulary does not know"));
+    if let Some((name, _)) = context
+        .description
+        .modes
+        .iter()
+        .find(|(name, _)| !MODES.iter().any(|(known, _)| known == name))
+    {
+        return Err(format!(
+            "the description names mode {name}, which the vocabulary does not know"
+        ));
     }
-    Ok(if refusals.is_empty() { Verdict::Passed } else { Verdict::Declared(format!("with this profile, {}", refusals.join("; "))) })
+    Ok(if refusals.is_empty() {
+        Verdict::Passed
+    } else {
+        Verdict::Declared(format!("with this profile, {}", refusals.join("; ")))
+    })
 }
 
 fn levels_of(name: &str, levels: Levels) -> Vec<Value> {
@@ -60,12 +77,17 @@ fn asked(name: &str, level: &Value) -> BTreeMap<String, Value> {
 
 fn refused(context: &Context<'_>, name: &str, level: Value, kind: &str) -> Result<(), String> {
     match Rig::empty(context).open_with_modes(&[], asked(name, &level)) {
-        Err(error) if error.starts_with(kind) && error.contains(&format!("mode {name}: ")) => Ok(()),
-        other => Err(format!("mode {name} {level}: expected {kind} about mode {name}, found {other:?}")),
+        Err(error) if error.starts_with(kind) && error.contains(&format!("mode {name}: ")) => {
+            Ok(())
+        }
+        other => {
+            Err(format!("mode {name} {level}: expected {kind} about mode {name}, found {other:?}"))
+        }
     }
 }
 
-/// Opens with the mode and has a pair exchange messages; an arm may refuse the level or the pair's QoS with it.
+/// Opens with the mode and has a pair exchange messages; an arm may refuse the level or the pair's
+/// QoS with it.
 fn carries(context: &Context<'_>, name: &str, level: &Value) -> Result<(), String> {
     let topic = format!("mode_{name}");
     let talker = vec![node("talker", vec![publisher(1, &topic, 1000, periodic(200), 1)])];
@@ -81,7 +103,9 @@ fn carries(context: &Context<'_>, name: &str, level: &Value) -> Result<(), Strin
             .map(|c| serde_json::from_value(c.clone()))
             .transpose()
             .map_err(|e| format!("configuration: {e}"))?;
-        if configuration.is_none_or(|c| c.format.is_empty() || c.text.trim().is_empty()) && context.profile.format != "none" {
+        if configuration.is_none_or(|c| c.format.is_empty() || c.text.trim().is_empty())
+            && context.profile.format != "none"
+        {
             return Err(format!("opened without telling its configuration ({opened})"));
         }
     }

@@ -32,8 +32,14 @@ pub fn best_effort_keep_all(context: &Context<'_>) -> Outcome {
 
 fn flood(context: &Context<'_>, reliability: Reliability, history: History) -> Outcome {
     match attempt(context, reliability, history) {
-        // A declared fault may go as far as a crash of the library, or as a reader that is handed memory being written again.
-        Err(error) if FAULTS.iter().any(|words| error.contains(words)) && context.shows(name_of(history)) => Ok(Verdict::Passed),
+        // A declared fault may go as far as a crash of the library, or as a reader that is handed
+        // memory being written again.
+        Err(error)
+            if FAULTS.iter().any(|words| error.contains(words))
+                && context.shows(name_of(history)) =>
+        {
+            Ok(Verdict::Passed)
+        }
         outcome => outcome,
     }
 }
@@ -51,9 +57,18 @@ fn attempt(context: &Context<'_>, reliability: Reliability, history: History) ->
     let mut writer = publisher(1, "flood", BYTES, Arrival::Saturation { limit: MESSAGES }, 1);
     let mut reader = subscription(2, "flood", BYTES, 1);
     (writer.qos, reader.qos) = (qos.clone(), qos);
-    let rig = Rig::ready_exactly(context, vec![vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]]);
-    let lacks =
-        [context.lacks(if reliability == Reliability::Reliable { "reliable" } else { "best_effort" }), context.lacks(name_of(history))];
+    let rig = Rig::ready_exactly(
+        context,
+        vec![vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]],
+    );
+    let lacks = [
+        context.lacks(if reliability == Reliability::Reliable {
+            "reliable"
+        } else {
+            "best_effort"
+        }),
+        context.lacks(name_of(history)),
+    ];
     if let Some(reason) = lacks.into_iter().flatten().next() {
         return match rig {
             Err(error) if error.contains("Unsupported") => Ok(Verdict::Declared(reason)),
@@ -65,26 +80,52 @@ fn attempt(context: &Context<'_>, reliability: Reliability, history: History) ->
     rig.start(15_000, 0)?;
     let finished = rig.finished()?;
     // Where something may be lost the drain cannot complete.
-    let patience = if (reliability, history) == (Reliability::Reliable, History::KeepAll) { 5_000 } else { 500 };
+    let patience = if (reliability, history) == (Reliability::Reliable, History::KeepAll) {
+        5_000
+    } else {
+        500
+    };
     rig.drain(&finished, Duration::from_millis(patience))?;
     let end = &finished[&1];
     let ledger = rig.ledger(1, 2)?;
-    if end.sent + end.failed != rig.sent(1)?.len() as u64 || end.sent != ledger.accepted as u64 || end.never_sent != 0 {
-        return Err(format!("the publisher counts {end:?}, its records {} accepted", ledger.accepted));
+    if end.sent + end.failed != rig.sent(1)?.len() as u64
+        || end.sent != ledger.accepted as u64
+        || end.never_sent != 0
+    {
+        return Err(format!(
+            "the publisher counts {end:?}, its records {} accepted",
+            ledger.accepted
+        ));
     }
     if ledger.arrived == 0 {
         return Err(format!("nothing of {} messages arrived", ledger.accepted));
     }
     if ledger.arrived + ledger.lost.len() != ledger.accepted {
-        // Only possible when a message arrived whose publish call failed: a ledger that cannot be trusted.
-        return Err(format!("{} accepted, {} arrived, {} lost do not add up", ledger.accepted, ledger.arrived, ledger.lost.len()));
+        // Only possible when a message arrived whose publish call failed: a ledger that cannot be
+        // trusted.
+        return Err(format!(
+            "{} accepted, {} arrived, {} lost do not add up",
+            ledger.accepted,
+            ledger.arrived,
+            ledger.lost.len()
+        ));
     }
     if (reliability, history) == (Reliability::Reliable, History::KeepAll) {
-        rig.expect_complete(1, 2).or_else(|error| if context.shows(name_of(history)) { Ok(()) } else { Err(error) })?;
+        rig.expect_complete(1, 2).or_else(|error| {
+            if context.shows(name_of(history)) {
+                Ok(())
+            } else {
+                Err(error)
+            }
+        })?;
     }
-    let drops = rig.collect(rig.workers.len() - 1)?.endpoints.get(&2).and_then(|e| e.account.reader_drops);
+    let drops =
+        rig.collect(rig.workers.len() - 1)?.endpoints.get(&2).and_then(|e| e.account.reader_drops);
     if drops.is_some_and(|drops| drops > ledger.lost.len() as u64) {
-        return Err(format!("the reader says that it dropped {drops:?}, the ledger lost {}", ledger.lost.len()));
+        return Err(format!(
+            "the reader says that it dropped {drops:?}, the ledger lost {}",
+            ledger.lost.len()
+        ));
     }
     Ok(Verdict::Passed)
 }

@@ -22,7 +22,9 @@ pub fn manners(context: &Context<'_>) -> Outcome {
     expect_error(worker.answer(1001)?, ErrorKind::Invalid, "a command without its field")?;
     worker.post_line("this is not JSON")?;
     worker.post_line(r#"{"id": 1002, "cmd": "probe", "added_in_a_later_version": 1}"#)?;
-    let Reply::Ok(_) = worker.answer(1002)? else { return Err("an unknown field must be ignored".into()) };
+    let Reply::Ok(_) = worker.answer(1002)? else {
+        return Err("an unknown field must be ignored".into());
+    };
 
     let id = worker.post(Command::Open(again))?;
     expect_error(worker.answer(id)?, ErrorKind::Invalid, "a second open")?;
@@ -31,7 +33,11 @@ pub fn manners(context: &Context<'_>) -> Outcome {
     small[0].endpoints[0].message_type.payload_bytes = 63;
     let id = worker.post(Command::Create { nodes: small, at_ns: None })?;
     expect_error(worker.answer(id)?, ErrorKind::Invalid, "a payload smaller than the header")?;
-    let id = worker.post(Command::Destroy { nodes: vec!["nobody".into()], endpoints: vec![], at_ns: None })?;
+    let id = worker.post(Command::Destroy {
+        nodes: vec!["nobody".into()],
+        endpoints: vec![],
+        at_ns: None,
+    })?;
     expect_error(worker.answer(id)?, ErrorKind::Invalid, "destroying a node that does not exist")?;
 
     let worker = &mut rig.workers[0];
@@ -45,7 +51,8 @@ pub fn manners(context: &Context<'_>) -> Outcome {
 /// All on one clock here: the four stamps of an exchange are in order.
 fn tells_the_time(worker: &mut Worker) -> Result<(), String> {
     let asked_ns = now_ns();
-    let read: ClockRead = serde_json::from_value(worker.request(Command::Clock {})?).map_err(|e| format!("clock: {e}"))?;
+    let read: ClockRead = serde_json::from_value(worker.request(Command::Clock {})?)
+        .map_err(|e| format!("clock: {e}"))?;
     let stamps = [asked_ns, read.received_ns, read.sent_ns, now_ns()];
     if stamps.is_sorted() {
         return Ok(());

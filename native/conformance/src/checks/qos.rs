@@ -12,11 +12,17 @@ use crate::{Context, Outcome, Verdict};
 pub fn granted(context: &Context<'_>) -> Outcome {
     let mut declared = BTreeSet::new();
     let mut endpoint = 0;
-    for (reliability, reliability_name) in [(Reliability::Reliable, "reliable"), (Reliability::BestEffort, "best_effort")] {
-        for (history, history_name, depth) in
-            [(History::KeepLast, "keep_last", 1), (History::KeepLast, "keep_last", 7), (History::KeepAll, "keep_all", 10)]
-        {
-            for (durability, durability_name) in [(Durability::Volatile, ""), (Durability::TransientLocal, "transient_local")] {
+    for (reliability, reliability_name) in
+        [(Reliability::Reliable, "reliable"), (Reliability::BestEffort, "best_effort")]
+    {
+        for (history, history_name, depth) in [
+            (History::KeepLast, "keep_last", 1),
+            (History::KeepLast, "keep_last", 7),
+            (History::KeepAll, "keep_all", 10),
+        ] {
+            for (durability, durability_name) in
+                [(Durability::Volatile, ""), (Durability::TransientLocal, "transient_local")]
+            {
                 endpoint += 2;
                 let asked = Qos { reliability, durability, history, depth, ..Qos::default() };
                 let what = format!("{reliability_name} {history_name} {depth} {durability_name}");
@@ -32,14 +38,21 @@ pub fn granted(context: &Context<'_>) -> Outcome {
                     .iter()
                     .find_map(|name| Some(format!("{name}: {}", context.lacks(name)?)));
                 match (reply, lacks) {
-                    (Err(error), Some(reason)) if error.contains("Unsupported") => drop(declared.insert(reason)),
+                    (Err(error), Some(reason)) if error.contains("Unsupported") => {
+                        drop(declared.insert(reason))
+                    }
                     (Err(error), _) => return Err(format!("{what}: {error}")),
-                    (Ok(_), Some(reason)) => return Err(format!("{what}: declared as lacking ({reason}), yet granted")),
+                    (Ok(_), Some(reason)) => {
+                        return Err(format!("{what}: declared as lacking ({reason}), yet granted"))
+                    }
                     (Ok(reply), None) => {
                         for endpoint in [endpoint, endpoint + 1] {
-                            let granted: Granted = serde_json::from_value(reply["endpoints"][endpoint.to_string()].clone())
+                            let granted: Granted = serde_json::from_value(
+                                reply["endpoints"][endpoint.to_string()].clone(),
+                            )
+                            .map_err(|e| format!("{what}: endpoint {endpoint}: {e}"))?;
+                            expect_same(&asked, &granted)
                                 .map_err(|e| format!("{what}: endpoint {endpoint}: {e}"))?;
-                            expect_same(&asked, &granted).map_err(|e| format!("{what}: endpoint {endpoint}: {e}"))?;
                         }
                     }
                 }
@@ -68,7 +81,10 @@ pub fn loan(context: &Context<'_>) -> Outcome {
         let mut writer = publisher(1, &topic, bytes, periodic(100), 1);
         writer.loan = true;
         let reader = subscription(2, &topic, bytes, 1);
-        let mut rig = Rig::ready(context, vec![vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]])?;
+        let mut rig = Rig::ready(
+            context,
+            vec![vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]],
+        )?;
         let finished = rig.play(100)?;
         if finished[&1].failed > 0 {
             return Err(format!("{bytes} bytes: {:?}", finished[&1]));

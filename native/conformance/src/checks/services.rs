@@ -1,6 +1,8 @@
-//! Requests and replies: every request is answered once, to the client that asked, whoever else asks at the same time.
+//! Requests and replies: every request is answered once, to the client that asked, whoever else
+//! asks at the same time.
 //!
-//! Services promise no order, so that a pool of threads may serve them; what is checked is which request caused which reply.
+//! Services promise no order, so that a pool of threads may serve them; what is checked is which
+//! request caused which reply.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread::sleep;
@@ -15,21 +17,31 @@ use crate::{Context, Outcome, Verdict};
 
 const SERVICE: u32 = 9;
 
-fn endpoint(number: u32, kind: EndpointKind, name: &str, bytes: (u32, u32), matches: u32) -> EndpointSpec {
+fn endpoint(
+    number: u32,
+    kind: EndpointKind,
+    name: &str,
+    bytes: (u32, u32),
+    matches: u32,
+) -> EndpointSpec {
     let (request, reply) = MessageType::service_bytes(bytes.0, bytes.1);
     let plain = publisher(number, name, bytes.0.max(bytes.1), periodic(1), matches);
     EndpointSpec { kind, message_type: request, reply_type: Some(reply), arrival: None, ..plain }
 }
 
 fn client(number: u32, name: &str, bytes: (u32, u32), arrival: Arrival) -> EndpointSpec {
-    EndpointSpec { arrival: Some(arrival), ..endpoint(number, EndpointKind::Client, name, bytes, 1) }
+    EndpointSpec {
+        arrival: Some(arrival),
+        ..endpoint(number, EndpointKind::Client, name, bytes, 1)
+    }
 }
 
 fn service(name: &str, bytes: (u32, u32), clients: u32) -> EndpointSpec {
     endpoint(SERVICE, EndpointKind::Service, name, bytes, clients)
 }
 
-/// The reason why the arm has no services, once the worker has answered `unsupported` to both kinds.
+/// The reason why the arm has no services, once the worker has answered `unsupported` to both
+/// kinds.
 fn lacking(context: &Context<'_>) -> Option<Outcome> {
     let reason = context.lacks("services")?;
     for spec in [client(1, "none", (64, 64), periodic(10)), service("none", (64, 64), 1)] {
@@ -39,7 +51,11 @@ fn lacking(context: &Context<'_>) -> Option<Outcome> {
         match created {
             Err(error) if error.contains("Unsupported") => {}
             Err(error) => return Some(Err(format!("expected unsupported, found {error}"))),
-            Ok(_) => return Some(Err(format!("declared as lacking ({reason}), yet the worker granted it"))),
+            Ok(_) => {
+                return Some(Err(format!(
+                    "declared as lacking ({reason}), yet the worker granted it"
+                )))
+            }
         }
     }
     Some(Ok(Verdict::Declared(format!("services: {reason}"))))
@@ -60,12 +76,21 @@ pub fn answers(context: &Context<'_>) -> Outcome {
     for (reader, bytes) in [(1, 300), (SERVICE, 100)] {
         for slot in rig.received(reader)? {
             let [_, notified, taken, callback, consumed, _] = slot.words;
-            if slot.bytes != bytes || !(0 < notified && notified <= taken && taken <= callback && callback <= consumed) {
-                return Err(format!("endpoint {reader}, message {}: {} bytes, stamps {:?}", slot.seq, slot.bytes, slot.words));
+            if slot.bytes != bytes
+                || !(0 < notified && notified <= taken && taken <= callback && callback <= consumed)
+            {
+                return Err(format!(
+                    "endpoint {reader}, message {}: {} bytes, stamps {:?}",
+                    slot.seq, slot.bytes, slot.words
+                ));
             }
         }
     }
-    let account = rig.collect(rig.workers.len() - 1)?.endpoints.remove(&SERVICE).ok_or("the service has no account")?;
+    let account = rig
+        .collect(rig.workers.len() - 1)?
+        .endpoints
+        .remove(&SERVICE)
+        .ok_or("the service has no account")?;
     if account.publish_failures != Some(0) {
         return Err(format!("the service counts {:?} failed replies", account.publish_failures));
     }
@@ -83,19 +108,27 @@ pub fn integrity(context: &Context<'_>) -> Outcome {
         let adder = vec![node("adder", vec![service(&name, bytes, 1)])];
         let mut rig = Rig::ready(context, vec![asker, adder])?;
         let finished = rig.play(100)?;
-        expect_answered(&rig, &finished, &[1]).map_err(|e| format!("{} and {} bytes: {e}", bytes.0, bytes.1))?;
+        expect_answered(&rig, &finished, &[1])
+            .map_err(|e| format!("{} and {} bytes: {e}", bytes.0, bytes.1))?;
     }
     Ok(Verdict::Passed)
 }
 
-/// Clients of three processes, and two of one process, ask at the same time: each hears its own answers.
+/// Clients of three processes, and two of one process, ask at the same time: each hears its own
+/// answers.
 pub fn several_clients(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context) {
         return declared;
     }
-    let asker = |number: u32| node(&format!("asker{number}"), vec![client(number, "shared", (200, 400), periodic(300))]);
-    let processes =
-        vec![vec![asker(1)], vec![asker(2)], vec![asker(3), asker(4)], vec![node("adder", vec![service("shared", (200, 400), 4)])]];
+    let asker = |number: u32| {
+        node(&format!("asker{number}"), vec![client(number, "shared", (200, 400), periodic(300))])
+    };
+    let processes = vec![
+        vec![asker(1)],
+        vec![asker(2)],
+        vec![asker(3), asker(4)],
+        vec![node("adder", vec![service("shared", (200, 400), 4)])],
+    ];
     let mut rig = Rig::ready(context, processes)?;
     let finished = rig.play(300)?;
     expect_answered(&rig, &finished, &[1, 2, 3, 4])?;
@@ -108,15 +141,18 @@ pub fn concurrent_calls(context: &Context<'_>) -> Outcome {
         return declared;
     }
     let bursts = Arrival::Burst { period_ns: 20_000_000, count: 10, phase_ns: 0 };
-    let processes =
-        vec![vec![node("asker", vec![client(1, "burst", (100, 100), bursts)])], vec![node("adder", vec![service("burst", (100, 100), 1)])]];
+    let processes = vec![
+        vec![node("asker", vec![client(1, "burst", (100, 100), bursts)])],
+        vec![node("adder", vec![service("burst", (100, 100), 1)])],
+    ];
     let mut rig = Rig::ready(context, processes)?;
     let finished = rig.play(300)?;
     expect_answered(&rig, &finished, &[1])?;
     Ok(Verdict::Passed)
 }
 
-/// What is asked before the service exists is answered later or never, and never wrongly; what is asked after it is answered.
+/// What is asked before the service exists is answered later or never, and never wrongly; what is
+/// asked after it is answered.
 pub fn before_the_service(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context) {
         return declared;
@@ -131,11 +167,13 @@ pub fn before_the_service(context: &Context<'_>) -> Outcome {
         (rig.open(&[&asker])?, rig.open(&[&adder])?)
     };
     rig.create(asking, asker)?;
-    // Fast DDS as installed can take three seconds to hear of a participant whose first announcement it missed.
+    // Fast DDS as installed can take three seconds to hear of a participant whose first
+    // announcement it missed.
     rig.start(4_500, 7_000)?;
     sleep(Duration::from_millis(300));
     rig.create(adding, adder)?;
-    // Its schedule began without it: a service answers also before its own `start`, which only tells when it ends.
+    // Its schedule began without it: a service answers also before its own `start`, which only
+    // tells when it ends.
     rig.start_late(adding, 7_000)?;
     let mut finished = rig.finished()?;
     let last = finished[&1].last_seq.ok_or("the client sent nothing")?;
@@ -147,7 +185,8 @@ pub fn before_the_service(context: &Context<'_>) -> Outcome {
     expect_right(&rig, &[1])?;
     let answered = rig.answered(1)?;
     // Four seconds after the start and after the service came.
-    let unanswered: Vec<u64> = (last.saturating_sub(99)..=last).filter(|seq| !answered.contains_key(seq)).collect();
+    let unanswered: Vec<u64> =
+        (last.saturating_sub(99)..=last).filter(|seq| !answered.contains_key(seq)).collect();
     if context.lacks("reliable").is_none() && !unanswered.is_empty() {
         return Err(format!("of the last 100 requests, sent long after the service came, {unanswered:?} were never answered"));
     }
@@ -156,12 +195,16 @@ pub fn before_the_service(context: &Context<'_>) -> Outcome {
 
 /// A service is killed: its clients live on, and the next service of that name answers them.
 pub fn service_dies(context: &Context<'_>) -> Outcome {
-    if let Some(declared) = super::lacking(context, &["inter_process"]).or_else(|| lacking(context)) {
+    if let Some(declared) = super::lacking(context, &["inter_process"]).or_else(|| lacking(context))
+    {
         return declared;
     }
     let asker = vec![node("asker", vec![client(1, "mortal", (100, 100), periodic(200))])];
     let first = vec![node("adder", vec![service("mortal", (100, 100), 1)])];
-    let second = vec![node("adder", vec![EndpointSpec { endpoint: 19, ..service("mortal", (100, 100), 1) }])];
+    let second = vec![node(
+        "adder",
+        vec![EndpointSpec { endpoint: 19, ..service("mortal", (100, 100), 1) }],
+    )];
     let mut rig = Rig::ready(context, vec![first, asker])?;
     rig.start(5_000, 7_000)?; // as above
     sleep(Duration::from_millis(300));
@@ -170,7 +213,9 @@ pub fn service_dies(context: &Context<'_>) -> Outcome {
     let place = rig.open(&[&second])?;
     rig.create(place, second)?;
     let deadline = Instant::now() + Duration::from_secs(10);
-    let finished = |rig: &Rig<'_>| rig.workers[1].events.iter().any(|e| Finished::of(e).is_some_and(|f| f.endpoint == 1));
+    let finished = |rig: &Rig<'_>| {
+        rig.workers[1].events.iter().any(|e| Finished::of(e).is_some_and(|f| f.endpoint == 1))
+    };
     while !finished(&rig) && Instant::now() < deadline {
         rig.workers[1].pump(Instant::now() + Duration::from_millis(100))?;
     }
@@ -183,8 +228,13 @@ pub fn service_dies(context: &Context<'_>) -> Outcome {
     Ok(Verdict::Passed)
 }
 
-/// Everything is right, and with a reliable arm everything was answered (unless its fault is known).
-fn expect_answered(rig: &Rig<'_>, finished: &BTreeMap<u32, Finished>, clients: &[u32]) -> Result<(), String> {
+/// Everything is right, and with a reliable arm everything was answered (unless its fault is
+/// known).
+fn expect_answered(
+    rig: &Rig<'_>,
+    finished: &BTreeMap<u32, Finished>,
+    clients: &[u32],
+) -> Result<(), String> {
     expect_right(rig, clients)?;
     let replies = rig.sent(SERVICE)?.len() as u64;
     let end = &finished[&SERVICE];
@@ -194,8 +244,13 @@ fn expect_answered(rig: &Rig<'_>, finished: &BTreeMap<u32, Finished>, clients: &
     for client in clients {
         let asked = rig.sent(*client)?.iter().filter(|s| s.flags & sent_flag::FAILED == 0).count();
         let answered = rig.answered(*client)?.len();
-        if asked == 0 || answered == 0 || (rig.is_reliable() && answered != asked && !rig.context.shows("services")) {
-            return Err(format!("client {client} asked {asked} times and was answered {answered} times"));
+        if asked == 0
+            || answered == 0
+            || (rig.is_reliable() && answered != asked && !rig.context.shows("services"))
+        {
+            return Err(format!(
+                "client {client} asked {asked} times and was answered {answered} times"
+            ));
         }
     }
     Ok(())
@@ -213,7 +268,10 @@ fn expect_right(rig: &Rig<'_>, clients: &[u32]) -> Result<(), String> {
     for slot in rig.received(SERVICE)? {
         intact(SERVICE, slot.flags, slot.seq)?;
         if !requests.contains(&(slot.peer, slot.seq)) {
-            return Err(format!("the service got request {} of {}, which was never sent", slot.seq, slot.peer));
+            return Err(format!(
+                "the service got request {} of {}, which was never sent",
+                slot.seq, slot.peer
+            ));
         }
         if !handled.insert((slot.peer, slot.seq)) {
             return Err(format!("the service got request {} of {} twice", slot.seq, slot.peer));
@@ -231,7 +289,10 @@ fn expect_right(rig: &Rig<'_>, clients: &[u32]) -> Result<(), String> {
         for slot in rig.received(*client)? {
             intact(*client, slot.flags, slot.seq)?;
             if slot.peer != SERVICE || slot.seq >= replies || !heard.insert(slot.seq) {
-                return Err(format!("client {client} got reply {} of {}, which was never sent, or got it twice", slot.seq, slot.peer));
+                return Err(format!(
+                    "client {client} got reply {} of {}, which was never sent, or got it twice",
+                    slot.seq, slot.peer
+                ));
             }
         }
         let own: BTreeSet<u64> = rig.answered(*client)?.into_values().collect();
@@ -246,13 +307,17 @@ fn dense(endpoint: u32, seqs: impl Iterator<Item = u64>) -> Result<u64, String> 
     let seqs: BTreeSet<u64> = seqs.collect();
     match seqs.iter().enumerate().find(|(place, seq)| *place as u64 != **seq) {
         None => Ok(seqs.len() as u64),
-        Some((place, seq)) => Err(format!("endpoint {endpoint}: sequence number {seq} in place {place}: expected a dense series")),
+        Some((place, seq)) => Err(format!(
+            "endpoint {endpoint}: sequence number {seq} in place {place}: expected a dense series"
+        )),
     }
 }
 
 fn intact(reader: u32, flags: u32, seq: u64) -> Result<(), String> {
     match flags & (received_flag::CORRUPT | received_flag::FOREIGN) {
         0 => Ok(()),
-        _ => Err(format!("endpoint {reader}, message {seq}: corrupt or foreign (flags {flags:#x})")),
+        _ => {
+            Err(format!("endpoint {reader}, message {seq}: corrupt or foreign (flags {flags:#x})"))
+        }
     }
 }

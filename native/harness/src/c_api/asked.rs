@@ -7,7 +7,9 @@ use std::ptr::null;
 use serde_json::Value;
 
 use super::raw;
-use crate::message_type::{dds_reply_topic_name, dds_request_topic_name, dds_topic_name, MessageType};
+use crate::message_type::{
+    dds_reply_topic_name, dds_request_topic_name, dds_topic_name, MessageType,
+};
 use crate::middleware::{EndpointConfig, Error, PublishMode, SessionConfig, Take, Wait};
 use crate::qos::{Durability, History, Qos, Reliability};
 
@@ -33,7 +35,10 @@ impl Pairs {
                 Ok((c_text(object, key)?, c_text(object, &value)?))
             })
             .collect::<Result<Vec<(CString, CString)>, Error>>()?;
-        let raw = texts.iter().map(|(key, value)| raw::Pair { name: key.as_ptr(), value: value.as_ptr() }).collect();
+        let raw = texts
+            .iter()
+            .map(|(key, value)| raw::Pair { name: key.as_ptr(), value: value.as_ptr() })
+            .collect();
         Ok(Pairs { _texts: texts, raw })
     }
 }
@@ -82,8 +87,12 @@ struct TypeTexts<'a> {
 }
 
 impl<'a> TypeTexts<'a> {
-    fn of(message_type: &'a MessageType, c: &dyn Fn(&str) -> Result<CString, Error>) -> Result<Self, Error> {
-        let (name, ros_type, dds_type) = (c(&message_type.name)?, c(&message_type.ros_type)?, c(&message_type.dds_type_name())?);
+    fn of(
+        message_type: &'a MessageType,
+        c: &dyn Fn(&str) -> Result<CString, Error>,
+    ) -> Result<Self, Error> {
+        let (name, ros_type, dds_type) =
+            (c(&message_type.name)?, c(&message_type.ros_type)?, c(&message_type.dds_type_name())?);
         Ok(TypeTexts { message_type, name, ros_type, dds_type })
     }
 
@@ -107,10 +116,16 @@ impl<'a> EndpointTexts<'a> {
         let object = format!("endpoint {}", config.endpoint);
         let c = |text: &str| c_text(&object, text);
         let reply = match &config.reply_type {
-            Some(reply_type) => Some((TypeTexts::of(reply_type, &c)?, c(&dds_reply_topic_name(&config.topic))?)),
+            Some(reply_type) => {
+                Some((TypeTexts::of(reply_type, &c)?, c(&dds_reply_topic_name(&config.topic))?))
+            }
             None => None,
         };
-        let dds_topic = if reply.is_some() { dds_request_topic_name(&config.topic) } else { dds_topic_name(&config.topic) };
+        let dds_topic = if reply.is_some() {
+            dds_request_topic_name(&config.topic)
+        } else {
+            dds_topic_name(&config.topic)
+        };
         Ok(EndpointTexts {
             config,
             topic: c(&config.topic)?,
@@ -175,5 +190,10 @@ fn raw_wait(wait: Wait) -> c_int {
 }
 
 pub fn c_text(object: &str, text: &str) -> Result<CString, Error> {
-    CString::new(text).map_err(|_| Error::invalid(object, format!("a NUL character in {:?}", text.chars().take(40).collect::<String>())))
+    CString::new(text).map_err(|_| {
+        Error::invalid(
+            object,
+            format!("a NUL character in {:?}", text.chars().take(40).collect::<String>()),
+        )
+    })
 }

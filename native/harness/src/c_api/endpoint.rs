@@ -1,4 +1,5 @@
-//! Publishers, subscriptions, clients and services over a table, and the two callbacks that come back from it.
+//! Publishers, subscriptions, clients and services over a table, and the two callbacks that come
+//! back from it.
 
 use std::ffi::c_void;
 use std::ptr::{null_mut, NonNull};
@@ -10,10 +11,12 @@ use super::session::OpenNode;
 use super::table::{slice, Calls, Loans, Message, Services};
 use super::told::{account, created, granted, published};
 use crate::middleware::{
-    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, Publisher, Sink, Subscription,
+    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, Publisher,
+    Sink, Subscription,
 };
 
-/// An object of the middleware that is an endpoint. A callback that it was created with lives as long as it does.
+/// An object of the middleware that is an endpoint. A callback that it was created with lives as
+/// long as it does.
 struct Object<T, Callback = ()> {
     object: NonNull<T>,
     calls: Calls<T>,
@@ -21,12 +24,14 @@ struct Object<T, Callback = ()> {
     _node: Arc<OpenNode>,
 }
 
-// SAFETY: the header allows calls from any thread; calls on one object do not overlap, because they take its unique owner.
+// SAFETY: the header allows calls from any thread; calls on one object do not overlap, because they
+// take its unique owner.
 unsafe impl<T, Callback> Send for Object<T, Callback> {}
 
 impl<T, Callback> Drop for Object<T, Callback> {
     fn drop(&mut self) {
-        // SAFETY: created once, destroyed once; its node still exists, and the callback is dropped after this returned.
+        // SAFETY: created once, destroyed once; its node still exists, and the callback is dropped
+        // after this returned.
         unsafe { (self.calls.destroy)(self.object.as_ptr()) }
     }
 }
@@ -62,41 +67,69 @@ fn object<T, Callback>(
     Ok(Object { object, calls, _callback: callback, _node: node.clone() })
 }
 
-pub fn publisher(node: &Arc<OpenNode>, config: &EndpointConfig) -> Result<Box<dyn Publisher>, Error> {
+pub fn publisher(
+    node: &Arc<OpenNode>,
+    config: &EndpointConfig,
+) -> Result<Box<dyn Publisher>, Error> {
     let table = node.table();
     // SAFETY: the node exists; the configuration and what it points to outlive the call.
-    let object = object(node, config, table.publisher, (), |node, raw, error| unsafe { (table.publisher_create)(node, raw, error) })?;
+    let object = object(node, config, table.publisher, (), |node, raw, error| unsafe {
+        (table.publisher_create)(node, raw, error)
+    })?;
     Ok(Box::new(Sender { object, send: table.publish, loans: table.loans, message: table.message }))
 }
 
-pub fn subscription(node: &Arc<OpenNode>, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+pub fn subscription(
+    node: &Arc<OpenNode>,
+    config: &EndpointConfig,
+    sink: Arc<dyn Sink>,
+) -> Result<Box<dyn Subscription>, Error> {
     let table = node.table();
     let (sink, raw_sink) = sink_for_c(sink);
     // SAFETY: as above; the sink lives in the subscription until it was destroyed.
-    let create = |node, raw: &raw::EndpointConfig, error| unsafe { (table.subscription_create)(node, raw, &raw_sink, error) };
+    let create = |node, raw: &raw::EndpointConfig, error| unsafe {
+        (table.subscription_create)(node, raw, &raw_sink, error)
+    };
     Ok(Box::new(object(node, config, table.subscription, sink, create)?))
 }
 
-pub fn client(node: &Arc<OpenNode>, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+pub fn client(
+    node: &Arc<OpenNode>,
+    config: &EndpointConfig,
+    sink: Arc<dyn Sink>,
+) -> Result<Box<dyn Publisher>, Error> {
     let services = services(node, config)?;
     let (sink, raw_sink) = sink_for_c(sink);
     // SAFETY: as for a subscription.
-    let create = |node, raw: &raw::EndpointConfig, error| unsafe { (services.client_create)(node, raw, &raw_sink, error) };
+    let create = |node, raw: &raw::EndpointConfig, error| unsafe {
+        (services.client_create)(node, raw, &raw_sink, error)
+    };
     let object = object(node, config, services.client, sink, create)?;
     Ok(Box::new(Sender { object, send: services.request, loans: None, message: None }))
 }
 
-pub fn service(node: &Arc<OpenNode>, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+pub fn service(
+    node: &Arc<OpenNode>,
+    config: &EndpointConfig,
+    handler: Arc<dyn Handler>,
+) -> Result<Box<dyn Endpoint>, Error> {
     let services = services(node, config)?;
     let handler = Box::new(handler);
     let raw_handler = raw::Handler { context: (&raw const *handler).cast_mut().cast(), handle };
     // SAFETY: as for a subscription.
-    let create = |node, raw: &raw::EndpointConfig, error| unsafe { (services.service_create)(node, raw, &raw_handler, error) };
+    let create = |node, raw: &raw::EndpointConfig, error| unsafe {
+        (services.service_create)(node, raw, &raw_handler, error)
+    };
     Ok(Box::new(object(node, config, services.service, handler, create)?))
 }
 
 fn services(node: &Arc<OpenNode>, config: &EndpointConfig) -> Result<Services, Error> {
-    let none = || Error::unsupported(format!("endpoint {}", config.endpoint), "services: not implemented in this worker");
+    let none = || {
+        Error::unsupported(
+            format!("endpoint {}", config.endpoint),
+            "services: not implemented in this worker",
+        )
+    };
     node.table().services.ok_or_else(none)
 }
 
@@ -128,7 +161,9 @@ impl<T, Callback> Publisher for Sender<T, Callback> {
     #[inline]
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
         // SAFETY: the payload is valid for the call, and an empty slice's pointer is not null.
-        published(unsafe { (self.send)(self.object.object.as_ptr(), payload.as_ptr(), payload.len()) })
+        published(unsafe {
+            (self.send)(self.object.object.as_ptr(), payload.as_ptr(), payload.len())
+        })
     }
 
     #[inline]
@@ -139,7 +174,11 @@ impl<T, Callback> Publisher for Sender<T, Callback> {
         Some(NonNull::slice_from_raw_parts(NonNull::new(start)?, bytes))
     }
 
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         let Some(loans) = self.loans else { return Err(PublishError::Unsupported) };
         // Only a publisher has loans: `publisher` alone sets them.
         let publisher = self.object.object.as_ptr().cast::<raw::Publisher>();
@@ -156,24 +195,34 @@ impl<T, Callback> Publisher for Sender<T, Callback> {
     }
 }
 
-/// A pointer to a `dyn` has two words and C passes one: hence the box, whose address does not change.
+/// A pointer to a `dyn` has two words and C passes one: hence the box, whose address does not
+/// change.
 fn sink_for_c(sink: Arc<dyn Sink>) -> (Box<Arc<dyn Sink>>, raw::Sink) {
     let publishes_reliably = i32::from(sink.publishes_reliably());
     let sink = Box::new(sink);
-    let raw_sink = raw::Sink { context: (&raw const *sink).cast_mut().cast(), deliver, publishes_reliably };
+    let raw_sink =
+        raw::Sink { context: (&raw const *sink).cast_mut().cast(), deliver, publishes_reliably };
     (sink, raw_sink)
 }
 
 unsafe extern "C" fn deliver(context: *mut c_void, delivery: *const raw::Delivery) {
-    // SAFETY: the context is the box of `sink_for_c`, which outlives every delivery; the payload is valid for this call.
+    // SAFETY: the context is the box of `sink_for_c`, which outlives every delivery; the payload is
+    // valid for this call.
     let (sink, delivery) = unsafe { (&*context.cast::<Arc<dyn Sink>>(), delivery_of(&*delivery)) };
     sink.deliver(&delivery);
 }
 
-unsafe extern "C" fn handle(context: *mut c_void, request: *const raw::Delivery, reply: *const raw::Reply) {
+unsafe extern "C" fn handle(
+    context: *mut c_void,
+    request: *const raw::Delivery,
+    reply: *const raw::Reply,
+) {
     // SAFETY: the context is the box of `service`; request and reply are valid for this call.
-    let (handler, request, reply) = unsafe { (&*context.cast::<Arc<dyn Handler>>(), delivery_of(&*request), &*reply) };
-    handler.handle(&request, &mut |payload| published(unsafe { (reply.send)(reply.context, payload.as_ptr(), payload.len()) }));
+    let (handler, request, reply) =
+        unsafe { (&*context.cast::<Arc<dyn Handler>>(), delivery_of(&*request), &*reply) };
+    handler.handle(&request, &mut |payload| {
+        published(unsafe { (reply.send)(reply.context, payload.as_ptr(), payload.len()) })
+    });
 }
 
 #[inline]

@@ -1,5 +1,5 @@
-//! The receive loop ([`crate::pump`]) for middlewares in C or C++: a reader is a function that takes one message, and the middleware's
-//! wait set is four functions.
+//! The receive loop ([`crate::pump`]) for middlewares in C or C++: a reader is a function that
+//! takes one message, and the middleware's wait set is four functions.
 
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ pub struct CPumps {
 
 struct CSource(raw::Source);
 
-// SAFETY: the header lets `take` be called from the loop's thread, and the context live until the registration has ended.
+// SAFETY: the header lets `take` be called from the loop's thread, and the context live until the
+// registration has ended.
 unsafe impl Send for CSource {}
 unsafe impl Sync for CSource {}
 
@@ -31,7 +32,8 @@ impl Source for CSource {
 
 struct CWaitSet(raw::WaitSet);
 
-// SAFETY: the header says which of its functions are called from the loop's thread; `wake` may be called from any.
+// SAFETY: the header says which of its functions are called from the loop's thread; `wake` may be
+// called from any.
 unsafe impl Send for CWaitSet {}
 unsafe impl Sync for CWaitSet {}
 
@@ -56,7 +58,8 @@ impl WaitSet<CSource> for CWaitSet {
     fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
         let place = ready.spare_capacity_mut();
         let room = place.len();
-        // SAFETY: the place has that room, and the header promises that the first tokens of it, as many as are told, were written.
+        // SAFETY: the place has that room, and the header promises that the first tokens of it, as
+        // many as are told, were written.
         unsafe {
             let told = (self.0.wait)(self.0.context, block.into(), place.as_mut_ptr().cast(), room);
             ready.set_len(ready.len() + told.min(room));
@@ -72,7 +75,8 @@ unsafe extern "C" fn rmwbench_pumps_create(wait_set: *const raw::WaitSet) -> *mu
 }
 
 /// # Safety
-/// `pumps` came from `rmwbench_pumps_create` and is destroyed once, after its last registration ended; or it is NULL.
+/// `pumps` came from `rmwbench_pumps_create` and is destroyed once, after its last registration
+/// ended; or it is NULL.
 #[no_mangle]
 unsafe extern "C" fn rmwbench_pumps_destroy(pumps: *mut CPumps) {
     if !pumps.is_null() {
@@ -83,7 +87,11 @@ unsafe extern "C" fn rmwbench_pumps_destroy(pumps: *mut CPumps) {
 /// # Safety
 /// `source` keeps the header's promises until its registration ended.
 #[no_mangle]
-unsafe extern "C" fn rmwbench_pumps_add(pumps: *const CPumps, wait: i32, source: *const raw::Source) -> *mut Registration<CSource> {
+unsafe extern "C" fn rmwbench_pumps_add(
+    pumps: *const CPumps,
+    wait: i32,
+    source: *const raw::Source,
+) -> *mut Registration<CSource> {
     let CPumps { pumps, wait_set } = &*pumps;
     let made = || -> Result<(CWaitSet, Waker), Error> {
         let waker = CWaitSet(*wait_set);
@@ -127,8 +135,13 @@ mod tests {
     impl State {
         /// Of the attached readers that have messages.
         fn tokens(&self) -> Vec<usize> {
-            let has_messages = |number: usize| self.left.iter().any(|(of, left)| *of == number && *left > 0);
-            self.attached.iter().filter(|(number, _)| has_messages(*number)).map(|(_, token)| *token).collect()
+            let has_messages =
+                |number: usize| self.left.iter().any(|(of, left)| *of == number && *left > 0);
+            self.attached
+                .iter()
+                .filter(|(number, _)| has_messages(*number))
+                .map(|(_, token)| *token)
+                .collect()
         }
     }
 
@@ -138,7 +151,13 @@ mod tests {
         }
 
         fn wait_set(&self) -> raw::WaitSet {
-            raw::WaitSet { context: (&raw const *self).cast_mut().cast(), attach, detach, wait, wake }
+            raw::WaitSet {
+                context: (&raw const *self).cast_mut().cast(),
+                attach,
+                detach,
+                wait,
+                wake,
+            }
         }
 
         fn publish(&self, reader: usize, messages: u32) {
@@ -167,7 +186,11 @@ mod tests {
     unsafe extern "C" fn take(reader: *mut c_void, notified_ns: i64) -> i32 {
         let reader = &*reader.cast::<Reader>();
         let mut state = reader.queue.state.lock().unwrap();
-        let Some(place) = state.left.iter().position(|(number, left)| *number == reader.number && *left > 0) else { return 0 };
+        let Some(place) =
+            state.left.iter().position(|(number, left)| *number == reader.number && *left > 0)
+        else {
+            return 0;
+        };
         state.left[place].1 -= 1;
         state.taken.push((reader.number, notified_ns > 0));
         reader.queue.changed.notify_all();
@@ -184,7 +207,12 @@ mod tests {
         Queue::of(queue).state.lock().unwrap().attached.retain(|place| *place != (number, token));
     }
 
-    unsafe extern "C" fn wait(queue: *mut c_void, block: i32, ready: *mut usize, room: usize) -> usize {
+    unsafe extern "C" fn wait(
+        queue: *mut c_void,
+        block: i32,
+        ready: *mut usize,
+        room: usize,
+    ) -> usize {
         let queue = Queue::of(queue);
         let is_idle = |s: &mut State| block != 0 && !s.woken && s.tokens().is_empty();
         let mut state = queue.changed.wait_while(queue.state.lock().unwrap(), is_idle).unwrap();
@@ -208,7 +236,8 @@ mod tests {
             // SAFETY: everything that is passed outlives the registrations and the loops.
             unsafe {
                 let pumps = rmwbench_pumps_create(&queue.wait_set());
-                let [first, second] = [&a, &b].map(|reader| rmwbench_pumps_add(pumps, wait, &reader.source()));
+                let [first, second] =
+                    [&a, &b].map(|reader| rmwbench_pumps_add(pumps, wait, &reader.source()));
                 assert!(!first.is_null() && !second.is_null());
                 queue.publish(2, 1);
                 queue.publish(1, 9);
@@ -221,8 +250,15 @@ mod tests {
                 rmwbench_pumps_destroy(pumps);
             }
             let state = queue.state.lock().unwrap();
-            assert_eq!(state.taken.iter().filter(|(number, _)| *number == 1).count(), 9, "nothing after its registration ended");
-            assert!(state.taken.iter().all(|(_, announced)| *announced == is_announced), "notified_ns is 0 where nobody waits");
+            assert_eq!(
+                state.taken.iter().filter(|(number, _)| *number == 1).count(),
+                9,
+                "nothing after its registration ended"
+            );
+            assert!(
+                state.taken.iter().all(|(_, announced)| *announced == is_announced),
+                "notified_ns is 0 where nobody waits"
+            );
             assert!(state.attached.is_empty(), "each that was attached was detached");
         }
     }

@@ -1,4 +1,5 @@
-//! `rmwbench_worker.h` as Rust sees it: the same names, the same order, nothing else. The header documents every field.
+//! `rmwbench_worker.h` as Rust sees it: the same names, the same order, nothing else. The header
+//! documents every field.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::offset_of;
@@ -20,7 +21,8 @@ pub struct Error {
     pub message: [c_char; 1920],
 }
 
-/// `rmwbench_status`, as an integer: a value that the header does not name must not be undefined behaviour here.
+/// `rmwbench_status`, as an integer: a value that the header does not name must not be undefined
+/// behaviour here.
 pub type Status = c_int;
 pub const OK: Status = 0;
 pub const FULL: Status = 1;
@@ -125,13 +127,15 @@ pub struct Sink {
 #[repr(C)]
 pub struct Reply {
     pub context: *mut c_void,
-    pub send: unsafe extern "C" fn(context: *mut c_void, payload: *const u8, bytes: usize) -> Status,
+    pub send:
+        unsafe extern "C" fn(context: *mut c_void, payload: *const u8, bytes: usize) -> Status,
 }
 
 #[repr(C)]
 pub struct Handler {
     pub context: *mut c_void,
-    pub handle: unsafe extern "C" fn(context: *mut c_void, request: *const Delivery, reply: *const Reply),
+    pub handle:
+        unsafe extern "C" fn(context: *mut c_void, request: *const Delivery, reply: *const Reply),
 }
 
 #[repr(C)]
@@ -147,7 +151,12 @@ pub struct WaitSet {
     pub context: *mut c_void,
     pub attach: unsafe extern "C" fn(context: *mut c_void, source: *mut c_void, token: usize),
     pub detach: unsafe extern "C" fn(context: *mut c_void, source: *mut c_void, token: usize),
-    pub wait: unsafe extern "C" fn(context: *mut c_void, block: i32, ready: *mut usize, room: usize) -> usize,
+    pub wait: unsafe extern "C" fn(
+        context: *mut c_void,
+        block: i32,
+        ready: *mut usize,
+        room: usize,
+    ) -> usize,
     pub wake: unsafe extern "C" fn(context: *mut c_void),
 }
 
@@ -167,13 +176,19 @@ pub struct Account {
     pub context: *mut c_void,
     pub reader_drops: unsafe extern "C" fn(context: *mut c_void, messages: u64),
     pub counter: unsafe extern "C" fn(context: *mut c_void, name: *const c_char, value: i64),
-    pub evidence: unsafe extern "C" fn(context: *mut c_void, path: *const c_char, messages: u64, note: *const c_char),
+    pub evidence: unsafe extern "C" fn(
+        context: *mut c_void,
+        path: *const c_char,
+        messages: u64,
+        note: *const c_char,
+    ),
 }
 
 #[repr(C)]
 pub struct Configuration {
     pub context: *mut c_void,
-    pub tell: unsafe extern "C" fn(context: *mut c_void, format: *const c_char, text: *const c_char),
+    pub tell:
+        unsafe extern "C" fn(context: *mut c_void, format: *const c_char, text: *const c_char),
 }
 
 #[repr(C)]
@@ -202,8 +217,14 @@ pub struct ModeDaemons {
     pub daemons: *const *const c_char,
 }
 
-pub type Create<Child> = unsafe extern "C" fn(*mut Node, *const EndpointConfig, *mut Error) -> *mut Child;
-pub type CreateWith<Callback, Child> = unsafe extern "C" fn(*mut Node, *const EndpointConfig, *const Callback, *mut Error) -> *mut Child;
+pub type Create<Child> =
+    unsafe extern "C" fn(*mut Node, *const EndpointConfig, *mut Error) -> *mut Child;
+pub type CreateWith<Callback, Child> = unsafe extern "C" fn(
+    *mut Node,
+    *const EndpointConfig,
+    *const Callback,
+    *mut Error,
+) -> *mut Child;
 pub type Destroy<T> = unsafe extern "C" fn(*mut T);
 pub type Matched<T> = unsafe extern "C" fn(*mut T) -> u32;
 pub type TellGranted<T> = unsafe extern "C" fn(*mut T, *mut Granted);
@@ -217,9 +238,11 @@ pub struct Middleware {
     pub abi_version: u32,
     pub struct_bytes: u32,
     pub describe: Option<unsafe extern "C" fn() -> *const Description>,
-    pub session_open: Option<unsafe extern "C" fn(*const SessionConfig, *mut Error) -> *mut Session>,
+    pub session_open:
+        Option<unsafe extern "C" fn(*const SessionConfig, *mut Error) -> *mut Session>,
     pub session_close: Option<Destroy<Session>>,
-    pub node_create: Option<unsafe extern "C" fn(*mut Session, *const c_char, *mut Error) -> *mut Node>,
+    pub node_create:
+        Option<unsafe extern "C" fn(*mut Session, *const c_char, *mut Error) -> *mut Node>,
     pub node_destroy: Option<Destroy<Node>>,
     pub publisher_create: Option<Create<Publisher>>,
     pub publisher_destroy: Option<Destroy<Publisher>>,
@@ -248,7 +271,9 @@ pub struct Middleware {
     pub session_configuration: Option<unsafe extern "C" fn(*mut Session, *const Configuration)>,
     pub profile_forced: Option<unsafe extern "C" fn(*const c_char) -> *const c_char>,
     pub profile_daemons: Option<unsafe extern "C" fn(*const c_char) -> *const *const c_char>,
-    pub daemon_open: Option<unsafe extern "C" fn(*const c_char, *const SessionConfig, *mut Error) -> *mut Daemon>,
+    pub daemon_open: Option<
+        unsafe extern "C" fn(*const c_char, *const SessionConfig, *mut Error) -> *mut Daemon,
+    >,
     pub daemon_close: Option<Destroy<Daemon>>,
     pub publisher_message: Option<unsafe extern "C" fn(*mut Publisher, usize) -> *mut u8>,
     pub profile_one_host: Option<unsafe extern "C" fn(*const c_char) -> *const OneHost>,
@@ -258,5 +283,6 @@ pub struct Middleware {
     pub daemons_each_host: Option<unsafe extern "C" fn() -> *const *const c_char>,
 }
 
-/// `struct_bytes` of the shortest table of this ABI version; functions that came later are NULL in it.
+/// `struct_bytes` of the shortest table of this ABI version; functions that came later are NULL in
+/// it.
 pub const LEAST_STRUCT_BYTES: usize = offset_of!(Middleware, publisher_message);

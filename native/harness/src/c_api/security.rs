@@ -9,11 +9,21 @@ use crate::middleware::Error;
 /// # Safety
 /// `directory` has `room` bytes, and `error` is an error of the header.
 #[no_mangle]
-unsafe extern "C" fn rmwbench_security_keystore(trial_nonce: u64, directory: *mut c_char, room: usize, error: *mut raw::Error) -> c_int {
+unsafe extern "C" fn rmwbench_security_keystore(
+    trial_nonce: u64,
+    directory: *mut c_char,
+    room: usize,
+    error: *mut raw::Error,
+) -> c_int {
     let made = Keystore::of(trial_nonce).and_then(|keystore| {
         let path = keystore.directory().as_os_str().as_encoded_bytes().to_vec();
         let fits = path.len() < room;
-        fits.then_some(path).ok_or_else(|| Error::failed("mode security", format!("the path of the keystore is longer than {room} bytes")))
+        fits.then_some(path).ok_or_else(|| {
+            Error::failed(
+                "mode security",
+                format!("the path of the keystore is longer than {room} bytes"),
+            )
+        })
     });
     match made {
         Ok(path) => {
@@ -53,7 +63,15 @@ mod tests {
         let mut directory = [1 as c_char; 512];
         // SAFETY: both have the room that is told, and every text ends with a NUL.
         let (found, short, object) = unsafe {
-            assert_eq!(rmwbench_security_keystore(nonce, directory.as_mut_ptr(), directory.len(), &mut error), 1);
+            assert_eq!(
+                rmwbench_security_keystore(
+                    nonce,
+                    directory.as_mut_ptr(),
+                    directory.len(),
+                    &mut error
+                ),
+                1
+            );
             let found = CStr::from_ptr(directory.as_ptr()).to_str().unwrap().to_string();
             let short = rmwbench_security_keystore(nonce, directory.as_mut_ptr(), 4, &mut error);
             (found, short, CStr::from_ptr(error.object.as_ptr()).to_str().unwrap())

@@ -10,8 +10,8 @@ use super::raw;
 use super::table::{self, Daemons, Table};
 use super::told::{configuration, created, description};
 use crate::middleware::{
-    Configuration, Daemon, Description, Endpoint, EndpointConfig, Error, Handler, Middleware, Node, OneHost, Publisher, Session,
-    SessionConfig, SharedHost, SharedMemory, Sink, Subscription,
+    Configuration, Daemon, Description, Endpoint, EndpointConfig, Error, Handler, Middleware, Node,
+    OneHost, Publisher, Session, SessionConfig, SharedHost, SharedMemory, Sink, Subscription,
 };
 
 /// A middleware behind the C header.
@@ -23,11 +23,13 @@ impl CMiddleware {
     /// Checks `table` and takes a copy of it.
     ///
     /// # Errors
-    /// `Invalid` for another ABI version, a size that it never had, or a missing function; both sides of the difference are named.
+    /// `Invalid` for another ABI version, a size that it never had, or a missing function; both
+    /// sides of the difference are named.
     ///
     /// # Safety
-    /// `table` is null or points to a `rmwbench_middleware` whose first two fields tell its version and size truly, and whose functions
-    /// keep the header's promises for as long as the process lives.
+    /// `table` is null or points to a `rmwbench_middleware` whose first two fields tell its version
+    /// and size truly, and whose functions keep the header's promises for as long as the process
+    /// lives.
     pub unsafe fn load(table: *const raw::Middleware) -> Result<CMiddleware, Error> {
         Ok(CMiddleware { table: table::load(table)? })
     }
@@ -40,7 +42,8 @@ impl CMiddleware {
 
 impl Middleware for CMiddleware {
     fn describe(&self) -> Description {
-        // SAFETY: the header promises a description that lives as long as the process, with arrays of the lengths it tells.
+        // SAFETY: the header promises a description that lives as long as the process, with arrays
+        // of the lengths it tells.
         unsafe { description((self.table.describe)()) }
     }
 
@@ -53,13 +56,18 @@ impl Middleware for CMiddleware {
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
         let texts = SessionTexts::of(config)?;
         // SAFETY: everything passed lives until the call returns.
-        let session = created("session", |error| unsafe { (self.table.session_open)(&texts.raw(config), error) })?;
+        let session = created("session", |error| unsafe {
+            (self.table.session_open)(&texts.raw(config), error)
+        })?;
         Ok(Box::new(CSession(Arc::new(OpenSession { table: self.table, session }))))
     }
 
     fn daemons(&self, profile: &str) -> &'static [&'static str] {
-        let (Some(daemons), Ok(profile)) = (self.table.daemons, c_text("profile", profile)) else { return &[] };
-        // SAFETY: the header promises an array that ends with NULL and lives as long as the process.
+        let (Some(daemons), Ok(profile)) = (self.table.daemons, c_text("profile", profile)) else {
+            return &[];
+        };
+        // SAFETY: the header promises an array that ends with NULL and lives as long as the
+        // process.
         unsafe { static_texts((daemons.of_profile)(profile.as_ptr())) }
     }
 
@@ -77,8 +85,12 @@ impl Middleware for CMiddleware {
         unsafe {
             let told = (self.table.hosts.shared_host?)().as_ref()?;
             let pairs = table::slice(told.without, told.without_count).iter();
-            let without = pairs.filter_map(|pair| Some((static_text(pair.name)?, static_text(pair.value)?)));
-            Some(SharedHost { forced: static_text(told.forced)?, without: without.collect::<Vec<_>>().leak() })
+            let without =
+                pairs.filter_map(|pair| Some((static_text(pair.name)?, static_text(pair.value)?)));
+            Some(SharedHost {
+                forced: static_text(told.forced)?,
+                without: without.collect::<Vec<_>>().leak(),
+            })
         }
     }
 
@@ -91,11 +103,14 @@ impl Middleware for CMiddleware {
 
     fn mode_daemons(&self) -> &'static [(&'static str, &'static str, &'static [&'static str])] {
         let Some(tell) = self.table.hosts.mode_daemons else { return &[] };
-        // SAFETY: the header promises an array that ends with an entry without a mode and lives as long as the process.
+        // SAFETY: the header promises an array that ends with an entry without a mode and lives as
+        // long as the process.
         let all: Vec<_> = unsafe {
             let first = tell();
             let entries = (0..).map(|place| &*first.add(place));
-            let told = entries.map_while(|one| Some((static_text(one.mode)?, static_text(one.level)?, static_texts(one.daemons))));
+            let told = entries.map_while(|one| {
+                Some((static_text(one.mode)?, static_text(one.level)?, static_texts(one.daemons)))
+            });
             if first.is_null() {
                 Vec::new()
             } else {
@@ -112,10 +127,14 @@ impl Middleware for CMiddleware {
 
     fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
         let object = format!("daemon {name}");
-        let Some(daemons) = self.table.daemons else { return Err(Error::unsupported(object, "this worker has no daemons")) };
+        let Some(daemons) = self.table.daemons else {
+            return Err(Error::unsupported(object, "this worker has no daemons"));
+        };
         let (c_name, texts) = (c_text(&object, name)?, SessionTexts::of(config)?);
         // SAFETY: everything passed lives until the call returns.
-        let daemon = created(&object, |error| unsafe { (daemons.open)(c_name.as_ptr(), &texts.raw(config), error) })?;
+        let daemon = created(&object, |error| unsafe {
+            (daemons.open)(c_name.as_ptr(), &texts.raw(config), error)
+        })?;
         Ok(Box::new(CDaemon { daemons, daemon }))
     }
 }
@@ -124,7 +143,8 @@ unsafe fn static_text(words: *const c_char) -> Option<&'static str> {
     (!words.is_null()).then(|| CStr::from_ptr(words).to_str().unwrap_or("(not UTF-8)"))
 }
 
-/// The texts of an array that ends with NULL; none for NULL. Kept for good: they are asked once or twice in a process, for a few words.
+/// The texts of an array that ends with NULL; none for NULL. Kept for good: they are asked once or
+/// twice in a process, for a few words.
 ///
 /// # Safety
 /// The array and its texts live as long as the process.
@@ -149,13 +169,15 @@ impl Drop for CDaemon {
     }
 }
 
-/// Closes when the last node, and hence the last endpoint, is gone: the order that the header promises does not hang on the caller's.
+/// Closes when the last node, and hence the last endpoint, is gone: the order that the header
+/// promises does not hang on the caller's.
 struct OpenSession {
     table: Table,
     session: NonNull<raw::Session>,
 }
 
-// SAFETY: the header allows calls from any thread; calls on one object do not overlap, because they take the object's unique owner.
+// SAFETY: the header allows calls from any thread; calls on one object do not overlap, because they
+// take the object's unique owner.
 unsafe impl Send for OpenSession {}
 unsafe impl Sync for OpenSession {}
 
@@ -172,7 +194,9 @@ impl Session for CSession {
     fn node(&mut self, name: &str) -> Result<Box<dyn Node>, Error> {
         let c_name = c_text("node", name)?;
         // SAFETY: the session is open and the name outlives the call.
-        let node = created(name, |error| unsafe { (self.0.table.node_create)(self.0.session.as_ptr(), c_name.as_ptr(), error) })?;
+        let node = created(name, |error| unsafe {
+            (self.0.table.node_create)(self.0.session.as_ptr(), c_name.as_ptr(), error)
+        })?;
         Ok(Box::new(CNode(Arc::new(OpenNode { session: self.0.clone(), node }))))
     }
 
@@ -217,15 +241,27 @@ impl Node for CNode {
         endpoint::publisher(&self.0, config)
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Subscription>, Error> {
         endpoint::subscription(&self.0, config, sink)
     }
 
-    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+    fn client(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Publisher>, Error> {
         endpoint::client(&self.0, config, sink)
     }
 
-    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+    fn service(
+        &mut self,
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+    ) -> Result<Box<dyn Endpoint>, Error> {
         endpoint::service(&self.0, config, handler)
     }
 }

@@ -1,6 +1,8 @@
-//! Layer times of a traced trial, from middlewares in C or C++: SPAN records of the sections that the plan laid out for them.
+//! Layer times of a traced trial, from middlewares in C or C++: SPAN records of the sections that
+//! the plan laid out for them.
 //!
-//! A worker asks for an endpoint's section once and gets none where the plan has none: then nothing is traced and nothing costs.
+//! A worker asks for an endpoint's section once and gets none where the plan has none: then nothing
+//! is traced and nothing costs.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +15,8 @@ pub(crate) fn remember(records: &Arc<Records>) {
     let _ = RECORDS.set(records.clone());
 }
 
-/// NULL where the plan has no spans for `endpoint`. The section lives as long as the process: a late callback may still write.
+/// NULL where the plan has no spans for `endpoint`. The section lives as long as the process: a
+/// late callback may still write.
 #[no_mangle]
 extern "C" fn rmwbench_spans_of(endpoint: u32) -> *const Section {
     let found = RECORDS.get().and_then(|records| records.section(Kind::Span, endpoint));
@@ -23,7 +26,13 @@ extern "C" fn rmwbench_spans_of(endpoint: u32) -> *const Section {
 /// # Safety
 /// `spans` came from `rmwbench_spans_of`.
 #[no_mangle]
-unsafe extern "C" fn rmwbench_span(spans: *const Section, writer: u32, seq: u64, layer: u32, time_ns: i64) {
+unsafe extern "C" fn rmwbench_span(
+    spans: *const Section,
+    writer: u32,
+    seq: u64,
+    layer: u32,
+    time_ns: i64,
+) {
     if let Some(section) = spans.as_ref() {
         section.span(&Span { seq, time_ns, layer, writer });
     }
@@ -36,7 +45,9 @@ mod tests {
 
     #[test]
     fn spans_go_to_the_section_that_the_plan_has_and_nowhere_else() {
-        let file = std::fs::File::from(memfd(&layout(7, &[(Kind::Span, 3, 4), (Kind::Sent, 4, 4)])).unwrap());
+        let file = std::fs::File::from(
+            memfd(&layout(7, &[(Kind::Span, 3, 4), (Kind::Sent, 4, 4)])).unwrap(),
+        );
         remember(&Records::map(file.try_clone().unwrap().into()).unwrap());
         assert!(rmwbench_spans_of(4).is_null(), "endpoint 4 has no spans in this plan");
         let spans = rmwbench_spans_of(3);
@@ -51,7 +62,10 @@ mod tests {
         let slot = &bytes[4096..4096 + 64];
         let word = |at: usize| u64::from_le_bytes(slot[at..at + 8].try_into().unwrap());
         let half = |at: usize| u32::from_le_bytes(slot[at..at + 4].try_into().unwrap());
-        assert_eq!((word(0), word(8), half(16), half(48), half(52), half(60)), (42, 1000, 5, 1, 3, Kind::Span as u32));
+        assert_eq!(
+            (word(0), word(8), half(16), half(48), half(52), half(60)),
+            (42, 1000, 5, 1, 3, Kind::Span as u32)
+        );
         assert_eq!(bytes[64 + 24], 1, "one slot was claimed, of the first section");
     }
 }

@@ -1,5 +1,6 @@
-//! Steps of a manager of lifecycle nodes, from middlewares in C or C++: each becomes an event of the protocol at once, from any thread.
-//! A manager makes a few calls for each node, so an event per step costs nothing that counts, and what it did is known whenever it stops.
+//! Steps of a manager of lifecycle nodes, from middlewares in C or C++: each becomes an event of
+//! the protocol at once, from any thread. A manager makes a few calls for each node, so an event
+//! per step costs nothing that counts, and what it did is known whenever it stops.
 
 use std::ffi::{c_char, CStr};
 use std::sync::OnceLock;
@@ -17,8 +18,18 @@ pub(crate) fn remember(reporter: &Reporter) {
 /// # Safety
 /// `node` is text that ends with a NUL.
 #[no_mangle]
-unsafe extern "C" fn rmwbench_step(node: *const c_char, step: i32, outcome: i32, asked_ns: i64, answered_ns: i64) {
-    let (Some(reporter), Some(step), Some(outcome)) = (REPORTER.get(), step_of(step), outcome_of(outcome)) else { return };
+unsafe extern "C" fn rmwbench_step(
+    node: *const c_char,
+    step: i32,
+    outcome: i32,
+    asked_ns: i64,
+    answered_ns: i64,
+) {
+    let (Some(reporter), Some(step), Some(outcome)) =
+        (REPORTER.get(), step_of(step), outcome_of(outcome))
+    else {
+        return;
+    };
     let node = CStr::from_ptr(node).to_string_lossy().into_owned();
     reporter.report(Event::Step { node, step, outcome, asked_ns, time_ns: answered_ns });
 }
@@ -29,7 +40,9 @@ fn step_of(number: i32) -> Option<Step> {
 }
 
 fn outcome_of(number: i32) -> Option<StepOutcome> {
-    [StepOutcome::Done, StepOutcome::TimedOut, StepOutcome::Refused].get(usize::try_from(number).ok()?).copied()
+    [StepOutcome::Done, StepOutcome::TimedOut, StepOutcome::Refused]
+        .get(usize::try_from(number).ok()?)
+        .copied()
 }
 
 #[cfg(test)]
@@ -52,7 +65,10 @@ mod tests {
         }
         let Woken::Event(event) = control.wait(Some(0)) else { panic!("nothing was reported") };
         let said = serde_json::to_string(&event).unwrap();
-        assert_eq!(said, r#"{"event":"step","node":"amcl","step":"configure","outcome":"timed_out","asked_ns":5,"time_ns":7}"#);
+        assert_eq!(
+            said,
+            r#"{"event":"step","node":"amcl","step":"configure","outcome":"timed_out","asked_ns":5,"time_ns":7}"#
+        );
         assert!(matches!(control.wait(Some(0)), Woken::TimedOut), "step 3 does not exist");
     }
 }

@@ -1,4 +1,5 @@
-//! A table's functions, checked: those that must be there are, and a group that may be missing is there as a whole or not at all.
+//! A table's functions, checked: those that must be there are, and a group that may be missing is
+//! there as a whole or not at all.
 
 use std::ffi::{c_char, CStr};
 use std::mem::zeroed;
@@ -10,9 +11,11 @@ use crate::middleware::Error;
 #[derive(Clone, Copy)]
 pub struct Table {
     pub describe: unsafe extern "C" fn() -> *const raw::Description,
-    pub session_open: unsafe extern "C" fn(*const raw::SessionConfig, *mut raw::Error) -> *mut raw::Session,
+    pub session_open:
+        unsafe extern "C" fn(*const raw::SessionConfig, *mut raw::Error) -> *mut raw::Session,
     pub session_close: raw::Destroy<raw::Session>,
-    pub node_create: unsafe extern "C" fn(*mut raw::Session, *const c_char, *mut raw::Error) -> *mut raw::Node,
+    pub node_create:
+        unsafe extern "C" fn(*mut raw::Session, *const c_char, *mut raw::Error) -> *mut raw::Node,
     pub node_destroy: raw::Destroy<raw::Node>,
     pub publisher_create: raw::Create<raw::Publisher>,
     pub publisher: Calls<raw::Publisher>,
@@ -28,7 +31,8 @@ pub struct Table {
     pub hosts: Hosts,
 }
 
-/// What is told of profiles and daemons where it matters on which host they are; each may be missing.
+/// What is told of profiles and daemons where it matters on which host they are; each may be
+/// missing.
 #[derive(Clone, Copy)]
 pub struct Hosts {
     pub one_host: Option<unsafe extern "C" fn(*const c_char) -> *const raw::OneHost>,
@@ -75,14 +79,19 @@ pub struct Services {
 #[derive(Clone, Copy)]
 pub struct Daemons {
     pub of_profile: unsafe extern "C" fn(*const c_char) -> *const *const c_char,
-    pub open: unsafe extern "C" fn(*const c_char, *const raw::SessionConfig, *mut raw::Error) -> *mut raw::Daemon,
+    pub open: unsafe extern "C" fn(
+        *const c_char,
+        *const raw::SessionConfig,
+        *mut raw::Error,
+    ) -> *mut raw::Daemon,
     pub close: raw::Destroy<raw::Daemon>,
 }
 
 /// Checks `table` and takes a copy of its functions.
 ///
 /// # Errors
-/// `Invalid` for another ABI version, a size that it never had, or a missing function; both sides of the difference are named.
+/// `Invalid` for another ABI version, a size that it never had, or a missing function; both sides
+/// of the difference are named.
 ///
 /// # Safety
 /// As for [`super::CMiddleware::load`].
@@ -90,7 +99,8 @@ pub unsafe fn load(table: *const raw::Middleware) -> Result<Table, Error> {
     if table.is_null() {
         return Err(bad("the table is NULL"));
     }
-    // Only the first two fields may be read before they have been found right: another version may be shorter.
+    // Only the first two fields may be read before they have been found right: another version may
+    // be shorter.
     let (version, bytes) = ((*table).abi_version, (*table).struct_bytes as usize);
     if version != raw::ABI_VERSION {
         let expected = raw::ABI_VERSION;
@@ -101,7 +111,8 @@ pub unsafe fn load(table: *const raw::Middleware) -> Result<Table, Error> {
         let found = format!("size of the table: expected {least} to {most} bytes, found {bytes}");
         return Err(bad(&format!("{found}; rebuild it with this rmwbench_worker.h")));
     }
-    // SAFETY: all zeros are a table in which every function is missing, and `bytes` of the other one may be read.
+    // SAFETY: all zeros are a table in which every function is missing, and `bytes` of the other
+    // one may be read.
     let mut t: raw::Middleware = zeroed();
     copy_nonoverlapping(table.cast::<u8>(), (&raw mut t).cast::<u8>(), bytes);
     macro_rules! present {
@@ -124,7 +135,12 @@ pub unsafe fn load(table: *const raw::Middleware) -> Result<Table, Error> {
     }
     macro_rules! calls {
         ($destroy:ident, $matched:ident, $granted:ident, $account:ident) => {
-            Calls { destroy: present!($destroy), matched: present!($matched), granted: present!($granted), account: present!($account) }
+            Calls {
+                destroy: present!($destroy),
+                matched: present!($matched),
+                granted: present!($granted),
+                account: present!($account),
+            }
         };
     }
     #[rustfmt::skip]
@@ -143,9 +159,17 @@ pub unsafe fn load(table: *const raw::Middleware) -> Result<Table, Error> {
     } else {
         None
     };
-    let loans = if whole!(loan, commit) { Some(Loans { loan: present!(loan), commit: present!(commit) }) } else { None };
+    let loans = if whole!(loan, commit) {
+        Some(Loans { loan: present!(loan), commit: present!(commit) })
+    } else {
+        None
+    };
     let daemons = if whole!(profile_daemons, daemon_open, daemon_close) {
-        Some(Daemons { of_profile: present!(profile_daemons), open: present!(daemon_open), close: present!(daemon_close) })
+        Some(Daemons {
+            of_profile: present!(profile_daemons),
+            open: present!(daemon_open),
+            close: present!(daemon_close),
+        })
     } else {
         None
     };
@@ -156,12 +180,22 @@ pub unsafe fn load(table: *const raw::Middleware) -> Result<Table, Error> {
         node_create: present!(node_create),
         node_destroy: present!(node_destroy),
         publisher_create: present!(publisher_create),
-        publisher: calls!(publisher_destroy, publisher_matched, publisher_granted, publisher_account),
+        publisher: calls!(
+            publisher_destroy,
+            publisher_matched,
+            publisher_granted,
+            publisher_account
+        ),
         publish: present!(publish),
         loans,
         message: t.publisher_message,
         subscription_create: present!(subscription_create),
-        subscription: calls!(subscription_destroy, subscription_matched, subscription_granted, subscription_account),
+        subscription: calls!(
+            subscription_destroy,
+            subscription_matched,
+            subscription_granted,
+            subscription_account
+        ),
         services,
         configuration: t.session_configuration,
         forced: t.profile_forced,
@@ -190,7 +224,8 @@ pub fn text(words: *const c_char) -> String {
 }
 
 /// # Safety
-/// `start` points to `length` elements that live as long as the result is used, unless `length` is 0.
+/// `start` points to `length` elements that live as long as the result is used, unless `length` is
+/// 0.
 pub unsafe fn slice<'a, T>(start: *const T, length: usize) -> &'a [T] {
     if length == 0 {
         return &[];

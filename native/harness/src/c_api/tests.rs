@@ -1,4 +1,5 @@
-//! A middleware written against the raw table, without a library behind it: what it is asked to publish it delivers on the spot.
+//! A middleware written against the raw table, without a library behind it: what it is asked to
+//! publish it delivers on the spot.
 
 use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -10,24 +11,35 @@ use super::table::{slice, text};
 use super::{raw, CMiddleware};
 use crate::message_type::MessageType;
 use crate::middleware::{
-    Configuration, Delivery, EndpointConfig, ErrorKind, Handler, Middleware, OneHost, Profile, PublishError, PublishMode, SessionConfig,
-    SharedHost, SharedMemory, Sink, Take, TakenAs, Wait, WhenFull,
+    Configuration, Delivery, EndpointConfig, ErrorKind, Handler, Middleware, OneHost, Profile,
+    PublishError, PublishMode, SessionConfig, SharedHost, SharedMemory, Sink, Take, TakenAs, Wait,
+    WhenFull,
 };
 use crate::qos::{History, Qos};
 
-static DELIVER_TO: Mutex<Option<(usize, unsafe extern "C" fn(*mut c_void, *const raw::Delivery))>> = Mutex::new(None);
+static DELIVER_TO: Mutex<Option<(usize, unsafe extern "C" fn(*mut c_void, *const raw::Delivery))>> =
+    Mutex::new(None);
 
 unsafe extern "C" fn describe() -> *const raw::Description {
     unreachable!("these tests describe nothing")
 }
 
-unsafe extern "C" fn session_open(config: *const raw::SessionConfig, error: *mut raw::Error) -> *mut raw::Session {
+unsafe extern "C" fn session_open(
+    config: *const raw::SessionConfig,
+    error: *mut raw::Error,
+) -> *mut raw::Session {
     let modes = slice((*config).modes, (*config).mode_count);
-    assert!(modes.iter().all(|m| (text(m.name).as_str(), text(m.value).as_str()) == ("threads", "3")));
+    assert!(modes
+        .iter()
+        .all(|m| (text(m.name).as_str(), text(m.value).as_str()) == ("threads", "3")));
     let options = slice((*config).options, (*config).option_count);
     let Some(option) = options.first() else { return std::ptr::dangling_mut::<raw::Session>() };
     (*error).kind = 1;
-    for (to, from) in (*error).object.iter_mut().zip(format!("option {}={}\0", text(option.name), text(option.value)).bytes()) {
+    for (to, from) in (*error)
+        .object
+        .iter_mut()
+        .zip(format!("option {}={}\0", text(option.name), text(option.value)).bytes())
+    {
         *to = from as c_char;
     }
     null_mut()
@@ -35,13 +47,21 @@ unsafe extern "C" fn session_open(config: *const raw::SessionConfig, error: *mut
 
 unsafe extern "C" fn session_close(_: *mut raw::Session) {}
 
-unsafe extern "C" fn node_create(_: *mut raw::Session, _: *const c_char, _: *mut raw::Error) -> *mut raw::Node {
+unsafe extern "C" fn node_create(
+    _: *mut raw::Session,
+    _: *const c_char,
+    _: *mut raw::Error,
+) -> *mut raw::Node {
     std::ptr::dangling_mut::<raw::Node>()
 }
 
 unsafe extern "C" fn node_destroy(_: *mut raw::Node) {}
 
-unsafe extern "C" fn publisher_create(_: *mut raw::Node, config: *const raw::EndpointConfig, _: *mut raw::Error) -> *mut raw::Publisher {
+unsafe extern "C" fn publisher_create(
+    _: *mut raw::Node,
+    config: *const raw::EndpointConfig,
+    _: *mut raw::Error,
+) -> *mut raw::Publisher {
     assert_eq!(text((*config).dds_topic), "rt/camera");
     assert_eq!(text((*config).message_type.dds_type), "std_msgs::msg::dds_::UInt8MultiArray_");
     assert!((*config).reply_type.is_null() && (*config).dds_reply_topic.is_null());
@@ -61,10 +81,17 @@ unsafe extern "C" fn publisher_message(_: *mut raw::Publisher, bytes: usize) -> 
 
 unsafe extern "C" fn publisher_destroy(_: *mut raw::Publisher) {}
 
-unsafe extern "C" fn publish(_: *mut raw::Publisher, payload: *const u8, bytes: usize) -> raw::Status {
+unsafe extern "C" fn publish(
+    _: *mut raw::Publisher,
+    payload: *const u8,
+    bytes: usize,
+) -> raw::Status {
     let Some((context, deliver)) = *DELIVER_TO.lock().unwrap() else { return raw::TIMEOUT };
     let payload = if bytes == 0 { null() } else { payload };
-    deliver(context as *mut c_void, &raw::Delivery { notified_ns: 1, taken_ns: 2, payload, bytes, zero_copy: 1, lossy: 1 });
+    deliver(
+        context as *mut c_void,
+        &raw::Delivery { notified_ns: 1, taken_ns: 2, payload, bytes, zero_copy: 1, lossy: 1 },
+    );
     raw::OK
 }
 
@@ -101,13 +128,21 @@ unsafe extern "C" fn subscription_destroy(_: *mut raw::Subscription) {
     *DELIVER_TO.lock().unwrap() = None;
 }
 
-static ASK: Mutex<Option<(usize, unsafe extern "C" fn(*mut c_void, *const raw::Delivery, *const raw::Reply))>> = Mutex::new(None);
+static ASK: Mutex<
+    Option<(usize, unsafe extern "C" fn(*mut c_void, *const raw::Delivery, *const raw::Reply))>,
+> = Mutex::new(None);
 
 unsafe fn is_service(config: *const raw::EndpointConfig) {
     let reply_type = &*(*config).reply_type;
-    assert_eq!((text((*config).topic), text((*config).dds_topic)), ("sum".to_string(), "rq/sumRequest".to_string()));
+    assert_eq!(
+        (text((*config).topic), text((*config).dds_topic)),
+        ("sum".to_string(), "rq/sumRequest".to_string())
+    );
     assert_eq!(text((*config).dds_reply_topic), "rr/sumReply");
-    assert_eq!((text(reply_type.dds_type).as_str(), reply_type.payload_bytes), ("rmwbench_msgs::srv::dds_::Bytes_Response_", 5));
+    assert_eq!(
+        (text(reply_type.dds_type).as_str(), reply_type.payload_bytes),
+        ("rmwbench_msgs::srv::dds_::Bytes_Response_", 5)
+    );
     assert_eq!(slice(reply_type.cdr_prefix, reply_type.cdr_prefix_bytes), [0, 1, 0, 0, 5, 0, 0, 0]);
 }
 
@@ -123,17 +158,32 @@ unsafe extern "C" fn client_create(
 }
 
 unsafe extern "C" fn client_destroy(client: *mut raw::Client) {
-    drop(Box::from_raw(client.cast::<(*mut c_void, unsafe extern "C" fn(*mut c_void, *const raw::Delivery))>()));
+    drop(Box::from_raw(
+        client.cast::<(*mut c_void, unsafe extern "C" fn(*mut c_void, *const raw::Delivery))>(),
+    ));
 }
 
-unsafe extern "C" fn client_request(client: *mut raw::Client, payload: *const u8, bytes: usize) -> raw::Status {
-    unsafe extern "C" fn send(client: *mut c_void, payload: *const u8, bytes: usize) -> raw::Status {
-        let (context, deliver) = *client.cast::<(*mut c_void, unsafe extern "C" fn(*mut c_void, *const raw::Delivery))>();
-        deliver(context, &raw::Delivery { notified_ns: 3, taken_ns: 4, payload, bytes, zero_copy: 0, lossy: 0 });
+unsafe extern "C" fn client_request(
+    client: *mut raw::Client,
+    payload: *const u8,
+    bytes: usize,
+) -> raw::Status {
+    unsafe extern "C" fn send(
+        client: *mut c_void,
+        payload: *const u8,
+        bytes: usize,
+    ) -> raw::Status {
+        let (context, deliver) = *client
+            .cast::<(*mut c_void, unsafe extern "C" fn(*mut c_void, *const raw::Delivery))>();
+        deliver(
+            context,
+            &raw::Delivery { notified_ns: 3, taken_ns: 4, payload, bytes, zero_copy: 0, lossy: 0 },
+        );
         raw::FULL
     }
     let Some((context, handle)) = *ASK.lock().unwrap() else { return raw::TIMEOUT };
-    let request = raw::Delivery { notified_ns: 1, taken_ns: 2, payload, bytes, zero_copy: 0, lossy: 0 };
+    let request =
+        raw::Delivery { notified_ns: 1, taken_ns: 2, payload, bytes, zero_copy: 0, lossy: 0 };
     handle(context as *mut c_void, &request, &raw::Reply { context: client.cast(), send });
     raw::OK
 }
@@ -153,8 +203,15 @@ unsafe extern "C" fn service_destroy(_: *mut raw::Service) {
     *ASK.lock().unwrap() = None;
 }
 
-unsafe extern "C" fn session_configuration(_: *mut raw::Session, configuration: *const raw::Configuration) {
-    ((*configuration).tell)((*configuration).context, c"xml".as_ptr(), c"<threads>3</threads>".as_ptr());
+unsafe extern "C" fn session_configuration(
+    _: *mut raw::Session,
+    configuration: *const raw::Configuration,
+) {
+    ((*configuration).tell)(
+        (*configuration).context,
+        c"xml".as_ptr(),
+        c"<threads>3</threads>".as_ptr(),
+    );
 }
 
 unsafe extern "C" fn profile_forced(profile: *const c_char) -> *const c_char {
@@ -171,7 +228,8 @@ struct Constant<T>(T);
 // SAFETY: never written to.
 unsafe impl<T> Sync for Constant<T> {}
 
-static NAMES: Constant<[*const c_char; 3]> = Constant([c"master".as_ptr(), c"router".as_ptr(), null()]);
+static NAMES: Constant<[*const c_char; 3]> =
+    Constant([c"master".as_ptr(), c"router".as_ptr(), null()]);
 
 unsafe extern "C" fn profile_daemons(profile: *const c_char) -> *const *const c_char {
     if text(profile) == "routed" {
@@ -183,7 +241,11 @@ unsafe extern "C" fn profile_daemons(profile: *const c_char) -> *const *const c_
 
 static DAEMONS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-unsafe extern "C" fn daemon_open(name: *const c_char, config: *const raw::SessionConfig, error: *mut raw::Error) -> *mut raw::Daemon {
+unsafe extern "C" fn daemon_open(
+    name: *const c_char,
+    config: *const raw::SessionConfig,
+    error: *mut raw::Error,
+) -> *mut raw::Daemon {
     if text(name) != "master" || (*config).trial_nonce != 1 {
         (*error).kind = 0;
         return null_mut();
@@ -197,7 +259,8 @@ unsafe extern "C" fn daemon_close(_: *mut raw::Daemon) {
 }
 
 unsafe extern "C" fn profile_one_host(profile: *const c_char) -> *const raw::OneHost {
-    static SHM: Constant<raw::OneHost> = Constant(raw::OneHost { reason: c"memory alone".as_ptr(), unless: NAMES.0.as_ptr() });
+    static SHM: Constant<raw::OneHost> =
+        Constant(raw::OneHost { reason: c"memory alone".as_ptr(), unless: NAMES.0.as_ptr() });
     if text(profile) == "shm" {
         &SHM.0
     } else {
@@ -206,9 +269,13 @@ unsafe extern "C" fn profile_one_host(profile: *const c_char) -> *const raw::One
 }
 
 unsafe extern "C" fn shared_host() -> *const raw::SharedHost {
-    static ROUTER: Constant<[raw::Pair; 1]> = Constant([raw::Pair { name: c"router".as_ptr(), value: c"its port".as_ptr() }]);
-    static SHARED: Constant<raw::SharedHost> =
-        Constant(raw::SharedHost { forced: c"loopback".as_ptr(), without: ROUTER.0.as_ptr(), without_count: 1 });
+    static ROUTER: Constant<[raw::Pair; 1]> =
+        Constant([raw::Pair { name: c"router".as_ptr(), value: c"its port".as_ptr() }]);
+    static SHARED: Constant<raw::SharedHost> = Constant(raw::SharedHost {
+        forced: c"loopback".as_ptr(),
+        without: ROUTER.0.as_ptr(),
+        without_count: 1,
+    });
     &SHARED.0
 }
 
@@ -223,7 +290,11 @@ unsafe extern "C" fn profile_shared_memory(profile: *const c_char) -> *const raw
 
 unsafe extern "C" fn mode_daemons() -> *const raw::ModeDaemons {
     static ALL: Constant<[raw::ModeDaemons; 2]> = Constant([
-        raw::ModeDaemons { mode: c"discovery".as_ptr(), level: c"server".as_ptr(), daemons: NAMES.0.as_ptr() },
+        raw::ModeDaemons {
+            mode: c"discovery".as_ptr(),
+            level: c"server".as_ptr(),
+            daemons: NAMES.0.as_ptr(),
+        },
         raw::ModeDaemons { mode: null(), level: null(), daemons: null() },
     ]);
     ALL.0.as_ptr()
@@ -236,17 +307,30 @@ unsafe extern "C" fn daemons_each_host() -> *const *const c_char {
 #[test]
 fn what_is_told_of_hosts_crosses_the_boundary_and_may_be_missing() {
     // SAFETY: complete tables.
-    let (whole, least) = unsafe { (CMiddleware::load(&table()).unwrap(), CMiddleware::load(&least()).unwrap()) };
+    let (whole, least) =
+        unsafe { (CMiddleware::load(&table()).unwrap(), CMiddleware::load(&least()).unwrap()) };
     let names: &[&str] = &["master", "router"];
-    assert_eq!(whole.one_host("shm"), Some(OneHost { reason: "memory alone", unless: &["master", "router"] }));
-    assert_eq!(whole.shared_host(), Some(SharedHost { forced: "loopback", without: &[("router", "its port")] }));
-    assert_eq!(whole.shared_memory("shm"), Some(SharedMemory { process_bytes: 1 << 20, histories: true }));
+    assert_eq!(
+        whole.one_host("shm"),
+        Some(OneHost { reason: "memory alone", unless: &["master", "router"] })
+    );
+    assert_eq!(
+        whole.shared_host(),
+        Some(SharedHost { forced: "loopback", without: &[("router", "its port")] })
+    );
+    assert_eq!(
+        whole.shared_memory("shm"),
+        Some(SharedMemory { process_bytes: 1 << 20, histories: true })
+    );
     assert_eq!(whole.mode_daemons(), [("discovery", "server", names)]);
     assert_eq!(whole.daemons_each_host(), names);
     for (middleware, profile) in [(&whole, "untouched"), (&least, "shm")] {
         assert_eq!((middleware.one_host(profile), middleware.shared_memory(profile)), (None, None));
     }
-    assert_eq!((least.shared_host(), least.mode_daemons().len(), least.daemons_each_host().len()), (None, 0, 0));
+    assert_eq!(
+        (least.shared_host(), least.mode_daemons().len(), least.daemons_each_host().len()),
+        (None, 0, 0)
+    );
 }
 
 fn table() -> raw::Middleware {
@@ -333,11 +417,15 @@ fn refusal(table: *const raw::Middleware) -> String {
 #[test]
 fn a_table_of_another_version_or_size_is_refused_with_expected_and_found() {
     assert!(refusal(null()).contains("NULL"));
-    assert!(refusal(&raw::Middleware { abi_version: 1, ..table() }).contains("ABI version: expected 4, found 1"));
+    assert!(refusal(&raw::Middleware { abi_version: 1, ..table() })
+        .contains("ABI version: expected 4, found 1"));
     let (least, most) = (raw::LEAST_STRUCT_BYTES, size_of::<raw::Middleware>());
     for bytes in [8, least - 8, most + 8] {
         let words = refusal(&raw::Middleware { struct_bytes: bytes as u32, ..table() });
-        assert!(words.contains(&format!("expected {least} to {most} bytes, found {bytes}")), "{words}");
+        assert!(
+            words.contains(&format!("expected {least} to {most} bytes, found {bytes}")),
+            "{words}"
+        );
     }
     // A table from before the functions at its end is taken, and nothing behind it is read.
     let older = raw::Middleware { struct_bytes: raw::LEAST_STRUCT_BYTES as u32, ..table() };
@@ -352,18 +440,27 @@ fn a_table_of_another_version_or_size_is_refused_with_expected_and_found() {
 
 #[test]
 fn a_missing_function_is_named_and_half_a_group_is_refused() {
-    assert!(refusal(&raw::Middleware { subscription_destroy: None, ..table() }).contains("subscription_destroy is NULL"));
+    assert!(refusal(&raw::Middleware { subscription_destroy: None, ..table() })
+        .contains("subscription_destroy is NULL"));
     unsafe extern "C" fn commit(_: *mut raw::Publisher, _: *mut u8, _: usize) -> raw::Status {
         raw::OK
     }
-    assert!(refusal(&raw::Middleware { commit: Some(commit), ..table() }).contains("loan, commit: expected all or none, and loan"));
-    assert!(refusal(&raw::Middleware { service_matched: None, ..table() }).contains("and service_matched is NULL"));
-    assert!(refusal(&raw::Middleware { daemon_close: Some(daemon_close), ..least() }).contains("expected all or none"));
+    assert!(refusal(&raw::Middleware { commit: Some(commit), ..table() })
+        .contains("loan, commit: expected all or none, and loan"));
+    assert!(refusal(&raw::Middleware { service_matched: None, ..table() })
+        .contains("and service_matched is NULL"));
+    assert!(refusal(&raw::Middleware { daemon_close: Some(daemon_close), ..least() })
+        .contains("expected all or none"));
 }
 
 fn config(options: &[(&str, Value)]) -> SessionConfig {
     SessionConfig {
-        profile: Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() },
+        profile: Profile {
+            name: "untouched".into(),
+            format: "none".into(),
+            text: String::new(),
+            summary: String::new(),
+        },
         options: options.iter().map(|(k, v)| (k.to_string(), v.clone())).collect(),
         modes: Default::default(),
         domain_id: 0,
@@ -390,7 +487,13 @@ struct Kept(Mutex<Vec<KeptMessage>>);
 
 impl Sink for Kept {
     fn deliver(&self, d: &Delivery<'_>) {
-        self.0.lock().unwrap().push((d.notified_ns, d.taken_ns, d.payload.to_vec(), d.zero_copy, d.lossy));
+        self.0.lock().unwrap().push((
+            d.notified_ns,
+            d.taken_ns,
+            d.payload.to_vec(),
+            d.zero_copy,
+            d.lossy,
+        ));
     }
 }
 
@@ -420,17 +523,32 @@ fn messages_statuses_and_accounts_cross_the_boundary_whole() {
     drop(node);
     assert_eq!(publisher.publish(b"four"), Ok(()));
     assert_eq!(publisher.publish(b""), Ok(()));
-    assert_eq!(publisher.publish_loaned(4, &mut |_| unreachable!()), Err(PublishError::Unsupported));
-    assert_eq!(*sink.0.lock().unwrap(), [(1, 2, b"four".to_vec(), true, true), (1, 2, Vec::new(), true, true)]);
+    assert_eq!(
+        publisher.publish_loaned(4, &mut |_| unreachable!()),
+        Err(PublishError::Unsupported)
+    );
+    assert_eq!(
+        *sink.0.lock().unwrap(),
+        [(1, 2, b"four".to_vec(), true, true), (1, 2, Vec::new(), true, true)]
+    );
     let own = publisher.message(8).map(|message| (message.cast::<u8>().as_ptr(), message.len()));
     assert_eq!(own, Some((MESSAGE.lock().unwrap().as_mut_ptr(), 8)));
     assert!(publisher.message(9).is_none(), "NULL is not a message");
     let granted = subscription.granted();
-    assert_eq!((granted.qos.history, granted.qos.depth, granted.publish_mode), (History::KeepAll, 7, PublishMode::Async));
+    assert_eq!(
+        (granted.qos.history, granted.qos.depth, granted.publish_mode),
+        (History::KeepAll, 7, PublishMode::Async)
+    );
     assert_eq!(granted.notes, ["first", "second"]);
-    assert_eq!((granted.take, granted.when_full), (Some(TakenAs::Lent), Some(WhenFull::DropsAtReader)));
+    assert_eq!(
+        (granted.take, granted.when_full),
+        (Some(TakenAs::Lent), Some(WhenFull::DropsAtReader))
+    );
     let account = publisher.account();
-    assert_eq!((publisher.matched(), account.reader_drops, account.counters["lost"]), (3, None, -4));
+    assert_eq!(
+        (publisher.matched(), account.reader_drops, account.counters["lost"]),
+        (3, None, -4)
+    );
     assert_eq!((account.evidence[0].path.as_str(), account.evidence[0].messages), ("shm", 9));
     drop(subscription);
     assert_eq!(publisher.publish(b"gone"), Err(PublishError::Timeout));
@@ -440,9 +558,17 @@ fn messages_statuses_and_accounts_cross_the_boundary_whole() {
 struct Echo;
 
 impl Handler for Echo {
-    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
+    fn handle(
+        &self,
+        request: &Delivery<'_>,
+        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
+    ) {
         assert_eq!((request.notified_ns, request.taken_ns), (1, 2));
-        assert_eq!(reply(&[request.payload, b"!"].concat()), Err(PublishError::Full), "what the reply came to crosses the boundary too");
+        assert_eq!(
+            reply(&[request.payload, b"!"].concat()),
+            Err(PublishError::Full),
+            "what the reply came to crosses the boundary too"
+        );
     }
 }
 
@@ -480,8 +606,10 @@ fn a_request_reaches_the_handler_and_its_reply_the_client() {
 #[test]
 fn what_a_table_leaves_out_is_unsupported_or_none() {
     // SAFETY: complete tables.
-    let (whole, least) = unsafe { (CMiddleware::load(&table()).unwrap(), CMiddleware::load(&least()).unwrap()) };
-    let modes = SessionConfig { modes: [("threads".to_string(), Value::from(3))].into(), ..config(&[]) };
+    let (whole, least) =
+        unsafe { (CMiddleware::load(&table()).unwrap(), CMiddleware::load(&least()).unwrap()) };
+    let modes =
+        SessionConfig { modes: [("threads".to_string(), Value::from(3))].into(), ..config(&[]) };
     let told = Configuration { format: "xml".into(), text: "<threads>3</threads>".into() };
     assert_eq!(whole.open(&modes).unwrap().configuration(), Some(told));
     let mut session = least.open(&modes).unwrap();
@@ -501,8 +629,14 @@ fn what_a_table_leaves_out_is_unsupported_or_none() {
     };
     let error = session.node("n").unwrap().service(&endpoint, Arc::new(Echo)).err().unwrap();
     assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, "endpoint 9"));
-    assert_eq!((whole.forced("untouched"), whole.forced("tuned"), least.forced("untouched")), (Some("the port"), None, None));
-    assert_eq!((whole.daemons("routed"), whole.daemons("tuned")), (&["master", "router"][..], &[][..]));
+    assert_eq!(
+        (whole.forced("untouched"), whole.forced("tuned"), least.forced("untouched")),
+        (Some("the port"), None, None)
+    );
+    assert_eq!(
+        (whole.daemons("routed"), whole.daemons("tuned")),
+        (&["master", "router"][..], &[][..])
+    );
     assert!(least.daemons("routed").is_empty());
     assert_eq!(least.daemon("master", &modes).err().unwrap().kind, ErrorKind::Unsupported);
     let error = whole.daemon("rooter", &modes).err().unwrap();

@@ -10,8 +10,8 @@ use super::asked::raw_qos;
 use super::raw;
 use super::table::{slice, text};
 use crate::middleware::{
-    capabilities, Account, Configuration, Description, Error, ErrorKind, Evidence, Granted, Profile, PublishError, PublishMode, TakenAs,
-    Wait, WhenFull,
+    capabilities, Account, Configuration, Description, Error, ErrorKind, Evidence, Granted,
+    Profile, PublishError, PublishMode, TakenAs, Wait, WhenFull,
 };
 use crate::modes::modes;
 use crate::qos::{Durability, History, Qos, Reliability};
@@ -23,7 +23,10 @@ pub unsafe fn description(raw: *const raw::Description) -> Description {
     let pairs = |start: *const raw::Pair, count| -> Vec<(String, String)> {
         slice(start, count).iter().map(|p| (text(p.name), text(p.value))).collect()
     };
-    let build = pairs(d.build, d.build_count).into_iter().map(|(name, value)| (name, Value::String(value))).collect();
+    let build = pairs(d.build, d.build_count)
+        .into_iter()
+        .map(|(name, value)| (name, Value::String(value)))
+        .collect();
     let (listed, taken) = (pairs(d.capabilities, d.capability_count), pairs(d.modes, d.mode_count));
     Description {
         middleware: text(d.middleware),
@@ -35,7 +38,12 @@ pub unsafe fn description(raw: *const raw::Description) -> Description {
         modes: modes(&borrowed(&taken)),
         profiles: slice(d.profiles, d.profile_count)
             .iter()
-            .map(|p| Profile { name: text(p.name), format: text(p.format), text: text(p.text), summary: text(p.summary) })
+            .map(|p| Profile {
+                name: text(p.name),
+                format: text(p.format),
+                text: text(p.text),
+                summary: text(p.summary),
+            })
             .collect(),
     }
 }
@@ -56,21 +64,28 @@ pub fn published(status: raw::Status) -> Result<(), PublishError> {
 }
 
 /// The kinds of an error with the numbers that the header gives them.
-const KINDS: [(ErrorKind, c_int); 3] = [(ErrorKind::Unsupported, 0), (ErrorKind::Invalid, 1), (ErrorKind::Failed, 2)];
+const KINDS: [(ErrorKind, c_int); 3] =
+    [(ErrorKind::Unsupported, 0), (ErrorKind::Invalid, 1), (ErrorKind::Failed, 2)];
 
 pub fn number(kind: ErrorKind) -> c_int {
     KINDS.into_iter().find(|(known, _)| *known == kind).map_or(2, |(_, number)| number)
 }
 
 /// Calls a function that creates `object`, and turns NULL into the error that it filled.
-pub fn created<T>(object: &str, create: impl FnOnce(*mut raw::Error) -> *mut T) -> Result<NonNull<T>, Error> {
+pub fn created<T>(
+    object: &str,
+    create: impl FnOnce(*mut raw::Error) -> *mut T,
+) -> Result<NonNull<T>, Error> {
     let mut error = raw::Error { kind: -1, object: [0; 128], message: [0; 1920] };
     NonNull::new(create(&mut error)).ok_or_else(|| {
         let words = |buffer: &[c_char]| {
             let bytes: Vec<u8> = buffer.iter().take_while(|c| **c != 0).map(|c| *c as u8).collect();
             String::from_utf8_lossy(&bytes).into_owned()
         };
-        let kind = KINDS.into_iter().find(|(_, number)| *number == error.kind).map_or(ErrorKind::Failed, |(kind, _)| kind);
+        let kind = KINDS
+            .into_iter()
+            .find(|(_, number)| *number == error.kind)
+            .map_or(ErrorKind::Failed, |(kind, _)| kind);
         let (mut named, mut message) = (words(&error.object), words(&error.message));
         if named.is_empty() {
             named = object.into();
@@ -92,12 +107,21 @@ pub fn granted(fill: impl FnOnce(*mut raw::Granted)) -> Granted {
     let mut notes: Vec<String> = Vec::new();
     let context = (&raw mut notes).cast();
     let qos = raw_qos(&Qos::default());
-    let mut raw = raw::Granted { qos, publish_mode: 0, wait: 0, context, note, take: NOT_TOLD, when_full: 0 };
+    let mut raw =
+        raw::Granted { qos, publish_mode: 0, wait: 0, context, note, take: NOT_TOLD, when_full: 0 };
     fill(&mut raw);
     let optional = |words: *const c_char| (!words.is_null()).then(|| text(words));
     let qos = Qos {
-        reliability: if raw.qos.reliability == 0 { Reliability::Reliable } else { Reliability::BestEffort },
-        durability: if raw.qos.durability == 0 { Durability::Volatile } else { Durability::TransientLocal },
+        reliability: if raw.qos.reliability == 0 {
+            Reliability::Reliable
+        } else {
+            Reliability::BestEffort
+        },
+        durability: if raw.qos.durability == 0 {
+            Durability::Volatile
+        } else {
+            Durability::TransientLocal
+        },
         history: if raw.qos.history == 0 { History::KeepLast } else { History::KeepAll },
         depth: raw.qos.depth,
         content_filter: optional(raw.qos.content_filter),
@@ -139,17 +163,28 @@ pub fn account(report: impl FnOnce(*const raw::Account)) -> Account {
     unsafe extern "C" fn counter(context: *mut c_void, name: *const c_char, value: i64) {
         (*context.cast::<Account>()).counters.insert(text(name), value);
     }
-    unsafe extern "C" fn evidence(context: *mut c_void, path: *const c_char, messages: u64, note: *const c_char) {
-        (*context.cast::<Account>()).evidence.push(Evidence { path: text(path), messages, note: text(note) });
+    unsafe extern "C" fn evidence(
+        context: *mut c_void,
+        path: *const c_char,
+        messages: u64,
+        note: *const c_char,
+    ) {
+        (*context.cast::<Account>()).evidence.push(Evidence {
+            path: text(path),
+            messages,
+            note: text(note),
+        });
     }
-    let mut account = Account { reader_drops: None, counters: BTreeMap::new(), evidence: Vec::new() };
+    let mut account =
+        Account { reader_drops: None, counters: BTreeMap::new(), evidence: Vec::new() };
     report(&raw::Account { context: (&raw mut account).cast(), reader_drops, counter, evidence });
     account
 }
 
 pub fn configuration(report: impl FnOnce(*const raw::Configuration)) -> Option<Configuration> {
     unsafe extern "C" fn tell(context: *mut c_void, format: *const c_char, words: *const c_char) {
-        *context.cast::<Option<Configuration>>() = Some(Configuration { format: text(format), text: text(words) });
+        *context.cast::<Option<Configuration>>() =
+            Some(Configuration { format: text(format), text: text(words) });
     }
     let mut configuration: Option<Configuration> = None;
     report(&raw::Configuration { context: (&raw mut configuration).cast(), tell });

@@ -6,11 +6,14 @@ use serde_json::Value;
 
 use super::Trial;
 use crate::middleware::Error;
-use crate::protocol::{Collected, Drained, EndpointAccount, Event, FromWorker, Matched, MatchedEndpoint};
+use crate::protocol::{
+    Collected, Drained, EndpointAccount, Event, FromWorker, Matched, MatchedEndpoint,
+};
 use crate::publisher::RecordedPublisher;
 use crate::usage;
 
-/// How long a drain has heard nothing. A message that is still on its way may take long, but a stream that has ended says no more.
+/// How long a drain has heard nothing. A message that is still on its way may take long, but a
+/// stream that has ended says no more.
 pub(super) struct Quiet {
     quiet_ns: i64,
     heard: u64,
@@ -22,7 +25,8 @@ impl Quiet {
         Quiet { quiet_ns, heard: 0, since_ns: now }
     }
 
-    /// Takes note of how many messages were heard by `now`, and tells whether nothing came for long enough.
+    /// Takes note of how many messages were heard by `now`, and tells whether nothing came for long
+    /// enough.
     fn is_over(&mut self, heard: u64, now: i64) -> bool {
         if heard != self.heard {
             (self.heard, self.since_ns) = (heard, now);
@@ -38,11 +42,17 @@ impl Trial<'_> {
         self.usage.push(usage::snapshot("now"));
         let mut endpoints = self.gone.clone();
         for (endpoint, publishing) in &self.publishers {
-            // A publisher whose schedule still runs is its own thread's: it has no account to give yet.
+            // A publisher whose schedule still runs is its own thread's: it has no account to give
+            // yet.
             let Ok(guard) = publishing.slot.publisher.try_lock() else { continue };
-            endpoints.extend(guard.as_ref().map(|publisher| (*endpoint, publisher_account(publisher))));
+            endpoints
+                .extend(guard.as_ref().map(|publisher| (*endpoint, publisher_account(publisher))));
         }
-        endpoints.extend(self.readers.keys().filter_map(|endpoint| Some((*endpoint, self.reader_account(*endpoint)?))));
+        endpoints.extend(
+            self.readers
+                .keys()
+                .filter_map(|endpoint| Some((*endpoint, self.reader_account(*endpoint)?))),
+        );
         let collected = Collected { usage: self.usage.clone(), memory: usage::memory(), endpoints };
         serde_json::to_value(collected).expect("counters always serialise")
     }
@@ -51,7 +61,11 @@ impl Trial<'_> {
         for (endpoint, reading) in &mut self.readers {
             for (writer, time_ns) in reading.sink.first_messages() {
                 if reading.reported.insert(writer) {
-                    self.outgoing.push(FromWorker::Event(Event::FirstMessage { endpoint: *endpoint, writer, time_ns }));
+                    self.outgoing.push(FromWorker::Event(Event::FirstMessage {
+                        endpoint: *endpoint,
+                        writer,
+                        time_ns,
+                    }));
                 }
             }
         }
@@ -66,19 +80,25 @@ impl Trial<'_> {
     ) -> Option<Result<Value, Error>> {
         let mut missing = None;
         let asked = |endpoint: &u32| only.is_none_or(|list| list.contains(endpoint));
-        let publishers = self.publishers.iter().filter(|(e, _)| asked(e)).filter_map(|(endpoint, p)| match p.slot.publisher.try_lock() {
-            Ok(guard) => Some((*endpoint, p.matches, Some(guard.as_ref()?.publisher().matched()))),
-            Err(_) => Some((*endpoint, p.matches, None)),
+        let publishers =
+            self.publishers.iter().filter(|(e, _)| asked(e)).filter_map(|(endpoint, p)| {
+                match p.slot.publisher.try_lock() {
+                    Ok(guard) => {
+                        Some((*endpoint, p.matches, Some(guard.as_ref()?.publisher().matched())))
+                    }
+                    Err(_) => Some((*endpoint, p.matches, None)),
+                }
+            });
+        let readers = self.readers.iter().filter(|(e, _)| asked(e)).filter_map(|(endpoint, r)| {
+            Some((*endpoint, r.matches, Some(r.source.as_ref()?.matched())))
         });
-        let readers = self
-            .readers
-            .iter()
-            .filter(|(e, _)| asked(e))
-            .filter_map(|(endpoint, r)| Some((*endpoint, r.matches, Some(r.source.as_ref()?.matched()))));
         for (endpoint, expected, actual) in publishers.chain(readers) {
             match actual {
                 Some(actual) if actual >= expected => {
-                    matched.entry(endpoint).or_insert(MatchedEndpoint { matched: actual, time_ns: now }).matched = actual;
+                    matched
+                        .entry(endpoint)
+                        .or_insert(MatchedEndpoint { matched: actual, time_ns: now })
+                        .matched = actual;
                 }
                 _ => {
                     matched.remove(&endpoint);
@@ -110,11 +130,14 @@ impl Trial<'_> {
         quiet: Option<&mut Quiet>,
         expect: &BTreeMap<u32, BTreeMap<u32, u64>>,
     ) -> Option<Result<Value, Error>> {
-        let heard = expect.keys().filter_map(|reader| Some(self.readers.get(reader)?.sink.heard())).sum();
+        let heard =
+            expect.keys().filter_map(|reader| Some(self.readers.get(reader)?.sink.heard())).sum();
         let is_quiet = quiet.is_some_and(|quiet| quiet.is_over(heard, now));
         let complete = expect.iter().all(|(reader, writers)| {
             let reading = self.readers.get(reader);
-            reading.is_none_or(|r| writers.iter().all(|(writer, seq)| r.sink.has_heard_all(*writer, *seq)))
+            reading.is_none_or(|r| {
+                writers.iter().all(|(writer, seq)| r.sink.has_heard_all(*writer, *seq))
+            })
         });
         if !complete && !is_quiet && now < deadline_ns {
             return None;
@@ -124,22 +147,35 @@ impl Trial<'_> {
                 reading.sink.set_late(now);
             }
         }
-        Some(Ok(serde_json::to_value(Drained { complete, time_ns: now }).expect("always serialises")))
+        Some(Ok(
+            serde_json::to_value(Drained { complete, time_ns: now }).expect("always serialises")
+        ))
     }
 
     /// None for a client, whose account is its publisher's.
     pub(super) fn reader_account(&self, endpoint: u32) -> Option<EndpointAccount> {
         let source = self.readers.get(&endpoint)?.source.as_ref()?;
         let publish_failures = self.services.get(&endpoint).map(|s| s.service.tally().failed());
-        Some(EndpointAccount { matched: source.matched(), publish_failures, account: source.account() })
+        Some(EndpointAccount {
+            matched: source.matched(),
+            publish_failures,
+            account: source.account(),
+        })
     }
 }
 
 pub(super) fn publisher_account(publisher: &RecordedPublisher) -> EndpointAccount {
     let (matched, mut account) = (publisher.publisher().matched(), publisher.publisher().account());
     if let Some(counts) = publisher.frames().map(|frames| frames.counts()) {
-        let named = [("fresh", counts.fresh), ("repeated", counts.repeated), ("skipped", counts.skipped), ("torn", counts.torn)];
-        account.counters.extend(named.map(|(name, count)| (format!("frames_{name}"), count as i64)));
+        let named = [
+            ("fresh", counts.fresh),
+            ("repeated", counts.repeated),
+            ("skipped", counts.skipped),
+            ("torn", counts.torn),
+        ];
+        account
+            .counters
+            .extend(named.map(|(name, count)| (format!("frames_{name}"), count as i64)));
     }
     EndpointAccount { matched, publish_failures: Some(publisher.tally().failed()), account }
 }

@@ -23,9 +23,11 @@ use crate::sink::RecordingSink;
 const MOST_HOLD_NS: u64 = 60_000_000_000;
 
 impl Trial<'_> {
-    /// All or nothing: an endpoint that outlives its node, or a number that stays taken, would fail the next command instead.
+    /// All or nothing: an endpoint that outlives its node, or a number that stays taken, would fail
+    /// the next command instead.
     pub(super) fn create(&mut self, nodes: Vec<NodeSpec>) -> Result<Value, Error> {
-        let known: BTreeSet<u32> = self.publishers.keys().chain(self.readers.keys()).copied().collect();
+        let known: BTreeSet<u32> =
+            self.publishers.keys().chain(self.readers.keys()).copied().collect();
         let names: BTreeSet<String> = self.nodes.keys().cloned().collect();
         let mut unfinished = None;
         let result = self.create_all(nodes, &mut unfinished);
@@ -43,33 +45,57 @@ impl Trial<'_> {
         result
     }
 
-    fn create_all(&mut self, nodes: Vec<NodeSpec>, unfinished: &mut Option<Box<dyn Node>>) -> Result<Value, Error> {
+    fn create_all(
+        &mut self,
+        nodes: Vec<NodeSpec>,
+        unfinished: &mut Option<Box<dyn Node>>,
+    ) -> Result<Value, Error> {
         let mut created = Created { endpoints: BTreeMap::new(), time_ns: 0 };
         let mut relays: BTreeMap<u32, Vec<Arc<PublisherSlot>>> = BTreeMap::new();
         let relayed = reliably_relayed(&nodes);
         for spec in nodes {
             if self.nodes.contains_key(&spec.name) {
-                return Err(Error::invalid(format!("node {}", spec.name), "a node of this name exists already"));
+                return Err(Error::invalid(
+                    format!("node {}", spec.name),
+                    "a node of this name exists already",
+                ));
             }
-            let session = self.session.as_mut().ok_or_else(|| Error::invalid("cmd create", "open comes first"))?;
+            let session = self
+                .session
+                .as_mut()
+                .ok_or_else(|| Error::invalid("cmd create", "open comes first"))?;
             let node = unfinished.insert(session.node(&spec.name)?);
             let mut endpoints = Vec::new();
             for endpoint in spec.endpoints {
                 let number = endpoint.endpoint;
                 if number == 0 {
-                    return Err(Error::invalid("endpoint 0", "0 stands for the schedule: expected 1 or more"));
+                    return Err(Error::invalid(
+                        "endpoint 0",
+                        "0 stands for the schedule: expected 1 or more",
+                    ));
                 }
                 // Also when it is gone: its sequence numbers would begin again at 0.
-                if self.publishers.contains_key(&number) || self.readers.contains_key(&number) || self.gone.contains_key(&number) {
-                    return Err(Error::invalid(format!("endpoint {number}"), "this number is taken"));
+                if self.publishers.contains_key(&number)
+                    || self.readers.contains_key(&number)
+                    || self.gone.contains_key(&number)
+                {
+                    return Err(Error::invalid(
+                        format!("endpoint {number}"),
+                        "this number is taken",
+                    ));
                 }
                 endpoints.push(endpoint.endpoint);
                 let granted = match endpoint.kind {
-                    EndpointKind::Publisher | EndpointKind::Client => self.create_sender(&mut **node, &endpoint, &relayed, &mut relays),
-                    EndpointKind::Subscription => self.create_subscription(&mut **node, &endpoint, &relayed),
+                    EndpointKind::Publisher | EndpointKind::Client => {
+                        self.create_sender(&mut **node, &endpoint, &relayed, &mut relays)
+                    }
+                    EndpointKind::Subscription => {
+                        self.create_subscription(&mut **node, &endpoint, &relayed)
+                    }
                     EndpointKind::Service => self.create_service(&mut **node, &endpoint),
                 }?;
-                let hold_ns = if endpoint.kind == EndpointKind::Subscription { endpoint.hold_ns } else { 0 };
+                let hold_ns =
+                    if endpoint.kind == EndpointKind::Subscription { endpoint.hold_ns } else { 0 };
                 created.endpoints.insert(endpoint.endpoint, CreatedEndpoint { granted, hold_ns });
             }
             let node = unfinished.take().expect("made above");
@@ -84,7 +110,12 @@ impl Trial<'_> {
             })?;
             let object = format!("endpoint {}", publishers[0].endpoint);
             if !relayed.sink.relay_to(publishers) {
-                return Err(Error::invalid(object, format!("{from} has its relays: all relays of a subscription come in one create")));
+                return Err(Error::invalid(
+                    object,
+                    format!(
+                        "{from} has its relays: all relays of a subscription come in one create"
+                    ),
+                ));
             }
         }
         created.time_ns = now_ns();
@@ -100,13 +131,20 @@ impl Trial<'_> {
         relays: &mut BTreeMap<u32, Vec<Arc<PublisherSlot>>>,
     ) -> Result<Granted, Error> {
         let object = format!("endpoint {}", spec.endpoint);
-        let arrival = spec.arrival.clone().ok_or_else(|| Error::invalid(&object, format!("a {} needs an arrival", spec.kind.name())))?;
+        let arrival = spec.arrival.clone().ok_or_else(|| {
+            Error::invalid(&object, format!("a {} needs an arrival", spec.kind.name()))
+        })?;
         arrival.check().map_err(|why| Error::invalid(&object, format!("arrival: {why}")))?;
         let config = config(spec)?;
         let publisher = if spec.kind == EndpointKind::Client {
-            let sink = Arc::new(self.sink(spec).of_client(spec.endpoint).relaying_reliably(relayed.contains(&spec.endpoint)));
+            let sink = Arc::new(
+                self.sink(spec)
+                    .of_client(spec.endpoint)
+                    .relaying_reliably(relayed.contains(&spec.endpoint)),
+            );
             let client = node.client(&config, sink.clone() as Arc<dyn Sink>)?;
-            let reading = Reading { source: None, sink, matches: spec.matches, reported: BTreeSet::new() };
+            let reading =
+                Reading { source: None, sink, matches: spec.matches, reported: BTreeSet::new() };
             self.readers.insert(spec.endpoint, reading);
             client
         } else {
@@ -121,7 +159,8 @@ impl Trial<'_> {
         if let Arrival::Relay { from } = arrival {
             relays.entry(from).or_default().push(slot.clone());
         }
-        let publishing = Publishing { slot, arrival, matches: spec.matches, started: false, ends_ns: None };
+        let publishing =
+            Publishing { slot, arrival, matches: spec.matches, started: false, ends_ns: None };
         self.publishers.insert(spec.endpoint, publishing);
         Ok(granted)
     }
@@ -132,31 +171,61 @@ impl Trial<'_> {
             return Ok(());
         }
         let answer = self.middleware.describe().capabilities.get("take_raw").cloned();
-        match answer.as_deref().unwrap_or("no: the worker describes no such take").strip_prefix("no: ") {
+        match answer
+            .as_deref()
+            .unwrap_or("no: the worker describes no such take")
+            .strip_prefix("no: ")
+        {
             None => Ok(()),
-            Some(reason) => Err(Error::unsupported(format!("endpoint {}", spec.endpoint), format!("take raw: {reason}"))),
+            Some(reason) => Err(Error::unsupported(
+                format!("endpoint {}", spec.endpoint),
+                format!("take raw: {reason}"),
+            )),
         }
     }
 
-    fn create_subscription(&mut self, node: &mut dyn Node, spec: &EndpointSpec, relayed: &BTreeSet<u32>) -> Result<Granted, Error> {
+    fn create_subscription(
+        &mut self,
+        node: &mut dyn Node,
+        spec: &EndpointSpec,
+        relayed: &BTreeSet<u32>,
+    ) -> Result<Granted, Error> {
         let hold = u64::try_from(spec.hold_ns).ok().filter(|ns| *ns <= MOST_HOLD_NS);
         let hold = hold.ok_or_else(|| {
             let found = spec.hold_ns;
-            Error::invalid(format!("endpoint {}", spec.endpoint), format!("hold_ns: expected 0 to {MOST_HOLD_NS}, found {found}"))
+            Error::invalid(
+                format!("endpoint {}", spec.endpoint),
+                format!("hold_ns: expected 0 to {MOST_HOLD_NS}, found {found}"),
+            )
         })?;
         self.refuse_raw(spec)?;
-        let sink = self.sink(spec).holding(Duration::from_nanos(hold)).relaying_reliably(relayed.contains(&spec.endpoint));
+        let sink = self
+            .sink(spec)
+            .holding(Duration::from_nanos(hold))
+            .relaying_reliably(relayed.contains(&spec.endpoint));
         let sink = Arc::new(sink);
         let subscription = node.subscription(&config(spec)?, sink.clone() as Arc<dyn Sink>)?;
         let granted = subscription.granted();
-        let reading = Reading { source: Some(subscription), sink, matches: spec.matches, reported: BTreeSet::new() };
+        let reading = Reading {
+            source: Some(subscription),
+            sink,
+            matches: spec.matches,
+            reported: BTreeSet::new(),
+        };
         self.readers.insert(spec.endpoint, reading);
         Ok(granted)
     }
 
-    fn create_service(&mut self, node: &mut dyn Node, spec: &EndpointSpec) -> Result<Granted, Error> {
+    fn create_service(
+        &mut self,
+        node: &mut dyn Node,
+        spec: &EndpointSpec,
+    ) -> Result<Granted, Error> {
         if spec.loan {
-            return Err(Error::unsupported(format!("endpoint {}", spec.endpoint), "loan: a service sends its replies by copy"));
+            return Err(Error::unsupported(
+                format!("endpoint {}", spec.endpoint),
+                "loan: a service sends its replies by copy",
+            ));
         }
         let config = config(spec)?;
         let reply_type = config.reply_type.as_ref().expect("checked for a service");
@@ -164,13 +233,19 @@ impl Trial<'_> {
         let service = Arc::new(RecordedService::new(sink.clone(), self.recorder(spec, reply_type)));
         let source = node.service(&config, service.clone() as Arc<dyn Handler>)?;
         let granted = source.granted();
-        let reading = Reading { source: Some(source), sink, matches: spec.matches, reported: BTreeSet::new() };
+        let reading = Reading {
+            source: Some(source),
+            sink,
+            matches: spec.matches,
+            reported: BTreeSet::new(),
+        };
         self.readers.insert(spec.endpoint, reading);
         self.services.insert(spec.endpoint, Serving { service, started: false, ends_ns: None });
         Ok(granted)
     }
 
-    /// The ring of an endpoint that sends frames. Errors: none, or one of other frames than the type's payload; nobody would read them.
+    /// The ring of an endpoint that sends frames. Errors: none, or one of other frames than the
+    /// type's payload; nobody would read them.
     fn frames_of(&mut self, spec: &EndpointSpec) -> Result<Option<Frames>, Error> {
         if spec.frames.is_none() {
             return Ok(None);
@@ -179,10 +254,16 @@ impl Trial<'_> {
         if spec.kind != EndpointKind::Publisher || spec.touch != Touch::All {
             return Err(Error::invalid(object, "frames: expected a publisher with touch `all`"));
         }
-        let frames = self.frames.remove(&spec.endpoint).ok_or_else(|| Error::invalid(&object, "frames: no ring was given for it"))?;
+        let frames = self
+            .frames
+            .remove(&spec.endpoint)
+            .ok_or_else(|| Error::invalid(&object, "frames: no ring was given for it"))?;
         let (expected, found) = (spec.message_type.payload_bytes as usize, frames.frame_bytes());
         if expected != found {
-            return Err(Error::invalid(object, format!("frames: expected frames of {expected} bytes, found {found}")));
+            return Err(Error::invalid(
+                object,
+                format!("frames: expected frames of {expected} bytes, found {found}"),
+            ));
         }
         Ok(Some(frames))
     }
@@ -208,27 +289,46 @@ impl Trial<'_> {
 fn reliably_relayed(nodes: &[NodeSpec]) -> BTreeSet<u32> {
     let endpoints = nodes.iter().flat_map(|node| &node.endpoints);
     let reliable = endpoints.filter(|endpoint| endpoint.qos.reliability == Reliability::Reliable);
-    reliable.filter_map(|endpoint| if let Some(Arrival::Relay { from }) = endpoint.arrival { Some(from) } else { None }).collect()
+    reliable
+        .filter_map(|endpoint| {
+            if let Some(Arrival::Relay { from }) = endpoint.arrival {
+                Some(from)
+            } else {
+                None
+            }
+        })
+        .collect()
 }
 
-/// What the middleware gets to see. Errors: a payload too small for its header where one is sent, a reply type where none belongs or
-/// none where one does.
+/// What the middleware gets to see. Errors: a payload too small for its header where one is sent, a
+/// reply type where none belongs or none where one does.
 fn config(spec: &EndpointSpec) -> Result<EndpointConfig, Error> {
     let object = format!("endpoint {}", spec.endpoint);
     if spec.take == Take::Raw && spec.kind != EndpointKind::Subscription {
-        return Err(Error::invalid(&object, format!("take raw: expected a subscription, found a {}", spec.kind.name())));
+        return Err(Error::invalid(
+            &object,
+            format!("take raw: expected a subscription, found a {}", spec.kind.name()),
+        ));
     }
     let has_replies = matches!(spec.kind, EndpointKind::Client | EndpointKind::Service);
     if has_replies != spec.reply_type.is_some() {
         let message = if has_replies { "needs a reply_type" } else { "has no reply_type" };
         return Err(Error::invalid(&object, format!("a {} {message}", spec.kind.name())));
     }
-    let sent = [Some(&spec.message_type).filter(|_| spec.kind != EndpointKind::Subscription), spec.reply_type.as_ref()];
-    if let Some(small) = sent.into_iter().flatten().find(|t| (t.payload_bytes as usize) < HEADER_BYTES) {
+    let sent = [
+        Some(&spec.message_type).filter(|_| spec.kind != EndpointKind::Subscription),
+        spec.reply_type.as_ref(),
+    ];
+    if let Some(small) =
+        sent.into_iter().flatten().find(|t| (t.payload_bytes as usize) < HEADER_BYTES)
+    {
         let found = small.payload_bytes;
         return Err(Error::invalid(
             &object,
-            format!("expected a payload of at least {HEADER_BYTES} bytes, found {found} ({})", small.name),
+            format!(
+                "expected a payload of at least {HEADER_BYTES} bytes, found {found} ({})",
+                small.name
+            ),
         ));
     }
     Ok(EndpointConfig {

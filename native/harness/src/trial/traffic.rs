@@ -18,10 +18,19 @@ use crate::schedule::{self, Interrupt, Scheduled};
 
 impl Trial<'_> {
     pub(super) fn probe(&mut self) -> Result<Value, Error> {
-        for publishing in self.publishers.values().filter(|p| !matches!(p.arrival, Arrival::Relay { .. }) && !p.started) {
-            if let Some(publisher) = publishing.slot.publisher.lock().expect("a publisher panicked").as_mut() {
+        for publishing in self
+            .publishers
+            .values()
+            .filter(|p| !matches!(p.arrival, Arrival::Relay { .. }) && !p.started)
+        {
+            if let Some(publisher) =
+                publishing.slot.publisher.lock().expect("a publisher panicked").as_mut()
+            {
                 publisher.send(now_ns(), Phase::Probe, Cause::default()).map_err(|e| {
-                    Error::failed(format!("endpoint {}", publishing.slot.endpoint), format!("the probe was not sent: {e:?}"))
+                    Error::failed(
+                        format!("endpoint {}", publishing.slot.endpoint),
+                        format!("the probe was not sent: {e:?}"),
+                    )
                 })?;
             }
         }
@@ -30,24 +39,38 @@ impl Trial<'_> {
 
     pub(super) fn start(&mut self, start: Start) -> Result<Value, Error> {
         if start.end_ns <= start.at_ns || start.steady_ns < start.at_ns {
-            return Err(Error::invalid("cmd start", "expected at_ns <= steady_ns and at_ns < end_ns"));
+            return Err(Error::invalid(
+                "cmd start",
+                "expected at_ns <= steady_ns and at_ns < end_ns",
+            ));
         }
         if let Some(endpoints) = &start.endpoints {
             self.known(endpoints)?;
-            let has_started =
-                |e: &&u32| self.publishers.get(e).is_some_and(|p| p.started) || self.services.get(e).is_some_and(|s| s.started);
+            let has_started = |e: &&u32| {
+                self.publishers.get(e).is_some_and(|p| p.started)
+                    || self.services.get(e).is_some_and(|s| s.started)
+            };
             if let Some(endpoint) = endpoints.iter().find(has_started) {
-                return Err(Error::invalid(format!("endpoint {endpoint}"), "it has started already; an endpoint has one schedule"));
+                return Err(Error::invalid(
+                    format!("endpoint {endpoint}"),
+                    "it has started already; an endpoint has one schedule",
+                ));
             }
         }
-        let chosen = |endpoint: &u32| start.endpoints.as_ref().is_none_or(|list| list.contains(endpoint));
+        let chosen =
+            |endpoint: &u32| start.endpoints.as_ref().is_none_or(|list| list.contains(endpoint));
         let mut together = Vec::new();
         for (_, publishing) in self.publishers.iter_mut().filter(|(e, p)| !p.started && chosen(e)) {
             publishing.started = true;
-            let scheduled = Scheduled { slot: publishing.slot.clone(), arrival: publishing.arrival.clone() };
+            let scheduled =
+                Scheduled { slot: publishing.slot.clone(), arrival: publishing.arrival.clone() };
             match publishing.arrival {
                 Arrival::Relay { .. } => publishing.ends_ns = Some(start.end_ns + start.grace_ns),
-                Arrival::Saturation { .. } => self.schedules.push(spawn(vec![scheduled], start.clone(), self.reporter.clone())?),
+                Arrival::Saturation { .. } => self.schedules.push(spawn(
+                    vec![scheduled],
+                    start.clone(),
+                    self.reporter.clone(),
+                )?),
                 _ => together.push(scheduled),
             }
         }
@@ -60,7 +83,8 @@ impl Trial<'_> {
         }
         if !self.started {
             self.started = true;
-            self.snapshots.extend([(start.steady_ns, "steady_begin"), (start.end_ns, "steady_end")]);
+            self.snapshots
+                .extend([(start.steady_ns, "steady_begin"), (start.end_ns, "steady_end")]);
         }
         Ok(json!({}))
     }
@@ -88,15 +112,23 @@ impl Trial<'_> {
         self.known(endpoints)?;
         let mut doomed = endpoints.to_vec();
         for name in nodes {
-            let node = self.nodes.get(name).ok_or_else(|| Error::invalid(format!("node {name}"), "no node of this name"))?;
+            let node = self
+                .nodes
+                .get(name)
+                .ok_or_else(|| Error::invalid(format!("node {name}"), "no node of this name"))?;
             doomed.extend(&node.endpoints);
         }
         self.stop(&doomed, 0);
         Ok(doomed)
     }
 
-    /// Removes what was doomed once none of it is sending: the control thread must not wait for a publish call that blocks.
-    pub(super) fn destroyed(&mut self, nodes: &[String], doomed: &[u32]) -> Option<Result<Value, Error>> {
+    /// Removes what was doomed once none of it is sending: the control thread must not wait for a
+    /// publish call that blocks.
+    pub(super) fn destroyed(
+        &mut self,
+        nodes: &[String],
+        doomed: &[u32],
+    ) -> Option<Result<Value, Error>> {
         for serving in doomed.iter().filter_map(|e| self.services.get(e)) {
             if serving.ends_ns.is_some() || serving.service.at_rest().is_none() {
                 return None;
@@ -132,7 +164,8 @@ impl Trial<'_> {
             if publishing.ends_ns.is_none_or(|end_ns| end_ns > now) {
                 continue;
             }
-            // Nothing may follow `finished`. A relay that is publishing is asked again at the next look.
+            // Nothing may follow `finished`. A relay that is publishing is asked again at the next
+            // look.
             publishing.slot.stop_ns.store(0, Ordering::Release);
             let Ok(guard) = publishing.slot.publisher.try_lock() else { continue };
             publishing.ends_ns = None;
@@ -163,7 +196,11 @@ fn finished(endpoint: u32, tally: &Tally, now: i64) -> FromWorker {
     })
 }
 
-fn spawn(publishers: Vec<Scheduled>, start: Start, reporter: Reporter) -> Result<Arc<Interrupt>, Error> {
+fn spawn(
+    publishers: Vec<Scheduled>,
+    start: Start,
+    reporter: Reporter,
+) -> Result<Arc<Interrupt>, Error> {
     let interrupt = Arc::new(Interrupt::default());
     let theirs = interrupt.clone();
     thread::Builder::new()

@@ -23,8 +23,8 @@ pub const NONCE: u64 = 7;
 pub const MS: i64 = 1_000_000;
 const ENDPOINTS: std::ops::Range<u32> = 1..10;
 
-/// What a test sees and steers: the order of drops, the readers' sinks, whether publish blocks, what `matched` says, who answers
-/// requests and how often each reply comes.
+/// What a test sees and steers: the order of drops, the readers' sinks, whether publish blocks,
+/// what `matched` says, who answers requests and how often each reply comes.
 #[derive(Default)]
 pub struct Stage {
     pub dropped: Mutex<Vec<String>>,
@@ -81,7 +81,10 @@ impl Session for Part {
 
     fn configuration(&self) -> Option<Configuration> {
         let transport = self.stage.transport.lock().unwrap().clone();
-        transport.map(|transport| Configuration { format: "toml".into(), text: format!("transport = '{transport}'") })
+        transport.map(|transport| Configuration {
+            format: "toml".into(),
+            text: format!("transport = '{transport}'"),
+        })
     }
 }
 
@@ -98,20 +101,33 @@ impl Node for Part {
     fn publisher(&mut self, config: &EndpointConfig) -> Result<Box<dyn Publisher>, Error> {
         Ok(Box::new(self.endpoint(config)?))
     }
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Subscription>, Error> {
         self.stage.sinks.lock().unwrap().insert(config.endpoint, sink);
         Ok(Box::new(self.endpoint(config)?))
     }
-    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+    fn client(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Publisher>, Error> {
         Ok(Box::new(Client { part: self.endpoint(config)?, sink }))
     }
-    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+    fn service(
+        &mut self,
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+    ) -> Result<Box<dyn Endpoint>, Error> {
         self.stage.handlers.lock().unwrap().insert(config.endpoint, handler);
         Ok(Box::new(self.endpoint(config)?))
     }
 }
 
-/// Asks every service in the publish call, as a service of the same process and thread would answer.
+/// Asks every service in the publish call, as a service of the same process and thread would
+/// answer.
 struct Client {
     part: Part,
     sink: Arc<dyn Sink>,
@@ -154,7 +170,14 @@ impl Endpoint for Part {
         u32::from(self.stage.matched.load(Ordering::Relaxed))
     }
     fn granted(&self) -> Granted {
-        Granted { qos: Default::default(), publish_mode: PublishMode::Sync, wait: Wait::Block, take: None, when_full: None, notes: vec![] }
+        Granted {
+            qos: Default::default(),
+            publish_mode: PublishMode::Sync,
+            wait: Wait::Block,
+            take: None,
+            when_full: None,
+            notes: vec![],
+        }
     }
     fn account(&self) -> Account {
         Account::default()
@@ -211,15 +234,20 @@ pub fn unopened() -> Play {
     let (outbox, lines) = mpsc::channel();
     let (ours, theirs) = UnixStream::pair().unwrap();
     let middleware = Scripted(stage.clone());
-    let sections: Vec<_> = ENDPOINTS.flat_map(|e| [(Kind::Sent, e, 1000), (Kind::Received, e, 1000)]).collect();
+    let sections: Vec<_> =
+        ENDPOINTS.flat_map(|e| [(Kind::Sent, e, 1000), (Kind::Received, e, 1000)]).collect();
     let file = memfd(&layout(NONCE, &sections)).unwrap();
     let records = Records::map(file.try_clone().unwrap()).unwrap();
     thread::spawn(move || {
         let mut control = Control::new(OwnedFd::from(theirs)).unwrap();
         let mut trial = Trial::new(&middleware, records, control.reporter());
         loop {
-            match control.wait(trial.next_wake_ns().map(|t| t.min(now_ns() + MS)).or(Some(now_ns() + MS))) {
-                Woken::Event(event) => outbox.send(serde_json::to_value(FromWorker::Event(event)).unwrap()).unwrap(),
+            match control
+                .wait(trial.next_wake_ns().map(|t| t.min(now_ns() + MS)).or(Some(now_ns() + MS)))
+            {
+                Woken::Event(event) => {
+                    outbox.send(serde_json::to_value(FromWorker::Event(event)).unwrap()).unwrap()
+                }
                 Woken::Closed => return,
                 _ => {}
             }
@@ -227,7 +255,13 @@ pub fn unopened() -> Play {
                 match parse_request(&line) {
                     Ok(request) => trial.accept(request),
                     Err(bad) => outbox
-                        .send(serde_json::to_value(FromWorker::Reply { id: bad.id.unwrap(), reply: Reply::Error(bad.error) }).unwrap())
+                        .send(
+                            serde_json::to_value(FromWorker::Reply {
+                                id: bad.id.unwrap(),
+                                reply: Reply::Error(bad.error),
+                            })
+                            .unwrap(),
+                        )
                         .unwrap(),
                 }
             }
@@ -267,7 +301,8 @@ impl Play {
 
     pub fn ask(&mut self, command: Value) -> Value {
         let id = self.post(command.clone());
-        self.answer(id, Duration::from_secs(2)).unwrap_or_else(|| panic!("no answer within 2 s to {command}"))
+        self.answer(id, Duration::from_secs(2))
+            .unwrap_or_else(|| panic!("no answer within 2 s to {command}"))
     }
 
     pub fn ok(&mut self, command: Value) -> Value {

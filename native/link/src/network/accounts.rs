@@ -15,16 +15,26 @@ impl Network {
         self.ports
             .iter()
             .enumerate()
-            .map(|(k, port)| (port.name.clone(), LinkCounters { up: counters(2 * k), down: counters(2 * k + 1) }))
+            .map(|(k, port)| {
+                (port.name.clone(), LinkCounters { up: counters(2 * k), down: counters(2 * k + 1) })
+            })
             .collect()
     }
 
     pub fn media(&self) -> BTreeMap<String, MediumCounters> {
-        self.media_specs.iter().zip(&self.media).map(|((name, _), medium)| (name.clone(), medium.counters.clone())).collect()
+        self.media_specs
+            .iter()
+            .zip(&self.media)
+            .map(|((name, _), medium)| (name.clone(), medium.counters.clone()))
+            .collect()
     }
 
     pub fn classes(&self) -> BTreeMap<String, ClassCounters> {
-        Class::NAMES.iter().zip(&self.classes).map(|(name, class)| (name.to_string(), class.clone())).collect()
+        Class::NAMES
+            .iter()
+            .zip(&self.classes)
+            .map(|(name, class)| (name.to_string(), class.clone()))
+            .collect()
     }
 
     pub fn devices(&self) -> BTreeMap<String, Device> {
@@ -34,7 +44,13 @@ impl Network {
     /// The specs in force.
     pub fn specs(&self) -> BTreeMap<String, LinkSpec> {
         let spec = |index: usize| self.directions[index].spec.clone();
-        self.ports.iter().enumerate().map(|(k, port)| (port.name.clone(), LinkSpec { up: spec(2 * k), down: spec(2 * k + 1) })).collect()
+        self.ports
+            .iter()
+            .enumerate()
+            .map(|(k, port)| {
+                (port.name.clone(), LinkSpec { up: spec(2 * k), down: spec(2 * k + 1) })
+            })
+            .collect()
     }
 
     pub fn media_specs(&self) -> BTreeMap<String, MediumSpec> {
@@ -48,7 +64,9 @@ impl Network {
             Happening::Crossed(_, frame) => Some(frame.as_ref()),
             _ => None,
         });
-        let waiting = directions.iter().flat_map(|direction| direction.queue.iter().chain(direction.serving.as_deref()));
+        let waiting = directions
+            .iter()
+            .flat_map(|direction| direction.queue.iter().chain(direction.serving.as_deref()));
         let on_media = media.iter().flat_map(|medium| {
             let on_air: Vec<&Frame> = match &medium.on_air {
                 Some(OnAir::Station { frame, .. }) => vec![frame],

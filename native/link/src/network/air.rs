@@ -13,10 +13,16 @@ impl Network {
         if self.media[medium].on_air.is_some() {
             return;
         }
-        let ready = |direction: &Direction| !direction.airborne && direction.serving.is_none() && !direction.queue.is_empty();
-        let waiting = |index: &usize| self.directions[*index].medium == Some(medium) && ready(&self.directions[*index]);
-        // Odd ones lead to a host: they are queues of the access point, which is one station, as its group queue is.
-        let (hosts, queues): (Vec<usize>, Vec<usize>) = (0..self.directions.len()).filter(waiting).partition(|index| index % 2 == 0);
+        let ready = |direction: &Direction| {
+            !direction.airborne && direction.serving.is_none() && !direction.queue.is_empty()
+        };
+        let waiting = |index: &usize| {
+            self.directions[*index].medium == Some(medium) && ready(&self.directions[*index])
+        };
+        // Odd ones lead to a host: they are queues of the access point, which is one station, as
+        // its group queue is.
+        let (hosts, queues): (Vec<usize>, Vec<usize>) =
+            (0..self.directions.len()).filter(waiting).partition(|index| index % 2 == 0);
         let air = &mut self.media[medium];
         let of_access_point = queues.len() + usize::from(!air.group.is_empty());
         let count = hosts.len() + usize::from(of_access_point > 0);
@@ -36,7 +42,9 @@ impl Network {
             }
             None => {
                 let Some(mut copies) = air.group.pop_front() else { return };
-                copies.iter_mut().for_each(|frame| frame.attempts = frame.attempts.saturating_add(1));
+                copies
+                    .iter_mut()
+                    .for_each(|frame| frame.attempts = frame.attempts.saturating_add(1));
                 let airtime_ns = air.airtime_ns(copies[0].bytes.len(), true);
                 (OnAir::Group(copies), airtime_ns)
             }
@@ -75,7 +83,8 @@ impl Network {
                 for frame in copies {
                     let index = usize::from(frame.to) * 2 + 1;
                     let failed = uniform(&mut self.directions[index].effects.phy) < phy_loss;
-                    let gone = (self.directions[index].medium != Some(medium)).then_some(Verdict::Blackhole);
+                    let gone = (self.directions[index].medium != Some(medium))
+                        .then_some(Verdict::Blackhole);
                     match self.outage(index).or(gone).or(failed.then_some(Verdict::LostDown)) {
                         Some(verdict) => self.end(index, &frame, verdict),
                         None => self.cross(index, frame, at_ns, outside),

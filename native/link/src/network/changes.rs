@@ -23,7 +23,9 @@ impl Network {
             match change {
                 What::State(_) => {}
                 What::Roam(Roam { roam, gap_ns }) => {
-                    if let Some(problem) = no_medium(roam, &media).or_else(|| duration("gap_ns", *gap_ns, 0)) {
+                    if let Some(problem) =
+                        no_medium(roam, &media).or_else(|| duration("gap_ns", *gap_ns, 0))
+                    {
                         return Err(format!("{link}: roam: {problem}"));
                     }
                 }
@@ -76,10 +78,18 @@ impl Network {
             }
         }
         self.finished.insert(index, self.done.len());
-        self.done.push(Done { asked_ns: at_ns, done_ns: outside.now_ns(), link, change, joined_ns: None, error });
+        self.done.push(Done {
+            asked_ns: at_ns,
+            done_ns: outside.now_ns(),
+            link,
+            change,
+            joined_ns: None,
+            error,
+        });
     }
 
-    /// The host leaves its medium: what waits in either direction stays behind. The last of several gaps at a time counts.
+    /// The host leaves its medium: what waits in either direction stays behind. The last of several
+    /// gaps at a time counts.
     fn roam(&mut self, port: usize, change: usize, until_ns: i64) -> Result<(), String> {
         let directions = [port * 2, port * 2 + 1];
         if directions.iter().all(|index| self.directions[*index].medium.is_none()) {
@@ -98,9 +108,13 @@ impl Network {
 
     /// Those of its directions that were on a medium are on the new one.
     pub(super) fn joined(&mut self, change: usize, at_ns: i64, outside: &mut dyn Outside) {
-        let Some(port) = self.ports.iter().position(|port| port.roaming == Some(change)) else { return };
+        let Some(port) = self.ports.iter().position(|port| port.roaming == Some(change)) else {
+            return;
+        };
         let What::Roam(Roam { roam, .. }) = &self.changes[change].change else { return };
-        let Some(medium) = self.media_specs.iter().position(|(name, _)| name == roam) else { return };
+        let Some(medium) = self.media_specs.iter().position(|(name, _)| name == roam) else {
+            return;
+        };
         self.ports[port].roaming = None;
         for index in [port * 2, port * 2 + 1] {
             if self.directions[index].medium.is_some() {
@@ -113,9 +127,12 @@ impl Network {
         }
     }
 
-    /// Under a new spec a frame that would never have been through begins again, and what waits may have another server.
+    /// Under a new spec a frame that would never have been through begins again, and what waits may
+    /// have another server.
     pub(super) fn restart(&mut self, index: usize, at_ns: i64) {
-        let under_way = self.events.iter().any(|Reverse(event)| matches!(event.what, Happening::Served(served) if served == index));
+        let under_way = self.events.iter().any(
+            |Reverse(event)| matches!(event.what, Happening::Served(served) if served == index),
+        );
         let direction = &mut self.directions[index];
         if !under_way {
             if let Some(frame) = direction.serving.take() {

@@ -1,4 +1,5 @@
-//! A frame's way over one direction of a link: let in, waiting, crossing with whatever its fate is, and at the end.
+//! A frame's way over one direction of a link: let in, waiting, crossing with whatever its fate is,
+//! and at the end.
 
 use std::rc::Rc;
 
@@ -26,12 +27,21 @@ impl Network {
     }
 
     /// A frame comes to a direction; None where it ends here or is exempt from everything.
-    pub(super) fn admit(&mut self, index: usize, mut frame: Box<Frame>, at_ns: i64, outside: &mut dyn Outside) -> Option<Box<Frame>> {
+    pub(super) fn admit(
+        &mut self,
+        index: usize,
+        mut frame: Box<Frame>,
+        at_ns: i64,
+        outside: &mut dyn Outside,
+    ) -> Option<Box<Frame>> {
         let outage = self.outage(index);
         let direction = &mut self.directions[index];
         direction.counters.frames += 1;
         direction.counters.bytes += frame.bytes.len() as u64;
-        let too_large = direction.spec.mtu_bytes.is_some_and(|mtu| frame.bytes.len().saturating_sub(ETHERNET_BYTES) as u64 > mtu);
+        let too_large = direction
+            .spec
+            .mtu_bytes
+            .is_some_and(|mtu| frame.bytes.len().saturating_sub(ETHERNET_BYTES) as u64 > mtu);
         if let Some(verdict) = outage.or(too_large.then_some(Verdict::TooLarge)) {
             self.end(index, &frame, verdict);
             return None;
@@ -50,7 +60,13 @@ impl Network {
         Some(frame)
     }
 
-    pub(super) fn enter(&mut self, index: usize, frame: Box<Frame>, at_ns: i64, outside: &mut dyn Outside) {
+    pub(super) fn enter(
+        &mut self,
+        index: usize,
+        frame: Box<Frame>,
+        at_ns: i64,
+        outside: &mut dyn Outside,
+    ) {
         let Some(frame) = self.admit(index, frame, at_ns, outside) else { return };
         let direction = &mut self.directions[index];
         if direction.is_free() {
@@ -97,9 +113,16 @@ impl Network {
     }
 
     /// A frame has been sent: what its fate is on the way.
-    pub(super) fn cross(&mut self, index: usize, mut frame: Box<Frame>, at_ns: i64, outside: &mut dyn Outside) {
+    pub(super) fn cross(
+        &mut self,
+        index: usize,
+        mut frame: Box<Frame>,
+        at_ns: i64,
+        outside: &mut dyn Outside,
+    ) {
         let direction = &mut self.directions[index];
-        // The jitter's process goes on for lost frames too: more loss does not change the delays of the others.
+        // The jitter's process goes on for lost frames too: more loss does not change the delays of
+        // the others.
         let jitter_ns = direction.effects.jitter.offset_ns(frame.fate.jitter, at_ns);
         let traced = direction.replay.loss(at_ns);
         if direction.effects.loss.lost(frame.fate.loss, at_ns, traced) {
@@ -119,7 +142,8 @@ impl Network {
             flip(&mut frame, place);
             direction.counters.corrupted += 1;
         }
-        let copy = frame.fate.duplicate.then(|| Box::new(Frame { duplicate: true, ..(*frame).clone() }));
+        let copy =
+            frame.fate.duplicate.then(|| Box::new(Frame { duplicate: true, ..(*frame).clone() }));
         direction.counters.duplicated += u64::from(copy.is_some());
         for frame in std::iter::once(frame).chain(copy) {
             if until_ns <= at_ns {
@@ -131,7 +155,13 @@ impl Network {
     }
 
     /// The end of a direction: the switch, or the host.
-    pub(super) fn arrived(&mut self, index: usize, frame: Box<Frame>, at_ns: i64, outside: &mut dyn Outside) {
+    pub(super) fn arrived(
+        &mut self,
+        index: usize,
+        frame: Box<Frame>,
+        at_ns: i64,
+        outside: &mut dyn Outside,
+    ) {
         match self.directions[index].way {
             Way::Up => {
                 let counters = &mut self.directions[index].counters;
@@ -143,7 +173,13 @@ impl Network {
         }
     }
 
-    pub(super) fn deliver(&mut self, index: usize, frame: &Frame, due_ns: i64, outside: &mut dyn Outside) {
+    pub(super) fn deliver(
+        &mut self,
+        index: usize,
+        frame: &Frame,
+        due_ns: i64,
+        outside: &mut dyn Outside,
+    ) {
         let port = index / 2;
         if self.ports[port].no_carrier {
             return self.end(index, frame, Verdict::NoCarrier);

@@ -9,10 +9,18 @@ impl Network {
     /// Where a frame from that port is addressed to, within its network.
     pub(super) fn port_of(&self, from: usize, bytes: &[u8]) -> Option<usize> {
         let mac = bytes.get(..6)?;
-        self.ports.iter().position(|port| port.mac == mac && port.network == self.ports[from].network)
+        self.ports
+            .iter()
+            .position(|port| port.mac == mac && port.network == self.ports[from].network)
     }
 
-    pub(super) fn switch(&mut self, up: usize, mut frame: Box<Frame>, at_ns: i64, outside: &mut dyn Outside) {
+    pub(super) fn switch(
+        &mut self,
+        up: usize,
+        mut frame: Box<Frame>,
+        at_ns: i64,
+        outside: &mut dyn Outside,
+    ) {
         let from = usize::from(frame.from);
         if !frame.facts.multicast {
             return match self.port_of(from, &frame.bytes) {
@@ -25,7 +33,8 @@ impl Network {
         }
         let headers = headers::parse(&frame.bytes);
         let broadcast = frame.bytes.get(..6) == Some(&[0xff; 6]);
-        if self.multicast == Multicast::Drop && !broadcast && frame.facts.class != Class::Resolution {
+        if self.multicast == Multicast::Drop && !broadcast && frame.facts.class != Class::Resolution
+        {
             return self.end(up, &frame, Verdict::MulticastUnwanted);
         }
         let group = if self.multicast == Multicast::Snoop { snooped(&headers) } else { None };
@@ -45,10 +54,14 @@ impl Network {
                 self.enter(index, copy, at_ns, outside);
             }
         }
-        for (medium, copies) in groups.into_iter().enumerate().filter(|(_, copies)| !copies.is_empty()) {
+        for (medium, copies) in
+            groups.into_iter().enumerate().filter(|(_, copies)| !copies.is_empty())
+        {
             match self.media[medium].push_group(copies) {
                 Ok(()) => self.transmit(medium, at_ns),
-                Err(copies) => copies.iter().for_each(|frame| self.end(usize::from(frame.to) * 2 + 1, frame, Verdict::QueueFullDown)),
+                Err(copies) => copies.iter().for_each(|frame| {
+                    self.end(usize::from(frame.to) * 2 + 1, frame, Verdict::QueueFullDown)
+                }),
             }
         }
     }

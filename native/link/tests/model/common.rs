@@ -64,12 +64,15 @@ pub struct Record {
 impl Bench {
     /// Hosts 0, 1, … named `h0`, `h1`, …; `settings` are fields of `open`.
     pub fn new(hosts: usize, settings: Value) -> Bench {
-        let ports: Vec<Value> = (0..hosts).map(|k| json!({"name": format!("h{k}"), "fd": 100 + k, "mac": mac_text(k)})).collect();
+        let ports: Vec<Value> = (0..hosts)
+            .map(|k| json!({"name": format!("h{k}"), "fd": 100 + k, "mac": mac_text(k)}))
+            .collect();
         let mut open = json!({"seed": 1, "ports": ports});
         settings.as_object().unwrap().iter().for_each(|(key, value)| open[key] = value.clone());
         let open: Open = serde_json::from_value(open).unwrap();
         assert_eq!(open.problem(), None);
-        let log = File::from(rustix::fs::memfd_create("log", rustix::fs::MemfdFlags::CLOEXEC).unwrap());
+        let log =
+            File::from(rustix::fs::memfd_create("log", rustix::fs::MemfdFlags::CLOEXEC).unwrap());
         log.set_len(RECORD_BYTES as u64 * 60_000).unwrap();
         let plan = Plan {
             seed: open.seed,
@@ -79,7 +82,11 @@ impl Bench {
             multicast: open.multicast,
             priority: open.priority,
         };
-        Bench { network: Network::new(plan, Log::map(&log).unwrap(), 0), world: World::default(), log }
+        Bench {
+            network: Network::new(plan, Log::map(&log).unwrap(), 0),
+            world: World::default(),
+            log,
+        }
     }
 
     pub fn send(&mut self, host: usize, frame: &[u8], at_ns: i64) {
@@ -93,7 +100,10 @@ impl Bench {
     }
 
     pub fn change(&mut self, at_ns: i64, host: usize, what: Value) {
-        let change = serde_json::from_value(json!({"at_ns": at_ns, "link": format!("h{host}"), "change": what})).unwrap();
+        let change = serde_json::from_value(
+            json!({"at_ns": at_ns, "link": format!("h{host}"), "change": what}),
+        )
+        .unwrap();
         self.network.schedule(vec![change], self.world.now_ns).unwrap();
     }
 
@@ -146,7 +156,15 @@ pub fn address(host: usize) -> Ipv4Addr {
 }
 
 /// An IPv4 packet; `place`: flags and fragment offset.
-pub fn ipv4(from: Ipv4Addr, to: Ipv4Addr, protocol: u8, id: u16, place: u16, tos: u8, body: &[u8]) -> Vec<u8> {
+pub fn ipv4(
+    from: Ipv4Addr,
+    to: Ipv4Addr,
+    protocol: u8,
+    id: u16,
+    place: u16,
+    tos: u8,
+    body: &[u8],
+) -> Vec<u8> {
     let mut packet = vec![0x45, tos];
     packet.extend((20 + body.len() as u16).to_be_bytes());
     packet.extend(id.to_be_bytes());

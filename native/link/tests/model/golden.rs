@@ -19,16 +19,21 @@ fn values(block: &str) -> Vec<Value> {
 #[test]
 fn the_lines_of_the_page_are_commands() {
     let lines = values(blocks()[0]);
-    let keys = |value: &Value| value["hello"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let keys =
+        |value: &Value| value["hello"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(keys(&lines[0]), keys(&hello("link")));
-    let requests: Vec<Request<Command>> = lines[1..].iter().map(|line| serde_json::from_value(line.clone()).unwrap()).collect();
+    let requests: Vec<Request<Command>> =
+        lines[1..].iter().map(|line| serde_json::from_value(line.clone()).unwrap()).collect();
     let [Request { command: Command::Open(open), .. }, Request { command: Command::Schedule { changes }, .. }, mark, collect, exit] =
         &requests[..]
     else {
         panic!("{requests:?}")
     };
     assert_eq!((open.problem(), open.ports.len(), changes.len()), (None, 2, 3));
-    assert!(matches!((&mark.command, &collect.command, &exit.command), (Command::Mark {}, Command::Collect {}, Command::Exit {})));
+    assert!(matches!(
+        (&mark.command, &collect.command, &exit.command),
+        (Command::Mark {}, Command::Collect {}, Command::Exit {})
+    ));
 }
 
 #[test]

@@ -1,9 +1,11 @@
-//! Every effect of a link, in virtual time: fixed seeds, statistical bounds of four standard errors and more.
+//! Every effect of a link, in virtual time: fixed seeds, statistical bounds of four standard errors
+//! and more.
 
 use crate::common::{datagram, datagram_at, Bench, Record, MS, US};
 use serde_json::{json, Value};
 
-/// `count` frames of `bytes` from host 0 to host 1, one every `every_ns`, over these links; the records in order of entry.
+/// `count` frames of `bytes` from host 0 to host 1, one every `every_ns`, over these links; the
+/// records in order of entry.
 fn sent(up: Value, count: i64, bytes: usize, every_ns: i64) -> Vec<Record> {
     let mut bench = Bench::new(2, json!({"links": {"h0": {"up": up}}}));
     (0..count).for_each(|k| bench.send(0, &datagram(0, 1, bytes), MS + k * every_ns));
@@ -25,7 +27,10 @@ fn mean_and_sd(values: &[f64]) -> (f64, f64) {
 #[test]
 fn a_link_that_does_nothing_delivers_at_once() {
     let records = sent(json!({}), 1000, 100, 10 * US);
-    assert!(records.iter().all(|r| r.verdict == 0 && r.due_ns == r.in_ns && r.out_ns == r.due_ns && (r.from, r.to) == (0, 1)));
+    assert!(records.iter().all(|r| r.verdict == 0
+        && r.due_ns == r.in_ns
+        && r.out_ns == r.due_ns
+        && (r.from, r.to) == (0, 1)));
     assert_eq!(records.len(), 1000);
 }
 
@@ -53,7 +58,10 @@ fn loss_is_counted_and_other_effects_do_not_move_it() {
     let mut thinned = jitter;
     thinned["loss"] = loss;
     // (Where order is kept, a frame may wait for one before it: compare those that do not.)
-    let same = sent(thinned, 2000, 200, MS).iter().filter(|r| r.verdict == 0 && r.due_ns == whole[r.index as usize].due_ns).count();
+    let same = sent(thinned, 2000, 200, MS)
+        .iter()
+        .filter(|r| r.verdict == 0 && r.due_ns == whole[r.index as usize].due_ns)
+        .count();
     assert!(same > 1750, "{same}");
 }
 
@@ -61,17 +69,26 @@ fn loss_is_counted_and_other_effects_do_not_move_it() {
 fn a_full_queue_takes_the_frames_that_it_would_have_taken_and_moves_no_draw() {
     let loss = json!({"kind": "bernoulli", "p": 0.3});
     let free = with(&sent(json!({"loss": loss}), 5000, 1000, 10 * US), 1);
-    let tight = sent(json!({"loss": loss, "rate_bps": 100_000_000, "queue_frames": 20}), 5000, 1000, 10 * US);
+    let tight = sent(
+        json!({"loss": loss, "rate_bps": 100_000_000, "queue_frames": 20}),
+        5000,
+        1000,
+        10 * US,
+    );
     let (lost, full) = (with(&tight, 1), with(&tight, 3));
     assert!(full.len() > 3000);
-    let expected: Vec<u64> = free.iter().copied().filter(|index| full.binary_search(index).is_err()).collect();
+    let expected: Vec<u64> =
+        free.iter().copied().filter(|index| full.binary_search(index).is_err()).collect();
     assert_eq!(lost, expected);
 }
 
 #[test]
 fn the_rate_is_exact_however_late_the_engine_wakes() {
     let run = |late: bool| {
-        let mut bench = Bench::new(2, json!({"links": {"h0": {"up": {"rate_bps": 54_000_000, "queue_frames": 5000}}}}));
+        let mut bench = Bench::new(
+            2,
+            json!({"links": {"h0": {"up": {"rate_bps": 54_000_000, "queue_frames": 5000}}}}),
+        );
         for k in 0..1000 {
             bench.send(0, &datagram(0, 1, 1514), MS + k * US);
         }
@@ -106,7 +123,10 @@ fn queues_have_three_limits_and_the_first_one_drops() {
     assert_eq!(accepted(json!({"queue_bytes": 12_499})), 9);
     assert_eq!(accepted(json!({"queue_bytes": 12_500})), 10);
     assert_eq!(accepted(json!({"queue_ns": 15 * MS})), 15);
-    assert_eq!(accepted(json!({"queue_ns": 15 * MS, "queue_frames": 5, "queue_bytes": 1 << 20})), 5);
+    assert_eq!(
+        accepted(json!({"queue_ns": 15 * MS, "queue_frames": 5, "queue_bytes": 1 << 20})),
+        5
+    );
     // A limit below one frame stops nothing for good.
     assert_eq!(accepted(json!({"queue_ns": 1})), 1);
     assert_eq!(accepted(json!({})), 100);
@@ -117,7 +137,8 @@ fn queues_have_three_limits_and_the_first_one_drops() {
 fn correlated_jitter_keeps_mean_spread_and_order() {
     let spec = json!({"delay_ns": 10 * MS, "jitter": {"kind": "correlated", "sd_ns": 2 * MS, "correlation_ns": 100 * MS}});
     let records = sent(spec, 50_000, 100, MS);
-    let delays: Vec<f64> = records.iter().map(|record| (record.due_ns - record.in_ns) as f64 / MS as f64).collect();
+    let delays: Vec<f64> =
+        records.iter().map(|record| (record.due_ns - record.in_ns) as f64 / MS as f64).collect();
     // 50 s hold about 250 independent values: the mean's standard error is 2/√250.
     let (mean, sd) = mean_and_sd(&delays);
     assert!((mean - 10.0).abs() < 0.55 && (sd - 2.0).abs() < 0.35, "{mean} {sd}");
@@ -126,23 +147,38 @@ fn correlated_jitter_keeps_mean_spread_and_order() {
 
 #[test]
 fn independent_jitter_is_normal_and_overtakes() {
-    let records = sent(json!({"delay_ns": 10 * MS, "jitter": {"kind": "independent", "sd_ns": 2 * MS}}), 20_000, 100, MS);
-    let delays: Vec<f64> = records.iter().map(|record| (record.due_ns - record.in_ns) as f64 / MS as f64).collect();
+    let records = sent(
+        json!({"delay_ns": 10 * MS, "jitter": {"kind": "independent", "sd_ns": 2 * MS}}),
+        20_000,
+        100,
+        MS,
+    );
+    let delays: Vec<f64> =
+        records.iter().map(|record| (record.due_ns - record.in_ns) as f64 / MS as f64).collect();
     let (mean, sd) = mean_and_sd(&delays);
     assert!((mean - 10.0).abs() < 0.06 && (sd - 2.0).abs() < 0.05, "{mean} {sd}");
     // Two neighbours 1 ms apart swap where their difference, N(0, 2√2 ms), is above 1 ms: 36.2 %.
-    let swapped = records.windows(2).filter(|pair| pair[0].due_ns > pair[1].due_ns).count() as f64 / 20_000.0;
+    let swapped =
+        records.windows(2).filter(|pair| pair[0].due_ns > pair[1].due_ns).count() as f64 / 20_000.0;
     assert!((swapped - 0.362).abs() < 0.015, "{swapped}");
-    let early = sent(json!({"delay_ns": MS, "jitter": {"kind": "independent", "sd_ns": 2 * MS}}), 1000, 100, MS);
+    let early = sent(
+        json!({"delay_ns": MS, "jitter": {"kind": "independent", "sd_ns": 2 * MS}}),
+        1000,
+        100,
+        MS,
+    );
     assert!(early.iter().all(|record| record.due_ns >= record.in_ns));
 }
 
 #[test]
 fn reordering_duplication_and_corruption_come_as_often_as_asked_for() {
-    let held = sent(json!({"delay_ns": MS, "reorder": {"p": 0.05, "by_ns": 5 * MS}}), 20_000, 100, MS);
+    let held =
+        sent(json!({"delay_ns": MS, "reorder": {"p": 0.05, "by_ns": 5 * MS}}), 20_000, 100, MS);
     let late = held.iter().filter(|record| record.due_ns - record.in_ns == 6 * MS).count();
     assert!((875..=1125).contains(&late), "{late}");
-    assert!(held.iter().all(|record| matches!(record.due_ns - record.in_ns, 1_000_000 | 6_000_000)));
+    assert!(held
+        .iter()
+        .all(|record| matches!(record.due_ns - record.in_ns, 1_000_000 | 6_000_000)));
 
     let twice = sent(json!({"duplicate": 0.05}), 20_000, 100, MS);
     let copies = twice.iter().filter(|record| record.flags & 4 != 0).count();
@@ -153,14 +189,26 @@ fn reordering_duplication_and_corruption_come_as_often_as_asked_for() {
     let frame = datagram(0, 1, 300);
     (0..20_000).for_each(|k| bench.send(0, &frame, MS + k));
     let counted = bench.network.links()["h0"].up.corrupted;
-    let flipped: Vec<Vec<usize>> =
-        bench.world.written.iter().map(|(_, got)| differing_bits(&frame, got)).filter(|bits| !bits.is_empty()).collect();
-    assert!((875..=1125).contains(&flipped.len()) && counted as usize == flipped.len(), "{}", flipped.len());
+    let flipped: Vec<Vec<usize>> = bench
+        .world
+        .written
+        .iter()
+        .map(|(_, got)| differing_bits(&frame, got))
+        .filter(|bits| !bits.is_empty())
+        .collect();
+    assert!(
+        (875..=1125).contains(&flipped.len()) && counted as usize == flipped.len(),
+        "{}",
+        flipped.len()
+    );
     assert!(flipped.iter().all(|bits| bits.len() == 1 && bits[0] >= 14 * 8));
     // All over the payload: 286 bytes, about 3.5 flips each.
     let places: std::collections::HashSet<usize> = flipped.iter().map(|bits| bits[0] / 8).collect();
     assert!(places.len() > 240, "{}", places.len());
-    assert_eq!(bench.records().iter().filter(|record| record.flags & 8 != 0).count(), flipped.len());
+    assert_eq!(
+        bench.records().iter().filter(|record| record.flags & 8 != 0).count(),
+        flipped.len()
+    );
 }
 
 fn differing_bits(a: &[u8], b: &[u8]) -> Vec<usize> {
@@ -180,7 +228,10 @@ fn the_same_seed_gives_the_same_fates_and_another_gives_others() {
     let spec = json!({"loss": {"kind": "gilbert_elliott", "p": 0.05, "r": 0.3}, "delay_ns": 5 * MS, "duplicate": 0.1, "corrupt": 0.1,
         "jitter": {"kind": "independent", "sd_ns": MS}, "reorder": {"p": 0.1, "by_ns": MS}});
     let run = |seed: u64| {
-        let mut bench = Bench::new(2, json!({"seed": seed, "links": {"h0": {"up": spec}, "h1": {"down": spec}}}));
+        let mut bench = Bench::new(
+            2,
+            json!({"seed": seed, "links": {"h0": {"up": spec}, "h1": {"down": spec}}}),
+        );
         (0..2000).for_each(|k| bench.send(0, &datagram(0, 1, 200), MS + k * MS));
         bench.until(i64::MAX / 2);
         (bench.records(), bench.world.written)
@@ -204,11 +255,19 @@ fn priority_goes_first_and_is_not_kept_out() {
     let records = bench.records();
     let urgent: Vec<&Record> = records.iter().filter(|record| record.frame_bytes == 125).collect();
     // At worst one large frame is under way: 1 ms, and its own 0.1 ms.
-    assert!(urgent.len() == 10 && urgent.iter().all(|record| record.verdict == 0 && record.due_ns - record.in_ns <= 1_100_000));
+    assert!(
+        urgent.len() == 10
+            && urgent
+                .iter()
+                .all(|record| record.verdict == 0 && record.due_ns - record.in_ns <= 1_100_000)
+    );
     assert_eq!(records.iter().filter(|record| record.verdict == 3).count(), 150);
     // By DSCP it is the same; the first rule that fits decides.
     let priority = json!([{"dscp": 46, "udp_port": 1, "class": 7}, {"dscp": 46, "class": 0}]);
-    let mut bench = Bench::new(2, json!({"links": {"h0": {"up": {"rate_bps": 10_000_000}}}, "priority": priority}));
+    let mut bench = Bench::new(
+        2,
+        json!({"links": {"h0": {"up": {"rate_bps": 10_000_000}}}, "priority": priority}),
+    );
     (0..20).for_each(|_| bench.send(0, &datagram(0, 1, 1250), MS));
     let mut marked = datagram(0, 1, 125);
     marked[15] = 46 << 2;
@@ -220,7 +279,11 @@ fn priority_goes_first_and_is_not_kept_out() {
 
 #[test]
 fn traces_give_rate_delay_and_loss() {
-    let rows = json!([[0, 10_000_000, MS, null], [100 * MS, 1_000_000, null, 1.0], [200 * MS, null, 9 * MS, 0.0]]);
+    let rows = json!([
+        [0, 10_000_000, MS, null],
+        [100 * MS, 1_000_000, null, 1.0],
+        [200 * MS, null, 9 * MS, 0.0]
+    ]);
     let spec = json!({"rate_bps": 100_000_000, "delay_ns": 2 * MS, "trace": {"rows": rows}});
     let records = sent(spec, 299, 1250, MS); // 1 ms at 10 Mbit/s
     let of = |index: usize| (records[index].verdict, records[index].due_ns - records[index].in_ns);
@@ -237,10 +300,14 @@ fn traces_give_rate_delay_and_loss() {
 
 #[test]
 fn outages_swallow_what_comes_and_what_waits() {
-    let mut bench = Bench::new(2, json!({"links": {"h0": {"up": {"rate_bps": 10_000_000}}, "h1": {"down": {"delay_ns": 4 * MS}}}}));
+    let mut bench = Bench::new(
+        2,
+        json!({"links": {"h0": {"up": {"rate_bps": 10_000_000}}, "h1": {"down": {"delay_ns": 4 * MS}}}}),
+    );
     bench.change(5 * MS, 0, json!("blackhole"));
     bench.change(20 * MS, 0, json!("up"));
-    // 1 ms each: those that were through before 5 ms arrive, though they are still propagating then.
+    // 1 ms each: those that were through before 5 ms arrive, though they are still propagating
+    // then.
     (0..10).for_each(|_| bench.send(0, &datagram(0, 1, 1250), MS));
     bench.until(12 * MS);
     bench.send(0, &datagram(0, 1, 1250), 15 * MS);
@@ -259,7 +326,10 @@ fn outages_swallow_what_comes_and_what_waits() {
     assert_eq!((counters["h0"].up.blackholed, counters["h0"].down.blackholed), (8, 1));
     assert_eq!((counters["h1"].up.no_carrier, counters["h1"].down.no_carrier), (1, 2));
     let records = bench.records();
-    assert_eq!([with(&records, 0).len(), with(&records, 5).len(), with(&records, 6).len()], [5, 9, 3]);
+    assert_eq!(
+        [with(&records, 0).len(), with(&records, 5).len(), with(&records, 6).len()],
+        [5, 9, 3]
+    );
     let done: Vec<i64> = bench.network.done.iter().map(|done| done.asked_ns).collect();
     assert_eq!(done, [5 * MS, 20 * MS, 30 * MS, 40 * MS]);
 }
@@ -271,11 +341,14 @@ fn a_new_spec_takes_over_and_nothing_overtakes() {
     (0..150).for_each(|k| bench.send(0, &datagram(0, 1, 100), MS + k * MS));
     bench.until(i64::MAX / 2);
     let records = bench.records();
-    assert!(records.windows(2).all(|pair| pair[0].due_ns <= pair[1].due_ns && pair[0].index < pair[1].index));
+    assert!(records
+        .windows(2)
+        .all(|pair| pair[0].due_ns <= pair[1].due_ns && pair[0].index < pair[1].index));
     assert_eq!((records[99].due_ns, records[149].due_ns - records[149].in_ns), (149 * MS, 0));
     // A dead link comes to life, and frames that waited go.
     let rows = json!([[0, 0, null, null]]);
-    let mut bench = Bench::new(2, json!({"links": {"h0": {"up": {"trace": {"rows": rows, "repeat": false}}}}}));
+    let mut bench =
+        Bench::new(2, json!({"links": {"h0": {"up": {"trace": {"rows": rows, "repeat": false}}}}}));
     (0..10).for_each(|_| bench.send(0, &datagram(0, 1, 1250), MS));
     bench.until(99 * MS);
     assert!(bench.world.written.is_empty());
@@ -294,8 +367,10 @@ fn a_new_spec_takes_over_and_nothing_overtakes() {
 fn a_restart_begins_traces_and_losses_in_time_anew() {
     let outages = |restart_ms: i64| {
         let loss = json!({"kind": "gilbert_elliott_time", "good_ns": 20 * MS, "bad_ns": 10 * MS});
-        let trace = json!({"rows": [[0, null, 7 * MS, null], [100 * MS, null, 0, null]], "repeat": false});
-        let mut bench = Bench::new(2, json!({"links": {"h0": {"up": {"loss": loss, "trace": trace}}}}));
+        let trace =
+            json!({"rows": [[0, null, 7 * MS, null], [100 * MS, null, 0, null]], "repeat": false});
+        let mut bench =
+            Bench::new(2, json!({"links": {"h0": {"up": {"loss": loss, "trace": trace}}}}));
         bench.change(restart_ms * MS, 0, json!("restart"));
         (0..restart_ms / 3).for_each(|k| bench.send(0, &datagram(0, 1, 100), MS + k * 3 * MS));
         (0..400).for_each(|k| bench.send(0, &datagram(0, 1, 100), restart_ms * MS + k * MS));
@@ -303,11 +378,16 @@ fn a_restart_begins_traces_and_losses_in_time_anew() {
         let mut records = bench.records();
         records.retain(|record| record.in_ns >= restart_ms * MS);
         records.sort_by_key(|record| record.index);
-        records.iter().map(|record| (record.verdict, (record.due_ns - record.in_ns).max(0))).collect::<Vec<_>>()
+        records
+            .iter()
+            .map(|record| (record.verdict, (record.due_ns - record.in_ns).max(0)))
+            .collect::<Vec<_>>()
     };
     let one = outages(1000);
     assert_eq!(one, outages(1790));
-    let delayed = |part: &[(u8, i64)]| part.iter().filter(|(verdict, ns)| *verdict == 0 && *ns == 7 * MS).count();
+    let delayed = |part: &[(u8, i64)]| {
+        part.iter().filter(|(verdict, ns)| *verdict == 0 && *ns == 7 * MS).count()
+    };
     let lost = one.iter().filter(|(verdict, _)| *verdict == 1).count();
     assert!(lost > 20 && lost < 300, "{lost}");
     assert!(delayed(&one[..100]) > 20 && delayed(&one[100..]) == 0, "{one:?}");
@@ -316,8 +396,9 @@ fn a_restart_begins_traces_and_losses_in_time_anew() {
 #[test]
 fn changes_that_cannot_be_are_refused_together() {
     let mut bench = Bench::new(2, json!({}));
-    let change =
-        |at_ns: i64, link: &str, what: Value| serde_json::from_value(json!({"at_ns": at_ns, "link": link, "change": what})).unwrap();
+    let change = |at_ns: i64, link: &str, what: Value| {
+        serde_json::from_value(json!({"at_ns": at_ns, "link": link, "change": what})).unwrap()
+    };
     let up = || json!("up");
     for (changes, names) in [
         (vec![change(10, "h0", up()), change(-5, "h0", up())], "has passed"),

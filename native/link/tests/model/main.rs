@@ -1,4 +1,5 @@
-//! The network in virtual time, the classification of frames, and the examples of docs/formats/link.md: one program, built once.
+//! The network in virtual time, the classification of frames, and the examples of
+//! docs/formats/link.md: one program, built once.
 
 mod classification;
 mod common;

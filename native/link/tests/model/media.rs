@@ -10,27 +10,41 @@ const GROUP: Ipv4Addr = Ipv4Addr::new(239, 1, 2, 3);
 /// Hosts 1 … n on a medium, host 0 on a wire.
 fn wifi(stations: usize, medium: Value) -> Bench {
     let mut links = json!({});
-    (1..=stations).for_each(|k| links[format!("h{k}")] = json!({"up": {"medium": "wifi"}, "down": {"medium": "wifi"}}));
+    (1..=stations).for_each(|k| {
+        links[format!("h{k}")] = json!({"up": {"medium": "wifi"}, "down": {"medium": "wifi"}})
+    });
     Bench::new(stations + 1, json!({"links": links, "media": {"wifi": medium}}))
 }
 
 #[test]
 fn saturated_stations_share_the_airtime() {
-    // 54 Mbit/s and 100 µs per frame: 1514 bytes take 324.3 µs; of them 1448 are a TCP segment's payload: 35.7 Mbit/s in all.
+    // 54 Mbit/s and 100 µs per frame: 1514 bytes take 324.3 µs; of them 1448 are a TCP segment's
+    // payload: 35.7 Mbit/s in all.
     for stations in [1, 2, 4] {
-        let mut bench = wifi(stations, json!({"rate_bps": 54_000_000, "overhead_ns": 100_000, "queue_frames": 50}));
+        let mut bench = wifi(
+            stations,
+            json!({"rate_bps": 54_000_000, "overhead_ns": 100_000, "queue_frames": 50}),
+        );
         let seconds = 5;
         for k in 0..seconds * 5000 {
-            (1..=stations).for_each(|host| bench.send(host, &datagram(host, 0, 1514), MS + k * 200_000));
+            (1..=stations)
+                .for_each(|host| bench.send(host, &datagram(host, 0, 1514), MS + k * 200_000));
         }
         let end_ns = MS + seconds * 1000 * MS;
         bench.until(end_ns);
         let mbps: Vec<f64> = (1..=stations)
-            .map(|host| bench.network.links()[&format!("h{host}")].up.delivered as f64 * 1448.0 * 8.0 / seconds as f64 / 1e6)
+            .map(|host| {
+                bench.network.links()[&format!("h{host}")].up.delivered as f64 * 1448.0 * 8.0
+                    / seconds as f64
+                    / 1e6
+            })
             .collect();
         let sum: f64 = mbps.iter().sum();
         assert!((sum - 35.71).abs() < 0.1, "{stations}: {mbps:?}");
-        assert!(mbps.iter().all(|one| (one * stations as f64 / sum - 1.0).abs() < 0.05), "{stations}: {mbps:?}");
+        assert!(
+            mbps.iter().all(|one| (one * stations as f64 / sum - 1.0).abs() < 0.05),
+            "{stations}: {mbps:?}"
+        );
         let busy_ns = bench.network.media()["wifi"].busy_ns;
         assert!((busy_ns as f64 / (end_ns - MS) as f64 - 1.0).abs() < 0.001);
     }
@@ -38,20 +52,30 @@ fn saturated_stations_share_the_airtime() {
 
 #[test]
 fn the_access_point_is_one_station_however_many_hosts_it_sends_to() {
-    // Host 1 sends, hosts 2 … 9 receive, all without end: 802.11 gives every station the same chance, so half are host 1's.
+    // Host 1 sends, hosts 2 … 9 receive, all without end: 802.11 gives every station the same
+    // chance, so half are host 1's.
     for receivers in [1, 8] {
-        let mut bench = wifi(receivers + 1, json!({"rate_bps": 54_000_000, "overhead_ns": 100_000, "queue_frames": 50}));
+        let mut bench = wifi(
+            receivers + 1,
+            json!({"rate_bps": 54_000_000, "overhead_ns": 100_000, "queue_frames": 50}),
+        );
         for k in 0..25_000 {
             bench.send(1, &datagram(1, 0, 1514), MS + k * 200_000);
-            (2..receivers + 2).for_each(|host| bench.send(0, &datagram(0, host, 1514), MS + k * 200_000));
+            (2..receivers + 2)
+                .for_each(|host| bench.send(0, &datagram(0, host, 1514), MS + k * 200_000));
         }
         bench.until(MS + 5000 * MS);
         let links = bench.network.links();
         let up = links["h1"].up.delivered as f64;
-        let down: Vec<f64> = (2..receivers + 2).map(|host| links[&format!("h{host}")].down.delivered as f64).collect();
+        let down: Vec<f64> = (2..receivers + 2)
+            .map(|host| links[&format!("h{host}")].down.delivered as f64)
+            .collect();
         let all: f64 = up + down.iter().sum::<f64>();
         assert!((up / all - 0.5).abs() < 0.02, "{receivers} receivers: {up} of {all}");
-        assert!(down.iter().all(|one| (one / (all - up) * receivers as f64 - 1.0).abs() < 0.1), "{down:?}");
+        assert!(
+            down.iter().all(|one| (one / (all - up) * receivers as f64 - 1.0).abs() < 0.1),
+            "{down:?}"
+        );
     }
 }
 
@@ -65,7 +89,8 @@ fn unicast_is_repeated_and_multicast_from_the_access_point_is_not() {
     }
     bench.until(i64::MAX / 2);
     let records = bench.records();
-    let (to_all, to_one): (Vec<_>, Vec<_>) = records.iter().partition(|record| record.flags & 2 != 0);
+    let (to_all, to_one): (Vec<_>, Vec<_>) =
+        records.iter().partition(|record| record.flags & 2 != 0);
     let lost = to_all.iter().filter(|record| record.verdict == 2).count();
     assert!((1840..=2160).contains(&lost), "{lost}");
     // 0.2⁸ is 2.6 in a million.
@@ -74,9 +99,16 @@ fn unicast_is_repeated_and_multicast_from_the_access_point_is_not() {
     assert!((attempts - 1.25).abs() < 0.025, "{attempts}");
     assert!(to_all.iter().all(|record| record.attempts == 1));
     // Its own time each: 4000 bits at 6 Mbit/s, and the overhead.
-    let took: Vec<i64> = to_all.iter().filter(|record| record.verdict == 0).map(|record| record.due_ns - record.in_ns).collect();
+    let took: Vec<i64> = to_all
+        .iter()
+        .filter(|record| record.verdict == 0)
+        .map(|record| record.due_ns - record.in_ns)
+        .collect();
     assert!(took.iter().all(|ns| *ns == 766_667), "{:?}", &took[..3]);
-    let first_try = to_one.iter().filter(|record| record.attempts == 1).map(|record| record.due_ns - record.in_ns);
+    let first_try = to_one
+        .iter()
+        .filter(|record| record.attempts == 1)
+        .map(|record| record.due_ns - record.in_ns);
     assert!(first_try.into_iter().all(|ns| ns == 174_074));
 }
 
@@ -94,7 +126,10 @@ fn a_station_gives_up_after_its_retries() {
 
 #[test]
 fn one_transmission_serves_all_hosts_of_a_group_and_each_may_miss_it() {
-    let mut bench = wifi(4, json!({"rate_bps": 54_000_000, "basic_rate_bps": 6_000_000, "phy_loss": 0.1, "overhead_ns": 50_000}));
+    let mut bench = wifi(
+        4,
+        json!({"rate_bps": 54_000_000, "basic_rate_bps": 6_000_000, "phy_loss": 0.1, "overhead_ns": 50_000}),
+    );
     (0..5000).for_each(|k| bench.send(0, &to_group(0, GROUP, 300), MS + k * 10 * MS));
     bench.until(i64::MAX / 2);
     let medium = bench.network.media()["wifi"].clone();
@@ -106,7 +141,9 @@ fn one_transmission_serves_all_hosts_of_a_group_and_each_may_miss_it() {
         assert!((410..=590).contains(&lost), "{host}: {lost}");
     }
     // Independently: all four miss the same one with 0.0001.
-    let missed_by_all = (0..5000).filter(|index| records.iter().filter(|r| r.index == *index && r.verdict == 2).count() == 4).count();
+    let missed_by_all = (0..5000)
+        .filter(|index| records.iter().filter(|r| r.index == *index && r.verdict == 2).count() == 4)
+        .count();
     assert!(missed_by_all < 8, "{missed_by_all}");
 }
 
@@ -162,7 +199,8 @@ fn a_host_roams_from_one_access_point_to_another_and_what_waits_stays_behind() {
     (0..3).for_each(|_| bench.send(0, &to_group(0, GROUP, 1250), MS));
     bench.change(15 * MS, 1, json!({"roam": "ap2", "gap_ns": 50 * MS}));
     bench.until(40 * MS);
-    // One was through, one is on the air and ends nowhere, all others wait no more; in the gap there is nobody.
+    // One was through, one is on the air and ends nowhere, all others wait no more; in the gap
+    // there is nobody.
     assert_eq!(bench.world.written.len(), 1);
     bench.send(1, &datagram(1, 0, 1250), 50 * MS);
     bench.send(0, &datagram(0, 1, 1250), 50 * MS);
@@ -179,11 +217,18 @@ fn a_host_roams_from_one_access_point_to_another_and_what_waits_stays_behind() {
     let media = bench.network.media();
     assert_eq!((media["ap2"].attempts, media["ap2"].busy_ns), (3, 3 * MS));
     let done = &bench.network.done;
-    assert_eq!((done.len(), done[0].asked_ns, done[0].joined_ns, &done[0].error), (1, 15 * MS, Some(70 * MS), &None));
+    assert_eq!(
+        (done.len(), done[0].asked_ns, done[0].joined_ns, &done[0].error),
+        (1, 15 * MS, Some(70 * MS), &None)
+    );
     assert_eq!(bench.network.specs()["h1"].up.medium.as_deref(), Some("ap2"));
     let records = bench.records();
     assert_eq!(records.len(), 18);
-    let late: Vec<i64> = records.iter().filter(|r| r.verdict == 0 && r.in_ns >= 70 * MS).map(|r| r.due_ns - r.in_ns).collect();
+    let late: Vec<i64> = records
+        .iter()
+        .filter(|r| r.verdict == 0 && r.in_ns >= 70 * MS)
+        .map(|r| r.due_ns - r.in_ns)
+        .collect();
     assert_eq!(late, [MS, MS, MS]);
 }
 
@@ -196,14 +241,23 @@ fn a_new_spec_on_another_medium_takes_along_what_waits_and_nothing_overtakes() {
     bench.change(15 * MS, 1, json!({"up": spec, "down": spec}));
     bench.until(100 * MS);
     let records = bench.records();
-    let up: Vec<(u64, i64)> = records.iter().filter(|r| r.from == 1 && r.verdict == 0).map(|r| (r.index, r.due_ns)).collect();
+    let up: Vec<(u64, i64)> = records
+        .iter()
+        .filter(|r| r.from == 1 && r.verdict == 0)
+        .map(|r| (r.index, r.due_ns))
+        .collect();
     assert_eq!(up.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 1, 2, 3], "{records:?}");
     assert!(up.windows(2).all(|pair| pair[0].1 < pair[1].1));
-    // What the access point had for the group reaches nobody who has left it, wherever it was in the line.
-    let to_group: Vec<u8> = records.iter().filter(|r| r.flags & 2 != 0).map(|r| r.verdict).collect();
+    // What the access point had for the group reaches nobody who has left it, wherever it was in
+    // the line.
+    let to_group: Vec<u8> =
+        records.iter().filter(|r| r.flags & 2 != 0).map(|r| r.verdict).collect();
     assert_eq!(to_group, [5]);
     let media = bench.network.media();
-    assert!(media["ap1"].attempts + media["ap2"].attempts == 5 && media["ap2"].attempts >= 2, "{media:?}");
+    assert!(
+        media["ap1"].attempts + media["ap2"].attempts == 5 && media["ap2"].attempts >= 2,
+        "{media:?}"
+    );
 }
 
 #[test]
@@ -220,8 +274,13 @@ fn who_roams_twice_is_where_it_went_last_and_who_is_on_no_medium_cannot() {
     let joined: Vec<Option<i64>> = bench.network.done.iter().map(|done| done.joined_ns).collect();
     assert_eq!(joined, [None, Some(40 * MS), None]);
     assert!(bench.network.done[2].error.as_deref().is_some_and(|why| why.contains("no medium")));
-    for (change, names) in [(json!({"roam": "ap3"}), "medium ap3 does not exist"), (json!({"roam": "ap1", "gap_ns": -1}), "gap_ns")] {
-        let change = serde_json::from_value(json!({"at_ns": 200 * MS, "link": "h1", "change": change})).unwrap();
+    for (change, names) in [
+        (json!({"roam": "ap3"}), "medium ap3 does not exist"),
+        (json!({"roam": "ap1", "gap_ns": -1}), "gap_ns"),
+    ] {
+        let change =
+            serde_json::from_value(json!({"at_ns": 200 * MS, "link": "h1", "change": change}))
+                .unwrap();
         let refused = bench.network.schedule(vec![change], 100 * MS).unwrap_err();
         assert!(refused.contains(names), "{refused}");
     }

@@ -42,7 +42,13 @@ fn a_full_bucket_passes_at_once_and_then_the_rate() {
     assert_eq!(counts(&bench), (10_021, 10_031));
     let records = bench.records();
     assert_eq!(records.iter().filter(|record| record.verdict == POLICED_UP).count(), 10_031);
-    assert!(records.iter().filter(|record| record.verdict == 0).all(|record| record.due_ns == record.in_ns), "a policer delays nothing");
+    assert!(
+        records
+            .iter()
+            .filter(|record| record.verdict == 0)
+            .all(|record| record.due_ns == record.in_ns),
+        "a policer delays nothing"
+    );
 }
 
 #[test]
@@ -50,7 +56,8 @@ fn a_rate_that_divides_no_nanosecond_is_kept_over_an_hour() {
     // 3 packets per second are one each 333 333 333.3 ns; asked 10 times per second for an hour.
     let mut bench = policed("up", json!({"packets_per_s": 3, "burst_packets": 2}));
     (1..=36_000).for_each(|k| bench.send(0, &datagram(0, 1, 60), k * 100 * MS));
-    // The two of the full bucket, and three in each of the 3599.9 seconds from the first on: 10 801.7.
+    // The two of the full bucket, and three in each of the 3599.9 seconds from the first on: 10
+    // 801.7.
     assert_eq!(counts(&bench), (10_801, 36_000 - 10_801));
 }
 
@@ -88,7 +95,20 @@ fn fragments_are_of_the_flow_of_their_datagram() {
     let piece = |id: u16, k: usize| {
         let more = if k < 2 { 0x2000 } else { 0 };
         let place = more | (k * 1480 / 8) as u16;
-        ethernet(mac(1), 0, 0x0800, &ipv4(address(0), address(1), 17, id, place, 0, &whole[k * 1480..((k + 1) * 1480).min(whole.len())]))
+        ethernet(
+            mac(1),
+            0,
+            0x0800,
+            &ipv4(
+                address(0),
+                address(1),
+                17,
+                id,
+                place,
+                0,
+                &whole[k * 1480..((k + 1) * 1480).min(whole.len())],
+            ),
+        )
     };
     // Two datagrams of three pieces each: the first whole, of the second its first piece alone.
     for id in [1, 2] {
@@ -119,7 +139,10 @@ fn what_is_not_ip_passes_and_loss_meets_the_same_frames_with_and_without() {
     let (free, tight) = (lost(None), lost(Some(json!({"packets_per_s": 500, "burst_packets": 1}))));
     let policed = tight.iter().filter(|record| record.verdict == POLICED_UP).count();
     assert_eq!(policed, 1000);
-    assert!(free.iter().zip(&tight).all(|(free, tight)| tight.verdict == POLICED_UP || tight.verdict == free.verdict));
+    assert!(free
+        .iter()
+        .zip(&tight)
+        .all(|(free, tight)| tight.verdict == POLICED_UP || tight.verdict == free.verdict));
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::common::{address, datagram, ethernet, group_mac, ipv4, ipv6, to_group, udp_body, Bench, MS};
+use crate::common::{
+    address, datagram, ethernet, group_mac, ipv4, ipv6, to_group, udp_body, Bench, MS,
+};
 use serde_json::json;
 
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
@@ -37,7 +39,12 @@ fn mld(from: usize, to: Ipv6Addr, body: &[u8]) -> Vec<u8> {
 }
 
 fn to_group6(from: usize, group: Ipv6Addr) -> Vec<u8> {
-    ethernet(group_mac(group.into()), from, 0x86dd, &ipv6(local(from), group, 17, &udp_body(1, 2, &[7; 50])))
+    ethernet(
+        group_mac(group.into()),
+        from,
+        0x86dd,
+        &ipv6(local(from), group, 17, &udp_body(1, 2, &[7; 50])),
+    )
 }
 
 #[test]
@@ -50,14 +57,18 @@ fn unicast_goes_to_its_host_alone_and_strangers_get_nothing() {
     bench.send(0, &[1, 2, 3], 4 * MS);
     assert_eq!(bench.network.links()["h0"].up.no_destination, 2);
     let records = bench.records();
-    assert_eq!(records.iter().map(|record| (record.verdict, record.to)).collect::<Vec<_>>()[..2], [(0, 2), (10, 65535)]);
+    assert_eq!(
+        records.iter().map(|record| (record.verdict, record.to)).collect::<Vec<_>>()[..2],
+        [(0, 2), (10, 65535)]
+    );
 }
 
 #[test]
 fn no_frame_goes_from_one_network_to_another() {
     let port = |k: usize, network: Option<&str>| json!({"name": format!("h{k}"), "fd": 100 + k, "mac": format!("02:4d:00:00:00:{:02x}", k + 1), "network": network});
     let networks = [None, None, Some("wlan0"), Some("wlan0")];
-    let ports: Vec<_> = networks.into_iter().enumerate().map(|(k, network)| port(k, network)).collect();
+    let ports: Vec<_> =
+        networks.into_iter().enumerate().map(|(k, network)| port(k, network)).collect();
     let mut bench = Bench::new(4, json!({"ports": ports}));
     bench.send(0, &to_group(0, GROUP, 100), MS);
     assert_eq!(arrivals(&mut bench), [1]);
@@ -76,7 +87,9 @@ fn flooding_reaches_everybody_else() {
     bench.send(1, &to_group(1, GROUP, 100), MS);
     assert_eq!(arrivals(&mut bench), [0, 2, 3]);
     let records = bench.records();
-    assert!(records.iter().all(|record| record.index == 0 && record.flags == 2) && records.len() == 3);
+    assert!(
+        records.iter().all(|record| record.index == 0 && record.flags == 2) && records.len() == 3
+    );
 }
 
 #[test]
@@ -108,7 +121,10 @@ fn a_snooping_switch_delivers_where_a_report_asked() {
     // What is never asked for.
     assert_eq!(reached(&mut bench, &data(Ipv4Addr::new(224, 0, 0, 251))), [1, 2, 3]);
     assert_eq!(reached(&mut bench, &ethernet([0xff; 6], 0, 0x0806, &[0; 28])), [1, 2, 3]);
-    assert_eq!(reached(&mut bench, &ethernet([1, 0x80, 0xc2, 0, 0, 0xe], 0, 0x88cc, &[0; 28])), [1, 2, 3]);
+    assert_eq!(
+        reached(&mut bench, &ethernet([1, 0x80, 0xc2, 0, 0, 0xe], 0, 0x88cc, &[0; 28])),
+        [1, 2, 3]
+    );
     let records = bench.records();
     // Three datagrams and the report of version 2, which goes to the group itself.
     assert_eq!(records.iter().filter(|record| record.verdict == 8 && record.to == 3).count(), 4);
@@ -150,7 +166,16 @@ fn a_network_without_multicast_still_resolves_addresses() {
     bench.send(0, &ethernet([0xff; 6], 0, 0x0806, &[0; 28]), MS);
     let solicited: IpAddr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff00, 2).into();
     let IpAddr::V6(to) = solicited else { unreachable!() };
-    bench.send(0, &ethernet(group_mac(solicited), 0, 0x86dd, &ipv6(local(0), to, 58, &[135, 0, 0, 0, 0, 0, 0, 0])), MS);
+    bench.send(
+        0,
+        &ethernet(
+            group_mac(solicited),
+            0,
+            0x86dd,
+            &ipv6(local(0), to, 58, &[135, 0, 0, 0, 0, 0, 0, 0]),
+        ),
+        MS,
+    );
     assert_eq!(arrivals(&mut bench), [1, 1, 2, 2]);
     assert_eq!(bench.network.links()["h0"].up.unwanted, 2);
 }
@@ -169,11 +194,17 @@ fn resolution_is_exempt_and_moves_no_draw() {
         bench.until(i64::MAX / 2);
         bench.records()
     };
-    let fates = |records: &[crate::common::Record]| records.iter().filter(|r| r.class == 1).map(|r| r.verdict).collect::<Vec<_>>();
+    let fates = |records: &[crate::common::Record]| {
+        records.iter().filter(|r| r.class == 1).map(|r| r.verdict).collect::<Vec<_>>()
+    };
     let mixed = run(true, true);
     let arp: Vec<_> = mixed.iter().filter(|record| record.class == 4).collect();
-    assert!(arp.len() == 500 && arp.iter().all(|record| record.verdict == 0 && record.due_ns == record.in_ns));
+    assert!(
+        arp.len() == 500
+            && arp.iter().all(|record| record.verdict == 0 && record.due_ns == record.in_ns)
+    );
     assert_eq!(fates(&mixed), fates(&run(false, true)));
-    let lost = run(true, false).iter().filter(|record| record.class == 4 && record.verdict == 1).count();
+    let lost =
+        run(true, false).iter().filter(|record| record.class == 4 && record.verdict == 1).count();
     assert!((200..=300).contains(&lost), "{lost}");
 }

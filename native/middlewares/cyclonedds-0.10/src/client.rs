@@ -1,11 +1,14 @@
-//! A service's client as rmw_cyclonedds has it: a writer of requests, a reader of replies, and before each body 16 bytes that name the
-//! client and count its requests. Replies go to every client of the service; those of others are dropped here and counted.
+//! A service's client as rmw_cyclonedds has it: a writer of requests, a reader of replies, and
+//! before each body 16 bytes that name the client and count its requests. Replies go to every
+//! client of the service; those of others are dropped here and counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use rmwbench_harness::message_type::{dds_reply_topic_name, dds_request_topic_name, MessageType};
-use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher, Sink};
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher, Sink,
+};
 
 use crate::node::Parents;
 use crate::reader::{off_the_receive_thread, Reader};
@@ -32,13 +35,19 @@ struct Others {
 }
 
 impl CycloneClient {
-    pub fn new(config: &EndpointConfig, sink: Arc<dyn Sink>, parents: Arc<Parents>) -> Result<Self, Error> {
+    pub fn new(
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+        parents: Arc<Parents>,
+    ) -> Result<Self, Error> {
         let reply_type = reply_type(config)?;
         let topic = dds_request_topic_name(&config.topic);
-        let requests = Writer::new(config, &topic, &config.message_type, HEADER_BYTES, parents.clone())?;
+        let requests =
+            Writer::new(config, &topic, &config.message_type, HEADER_BYTES, parents.clone())?;
         // SAFETY: a plain call on a live entity.
         let name = unsafe { sys::rmwbench_guid(requests.handle()) };
-        let reading = if sink.publishes_reliably() { off_the_receive_thread(config) } else { config.clone() };
+        let reading =
+            if sink.publishes_reliably() { off_the_receive_thread(config) } else { config.clone() };
         let others = Arc::new(Others::default());
         let counted = others.clone();
         let deliver = Box::new(move |header: &[u8], delivery: &Delivery<'_>| {
@@ -64,7 +73,12 @@ impl CycloneClient {
 
 /// The reply's layout, without which there is no service.
 pub fn reply_type(config: &EndpointConfig) -> Result<&MessageType, Error> {
-    let missing = || Error::invalid(format!("endpoint {}", config.endpoint), "a client or service needs a reply_type");
+    let missing = || {
+        Error::invalid(
+            format!("endpoint {}", config.endpoint),
+            "a client or service needs a reply_type",
+        )
+    };
     config.reply_type.as_ref().ok_or_else(missing)
 }
 
@@ -74,7 +88,11 @@ impl Publisher for CycloneClient {
         self.requests.write(&header, payload)
     }
 
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         let header = self.header();
         self.requests.write_in_place(&header, bytes, fill)
     }
@@ -93,8 +111,13 @@ impl Endpoint for CycloneClient {
     fn account(&self) -> Account {
         let mut account = self.replies.account();
         account.counters.extend(self.requests.account().counters);
-        let others = [("other_clients_replies", &self.others.replies), ("other_clients_reply_bytes", &self.others.bytes)];
-        account.counters.extend(others.map(|(name, count)| (name.to_string(), count.load(Ordering::Relaxed) as i64)));
+        let others = [
+            ("other_clients_replies", &self.others.replies),
+            ("other_clients_reply_bytes", &self.others.bytes),
+        ];
+        account.counters.extend(
+            others.map(|(name, count)| (name.to_string(), count.load(Ordering::Relaxed) as i64)),
+        );
         account
     }
 }

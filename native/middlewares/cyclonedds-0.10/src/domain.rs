@@ -1,7 +1,8 @@
 //! A Cyclone domain, made from the effective configuration before any participant exists.
 //!
-//! `dds_create_domain` is used rather than the environment variable: it takes the text itself, holds for exactly one domain id and
-//! tells when the text is wrong. A process can have a domain id only once, so sessions of the same domain and text share it.
+//! `dds_create_domain` is used rather than the environment variable: it takes the text itself,
+//! holds for exactly one domain id and tells when the text is wrong. A process can have a domain id
+//! only once, so sessions of the same domain and text share it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -29,7 +30,10 @@ impl Domain {
         let mut open = OPEN.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(domain) = open.get(&config.domain_id).and_then(Weak::upgrade) {
             if domain.settings.text != settings.text {
-                let message = format!("domain {} is open in this process with another configuration", config.domain_id);
+                let message = format!(
+                    "domain {} is open in this process with another configuration",
+                    config.domain_id
+                );
                 return Err(Error::invalid(object(), message));
             }
             return Ok(domain);
@@ -56,12 +60,20 @@ impl Domain {
         if handle < 0 {
             let object = format!("profile {} in domain {}", config.profile.name, config.domain_id);
             let message = if said.is_empty() { words(handle) } else { said.join("; ") };
-            // Cyclone answers ERROR to everything; its own words tell a wrong text from a machine that cannot.
-            let wrong_text = said.iter().any(|line| line.starts_with("config:") || line.contains("configuration file"));
-            return Err(if wrong_text { Error::invalid(object, message) } else { Error::failed(object, message) });
+            // Cyclone answers ERROR to everything; its own words tell a wrong text from a machine
+            // that cannot.
+            let wrong_text = said
+                .iter()
+                .any(|line| line.starts_with("config:") || line.contains("configuration file"));
+            return Err(if wrong_text {
+                Error::invalid(object, message)
+            } else {
+                Error::failed(object, message)
+            });
         }
         let entity = Entity::owned(handle, String::new)?;
-        let mut notes: Vec<String> = said.into_iter().map(|line| format!("Cyclone DDS: {line}")).collect();
+        let mut notes: Vec<String> =
+            said.into_iter().map(|line| format!("Cyclone DDS: {line}")).collect();
         let new: Vec<_> = sockets::udp().into_iter().filter(|s| !before.contains(s)).collect();
         notes.extend(sockets::describe(&new));
         Ok(Domain { notes, settings, _entity: entity })

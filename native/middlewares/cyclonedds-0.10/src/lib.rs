@@ -1,8 +1,11 @@
-//! Eclipse Cyclone DDS 0.10 as Debian ships it, with iceoryx 2.0.3: what ROS 2 Humble's default RMW of its time was built on.
+//! Eclipse Cyclone DDS 0.10 as Debian ships it, with iceoryx 2.0.3: what ROS 2 Humble's default RMW
+//! of its time was built on.
 //!
-//! Messages are raw CDR under ROS 2's topic and type names, written by one copy, through a type of this worker's own (`shim/type.c`):
-//! the same bytes on the wire as any other DDS of these names, and in shared memory the body in place. QoS is set as rmw_cyclonedds sets
-//! it ([`qos`]) and read back. One participant serves the process; a node is a DDS publisher and subscriber that carry its name.
+//! Messages are raw CDR under ROS 2's topic and type names, written by one copy, through a type of
+//! this worker's own (`shim/type.c`): the same bytes on the wire as any other DDS of these names,
+//! and in shared memory the body in place. QoS is set as rmw_cyclonedds sets it ([`qos`]) and read
+//! back. One participant serves the process; a node is a DDS publisher and subscriber that carry
+//! its name.
 
 mod client;
 mod domain;
@@ -30,14 +33,18 @@ mod writer;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, modes, Daemon, Description, Error, Middleware, OneHost, Profile, Session, SessionConfig};
+use rmwbench_harness::middleware::{
+    capabilities, modes, Daemon, Description, Error, Middleware, OneHost, Profile, Session,
+    SessionConfig,
+};
 use serde_json::json;
 
 pub struct CycloneDds;
 
 const WITH_SHARED_MEMORY: &str = "partly: with shared memory (profile shm), not over UDP";
 const KEEP_ALL: &str = "partly: over UDP; with shared memory configured such endpoints leave it";
-const TRANSIENT_LOCAL: &str = "partly: wholly over UDP; in shared memory a late joiner gets no history";
+const TRANSIENT_LOCAL: &str =
+    "partly: wholly over UDP; in shared memory a late joiner gets no history";
 /// The profile that needs RouDi.
 const SHM: &str = "shm";
 
@@ -117,7 +124,10 @@ impl Middleware for CycloneDds {
     fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
         match name {
             roudi::NAME => Ok(Box::new(roudi::RouDi::start(config)?)),
-            other => Err(Error::unsupported(format!("daemon {other}"), format!("unknown `{other}`, expected `{}`", roudi::NAME))),
+            other => Err(Error::unsupported(
+                format!("daemon {other}"),
+                format!("unknown `{other}`, expected `{}`", roudi::NAME),
+            )),
         }
     }
 }

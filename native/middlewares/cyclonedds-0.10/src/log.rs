@@ -1,4 +1,5 @@
-//! Cyclone's warnings and errors, kept while a domain opens: the only place where it says what is wrong with a configuration.
+//! Cyclone's warnings and errors, kept while a domain opens: the only place where it says what is
+//! wrong with a configuration.
 
 use std::ffi::c_char;
 use std::sync::{Mutex, MutexGuard};
@@ -8,7 +9,8 @@ use crate::sys;
 static KEPT: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static OPENING: Mutex<()> = Mutex::new(());
 
-/// While it lives, Cyclone's messages are kept; one at a time in the process, since Cyclone's sink is global.
+/// While it lives, Cyclone's messages are kept; one at a time in the process, since Cyclone's sink
+/// is global.
 pub struct Capture(#[allow(dead_code)] MutexGuard<'static, ()>);
 
 impl Capture {

@@ -1,9 +1,12 @@
-//! A node: a DDS publisher and subscriber that carry its name; its readers and writers are their children.
+//! A node: a DDS publisher and subscriber that carry its name; its readers and writers are their
+//! children.
 
 use std::sync::Arc;
 
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{Endpoint, EndpointConfig, Error, Handler, Node, Publisher, Sink, Subscription};
+use rmwbench_harness::middleware::{
+    Endpoint, EndpointConfig, Error, Handler, Node, Publisher, Sink, Subscription,
+};
 
 use crate::client::CycloneClient;
 use crate::entity::{c_string, Entity};
@@ -52,21 +55,34 @@ impl Node for CycloneNode {
         Ok(Box::new(CyclonePublisher::new(config, self.parents.clone())?))
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Subscription>, Error> {
         Ok(Box::new(CycloneSubscription::new(config, sink, self.parents.clone())?))
     }
 
-    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+    fn client(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Publisher>, Error> {
         Ok(Box::new(CycloneClient::new(config, sink, self.parents.clone())?))
     }
 
-    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+    fn service(
+        &mut self,
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+    ) -> Result<Box<dyn Endpoint>, Error> {
         Ok(Box::new(CycloneService::new(config, handler, self.parents.clone())?))
     }
 }
 
 impl Parents {
-    /// A topic for messages of `message_type` behind `header_bytes` of a service's header, with the type that writes them.
+    /// A topic for messages of `message_type` behind `header_bytes` of a service's header, with the
+    /// type that writes them.
     pub fn topic(
         &self,
         config: &EndpointConfig,
@@ -75,17 +91,32 @@ impl Parents {
         header_bytes: usize,
     ) -> Result<(Entity, *const std::ffi::c_void), Error> {
         let object = format!("endpoint {}", config.endpoint);
-        let (topic, type_name) = (c_string(name, "topic name")?, c_string(&message_type.dds_type_name(), "type name")?);
+        let (topic, type_name) =
+            (c_string(name, "topic name")?, c_string(&message_type.dds_type_name(), "type name")?);
         let bytes = message_type.cdr_bytes() + header_bytes - crate::writer::ENCAPSULATION_BYTES;
-        let bytes = u32::try_from(bytes).map_err(|_| Error::invalid(&object, format!("type {} is too large", message_type.name)))?;
+        let bytes = u32::try_from(bytes).map_err(|_| {
+            Error::invalid(&object, format!("type {} is too large", message_type.name))
+        })?;
         let mut written_as = std::ptr::null();
         let participant = self.session.participant.handle();
         // SAFETY: the strings outlive the call, which copies them.
-        let handle = unsafe { sys::rmwbench_topic(participant, topic.as_ptr(), type_name.as_ptr(), bytes, &mut written_as) };
-        Ok((Entity::owned(handle, || format!("{object}: topic {topic:?} of type {type_name:?}"))?, written_as))
+        let handle = unsafe {
+            sys::rmwbench_topic(
+                participant,
+                topic.as_ptr(),
+                type_name.as_ptr(),
+                bytes,
+                &mut written_as,
+            )
+        };
+        Ok((
+            Entity::owned(handle, || format!("{object}: topic {topic:?} of type {type_name:?}"))?,
+            written_as,
+        ))
     }
 
-    /// What a reader of an endpoint's numbers must know; how it stands to shared memory if that is configured.
+    /// What a reader of an endpoint's numbers must know; how it stands to shared memory if that is
+    /// configured.
     pub fn notes(&self, endpoint: Handle, config: &EndpointConfig) -> Vec<String> {
         let mut notes = self.session.domain.notes.clone();
         if self.session.domain.settings.shared_memory {

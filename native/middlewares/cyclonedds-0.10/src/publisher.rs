@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use rmwbench_harness::message_type::dds_topic_name;
-use rmwbench_harness::middleware::{Account, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher};
+use rmwbench_harness::middleware::{
+    Account, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher,
+};
 
 use crate::node::Parents;
 use crate::writer::Writer;
@@ -12,7 +14,13 @@ pub struct CyclonePublisher(Writer);
 
 impl CyclonePublisher {
     pub fn new(config: &EndpointConfig, parents: Arc<Parents>) -> Result<Self, Error> {
-        Ok(CyclonePublisher(Writer::new(config, &dds_topic_name(&config.topic), &config.message_type, 0, parents)?))
+        Ok(CyclonePublisher(Writer::new(
+            config,
+            &dds_topic_name(&config.topic),
+            &config.message_type,
+            0,
+            parents,
+        )?))
     }
 }
 
@@ -21,7 +29,11 @@ impl Publisher for CyclonePublisher {
         self.0.write(&[], payload)
     }
 
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         self.0.write_in_place(&[], bytes, fill)
     }
 }

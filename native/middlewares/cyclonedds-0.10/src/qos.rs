@@ -1,7 +1,9 @@
-//! QoS in ROS 2's words to Cyclone's and back, set as rmw_cyclonedds sets it (`rmwbench_qos_asked` in `shim/blob.c`).
+//! QoS in ROS 2's words to Cyclone's and back, set as rmw_cyclonedds sets it (`rmwbench_qos_asked`
+//! in `shim/blob.c`).
 //!
-//! That is: a reliable writer blocks without limit when its cache is full, resource limits are unlimited, a writer's end does not
-//! dispose its data, and transient-local data is kept with the endpoint's own history.
+//! That is: a reliable writer blocks without limit when its cache is full, resource limits are
+//! unlimited, a writer's end does not dispose its data, and transient-local data is kept with the
+//! endpoint's own history.
 
 use std::ffi::CStr;
 
@@ -28,20 +30,32 @@ impl DdsQos {
         }
     }
 
-    /// What an endpoint asks for. Errors: what Cyclone lacks is unsupported, a history without depth invalid.
+    /// What an endpoint asks for. Errors: what Cyclone lacks is unsupported, a history without
+    /// depth invalid.
     pub fn asked(config: &EndpointConfig) -> Result<Self, Error> {
         let asked = &config.qos;
         let object = || format!("endpoint {}", config.endpoint);
         if asked.content_filter.is_some() {
-            return Err(Error::unsupported(object(), "content filter: Cyclone DDS filters by a C function on typed samples"));
+            return Err(Error::unsupported(
+                object(),
+                "content filter: Cyclone DDS filters by a C function on typed samples",
+            ));
         }
         if asked.instance_key.is_some() {
-            return Err(Error::unsupported(object(), "instance key: the topics of this worker are keyless"));
+            return Err(Error::unsupported(
+                object(),
+                "instance key: the topics of this worker are keyless",
+            ));
         }
         let depth = match (asked.history, i32::try_from(asked.depth)) {
             (History::KeepAll, _) => 0,
             (History::KeepLast, Ok(depth)) if depth > 0 => depth,
-            _ => return Err(Error::invalid(object(), format!("depth {}: expected 1 to {}", asked.depth, i32::MAX))),
+            _ => {
+                return Err(Error::invalid(
+                    object(),
+                    format!("depth {}: expected 1 to {}", asked.depth, i32::MAX),
+                ))
+            }
         };
         let qos = sys::Qos {
             reliable: asked.reliability == Reliability::Reliable,
@@ -67,7 +81,11 @@ pub fn granted(entity: Handle) -> Option<Qos> {
     // SAFETY: fills a plain struct.
     unsafe { sys::rmwbench_qos_granted(entity, &mut qos) }.then(|| Qos {
         reliability: if qos.reliable { Reliability::Reliable } else { Reliability::BestEffort },
-        durability: if qos.transient_local { Durability::TransientLocal } else { Durability::Volatile },
+        durability: if qos.transient_local {
+            Durability::TransientLocal
+        } else {
+            Durability::Volatile
+        },
         history: if qos.keep_all { History::KeepAll } else { History::KeepLast },
         depth: qos.depth.max(0) as u32,
         content_filter: None,

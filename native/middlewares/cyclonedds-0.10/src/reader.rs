@@ -1,9 +1,11 @@
-//! A DDS reader of raw CDR: takes messages, one at a time, and does with each what the API's users get done.
+//! A DDS reader of raw CDR: takes messages, one at a time, and does with each what the API's users
+//! get done.
 //!
-//! `take: typed` copies the message into memory of the reader's own and gives Cyclone's buffer back before it is handed over: what the
-//! deserialiser of a type of octets does. `take: raw` hands out a pointer into that buffer. Cyclone reassembles fragments into one block
-//! per message before the take, so it is always contiguous. A message from shared memory is the chunk that its writer filled, and it is
-//! read there: lent.
+//! `take: typed` copies the message into memory of the reader's own and gives Cyclone's buffer back
+//! before it is handed over: what the deserialiser of a type of octets does. `take: raw` hands out
+//! a pointer into that buffer. Cyclone reassembles fragments into one block per message before the
+//! take, so it is always contiguous. A message from shared memory is the chunk that its writer
+//! filled, and it is read there: lent.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +14,8 @@ use std::sync::Arc;
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{
-    Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Take, TakenAs, Wait, WhenFull,
+    Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Take, TakenAs, Wait,
+    WhenFull,
 };
 use rmwbench_harness::own_memory::OwnMemory;
 use rmwbench_harness::pump::{self, Pump, Source};
@@ -26,14 +29,16 @@ use crate::sys::{self, Handle};
 use crate::writer::ENCAPSULATION_BYTES;
 
 /// What a reader of callback numbers must know.
-const IN_WRITERS_THREAD: &str = "over UDP a writer of the same process calls the callback within its publish call";
+const IN_WRITERS_THREAD: &str =
+    "over UDP a writer of the same process calls the callback within its publish call";
 const RAW: &str = "take raw: read in Cyclone DDS's receive buffer, no deserialiser ran";
 const TYPED: &str = "take typed: the payload is copied into the reader's own memory before it is taken, as a deserialiser does";
 
 pub struct Reader {
     /// The thread that takes and what it watches; None where Cyclone's own threads deliver.
     watch: Option<(Arc<Pump<Watched>>, Arc<Watched>)>,
-    /// Dropped before `intake`, whose address a listener holds: deleting a reader waits for its listener to return.
+    /// Dropped before `intake`, whose address a listener holds: deleting a reader waits for its
+    /// listener to return.
     reader: Entity,
     _topic: Entity,
     intake: Arc<Intake>,
@@ -65,8 +70,9 @@ pub struct Intake {
     malformed: AtomicU64,
 }
 
-/// `config` for a reader whose delivering writes reliably. A listener runs in Cyclone's receive thread, which alone could take the
-/// acknowledgements that such a write may have to wait for: `wait: callback` then means a thread of ours, and `block` is granted.
+/// `config` for a reader whose delivering writes reliably. A listener runs in Cyclone's receive
+/// thread, which alone could take the acknowledgements that such a write may have to wait for:
+/// `wait: callback` then means a thread of ours, and `block` is granted.
 pub fn off_the_receive_thread(config: &EndpointConfig) -> EndpointConfig {
     let wait = if config.wait == Wait::Callback { Wait::Block } else { config.wait };
     EndpointConfig { wait, ..config.clone() }
@@ -86,7 +92,8 @@ impl Reader {
         let (topic, _) = parents.topic(config, topic, message_type, header_bytes)?;
         let intake = Arc::new(Intake {
             deliver,
-            own: (config.take == Take::Typed).then(|| OwnMemory::of_bytes(message_type.cdr_bytes() + header_bytes)),
+            own: (config.take == Take::Typed)
+                .then(|| OwnMemory::of_bytes(message_type.cdr_bytes() + header_bytes)),
             header_bytes,
             before_bytes: message_type.cdr_prefix.len().saturating_sub(ENCAPSULATION_BYTES),
             payload_bytes: message_type.payload_bytes as usize,
@@ -96,9 +103,17 @@ impl Reader {
         let listener = (config.wait == Wait::Callback).then(|| Listener::new(&intake));
         let listener = listener.as_ref().map_or(std::ptr::null(), |l| l.0.cast_const());
         // SAFETY: live parent, topic, QoS and listener, which Cyclone copies.
-        let handle = unsafe { sys::dds_create_reader(parents.subscriber.handle(), topic.handle(), qos.as_ptr(), listener) };
+        let handle = unsafe {
+            sys::dds_create_reader(
+                parents.subscriber.handle(),
+                topic.handle(),
+                qos.as_ptr(),
+                listener,
+            )
+        };
         let reader = Entity::owned(handle, || format!("{}: reader", object()))?;
-        let granted = qos::granted(reader.handle()).ok_or_else(|| Error::failed(object(), "its QoS cannot be read back"))?;
+        let granted = qos::granted(reader.handle())
+            .ok_or_else(|| Error::failed(object(), "its QoS cannot be read back"))?;
         let mut notes = parents.notes(reader.handle(), config);
         if config.wait == Wait::Callback {
             notes.push(IN_WRITERS_THREAD.into());
@@ -106,7 +121,11 @@ impl Reader {
             notes.push(pump::NOTE.into());
         }
         let take = match config.take {
-            _ if parents.session.domain.settings.shared_memory && shared_memory::in_use(reader.handle()) => TakenAs::Lent,
+            _ if parents.session.domain.settings.shared_memory
+                && shared_memory::in_use(reader.handle()) =>
+            {
+                TakenAs::Lent
+            }
             Take::Raw => TakenAs::Raw,
             Take::Typed => TakenAs::Typed,
         };
@@ -129,7 +148,14 @@ impl Reader {
             reader,
             _topic: topic,
             intake,
-            granted: Granted { qos: granted, publish_mode: PublishMode::Default, wait: config.wait, take: Some(take), when_full, notes },
+            granted: Granted {
+                qos: granted,
+                publish_mode: PublishMode::Default,
+                wait: config.wait,
+                take: Some(take),
+                when_full,
+                notes,
+            },
             parents,
         })
     }
@@ -148,17 +174,23 @@ impl Reader {
         let (mut lost, mut rejected) = (0, 0);
         // SAFETY: writes two numbers.
         unsafe { sys::rmwbench_lost(self.reader.handle(), &mut lost, &mut rejected) };
-        // Cyclone counts what never reached the reader's cache, not what keep-last overwrote there: that only the ledger shows.
+        // Cyclone counts what never reached the reader's cache, not what keep-last overwrote there:
+        // that only the ledger shows.
         counters.insert("sample_lost".into(), lost.into());
         counters.insert("sample_rejected".into(), rejected.into());
         counters.insert("malformed".into(), self.intake.malformed.load(Ordering::Relaxed) as i64);
-        // Also when none came that way: what Cyclone does not vouch for then went elsewhere, whatever segments are mapped.
+        // Also when none came that way: what Cyclone does not vouch for then went elsewhere,
+        // whatever segments are mapped.
         let evidence = self.parents.session.domain.settings.shared_memory.then(|| Evidence {
             path: "shm".into(),
             messages: self.intake.shared.load(Ordering::Relaxed),
             note: "read in the chunk of shared memory that the writer filled".into(),
         });
-        Account { reader_drops: Some(u64::from(lost) + u64::from(rejected)), counters, evidence: evidence.into_iter().collect() }
+        Account {
+            reader_drops: Some(u64::from(lost) + u64::from(rejected)),
+            counters,
+            evidence: evidence.into_iter().collect(),
+        }
     }
 }
 
@@ -171,7 +203,8 @@ impl Drop for Reader {
 }
 
 impl Intake {
-    /// Takes one message and delivers it; whether there was one. `notified_ns`: see [`Source::take`].
+    /// Takes one message and delivers it; whether there was one. `notified_ns`: see
+    /// [`Source::take`].
     #[inline]
     pub fn take(&self, reader: Handle, notified_ns: i64) -> bool {
         let mut message = std::ptr::null_mut();
@@ -197,8 +230,9 @@ impl Intake {
         };
         match &self.own {
             Some(own) if !view.shared => {
-                // SAFETY: one take of a reader at a time: by its session's thread, or by its listener, which Cyclone calls once at a
-                // time for one reader (it waits while the reader's m_cb_count is not 0).
+                // SAFETY: one take of a reader at a time: by its session's thread, or by its
+                // listener, which Cyclone calls once at a time for one reader (it waits while the
+                // reader's m_cb_count is not 0).
                 let bytes = unsafe { own.copy(bytes) };
                 // SAFETY: ours, and no longer looked at.
                 unsafe { sys::rmwbench_release(message) };
@@ -222,14 +256,18 @@ impl Intake {
         };
         self.shared.fetch_add(u64::from(lying.shared), Ordering::Relaxed);
         let payload = &rest[..rest.len().min(self.payload_bytes)];
-        (self.deliver)(&lying.bytes[begin..header_end], &Delivery::taken(notified_ns, payload, lying.shared));
+        (self.deliver)(
+            &lying.bytes[begin..header_end],
+            &Delivery::taken(notified_ns, payload, lying.shared),
+        );
     }
 }
 
 /// A reader in its session's thread.
 pub struct Watched {
     reader: Handle,
-    /// Triggered while the reader's cache holds any message; deleted after the thread has detached it.
+    /// Triggered while the reader's cache holds any message; deleted after the thread has detached
+    /// it.
     pub condition: Entity,
     intake: Arc<Intake>,
 }
@@ -237,7 +275,10 @@ pub struct Watched {
 impl Watched {
     fn new(reader: Handle, intake: Arc<Intake>) -> Result<Self, Error> {
         // SAFETY: a plain call on a live reader.
-        let condition = Entity::owned(unsafe { sys::dds_create_readcondition(reader, sys::ANY_STATE) }, || "read condition".into())?;
+        let condition = Entity::owned(
+            unsafe { sys::dds_create_readcondition(reader, sys::ANY_STATE) },
+            || "read condition".into(),
+        )?;
         Ok(Watched { reader, condition, intake })
     }
 }
@@ -249,7 +290,8 @@ impl Source for Watched {
     }
 }
 
-/// An owned `dds_listener_t` that calls an intake when data arrives, in Cyclone's thread or in the writer's.
+/// An owned `dds_listener_t` that calls an intake when data arrives, in Cyclone's thread or in the
+/// writer's.
 struct Listener(*mut sys::Listener);
 
 impl Listener {
@@ -257,7 +299,12 @@ impl Listener {
         // SAFETY: the intake's address stays valid while the reader exists, see `Reader`.
         unsafe {
             let listener = sys::dds_create_listener(std::ptr::null_mut());
-            sys::dds_lset_data_available_arg(listener, on_data, Arc::as_ptr(intake).cast_mut().cast(), true);
+            sys::dds_lset_data_available_arg(
+                listener,
+                on_data,
+                Arc::as_ptr(intake).cast_mut().cast(),
+                true,
+            );
             Listener(listener)
         }
     }
@@ -274,7 +321,8 @@ unsafe extern "C" fn on_data(reader: Handle, intake: *mut c_void) {
     let mut notified_ns = now_ns();
     // SAFETY: the argument is the intake that `Listener::new` was given.
     let intake = unsafe { &*intake.cast::<Intake>() };
-    // A message that came meanwhile calls again; one that was there before the listener was set does not.
+    // A message that came meanwhile calls again; one that was there before the listener was set
+    // does not.
     while intake.take(reader, notified_ns) {
         notified_ns = now_ns();
     }

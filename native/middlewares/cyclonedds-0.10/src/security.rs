@@ -16,7 +16,10 @@ pub fn fragment(config: &SessionConfig) -> Result<String, Error> {
     let plugin = |name: &str| format!("{PLUGINS}/libdds_security_{name}.so");
     for name in ["auth", "ac", "crypto"] {
         if !Path::new(&plugin(name)).exists() {
-            return Err(Error::unsupported("mode security", format!("this install has no plug-in {}", plugin(name))));
+            return Err(Error::unsupported(
+                "mode security",
+                format!("this install has no plug-in {}", plugin(name)),
+            ));
         }
     }
     let enclave = Keystore::of(config.trial_nonce)?.enclave();

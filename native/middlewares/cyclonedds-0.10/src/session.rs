@@ -28,9 +28,17 @@ impl CycloneSession {
         let domain = Domain::open(config)?;
         let qos = DdsQos::named(&c_string("rmwbench", "participant")?);
         // SAFETY: a plain call; the domain exists already.
-        let handle = unsafe { sys::dds_create_participant(config.domain_id, qos.as_ptr(), std::ptr::null()) };
-        let participant = Entity::owned(handle, || format!("participant in domain {}", config.domain_id))?;
-        Ok(CycloneSession(Arc::new(Shared { blocking: Mutex::new(None), polling: Mutex::new(None), participant, domain })))
+        let handle = unsafe {
+            sys::dds_create_participant(config.domain_id, qos.as_ptr(), std::ptr::null())
+        };
+        let participant =
+            Entity::owned(handle, || format!("participant in domain {}", config.domain_id))?;
+        Ok(CycloneSession(Arc::new(Shared {
+            blocking: Mutex::new(None),
+            polling: Mutex::new(None),
+            participant,
+            domain,
+        })))
     }
 }
 
@@ -45,7 +53,8 @@ impl Session for CycloneSession {
 }
 
 impl Shared {
-    /// The session's thread for `wait`, started at first use; None where Cyclone's own threads deliver.
+    /// The session's thread for `wait`, started at first use; None where Cyclone's own threads
+    /// deliver.
     pub fn pump(&self, wait: Wait) -> Result<Option<Arc<Pump<Watched>>>, Error> {
         let place = match wait {
             Wait::Block => &self.blocking,

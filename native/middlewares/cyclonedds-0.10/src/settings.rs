@@ -1,4 +1,5 @@
-//! The modes as a second fragment of Cyclone's own XML, behind the profile's: Cyclone takes several, and the later one wins.
+//! The modes as a second fragment of Cyclone's own XML, behind the profile's: Cyclone takes
+//! several, and the later one wins.
 
 use rmwbench_harness::middleware::{Configuration, Error, SessionConfig};
 
@@ -39,7 +40,10 @@ impl Settings {
         let profile = &config.profile;
         let object = || format!("profile {}", profile.name);
         if profile.format != "xml" {
-            return Err(Error::invalid(object(), format!("Cyclone DDS reads xml, the profile is {}", profile.format)));
+            return Err(Error::invalid(
+                object(),
+                format!("Cyclone DDS reads xml, the profile is {}", profile.format),
+            ));
         }
         let mut shared_memory = enables_shared_memory(&profile.text);
         let (mut domain, mut general, mut internal) = (String::new(), String::new(), String::new());
@@ -60,11 +64,16 @@ impl Settings {
         }
         if let Some(bytes) = config.mode::<u32>("fragment_bytes")? {
             if bytes > LARGEST_DATAGRAM - HEADERS_BYTES {
-                let message = format!("{bytes}: a fragment must fit a datagram, at most {} bytes", LARGEST_DATAGRAM - HEADERS_BYTES);
+                let message = format!(
+                    "{bytes}: a fragment must fit a datagram, at most {} bytes",
+                    LARGEST_DATAGRAM - HEADERS_BYTES
+                );
                 return Err(Error::unsupported("mode fragment_bytes", message));
             }
             let datagram = bytes + HEADERS_BYTES;
-            general += &format!("<MaxMessageSize>{datagram}B</MaxMessageSize><FragmentSize>{bytes}B</FragmentSize>");
+            general += &format!(
+                "<MaxMessageSize>{datagram}B</MaxMessageSize><FragmentSize>{bytes}B</FragmentSize>"
+            );
         }
         if let Some(bytes) = config.mode::<u32>("socket_buffer_bytes")? {
             // Only "max": the kernel may grant less, and an unmet "min" is fatal to Cyclone.
@@ -92,7 +101,11 @@ impl Settings {
         }
         let known = ["transport", "fragment_bytes", "socket_buffer_bytes", "discovery", "security"];
         config.only_modes(&[&known[..], &roudi::MODES].concat())?;
-        if let Some(name) = roudi::MODES.iter().find(|name| config.modes.contains_key(**name)).filter(|_| !shared_memory) {
+        if let Some(name) = roudi::MODES
+            .iter()
+            .find(|name| config.modes.contains_key(**name))
+            .filter(|_| !shared_memory)
+        {
             let message = "it sizes shared memory, which this profile does not configure: ask for transport shm";
             return Err(Error::unsupported(format!("mode {name}"), message));
         }
@@ -105,7 +118,9 @@ impl Settings {
         if !domain.is_empty() {
             text += &format!(",<CycloneDDS><Domain Id=\"any\">{domain}</Domain></CycloneDDS>");
         }
-        let largest_chunk = roudi::configuration(config)?.and_then(|roudi| roudi::largest(&roudi.text)).unwrap_or_default();
+        let largest_chunk = roudi::configuration(config)?
+            .and_then(|roudi| roudi::largest(&roudi.text))
+            .unwrap_or_default();
         Ok(Settings { text, shared_memory, largest_chunk })
     }
 
@@ -117,7 +132,10 @@ impl Settings {
 /// Whether the text enables shared memory, for which a RouDi must run.
 fn enables_shared_memory(text: &str) -> bool {
     let text = without_comments(text).to_ascii_lowercase();
-    let mut elements = text.split("<sharedmemory>").skip(1).map(|rest| rest.split("</sharedmemory>").next().unwrap_or(""));
+    let mut elements = text
+        .split("<sharedmemory>")
+        .skip(1)
+        .map(|rest| rest.split("</sharedmemory>").next().unwrap_or(""));
     elements.any(|element| {
         let value = element.split_once("<enable>").and_then(|(_, rest)| rest.split('<').next());
         matches!(value.map(str::trim), Some("true" | "1"))
@@ -142,16 +160,31 @@ mod tests {
     use super::*;
 
     fn asked(text: &str, modes: &[(&str, Value)]) -> Result<Settings, Error> {
-        let profile = Profile { name: "p".into(), format: "xml".into(), text: text.into(), summary: String::new() };
+        let profile = Profile {
+            name: "p".into(),
+            format: "xml".into(),
+            text: text.into(),
+            summary: String::new(),
+        };
         let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
-        Settings::of(&SessionConfig { profile, options: Default::default(), modes, domain_id: 0, trial_nonce: 1 })
+        Settings::of(&SessionConfig {
+            profile,
+            options: Default::default(),
+            modes,
+            domain_id: 0,
+            trial_nonce: 1,
+        })
     }
 
     #[test]
     fn shared_memory_is_known_from_profile_and_mode() {
         let shm = include_str!("../profiles/shm.xml");
         assert!(asked(shm, &[]).unwrap().shared_memory);
-        assert!(!asked("<!-- <SharedMemory><Enable>true</Enable></SharedMemory> --><CycloneDDS/>", &[]).unwrap().shared_memory);
+        assert!(
+            !asked("<!-- <SharedMemory><Enable>true</Enable></SharedMemory> --><CycloneDDS/>", &[])
+                .unwrap()
+                .shared_memory
+        );
         let off = asked(shm, &[("transport", json!("udp"))]).unwrap();
         assert!(!off.shared_memory && off.text.ends_with(",<CycloneDDS><Domain Id=\"any\"><SharedMemory><Enable>false</Enable><LogLevel>warn</LogLevel></SharedMemory></Domain></CycloneDDS>"), "{}", off.text);
         assert!(asked("<CycloneDDS/>", &[("transport", json!("shm"))]).unwrap().shared_memory);
@@ -166,10 +199,18 @@ mod tests {
             ("shm_layout", json!("tiered"), ErrorKind::Unsupported),
         ] {
             let error = asked("<CycloneDDS/>", &[(name, level)]).err().unwrap();
-            assert_eq!((error.kind, error.object), (kind, format!("mode {name}")), "{}", error.message);
+            assert_eq!(
+                (error.kind, error.object),
+                (kind, format!("mode {name}")),
+                "{}",
+                error.message
+            );
         }
         let both = [("transport", json!("shm")), ("security", json!(true))];
         assert_eq!(asked("<CycloneDDS/>", &both).err().unwrap().object, "mode security");
-        assert!(asked("<CycloneDDS/>", &[]).unwrap().text == "<CycloneDDS/>", "no mode, no second fragment");
+        assert!(
+            asked("<CycloneDDS/>", &[]).unwrap().text == "<CycloneDDS/>",
+            "no mode, no second fragment"
+        );
     }
 }

@@ -15,7 +15,9 @@ pub fn of(entity: Handle) -> BTreeMap<String, i64> {
 
 unsafe extern "C" fn insert(counters: *mut c_void, name: *const c_char, value: u64) {
     // SAFETY: the map of `of`, and a string of Cyclone's.
-    let (counters, name) = unsafe { (&mut *counters.cast::<BTreeMap<String, i64>>(), CStr::from_ptr(name)) };
+    let (counters, name) =
+        unsafe { (&mut *counters.cast::<BTreeMap<String, i64>>(), CStr::from_ptr(name)) };
     let name = name.to_string_lossy().into_owned();
-    counters.insert(if name.starts_with("time_") { format!("{name}_ns") } else { name }, value as i64);
+    counters
+        .insert(if name.starts_with("time_") { format!("{name}_ns") } else { name }, value as i64);
 }

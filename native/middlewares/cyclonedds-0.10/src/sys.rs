@@ -1,4 +1,5 @@
-//! The C functions of Cyclone DDS 0.10 and of the shim that this worker calls; `shim/blob.h` and `dds/dds.h` document them.
+//! The C functions of Cyclone DDS 0.10 and of the shim that this worker calls; `shim/blob.h` and
+//! `dds/dds.h` document them.
 
 use std::ffi::{c_char, c_void};
 
@@ -35,8 +36,19 @@ pub const TIMEOUT: i32 = -10;
 pub const OUT_OF_RESOURCES: i32 = -5;
 
 extern "C" {
-    pub fn rmwbench_topic(participant: Handle, name: *const c_char, ty: *const c_char, body_bytes: u32, of: *mut *const c_void) -> Handle;
-    pub fn rmwbench_write(writer: Handle, ty: *const c_void, parts: *const Part, count: usize) -> i32;
+    pub fn rmwbench_topic(
+        participant: Handle,
+        name: *const c_char,
+        ty: *const c_char,
+        body_bytes: u32,
+        of: *mut *const c_void,
+    ) -> Handle;
+    pub fn rmwbench_write(
+        writer: Handle,
+        ty: *const c_void,
+        parts: *const Part,
+        count: usize,
+    ) -> i32;
     pub fn rmwbench_take(reader: Handle, message: *mut *mut c_void) -> i32;
     pub fn rmwbench_view_of(message: *const c_void, view: *mut View);
     pub fn rmwbench_release(message: *mut c_void);
@@ -46,15 +58,41 @@ extern "C" {
     pub fn rmwbench_guid(entity: Handle) -> u64;
     pub fn rmwbench_qos_asked(asked: *const Qos) -> *mut QosHandle;
     pub fn rmwbench_qos_granted(entity: Handle, granted: *mut Qos) -> bool;
-    pub fn rmwbench_statistics(entity: Handle, context: *mut c_void, counter: unsafe extern "C" fn(*mut c_void, *const c_char, u64));
+    pub fn rmwbench_statistics(
+        entity: Handle,
+        context: *mut c_void,
+        counter: unsafe extern "C" fn(*mut c_void, *const c_char, u64),
+    );
     pub fn rmwbench_log(line: Option<unsafe extern "C" fn(*const c_char, usize)>);
 
     pub fn dds_create_domain(domain: u32, config: *const c_char) -> Handle;
-    pub fn dds_create_participant(domain: u32, qos: *const QosHandle, listener: *const Listener) -> Handle;
-    pub fn dds_create_publisher(participant: Handle, qos: *const QosHandle, listener: *const Listener) -> Handle;
-    pub fn dds_create_subscriber(participant: Handle, qos: *const QosHandle, listener: *const Listener) -> Handle;
-    pub fn dds_create_writer(parent: Handle, topic: Handle, qos: *const QosHandle, listener: *const Listener) -> Handle;
-    pub fn dds_create_reader(parent: Handle, topic: Handle, qos: *const QosHandle, listener: *const Listener) -> Handle;
+    pub fn dds_create_participant(
+        domain: u32,
+        qos: *const QosHandle,
+        listener: *const Listener,
+    ) -> Handle;
+    pub fn dds_create_publisher(
+        participant: Handle,
+        qos: *const QosHandle,
+        listener: *const Listener,
+    ) -> Handle;
+    pub fn dds_create_subscriber(
+        participant: Handle,
+        qos: *const QosHandle,
+        listener: *const Listener,
+    ) -> Handle;
+    pub fn dds_create_writer(
+        parent: Handle,
+        topic: Handle,
+        qos: *const QosHandle,
+        listener: *const Listener,
+    ) -> Handle;
+    pub fn dds_create_reader(
+        parent: Handle,
+        topic: Handle,
+        qos: *const QosHandle,
+        listener: *const Listener,
+    ) -> Handle;
     pub fn dds_delete(entity: Handle) -> i32;
     pub fn dds_create_qos() -> *mut QosHandle;
     pub fn dds_delete_qos(qos: *mut QosHandle);
@@ -75,7 +113,12 @@ extern "C" {
     pub fn dds_create_waitset(participant: Handle) -> Handle;
     pub fn dds_waitset_attach(set: Handle, entity: Handle, argument: isize) -> i32;
     pub fn dds_waitset_detach(set: Handle, entity: Handle) -> i32;
-    pub fn dds_waitset_wait(set: Handle, arguments: *mut isize, count: usize, timeout_ns: i64) -> i32;
+    pub fn dds_waitset_wait(
+        set: Handle,
+        arguments: *mut isize,
+        count: usize,
+        timeout_ns: i64,
+    ) -> i32;
     pub fn dds_create_guardcondition(participant: Handle) -> Handle;
     pub fn dds_set_guardcondition(condition: Handle, triggered: bool) -> i32;
     pub fn dds_take_guardcondition(condition: Handle, triggered: *mut bool) -> i32;

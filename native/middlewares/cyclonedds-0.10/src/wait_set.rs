@@ -1,4 +1,5 @@
-//! Cyclone's wait set, as the harness's receive loop blocks on it: a read condition for each reader, and a guard condition that wakes.
+//! Cyclone's wait set, as the harness's receive loop blocks on it: a read condition for each
+//! reader, and a guard condition that wakes.
 
 use std::sync::Arc;
 
@@ -21,7 +22,9 @@ impl WaitSet {
         // SAFETY: plain calls on live entities.
         unsafe {
             let set = Entity::owned(sys::dds_create_waitset(participant), || "wait set".into())?;
-            let woken = Entity::owned(sys::dds_create_guardcondition(participant), || "guard condition".into())?;
+            let woken = Entity::owned(sys::dds_create_guardcondition(participant), || {
+                "guard condition".into()
+            })?;
             match sys::dds_waitset_attach(set.handle(), woken.handle(), 0) {
                 0 => Ok(WaitSet { set, woken, triggered: vec![0], attached: 0 }),
                 code => Err(Error::failed("wait set", words(code))),
@@ -41,7 +44,13 @@ impl WaitSet {
 impl pump::WaitSet<Watched> for WaitSet {
     fn attach(&mut self, watched: &Arc<Watched>, token: usize) {
         // SAFETY: both live: the loop holds the reader's condition until it detached it.
-        unsafe { sys::dds_waitset_attach(self.set.handle(), watched.condition.handle(), token as isize + 1) };
+        unsafe {
+            sys::dds_waitset_attach(
+                self.set.handle(),
+                watched.condition.handle(),
+                token as isize + 1,
+            )
+        };
         self.attached += 1;
         self.triggered.resize(self.attached + 1, 0);
     }
@@ -55,7 +64,14 @@ impl pump::WaitSet<Watched> for WaitSet {
     fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
         let timeout_ns = if block { i64::MAX } else { 0 };
         // SAFETY: `triggered` has a place for everything attached.
-        let count = unsafe { sys::dds_waitset_wait(self.set.handle(), self.triggered.as_mut_ptr(), self.triggered.len(), timeout_ns) };
+        let count = unsafe {
+            sys::dds_waitset_wait(
+                self.set.handle(),
+                self.triggered.as_mut_ptr(),
+                self.triggered.len(),
+                timeout_ns,
+            )
+        };
         for &attached in &self.triggered[..count.max(0) as usize] {
             if attached == 0 {
                 let mut was_set = false;

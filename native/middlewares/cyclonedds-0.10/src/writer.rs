@@ -1,12 +1,15 @@
-//! A DDS writer of raw CDR: the parts of a message go to Cyclone as one scatter list, which it copies once; or, in shared memory, into a
-//! chunk that Cyclone lends, which is what its own write of a sample does there too.
+//! A DDS writer of raw CDR: the parts of a message go to Cyclone as one scatter list, which it
+//! copies once; or, in shared memory, into a chunk that Cyclone lends, which is what its own write
+//! of a sample does there too.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Granted, PublishError, PublishMode, WhenFull};
+use rmwbench_harness::middleware::{
+    Account, EndpointConfig, Error, Granted, PublishError, PublishMode, WhenFull,
+};
 
 use crate::entity::{words, Entity};
 use crate::node::Parents;
@@ -48,7 +51,8 @@ unsafe impl Send for Writer {}
 unsafe impl Sync for Writer {}
 
 impl Writer {
-    /// A writer on DDS topic `topic` whose messages have `header_bytes` of a service's header between encapsulation and body.
+    /// A writer on DDS topic `topic` whose messages have `header_bytes` of a service's header
+    /// between encapsulation and body.
     pub fn new(
         config: &EndpointConfig,
         topic: &str,
@@ -58,20 +62,37 @@ impl Writer {
     ) -> Result<Self, Error> {
         let object = || format!("endpoint {}", config.endpoint);
         if config.publish_mode == PublishMode::Async {
-            return Err(Error::unsupported(object(), "publish mode async: in Cyclone DDS the writing thread sends"));
+            return Err(Error::unsupported(
+                object(),
+                "publish mode async: in Cyclone DDS the writing thread sends",
+            ));
         }
         let Some((&encapsulation, before)) = message_type.cdr_prefix.split_first_chunk() else {
-            return Err(Error::invalid(object(), format!("type {} has no encapsulation header", message_type.name)));
+            return Err(Error::invalid(
+                object(),
+                format!("type {} has no encapsulation header", message_type.name),
+            ));
         };
         let qos = DdsQos::asked(config)?;
         let (topic, written_as) = parents.topic(config, topic, message_type, header_bytes)?;
         // SAFETY: live parent, topic and QoS.
-        let handle = unsafe { sys::dds_create_writer(parents.publisher.handle(), topic.handle(), qos.as_ptr(), std::ptr::null()) };
+        let handle = unsafe {
+            sys::dds_create_writer(
+                parents.publisher.handle(),
+                topic.handle(),
+                qos.as_ptr(),
+                std::ptr::null(),
+            )
+        };
         let writer = Entity::owned(handle, || format!("{}: writer", object()))?;
         // SAFETY: a plain call on a live entity.
         let lends = unsafe { sys::dds_is_loan_available(writer.handle()) };
         if config.loan && !lends {
-            let why = if parents.session.domain.settings.shared_memory { shared_memory::reason(config) } else { NOT_OVER_UDP.into() };
+            let why = if parents.session.domain.settings.shared_memory {
+                shared_memory::reason(config)
+            } else {
+                NOT_OVER_UDP.into()
+            };
             return Err(Error::unsupported(object(), format!("loan: {why}")));
         }
         let bytes = message_type.cdr_bytes() + header_bytes;
@@ -82,7 +103,8 @@ impl Writer {
             return Err(Error::unsupported(object(), message));
         }
         let notes = parents.notes(writer.handle(), config);
-        let granted = qos::granted(writer.handle()).ok_or_else(|| Error::failed(object(), "its QoS cannot be read back"))?;
+        let granted = qos::granted(writer.handle())
+            .ok_or_else(|| Error::failed(object(), "its QoS cannot be read back"))?;
         let mut tail = message_type.cdr_suffix.clone();
         tail.resize(tail.len() + bytes.next_multiple_of(4) - bytes, 0); // RTPS sends multiples of four bytes
         Ok(Writer {
@@ -119,14 +141,21 @@ impl Writer {
         if self.lends {
             return self.write_loan(header, &mut |place| place.copy_from_slice(payload));
         }
-        let parts =
-            [&self.encapsulation, header, &*self.before, payload, &*self.tail].map(|part| Part { bytes: part.as_ptr(), size: part.len() });
+        let parts = [&self.encapsulation, header, &*self.before, payload, &*self.tail]
+            .map(|part| Part { bytes: part.as_ptr(), size: part.len() });
         // SAFETY: the parts outlive the call, which copies them.
-        self.written(unsafe { sys::rmwbench_write(self.writer.handle(), self.written_as, parts.as_ptr(), parts.len()) })
+        self.written(unsafe {
+            sys::rmwbench_write(self.writer.handle(), self.written_as, parts.as_ptr(), parts.len())
+        })
     }
 
     /// Has `fill` write the payload in place.
-    pub fn write_in_place(&self, header: &[u8], bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    pub fn write_in_place(
+        &self,
+        header: &[u8],
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         match self.lends {
             true if bytes == self.payload_bytes => self.write_loan(header, fill),
             true => Err(PublishError::Failed),
@@ -135,7 +164,11 @@ impl Writer {
     }
 
     #[inline]
-    fn write_loan(&self, header: &[u8], fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn write_loan(
+        &self,
+        header: &[u8],
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         let after = &self.tail[..self.suffix_bytes];
         let mut loan = std::ptr::null_mut();
         // SAFETY: the loan is as long as the type says; writing it gives it back.

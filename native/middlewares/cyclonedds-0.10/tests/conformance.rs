@@ -12,7 +12,9 @@ fn main() -> std::process::ExitCode {
         &[
             Arm::profile("untouched").lacks("loan", UDP_LENDS_NOTHING),
             Arm::profile("tuned").lacks("loan", UDP_LENDS_NOTHING),
-            Arm::profile("shm").option("roudi_pools", POOLS_FOR_32_MIB).fault("transient_local", NO_HISTORY),
+            Arm::profile("shm")
+                .option("roudi_pools", POOLS_FOR_32_MIB)
+                .fault("transient_local", NO_HISTORY),
         ],
     )
 }

@@ -1,7 +1,8 @@
-//! What is particular to this worker, on the traits: its own raw type on the wire and in shared memory, and DDS Security.
+//! What is particular to this worker, on the traits: its own raw type on the wire and in shared
+//! memory, and DDS Security.
 //!
-//! Each test runs in namespaces of its own. Two domains of the test's process pose as one on the network (`ExternalDomainId`): between
-//! endpoints of one domain Cyclone sends nothing.
+//! Each test runs in namespaces of its own. Two domains of the test's process pose as one on the
+//! network (`ExternalDomainId`): between endpoints of one domain Cyclone sends nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,13 +26,15 @@ fn open(side: u32, modes: &[(&str, Value)]) -> Result<Box<dyn Session>, Error> {
     let text =
         "<CycloneDDS><Domain Id=\"any\"><General><Interfaces><NetworkInterface name=\"lo\" multicast=\"true\"/></Interfaces></General>\
                 <Discovery><ExternalDomainId>9</ExternalDomainId></Discovery></Domain></CycloneDDS>";
-    let modes: BTreeMap<String, Value> = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
+    let modes: BTreeMap<String, Value> =
+        modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
     CycloneDds.open(&SessionConfig { modes, ..pair::session(&pair::profile("xml", text), side) })
 }
 
 fn two_sides(modes: &[(&str, Value)], work: impl FnOnce(&mut dyn Node, &mut dyn Node)) {
     let (mut writing, mut reading) = (open(0, modes).unwrap(), open(1, modes).unwrap());
-    let (mut talker, mut listener) = (writing.node("talker").unwrap(), reading.node("listener").unwrap());
+    let (mut talker, mut listener) =
+        (writing.node("talker").unwrap(), reading.node("listener").unwrap());
     work(&mut *talker, &mut *listener);
 }
 
@@ -48,13 +51,18 @@ fn messages_of_every_length_pass_the_wire_whole() {
                 let payload: Vec<u8> = (0..bytes).map(|k| (k % 251) as u8).collect();
                 until_heard(&mut *publisher, &memory, &payload);
                 assert_eq!(memory.last(), Some(payload));
-                assert_eq!(publisher.publish(&vec![0; bytes as usize + 1]), Err(PublishError::Failed), "its length is another");
+                assert_eq!(
+                    publisher.publish(&vec![0; bytes as usize + 1]),
+                    Err(PublishError::Failed),
+                    "its length is another"
+                );
             }
         });
     });
 }
 
-/// Cyclone's own tracing of contents calls the type's print function, which cyclors' blob type lacks.
+/// Cyclone's own tracing of contents calls the type's print function, which cyclors' blob type
+/// lacks.
 #[test]
 fn tracing_the_content_of_a_message_does_no_harm() {
     isolated("tracing_the_content_of_a_message_does_no_harm", || {
@@ -90,7 +98,11 @@ fn secured_participants_talk_and_others_do_not_hear_them() {
             let mut publisher = talker.publisher(&config).unwrap();
             let mut stranger = open(2, &[]).unwrap();
             let overheard = Memory::new();
-            let outside = stranger.node("stranger").unwrap().subscription(&config, overheard.clone()).unwrap();
+            let outside = stranger
+                .node("stranger")
+                .unwrap()
+                .subscription(&config, overheard.clone())
+                .unwrap();
             until_heard(&mut *publisher, &memory, &[7; 64]);
             assert_eq!((publisher.matched(), subscription.matched(), outside.matched()), (1, 1, 0));
             assert_eq!(overheard.len(), 0);
@@ -102,13 +114,17 @@ fn secured_participants_talk_and_others_do_not_hear_them() {
 struct Echo;
 
 impl Handler for Echo {
-    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
+    fn handle(
+        &self,
+        request: &Delivery<'_>,
+        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
+    ) {
         reply(&[request.payload[0]; 5]).unwrap();
     }
 }
 
-/// Cyclone's receive thread alone takes acknowledgements, and a reliable writer with 30 kB unacknowledged waits for some: what writes
-/// within a delivery has another thread.
+/// Cyclone's receive thread alone takes acknowledgements, and a reliable writer with 30 kB
+/// unacknowledged waits for some: what writes within a delivery has another thread.
 #[test]
 fn who_answers_or_forwards_never_does_so_in_the_receive_thread() {
     isolated("who_answers_or_forwards_never_does_so_in_the_receive_thread", || {
@@ -121,7 +137,9 @@ fn who_answers_or_forwards_never_does_so_in_the_receive_thread() {
             let end = ends.subscription(&keeping("out", Wait::Callback), memory.clone()).unwrap();
             assert_eq!(end.granted().wait, Wait::Callback);
             let publisher = middle.publisher(&keeping("out", Wait::Block)).unwrap();
-            let relay = middle.subscription(&keeping("in", Wait::Callback), Relay::new(publisher, true)).unwrap();
+            let relay = middle
+                .subscription(&keeping("in", Wait::Callback), Relay::new(publisher, true))
+                .unwrap();
             let mut begin = ends.publisher(&keeping("in", Wait::Block)).unwrap();
             wait_until("all matches", || begin.matched() == 1 && end.matched() == 1);
             until_heard(&mut *begin, &memory, &[255; 20_000]);
@@ -129,7 +147,12 @@ fn who_answers_or_forwards_never_does_so_in_the_receive_thread() {
             wait_until("the last message", || memory.last() == Some(vec![199; 20_000]));
 
             let (message_type, reply) = MessageType::service_bytes(8, 5);
-            let asked = EndpointConfig { message_type, reply_type: Some(reply), wait: Wait::Callback, ..endpoint(2, "echo", 8) };
+            let asked = EndpointConfig {
+                message_type,
+                reply_type: Some(reply),
+                wait: Wait::Callback,
+                ..endpoint(2, "echo", 8)
+            };
             let service = middle.service(&asked, Arc::new(Echo)).unwrap();
             let client = ends.client(&asked, Memory::new()).unwrap();
             let granted = [relay.granted().wait, service.granted().wait, client.granted().wait];
@@ -143,11 +166,17 @@ fn replies_to_other_clients_are_dropped_and_counted() {
     isolated("replies_to_other_clients_are_dropped_and_counted", || {
         two_sides(&[], |asking, answering| {
             let (message_type, reply) = MessageType::service_bytes(8, 5);
-            let config = EndpointConfig { message_type, reply_type: Some(reply), ..endpoint(1, "echo", 8) };
+            let config =
+                EndpointConfig { message_type, reply_type: Some(reply), ..endpoint(1, "echo", 8) };
             let service = answering.service(&config, Arc::new(Echo)).unwrap();
             let heard = [Memory::new(), Memory::new()];
-            let mut clients: Vec<_> = heard.iter().map(|memory| asking.client(&config, memory.clone()).unwrap()).collect();
-            wait_until("all matches", || service.matched() == 2 && clients.iter().all(|client| client.matched() == 1));
+            let mut clients: Vec<_> = heard
+                .iter()
+                .map(|memory| asking.client(&config, memory.clone()).unwrap())
+                .collect();
+            wait_until("all matches", || {
+                service.matched() == 2 && clients.iter().all(|client| client.matched() == 1)
+            });
             for number in 0..3 {
                 clients[0].publish(&[number; 8]).unwrap();
             }
@@ -155,7 +184,10 @@ fn replies_to_other_clients_are_dropped_and_counted() {
             let counted = || clients[1].account().counters["other_clients_replies"];
             wait_until("the other client's replies", || counted() == 3);
             assert_eq!(clients[1].account().counters["other_clients_reply_bytes"], 15);
-            assert_eq!((heard[1].len(), clients[0].account().counters["other_clients_replies"]), (0, 0));
+            assert_eq!(
+                (heard[1].len(), clients[0].account().counters["other_clients_replies"]),
+                (0, 0)
+            );
         });
     });
 }
@@ -163,12 +195,15 @@ fn replies_to_other_clients_are_dropped_and_counted() {
 #[test]
 fn shared_memory_is_vouched_for_and_what_leaves_it_says_why() {
     isolated("shared_memory_is_vouched_for_and_what_leaves_it_says_why", || {
-        // iceoryx' runtime needs more than the 2 MiB of a libtest thread; a worker opens on its main thread.
+        // iceoryx' runtime needs more than the 2 MiB of a libtest thread; a worker opens on its
+        // main thread.
         let body = || {
             let shm = profile("shm");
-            let options = BTreeMap::from([("roudi_pools".to_string(), json!("1K:2000 64K:100 1M:20"))]);
+            let options =
+                BTreeMap::from([("roudi_pools".to_string(), json!("1K:2000 64K:100 1M:20"))]);
             let _roudi = Daemons::start(WORKER, &CycloneDds, &shm, &options).unwrap();
-            let mut session = CycloneDds.open(&SessionConfig { options, ..pair::session(&shm, 0) }).unwrap();
+            let mut session =
+                CycloneDds.open(&SessionConfig { options, ..pair::session(&shm, 0) }).unwrap();
             let mut node = session.node("pair").unwrap();
             let config = EndpointConfig { loan: true, ..endpoint(1, "shared", 1 << 20) };
             let memory = Memory::new();
@@ -181,15 +216,22 @@ fn shared_memory_is_vouched_for_and_what_leaves_it_says_why() {
             let evidence = &subscription.account().evidence[0];
             assert_eq!((evidence.path.as_str(), evidence.messages > 0), ("shm", true));
             let large = node.publisher(&endpoint(3, "large", 2 << 20)).err().unwrap();
-            assert!(large.kind == ErrorKind::Unsupported && large.message.contains("roudi_pools"), "{large}");
-            let all = EndpointConfig { qos: Qos { history: History::KeepAll, ..Qos::default() }, ..endpoint(2, "all", 64) };
+            assert!(
+                large.kind == ErrorKind::Unsupported && large.message.contains("roudi_pools"),
+                "{large}"
+            );
+            let all = EndpointConfig {
+                qos: Qos { history: History::KeepAll, ..Qos::default() },
+                ..endpoint(2, "all", 64)
+            };
             let notes = node.publisher(&all).unwrap().granted().notes;
             assert!(notes.iter().any(|note| note.starts_with("path: keep_all")), "{notes:?}");
             let refused = node.publisher(&EndpointConfig { loan: true, ..all }).err().unwrap();
             assert_eq!(refused.kind, ErrorKind::Unsupported);
         };
         std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().stack_size(16 << 20).spawn_scoped(scope, body).unwrap();
+            let thread =
+                std::thread::Builder::new().stack_size(16 << 20).spawn_scoped(scope, body).unwrap();
             thread.join().map_err(std::panic::resume_unwind).unwrap();
         });
     });

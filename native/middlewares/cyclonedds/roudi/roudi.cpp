@@ -1,7 +1,9 @@
-// RouDi, the daemon of iceoryx, without the signals and the configuration file of its own program: two C functions.
+// RouDi, the daemon of iceoryx, without the signals and the configuration file of its own program:
+// two C functions.
 //
-// It must not end applications: the orchestrator does that, and RouDi would signal whatever process has got the number of one
-// that crashed. sharesAddressSpaceWithApplications is its word for that and has no other effect.
+// It must not end applications: the orchestrator does that, and RouDi would signal whatever process
+// has got the number of one that crashed. sharesAddressSpaceWithApplications is its word for that
+// and has no other effect.
 
 #include "iceoryx_posh/iceoryx_posh_config.hpp"
 #include "iceoryx_posh/internal/roudi/roudi.hpp"
@@ -30,7 +32,8 @@ struct rmwbench_pool {
     uint32_t chunks;
 };
 
-// Returns when applications can register. What fails inside iceoryx ends the process with its words on stderr.
+// Returns when applications can register. What fails inside iceoryx ends the process with its words
+// on stderr.
 void* rmwbench_roudi_start(const rmwbench_pool* pools, size_t count) {
     iox::mepoo::MePooConfig memory;
     for (size_t k = 0; k < count; ++k) {

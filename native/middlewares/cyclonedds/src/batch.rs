@@ -1,7 +1,9 @@
-//! Write batching: Cyclone packs small messages into one datagram and sends it when it is full, or when it is told to.
+//! Write batching: Cyclone packs small messages into one datagram and sends it when it is full, or
+//! when it is told to.
 //!
-//! A user of the API tells it (`dds_write_flush`) at the end of each burst of its own; an open-loop schedule has no such ends. So one
-//! thread flushes every writer of the session in a fixed period, which bounds what batching may cost in latency.
+//! A user of the API tells it (`dds_write_flush`) at the end of each burst of its own; an open-loop
+//! schedule has no such ends. So one thread flushes every writer of the session in a fixed period,
+//! which bounds what batching may cost in latency.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
@@ -36,8 +38,14 @@ impl Batches {
     pub fn start(period: Duration) -> Result<Batches, Error> {
         let shared = Arc::new(Shared::default());
         let theirs = shared.clone();
-        let thread = std::thread::Builder::new().name("flush".into()).spawn(move || theirs.flush_every(period));
-        Ok(Batches { shared, period, thread: Some(thread.map_err(|e| Error::failed("flushing thread", e))?) })
+        let thread = std::thread::Builder::new()
+            .name("flush".into())
+            .spawn(move || theirs.flush_every(period));
+        Ok(Batches {
+            shared,
+            period,
+            thread: Some(thread.map_err(|e| Error::failed("flushing thread", e))?),
+        })
     }
 
     /// Flushes this writer until what it returns is dropped.
@@ -79,7 +87,8 @@ impl Shared {
     fn flush_every(&self, period: Duration) {
         let mut writers = self.writers.lock().unwrap();
         while !writers.closing {
-            // Under the lock, so that no writer is deleted meanwhile; a publish call does not take it.
+            // Under the lock, so that no writer is deleted meanwhile; a publish call does not take
+            // it.
             for &writer in &writers.open {
                 // SAFETY: a plain call on a live entity.
                 unsafe { dds_write_flush(writer) };

@@ -10,7 +10,8 @@ use rmwbench_harness::middleware::Error;
 pub struct Entity(dds_entity_t);
 
 impl Entity {
-    /// Takes ownership of a handle that a `dds_create_*` call returned; a negative one is its error.
+    /// Takes ownership of a handle that a `dds_create_*` call returned; a negative one is its
+    /// error.
     pub fn owned(handle: dds_return_t, what: impl FnOnce() -> String) -> Result<Self, Error> {
         if handle < 0 {
             return Err(Error::failed(what(), words(handle)));

@@ -1,8 +1,10 @@
-//! Content filters: `percent < N` on the sequence number of the harness's header (worker-protocol.md).
+//! Content filters: `percent < N` on the sequence number of the harness's header
+//! (worker-protocol.md).
 //!
-//! Cyclone filters by a C function that a reader's topic carries: it makes a whole sample of every message that arrives, calls the
-//! function, and drops what it refuses before the reader's history. Writers never hear of it and send everything. Making a sample needs
-//! a described type, so such a reader gets a topic of that kind whatever the session's is.
+//! Cyclone filters by a C function that a reader's topic carries: it makes a whole sample of every
+//! message that arrives, calls the function, and drops what it refuses before the reader's history.
+//! Writers never hear of it and send everything. Making a sample needs a described type, so such a
+//! reader gets a topic of that kind whatever the session's is.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -15,7 +17,8 @@ use crate::entity::words;
 use crate::topic::Kind;
 use crate::wire::{Wire, ENCAPSULATION_BYTES};
 
-pub const NOTE: &str = "content filter: the reader filters what it received; writers send everything (Cyclone DDS)";
+pub const NOTE: &str =
+    "content filter: the reader filters what it received; writers send everything (Cyclone DDS)";
 
 pub struct Filter {
     percent: u32,
@@ -44,7 +47,8 @@ impl Filter {
         Kind::Descriptor
     }
 
-    /// Filters what readers of this topic receive; `self` must stay where it is until they are gone.
+    /// Filters what readers of this topic receive; `self` must stay where it is until they are
+    /// gone.
     pub fn set(&self, topic: dds_entity_t, object: &str) -> Result<(), Error> {
         let own = std::ptr::from_ref(self).cast_mut().cast::<c_void>();
         // SAFETY: the caller keeps `self` as long as readers of the topic exist.
@@ -83,17 +87,25 @@ pub fn percent(expression: &str, endpoint: u32) -> Result<u32, Error> {
     })
 }
 
-/// Whether the message of this number is among `percent` in a hundred: Fibonacci hashing of its low 32 bits.
+/// Whether the message of this number is among `percent` in a hundred: Fibonacci hashing of its low
+/// 32 bits.
 fn passes(seq: u64, percent: u32) -> bool {
     let mixed = (seq as u32).wrapping_mul(2_654_435_761);
     (u64::from(mixed) * 100) >> 32 < u64::from(percent)
 }
 
 unsafe extern "C" fn evaluate(sample: *const c_void, filter: *mut c_void) -> bool {
-    // SAFETY: the argument is the filter that `set` was given, the sample one of the described type, which is as long as all of this.
+    // SAFETY: the argument is the filter that `set` was given, the sample one of the described
+    // type, which is as long as all of this.
     let (filter, payload) = unsafe {
         let filter = &*filter.cast::<Filter>();
-        (filter, std::slice::from_raw_parts(sample.cast::<u8>().add(filter.payload_at), filter.payload_bytes))
+        (
+            filter,
+            std::slice::from_raw_parts(
+                sample.cast::<u8>().add(filter.payload_at),
+                filter.payload_bytes,
+            ),
+        )
     };
     let passes = filter.passes(payload);
     filter.evaluated.fetch_add(1, Ordering::Relaxed);
@@ -120,9 +132,14 @@ mod tests {
     #[test]
     fn another_expression_is_unsupported() {
         assert_eq!(percent(" percent  < 25 ", 1), Ok(25));
-        for expression in ["percent < 101", "percent < -1", "percent <25", "x > 1", "", "percent < 5 and more"] {
+        for expression in
+            ["percent < 101", "percent < -1", "percent <25", "x > 1", "", "percent < 5 and more"]
+        {
             let error = percent(expression, 7).unwrap_err();
-            assert!(error.object == "endpoint 7" && error.message.contains("expected `percent < N`"), "{error}");
+            assert!(
+                error.object == "endpoint 7" && error.message.contains("expected `percent < N`"),
+                "{error}"
+            );
         }
     }
 }

@@ -1,9 +1,11 @@
-//! A reader takes serialised samples, one at a time, and does with each what the API's users get done.
+//! A reader takes serialised samples, one at a time, and does with each what the API's users get
+//! done.
 //!
-//! `take: typed` copies the body into memory of the reader's own and gives Cyclone's buffer back before the sample is handed over: what
-//! the deserialiser of a type of octets does. `take: raw` hands out a pointer into that buffer. Cyclone reassembles fragments into one
-//! block per sample before the take, so it is always contiguous. A sample that came over PSMX is the chunk of shared memory that its
-//! writer filled, and it is read there: lent, as a typed reader's loan is.
+//! `take: typed` copies the body into memory of the reader's own and gives Cyclone's buffer back
+//! before the sample is handed over: what the deserialiser of a type of octets does. `take: raw`
+//! hands out a pointer into that buffer. Cyclone reassembles fragments into one block per sample
+//! before the take, so it is always contiguous. A sample that came over PSMX is the chunk of shared
+//! memory that its writer filled, and it is read there: lent, as a typed reader's loan is.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -58,7 +60,12 @@ pub struct Intake {
 }
 
 impl Intake {
-    pub fn new(config: &EndpointConfig, wire: &Wire, outlet: Box<dyn Outlet>, heard: Heard) -> Intake {
+    pub fn new(
+        config: &EndpointConfig,
+        wire: &Wire,
+        outlet: Box<dyn Outlet>,
+        heard: Heard,
+    ) -> Intake {
         Intake {
             outlet,
             own: (config.take == Take::Typed).then(|| OwnMemory::of(&wire.message_type)),
@@ -71,7 +78,8 @@ impl Intake {
         }
     }
 
-    /// Takes one sample and delivers it; whether there was one. `notified_ns`: see [`Source::take`].
+    /// Takes one sample and delivers it; whether there was one. `notified_ns`: see
+    /// [`Source::take`].
     #[inline]
     pub fn take(&self, reader: dds_entity_t, notified_ns: i64) -> bool {
         let mut sample = std::ptr::null_mut::<ddsi_serdata>();
@@ -100,7 +108,12 @@ impl Intake {
         // SAFETY: the sample is valid, and holds its loan until it is released.
         if let Some(loan) = unsafe { (*sample).loan.as_ref() } {
             // SAFETY: the metadata stands beside the sample of the size that it tells.
-            let body = unsafe { std::slice::from_raw_parts(loan.sample_ptr.cast::<u8>(), (*loan.metadata).sample_size as usize) };
+            let body = unsafe {
+                std::slice::from_raw_parts(
+                    loan.sample_ptr.cast::<u8>(),
+                    (*loan.metadata).sample_size as usize,
+                )
+            };
             self.shared.fetch_add(1, Ordering::Relaxed);
             self.hand_over(body, true, notified_ns);
             // SAFETY: ours until here.
@@ -109,7 +122,8 @@ impl Intake {
         let mut cdr = iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         // SAFETY: the sample is valid; the reference keeps its bytes until `to_ser_unref`.
         unsafe {
-            let held = ddsi_serdata_to_ser_ref(sample, 0, ddsi_serdata_size(sample) as usize, &mut cdr);
+            let held =
+                ddsi_serdata_to_ser_ref(sample, 0, ddsi_serdata_size(sample) as usize, &mut cdr);
             let bytes = std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len);
             let body = bytes.get(ENCAPSULATION_BYTES..).unwrap_or_default();
             match &self.own {
@@ -119,8 +133,9 @@ impl Intake {
                     ddsi_serdata_unref(sample);
                 }
                 Some(own) => {
-                    // SAFETY: one take of a reader at a time: by its session's thread, or by its listener, which Cyclone calls once
-                    // at a time for one reader (it waits while the reader's m_cb_count is not 0).
+                    // SAFETY: one take of a reader at a time: by its session's thread, or by its
+                    // listener, which Cyclone calls once at a time for one reader (it waits while
+                    // the reader's m_cb_count is not 0).
                     let own = own.copy(body);
                     ddsi_serdata_to_ser_unref(held, &cdr);
                     ddsi_serdata_unref(sample);
@@ -144,7 +159,8 @@ impl Intake {
 /// A reader in its session's thread.
 pub struct Watched {
     reader: dds_entity_t,
-    /// Triggered while the reader's cache holds any sample; deleted after the thread has detached it.
+    /// Triggered while the reader's cache holds any sample; deleted after the thread has detached
+    /// it.
     pub condition: Entity,
     intake: Arc<Intake>,
 }
@@ -152,7 +168,10 @@ pub struct Watched {
 impl Watched {
     pub fn new(reader: dds_entity_t, intake: Arc<Intake>) -> Result<Self, Error> {
         // SAFETY: a plain call on a live reader.
-        let condition = Entity::owned(unsafe { dds_create_readcondition(reader, DDS_ANY_STATE) }, || "read condition".into())?;
+        let condition =
+            Entity::owned(unsafe { dds_create_readcondition(reader, DDS_ANY_STATE) }, || {
+                "read condition".into()
+            })?;
         Ok(Watched { reader, condition, intake })
     }
 }
@@ -164,16 +183,22 @@ impl Source for Watched {
     }
 }
 
-/// An owned `dds_listener_t` that calls an intake when data arrives, in Cyclone's receive thread (or, within one process, in the
-/// writer's).
+/// An owned `dds_listener_t` that calls an intake when data arrives, in Cyclone's receive thread
+/// (or, within one process, in the writer's).
 pub struct Listener(pub *mut dds_listener_t);
 
 impl Listener {
     pub fn new(intake: &Arc<Intake>) -> Self {
-        // SAFETY: the intake's address stays valid while the reader exists, see `CycloneSubscription`.
+        // SAFETY: the intake's address stays valid while the reader exists, see
+        // `CycloneSubscription`.
         unsafe {
             let listener = dds_create_listener(std::ptr::null_mut());
-            dds_lset_data_available_arg(listener, Some(on_data), Arc::as_ptr(intake).cast_mut().cast(), true);
+            dds_lset_data_available_arg(
+                listener,
+                Some(on_data),
+                Arc::as_ptr(intake).cast_mut().cast(),
+                true,
+            );
             Listener(listener)
         }
     }
@@ -190,7 +215,8 @@ unsafe extern "C" fn on_data(reader: dds_entity_t, intake: *mut c_void) {
     let mut notified_ns = now_ns();
     // SAFETY: the argument is the intake that `Listener::new` was given.
     let intake = unsafe { &*intake.cast::<Intake>() };
-    // A sample that came meanwhile calls again; one that was there before the listener was set does not.
+    // A sample that came meanwhile calls again; one that was there before the listener was set does
+    // not.
     while intake.take(reader, notified_ns) {
         notified_ns = now_ns();
     }

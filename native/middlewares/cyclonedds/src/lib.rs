@@ -1,14 +1,18 @@
 //! Eclipse Cyclone DDS through its own C API, statically linked by the crate cyclors.
 //!
-//! Messages are raw CDR on keyless "blob" topics with ROS 2's topic and type names: no IDL, no type known by name, and the same
-//! bytes on the wire as rmw_cyclonedds sends, so the worker can talk to real ROS 2 nodes and to other vendors. Blob topics never use
-//! Cyclone's shared-memory exchange (PSMX); where a profile configures that, topics get a descriptor instead (see [`topic`]) and
-//! RouDi must run (see [`roudi`]). The option `topic` (`blob` or `descriptor`) chooses the other kind on purpose.
+//! Messages are raw CDR on keyless "blob" topics with ROS 2's topic and type names: no IDL, no type
+//! known by name, and the same bytes on the wire as rmw_cyclonedds sends, so the worker can talk to
+//! real ROS 2 nodes and to other vendors. Blob topics never use Cyclone's shared-memory exchange
+//! (PSMX); where a profile configures that, topics get a descriptor instead (see [`topic`]) and
+//! RouDi must run (see [`roudi`]). The option `topic` (`blob` or `descriptor`) chooses the other
+//! kind on purpose.
 //!
-//! Services are pairs of such topics (see [`service`]). Modes become a second document of configuration (see [`modes`]).
+//! Services are pairs of such topics (see [`service`]). Modes become a second document of
+//! configuration (see [`modes`]).
 //!
-//! QoS is set as rmw_cyclonedds sets it (see [`qos`]) and read back from the created endpoints. One participant serves the
-//! process, as in ROS 2; a node is a DDS publisher and subscriber that carry its name.
+//! QoS is set as rmw_cyclonedds sets it (see [`qos`]) and read back from the created endpoints. One
+//! participant serves the process, as in ROS 2; a node is a DDS publisher and subscriber that carry
+//! its name.
 
 mod batch;
 mod domain;
@@ -40,7 +44,10 @@ mod xml;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, Daemon, Description, Error, Middleware, OneHost, Profile, SessionConfig, SharedHost};
+use rmwbench_harness::middleware::{
+    capabilities, Daemon, Description, Error, Middleware, OneHost, Profile, SessionConfig,
+    SharedHost,
+};
 use serde_json::json;
 
 pub struct CycloneDds;
@@ -48,9 +55,11 @@ pub struct CycloneDds;
 /// The bundled Cyclone DDS; cyclors exports no version to ask.
 pub const VERSION: &str = "11.0.1";
 
-const WITH_SHARED_MEMORY: &str = "partly: with a profile that configures Cyclone's shared-memory exchange (shm), not over UDP";
+const WITH_SHARED_MEMORY: &str =
+    "partly: with a profile that configures Cyclone's shared-memory exchange (shm), not over UDP";
 const KEEP_ALL: &str = "partly: wholly over UDP; over shared memory a reader holds 256 messages and loses what comes beyond";
-const TRANSIENT_LOCAL: &str = "partly: wholly over UDP; over shared memory a late joiner gets no history";
+const TRANSIENT_LOCAL: &str =
+    "partly: wholly over UDP; over shared memory a late joiner gets no history";
 const FILTER: &str = "partly: the reader filters after it received; writers send everything";
 /// The profile that needs RouDi.
 const SHM: &str = "shm";
@@ -113,8 +122,17 @@ impl Middleware for CycloneDds {
         }
     }
 
-    fn open(&self, config: &SessionConfig) -> Result<Box<dyn rmwbench_harness::middleware::Session>, Error> {
-        config.only_options(&["topic", roudi::POOLS, batch::PERIOD, qos::MAX_BLOCKING, qos::MAX_SAMPLES])?;
+    fn open(
+        &self,
+        config: &SessionConfig,
+    ) -> Result<Box<dyn rmwbench_harness::middleware::Session>, Error> {
+        config.only_options(&[
+            "topic",
+            roudi::POOLS,
+            batch::PERIOD,
+            qos::MAX_BLOCKING,
+            qos::MAX_SAMPLES,
+        ])?;
         roudi::pools(config)?;
         Ok(Box::new(session::CycloneSession::open(config)?))
     }
@@ -151,7 +169,10 @@ impl Middleware for CycloneDds {
     fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
         match name {
             roudi::NAME => Ok(Box::new(roudi::RouDi::start(config)?)),
-            other => Err(Error::unsupported(format!("daemon {other}"), format!("unknown `{other}`, expected `{}`", roudi::NAME))),
+            other => Err(Error::unsupported(
+                format!("daemon {other}"),
+                format!("unknown `{other}`, expected `{}`", roudi::NAME),
+            )),
         }
     }
 }

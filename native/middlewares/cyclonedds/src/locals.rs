@@ -1,6 +1,8 @@
-//! The writers of this process, by instance handle: what a reader gets from one of them never left the process.
+//! The writers of this process, by instance handle: what a reader gets from one of them never left
+//! the process.
 //!
-//! Cyclone delivers within a domain itself, whatever the transport; it tells of each sample who wrote it.
+//! Cyclone delivers within a domain itself, whatever the transport; it tells of each sample who
+//! wrote it.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +21,8 @@ impl Locals {
     }
 }
 
-/// A reader's memory of whom it heard last: almost always it is one of these two, and no lock is taken.
+/// A reader's memory of whom it heard last: almost always it is one of these two, and no lock is
+/// taken.
 pub struct Heard {
     locals: Arc<Locals>,
     local: AtomicU64,

@@ -1,4 +1,5 @@
-//! Cyclone's warnings and errors, kept while a session opens: the only place where it says what is wrong with a configuration.
+//! Cyclone's warnings and errors, kept while a session opens: the only place where it says what is
+//! wrong with a configuration.
 //!
 //! Everything still goes to stderr, which the orchestrator captures.
 
@@ -10,7 +11,8 @@ use cyclors::{dds_log_data_t, dds_set_log_sink};
 static KEPT: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static OPENING: Mutex<()> = Mutex::new(());
 
-/// While it lives, Cyclone's messages are kept; one at a time in the process, since Cyclone's sink is global.
+/// While it lives, Cyclone's messages are kept; one at a time in the process, since Cyclone's sink
+/// is global.
 pub struct Capture(#[allow(dead_code)] MutexGuard<'static, ()>);
 
 impl Capture {

@@ -1,7 +1,8 @@
-//! The portable modes, as Cyclone's configuration has them: a second document after the profile's, whose settings replace the first's.
+//! The portable modes, as Cyclone's configuration has them: a second document after the profile's,
+//! whose settings replace the first's.
 //!
-//! What Cyclone cannot be told by its configuration is told elsewhere: batching is a QoS of each writer ([`crate::batch`]), pools are
-//! RouDi's ([`crate::roudi`]).
+//! What Cyclone cannot be told by its configuration is told elsewhere: batching is a QoS of each
+//! writer ([`crate::batch`]), pools are RouDi's ([`crate::roudi`]).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,7 +16,8 @@ use crate::xml;
 
 /// Cyclone reads a buffer's size as a signed number of 32 bits.
 const LARGEST_BUFFER_BYTES: u64 = i32::MAX as u64;
-/// What Cyclone's UDP can carry in one datagram, as `MaxMessageSize` counts it, and of that a fragment with its header.
+/// What Cyclone's UDP can carry in one datagram, as `MaxMessageSize` counts it, and of that a
+/// fragment with its header.
 const LARGEST_MESSAGE_BYTES: u32 = 65_500;
 const LARGEST_FRAGMENT_BYTES: u32 = 65_000;
 const SMALLEST_FRAGMENT_BYTES: u32 = 1_024;
@@ -25,9 +27,12 @@ const SETTLED: Duration = Duration::from_millis(50);
 
 const NO_TCP: &str = "tcp: the crate cyclors builds Cyclone DDS without its DDS-over-TCP (ENABLE_TCP, a proof of concept, is off)";
 const NO_UNIX: &str = "unix: Cyclone DDS has no transport over Unix sockets";
-const NO_SERVER: &str = "server: Cyclone DDS has no discovery server; peers can be listed (discovery: peers)";
-const NO_CONGESTION: &str = "no: in Cyclone DDS reliability and history alone decide between waiting and dropping";
-const NO_EXECUTOR: &str = "no: executors are rclcpp's; here `wait` says how a subscription learns of data";
+const NO_SERVER: &str =
+    "server: Cyclone DDS has no discovery server; peers can be listed (discovery: peers)";
+const NO_CONGESTION: &str =
+    "no: in Cyclone DDS reliability and history alone decide between waiting and dropping";
+const NO_EXECUTOR: &str =
+    "no: executors are rclcpp's; here `wait` says how a subscription learns of data";
 const NO_SECURITY: &str =
     "true: the crate cyclors builds Cyclone DDS static and without DDS Security, whose plug-ins are loaded at run time";
 
@@ -84,9 +89,10 @@ fn unsupported(mode: &str, why: impl Into<String>) -> Error {
 
 fn socket_buffer_bytes(config: &SessionConfig) -> Result<Option<u32>, Error> {
     match config.mode::<u64>("socket_buffer_bytes")? {
-        Some(bytes) if bytes > LARGEST_BUFFER_BYTES => {
-            Err(unsupported("socket_buffer_bytes", format!("{bytes}: Cyclone DDS takes {LARGEST_BUFFER_BYTES} at most")))
-        }
+        Some(bytes) if bytes > LARGEST_BUFFER_BYTES => Err(unsupported(
+            "socket_buffer_bytes",
+            format!("{bytes}: Cyclone DDS takes {LARGEST_BUFFER_BYTES} at most"),
+        )),
         bytes => Ok(bytes.map(|bytes| bytes as u32)),
     }
 }
@@ -113,7 +119,10 @@ impl Modes {
         if config.mode("security")? == Some(true) {
             return Err(unsupported("security", NO_SECURITY));
         }
-        if let Some(bytes) = asked.fragment_bytes.filter(|b| !(SMALLEST_FRAGMENT_BYTES..=LARGEST_FRAGMENT_BYTES).contains(b)) {
+        if let Some(bytes) = asked
+            .fragment_bytes
+            .filter(|b| !(SMALLEST_FRAGMENT_BYTES..=LARGEST_FRAGMENT_BYTES).contains(b))
+        {
             let why = format!("{bytes}: expected {SMALLEST_FRAGMENT_BYTES} to {LARGEST_FRAGMENT_BYTES}, what a UDP datagram carries");
             return Err(unsupported("fragment_bytes", why));
         }
@@ -130,20 +139,26 @@ impl Modes {
                 ("threads", asked.threads.is_some()),
             ] {
                 if given {
-                    return Err(unsupported(name, "without meaning for transport intra_process, which has no socket"));
+                    return Err(unsupported(
+                        name,
+                        "without meaning for transport intra_process, which has no socket",
+                    ));
                 }
             }
         }
         Ok(asked)
     }
 
-    /// The configuration in force: `profile` less what the modes replace, and the document of the modes. Without modes it is `profile`.
+    /// The configuration in force: `profile` less what the modes replace, and the document of the
+    /// modes. Without modes it is `profile`.
     pub fn apply(&self, profile: &str) -> Result<String, Error> {
-        let invalid = |message| Error { kind: ErrorKind::Invalid, object: "profile".into(), message };
+        let invalid =
+            |message| Error { kind: ErrorKind::Invalid, object: "profile".into(), message };
         let mut text = profile.to_owned();
         // The exchange of the profile stays where the transport is not asked, or is shared memory.
         if matches!(self.transport, Some(Transport::Udp | Transport::IntraProcess)) {
-            text = xml::without(&xml::without_comments(&text), "PubSubMessageExchange").map_err(invalid)?;
+            text = xml::without(&xml::without_comments(&text), "PubSubMessageExchange")
+                .map_err(invalid)?;
         }
         if self.transport == Some(Transport::IntraProcess) {
             // There are none then, and Cyclone would miss those that are named.
@@ -164,15 +179,20 @@ impl Modes {
         Ok(if document.is_empty() { text } else { format!("{},\n{document}", text.trim_end()) })
     }
 
-    /// The settings that replace those of `profile`; empty without any. `loopback`: and lo as the only interface.
+    /// The settings that replace those of `profile`; empty without any. `loopback`: and lo as the
+    /// only interface.
     fn document(&self, profile: &str, loopback: bool) -> String {
-        let (mut general, mut internal, mut discovery) = (String::new(), String::new(), String::new());
+        let (mut general, mut internal, mut discovery) =
+            (String::new(), String::new(), String::new());
         if loopback {
-            general.push_str("<Interfaces><NetworkInterface name=\"lo\" multicast=\"true\"/></Interfaces>");
+            general.push_str(
+                "<Interfaces><NetworkInterface name=\"lo\" multicast=\"true\"/></Interfaces>",
+            );
         }
         match self.transport {
             Some(Transport::Udp) => general.push_str("<Transport>udp</Transport>"),
-            // Not in its manual, but in its list of transports: no socket at all, endpoints of one domain still meet.
+            // Not in its manual, but in its list of transports: no socket at all, endpoints of one
+            // domain still meet.
             Some(Transport::IntraProcess) => general.push_str("<Transport>none</Transport>"),
             Some(Transport::Shm) if !exchanges_over_iceoryx(profile) => general
                 .push_str("<Interfaces><PubSubMessageExchange type=\"iox\" priority=\"1000000\" config=\"LOG_LEVEL=WARN;\"/></Interfaces>"),
@@ -182,13 +202,19 @@ impl Modes {
             Some(Discovery::Multicast) => general.push_str("<AllowMulticast>true</AllowMulticast>"),
             Some(Discovery::Peers) => {
                 general.push_str("<AllowMulticast>false</AllowMulticast>");
-                let peers: String = addresses().iter().map(|address| format!("<Peer Address=\"{address}\"/>")).collect();
-                discovery.push_str(&format!("<ParticipantIndex>auto</ParticipantIndex><Peers>{peers}</Peers>"));
+                let peers: String = addresses()
+                    .iter()
+                    .map(|address| format!("<Peer Address=\"{address}\"/>"))
+                    .collect();
+                discovery.push_str(&format!(
+                    "<ParticipantIndex>auto</ParticipantIndex><Peers>{peers}</Peers>"
+                ));
             }
             _ => (),
         }
         if let Some(bytes) = self.fragment_bytes {
-            // One fragment in a datagram: with more room Cyclone would put several into it, and the level would change little.
+            // One fragment in a datagram: with more room Cyclone would put several into it, and the
+            // level would change little.
             let message_bytes = bytes + (LARGEST_MESSAGE_BYTES - LARGEST_FRAGMENT_BYTES);
             general.push_str(&format!("<MaxMessageSize>{message_bytes}B</MaxMessageSize><FragmentSize>{bytes}B</FragmentSize>"));
         }
@@ -197,23 +223,38 @@ impl Modes {
                 .push_str(&format!("<SocketReceiveBufferSize max=\"{bytes}B\"/><SocketSendBufferSize min=\"default\" max=\"{bytes}B\"/>"));
         }
         if let Some(threads) = self.threads {
-            internal.push_str(&format!("<MultipleReceiveThreads>{}</MultipleReceiveThreads>", threads > 1));
+            internal.push_str(&format!(
+                "<MultipleReceiveThreads>{}</MultipleReceiveThreads>",
+                threads > 1
+            ));
         }
         let groups = [("General", general), ("Internal", internal), ("Discovery", discovery)];
-        let groups: String =
-            groups.iter().filter(|(_, body)| !body.is_empty()).map(|(name, body)| format!("<{name}>{body}</{name}>")).collect();
+        let groups: String = groups
+            .iter()
+            .filter(|(_, body)| !body.is_empty())
+            .map(|(name, body)| format!("<{name}>{body}</{name}>"))
+            .collect();
         if groups.is_empty() {
             return groups;
         }
         format!("<CycloneDDS xmlns=\"https://cdds.io/config\"><Domain Id=\"any\">{groups}</Domain></CycloneDDS>")
     }
 
-    /// Refuses what the kernel or Cyclone did not grant: a level that is not in force would be measured under a wrong name.
+    /// Refuses what the kernel or Cyclone did not grant: a level that is not in force would be
+    /// measured under a wrong name.
     ///
     /// `receive_threads` counts them: they take their names themselves, soon after they began.
-    pub fn check_granted(&self, made: &[Socket], receive_threads: impl Fn() -> usize, joined_groups: bool) -> Result<(), Error> {
+    pub fn check_granted(
+        &self,
+        made: &[Socket],
+        receive_threads: impl Fn() -> usize,
+        joined_groups: bool,
+    ) -> Result<(), Error> {
         if self.discovery == Some(Discovery::Multicast) && !joined_groups {
-            return Err(unsupported("discovery", "multicast: the interface that Cyclone DDS picked here does no multicast"));
+            return Err(unsupported(
+                "discovery",
+                "multicast: the interface that Cyclone DDS picked here does no multicast",
+            ));
         }
         if let Some(asked) = self.socket_buffer_bytes {
             for (direction, granted, limit) in [
@@ -254,14 +295,24 @@ impl Modes {
 /// Whether the text configures the exchange over iceoryx, for which a RouDi must run.
 pub fn exchanges_over_iceoryx(text: &str) -> bool {
     xml::tags(&xml::without_comments(text), "PubSubMessageExchange").iter().any(|tag| {
-        let compact: String = tag.chars().filter(|c| !c.is_whitespace()).map(|c| if c == '\'' { '"' } else { c }).collect();
+        let compact: String = tag
+            .chars()
+            .filter(|c| !c.is_whitespace())
+            .map(|c| if c == '\'' { '"' } else { c })
+            .collect();
         compact.contains("type=\"iox\"")
     })
 }
 
 /// Where participants may be: this host's loopback, or all hosts of a trial over several.
 fn addresses() -> Vec<String> {
-    let named = |variable| std::env::var(variable).unwrap_or_default().split_whitespace().map(str::to_string).collect::<Vec<_>>();
+    let named = |variable| {
+        std::env::var(variable)
+            .unwrap_or_default()
+            .split_whitespace()
+            .map(str::to_string)
+            .collect::<Vec<_>>()
+    };
     let mut found = [named("RMWBENCH_ADDRESS"), named("RMWBENCH_PEERS")].concat();
     found.sort();
     found.dedup();
@@ -282,9 +333,20 @@ mod tests {
     const UNTOUCHED: &str = include_str!("../profiles/untouched.xml");
 
     fn asked(modes: &[(&str, Value)]) -> Result<Modes, Error> {
-        let profile = Profile { name: "p".into(), format: "xml".into(), text: String::new(), summary: String::new() };
+        let profile = Profile {
+            name: "p".into(),
+            format: "xml".into(),
+            text: String::new(),
+            summary: String::new(),
+        };
         let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
-        Modes::asked(&SessionConfig { profile, options: BTreeMap::new(), modes, domain_id: 0, trial_nonce: 1 })
+        Modes::asked(&SessionConfig {
+            profile,
+            options: BTreeMap::new(),
+            modes,
+            domain_id: 0,
+            trial_nonce: 1,
+        })
     }
 
     fn applied(mode: &str, level: Value, profile: &str) -> String {
@@ -322,30 +384,49 @@ mod tests {
             ("threads", json!(4), "no other number"),
         ] {
             let error = asked(&[(mode, level)]).unwrap_err();
-            assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, format!("mode {mode}").as_str()));
+            assert_eq!(
+                (error.kind, error.object.as_str()),
+                (ErrorKind::Unsupported, format!("mode {mode}").as_str())
+            );
             assert!(error.message.contains(words), "{error}");
         }
         assert!(asked(&[("security", json!(false))]).is_ok());
-        let error = asked(&[("transport", json!("intra_process")), ("threads", json!(1))]).unwrap_err();
+        let error =
+            asked(&[("transport", json!("intra_process")), ("threads", json!(1))]).unwrap_err();
         assert_eq!(error.object, "mode threads");
     }
 
     #[test]
     fn a_level_that_the_kernel_cut_is_refused() {
         let modes = asked(&[("socket_buffer_bytes", json!(100_000))]).unwrap();
-        let socket = |receive_bytes, send_bytes| Socket { fd: 0, address: None, receive_bytes, send_bytes };
-        assert!(modes.check_granted(&[socket(10, 200_000), socket(200_000, 10)], || 1, false).is_ok());
-        for (sockets, words) in
-            [(vec![socket(199_998, 200_000)], "rmem_max"), (vec![socket(200_000, 50)], "wmem_max"), (vec![], "rmem_max")]
-        {
+        let socket =
+            |receive_bytes, send_bytes| Socket { fd: 0, address: None, receive_bytes, send_bytes };
+        assert!(modes
+            .check_granted(&[socket(10, 200_000), socket(200_000, 10)], || 1, false)
+            .is_ok());
+        for (sockets, words) in [
+            (vec![socket(199_998, 200_000)], "rmem_max"),
+            (vec![socket(200_000, 50)], "wmem_max"),
+            (vec![], "rmem_max"),
+        ] {
             let error = modes.check_granted(&sockets, || 1, false).unwrap_err();
-            assert!(error.kind == ErrorKind::Unsupported && error.message.contains(words), "{error}");
+            assert!(
+                error.kind == ErrorKind::Unsupported && error.message.contains(words),
+                "{error}"
+            );
         }
         let threads = asked(&[("threads", json!(3))]).unwrap();
         assert!(threads.check_granted(&[], || 3, false).is_ok());
         let multicast = asked(&[("discovery", json!("multicast"))]).unwrap();
-        assert!(multicast.check_granted(&[], || 1, true).is_ok() && multicast.check_granted(&[], || 1, false).is_err());
-        assert!(threads.check_granted(&[], || 2, false).unwrap_err().message.contains("made 2 receive threads"));
+        assert!(
+            multicast.check_granted(&[], || 1, true).is_ok()
+                && multicast.check_granted(&[], || 1, false).is_err()
+        );
+        assert!(threads
+            .check_granted(&[], || 2, false)
+            .unwrap_err()
+            .message
+            .contains("made 2 receive threads"));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use rmwbench_harness::middleware::{Endpoint, EndpointConfig, Error, Handler, Node, Publisher, Sink, Subscription};
+use rmwbench_harness::middleware::{
+    Endpoint, EndpointConfig, Error, Handler, Node, Publisher, Sink, Subscription,
+};
 
 use crate::parents::Parents;
 use crate::publisher::CyclonePublisher;
@@ -25,15 +27,27 @@ impl Node for CycloneNode {
         Ok(Box::new(CyclonePublisher::new(config, self.parents.clone())?))
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Subscription>, Error> {
         Ok(Box::new(CycloneSubscription::new(config, sink, self.parents.clone())?))
     }
 
-    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+    fn client(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Publisher>, Error> {
         Ok(Box::new(Client::new(config, sink, self.parents.clone())?))
     }
 
-    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+    fn service(
+        &mut self,
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+    ) -> Result<Box<dyn Endpoint>, Error> {
         Ok(Box::new(Service::new(config, handler, self.parents.clone())?))
     }
 }

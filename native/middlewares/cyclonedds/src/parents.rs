@@ -1,4 +1,5 @@
-//! A node's DDS publisher and subscriber, which carry its name: its writers and readers are their children.
+//! A node's DDS publisher and subscriber, which carry its name: its writers and readers are their
+//! children.
 
 use std::sync::Arc;
 
@@ -37,8 +38,9 @@ impl Parents {
         })
     }
 
-    /// The QoS of an endpoint, once it may be made. A blob reader must not even listen to PSMX: cyclors' serialiser frees memory that is not its own when a
-    /// described writer's message reaches it that way.
+    /// The QoS of an endpoint, once it may be made. A blob reader must not even listen to PSMX:
+    /// cyclors' serialiser frees memory that is not its own when a described writer's message
+    /// reaches it that way.
     pub fn qos(&self, config: &EndpointConfig, topics: Kind) -> Result<DdsQos, Error> {
         let qos = DdsQos::asked(config, &self.session.limits)?;
         if topics == Kind::Descriptor {
@@ -47,8 +49,14 @@ impl Parents {
         Ok(if self.session.domain.psmx && topics == Kind::Blob { qos.without_psmx() } else { qos })
     }
 
-    /// What a reader of an endpoint's numbers must know; how it stands to shared memory if the profile configures that.
-    pub fn notes(&self, endpoint: dds_entity_t, config: &EndpointConfig, topics: Kind) -> Vec<String> {
+    /// What a reader of an endpoint's numbers must know; how it stands to shared memory if the
+    /// profile configures that.
+    pub fn notes(
+        &self,
+        endpoint: dds_entity_t,
+        config: &EndpointConfig,
+        topics: Kind,
+    ) -> Vec<String> {
         let mut notes = self.session.domain.notes.clone();
         if self.session.domain.psmx {
             if psmx::in_use(endpoint) {

@@ -1,4 +1,5 @@
-//! What Cyclone would not say about a configuration before it is too late: the two cases it takes without a word and should not.
+//! What Cyclone would not say about a configuration before it is too late: the two cases it takes
+//! without a word and should not.
 
 use rmwbench_harness::middleware::ErrorKind;
 
@@ -14,19 +15,25 @@ pub fn check(text: &str, domain_id: u32) -> Result<(), (ErrorKind, String)> {
         let message = format!("its Domain elements are for other domains than {domain_id}: Cyclone DDS would ignore them");
         return Err((ErrorKind::Invalid, message));
     }
-    if contents(&text, "verbosity").any(|v| v == "finest") || contents(&text, "category").any(|c| c.split(',').any(|c| c.trim() == "trace"))
+    if contents(&text, "verbosity").any(|v| v == "finest")
+        || contents(&text, "category").any(|c| c.split(',').any(|c| c.trim() == "trace"))
     {
         return Err((ErrorKind::Unsupported, CRASHES.into()));
     }
     Ok(())
 }
 
-/// Whether the text has something to say about `domain_id`: Cyclone skips every Domain element of another id.
+/// Whether the text has something to say about `domain_id`: Cyclone skips every Domain element of
+/// another id.
 fn addresses(text: &str, domain_id: u32) -> bool {
     let mut others = false;
     for element in text.split("<domain").skip(1) {
         let tag = element.split('>').next().unwrap_or("");
-        let id = tag.split_once("id").and_then(|(_, rest)| rest.split(['"', '\'']).nth(1)).unwrap_or("any").trim();
+        let id = tag
+            .split_once("id")
+            .and_then(|(_, rest)| rest.split(['"', '\'']).nth(1))
+            .unwrap_or("any")
+            .trim();
         if id == "any" || id.parse() == Ok(domain_id) {
             return true;
         }
@@ -37,7 +44,11 @@ fn addresses(text: &str, domain_id: u32) -> bool {
 
 /// The text within each element of this name.
 fn contents<'a>(text: &'a str, element: &str) -> impl Iterator<Item = &'a str> {
-    text.split(&format!("<{element}>")).skip(1).map(|rest| rest.split('<').next().unwrap_or("").trim()).collect::<Vec<_>>().into_iter()
+    text.split(&format!("<{element}>"))
+        .skip(1)
+        .map(|rest| rest.split('<').next().unwrap_or("").trim())
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 #[cfg(test)]
@@ -55,7 +66,10 @@ mod tests {
         ] {
             assert_eq!(check(text, 3), Ok(()), "{text}");
         }
-        for text in ["<CycloneDDS><Domain Id=\"4\"><General/></Domain></CycloneDDS>", "<!-- <Domain Id=\"3\"> --><Domain Id=\"4\"/>"] {
+        for text in [
+            "<CycloneDDS><Domain Id=\"4\"><General/></Domain></CycloneDDS>",
+            "<!-- <Domain Id=\"3\"> --><Domain Id=\"4\"/>",
+        ] {
             assert_eq!(check(text, 3).unwrap_err().0, ErrorKind::Invalid, "{text}");
         }
     }
@@ -65,7 +79,11 @@ mod tests {
         for tracing in ["<Verbosity> Finest </Verbosity>", "<Category>info,trace</Category>"] {
             assert_eq!(check(tracing, 0).unwrap_err().0, ErrorKind::Unsupported, "{tracing}");
         }
-        for tracing in ["<Verbosity>finer</Verbosity>", "<Category>content,data</Category>", "<!--<Verbosity>finest</Verbosity>-->"] {
+        for tracing in [
+            "<Verbosity>finer</Verbosity>",
+            "<Category>content,data</Category>",
+            "<!--<Verbosity>finest</Verbosity>-->",
+        ] {
             assert_eq!(check(tracing, 0), Ok(()), "{tracing}");
         }
     }

@@ -1,6 +1,8 @@
-//! Cyclone's shared-memory exchange (PSMX): whether a profile configures it, whether an endpoint uses it, and if not, why.
+//! Cyclone's shared-memory exchange (PSMX): whether a profile configures it, whether an endpoint
+//! uses it, and if not, why.
 //!
-//! Cyclone tells only whether (`dds_is_shared_memory_available`); the reasons are those of its iceoryx plug-in, read in its source.
+//! Cyclone tells only whether (`dds_is_shared_memory_available`); the reasons are those of its
+//! iceoryx plug-in, read in its source.
 
 use cyclors::{dds_entity_t, dds_is_shared_memory_available};
 use rmwbench_harness::middleware::EndpointConfig;
@@ -9,8 +11,9 @@ use rmwbench_harness::qos::{Durability, History};
 use crate::topic::Kind;
 
 pub const BLOB: &str = "blob topics never use PSMX: their serialiser cannot make a message from shared memory (topic: descriptor can)";
-/// What iceoryx keeps for a late joiner, and what a reader may hold of it, samples in Cyclone's cache included
-/// (`IOX_MAX_PUBLISHER_HISTORY` and `IOX_MAX_CHUNKS_HELD_PER_SUBSCRIBER_SIMULTANEOUSLY` of the bundled build).
+/// What iceoryx keeps for a late joiner, and what a reader may hold of it, samples in Cyclone's
+/// cache included (`IOX_MAX_PUBLISHER_HISTORY` and
+/// `IOX_MAX_CHUNKS_HELD_PER_SUBSCRIBER_SIMULTANEOUSLY` of the bundled build).
 const HISTORY_LIMIT: u32 = 16;
 const HELD_LIMIT: u32 = 256;
 
@@ -28,16 +31,21 @@ pub fn reason(kind: Kind, config: &EndpointConfig) -> String {
         Kind::Descriptor if keeps_too_much(config) => {
             format!("PSMX is not used for transient_local with a depth of {}: iceoryx keeps {HISTORY_LIMIT} for late joiners", qos.depth)
         }
-        Kind::Descriptor => "PSMX is not used: Cyclone DDS does not support it for this type and QoS".into(),
+        Kind::Descriptor => {
+            "PSMX is not used: Cyclone DDS does not support it for this type and QoS".into()
+        }
     }
 }
 
 fn keeps_too_much(config: &EndpointConfig) -> bool {
     let qos = &config.qos;
-    qos.durability == Durability::TransientLocal && qos.history == History::KeepLast && qos.depth > HISTORY_LIMIT
+    qos.durability == Durability::TransientLocal
+        && qos.history == History::KeepLast
+        && qos.depth > HISTORY_LIMIT
 }
 
-/// What the exchange makes of a QoS that it accepts, where that is not what Cyclone does over the network.
+/// What the exchange makes of a QoS that it accepts, where that is not what Cyclone does over the
+/// network.
 pub fn surprises(config: &EndpointConfig) -> Vec<String> {
     let qos = &config.qos;
     let mut notes = Vec::new();
@@ -45,7 +53,10 @@ pub fn surprises(config: &EndpointConfig) -> Vec<String> {
         notes.push(format!("over PSMX a reader holds at most {HELD_LIMIT} messages and loses what comes beyond, reliable or not"));
     }
     if qos.durability == Durability::TransientLocal {
-        notes.push("over PSMX a late joiner gets no history, although Cyclone DDS grants transient_local".into());
+        notes.push(
+            "over PSMX a late joiner gets no history, although Cyclone DDS grants transient_local"
+                .into(),
+        );
     }
     notes
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use rmwbench_harness::middleware::{
-    Account, Endpoint, EndpointConfig, Error, Granted, PublishError, PublishMode, Publisher, Wait, WhenFull,
+    Account, Endpoint, EndpointConfig, Error, Granted, PublishError, PublishMode, Publisher, Wait,
+    WhenFull,
 };
 
 use crate::parents::Parents;
@@ -18,7 +19,10 @@ pub struct CyclonePublisher {
 impl CyclonePublisher {
     pub fn new(config: &EndpointConfig, parents: Arc<Parents>) -> Result<Self, Error> {
         refuse_async(config)?;
-        Ok(CyclonePublisher { writer: Writer::new(config, &Wire::topic(config), parents)?, wait: config.wait })
+        Ok(CyclonePublisher {
+            writer: Writer::new(config, &Wire::topic(config), parents)?,
+            wait: config.wait,
+        })
     }
 }
 
@@ -36,7 +40,11 @@ impl Publisher for CyclonePublisher {
         self.writer.write(payload)
     }
 
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         self.writer.write_loaned(bytes, fill)
     }
 }
@@ -49,7 +57,14 @@ impl Endpoint for CyclonePublisher {
     fn granted(&self) -> Granted {
         let (qos, notes) = (self.writer.granted.clone(), self.writer.notes.clone());
         let when_full = WhenFull::of_dds_writer(&qos);
-        Granted { qos, publish_mode: PublishMode::Sync, wait: self.wait, take: None, when_full, notes }
+        Granted {
+            qos,
+            publish_mode: PublishMode::Sync,
+            wait: self.wait,
+            take: None,
+            when_full,
+            notes,
+        }
     }
 
     fn account(&self) -> Account {

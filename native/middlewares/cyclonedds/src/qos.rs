@@ -1,7 +1,8 @@
 //! QoS in ROS 2's words to Cyclone's and back, set as rmw_cyclonedds sets it.
 //!
-//! That is: a reliable writer blocks without limit when its cache is full, resource limits are unlimited (options can bound both), a
-//! writer's end does not dispose its data, and transient-local data is kept with the endpoint's own history.
+//! That is: a reliable writer blocks without limit when its cache is full, resource limits are
+//! unlimited (options can bound both), a writer's end does not dispose its data, and
+//! transient-local data is kept with the endpoint's own history.
 
 use std::ffi::CStr;
 use std::time::Duration;
@@ -34,9 +35,15 @@ impl Limits {
         let max_samples = match max_samples.map(i32::try_from) {
             None => UNLIMITED,
             Some(Ok(samples)) if samples > 0 => samples,
-            Some(_) => return Err(Error::invalid(format!("option {MAX_SAMPLES}"), format!("expected 1 to {}", i32::MAX))),
+            Some(_) => {
+                return Err(Error::invalid(
+                    format!("option {MAX_SAMPLES}"),
+                    format!("expected 1 to {}", i32::MAX),
+                ))
+            }
         };
-        let max_blocking_ns = max_blocking_ms.and_then(|ms| i64::try_from(Duration::from_millis(ms).as_nanos()).ok());
+        let max_blocking_ns =
+            max_blocking_ms.and_then(|ms| i64::try_from(Duration::from_millis(ms).as_nanos()).ok());
         Ok(Limits { max_blocking_ns: max_blocking_ns.unwrap_or(INFINITE_NS), max_samples })
     }
 }
@@ -62,7 +69,8 @@ impl DdsQos {
         qos
     }
 
-    /// What an endpoint asks for. Errors: what Cyclone lacks is unsupported, a history without depth invalid.
+    /// What an endpoint asks for. Errors: what Cyclone lacks is unsupported, a history without
+    /// depth invalid.
     pub fn asked(config: &EndpointConfig, limits: &Limits) -> Result<Self, Error> {
         let asked = &config.qos;
         let object = || format!("endpoint {}", config.endpoint);
@@ -70,17 +78,27 @@ impl DdsQos {
             filter::percent(expression, config.endpoint)?;
         }
         if asked.instance_key.is_some() {
-            return Err(Error::unsupported(object(), "instance key: the topics of this worker are keyless"));
+            return Err(Error::unsupported(
+                object(),
+                "instance key: the topics of this worker are keyless",
+            ));
         }
         let (history, depth) = match asked.history {
             History::KeepAll => (dds_history_kind_DDS_HISTORY_KEEP_ALL, UNLIMITED),
             History::KeepLast => match i32::try_from(asked.depth) {
                 Ok(depth) if depth > 0 => (dds_history_kind_DDS_HISTORY_KEEP_LAST, depth),
-                _ => return Err(Error::invalid(object(), format!("depth {}: expected 1 to {}", asked.depth, i32::MAX))),
+                _ => {
+                    return Err(Error::invalid(
+                        object(),
+                        format!("depth {}: expected 1 to {}", asked.depth, i32::MAX),
+                    ))
+                }
             },
         };
         let (reliability, max_blocking_ns) = match asked.reliability {
-            Reliability::Reliable => (dds_reliability_kind_DDS_RELIABILITY_RELIABLE, limits.max_blocking_ns),
+            Reliability::Reliable => {
+                (dds_reliability_kind_DDS_RELIABILITY_RELIABLE, limits.max_blocking_ns)
+            }
             Reliability::BestEffort => (dds_reliability_kind_DDS_RELIABILITY_BEST_EFFORT, 0),
         };
         let qos = DdsQos::new();
@@ -93,10 +111,14 @@ impl DdsQos {
                 dds_qset_resource_limits(qos.0, limits.max_samples, UNLIMITED, UNLIMITED);
             }
             match asked.durability {
-                Durability::Volatile => dds_qset_durability(qos.0, dds_durability_kind_DDS_DURABILITY_VOLATILE),
+                Durability::Volatile => {
+                    dds_qset_durability(qos.0, dds_durability_kind_DDS_DURABILITY_VOLATILE)
+                }
                 Durability::TransientLocal => {
                     dds_qset_durability(qos.0, dds_durability_kind_DDS_DURABILITY_TRANSIENT_LOCAL);
-                    dds_qset_durability_service(qos.0, 0, history, depth, UNLIMITED, UNLIMITED, UNLIMITED);
+                    dds_qset_durability_service(
+                        qos.0, 0, history, depth, UNLIMITED, UNLIMITED, UNLIMITED,
+                    );
                 }
             }
         }
@@ -131,7 +153,8 @@ impl DdsQos {
     /// The QoS in force at a reader or writer, read back from Cyclone; None when it cannot be read.
     pub fn granted(entity: dds_entity_t) -> Option<Qos> {
         let qos = DdsQos::new();
-        let (mut history, mut depth, mut reliability, mut blocking_ns, mut durability) = (0, 0, 0, 0, 0);
+        let (mut history, mut depth, mut reliability, mut blocking_ns, mut durability) =
+            (0, 0, 0, 0, 0);
         // SAFETY: out-pointers to locals of the types that the calls write.
         let read = unsafe {
             dds_get_qos(entity, qos.0) == 0

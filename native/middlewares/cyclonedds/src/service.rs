@@ -1,14 +1,16 @@
 //! Services as rmw_cyclonedds has them: a pair of topics, on which every client reads every reply.
 //!
-//! A client knows its replies by the header that comes back and drops the others, which reached it all the same: they are counted.
-//! A service replies within the callback of the request, in the thread that took it.
+//! A client knows its replies by the header that comes back and drops the others, which reached it
+//! all the same: they are counted. A service replies within the callback of the request, in the
+//! thread that took it.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use cyclors::dds_get_guid;
 use rmwbench_harness::middleware::{
-    Account, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, PublishMode, Publisher, Sink,
+    Account, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, PublishMode,
+    Publisher, Sink,
 };
 
 use crate::intake::{Outlet, Sample};
@@ -18,7 +20,8 @@ use crate::reader::{off_the_receive_thread, Reader};
 use crate::wire::{RequestHeader, Wire};
 use crate::writer::Writer;
 
-/// What no client of this process has asked before: rmw_cyclonedds numbers the requests of a process through.
+/// What no client of this process has asked before: rmw_cyclonedds numbers the requests of a
+/// process through.
 static LAST_REQUEST: AtomicI64 = AtomicI64::new(0);
 
 pub struct Client {
@@ -42,12 +45,17 @@ struct OwnReplies {
 }
 
 impl Client {
-    pub fn new(config: &EndpointConfig, sink: Arc<dyn Sink>, parents: Arc<Parents>) -> Result<Self, Error> {
+    pub fn new(
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+        parents: Arc<Parents>,
+    ) -> Result<Self, Error> {
         refuse_async(config)?;
         let (request, reply) = Wire::service(config, user_data("clientid", config, &parents))?;
         let requests = Writer::new(config, &request, parents.clone())?;
         let foreign = Arc::new(Foreign::default());
-        let reading = if sink.publishes_reliably() { off_the_receive_thread(config) } else { config.clone() };
+        let reading =
+            if sink.publishes_reliably() { off_the_receive_thread(config) } else { config.clone() };
         let outlet = OwnReplies { sink, client: requests.instance(), foreign: foreign.clone() };
         // Nothing is lent to a reader.
         let replies = Reader::new(&reading, &reply, Box::new(outlet), parents)?;
@@ -80,7 +88,11 @@ impl Publisher for Client {
         self.requests.write(payload)
     }
 
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         self.next();
         self.requests.write_loaned(bytes, fill)
     }
@@ -116,12 +128,21 @@ struct Answering {
 }
 
 impl Service {
-    pub fn new(config: &EndpointConfig, handler: Arc<dyn Handler>, parents: Arc<Parents>) -> Result<Self, Error> {
+    pub fn new(
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+        parents: Arc<Parents>,
+    ) -> Result<Self, Error> {
         refuse_async(config)?;
         let (request, reply) = Wire::service(config, user_data("serviceid", config, &parents))?;
         let replies = Arc::new(Mutex::new(Writer::new(config, &reply, parents.clone())?));
         let config = off_the_receive_thread(config);
-        let requests = Reader::new(&config, &request, Box::new(Answering { handler, replies: replies.clone() }), parents)?;
+        let requests = Reader::new(
+            &config,
+            &request,
+            Box::new(Answering { handler, replies: replies.clone() }),
+            parents,
+        )?;
         Ok(Service { requests, replies })
     }
 
@@ -161,11 +182,19 @@ impl Endpoint for Service {
 
 fn granted(writer: &Writer, reader: &Reader) -> Granted {
     let mut granted = reader.granted();
-    granted.notes.extend(writer.notes.iter().filter(|note| !granted.notes.contains(note)).cloned().collect::<Vec<_>>());
+    granted.notes.extend(
+        writer
+            .notes
+            .iter()
+            .filter(|note| !granted.notes.contains(note))
+            .cloned()
+            .collect::<Vec<_>>(),
+    );
     Granted { publish_mode: PublishMode::Sync, ..granted }
 }
 
-/// What tells rmw_cyclonedds which reader belongs to which writer: it answers a client only when it has matched both.
+/// What tells rmw_cyclonedds which reader belongs to which writer: it answers a client only when it
+/// has matched both.
 fn user_data(key: &str, config: &EndpointConfig, parents: &Parents) -> String {
     let mut id = cyclors::dds_guid_t { v: [0; 16] };
     // SAFETY: fills a plain struct.

@@ -30,14 +30,21 @@ impl Shared {
     pub fn open(config: &SessionConfig) -> Result<Self, Error> {
         let topics = config.option("topic", None)?;
         let limits = Limits::asked(config)?;
-        let period = Duration::from_micros(config.option(batch::PERIOD, batch::DEFAULT_PERIOD_US)?.max(1));
+        let period =
+            Duration::from_micros(config.option(batch::PERIOD, batch::DEFAULT_PERIOD_US)?.max(1));
         let domain = Domain::open(config)?;
         let topics = topics.unwrap_or(if domain.psmx { Kind::Descriptor } else { Kind::Blob });
         let qos = DdsQos::named(&c_string("rmwbench", "participant")?);
         // SAFETY: a plain call; the domain exists already.
-        let handle = unsafe { dds_create_participant(config.domain_id, qos.as_ptr(), std::ptr::null()) };
-        let participant = Entity::owned(handle, || format!("participant in domain {}", config.domain_id))?;
-        let batches = if config.mode("batching")? == Some(true) { Some(Batches::start(period)?) } else { None };
+        let handle =
+            unsafe { dds_create_participant(config.domain_id, qos.as_ptr(), std::ptr::null()) };
+        let participant =
+            Entity::owned(handle, || format!("participant in domain {}", config.domain_id))?;
+        let batches = if config.mode("batching")? == Some(true) {
+            Some(Batches::start(period)?)
+        } else {
+            None
+        };
         Ok(Shared { pumps: Pumps::default(), batches, participant, topics, limits, domain })
     }
 

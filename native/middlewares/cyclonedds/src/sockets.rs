@@ -1,7 +1,7 @@
 //! The sockets behind a domain: which address Cyclone picked and which buffers the kernel granted.
 //!
-//! Cyclone chooses an interface by its own rules and asks for buffers that `net.core.rmem_max` cuts; it tells neither in a form that
-//! a program can read, but the sockets are ours to ask.
+//! Cyclone chooses an interface by its own rules and asks for buffers that `net.core.rmem_max`
+//! cuts; it tells neither in a form that a program can read, but the sockets are ours to ask.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -40,11 +40,13 @@ pub fn udp() -> Vec<Socket> {
         .collect()
 }
 
-/// A note on `sockets`: the addresses they are bound to and their largest buffers; nothing when there are none.
+/// A note on `sockets`: the addresses they are bound to and their largest buffers; nothing when
+/// there are none.
 pub fn describe(sockets: &[Socket]) -> Option<String> {
     let receive = sockets.iter().map(|s| s.receive_bytes).max()?;
     let send = sockets.iter().map(|s| s.send_bytes).max()?;
-    let addresses: BTreeSet<String> = sockets.iter().filter_map(|s| s.address).map(|a| a.to_string()).collect();
+    let addresses: BTreeSet<String> =
+        sockets.iter().filter_map(|s| s.address).map(|a| a.to_string()).collect();
     let addresses = addresses.into_iter().collect::<Vec<_>>().join(", ");
     let limit = limit("rmem_max");
     Some(format!("UDP on {addresses}; socket buffers in force: receive {receive} bytes (net.core.rmem_max {limit}), send {send} bytes"))
@@ -54,18 +56,24 @@ pub fn describe(sockets: &[Socket]) -> Option<String> {
 pub fn multicast_memberships() -> u32 {
     let table = fs::read_to_string("/proc/self/net/igmp").unwrap_or_default();
     // A line of a group: its address, the number of sockets that joined it, its timer, and a flag.
-    let users = table.lines().filter(|line| line.starts_with('\t')).filter_map(|line| line.split_whitespace().nth(1)?.parse::<u32>().ok());
+    let users = table
+        .lines()
+        .filter(|line| line.starts_with('\t'))
+        .filter_map(|line| line.split_whitespace().nth(1)?.parse::<u32>().ok());
     users.sum()
 }
 
 /// The kernel's limit of this name in `net.core`.
 pub fn limit(name: &str) -> String {
-    fs::read_to_string(format!("/proc/sys/net/core/{name}")).map_or("unknown".into(), |text| text.trim().to_string())
+    fs::read_to_string(format!("/proc/sys/net/core/{name}"))
+        .map_or("unknown".into(), |text| text.trim().to_string())
 }
 
 fn option(fd: RawFd, name: libc::c_int) -> Option<libc::c_int> {
     let (mut value, mut bytes) = (0, size_of::<libc::c_int>() as libc::socklen_t);
     // SAFETY: the kernel writes at most `bytes` bytes into `value`.
-    let result = unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, name, (&raw mut value).cast(), &raw mut bytes) };
+    let result = unsafe {
+        libc::getsockopt(fd, libc::SOL_SOCKET, name, (&raw mut value).cast(), &raw mut bytes)
+    };
     (result == 0).then_some(value)
 }

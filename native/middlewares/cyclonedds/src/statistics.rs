@@ -1,4 +1,5 @@
-//! Cyclone's own statistics of a reader or writer; the header is not among cyclors' bindings, so its three calls are declared here.
+//! Cyclone's own statistics of a reader or writer; the header is not among cyclors' bindings, so
+//! its three calls are declared here.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_char, CStr};
@@ -32,8 +33,9 @@ extern "C" {
     fn dds_delete_statistics(statistics: *mut Statistics);
 }
 
-/// Counters by Cyclone's names, times with `_ns` appended (a writer: `rexmit_bytes`, `throttle_count`, `time_throttle_ns`,
-/// `time_rexmit_ns`; a reader: `discarded_bytes`). Empty when Cyclone has none.
+/// Counters by Cyclone's names, times with `_ns` appended (a writer: `rexmit_bytes`,
+/// `throttle_count`, `time_throttle_ns`, `time_rexmit_ns`; a reader: `discarded_bytes`). Empty when
+/// Cyclone has none.
 pub fn of(entity: dds_entity_t) -> BTreeMap<String, i64> {
     let mut counters = BTreeMap::new();
     // SAFETY: the block is Cyclone's, holds `count` values after its head, and is deleted once.
@@ -47,8 +49,15 @@ pub fn of(entity: dds_entity_t) -> BTreeMap<String, i64> {
             for i in 0..(*statistics).count {
                 let item = &*first.add(i);
                 let name = CStr::from_ptr(item.name).to_string_lossy().into_owned();
-                let value = if item.kind == KIND_UINT32 { i64::from(item.value as u32) } else { item.value as i64 };
-                counters.insert(if name.starts_with("time_") { format!("{name}_ns") } else { name }, value);
+                let value = if item.kind == KIND_UINT32 {
+                    i64::from(item.value as u32)
+                } else {
+                    item.value as i64
+                };
+                counters.insert(
+                    if name.starts_with("time_") { format!("{name}_ns") } else { name },
+                    value,
+                );
             }
         }
         dds_delete_statistics(statistics);

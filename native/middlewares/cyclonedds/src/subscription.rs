@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use rmwbench_harness::middleware::{Account, Endpoint, EndpointConfig, Error, Granted, Sink, Subscription};
+use rmwbench_harness::middleware::{
+    Account, Endpoint, EndpointConfig, Error, Granted, Sink, Subscription,
+};
 
 use crate::intake::{Outlet, Sample};
 use crate::parents::Parents;
@@ -14,9 +16,19 @@ pub struct CycloneSubscription(Reader);
 struct ToSink(Arc<dyn Sink>);
 
 impl CycloneSubscription {
-    pub fn new(config: &EndpointConfig, sink: Arc<dyn Sink>, parents: Arc<Parents>) -> Result<Self, Error> {
-        let config = if sink.publishes_reliably() { off_the_receive_thread(config) } else { config.clone() };
-        Ok(CycloneSubscription(Reader::new(&config, &Wire::topic(&config), Box::new(ToSink(sink)), parents)?))
+    pub fn new(
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+        parents: Arc<Parents>,
+    ) -> Result<Self, Error> {
+        let config =
+            if sink.publishes_reliably() { off_the_receive_thread(config) } else { config.clone() };
+        Ok(CycloneSubscription(Reader::new(
+            &config,
+            &Wire::topic(&config),
+            Box::new(ToSink(sink)),
+            parents,
+        )?))
     }
 }
 

@@ -1,8 +1,10 @@
 //! A DDS topic with ROS 2's names, of one of two kinds that look the same on the wire.
 //!
-//! `blob`: the raw-CDR topic of cyclors, whose serialiser takes bytes of any length; Cyclone never hands its samples to PSMX, because
-//! that serialiser cannot make one from a loan. `descriptor`: a type as idlc would describe it, made here at run time: a structure of
-//! one octet array that is as long as the message's CDR body. Fixed in size and free of pointers, so PSMX carries it and writers loan it.
+//! `blob`: the raw-CDR topic of cyclors, whose serialiser takes bytes of any length; Cyclone never
+//! hands its samples to PSMX, because that serialiser cannot make one from a loan. `descriptor`: a
+//! type as idlc would describe it, made here at run time: a structure of one octet array that is as
+//! long as the message's CDR body. Fixed in size and free of pointers, so PSMX carries it and
+//! writers loan it.
 
 use cyclors::*;
 use rmwbench_harness::message_type::MessageType;
@@ -22,16 +24,32 @@ pub enum Kind {
 }
 
 /// Creates the topic of an endpoint, which errors name as `object`.
-pub fn create(participant: dds_entity_t, kind: Kind, object: &str, wire: &Wire) -> Result<Entity, Error> {
+pub fn create(
+    participant: dds_entity_t,
+    kind: Kind,
+    object: &str,
+    wire: &Wire,
+) -> Result<Entity, Error> {
     let topic = c_string(&wire.topic, "topic name")?;
     let type_name = c_string(&wire.message_type.dds_type_name(), "type name")?;
     let handle = match kind {
-        // SAFETY: the strings outlive the call, which copies them although it asks for mutable pointers.
-        Kind::Blob => unsafe { cdds_create_blob_topic(participant, topic.as_ptr().cast_mut(), type_name.as_ptr().cast_mut(), true) },
+        // SAFETY: the strings outlive the call, which copies them although it asks for mutable
+        // pointers.
+        Kind::Blob => unsafe {
+            cdds_create_blob_topic(
+                participant,
+                topic.as_ptr().cast_mut(),
+                type_name.as_ptr().cast_mut(),
+                true,
+            )
+        },
         Kind::Descriptor => {
-            let body_bytes = body_bytes(&wire.message_type).map_err(|message| Error::invalid(object, message))?;
+            let body_bytes = body_bytes(&wire.message_type)
+                .map_err(|message| Error::invalid(object, message))?;
             let ops = [
-                dds_stream_opcode_DDS_OP_ADR | dds_stream_typecode_primary_DDS_OP_TYPE_ARR | dds_stream_typecode_subtype_DDS_OP_SUBTYPE_1BY,
+                dds_stream_opcode_DDS_OP_ADR
+                    | dds_stream_typecode_primary_DDS_OP_TYPE_ARR
+                    | dds_stream_typecode_subtype_DDS_OP_SUBTYPE_1BY,
                 0, // its place in the structure
                 body_bytes,
                 dds_stream_opcode_DDS_OP_RTS,
@@ -40,7 +58,8 @@ pub fn create(participant: dds_entity_t, kind: Kind, object: &str, wire: &Wire) 
             let descriptor = dds_topic_descriptor {
                 m_size: body_bytes,
                 m_align: 1,
-                // No restriction of its encoding: as a blob topic has none, both kinds of one name can be in one participant.
+                // No restriction of its encoding: as a blob topic has none, both kinds of one name
+                // can be in one participant.
                 m_flagset: DDS_TOPIC_FIXED_SIZE,
                 m_nkeys: 0,
                 m_typename: type_name.as_ptr(),
@@ -53,7 +72,15 @@ pub fn create(participant: dds_entity_t, kind: Kind, object: &str, wire: &Wire) 
                 restrict_data_representation: 0,
             };
             // SAFETY: everything that the descriptor points to outlives the call, which copies it.
-            unsafe { dds_create_topic(participant, &descriptor, topic.as_ptr(), std::ptr::null(), std::ptr::null()) }
+            unsafe {
+                dds_create_topic(
+                    participant,
+                    &descriptor,
+                    topic.as_ptr(),
+                    std::ptr::null(),
+                    std::ptr::null(),
+                )
+            }
         }
     };
     Entity::owned(handle, || format!("{object}: topic {topic:?} of type {type_name:?}"))
@@ -62,11 +89,16 @@ pub fn create(participant: dds_entity_t, kind: Kind, object: &str, wire: &Wire) 
 /// The message without its encapsulation header: what a sample of the described type holds.
 fn body_bytes(message_type: &MessageType) -> Result<u32, String> {
     if !message_type.cdr_prefix.starts_with(&PLAIN_CDR_LITTLE_ENDIAN) {
-        return Err(format!("type {}: a described type is sent as plain little-endian CDR, this one is not", message_type.name));
+        return Err(format!(
+            "type {}: a described type is sent as plain little-endian CDR, this one is not",
+            message_type.name
+        ));
     }
     match message_type.cdr_bytes() - ENCAPSULATION_BYTES {
         0 => Err(format!("type {} is empty: an array cannot be", message_type.name)),
-        bytes => u32::try_from(bytes).map_err(|_| format!("type {} is too large", message_type.name)),
+        bytes => {
+            u32::try_from(bytes).map_err(|_| format!("type {} is too large", message_type.name))
+        }
     }
 }
 
@@ -88,7 +120,8 @@ mod tests {
         let mut other = MessageType::bytes(8);
         other.cdr_prefix[1] = 0;
         assert!(body_bytes(&other).unwrap_err().contains("little-endian"));
-        let empty = MessageType { cdr_prefix: PLAIN_CDR_LITTLE_ENDIAN.to_vec(), ..MessageType::bytes(0) };
+        let empty =
+            MessageType { cdr_prefix: PLAIN_CDR_LITTLE_ENDIAN.to_vec(), ..MessageType::bytes(0) };
         assert!(body_bytes(&empty).unwrap_err().contains("empty"));
     }
 }

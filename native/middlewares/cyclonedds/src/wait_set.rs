@@ -1,4 +1,5 @@
-//! Cyclone's wait set, as the harness's receive loop blocks on it: a read condition for each reader, and a guard condition that wakes.
+//! Cyclone's wait set, as the harness's receive loop blocks on it: a read condition for each
+//! reader, and a guard condition that wakes.
 
 use cyclors::*;
 use std::sync::Arc;
@@ -21,7 +22,8 @@ impl WaitSet {
         // SAFETY: plain calls on live entities.
         unsafe {
             let set = Entity::owned(dds_create_waitset(participant), || "wait set".into())?;
-            let woken = Entity::owned(dds_create_guardcondition(participant), || "guard condition".into())?;
+            let woken =
+                Entity::owned(dds_create_guardcondition(participant), || "guard condition".into())?;
             match dds_waitset_attach(set.handle(), woken.handle(), 0) {
                 0 => {
                     let waker = waker(&woken);
@@ -44,7 +46,13 @@ fn waker(woken: &Entity) -> Waker {
 impl pump::WaitSet<Watched> for WaitSet {
     fn attach(&mut self, watched: &Arc<Watched>, token: usize) {
         // SAFETY: both live: the loop holds the reader's condition until it detached it.
-        unsafe { dds_waitset_attach(self.set.handle(), watched.condition.handle(), token as dds_attach_t + 1) };
+        unsafe {
+            dds_waitset_attach(
+                self.set.handle(),
+                watched.condition.handle(),
+                token as dds_attach_t + 1,
+            )
+        };
         self.attached += 1;
         self.triggered.resize(self.attached + 1, 0);
     }
@@ -58,7 +66,14 @@ impl pump::WaitSet<Watched> for WaitSet {
     fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
         let timeout_ns = if block { i64::MAX } else { 0 };
         // SAFETY: `triggered` has a place for everything attached.
-        let count = unsafe { dds_waitset_wait(self.set.handle(), self.triggered.as_mut_ptr(), self.triggered.len(), timeout_ns) };
+        let count = unsafe {
+            dds_waitset_wait(
+                self.set.handle(),
+                self.triggered.as_mut_ptr(),
+                self.triggered.len(),
+                timeout_ns,
+            )
+        };
         for &attached in &self.triggered[..count.max(0) as usize] {
             if attached == 0 {
                 let mut was_set = false;

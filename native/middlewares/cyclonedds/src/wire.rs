@@ -1,9 +1,12 @@
 //! What an endpoint puts on the wire: DDS topic, layout, and what stands in its USER_DATA.
 //!
-//! A topic is one such thing, a service is two. Requests and replies are the message with a header before its body, as
-//! rmw_cyclonedds has it: the instance handle of the client's request writer and the number of the request.
+//! A topic is one such thing, a service is two. Requests and replies are the message with a header
+//! before its body, as rmw_cyclonedds has it: the instance handle of the client's request writer
+//! and the number of the request.
 
-use rmwbench_harness::message_type::{dds_reply_topic_name, dds_request_topic_name, dds_topic_name, MessageType};
+use rmwbench_harness::message_type::{
+    dds_reply_topic_name, dds_request_topic_name, dds_topic_name, MessageType,
+};
 use rmwbench_harness::middleware::{EndpointConfig, Error};
 
 /// Bytes of the encapsulation header, which stand before the body on the wire and not in a sample.
@@ -21,21 +24,30 @@ pub struct Wire {
 
 impl Wire {
     pub fn topic(config: &EndpointConfig) -> Wire {
-        Wire { topic: dds_topic_name(&config.topic), message_type: config.message_type.clone(), user_data: None }
+        Wire {
+            topic: dds_topic_name(&config.topic),
+            message_type: config.message_type.clone(),
+            user_data: None,
+        }
     }
 
     /// The wires of a service's requests and replies. Errors: no reply type.
     pub fn service(config: &EndpointConfig, user_data: String) -> Result<(Wire, Wire), Error> {
-        let reply = config
-            .reply_type
-            .as_ref()
-            .ok_or_else(|| Error::invalid(format!("endpoint {}", config.endpoint), "a client or service needs a reply_type"))?;
+        let reply = config.reply_type.as_ref().ok_or_else(|| {
+            Error::invalid(
+                format!("endpoint {}", config.endpoint),
+                "a client or service needs a reply_type",
+            )
+        })?;
         let wire = |topic: String, message_type: &MessageType| Wire {
             topic,
             message_type: with_header(message_type),
             user_data: Some(user_data.clone()),
         };
-        Ok((wire(dds_request_topic_name(&config.topic), &config.message_type), wire(dds_reply_topic_name(&config.topic), reply)))
+        Ok((
+            wire(dds_request_topic_name(&config.topic), &config.message_type),
+            wire(dds_reply_topic_name(&config.topic), reply),
+        ))
     }
 }
 
@@ -65,7 +77,10 @@ impl RequestHeader {
     /// Of a message less its encapsulation; None where that is too short.
     pub fn of(body: &[u8]) -> Option<RequestHeader> {
         let eight = |at: usize| body.get(at..at + 8)?.try_into().ok();
-        Some(RequestHeader { client: u64::from_le_bytes(eight(0)?), seq: i64::from_le_bytes(eight(8)?) })
+        Some(RequestHeader {
+            client: u64::from_le_bytes(eight(0)?),
+            seq: i64::from_le_bytes(eight(8)?),
+        })
     }
 }
 

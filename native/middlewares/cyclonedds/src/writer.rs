@@ -1,8 +1,9 @@
-//! A writer: the CDR around the payload and the payload go to Cyclone as one scatter list, which Cyclone copies once; or, where
-//! Cyclone lends shared memory, into a loan, which is what its own write of a sample does there too.
+//! A writer: the CDR around the payload and the payload go to Cyclone as one scatter list, which
+//! Cyclone copies once; or, where Cyclone lends shared memory, into a loan, which is what its own
+//! write of a sample does there too.
 //!
-//! The list ends in zeros up to a multiple of four bytes, because RTPS pads what it sends to that and the blob type would let
-//! Cyclone read past its buffer for them.
+//! The list ends in zeros up to a multiple of four bytes, because RTPS pads what it sends to that
+//! and the blob type would let Cyclone read past its buffer for them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,15 +55,29 @@ impl Writer {
         let object = || format!("endpoint {}", config.endpoint);
         let session = &parents.session;
         let topics = session.topics;
-        let qos = parents.qos(config, topics)?.with_user_data(wire.user_data.as_deref()).batching(session.batches.is_some());
+        let qos = parents
+            .qos(config, topics)?
+            .with_user_data(wire.user_data.as_deref())
+            .batching(session.batches.is_some());
         let topic = topic::create(session.participant.handle(), topics, &object(), wire)?;
         // SAFETY: live parent, topic and QoS.
-        let handle = unsafe { dds_create_writer(parents.publisher.handle(), topic.handle(), qos.as_ptr(), std::ptr::null()) };
+        let handle = unsafe {
+            dds_create_writer(
+                parents.publisher.handle(),
+                topic.handle(),
+                qos.as_ptr(),
+                std::ptr::null(),
+            )
+        };
         let writer = Entity::owned(handle, || format!("{}: writer", object()))?;
         // SAFETY: a plain call on a live entity.
         let lends = topics == Kind::Descriptor && unsafe { dds_is_loan_available(writer.handle()) };
         if config.loan && !lends {
-            let why = if session.domain.psmx { psmx::reason(topics, config) } else { NOT_OVER_UDP.into() };
+            let why = if session.domain.psmx {
+                psmx::reason(topics, config)
+            } else {
+                NOT_OVER_UDP.into()
+            };
             return Err(Error::unsupported(object(), format!("loan: {why}")));
         }
         let mut notes = parents.notes(writer.handle(), config, topics);
@@ -77,14 +92,18 @@ impl Writer {
         if code != 0 {
             return Err(Error::failed(format!("{}: type", object()), words(code)));
         }
-        let mut granted = DdsQos::granted(writer.handle()).ok_or_else(|| Error::failed(object(), "its QoS cannot be read back"))?;
+        let mut granted = DdsQos::granted(writer.handle())
+            .ok_or_else(|| Error::failed(object(), "its QoS cannot be read back"))?;
         if config.qos.content_filter.is_some() {
             granted.content_filter.clone_from(&config.qos.content_filter);
             notes.push(filter::NOTE.into());
         }
         let message_type = &wire.message_type;
         let mut tail = message_type.cdr_suffix.clone();
-        tail.resize(tail.len() + message_type.cdr_bytes().next_multiple_of(4) - message_type.cdr_bytes(), 0);
+        tail.resize(
+            tail.len() + message_type.cdr_bytes().next_multiple_of(4) - message_type.cdr_bytes(),
+            0,
+        );
         let batched = session.batches.as_ref().map(|batches| batches.add(writer.handle()));
         notes.extend(session.batches.as_ref().map(|batches| batches.note()));
         session.domain.locals.add(instance);
@@ -126,18 +145,29 @@ impl Writer {
         if self.lends {
             return self.write_loan(&mut |place| place.copy_from_slice(payload));
         }
-        let parts =
-            [&*self.prefix, payload, &*self.tail].map(|part| iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
+        let parts = [&*self.prefix, payload, &*self.tail]
+            .map(|part| iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
         let bytes = self.prefix.len() + payload.len() + self.tail.len();
-        // SAFETY: the parts outlive the call that copies them; the write takes over the reference to the sample.
+        // SAFETY: the parts outlive the call that copies them; the write takes over the reference
+        // to the sample.
         let code = unsafe {
-            let sample = ddsi_serdata_from_ser_iov(self.sertype, ddsi_serdata_kind_SDK_DATA, parts.len(), parts.as_ptr(), bytes);
+            let sample = ddsi_serdata_from_ser_iov(
+                self.sertype,
+                ddsi_serdata_kind_SDK_DATA,
+                parts.len(),
+                parts.as_ptr(),
+                bytes,
+            );
             dds_writecdr(self.writer.handle(), sample)
         };
         self.written(code)
     }
 
-    pub fn write_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    pub fn write_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         match self.lends {
             true if bytes == self.payload_bytes => self.write_loan(fill),
             true => Err(PublishError::Failed),
@@ -156,7 +186,10 @@ impl Writer {
                 self.refused += 1;
                 return Err(PublishError::Full);
             }
-            let sample = std::slice::from_raw_parts_mut(loan.cast::<u8>(), before.len() + self.payload_bytes + after.len());
+            let sample = std::slice::from_raw_parts_mut(
+                loan.cast::<u8>(),
+                before.len() + self.payload_bytes + after.len(),
+            );
             let (head, rest) = sample.split_at_mut(before.len());
             let (payload, end) = rest.split_at_mut(self.payload_bytes);
             head.copy_from_slice(before);

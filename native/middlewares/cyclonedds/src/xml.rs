@@ -1,7 +1,9 @@
-//! As much XML as modes and checks need of a Cyclone configuration: comments out, elements out, element contents.
+//! As much XML as modes and checks need of a Cyclone configuration: comments out, elements out,
+//! element contents.
 //!
-//! Cyclone takes names in any case and settings from several documents in a row, the later replacing the earlier; so a mode needs no
-//! editing of what a profile says, except that lists (interfaces, peers) would grow instead of being replaced.
+//! Cyclone takes names in any case and settings from several documents in a row, the later
+//! replacing the earlier; so a mode needs no editing of what a profile says, except that lists
+//! (interfaces, peers) would grow instead of being replaced.
 
 /// `text` without its comments.
 pub fn without_comments(text: &str) -> String {
@@ -46,7 +48,8 @@ fn find(text: &str, element: &str) -> Result<Option<(usize, usize)>, String> {
         return Ok(Some((begin, tag_end)));
     }
     let closing = format!("</{}", element.to_ascii_lowercase());
-    let close = tag_end + text[tag_end..].to_ascii_lowercase().find(&closing).ok_or_else(unended)?;
+    let close =
+        tag_end + text[tag_end..].to_ascii_lowercase().find(&closing).ok_or_else(unended)?;
     let end = close + text[close..].find('>').ok_or_else(unended)? + 1;
     Ok(Some((begin, end)))
 }
@@ -54,9 +57,9 @@ fn find(text: &str, element: &str) -> Result<Option<(usize, usize)>, String> {
 /// Where the next tag that opens an element of this name begins.
 fn opening(text: &str, element: &str) -> Option<usize> {
     let (text, tag) = (text.to_ascii_lowercase(), format!("<{}", element.to_ascii_lowercase()));
-    text.match_indices(&tag)
-        .map(|(at, _)| at)
-        .find(|at| text[at + tag.len()..].starts_with(|c: char| c.is_whitespace() || c == '/' || c == '>'))
+    text.match_indices(&tag).map(|(at, _)| at).find(|at| {
+        text[at + tag.len()..].starts_with(|c: char| c.is_whitespace() || c == '/' || c == '>')
+    })
 }
 
 #[cfg(test)]
@@ -68,13 +71,18 @@ mod tests {
         let text = "<A><Peer x='1'/><PEERS><Peer x='2'/></peers>\n<Peers y=\"\"/><PeersToo/></A>";
         assert_eq!(without(text, "Peers").unwrap(), "<A><Peer x='1'/>\n<PeersToo/></A>");
         assert_eq!(without("<A/>", "Peers").unwrap(), "<A/>");
-        assert!(without("<A><Peers><Peer/></A>", "Peers").unwrap_err().contains("Peers does not end"));
+        assert!(without("<A><Peers><Peer/></A>", "Peers")
+            .unwrap_err()
+            .contains("Peers does not end"));
         assert!(without("<A><Peers ", "Peers").is_err());
     }
 
     #[test]
     fn tags_are_found_in_any_case() {
-        assert_eq!(tags("<I><Net Name='Lo'/><NETS/><net></I>", "Net"), ["<net name='lo'/>", "<net>"]);
+        assert_eq!(
+            tags("<I><Net Name='Lo'/><NETS/><net></I>", "Net"),
+            ["<net name='lo'/>", "<net>"]
+        );
         assert_eq!(tags("<I><Net", "Net"), [""; 0]);
         assert_eq!(tags("<I><Net ", "Net"), ["<net "]);
     }

@@ -4,7 +4,8 @@ use rmwbench_conformance::Arm;
 
 const POOLS_FOR_32_MIB: &str = "1K:4096 4K:2048 16K:2048 128K:512 1M:48 32M:16";
 const KEPT_IN_PART: &str = "over PSMX a reader holds at most 256 messages and loses what comes beyond (reproducer in tests/psmx.rs)";
-const NO_HISTORY: &str = "over PSMX a late joiner gets no history, although it is granted (reproducer in tests/psmx.rs)";
+const NO_HISTORY: &str =
+    "over PSMX a late joiner gets no history, although it is granted (reproducer in tests/psmx.rs)";
 const UDP_LENDS_NOTHING: &str = "over UDP Cyclone DDS has nothing to loan";
 
 fn main() -> ExitCode {

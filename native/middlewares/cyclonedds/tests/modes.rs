@@ -1,4 +1,5 @@
-//! Each mode, in namespaces of its own: what is in force when it was granted, seen from outside of Cyclone.
+//! Each mode, in namespaces of its own: what is in force when it was granted, seen from outside of
+//! Cyclone.
 
 mod network;
 
@@ -33,7 +34,10 @@ impl Pair {
         Pair { talker, listener, sessions }
     }
 
-    fn endpoints(&mut self, config: &EndpointConfig) -> (Box<dyn Publisher>, Box<dyn Subscription>, std::sync::Arc<Memory>) {
+    fn endpoints(
+        &mut self,
+        config: &EndpointConfig,
+    ) -> (Box<dyn Publisher>, Box<dyn Subscription>, std::sync::Arc<Memory>) {
         let heard = Memory::new();
         let subscription = self.listener.subscription(config, heard.clone()).unwrap();
         let mut publisher = self.talker.publisher(config).unwrap();
@@ -80,7 +84,11 @@ fn peers_find_each_other_without_any_multicast() {
     isolated("peers_find_each_other_without_any_multicast", || {
         let mut pair = Pair::open(&[("discovery", json!("peers"))]);
         assert!(!discovery_group_joined());
-        assert!(pair.configuration().contains("<Peer Address=\"127.0.0.1\"/>"), "{}", pair.configuration());
+        assert!(
+            pair.configuration().contains("<Peer Address=\"127.0.0.1\"/>"),
+            "{}",
+            pair.configuration()
+        );
         pair.endpoints(&endpoint("peers", 100));
         assert!(!discovery_group_joined());
     });
@@ -95,8 +103,13 @@ fn multicast_joins_its_group_or_is_refused() {
         drop(pair);
         let without = r#"<General><Interfaces><NetworkInterface name="lo" multicast="false"/></Interfaces></General>"#;
         let modes = [("discovery".to_string(), json!("multicast"))].into();
-        let error = error_of(CycloneDds.open(&SessionConfig { modes, ..network::session(77, without) }));
-        assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, "mode discovery"), "{error}");
+        let error =
+            error_of(CycloneDds.open(&SessionConfig { modes, ..network::session(77, without) }));
+        assert_eq!(
+            (error.kind, error.object.as_str()),
+            (ErrorKind::Unsupported, "mode discovery"),
+            "{error}"
+        );
     });
 }
 
@@ -105,8 +118,10 @@ fn a_large_message_takes_as_many_datagrams_as_its_fragments() {
     isolated("a_large_message_takes_as_many_datagrams_as_its_fragments", || {
         const MESSAGE: u64 = 600_000;
         for fragment in [1_200_u64, 8_000, 60_000] {
-            let mut pair = Pair::open(&[("fragment_bytes", json!(fragment)), ("discovery", json!("peers"))]);
-            let (mut publisher, _subscription, heard) = pair.endpoints(&endpoint("large", MESSAGE as u32));
+            let mut pair =
+                Pair::open(&[("fragment_bytes", json!(fragment)), ("discovery", json!("peers"))]);
+            let (mut publisher, _subscription, heard) =
+                pair.endpoints(&endpoint("large", MESSAGE as u32));
             let before = (heard.len(), lo_packets());
             for _ in 0..5 {
                 publisher.publish(&vec![1; MESSAGE as usize]).unwrap();
@@ -116,7 +131,10 @@ fn a_large_message_takes_as_many_datagrams_as_its_fragments() {
             let packets = lo_packets() - before.1;
             let fragments = 5 * MESSAGE.div_ceil(fragment);
             // Acknowledgements and repairs come on top.
-            assert!((fragments..fragments * 3 / 2 + 100).contains(&packets), "fragments of {fragment}: {packets}, expected {fragments}");
+            assert!(
+                (fragments..fragments * 3 / 2 + 100).contains(&packets),
+                "fragments of {fragment}: {packets}, expected {fragments}"
+            );
         }
     });
 }
@@ -127,11 +145,22 @@ fn a_socket_buffer_is_as_large_as_asked_or_refused() {
         let mut pair = Pair::open(&[("socket_buffer_bytes", json!(100_000))]);
         let publisher = pair.talker.publisher(&endpoint("buffers", 10)).unwrap();
         let notes = publisher.granted().notes.join("\n");
-        assert!(notes.contains("receive 200000 bytes") && notes.contains("send 200000 bytes"), "{notes}");
+        assert!(
+            notes.contains("receive 200000 bytes") && notes.contains("send 200000 bytes"),
+            "{notes}"
+        );
         let error = refusal(&[("socket_buffer_bytes", json!(1_u64 << 31))]);
-        assert!(error.object == "mode socket_buffer_bytes" && error.message.contains("takes 2147483647 at most"), "{error}");
+        assert!(
+            error.object == "mode socket_buffer_bytes"
+                && error.message.contains("takes 2147483647 at most"),
+            "{error}"
+        );
         let error = refusal(&[("socket_buffer_bytes", json!(1 << 30))]);
-        assert!(error.object == "mode socket_buffer_bytes" && error.message.contains("net.core.rmem_max"), "{error}");
+        assert!(
+            error.object == "mode socket_buffer_bytes"
+                && error.message.contains("net.core.rmem_max"),
+            "{error}"
+        );
     });
 }
 
@@ -142,7 +171,11 @@ fn threads_receive_alone_or_one_for_each_socket() {
         network.open_with(0, &[("threads", json!(1))], &[]).unwrap();
         network.open_with(0, &[("threads", json!(3))], &[]).unwrap();
         let error = error_of(network.open_with(0, &[("threads", json!(2))], &[]));
-        assert!(error.kind == ErrorKind::Unsupported && error.message.contains("made 3 receive threads"), "{error}");
+        assert!(
+            error.kind == ErrorKind::Unsupported
+                && error.message.contains("made 3 receive threads"),
+            "{error}"
+        );
         // Without multicast there is no socket for it.
         network.open_with(0, &[("threads", json!(2)), ("discovery", json!("peers"))], &[]).unwrap();
     });
@@ -153,11 +186,15 @@ fn batching_packs_messages_and_lets_none_wait_for_long() {
     isolated("batching_packs_messages_and_lets_none_wait_for_long", || {
         const MESSAGES: u64 = 200;
         let packets = |batching: bool| {
-            let mut pair = Pair::open(&[("batching", json!(batching)), ("discovery", json!("peers"))]);
+            let mut pair =
+                Pair::open(&[("batching", json!(batching)), ("discovery", json!("peers"))]);
             let mut config = endpoint("batched", 100);
             config.qos.history = History::KeepAll;
             let (mut publisher, _subscription, heard) = pair.endpoints(&config);
-            assert_eq!(publisher.granted().notes.iter().any(|n| n.starts_with("batching: ")), batching);
+            assert_eq!(
+                publisher.granted().notes.iter().any(|n| n.starts_with("batching: ")),
+                batching
+            );
             let before = (heard.len(), lo_packets());
             (0..MESSAGES).for_each(|_| publisher.publish(&[1; 100]).unwrap());
             heard.wait_for(before.0 + MESSAGES as usize);
@@ -168,7 +205,10 @@ fn batching_packs_messages_and_lets_none_wait_for_long() {
             packets
         };
         let (packed, single) = (packets(true), packets(false));
-        assert!(single >= MESSAGES && packed < MESSAGES / 2, "{packed} packets with batching, {single} without");
+        assert!(
+            single >= MESSAGES && packed < MESSAGES / 2,
+            "{packed} packets with batching, {single} without"
+        );
     });
 }
 
@@ -177,7 +217,8 @@ fn intra_process_has_no_socket_and_says_how_messages_went() {
     isolated("intra_process_has_no_socket_and_says_how_messages_went", || {
         let before = udp_sockets();
         let network = Network::new();
-        let mut session = network.open_with(0, &[("transport", json!("intra_process"))], &[]).unwrap();
+        let mut session =
+            network.open_with(0, &[("transport", json!("intra_process"))], &[]).unwrap();
         let mut node = session.node("node").unwrap();
         for bytes in [100, 1 << 20] {
             let config = endpoint(&format!("near{bytes}"), bytes);
@@ -190,10 +231,16 @@ fn intra_process_has_no_socket_and_says_how_messages_went() {
                 assert_eq!(heard.wait_for(usize::from(k) + 1).len(), usize::from(k) + 1);
             }
             let evidence = subscription.account().evidence;
-            assert_eq!((evidence.len(), evidence[0].path.as_str(), evidence[0].messages), (1, "intra_process", 10));
+            assert_eq!(
+                (evidence.len(), evidence[0].path.as_str(), evidence[0].messages),
+                (1, "intra_process", 10)
+            );
         }
         assert_eq!(udp_sockets(), before);
-        assert_eq!(refusal(&[("transport", json!("intra_process")), ("discovery", json!("peers"))]).object, "mode discovery");
+        assert_eq!(
+            refusal(&[("transport", json!("intra_process")), ("discovery", json!("peers"))]).object,
+            "mode discovery"
+        );
     });
 }
 
@@ -202,7 +249,11 @@ fn what_crosses_the_network_is_not_evidence_of_one_process() {
     isolated("what_crosses_the_network_is_not_evidence_of_one_process", || {
         let mut pair = Pair::open(&[("transport", json!("udp"))]);
         let (_publisher, subscription, heard) = pair.endpoints(&endpoint("far", 100));
-        assert!(heard.len() > 0 && subscription.account().evidence.is_empty(), "{:?}", subscription.account());
+        assert!(
+            heard.len() > 0 && subscription.account().evidence.is_empty(),
+            "{:?}",
+            subscription.account()
+        );
     });
 }
 
@@ -210,9 +261,12 @@ fn what_crosses_the_network_is_not_evidence_of_one_process() {
 #[test]
 fn shared_memory_comes_and_goes_with_the_mode() {
     isolated("shared_memory_comes_and_goes_with_the_mode", || {
-        let profile = |name: &str| CycloneDds.describe().profiles.into_iter().find(|p| p.name == name).unwrap();
+        let profile = |name: &str| {
+            CycloneDds.describe().profiles.into_iter().find(|p| p.name == name).unwrap()
+        };
         let open = |profile: &Profile, modes: Modes| {
-            let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
+            let modes =
+                modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
             CycloneDds.open(&SessionConfig { modes, ..pair::session(profile, 3) })
         };
         // No RouDi runs: shared memory cannot open, UDP needs none.
@@ -224,13 +278,36 @@ fn shared_memory_comes_and_goes_with_the_mode() {
         assert_eq!(error.kind, ErrorKind::Unsupported);
         drop(without);
         let error = error_of(open(&profile("tuned"), &[("shm_pool_bytes", json!(100_000_000))]));
-        assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, "mode shm_pool_bytes"), "{error}");
+        assert_eq!(
+            (error.kind, error.object.as_str()),
+            (ErrorKind::Unsupported, "mode shm_pool_bytes"),
+            "{error}"
+        );
 
-        let modes = [("shm_layout".to_string(), json!("unified")), ("shm_pool_bytes".to_string(), json!(50 << 20))];
-        let _roudi = Daemons::start_with_modes(WORKER, &CycloneDds, &profile("shm"), &Default::default(), &modes.clone().into()).unwrap();
-        let segment = std::fs::read_dir("/dev/shm").unwrap().flatten().map(|f| f.metadata().unwrap().len()).max().unwrap();
+        let modes = [
+            ("shm_layout".to_string(), json!("unified")),
+            ("shm_pool_bytes".to_string(), json!(50 << 20)),
+        ];
+        let _roudi = Daemons::start_with_modes(
+            WORKER,
+            &CycloneDds,
+            &profile("shm"),
+            &Default::default(),
+            &modes.clone().into(),
+        )
+        .unwrap();
+        let segment = std::fs::read_dir("/dev/shm")
+            .unwrap()
+            .flatten()
+            .map(|f| f.metadata().unwrap().len())
+            .max()
+            .unwrap();
         assert!((45 << 20..60 << 20).contains(&segment), "{segment} bytes in the largest segment");
-        let asked = [&[("transport", json!("shm"))], &modes.each_ref().map(|(name, level)| (name.as_str(), level.clone()))[..]].concat();
+        let asked = [
+            &[("transport", json!("shm"))],
+            &modes.each_ref().map(|(name, level)| (name.as_str(), level.clone()))[..],
+        ]
+        .concat();
         for name in ["untouched", "tuned", "shm"] {
             // iceoryx' runtime needs more stack than a thread of libtest has.
             std::thread::scope(|scope| {
@@ -239,9 +316,17 @@ fn shared_memory_comes_and_goes_with_the_mode() {
                     let publisher = session.node("node").unwrap().publisher(&config).unwrap();
                     let notes = publisher.granted().notes;
                     assert!(!notes.iter().any(|n| n.starts_with("path: ")), "{name}: {notes:?}");
-                    assert!(notes.iter().any(|n| n.contains("6 × 8389632 bytes")), "{name}: {notes:?}");
+                    assert!(
+                        notes.iter().any(|n| n.contains("6 × 8389632 bytes")),
+                        "{name}: {notes:?}"
+                    );
                 };
-                std::thread::Builder::new().stack_size(16 << 20).spawn_scoped(scope, run).unwrap().join().unwrap();
+                std::thread::Builder::new()
+                    .stack_size(16 << 20)
+                    .spawn_scoped(scope, run)
+                    .unwrap()
+                    .join()
+                    .unwrap();
             });
         }
     });
@@ -250,7 +335,18 @@ fn shared_memory_comes_and_goes_with_the_mode() {
 fn numbered(seq: u64, bytes: u32, phase: Phase) -> Vec<u8> {
     let mut payload = vec![0; bytes as usize];
     let (cause_seq, cause_endpoint, touched) = (0, 0, 0);
-    Header { writer: 1, nonce: 1, seq, intended_ns: 1, cause_seq, cause_endpoint, size: bytes, phase, touched }.write(&mut payload);
+    Header {
+        writer: 1,
+        nonce: 1,
+        seq,
+        intended_ns: 1,
+        cause_seq,
+        cause_endpoint,
+        size: bytes,
+        phase,
+        touched,
+    }
+    .write(&mut payload);
     payload
 }
 
@@ -261,7 +357,8 @@ fn a_content_filter_takes_its_share_at_the_reader() {
             let modes: Modes = if near { &[("transport", json!("intra_process"))] } else { &[] };
             let network = Network::new();
             let mut sessions = [0, 1].map(|side| network.open_with(side, modes, &[]).unwrap());
-            let (mut talker, mut listener) = (sessions[0].node("a").unwrap(), sessions[usize::from(!near)].node("b").unwrap());
+            let (mut talker, mut listener) =
+                (sessions[0].node("a").unwrap(), sessions[usize::from(!near)].node("b").unwrap());
             let mut config = endpoint("filtered", 200);
             config.qos.history = History::KeepAll;
             let mut publisher = talker.publisher(&config).unwrap();
@@ -273,21 +370,33 @@ fn a_content_filter_takes_its_share_at_the_reader() {
                     (percent, listener.subscription(&config, heard.clone()).unwrap(), heard)
                 })
                 .into();
-            wait_until("all matches", || publisher.matched() == 3 && readers.iter().all(|(_, reader, _)| reader.matched() == 1));
+            wait_until("all matches", || {
+                publisher.matched() == 3
+                    && readers.iter().all(|(_, reader, _)| reader.matched() == 1)
+            });
             // The barrier's probe reaches every reader, whatever its filter.
             publisher.publish(&numbered(0, 200, Phase::Probe)).unwrap();
             (0..400).for_each(|seq| publisher.publish(&numbered(seq, 200, Phase::Steady)).unwrap());
             for (percent, reader, heard) in &readers {
                 let counter = |name: &str| reader.account().counters[name];
                 wait_until("all to be judged", || counter("reader_filter_evaluated") == 401);
-                let expected = |seq: u64| ((u64::from((seq as u32).wrapping_mul(2_654_435_761)) * 100) >> 32) < *percent;
+                let expected = |seq: u64| {
+                    ((u64::from((seq as u32).wrapping_mul(2_654_435_761)) * 100) >> 32) < *percent
+                };
                 let seqs: Vec<u64> = (0..400).filter(|&seq| expected(seq)).collect();
                 assert_eq!(counter("reader_filter_refused"), 400 - seqs.len() as i64);
-                let got: Vec<u64> = heard.wait_for(1 + seqs.len())[1..].iter().map(|m| Header::read(m).unwrap().seq).collect();
+                let got: Vec<u64> = heard.wait_for(1 + seqs.len())[1..]
+                    .iter()
+                    .map(|m| Header::read(m).unwrap().seq)
+                    .collect();
                 assert_eq!(got, seqs, "percent < {percent}");
                 let granted = reader.granted();
                 assert_eq!(granted.qos.content_filter, Some(format!("percent < {percent}")));
-                assert!(granted.notes.iter().any(|n| n.contains("the reader filters")), "{:?}", granted.notes);
+                assert!(
+                    granted.notes.iter().any(|n| n.contains("the reader filters")),
+                    "{:?}",
+                    granted.notes
+                );
             }
         }
     });
@@ -299,7 +408,8 @@ fn a_full_history_blocks_a_writer_as_long_as_it_may() {
         let network = Network::new();
         let options = [("max_blocking_ms", json!(200)), ("max_samples", json!(4))];
         let mut sessions = [0, 1].map(|side| network.open_with(side, &[], &options).unwrap());
-        let (mut talker, mut listener) = (sessions[0].node("a").unwrap(), sessions[1].node("b").unwrap());
+        let (mut talker, mut listener) =
+            (sessions[0].node("a").unwrap(), sessions[1].node("b").unwrap());
         let mut config = endpoint("full", 50_000);
         config.qos.history = History::KeepAll;
         let heard = Memory::new();
@@ -323,14 +433,20 @@ fn a_full_history_blocks_a_writer_as_long_as_it_may() {
         assert!(began.elapsed() >= Duration::from_millis(190), "{:?}", began.elapsed());
         assert_eq!(publisher.account().counters["write_failed: Timeout"], 1);
         heard.open_gate();
-        wait_until("all that was accepted", || heard.wait_for(0).iter().filter(|m| m[0] == 1).count() == accepted);
+        wait_until("all that was accepted", || {
+            heard.wait_for(0).iter().filter(|m| m[0] == 1).count() == accepted
+        });
     });
 }
 
 #[test]
 fn pools_and_bounds_that_make_no_sense_are_invalid() {
     let network = Network::new();
-    for (option, value) in [("max_samples", json!(0)), ("max_blocking_ms", json!(-1)), ("batch_flush_us", json!("often"))] {
+    for (option, value) in [
+        ("max_samples", json!(0)),
+        ("max_blocking_ms", json!(-1)),
+        ("batch_flush_us", json!("often")),
+    ] {
         let error = error_of(network.open_with(0, &[], &[(option, value)]));
         assert_eq!((error.kind, error.object), (ErrorKind::Invalid, format!("option {option}")));
     }

@@ -1,7 +1,9 @@
-//! Shared memory through PSMX and a RouDi, each test in namespaces of its own: what its two sides see of it.
+//! Shared memory through PSMX and a RouDi, each test in namespaces of its own: what its two sides
+//! see of it.
 //!
-//! Two Cyclone domains of the test's process pose as one on the network (`ExternalDomainId`): between endpoints of one domain Cyclone
-//! never uses PSMX. Processes of their own have the conformance suite.
+//! Two Cyclone domains of the test's process pose as one on the network (`ExternalDomainId`):
+//! between endpoints of one domain Cyclone never uses PSMX. Processes of their own have the
+//! conformance suite.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,13 +17,17 @@ use rmwbench_harness::qos::{Durability, History};
 use serde_json::{json, Value};
 
 const WORKER: &str = env!("CARGO_BIN_EXE_rmwbench-cyclonedds");
-/// iceoryx' runtime needs more than the 2 MiB of a libtest thread; a worker opens on its main thread.
+/// iceoryx' runtime needs more than the 2 MiB of a libtest thread; a worker opens on its main
+/// thread.
 const STACK_BYTES: usize = 16 << 20;
 
 fn isolated(test: &str, body: impl FnOnce() + Send) {
     rmwbench_conformance::isolated(test, || {
         std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, body).unwrap();
+            let thread = std::thread::Builder::new()
+                .stack_size(STACK_BYTES)
+                .spawn_scoped(scope, body)
+                .unwrap();
             if let Err(panic) = thread.join() {
                 std::panic::resume_unwind(panic);
             }
@@ -43,7 +49,10 @@ fn roudi(options: &[(&str, Value)]) -> Daemons {
 
 fn open(side: u32, options: &[(&str, Value)]) -> Result<Box<dyn Session>, Error> {
     let mut profile = shm();
-    profile.text = profile.text.replace("</General>", "</General><Discovery><ExternalDomainId>9</ExternalDomainId></Discovery>");
+    profile.text = profile.text.replace(
+        "</General>",
+        "</General><Discovery><ExternalDomainId>9</ExternalDomainId></Discovery>",
+    );
     CycloneDds.open(&SessionConfig { options: map(options), ..pair::session(&profile, side) })
 }
 
@@ -101,7 +110,9 @@ fn messages_are_read_where_they_were_written_and_no_interface_sees_them() {
             for k in 0..20_u8 {
                 payload[(1 << 20) - 1] = k;
                 match loan {
-                    true => publisher.publish_loaned(1 << 20, &mut |place| place.copy_from_slice(&payload)).unwrap(),
+                    true => publisher
+                        .publish_loaned(1 << 20, &mut |place| place.copy_from_slice(&payload))
+                        .unwrap(),
                     false => publisher.publish(&payload).unwrap(),
                 }
                 assert_eq!(heard.wait_for(before + 1 + usize::from(k)).last(), Some(&payload));
@@ -129,7 +140,10 @@ fn a_blob_topic_goes_around_shared_memory_and_says_so() {
         assert!(lo_bytes() - before > 100_000);
         assert_eq!(shared(&*subscription), 0);
         for notes in [path_notes(&*publisher), path_notes(&*subscription)] {
-            assert!(notes.len() == 1 && notes[0].contains("blob topics never use PSMX"), "{notes:?}");
+            assert!(
+                notes.len() == 1 && notes[0].contains("blob topics never use PSMX"),
+                "{notes:?}"
+            );
         }
         let error = pair.talker.publisher(&EndpointConfig { loan: true, ..config }).err().unwrap();
         assert_eq!(error.kind, ErrorKind::Unsupported);
@@ -137,13 +151,16 @@ fn a_blob_topic_goes_around_shared_memory_and_says_so() {
     });
 }
 
-/// A described writer and a blob reader, each with its PSMX: the message takes the network, and nothing crashes (see `Parents::qos`).
+/// A described writer and a blob reader, each with its PSMX: the message takes the network, and
+/// nothing crashes (see `Parents::qos`).
 #[test]
 fn a_described_writer_reaches_a_blob_reader() {
     isolated("a_described_writer_reaches_a_blob_reader", || {
         let _roudi = roudi(&[]);
-        let (mut writing, mut reading) = (open(0, &[]).unwrap(), open(1, &[("topic", json!("blob"))]).unwrap());
-        let (mut talker, mut listener) = (writing.node("talker").unwrap(), reading.node("listener").unwrap());
+        let (mut writing, mut reading) =
+            (open(0, &[]).unwrap(), open(1, &[("topic", json!("blob"))]).unwrap());
+        let (mut talker, mut listener) =
+            (writing.node("talker").unwrap(), reading.node("listener").unwrap());
         let heard = Memory::new();
         let subscription = listener.subscription(&endpoint("mixed", 5_000), heard.clone()).unwrap();
         let mut publisher = talker.publisher(&endpoint("mixed", 5_000)).unwrap();
@@ -153,7 +170,8 @@ fn a_described_writer_reaches_a_blob_reader() {
     });
 }
 
-/// DDS matches by name alone: a sample that is shorter or longer than the reader's type is cut to what there is.
+/// DDS matches by name alone: a sample that is shorter or longer than the reader's type is cut to
+/// what there is.
 #[test]
 fn a_sample_of_another_size_is_neither_read_beyond_its_end_nor_stretched() {
     isolated("a_sample_of_another_size_is_neither_read_beyond_its_end_nor_stretched", || {
@@ -162,14 +180,20 @@ fn a_sample_of_another_size_is_neither_read_beyond_its_end_nor_stretched() {
         let mut all_prefix = endpoint("sizes", 8);
         all_prefix.message_type.cdr_prefix.resize(500, 0);
         let heard = [Memory::new(), Memory::new(), Memory::new()];
-        let _longer = pair.listener.subscription(&endpoint("sizes", 200), heard[0].clone()).unwrap();
+        let _longer =
+            pair.listener.subscription(&endpoint("sizes", 200), heard[0].clone()).unwrap();
         let _shorter = pair.listener.subscription(&endpoint("sizes", 7), heard[1].clone()).unwrap();
         let malformed = pair.listener.subscription(&all_prefix, heard[2].clone()).unwrap();
         wait_until("all three", || {
             publisher.publish(&[3; 100]).unwrap();
-            heard[0].len() > 0 && heard[1].len() > 0 && malformed.account().counters["malformed"] > 0
+            heard[0].len() > 0
+                && heard[1].len() > 0
+                && malformed.account().counters["malformed"] > 0
         });
-        assert_eq!((heard[0].last().unwrap(), heard[1].last().unwrap()), (vec![3; 100], vec![3; 7]));
+        assert_eq!(
+            (heard[0].last().unwrap(), heard[1].last().unwrap()),
+            (vec![3; 100], vec![3; 7])
+        );
         assert_eq!(heard[2].len(), 0);
         assert!(shared(&*malformed) > 0);
     });
@@ -188,12 +212,16 @@ fn a_history_that_iceoryx_cannot_keep_goes_over_the_network_and_says_so() {
         assert_eq!(heard.wait_for(20), (10..30_u8).map(|k| vec![k; 100]).collect::<Vec<_>>());
         assert_eq!(shared(&*subscription), 0);
         let notes = path_notes(&*publisher);
-        assert!(notes.len() == 1 && notes[0].contains("transient_local with a depth of 20"), "{notes:?}");
+        assert!(
+            notes.len() == 1 && notes[0].contains("transient_local with a depth of 20"),
+            "{notes:?}"
+        );
     });
 }
 
-/// The library's fault that `psmx::surprises` warns of: PSMX accepts transient_local up to a depth of 16, but a late joiner gets no
-/// history. When this test fails, the library was repaired and the warning can go.
+/// The library's fault that `psmx::surprises` warns of: PSMX accepts transient_local up to a depth
+/// of 16, but a late joiner gets no history. When this test fails, the library was repaired and the
+/// warning can go.
 #[test]
 fn reproducer_a_late_joiner_gets_no_history_over_psmx() {
     isolated("reproducer_a_late_joiner_gets_no_history_over_psmx", || {
@@ -204,45 +232,63 @@ fn reproducer_a_late_joiner_gets_no_history_over_psmx() {
         (0..10_u8).for_each(|k| publisher.publish(&[k; 100]).unwrap());
         let heard = Memory::new();
         let subscription = pair.listener.subscription(&config, heard.clone()).unwrap();
-        assert!(subscription.granted().notes.iter().any(|n| n.contains("late joiner gets no history")), "{:?}", subscription.granted());
+        assert!(
+            subscription.granted().notes.iter().any(|n| n.contains("late joiner gets no history")),
+            "{:?}",
+            subscription.granted()
+        );
         until_heard(&mut *publisher, &heard, &[99; 100]);
         assert_eq!(shared(&*subscription), heard.len() as u64);
         assert!(heard.wait_for(0).iter().all(|message| message == &[99; 100]), "history arrived");
     });
 }
 
-/// Cyclone DDS 0.10 leaves shared memory for keep-all, this one does not; and loses what a reader cannot hold, the second fault that
-/// `psmx::surprises` warns of. When this test hears all, the library was repaired.
+/// Cyclone DDS 0.10 leaves shared memory for keep-all, this one does not; and loses what a reader
+/// cannot hold, the second fault that `psmx::surprises` warns of. When this test hears all, the
+/// library was repaired.
 #[test]
 fn reproducer_keep_all_stays_in_shared_memory_and_loses_what_a_slow_reader_cannot_hold() {
-    isolated("reproducer_keep_all_stays_in_shared_memory_and_loses_what_a_slow_reader_cannot_hold", || {
-        let mut pair = pair_with(&[]);
-        let mut config = endpoint("all", 100);
-        config.qos.history = History::KeepAll;
-        let heard = Memory::new();
-        let subscription = pair.listener.subscription(&config, heard.clone()).unwrap();
-        let mut publisher = pair.talker.publisher(&config).unwrap();
-        assert!(subscription.granted().notes.iter().any(|n| n.contains("loses what comes beyond")), "{:?}", subscription.granted());
-        until_heard(&mut *publisher, &heard, &[0; 100]);
-        wait_until("silence", || {
+    isolated(
+        "reproducer_keep_all_stays_in_shared_memory_and_loses_what_a_slow_reader_cannot_hold",
+        || {
+            let mut pair = pair_with(&[]);
+            let mut config = endpoint("all", 100);
+            config.qos.history = History::KeepAll;
+            let heard = Memory::new();
+            let subscription = pair.listener.subscription(&config, heard.clone()).unwrap();
+            let mut publisher = pair.talker.publisher(&config).unwrap();
+            assert!(
+                subscription.granted().notes.iter().any(|n| n.contains("loses what comes beyond")),
+                "{:?}",
+                subscription.granted()
+            );
+            until_heard(&mut *publisher, &heard, &[0; 100]);
+            wait_until("silence", || {
+                let before = heard.len();
+                std::thread::sleep(Duration::from_millis(50));
+                heard.len() == before
+            });
             let before = heard.len();
-            std::thread::sleep(Duration::from_millis(50));
-            heard.len() == before
-        });
-        let before = heard.len();
-        heard.close_gate();
-        (0..1_000_u32).for_each(|_| publisher.publish(&[1; 100]).unwrap());
-        heard.open_gate();
-        wait_until("the end", || {
-            publisher.publish(&[2; 100]).unwrap();
-            heard.last() == Some(vec![2; 100])
-        });
-        let messages = heard.wait_for(0);
-        let arrived = messages[before..].iter().filter(|m| m[0] == 1).count();
-        assert!((200..1_000).contains(&arrived), "{arrived} of 1000");
-        assert_eq!(subscription.account().reader_drops, Some(0), "Cyclone counts them after all");
-        wait_until("what was counted to be heard", || shared(&*subscription) == heard.len() as u64);
-    });
+            heard.close_gate();
+            (0..1_000_u32).for_each(|_| publisher.publish(&[1; 100]).unwrap());
+            heard.open_gate();
+            wait_until("the end", || {
+                publisher.publish(&[2; 100]).unwrap();
+                heard.last() == Some(vec![2; 100])
+            });
+            let messages = heard.wait_for(0);
+            let arrived = messages[before..].iter().filter(|m| m[0] == 1).count();
+            assert!((200..1_000).contains(&arrived), "{arrived} of 1000");
+            assert_eq!(
+                subscription.account().reader_drops,
+                Some(0),
+                "Cyclone counts them after all"
+            );
+            wait_until("what was counted to be heard", || {
+                shared(&*subscription) == heard.len() as u64
+            });
+        },
+    );
 }
 
 #[test]
@@ -290,8 +336,13 @@ fn without_a_roudi_the_profile_is_refused_at_once() {
 fn a_roudi_is_alone_in_its_host_leaves_nothing_and_follows_a_killed_one() {
     isolated("a_roudi_is_alone_in_its_host_leaves_nothing_and_follows_a_killed_one", || {
         let left = || {
-            let files = ["/dev/shm", "/tmp"].map(|directory| std::fs::read_dir(directory).unwrap().flatten());
-            files.into_iter().flatten().map(|file| file.file_name().into_string().unwrap()).collect::<Vec<_>>()
+            let files = ["/dev/shm", "/tmp"]
+                .map(|directory| std::fs::read_dir(directory).unwrap().flatten());
+            files
+                .into_iter()
+                .flatten()
+                .map(|file| file.file_name().into_string().unwrap())
+                .collect::<Vec<_>>()
         };
         let first = roudi(&[]);
         assert!(left().len() >= 3, "{:?}", left());
@@ -306,8 +357,8 @@ fn a_roudi_is_alone_in_its_host_leaves_nothing_and_follows_a_killed_one() {
     });
 }
 
-/// What is connected goes on without RouDi: it makes memory and connections, messages do not pass through it. What is new is refused,
-/// also when the next RouDi serves.
+/// What is connected goes on without RouDi: it makes memory and connections, messages do not pass
+/// through it. What is new is refused, also when the next RouDi serves.
 #[test]
 fn a_roudi_that_dies_leaves_what_is_connected_and_connects_nothing_more() {
     isolated("a_roudi_that_dies_leaves_what_is_connected_and_connects_nothing_more", || {
@@ -328,8 +379,12 @@ fn a_roudi_that_dies_leaves_what_is_connected_and_connects_nothing_more() {
                 assert_eq!(heard.wait_for(before + 1).last(), Some(&vec![k; 1 << 16]));
             }
             assert_eq!(shared(&*subscription), heard.len() as u64);
-            let error = pair.listener.subscription(&endpoint("new", 100), Memory::new()).err().unwrap();
-            assert!(error.kind == ErrorKind::Failed && error.message.contains("its RouDi has died"), "{error}");
+            let error =
+                pair.listener.subscription(&endpoint("new", 100), Memory::new()).err().unwrap();
+            assert!(
+                error.kind == ErrorKind::Failed && error.message.contains("its RouDi has died"),
+                "{error}"
+            );
         }
     });
 }
@@ -343,7 +398,9 @@ fn child_that_makes_a_reader_after_its_roudi_died() {
     roudi_of_old.kill().unwrap();
     let _another = std::env::var_os("RMWBENCH_ANOTHER_ROUDI").map(|_| roudi(&[]));
     let ops = [
-        dds_stream_opcode_DDS_OP_ADR | dds_stream_typecode_primary_DDS_OP_TYPE_ARR | dds_stream_typecode_subtype_DDS_OP_SUBTYPE_1BY,
+        dds_stream_opcode_DDS_OP_ADR
+            | dds_stream_typecode_primary_DDS_OP_TYPE_ARR
+            | dds_stream_typecode_subtype_DDS_OP_SUBTYPE_1BY,
         0,
         100,
         dds_stream_opcode_DDS_OP_RTS,
@@ -355,13 +412,20 @@ fn child_that_makes_a_reader_after_its_roudi_died() {
         (octets.m_typename, octets.m_meta) = (c"Octets".as_ptr(), c"".as_ptr());
         (octets.m_nops, octets.m_ops) = (ops.len() as u32, ops.as_ptr());
         let participant = dds_create_participant(0, std::ptr::null(), std::ptr::null());
-        let topic = dds_create_topic(participant, &octets, c"octets".as_ptr(), std::ptr::null(), std::ptr::null());
+        let topic = dds_create_topic(
+            participant,
+            &octets,
+            c"octets".as_ptr(),
+            std::ptr::null(),
+            std::ptr::null(),
+        );
         assert!(topic > 0);
         dds_create_reader(participant, topic, std::ptr::null(), std::ptr::null());
     }
 }
 
-/// The library's fault that makes the worker refuse. When this test fails, the library was repaired and `Domain::check_roudi` can go.
+/// The library's fault that makes the worker refuse. When this test fails, the library was repaired
+/// and `Domain::check_roudi` can go.
 #[test]
 fn reproducer_an_endpoint_after_its_roudi_died_ends_the_process() {
     isolated("reproducer_an_endpoint_after_its_roudi_died_ends_the_process", || {
@@ -372,8 +436,16 @@ fn reproducer_an_endpoint_after_its_roudi_died_ends_the_process() {
             if another {
                 child.env("RMWBENCH_ANOTHER_ROUDI", "1");
             }
-            let status = child.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).status().unwrap();
-            assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(6), "{status}, another RouDi: {another}");
+            let status = child
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null())
+                .status()
+                .unwrap();
+            assert_eq!(
+                std::os::unix::process::ExitStatusExt::signal(&status),
+                Some(6),
+                "{status}, another RouDi: {another}"
+            );
         }
     });
 }

@@ -1,4 +1,5 @@
-//! A relay that Cyclone's own thread calls: that thread takes acknowledgements, and a reliable writer may have to wait for some.
+//! A relay that Cyclone's own thread calls: that thread takes acknowledgements, and a reliable
+//! writer may have to wait for some.
 
 mod network;
 
@@ -10,8 +11,9 @@ use network::{endpoint, Network};
 
 const BYTES: u32 = 20_000;
 
-/// `count` messages of 20 kB, back to back, through a relay with `wait: callback` in a second domain, and back. Returns what the relay's
-/// subscription was granted, how many came back, and how long that took.
+/// `count` messages of 20 kB, back to back, through a relay with `wait: callback` in a second
+/// domain, and back. Returns what the relay's subscription was granted, how many came back, and how
+/// long that took.
 fn relayed(reliable: bool, count: usize) -> (Wait, usize, std::time::Duration) {
     let network = Network::new();
     let (mut ends, mut middle) = (network.open(0), network.open(1));

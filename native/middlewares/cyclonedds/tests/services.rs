@@ -1,4 +1,5 @@
-//! Services as rmw_cyclonedds has them: names, header and USER_DATA on the wire, and who gets which reply.
+//! Services as rmw_cyclonedds has them: names, header and USER_DATA on the wire, and who gets which
+//! reply.
 
 mod network;
 
@@ -24,14 +25,19 @@ struct Echo {
 }
 
 impl Handler for Echo {
-    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
+    fn handle(
+        &self,
+        request: &Delivery<'_>,
+        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
+    ) {
         assert!(0 < request.notified_ns && request.notified_ns <= request.taken_ns);
         self.requests.lock().unwrap().push(request.payload.to_vec());
         reply(&[request.payload[0]; REPLY_BYTES as usize]).unwrap();
     }
 }
 
-/// Reliable and keep all: with ROS 2's default other clients' replies push out one's own, which is a test of its own.
+/// Reliable and keep all: with ROS 2's default other clients' replies push out one's own, which is
+/// a test of its own.
 fn service(endpoint: u32, name: &str) -> EndpointConfig {
     let (message_type, reply) = MessageType::service_bytes(REQUEST_BYTES, REPLY_BYTES);
     let mut config = network::endpoint(name, REQUEST_BYTES);
@@ -48,16 +54,26 @@ fn each_client_gets_its_own_replies_and_counts_those_of_others() {
     for wait in [Wait::Block, Wait::Callback, Wait::Poll] {
         for kind in ["blob", "descriptor"] {
             let network = Network::new();
-            let (mut asking, mut answering) = (network.open_with_topics(0, kind), network.open_with_topics(1, kind));
-            let (mut callers, mut server) = (asking.node("callers").unwrap(), answering.node("server").unwrap());
+            let (mut asking, mut answering) =
+                (network.open_with_topics(0, kind), network.open_with_topics(1, kind));
+            let (mut callers, mut server) =
+                (asking.node("callers").unwrap(), answering.node("server").unwrap());
             let echo = Arc::new(Echo::default());
             let with_wait = |endpoint| EndpointConfig { wait, ..service(endpoint, "sum") };
             let service = server.service(&with_wait(1), echo.clone()).unwrap();
-            // A thread of its own: 30 kB of replies that nobody acknowledged would hold Cyclone's receive thread, which takes acknowledgements.
-            assert_eq!(service.granted().wait, if wait == Wait::Callback { Wait::Block } else { wait });
+            // A thread of its own: 30 kB of replies that nobody acknowledged would hold Cyclone's
+            // receive thread, which takes acknowledgements.
+            assert_eq!(
+                service.granted().wait,
+                if wait == Wait::Callback { Wait::Block } else { wait }
+            );
             let heard = [Memory::new(), Memory::new()];
-            let mut clients: Vec<_> = (0..2).map(|k| callers.client(&with_wait(k + 2), heard[k as usize].clone()).unwrap()).collect();
-            wait_until("all matches", || service.matched() == 2 && clients.iter().all(|client| client.matched() == 1));
+            let mut clients: Vec<_> = (0..2)
+                .map(|k| callers.client(&with_wait(k + 2), heard[k as usize].clone()).unwrap())
+                .collect();
+            wait_until("all matches", || {
+                service.matched() == 2 && clients.iter().all(|client| client.matched() == 1)
+            });
             // Both ask without waiting for answers, in turns.
             for k in 0..30_u8 {
                 clients[0].publish(&[k; REQUEST_BYTES as usize]).unwrap();
@@ -65,15 +81,28 @@ fn each_client_gets_its_own_replies_and_counts_those_of_others() {
                     clients[1].publish(&[100 + k; REQUEST_BYTES as usize]).unwrap();
                 }
             }
-            assert_eq!(heard[0].wait_for(30), (0..30).map(reply_to).collect::<Vec<_>>(), "{wait:?} {kind}");
-            assert_eq!(heard[1].wait_for(10), (0..10).map(|k| reply_to(100 + 3 * k)).collect::<Vec<_>>(), "{wait:?} {kind}");
+            assert_eq!(
+                heard[0].wait_for(30),
+                (0..30).map(reply_to).collect::<Vec<_>>(),
+                "{wait:?} {kind}"
+            );
+            assert_eq!(
+                heard[1].wait_for(10),
+                (0..10).map(|k| reply_to(100 + 3 * k)).collect::<Vec<_>>(),
+                "{wait:?} {kind}"
+            );
             assert_eq!(echo.requests.lock().unwrap().len(), 40);
             let body = 16 + 4 + i64::from(REPLY_BYTES);
             for (client, others) in clients.iter().zip([10, 30]) {
                 let counter = |name: &str| client.account().counters[name];
                 wait_until("the others' replies", || counter("other_clients_replies") == others);
                 let padded = body + 3;
-                assert!((others * body..=others * padded).contains(&counter("other_clients_reply_bytes")), "{:?}", client.account());
+                assert!(
+                    (others * body..=others * padded)
+                        .contains(&counter("other_clients_reply_bytes")),
+                    "{:?}",
+                    client.account()
+                );
             }
             assert_eq!(clients[0].granted().publish_mode, PublishMode::Sync);
             let dropped = clients.pop();
@@ -83,13 +112,15 @@ fn each_client_gets_its_own_replies_and_counts_those_of_others() {
     }
 }
 
-/// What ROS 2's default (keep last 10) makes of one topic for the replies to everybody: a client that does not take for a while loses
-/// its own reply to those of others, reliable or not, and nothing tells.
+/// What ROS 2's default (keep last 10) makes of one topic for the replies to everybody: a client
+/// that does not take for a while loses its own reply to those of others, reliable or not, and
+/// nothing tells.
 #[test]
 fn surprise_replies_to_others_push_out_ones_own() {
     let network = Network::new();
     let (mut asking, mut answering) = (network.open(0), network.open(1));
-    let (mut callers, mut server) = (asking.node("callers").unwrap(), answering.node("server").unwrap());
+    let (mut callers, mut server) =
+        (asking.node("callers").unwrap(), answering.node("server").unwrap());
     let by_default = |endpoint| {
         let mut config = service(endpoint, "pushed");
         (config.qos.history, config.qos.depth) = (History::KeepLast, 10);
@@ -99,8 +130,15 @@ fn surprise_replies_to_others_push_out_ones_own() {
     let (slow, quick) = (Memory::new(), Memory::new());
     let mut waits = callers.client(&by_default(2), slow.clone()).unwrap();
     // Of its own thread: the slow one's does not hold it up.
-    let mut asks = callers.client(&EndpointConfig { wait: Wait::Callback, ..self::service(3, "pushed") }, quick.clone()).unwrap();
-    wait_until("all matches", || service.matched() == 2 && waits.matched() == 1 && asks.matched() == 1);
+    let mut asks = callers
+        .client(
+            &EndpointConfig { wait: Wait::Callback, ..self::service(3, "pushed") },
+            quick.clone(),
+        )
+        .unwrap();
+    wait_until("all matches", || {
+        service.matched() == 2 && waits.matched() == 1 && asks.matched() == 1
+    });
     slow.close_gate();
     waits.publish(&[1; REQUEST_BYTES as usize]).unwrap();
     slow.wait_until_held();
@@ -108,7 +146,9 @@ fn surprise_replies_to_others_push_out_ones_own() {
     (0..20).for_each(|k| asks.publish(&[100 + k; REQUEST_BYTES as usize]).unwrap());
     assert_eq!(quick.wait_for(20).len(), 20);
     waits.publish(&[3; REQUEST_BYTES as usize]).unwrap();
-    wait_until("the last answer at the other", || asks.account().counters["other_clients_replies"] == 3);
+    wait_until("the last answer at the other", || {
+        asks.account().counters["other_clients_replies"] == 3
+    });
     slow.open_gate();
     wait_until("the last answer", || slow.last() == Some(reply_to(3)));
     assert_eq!(slow.wait_for(2), [reply_to(1), reply_to(3)]);
@@ -119,7 +159,8 @@ fn surprise_replies_to_others_push_out_ones_own() {
 fn a_request_that_no_service_hears_is_never_answered() {
     let network = Network::new();
     let (mut asking, mut answering) = (network.open(0), network.open(1));
-    let (mut callers, mut server) = (asking.node("callers").unwrap(), answering.node("server").unwrap());
+    let (mut callers, mut server) =
+        (asking.node("callers").unwrap(), answering.node("server").unwrap());
     let heard = Memory::new();
     let mut client = callers.client(&service(2, "late"), heard.clone()).unwrap();
     (0..5).for_each(|k| client.publish(&[k; REQUEST_BYTES as usize]).unwrap());
@@ -142,8 +183,8 @@ fn a_service_without_reply_type_is_invalid() {
     assert!(error.message.contains("reply_type"), "{error}");
 }
 
-/// A replier on the bare C API stands for rmw_cyclonedds: it reads the names, the header and the USER_DATA that rmw_cyclonedds reads,
-/// and its answer, made as rmw_cyclonedds makes it, is taken.
+/// A replier on the bare C API stands for rmw_cyclonedds: it reads the names, the header and the
+/// USER_DATA that rmw_cyclonedds reads, and its answer, made as rmw_cyclonedds makes it, is taken.
 #[test]
 fn a_client_speaks_to_a_service_of_rmw_cyclonedds() {
     let network = Network::new();
@@ -154,11 +195,18 @@ fn a_client_speaks_to_a_service_of_rmw_cyclonedds() {
     let mut client = node.client(&service(0x0102_0304, "add_two_ints"), heard.clone()).unwrap();
     // SAFETY: the C API as its manual has it; entities go with their participant.
     unsafe {
-        let participant = dds_create_participant(network.domains[1], std::ptr::null(), std::ptr::null());
+        let participant =
+            dds_create_participant(network.domains[1], std::ptr::null(), std::ptr::null());
         let topic = |name: &CStr, type_name: &CStr| {
-            cdds_create_blob_topic(participant, name.as_ptr().cast_mut(), type_name.as_ptr().cast_mut(), true)
+            cdds_create_blob_topic(
+                participant,
+                name.as_ptr().cast_mut(),
+                type_name.as_ptr().cast_mut(),
+                true,
+            )
         };
-        let requests = topic(c"rq/add_two_intsRequest", c"rmwbench_msgs::srv::dds_::Bytes_Request_");
+        let requests =
+            topic(c"rq/add_two_intsRequest", c"rmwbench_msgs::srv::dds_::Bytes_Request_");
         let replies = topic(c"rr/add_two_intsReply", c"rmwbench_msgs::srv::dds_::Bytes_Response_");
         let qos = dds_create_qos();
         dds_qset_reliability(qos, dds_reliability_kind_DDS_RELIABILITY_RELIABLE, i64::MAX);
@@ -169,12 +217,21 @@ fn a_client_speaks_to_a_service_of_rmw_cyclonedds() {
         wait_until("a match", || client.matched() == 1);
 
         let mut request_writer = 0;
-        wait_until("the client's writer", || dds_get_matched_publications(reader, &mut request_writer, 1) == 1);
+        wait_until("the client's writer", || {
+            dds_get_matched_publications(reader, &mut request_writer, 1) == 1
+        });
         let endpoint = dds_get_matched_publication_data(reader, request_writer);
         let (mut user_data, mut bytes): (*mut c_void, usize) = (std::ptr::null_mut(), 0);
         assert!(dds_qget_userdata((*endpoint).qos, &mut user_data, &mut bytes));
-        let text = String::from_utf8(std::slice::from_raw_parts(user_data.cast::<u8>(), bytes).to_vec()).unwrap();
-        assert!(text.starts_with("clientid=") && text.ends_with(".1.2.3.4;") && text.matches('.').count() == 15, "{text}");
+        let text =
+            String::from_utf8(std::slice::from_raw_parts(user_data.cast::<u8>(), bytes).to_vec())
+                .unwrap();
+        assert!(
+            text.starts_with("clientid=")
+                && text.ends_with(".1.2.3.4;")
+                && text.matches('.').count() == 15,
+            "{text}"
+        );
 
         let mut samples = [std::ptr::null_mut(); 2];
         let mut infos: [dds_sample_info_t; 2] = std::mem::zeroed();
@@ -182,11 +239,19 @@ fn a_client_speaks_to_a_service_of_rmw_cyclonedds() {
         client.publish(&[2; REQUEST_BYTES as usize]).unwrap();
         let mut seen = Vec::new();
         wait_until("two requests", || {
-            let taken = dds_takecdr(reader, samples.as_mut_ptr(), 2, infos.as_mut_ptr(), DDS_ANY_STATE);
+            let taken =
+                dds_takecdr(reader, samples.as_mut_ptr(), 2, infos.as_mut_ptr(), DDS_ANY_STATE);
             for &sample in &samples[..taken.max(0) as usize] {
                 let mut cdr = iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
-                let held = ddsi_serdata_to_ser_ref(sample, 0, ddsi_serdata_size(sample) as usize, &mut cdr);
-                seen.push(std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len).to_vec());
+                let held = ddsi_serdata_to_ser_ref(
+                    sample,
+                    0,
+                    ddsi_serdata_size(sample) as usize,
+                    &mut cdr,
+                );
+                seen.push(
+                    std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len).to_vec(),
+                );
                 ddsi_serdata_to_ser_unref(held, &cdr);
                 ddsi_serdata_unref(sample);
             }
@@ -202,9 +267,20 @@ fn a_client_speaks_to_a_service_of_rmw_cyclonedds() {
         assert_eq!(dds_get_entity_sertype(writer, &mut sertype), 0);
         // The second is answered first; one is another client's.
         for (header, byte) in [(&seen[1][..20], 2_u8), (&[0; 20][..], 7), (&seen[0][..20], 1)] {
-            let mut reply = [&[0, 1, 0, 0], &header[4..20], &REPLY_BYTES.to_le_bytes(), &reply_to(byte)].concat();
+            let mut reply =
+                [&[0, 1, 0, 0], &header[4..20], &REPLY_BYTES.to_le_bytes(), &reply_to(byte)]
+                    .concat();
             let part = iovec { iov_base: reply.as_mut_ptr().cast(), iov_len: reply.len() };
-            dds_writecdr(writer, ddsi_serdata_from_ser_iov(sertype, ddsi_serdata_kind_SDK_DATA, 1, &part, reply.len()));
+            dds_writecdr(
+                writer,
+                ddsi_serdata_from_ser_iov(
+                    sertype,
+                    ddsi_serdata_kind_SDK_DATA,
+                    1,
+                    &part,
+                    reply.len(),
+                ),
+            );
         }
         assert_eq!(heard.wait_for(2), [reply_to(2), reply_to(1)]);
         assert_eq!(client.account().counters["other_clients_replies"], 1);
@@ -216,12 +292,19 @@ fn a_client_speaks_to_a_service_of_rmw_cyclonedds() {
 fn many_clients_share_the_waiting_thread_and_each_hears_all_replies() {
     let network = Network::new();
     let (mut asking, mut answering) = (network.open(0), network.open(1));
-    let (mut callers, mut server) = (asking.node("callers").unwrap(), answering.node("server").unwrap());
+    let (mut callers, mut server) =
+        (asking.node("callers").unwrap(), answering.node("server").unwrap());
     let service = server.service(&service(1, "busy"), Arc::new(Echo::default())).unwrap();
     let heard: Vec<_> = (0..20).map(|_| Memory::new()).collect();
     let config = |k: usize| EndpointConfig { endpoint: 2 + k as u32, ..self::service(0, "busy") };
-    let mut clients: Vec<_> = heard.iter().enumerate().map(|(k, memory)| callers.client(&config(k), memory.clone()).unwrap()).collect();
-    wait_until("all matches", || service.matched() == 20 && clients.iter().all(|client| client.matched() == 1));
+    let mut clients: Vec<_> = heard
+        .iter()
+        .enumerate()
+        .map(|(k, memory)| callers.client(&config(k), memory.clone()).unwrap())
+        .collect();
+    wait_until("all matches", || {
+        service.matched() == 20 && clients.iter().all(|client| client.matched() == 1)
+    });
     for (k, client) in clients.iter_mut().enumerate() {
         client.publish(&[k as u8; REQUEST_BYTES as usize]).unwrap();
     }

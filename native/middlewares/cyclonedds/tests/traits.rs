@@ -1,5 +1,5 @@
-//! What the conformance suite cannot see from outside a worker: answers to bad input, QoS read back, what stands on the wire, and
-//! that nothing is delivered after a subscription was dropped.
+//! What the conformance suite cannot see from outside a worker: answers to bad input, QoS read
+//! back, what stands on the wire, and that nothing is delivered after a subscription was dropped.
 
 mod network;
 
@@ -35,7 +35,9 @@ fn a_wrong_profile_is_refused_in_cyclones_own_words() {
     }
 
     let other = r#"<CycloneDDS><Domain Id="7"><General/></Domain></CycloneDDS>"#;
-    assert!(error_of(CycloneDds.open(&session(220, other))).message.contains("other domains than 220"));
+    assert!(error_of(CycloneDds.open(&session(220, other)))
+        .message
+        .contains("other domains than 220"));
 
     let crashes = r#"<CycloneDDS><Domain Id="any"><Tracing><Verbosity>finest</Verbosity></Tracing></Domain></CycloneDDS>"#;
     assert_eq!(error_of(CycloneDds.open(&session(220, crashes))).kind, ErrorKind::Unsupported);
@@ -58,8 +60,7 @@ fn a_domain_that_has_no_ports_is_refused() {
 
 #[test]
 fn an_interface_that_does_not_exist_is_not_an_error_of_the_text() {
-    let text =
-        r#"<CycloneDDS><Domain><General><Interfaces><NetworkInterface name="nosuch0"/></Interfaces></General></Domain></CycloneDDS>"#;
+    let text = r#"<CycloneDDS><Domain><General><Interfaces><NetworkInterface name="nosuch0"/></Interfaces></General></Domain></CycloneDDS>"#;
     let error = error_of(CycloneDds.open(&session(221, text)));
     assert_eq!(error.kind, ErrorKind::Failed);
     assert!(error.message.contains("nosuch0"), "{error}");
@@ -70,7 +71,8 @@ fn a_domain_closes_with_its_last_session_and_opens_anew_with_another_text() {
     let network = Network::new();
     let first = network.open(0);
     let second = network.open(0);
-    let other = network.text.replace("</General>", "<MaxMessageSize>65500B</MaxMessageSize></General>");
+    let other =
+        network.text.replace("</General>", "<MaxMessageSize>65500B</MaxMessageSize></General>");
     let error = error_of(CycloneDds.open(&session(network.domains[0], &other)));
     assert!(error.message.contains("another configuration"), "{error}");
     drop((first, second));
@@ -96,7 +98,11 @@ fn what_cyclone_lacks_is_unsupported_and_what_makes_no_sense_invalid() {
     ];
     for config in unsupported {
         let error = error_of(node.publisher(&config));
-        assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, "endpoint 1"), "{config:?}");
+        assert_eq!(
+            (error.kind, error.object.as_str()),
+            (ErrorKind::Unsupported, "endpoint 1"),
+            "{config:?}"
+        );
     }
     let no_depth = with(&|c| c.qos.depth = 0);
     assert_eq!(error_of(node.publisher(&no_depth)).kind, ErrorKind::Invalid);
@@ -115,9 +121,18 @@ fn granted_qos_is_read_back_from_cyclone() {
     let mut node = session.node("granted").unwrap();
     for reliability in [Reliability::Reliable, Reliability::BestEffort] {
         for durability in [Durability::Volatile, Durability::TransientLocal] {
-            for (history, depth) in [(History::KeepLast, 1), (History::KeepLast, 10), (History::KeepAll, 10)] {
+            for (history, depth) in
+                [(History::KeepLast, 1), (History::KeepLast, 10), (History::KeepAll, 10)]
+            {
                 let mut config = endpoint("granted", 64);
-                config.qos = Qos { reliability, durability, history, depth, content_filter: None, instance_key: None };
+                config.qos = Qos {
+                    reliability,
+                    durability,
+                    history,
+                    depth,
+                    content_filter: None,
+                    instance_key: None,
+                };
                 let publisher = node.publisher(&config).unwrap().granted();
                 let subscription = node.subscription(&config, Memory::new()).unwrap().granted();
                 for granted in [&publisher, &subscription] {
@@ -127,7 +142,8 @@ fn granted_qos_is_read_back_from_cyclone() {
                     }
                     assert_eq!(granted.qos, expected);
                     assert!(
-                        granted.notes.iter().any(|n| n.starts_with("UDP on 127.0.0.1; socket buffers in force: receive ")),
+                        granted.notes.iter().any(|n| n
+                            .starts_with("UDP on 127.0.0.1; socket buffers in force: receive ")),
                         "{:?}",
                         granted.notes
                     );
@@ -138,7 +154,8 @@ fn granted_qos_is_read_back_from_cyclone() {
     }
 }
 
-/// A reader of the same topic through the bare C API sees ROS 2's names and exactly the CDR, padded with zeros to four bytes.
+/// A reader of the same topic through the bare C API sees ROS 2's names and exactly the CDR, padded
+/// with zeros to four bytes.
 #[test]
 fn names_and_bytes_on_the_wire_are_those_of_ros() {
     for kind in ["blob", "descriptor"] {
@@ -155,7 +172,8 @@ fn names_and_bytes_on_the_wire(kind: &str) {
     let mut publisher = node.publisher(&config).unwrap();
     // SAFETY: the C API as its manual has it; entities go with their participant.
     unsafe {
-        let participant = dds_create_participant(network.domains[1], std::ptr::null(), std::ptr::null());
+        let participant =
+            dds_create_participant(network.domains[1], std::ptr::null(), std::ptr::null());
         let topic = cdds_create_blob_topic(
             participant,
             c"rt/wire".as_ptr().cast_mut(),
@@ -177,7 +195,11 @@ fn names_and_bytes_on_the_wire(kind: &str) {
         let mut cdr = iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         let held = ddsi_serdata_to_ser_ref(sample, 0, ddsi_serdata_size(sample) as usize, &mut cdr);
         let bytes = std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len);
-        assert_eq!(bytes, [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5, 0xEE, 0, 0], "{kind}");
+        assert_eq!(
+            bytes,
+            [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5, 0xEE, 0, 0],
+            "{kind}"
+        );
         ddsi_serdata_to_ser_unref(held, &cdr);
         ddsi_serdata_unref(sample);
         dds_delete(participant);
@@ -187,10 +209,14 @@ fn names_and_bytes_on_the_wire(kind: &str) {
 
 #[test]
 fn described_and_blob_topics_understand_each_other() {
-    for (writes, reads) in [("blob", "descriptor"), ("descriptor", "blob"), ("descriptor", "descriptor")] {
+    for (writes, reads) in
+        [("blob", "descriptor"), ("descriptor", "blob"), ("descriptor", "descriptor")]
+    {
         let network = Network::new();
-        let (mut writing, mut reading) = (network.open_with_topics(0, writes), network.open_with_topics(1, reads));
-        let (mut talker, mut listener) = (writing.node("talker").unwrap(), reading.node("listener").unwrap());
+        let (mut writing, mut reading) =
+            (network.open_with_topics(0, writes), network.open_with_topics(1, reads));
+        let (mut talker, mut listener) =
+            (writing.node("talker").unwrap(), reading.node("listener").unwrap());
         for bytes in [0, 5, 200_000] {
             let config = endpoint(&format!("mixed{bytes}"), bytes);
             let mut publisher = talker.publisher(&config).unwrap();
@@ -219,7 +245,8 @@ fn every_wait_delivers_across_the_network_and_nothing_after_the_drop() {
     for wait in [Wait::Block, Wait::Callback, Wait::Poll] {
         let network = Network::new();
         let (mut writing, mut reading) = (network.open(0), network.open(1));
-        let (mut talker, mut listener) = (writing.node("talker").unwrap(), reading.node("listener").unwrap());
+        let (mut talker, mut listener) =
+            (writing.node("talker").unwrap(), reading.node("listener").unwrap());
         let config = EndpointConfig { wait, ..endpoint("flood", 2_000) };
         let mut publisher = talker.publisher(&config).unwrap();
         let stop = AtomicBool::new(false);
@@ -255,7 +282,8 @@ fn every_wait_delivers_across_the_network_and_nothing_after_the_drop() {
 fn a_transient_local_reader_that_joins_late_gets_the_history() {
     let network = Network::new();
     let (mut writing, mut reading) = (network.open(0), network.open(1));
-    let (mut talker, mut listener) = (writing.node("talker").unwrap(), reading.node("listener").unwrap());
+    let (mut talker, mut listener) =
+        (writing.node("talker").unwrap(), reading.node("listener").unwrap());
     let mut config = endpoint("latched", 300_000);
     config.qos.durability = Durability::TransientLocal;
     config.qos.depth = 3;
@@ -275,10 +303,14 @@ fn two_hundred_subscriptions_share_one_waiting_thread() {
     let (mut writing, mut reading) = (network.open(0), network.open(1));
     let mut talker = writing.node("talker").unwrap();
     let mut publisher = talker.publisher(&endpoint("many", 100)).unwrap();
-    let mut nodes: Vec<_> = (0..200).map(|k| reading.node(&format!("listener{k}")).unwrap()).collect();
+    let mut nodes: Vec<_> =
+        (0..200).map(|k| reading.node(&format!("listener{k}")).unwrap()).collect();
     let heard: Vec<_> = (0..200).map(|_| Memory::new()).collect();
-    let _subscriptions: Vec<_> =
-        nodes.iter_mut().zip(&heard).map(|(node, heard)| node.subscription(&endpoint("many", 100), heard.clone()).unwrap()).collect();
+    let _subscriptions: Vec<_> = nodes
+        .iter_mut()
+        .zip(&heard)
+        .map(|(node, heard)| node.subscription(&endpoint("many", 100), heard.clone()).unwrap())
+        .collect();
     wait_until("all matches", || publisher.matched() == 200);
     let threads = std::fs::read_dir("/proc/self/task").unwrap().count();
     assert!(threads < 150, "{threads} threads, those of the other tests included");
@@ -288,12 +320,14 @@ fn two_hundred_subscriptions_share_one_waiting_thread() {
     });
 }
 
-/// A message of another type under our topic and type name, too short for the CDR before the payload, is counted, not delivered.
+/// A message of another type under our topic and type name, too short for the CDR before the
+/// payload, is counted, not delivered.
 #[test]
 fn a_foreign_message_is_counted_as_malformed_or_cut_to_the_type() {
     let network = Network::new();
     let (mut writing, mut reading) = (network.open(0), network.open(1));
-    let (mut talker, mut listener) = (writing.node("talker").unwrap(), reading.node("listener").unwrap());
+    let (mut talker, mut listener) =
+        (writing.node("talker").unwrap(), reading.node("listener").unwrap());
     let mut publisher = talker.publisher(&endpoint("foreign", 4)).unwrap();
     let mut long_prefix = endpoint("foreign", 4);
     long_prefix.message_type.cdr_prefix = vec![0; 100];
@@ -318,7 +352,8 @@ fn counters_are_cyclones_own() {
         assert_eq!(publisher.counters.get(counter), Some(&0), "{counter}");
     }
     assert_eq!(publisher.reader_drops, None);
-    let subscription = node.subscription(&endpoint("counters", 64), Memory::new()).unwrap().account();
+    let subscription =
+        node.subscription(&endpoint("counters", 64), Memory::new()).unwrap().account();
     assert_eq!(subscription.reader_drops, Some(0));
     assert_eq!(subscription.counters.get("discarded_bytes"), Some(&0));
 }
@@ -328,16 +363,24 @@ fn description_answers_every_capability_and_its_profiles_open() {
     let description = CycloneDds.describe();
     for name in CAPABILITIES {
         let answer = &description.capabilities[name];
-        assert!(answer == "yes" || answer.starts_with("no: ") || answer.starts_with("partly: "), "{name}: {answer}");
+        assert!(
+            answer == "yes" || answer.starts_with("no: ") || answer.starts_with("partly: "),
+            "{name}: {answer}"
+        );
     }
-    assert_eq!(description.profiles.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["untouched", "tuned", "shm"]);
-    // Only the tuned one stays on loopback: the others are opened in namespaces, by the conformance suite.
+    assert_eq!(
+        description.profiles.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
+        ["untouched", "tuned", "shm"]
+    );
+    // Only the tuned one stays on loopback: the others are opened in namespaces, by the conformance
+    // suite.
     let tuned = &description.profiles[1];
     CycloneDds.open(&session(219, &tuned.text)).unwrap();
 }
 
-/// The library's fault that makes the worker refuse such a profile: with the content of samples traced, a blob topic's first
-/// message ends the process. When this test fails, the library was repaired and the refusal in `profile.rs` can go.
+/// The library's fault that makes the worker refuse such a profile: with the content of samples
+/// traced, a blob topic's first message ends the process. When this test fails, the library was
+/// repaired and the refusal in `profile.rs` can go.
 #[test]
 fn reproducer_tracing_the_content_of_a_blob_sample_crashes_cyclone() {
     const CHILD: &str = "RMWBENCH_REPRODUCER_CHILD";
@@ -359,12 +402,20 @@ fn reproducer_tracing_the_content_of_a_blob_sample_crashes_cyclone() {
     unsafe {
         assert!(dds_create_domain(222, text.as_ptr()) > 0);
         let participant = dds_create_participant(222, std::ptr::null(), std::ptr::null());
-        let topic = cdds_create_blob_topic(participant, c"t".as_ptr().cast_mut(), c"T".as_ptr().cast_mut(), true);
+        let topic = cdds_create_blob_topic(
+            participant,
+            c"t".as_ptr().cast_mut(),
+            c"T".as_ptr().cast_mut(),
+            true,
+        );
         let writer = dds_create_writer(participant, topic, std::ptr::null(), std::ptr::null());
         let mut sertype = std::ptr::null();
         assert_eq!(dds_get_entity_sertype(writer, &mut sertype), 0);
         let mut bytes = [0_u8; 8];
         let part = iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: 8 };
-        dds_writecdr(writer, ddsi_serdata_from_ser_iov(sertype, ddsi_serdata_kind_SDK_DATA, 1, &part, 8));
+        dds_writecdr(
+            writer,
+            ddsi_serdata_from_ser_iov(sertype, ddsi_serdata_kind_SDK_DATA, 1, &part, 8),
+        );
     }
 }

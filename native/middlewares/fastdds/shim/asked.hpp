@@ -1,5 +1,6 @@
-// What an arm asks of Fast DDS beyond its profile: modes (the portable vocabulary) and options (Fast DDS's own settings), typed and
-// checked once, when the session opens. What is absent stays as the profile has it.
+// What an arm asks of Fast DDS beyond its profile: modes (the portable vocabulary) and options
+// (Fast DDS's own settings), typed and checked once, when the session opens. What is absent stays
+// as the profile has it.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ struct Flow {
 };
 
 struct Asked {
-  // Throws Fault: UNSUPPORTED for a mode that Fast DDS does not have, INVALID for an option that it does not know.
+  // Throws Fault: UNSUPPORTED for a mode that Fast DDS does not have, INVALID for an option that it
+  // does not know.
   Asked(const rmwbench_pair *modes, size_t mode_count, const rmwbench_pair *options, size_t option_count);
   Asked() = default;
 

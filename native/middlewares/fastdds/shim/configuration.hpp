@@ -1,5 +1,6 @@
-// The configuration in force, as XML that Fast DDS reads: profile, modes and options together, read back from the participant. What
-// its XML has no element for stands in comments, and so do the socket buffers that the kernel granted.
+// The configuration in force, as XML that Fast DDS reads: profile, modes and options together, read
+// back from the participant. What its XML has no element for stands in comments, and so do the
+// socket buffers that the kernel granted.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// What the worker tells of itself: version, capabilities, modes. The profiles are embedded by the Rust side, where include_str! is.
+// What the worker tells of itself: version, capabilities, modes. The profiles are embedded by the
+// Rust side, where include_str! is.
 #pragma once
 
 #include <rmwbench_worker.h>

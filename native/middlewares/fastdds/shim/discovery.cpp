@@ -51,7 +51,8 @@ bool has_only_shared_memory(const fd::TransportConfigQos &config) {
   return true;
 }
 
-// Nothing is announced by multicast; participants are asked for at the ports that the first `range` of a host have.
+// Nothing is announced by multicast; participants are asked for at the ports that the first `range`
+// of a host have.
 void by_peers(const Asked &asked, fd::DomainParticipantQos &qos) {
   if (has_only_shared_memory(qos.transport())) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode discovery",
@@ -161,7 +162,8 @@ void become_server(uint32_t number, bool persistent, fd::DomainParticipantQos &q
   auto &wire = qos.wire_protocol();
   name_server(number, wire.prefix);
   wire.builtin.discovery_config.discoveryProtocol = persistent ? Protocol::BACKUP : Protocol::SERVER;
-  // Not every address: where the host has none but loopback, 2.9.1 takes that for a port that it could not get.
+  // Not every address: where the host has none but loopback, 2.9.1 takes that for a port that it
+  // could not get.
   wire.builtin.metatrafficUnicastLocatorList.push_back(udp_at(named("RMWBENCH_ADDRESS").c_str(), server_port(number)));
 }
 

@@ -1,6 +1,8 @@
-// The mode `discovery`: how participants find each other, and the discovery server that this worker runs as a daemon.
+// The mode `discovery`: how participants find each other, and the discovery server that this worker
+// runs as a daemon.
 //
-// Everything of a trial's host lies in one network namespace, so peers and servers are looked for on 127.0.0.1.
+// Everything of a trial's host lies in one network namespace, so peers and servers are looked for
+// on 127.0.0.1.
 #pragma once
 
 #include <string>

@@ -1,11 +1,12 @@
 // One spelling for Fast DDS 2.x and 3.x.
 //
-// 3.0 renamed the library, moved `fastrtps` headers and namespaces to `fastdds`, and made return codes plain integers. Every
-// difference that the shim touches is bridged here, in raw_type.hpp and in qos.cpp, so that the rest reads as one API.
+// 3.0 renamed the library, moved `fastrtps` headers and namespaces to `fastdds`, and made return
+// codes plain integers. Every difference that the shim touches is bridged here, in raw_type.hpp and
+// in qos.cpp, so that the rest reads as one API.
 //
-// Built and tested: 2.9.1 (Debian 12) and 3.6.2; with the tests of modes and options also 2.14.6 (Jazzy). Checked by the compiler against
-// the headers, never run, before modes, services and filters: 2.5.0 (Ubuntu 22.04), 2.6.10 (Humble), 2.11.2 (Ubuntu 24.04), 3.1.2 (Debian
-// 13).
+// Built and tested: 2.9.1 (Debian 12) and 3.6.2; with the tests of modes and options also 2.14.6
+// (Jazzy). Checked by the compiler against the headers, never run, before modes, services and
+// filters: 2.5.0 (Ubuntu 22.04), 2.6.10 (Humble), 2.11.2 (Ubuntu 24.04), 3.1.2 (Debian 13).
 #pragma once
 
 #if __has_include(<fastdds/config.hpp>)

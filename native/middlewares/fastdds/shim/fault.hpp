@@ -1,5 +1,6 @@
-// Errors as exceptions inside the shim, as rmwbench_error outside: thrown while something is created.
-// No exception leaves the shim: each function of the table that may throw runs in one of the three below.
+// Errors as exceptions inside the shim, as rmwbench_error outside: thrown while something is
+// created. No exception leaves the shim: each function of the table that may throw runs in one of
+// the three below.
 #pragma once
 
 #include <cstdio>
@@ -40,7 +41,8 @@ auto guarded(rmwbench_error *error, Create create) noexcept -> decltype(create()
   return nullptr;
 }
 
-// Runs what may not fail towards the harness; what it throws all the same is told on stderr, and nothing is told of it to the harness.
+// Runs what may not fail towards the harness; what it throws all the same is told on stderr, and
+// nothing is told of it to the harness.
 template <typename Tell>
 auto told(Tell tell) noexcept -> decltype(tell()) {
   try {

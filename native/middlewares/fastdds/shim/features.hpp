@@ -7,7 +7,8 @@
 
 namespace rmwbench {
 
-// Built-in plugins PKI-DH, Access-Permissions and AES-GCM-GMAC with the files in asked.security_directory.
+// Built-in plugins PKI-DH, Access-Permissions and AES-GCM-GMAC with the files in
+// asked.security_directory.
 void apply_security(const Asked &asked, eprosima::fastdds::dds::DomainParticipantQos &qos);
 
 // Every topic of the statistics module. Nothing is counted by us: what it costs is the question.

@@ -1,6 +1,7 @@
-// Content filters. Fast DDS's own language reads fields of typed samples, and our samples are raw, so the worker registers a filter
-// class of its own, which Fast DDS treats as it does its own: the reader announces it, and a writer that knows the class filters
-// before it sends. Two expressions: `percent < N` of the harness's header (worker-protocol.md), and `reply to GUID` for the replies
+// Content filters. Fast DDS's own language reads fields of typed samples, and our samples are raw,
+// so the worker registers a filter class of its own, which Fast DDS treats as it does its own: the
+// reader announces it, and a writer that knows the class filters before it sends. Two expressions:
+// `percent < N` of the harness's header (worker-protocol.md), and `reply to GUID` for the replies
 // of a service.
 #pragma once
 
@@ -37,7 +38,8 @@ class Filters : public fd::IContentFilterFactory {
                                    const ParameterSeq &parameters, fd::IContentFilter *&instance) override;
   ReturnCode delete_content_filter(const char *, fd::IContentFilter *instance) override;
 
-  // Fast DDS does not say for which side it makes a filter. While `make` runs, this thread makes the reader's.
+  // Fast DDS does not say for which side it makes a filter. While `make` runs, this thread makes
+  // the reader's.
   template <typename Make>
   std::shared_ptr<Tally> of_reader(Make make) {
     const auto tally = std::make_shared<Tally>();
@@ -48,7 +50,8 @@ class Filters : public fd::IContentFilterFactory {
     return tally;
   }
 
-  // Sums over the filters of remote readers that saw samples of `writer`: evaluated, refused. False when there were none.
+  // Sums over the filters of remote readers that saw samples of `writer`: evaluated, refused. False
+  // when there were none.
   bool at_writer(const rtps::GUID_t &writer, int64_t &evaluated, int64_t &refused);
 
  private:

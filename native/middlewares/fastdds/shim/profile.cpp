@@ -15,7 +15,8 @@
 namespace rmwbench {
 namespace {
 
-// Keeps what Fast DDS logs as an error while it reads a profile: its return code is also "ok" for a profile that it skipped in part.
+// Keeps what Fast DDS logs as an error while it reads a profile: its return code is also "ok" for a
+// profile that it skipped in part.
 class Complaints : public fd::LogConsumer {
  public:
   struct Kept {

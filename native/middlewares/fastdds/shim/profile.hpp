@@ -1,8 +1,10 @@
-// Profiles are Fast DDS's own XML, with Fast DDS's own rules: what is marked is_default_profile="true" applies to every participant,
-// writer and reader, and a writer or reader profile named after a topic ("/camera") applies to that topic, as with rmw_fastrtps.
+// Profiles are Fast DDS's own XML, with Fast DDS's own rules: what is marked
+// is_default_profile="true" applies to every participant, writer and reader, and a writer or reader
+// profile named after a topic ("/camera") applies to that topic, as with rmw_fastrtps.
 //
-// A process holds one profile: Fast DDS keeps what it loaded for good and for everyone. A session without a profile is unaffected,
-// because the defaults are looked up by name here and not left to Fast DDS.
+// A process holds one profile: Fast DDS keeps what it loaded for good and for everyone. A session
+// without a profile is unaffected, because the defaults are looked up by name here and not left to
+// Fast DDS.
 #pragma once
 
 #include <string>
@@ -22,13 +24,14 @@ namespace rmwbench {
 // Fast DDS's log goes to stderr whole (it writes information to stdout by itself).
 void log_to_stderr();
 
-// Environment variables and files in the working directory that Fast DDS would read besides: an arm is its profile.
+// Environment variables and files in the working directory that Fast DDS would read besides: an arm
+// is its profile.
 void shut_out_the_environment();
 
 class Profile {
  public:
-  // Loads the text, if there is any. Throws Fault: INVALID with the parser's own words. Shuts out the
-  // environment, but for the file named here.
+  // Loads the text, if there is any. Throws Fault: INVALID with the parser's own words. Shuts out
+  // the environment, but for the file named here.
   Profile(const rmwbench_profile &profile, const std::string &environment_file);
 
   fd::DomainParticipantQos participant() const;

@@ -1,7 +1,8 @@
-// The names in a Fast DDS profile file: which profile of a kind is the default, and whether one of a name exists.
+// The names in a Fast DDS profile file: which profile of a kind is the default, and whether one of
+// a name exists.
 //
-// Fast DDS 2.x has no public way to ask, and logs an error when it is asked for a profile that does not exist. A scan of the tags is
-// enough, because the text was accepted by its parser before.
+// Fast DDS 2.x has no public way to ask, and logs an error when it is asked for a profile that does
+// not exist. A scan of the tags is enough, because the text was accepted by its parser before.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ struct NamedProfile {
   bool is_default;
 };
 
-// The profiles with tag `tag` ("participant", "data_writer", "data_reader"), in order; comments are skipped.
+// The profiles with tag `tag` ("participant", "data_writer", "data_reader"), in order; comments are
+// skipped.
 std::vector<NamedProfile> profiles_in(const std::string &xml, const std::string &tag);
 
 }  // namespace rmwbench

@@ -20,7 +20,8 @@ class Pumps {
   ~Pumps() { stop(); }
   Pumps(const Pumps &) = delete;
 
-  // `wait` is RMWBENCH_WAIT_BLOCK or _POLL. The reader is taken for until rmwbench_registration_end(). Throws Fault.
+  // `wait` is RMWBENCH_WAIT_BLOCK or _POLL. The reader is taken for until
+  // rmwbench_registration_end(). Throws Fault.
   rmwbench_registration *add(int32_t wait, Reader &reader);
   void stop();
 

@@ -12,10 +12,12 @@
 namespace rmwbench {
 namespace {
 
-// Plain types reserve every place of a history in full, before the first message; this is what a history may reserve.
+// Plain types reserve every place of a history in full, before the first message; this is what a
+// history may reserve.
 constexpr size_t plain_history_bytes = size_t{512} << 20;
 
-// Makes a plain type's memory fit: as installed, a keep_all history of megabytes would reserve 5000 of them.
+// Makes a plain type's memory fit: as installed, a keep_all history of megabytes would reserve 5000
+// of them.
 template <typename Qos>
 void reserve_plain(size_t bytes, Qos &qos) {
   const auto places = static_cast<int32_t>(std::max<size_t>(plain_history_bytes / bytes, 16));
@@ -62,7 +64,8 @@ void apply_common(const rmwbench_endpoint_config &config, const Asked &asked, si
     }
     qos.history().kind = fd::KEEP_LAST_HISTORY_QOS;
     qos.history().depth = depth;
-    // The limits are below a large depth by default (5000, 400 for an instance), and would silently cut it.
+    // The limits are below a large depth by default (5000, 400 for an instance), and would silently
+    // cut it.
     auto &limits = qos.resource_limits();
     if (limits.max_samples > 0) limits.max_samples = std::max(limits.max_samples, depth);
     if (limits.max_samples_per_instance > 0) limits.max_samples_per_instance = std::max(limits.max_samples_per_instance, depth);
@@ -72,7 +75,8 @@ void apply_common(const rmwbench_endpoint_config &config, const Asked &asked, si
     reserve_plain(plain_bytes, qos);
     share_data(asked, qos.data_sharing());
   } else {
-    // As rmw_fastrtps sets them for every endpoint: unbounded types need memory that grows, and data sharing does not take them.
+    // As rmw_fastrtps sets them for every endpoint: unbounded types need memory that grows, and
+    // data sharing does not take them.
     qos.endpoint().history_memory_policy = rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
     qos.data_sharing().off();
   }
@@ -128,7 +132,8 @@ void apply_times(const Asked &asked, fd::DataWriterQos &qos) {
     times.heartbeatPeriod = seconds(*asked.heartbeat_period_ms);
 #endif
   }
-  // Of a keep_all history; one of keep_last has its depth. A room for one instance is all of it: ROS 2's topics have no keys.
+  // Of a keep_all history; one of keep_last has its depth. A room for one instance is all of it:
+  // ROS 2's topics have no keys.
   if (asked.max_samples && qos.history().kind == fd::KEEP_ALL_HISTORY_QOS) {
     auto &limits = qos.resource_limits();
     limits.max_samples = limits.max_samples_per_instance = *asked.max_samples;

@@ -10,8 +10,9 @@
 
 namespace rmwbench {
 
-// `qos` comes in as the profile has it; what the suite asks stands above the profile, the rest of the profile stays. `plain_bytes` is
-// the size of the type's samples where it is plain, 0 where it is not.
+// `qos` comes in as the profile has it; what the suite asks stands above the profile, the rest of
+// the profile stays. `plain_bytes` is the size of the type's samples where it is plain, 0 where it
+// is not.
 void apply(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes, eprosima::fastdds::dds::DataWriterQos &qos);
 void apply(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes, eprosima::fastdds::dds::DataReaderQos &qos);
 

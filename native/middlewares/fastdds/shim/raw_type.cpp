@@ -4,8 +4,9 @@
 
 namespace rmwbench {
 
-// What Fast DDS reserves per message before it has seen one. ROS 2's own type support gives unbounded types (Image, PointCloud2) no
-// more than their bounded part; the payload pool then grows each place to what it carried, once.
+// What Fast DDS reserves per message before it has seen one. ROS 2's own type support gives
+// unbounded types (Image, PointCloud2) no more than their bounded part; the payload pool then grows
+// each place to what it carried, once.
 constexpr uint32_t reserved_bytes = 1024;
 
 uint8_t *Layout::construct(uint8_t *sample, size_t bytes) const {
@@ -73,7 +74,8 @@ bool RawType::read(rtps::SerializedPayload_t &payload, void *data) {
     return false;
   }
   size_t bytes = payload.length - around;
-  // RTPS pads a message to a multiple of four. A generated type would not notice, because it knows where its fields end.
+  // RTPS pads a message to a multiple of four. A generated type would not notice, because it knows
+  // where its fields end.
   if (bytes > sample->expected && bytes - sample->expected < 4) bytes = sample->expected;
   sample->reserve(bytes);
   std::memcpy(sample->buffer.get(), payload.data + sample->layout->prefix.size(), bytes);

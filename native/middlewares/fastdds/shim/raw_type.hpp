@@ -1,11 +1,14 @@
-// One data type for every topic: bytes that are already laid out, so that no IDL and no generated code stand in the path.
+// One data type for every topic: bytes that are already laid out, so that no IDL and no generated
+// code stand in the path.
 //
-// Fast DDS forces exactly one copy on each side, in serialize and in deserialize; that is the memcpy here, and nothing is added to
-// it. The layout travels with the sample and not with the type, because types of one name share one registration per participant
-// while `Bytes(64)` and `Bytes(1024)` differ in their prefix.
+// Fast DDS forces exactly one copy on each side, in serialize and in deserialize; that is the
+// memcpy here, and nothing is added to it. The layout travels with the sample and not with the
+// type, because types of one name share one registration per participant while `Bytes(64)` and
+// `Bytes(1024)` differ in their prefix.
 //
-// A plain type is one whose samples Fast DDS may lend and share between processes as they are: it has one size. As one name is one
-// object here, that size is set for as long as an endpoint of the type is made or a sample is lent.
+// A plain type is one whose samples Fast DDS may lend and share between processes as they are: it
+// has one size. As one name is one object here, that size is set for as long as an endpoint of the
+// type is made or a sample is lent.
 #pragma once
 
 #include <atomic>
@@ -34,8 +37,8 @@ struct Layout {
   size_t around() const { return prefix.size() + suffix.size(); }
   size_t size(size_t payload_bytes) const { return around() + payload_bytes; }
 
-  // A lent sample is the message behind its encapsulation, which Fast DDS writes itself. Writes what stands around `bytes` of
-  // payload and returns where the payload begins.
+  // A lent sample is the message behind its encapsulation, which Fast DDS writes itself. Writes
+  // what stands around `bytes` of payload and returns where the payload begins.
   uint8_t *construct(uint8_t *sample, size_t bytes) const;
   const uint8_t *payload_of(const uint8_t *sample) const { return sample + prefix.size() - encapsulation_bytes; }
   void *sample_of(uint8_t *payload) const { return payload - (prefix.size() - encapsulation_bytes); }
@@ -50,7 +53,8 @@ struct Outgoing {
   size_t bytes;
 };
 
-// What a reader gets from Fast DDS: a buffer that is reused from message to message and grows when it must.
+// What a reader gets from Fast DDS: a buffer that is reused from message to message and grows when
+// it must.
 struct Incoming {
   const Layout *layout = nullptr;
   size_t expected = 0;  // bytes of payload that the type has
@@ -72,7 +76,8 @@ class RawType : public fd::TopicDataType {
  public:
   RawType(const char *name, bool plain);
 
-  // Holds the type at `bytes`, encapsulation included, until the lock goes; nothing where the type is not plain.
+  // Holds the type at `bytes`, encapsulation included, until the lock goes; nothing where the type
+  // is not plain.
   std::unique_lock<std::mutex> sized(size_t bytes);
 
   bool is_bounded() const override { return plain_; }

@@ -82,7 +82,8 @@ rmwbench_delivery taken(int64_t notified_ns, const uint8_t *payload, size_t byte
 }  // namespace
 
 void Reader::drain(fd::DataReader &reader, int64_t notified_ns) {
-  // What came while the last message was being consumed was not announced by the wake-up that we answer.
+  // What came while the last message was being consumed was not announced by the wake-up that we
+  // answer.
   while (take(reader, notified_ns)) notified_ns = rmwbench_now_ns();
 }
 
@@ -93,8 +94,8 @@ bool Reader::take(fd::DataReader &reader, int64_t notified_ns) {
 bool Reader::take_copy(fd::DataReader &reader, int64_t notified_ns) {
   sample_.length(0);
   info_.length(0);
-  // The call of rmw_fastrtps, one message at a time into memory of ours. (take_next_sample() of 2.9.1 would return early from an
-  // empty history without lowering the status condition.)
+  // The call of rmw_fastrtps, one message at a time into memory of ours. (take_next_sample() of
+  // 2.9.1 would return early from an empty history without lowering the status condition.)
   if (reader.take(sample_, info_, 1) != ok) return false;
   if (info_[0].valid_data) {
     const Incoming &message = sample_[0];
@@ -108,7 +109,8 @@ bool Reader::take_loan(fd::DataReader &reader, int64_t notified_ns) {
   if (lent_info_[0].valid_data) {
     const uint8_t *payload = layout_.payload_of(&lent_[0].first);
     const bool in_place = segments_.contain(payload);
-    // A writer waits for nobody before it writes again where it wrote: Fast DDS asks its users to look whether a sample still stands.
+    // A writer waits for nobody before it writes again where it wrote: Fast DDS asks its users to
+    // look whether a sample still stands.
     const auto stands = [&] { return !in_place || reader.is_sample_valid(&lent_[0], &lent_info_[0]); };
     if (!stands()) {
       overwritten_unread_.fetch_add(1, std::memory_order_relaxed);

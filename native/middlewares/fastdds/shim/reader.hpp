@@ -1,5 +1,6 @@
-// A DataReader of raw CDR: a subscription's, a service's for requests, a client's for replies. Who takes is the wait mode: the
-// harness's loop that blocks, the one that spins, or Fast DDS's own thread.
+// A DataReader of raw CDR: a subscription's, a service's for requests, a client's for replies. Who
+// takes is the wait mode: the harness's loop that blocks, the one that spins, or Fast DDS's own
+// thread.
 #pragma once
 
 #include <atomic>
@@ -22,8 +23,8 @@ namespace rmwbench {
 
 class Reader : private fd::DataReaderListener {
  public:
-  // Takes and delivers one message, if there is one; whether it took one. `notified_ns` is when the wait returned that announced it;
-  // 0 where nobody waits (polling).
+  // Takes and delivers one message, if there is one; whether it took one. `notified_ns` is when the
+  // wait returned that announced it; 0 where nobody waits (polling).
   bool take(int64_t notified_ns) { return take(*reader_, notified_ns); }
 
   uint32_t matched() const;
@@ -33,15 +34,16 @@ class Reader : private fd::DataReaderListener {
   const rtps::GUID_t &guid() const { return reader_->guid(); }
 
  protected:
-  // `topic` and `type` are DDS's; the rest is as `config` has it. Throws Fault.
-  // `reliable_relay`: delivering publishes reliably, which must not be done in Fast DDS's receiving thread: it alone could take the
-  // acknowledgements that such a publish call may have to wait for.
+  // `topic` and `type` are DDS's; the rest is as `config` has it. Throws Fault. `reliable_relay`:
+  // delivering publishes reliably, which must not be done in Fast DDS's receiving thread: it alone
+  // could take the acknowledgements that such a publish call may have to wait for.
   Reader(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic, const rmwbench_message_type &type,
          bool reliable_relay);
   ~Reader() override;
   Reader(const Reader &) = delete;
 
-  // Delivery begins within open() and ends with close(): the derived object must stand for that long. A filter is set before open().
+  // Delivery begins within open() and ends with close(): the derived object must stand for that
+  // long. A filter is set before open().
   void filter(const std::string &expression, const std::string &parameter);
   void open();
   void close();
@@ -66,7 +68,8 @@ class Reader : private fd::DataReaderListener {
   const std::string content_filter_;  // as asked; empty: none
   Layout layout_;
   std::atomic<int64_t> refused_{0};
-  // One place each, owned by us: Fast DDS deserialises into it, and its buffer is kept from message to message.
+  // One place each, owned by us: Fast DDS deserialises into it, and its buffer is kept from message
+  // to message.
   fd::LoanableSequence<Incoming> sample_;
   fd::SampleInfoSeq info_;
   // Plain types: places that Fast DDS fills with its own memory.
@@ -74,8 +77,9 @@ class Reader : private fd::DataReaderListener {
   fd::SampleInfoSeq lent_info_;
   DataSharingSegments segments_;
   std::atomic<int64_t> in_place_{0}, overwritten_unread_{0}, overwritten_reading_{0};
-  // Callbacks only: each transport has its own receiving thread, and they share the sample. Fast DDS calls with the reader's own lock
-  // held, so nothing that takes that lock may be done while this one is held outside a callback.
+  // Callbacks only: each transport has its own receiving thread, and they share the sample. Fast
+  // DDS calls with the reader's own lock held, so nothing that takes that lock may be done while
+  // this one is held outside a callback.
   std::mutex callback_;
   bool closed_ = false;
   fd::DataReaderQos qos_;

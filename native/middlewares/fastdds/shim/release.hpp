@@ -1,4 +1,5 @@
-// When each version was released (the dates of the tagged commits of eProsima/Fast-DDS, up to August 2026), because reports flag comparisons of old with new.
+// When each version was released (the dates of the tagged commits of eProsima/Fast-DDS, up to
+// August 2026), because reports flag comparisons of old with new.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +35,8 @@ constexpr Release releases[] = {
     {"3.6.2", "2026-07-01"},
 };
 
-// Empty for a version that this table does not know. Some tags have a fourth number (3.6.2.0), which names the same release.
+// Empty for a version that this table does not know. Some tags have a fourth number (3.6.2.0),
+// which names the same release.
 inline const char *release_date(const char *version) {
   for (const Release &release : releases) {
     const size_t length = std::strlen(release.version);

@@ -1,5 +1,6 @@
-// A discovery server of the host, as a daemon in a process of its own: what `fast-discovery-server` is, without the package that
-// brings it. Several may serve one trial: `server`, `server-1`, `server-2` …
+// A discovery server of the host, as a daemon in a process of its own: what `fast-discovery-server`
+// is, without the package that brings it. Several may serve one trial: `server`, `server-1`,
+// `server-2` …
 #pragma once
 
 #include <string>

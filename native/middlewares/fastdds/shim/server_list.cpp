@@ -17,7 +17,8 @@ void ServerList::write() const {
     servers += (number == 0 ? "" : ";") + server_address() + ":" + std::to_string(server_port(number));
   }
   const std::string text = "{\"ROS_DISCOVERY_SERVER\": \"" + servers + "\"}\n";
-  // In one piece over the old text, which is shorter: Fast DDS reads when it is told of a change, and must not find half of it.
+  // In one piece over the old text, which is shorter: Fast DDS reads when it is told of a change,
+  // and must not find half of it.
   const int file = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   const bool written = file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (file >= 0) close(file);
@@ -37,7 +38,8 @@ void ServerList::extend() {
   try {
     write();
   } catch (const Fault &) {
-    // The file was there a moment ago; without its change nothing is found, and that is what the trial shows.
+    // The file was there a moment ago; without its change nothing is found, and that is what the
+    // trial shows.
   }
 }
 

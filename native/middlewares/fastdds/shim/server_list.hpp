@@ -1,6 +1,7 @@
-// A client's list of discovery servers that grows while it runs, in one of the two ways that Fast DDS has: DomainParticipant::set_qos, or
-// a file that it watches (FASTDDS_ENVIRONMENT_FILE, with ROS_DISCOVERY_SERVER in it), which is what ROS 2 users have. The file changes
-// those alone that it made clients at their creation.
+// A client's list of discovery servers that grows while it runs, in one of the two ways that Fast
+// DDS has: DomainParticipant::set_qos, or a file that it watches (FASTDDS_ENVIRONMENT_FILE, with
+// ROS_DISCOVERY_SERVER in it), which is what ROS 2 users have. The file changes those alone that it
+// made clients at their creation.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +19,8 @@ class ServerList {
   explicit ServerList(uint32_t count);
   ~ServerList() { stop(); }
 
-  // What the environment must name before Fast DDS is first touched, which looks for it once; empty where there is no file.
+  // What the environment must name before Fast DDS is first touched, which looks for it once; empty
+  // where there is no file.
   const std::string &path() const { return path_; }
   // Adds the next server to the file.
   void extend();

@@ -1,10 +1,11 @@
-// Request and reply as rmw_fastrtps has them: two topics, `rq/…Request` and `rr/…Reply`, on which every client and service of that
-// name meet. A request says where its reply is to go (the identity of the client's reader), a reply says what it answers; every client
-// gets every reply and keeps its own.
+// Request and reply as rmw_fastrtps has them: two topics, `rq/…Request` and `rr/…Reply`, on which
+// every client and service of that name meet. A request says where its reply is to go (the identity
+// of the client's reader), a reply says what it answers; every client gets every reply and keeps
+// its own.
 //
-// Option reply_filter: a client filters replies by a content filter, so that a service does not send it the others'. A filter must be
-// known before the reader is, so replies then go by the identity of the request's writer, as in rmw_fastrtps where a client leaves
-// the other one away.
+// Option reply_filter: a client filters replies by a content filter, so that a service does not
+// send it the others'. A filter must be known before the reader is, so replies then go by the
+// identity of the request's writer, as in rmw_fastrtps where a client leaves the other one away.
 #pragma once
 
 #include <atomic>

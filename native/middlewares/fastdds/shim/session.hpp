@@ -1,5 +1,6 @@
-// A session is one DomainParticipant with one Publisher and one Subscriber, as rmw_fastrtps has it: a ROS 2 node is a name in the
-// ROS graph and no DDS entity, so nodes share them and cost nothing here either.
+// A session is one DomainParticipant with one Publisher and one Subscriber, as rmw_fastrtps has it:
+// a ROS 2 node is a name in the ROS graph and no DDS entity, so nodes share them and cost nothing
+// here either.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ struct rmwbench_session {
   rmwbench_session(const rmwbench_profile &profile, rmwbench::Asked asked, uint32_t domain_id);
   ~rmwbench_session();
 
-  // The participant's topic of that name, made on first use; every call is paired with release_topic().
+  // The participant's topic of that name, made on first use; every call is paired with
+  // release_topic().
   rmwbench::fd::Topic *topic(const char *name, const char *type, uint32_t endpoint);
   void release_topic(rmwbench::fd::Topic *topic);
   // The type of a topic that was made.
@@ -35,8 +37,8 @@ struct rmwbench_session {
   const rmwbench::Asked asked;
   rmwbench::ServerList servers;
   const rmwbench::Profile profile;
-  // Whether topics have plain types, which Fast DDS lends and shares (raw_type.hpp). The endpoints of a trial agree on it, because
-  // all of them have its arm.
+  // Whether topics have plain types, which Fast DDS lends and shares (raw_type.hpp). The endpoints
+  // of a trial agree on it, because all of them have its arm.
   bool plain_types = false;
   rmwbench::Filters filters;
   rmwbench::fd::DomainParticipant *participant = nullptr;

@@ -178,7 +178,8 @@ extern "C" const rmwbench_middleware rmwbench_fastdds_middleware = {
     nullptr, nullptr, nullptr, nullptr,
 };
 
-// The sizes of the header's structs as this compiler sees them: the Rust side's test compares them with its own.
+// The sizes of the header's structs as this compiler sees them: the Rust side's test compares them
+// with its own.
 extern "C" const size_t rmwbench_fastdds_struct_bytes[] = {
     sizeof(rmwbench_error),    sizeof(rmwbench_pair),         sizeof(rmwbench_profile),
     sizeof(rmwbench_description), sizeof(rmwbench_session_config), sizeof(rmwbench_qos),

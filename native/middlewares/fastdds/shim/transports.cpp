@@ -75,7 +75,8 @@ uint16_t free_tcp_port() {
   return ntohs(address.sin_port);
 }
 
-// Data over TCP, discovery over UDP: Fast DDS's own LARGE_DATA has it so, because TCP has no multicast to discover by.
+// Data over TCP, discovery over UDP: Fast DDS's own LARGE_DATA has it so, because TCP has no
+// multicast to discover by.
 void over_tcp(fd::DomainParticipantQos &qos) {
   auto &all = qos.transport().user_transports;
   all.erase(std::remove_if(all.begin(), all.end(), [](const Descriptor &d) { return as<SharedMemory>(d) != nullptr; }), all.end());
@@ -83,7 +84,8 @@ void over_tcp(fd::DomainParticipantQos &qos) {
   if (!has<Tcp>(all)) {
     auto tcp = std::make_shared<Tcp>();
     tcp->add_listener_port(free_tcp_port());
-    // A checksum of our own over a stream that has one already, and Nagle's wait for more to send, are what 2.x does by default.
+    // A checksum of our own over a stream that has one already, and Nagle's wait for more to send,
+    // are what 2.x does by default.
     tcp->calculate_crc = false;
     tcp->check_crc = false;
     tcp->enable_tcp_nodelay = true;

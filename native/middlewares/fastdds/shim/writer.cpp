@@ -50,7 +50,8 @@ Writer::~Writer() {
 
 rmwbench_status Writer::publish(const uint8_t *payload, size_t bytes) {
   Outgoing sample{&layout_, payload, bytes};
-  // The overload with a handle tells why it failed; the shorter one of 2.x says only that it did. They do the same work.
+  // The overload with a handle tells why it failed; the shorter one of 2.x says only that it did.
+  // They do the same work.
   return status_of(writer_->write(&sample, fd::HANDLE_NIL));
 }
 

@@ -1,25 +1,35 @@
 //! Fast DDS through its own C++ API, as ROS 2's rmw_fastrtps uses it.
 //!
-//! The C++ shim (`shim/`) fills the table of `rmwbench_worker.h`; this crate adds the embedded profiles and is otherwise the harness's
-//! adapter. Decisions and their reasons stand where they act:
-//! - raw CDR under ROS 2's topic and type names, one copy per side as the API forces: `shim/raw_type.hpp`;
+//! The C++ shim (`shim/`) fills the table of `rmwbench_worker.h`; this crate adds the embedded
+//! profiles and is otherwise the harness's adapter. Decisions and their reasons stand where they
+//! act:
+//! - raw CDR under ROS 2's topic and type names, one copy per side as the API forces:
+//!   `shim/raw_type.hpp`;
 //! - QoS as rmw_fastrtps sets it, the rest from the profile: `shim/qos.cpp`;
 //! - one participant per process, nodes are names: `shim/session.hpp`;
-//! - waiting by the harness's loops, one over a WaitSet and one that spins, or in Fast DDS's own thread: `shim/pumps.hpp`, `shim/reader.hpp`;
-//! - profiles in Fast DDS's XML: `shim/profile.hpp` and `profiles/`; modes and options on top of them: `shim/asked.hpp`, and the file
+//! - waiting by the harness's loops, one over a WaitSet and one that spins, or in Fast DDS's own
+//!   thread: `shim/pumps.hpp`, `shim/reader.hpp`;
+//! - profiles in Fast DDS's XML: `shim/profile.hpp` and `profiles/`; modes and options on top of
+//!   them: `shim/asked.hpp`, and the file
 //!   named after each; what came of all that: `shim/configuration.hpp`;
-//! - services as rmw_fastrtps's: `shim/service.hpp`; content filters: `shim/filter.hpp`; the discovery server: `shim/server.hpp`.
+//! - services as rmw_fastrtps's: `shim/service.hpp`; content filters: `shim/filter.hpp`; the
+//!   discovery server: `shim/server.hpp`.
 //!
-//! Time to match, two processes started together in fresh namespaces: 2 to 10 ms when both hear each other's first announcement, 70 ms
-//! more when an endpoint was announced before its peer knew the participant (Fast DDS repeats it at the first acknowledgement, after a
-//! fixed 70 ms), 100 ms more (`tuned`: 10 ms) when the first announcement came too early to be heard or answered. A participant that
-//! comes after the other's first half second can wait for 3 s (`tuned`: 0.2 s), see `profiles/tuned.xml`.
+//! Time to match, two processes started together in fresh namespaces: 2 to 10 ms when both hear
+//! each other's first announcement, 70 ms more when an endpoint was announced before its peer knew
+//! the participant (Fast DDS repeats it at the first acknowledgement, after a fixed 70 ms), 100 ms
+//! more (`tuned`: 10 ms) when the first announcement came too early to be heard or answered. A
+//! participant that comes after the other's first half second can wait for 3 s (`tuned`: 0.2 s),
+//! see `profiles/tuned.xml`.
 
 mod profiles;
 
 use rmwbench_harness::c_api::{raw, CMiddleware};
 use rmwbench_harness::dds_security::Keystore;
-use rmwbench_harness::middleware::{Daemon, Description, Error, Middleware, OneHost, Session, SessionConfig, SharedHost, SharedMemory};
+use rmwbench_harness::middleware::{
+    Daemon, Description, Error, Middleware, OneHost, Session, SessionConfig, SharedHost,
+    SharedMemory,
+};
 use rmwbench_harness::shared_host;
 
 extern "C" {
@@ -37,7 +47,8 @@ impl FastDds {
     #[allow(clippy::new_without_default)] // it is not a value to default to: it loads a table
     pub fn new() -> Self {
         // SAFETY: the shim is compiled with this crate, from the same header.
-        let shim = unsafe { CMiddleware::load(&raw const TABLE) }.expect("the shim was compiled against this harness's header");
+        let shim = unsafe { CMiddleware::load(&raw const TABLE) }
+            .expect("the shim was compiled against this harness's header");
         FastDds { shim }
     }
 }
@@ -64,15 +75,19 @@ impl Middleware for FastDds {
     }
 
     fn shared_host(&self) -> Option<SharedHost> {
-        let forced = "the interface whitelist is 127.0.0.1 alone, and the domain is the trial's own";
+        let forced =
+            "the interface whitelist is 127.0.0.1 alone, and the domain is the trial's own";
         Some(SharedHost { forced, without: &[] })
     }
 
     fn shared_memory(&self, profile: &str) -> Option<SharedMemory> {
-        // A port has a place of 40 bytes per fragment that may wait in it; a participant has three or four.
+        // A port has a place of 40 bytes per fragment that may wait in it; a participant has three
+        // or four.
         const PORTS: u64 = 1 << 20;
         Some(match profile {
-            "tuned" | profiles::SHM => SharedMemory { process_bytes: (64 << 20) + PORTS, histories: false },
+            "tuned" | profiles::SHM => {
+                SharedMemory { process_bytes: (64 << 20) + PORTS, histories: false }
+            }
             "data_sharing" => SharedMemory { process_bytes: (512 << 10) + PORTS, histories: true },
             _ => SharedMemory { process_bytes: (512 << 10) + PORTS, histories: false },
         })
@@ -94,11 +109,17 @@ impl Middleware for FastDds {
 /// `config`, with the place of the trial's keys where security is asked for.
 fn with_keys(config: &SessionConfig) -> Result<SessionConfig, Error> {
     if config.options.contains_key(KEYS) {
-        return Err(Error::invalid(format!("option {KEYS}"), "it is the worker's own, for the keys that mode security makes"));
+        return Err(Error::invalid(
+            format!("option {KEYS}"),
+            "it is the worker's own, for the keys that mode security makes",
+        ));
     }
     let mut config = config.clone();
     // The embedded profile names the port where ROS 2 would look for its server 0.
-    config.profile.text = config.profile.text.replace(SERVER_PORT, &shared_host::port(11811, SERVER_OFFSET).to_string());
+    config.profile.text = config
+        .profile
+        .text
+        .replace(SERVER_PORT, &shared_host::port(11811, SERVER_OFFSET).to_string());
     if config.mode("security")? == Some(true) {
         let keystore = Keystore::of(config.trial_nonce)?;
         config.options.insert(KEYS.into(), keystore.enclave().display().to_string().into());

@@ -18,11 +18,18 @@ pub fn profiles(version: &str) -> Vec<Profile> {
     let profile = |name: &str, text: &str, summary: &str| Profile {
         name: name.into(),
         format: "xml".into(),
-        text: if before_3 { text.into() } else { RENAMED.iter().fold(text.into(), |text: String, (old, new)| text.replace(old, new)) },
+        text: if before_3 {
+            text.into()
+        } else {
+            RENAMED.iter().fold(text.into(), |text: String, (old, new)| text.replace(old, new))
+        },
         summary: summary.into(),
     };
-    let server =
-        if before_3 { include_str!("../profiles/discovery_server.xml") } else { include_str!("../profiles/discovery_server-3.xml") };
+    let server = if before_3 {
+        include_str!("../profiles/discovery_server.xml")
+    } else {
+        include_str!("../profiles/discovery_server-3.xml")
+    };
     vec![
         profile("untouched", "", "as installed: shared memory (512 KiB segment) beside UDP, heartbeat 3 s"),
         profile(
@@ -46,9 +53,17 @@ mod tests {
 
     #[test]
     fn each_version_gets_its_own_words() {
-        let has = |version: &str, word: &str| profiles(version).iter().any(|profile| profile.text.contains(word));
+        let has = |version: &str, word: &str| {
+            profiles(version).iter().any(|profile| profile.text.contains(word))
+        };
         for (old, new) in RENAMED {
-            assert!(has("2.9.1", old) && !has("2.9.1", new) && has("3.6.2.0", new) && !has("3.6.2.0", old), "{old}");
+            assert!(
+                has("2.9.1", old)
+                    && !has("2.9.1", new)
+                    && has("3.6.2.0", new)
+                    && !has("3.6.2.0", old),
+                "{old}"
+            );
         }
         assert!(has("2.14.6", "RemoteServer") && !has("3.0.0", "RemoteServer"));
     }

@@ -1,13 +1,17 @@
-//! Each arm in a process of its own: Fast DDS keeps profiles for the whole process, and one check opens sessions in this one.
+//! Each arm in a process of its own: Fast DDS keeps profiles for the whole process, and one check
+//! opens sessions in this one.
 
 use std::process::{Command, ExitCode};
 
 use rmwbench_conformance::Arm;
 
-const NO_LOAN: &str = "Fast DDS lends memory of plain types only, and this arm's have no fixed size";
+const NO_LOAN: &str =
+    "Fast DDS lends memory of plain types only, and this arm's have no fixed size";
 const NO_ZERO_COPY: &str = "a transport copies; data sharing would not";
-const OVERRUN: &str = "an overrun data-sharing reader may read what is being written again, and 2.9.1's may crash";
-const RETURN: &str = "2.9.1 with security may not know a killed participant's successor again within seconds";
+const OVERRUN: &str =
+    "an overrun data-sharing reader may read what is being written again, and 2.9.1's may crash";
+const RETURN: &str =
+    "2.9.1 with security may not know a killed participant's successor again within seconds";
 const ARM: &str = "RMWBENCH_CONFORMANCE_ARM";
 
 /// Of arms that differ in how participants meet or bytes travel, what could differ with that.
@@ -32,10 +36,20 @@ fn arms() -> Vec<(Arm, bool)> {
         (copying("untouched"), true),
         (copying("tuned"), true),
         (copying("shm"), true),
-        (Arm::profile("data_sharing").rare_fault("keep_last", OVERRUN).rare_fault("keep_all", OVERRUN), true),
+        (
+            Arm::profile("data_sharing")
+                .rare_fault("keep_last", OVERRUN)
+                .rare_fault("keep_all", OVERRUN),
+            true,
+        ),
         (copying("discovery_server"), false),
         (copying("untouched").mode("discovery", "peers"), false),
-        (copying("tuned").mode("security", true).rare_fault("services, the service dies", RETURN), false),
+        (
+            copying("tuned")
+                .mode("security", true)
+                .rare_fault("services, the service dies", RETURN),
+            false,
+        ),
     ]
 }
 
@@ -43,16 +57,25 @@ fn main() -> ExitCode {
     let arms = arms();
     if let Some(number) = std::env::var(ARM).ok().and_then(|text| text.parse::<usize>().ok()) {
         let (arm, all) = &arms[number];
-        let mut checks: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+        let mut checks: Vec<String> =
+            std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
         if checks.is_empty() && !all {
             checks = ESSENTIALS.map(String::from).to_vec();
         }
         let worker = env!("CARGO_BIN_EXE_rmwbench-fastdds");
-        return rmwbench_conformance::run(worker, &rmwbench_fastdds::FastDds::new(), std::slice::from_ref(arm), &checks);
+        return rmwbench_conformance::run(
+            worker,
+            &rmwbench_fastdds::FastDds::new(),
+            std::slice::from_ref(arm),
+            &checks,
+        );
     }
     let this = std::env::current_exe().expect("/proc is mounted");
     let failed = (0..arms.len()).filter(|number| {
-        let status = Command::new(&this).args(std::env::args_os().skip(1)).env(ARM, number.to_string()).status();
+        let status = Command::new(&this)
+            .args(std::env::args_os().skip(1))
+            .env(ARM, number.to_string())
+            .status();
         !status.expect("this program starts").success()
     });
     ExitCode::from(u8::from(failed.count() > 0))

@@ -1,4 +1,5 @@
-//! Modes and options of Fast DDS: that each does what it says, seen from outside (sockets, counters, files) where that can be.
+//! Modes and options of Fast DDS: that each does what it says, seen from outside (sockets,
+//! counters, files) where that can be.
 
 use std::fs;
 use std::sync::Arc;
@@ -14,7 +15,8 @@ use rmwbench_harness::qos::{History, Reliability};
 use serde_json::{json, Value};
 
 /// Sends through the transports what would be delivered within the process.
-const APART: &str = "<library_settings><intraprocess_delivery>OFF</intraprocess_delivery></library_settings>";
+const APART: &str =
+    "<library_settings><intraprocess_delivery>OFF</intraprocess_delivery></library_settings>";
 
 const OVERRUN: &str = "2.9.1 follows a null pointer in DataSharingListener::process_new_data, or counts through a gap of billions there";
 
@@ -25,7 +27,11 @@ fn wrapped(xml: &str) -> String {
 fn config(xml: &str, modes: Value, options: Value) -> SessionConfig {
     let text = if xml.is_empty() { String::new() } else { wrapped(xml) };
     let map = |value: Value| serde_json::from_value(value).unwrap();
-    SessionConfig { modes: map(modes), options: map(options), ..pair::session(&pair::profile("xml", &text), 7) }
+    SessionConfig {
+        modes: map(modes),
+        options: map(options),
+        ..pair::session(&pair::profile("xml", &text), 7)
+    }
 }
 
 fn open(xml: &str, modes: Value, options: Value) -> Box<dyn Session> {
@@ -57,14 +63,23 @@ struct Pair {
 fn pair_of(open: impl Fn() -> Box<dyn Session>, asked: EndpointConfig) -> Pair {
     let (mut writing, mut reading) = (open(), open());
     let memory = Memory::new();
-    let reader = reading.node("r").unwrap().subscription(&EndpointConfig { loan: false, ..asked.clone() }, memory.clone()).unwrap();
-    let writer = writing.node("w").unwrap().publisher(&EndpointConfig { endpoint: asked.endpoint + 1, ..asked }).unwrap();
+    let reader = reading
+        .node("r")
+        .unwrap()
+        .subscription(&EndpointConfig { loan: false, ..asked.clone() }, memory.clone())
+        .unwrap();
+    let writer = writing
+        .node("w")
+        .unwrap()
+        .publisher(&EndpointConfig { endpoint: asked.endpoint + 1, ..asked })
+        .unwrap();
     wait_until("the match", || (writer.matched(), reader.matched()) == (1, 1));
     Pair { writer, reader, memory, _sessions: [writing, reading] }
 }
 
 fn the_bytes_go_over(transport: &str, over_loopback: bool) {
-    let mut pair = pair_of(|| open("", json!({"transport": transport}), json!({})), endpoint(1, "t", 100_000));
+    let mut pair =
+        pair_of(|| open("", json!({"transport": transport}), json!({})), endpoint(1, "t", 100_000));
     until_heard(&mut *pair.writer, &pair.memory, &vec![7; 100_000]);
     let (before, heard) = (loopback_bytes(), pair.memory.len());
     for _ in 0..50 {
@@ -74,7 +89,9 @@ fn the_bytes_go_over(transport: &str, over_loopback: bool) {
     pair.memory.wait_for(heard + 50);
     let carried = loopback_bytes() - before;
     assert_eq!(carried > 5_000_000, over_loopback, "{transport}: lo carried {carried} bytes");
-    let sockets = |family: &str| fs::read_to_string(format!("/proc/net/{family}")).unwrap().lines().count() - 1;
+    let sockets = |family: &str| {
+        fs::read_to_string(format!("/proc/net/{family}")).unwrap().lines().count() - 1
+    };
     assert_eq!(sockets("udp") == 0, transport == "shm", "{transport}");
     assert_eq!(sockets("tcp") > 0, transport == "tcp", "{transport}");
 }
@@ -102,14 +119,23 @@ fn intra_process_uses_no_transport() {
 #[test]
 fn sizes_are_granted_as_asked() {
     isolated("sizes_are_granted_as_asked", || {
-        let sizes = json!({"transport": "shm", "shm_pool_bytes": 8 << 20, "fragment_bytes": 2_000_000});
+        let sizes =
+            json!({"transport": "shm", "shm_pool_bytes": 8 << 20, "fragment_bytes": 2_000_000});
         let session = open("", sizes, json!({}));
         let text = text_of(&*session);
-        assert!(text.contains("<segment_size>8388608<") && text.contains("<maxMessageSize>2000000<"), "{text}");
-        let segments = fs::read_dir("/dev/shm").unwrap().map(|e| e.unwrap().metadata().unwrap().len());
+        assert!(
+            text.contains("<segment_size>8388608<") && text.contains("<maxMessageSize>2000000<"),
+            "{text}"
+        );
+        let segments =
+            fs::read_dir("/dev/shm").unwrap().map(|e| e.unwrap().metadata().unwrap().len());
         assert!(segments.max().unwrap() >= 8 << 20);
         drop(session);
-        let session = open("", json!({"transport": "udp", "socket_buffer_bytes": 100_000, "congestion": "drop"}), json!({}));
+        let session = open(
+            "",
+            json!({"transport": "udp", "socket_buffer_bytes": 100_000, "congestion": "drop"}),
+            json!({}),
+        );
         let text = text_of(&*session);
         assert!(text.contains("receive buffer 100000 bytes, send buffer 100000 bytes"), "{text}");
         assert!(text.contains("<non_blocking_send>true<"), "{text}");
@@ -123,14 +149,35 @@ fn what_fast_dds_cannot_is_unsupported_with_a_reason() {
             (json!({"transport": "unix"}), "mode transport", "Unix-domain"),
             (json!({"shm_layout": "tiered"}), "mode shm_layout", "one shared-memory segment"),
             (json!({"fragment_bytes": 1 << 20}), "mode fragment_bytes", "65500"),
-            (json!({"transport": "udp", "shm_pool_bytes": 1 << 20}), "mode shm_pool_bytes", "no shared-memory transport"),
-            (json!({"transport": "udp", "socket_buffer_bytes": 2_000_000_000}), "mode socket_buffer_bytes", "net.core.rmem_max"),
+            (
+                json!({"transport": "udp", "shm_pool_bytes": 1 << 20}),
+                "mode shm_pool_bytes",
+                "no shared-memory transport",
+            ),
+            (
+                json!({"transport": "udp", "socket_buffer_bytes": 2_000_000_000}),
+                "mode socket_buffer_bytes",
+                "net.core.rmem_max",
+            ),
             (json!({"transport": "tcp", "congestion": "drop"}), "mode congestion", "UDP only"),
-            (json!({"transport": "shm", "discovery": "server"}), "mode discovery", "only shared memory"),
-            (json!({"transport": "shm", "discovery": "peers"}), "mode discovery", "only shared memory"),
+            (
+                json!({"transport": "shm", "discovery": "server"}),
+                "mode discovery",
+                "only shared memory",
+            ),
+            (
+                json!({"transport": "shm", "discovery": "peers"}),
+                "mode discovery",
+                "only shared memory",
+            ),
         ] {
             let error = refusal(modes.clone(), json!({}));
-            assert!(error.kind == ErrorKind::Unsupported && error.object == object && error.message.contains(words), "{modes}: {error}");
+            assert!(
+                error.kind == ErrorKind::Unsupported
+                    && error.object == object
+                    && error.message.contains(words),
+                "{modes}: {error}"
+            );
         }
         for (options, object, words) in [
             (json!({"speed": 1}), "option speed", "known options: data_sharing"),
@@ -144,7 +191,12 @@ fn what_fast_dds_cannot_is_unsupported_with_a_reason() {
             (json!({"security_directory": "/"}), "option security_directory", "the worker's own"),
         ] {
             let error = refusal(json!({}), options.clone());
-            assert!(error.kind == ErrorKind::Invalid && error.object == object && error.message.contains(words), "{options}: {error}");
+            assert!(
+                error.kind == ErrorKind::Invalid
+                    && error.object == object
+                    && error.message.contains(words),
+                "{options}: {error}"
+            );
         }
     });
 }
@@ -166,7 +218,8 @@ fn the_configuration_in_force_is_a_profile_that_gives_itself() {
 #[test]
 fn peers_find_each_other_without_multicast() {
     isolated("peers_find_each_other_without_multicast", || {
-        let mut pair = pair_of(|| open(APART, json!({"discovery": "peers"}), json!({})), endpoint(1, "t", 8));
+        let mut pair =
+            pair_of(|| open(APART, json!({"discovery": "peers"}), json!({})), endpoint(1, "t", 8));
         until_heard(&mut *pair.writer, &pair.memory, &[1; 8]);
         let groups = fs::read_to_string("/proc/net/igmp").unwrap();
         assert!(!groups.contains("0100FFEF"), "a member of 239.255.0.1:\n{groups}");
@@ -178,7 +231,10 @@ fn a_second_discovery_server_goes_on_when_the_first_is_gone() {
     isolated("a_second_discovery_server_goes_on_when_the_first_is_gone", || {
         let asked = || config("", json!({"discovery": "server"}), json!({"server_count": 2}));
         let error = FastDds::new().open(&asked()).err().unwrap();
-        assert!(error.kind == ErrorKind::Invalid && error.message.contains("daemons: server"), "{error}");
+        assert!(
+            error.kind == ErrorKind::Invalid && error.message.contains("daemons: server"),
+            "{error}"
+        );
         let fastdds = FastDds::new();
         let first = fastdds.daemon("server", &asked()).unwrap();
         let _second = fastdds.daemon("server-1", &asked()).unwrap();
@@ -202,15 +258,29 @@ fn a_flow_controller_holds_writers_to_its_bytes() {
             let mut pair = pair_of(session, endpoint(1, "held", 30_000));
             let granted = pair.writer.granted();
             assert_eq!(granted.publish_mode, PublishMode::Async);
-            assert!(granted.notes.iter().any(|n| n.contains(scheduler) && n.contains("100000 bytes in each 100 ms")), "{granted:?}");
+            assert!(
+                granted
+                    .notes
+                    .iter()
+                    .any(|n| n.contains(scheduler) && n.contains("100000 bytes in each 100 ms")),
+                "{granted:?}"
+            );
             let began = Instant::now();
             (0..10).for_each(|_| pair.writer.publish(&[3; 30_000]).unwrap());
             assert_eq!(pair.memory.wait_for(10).len(), 10, "{scheduler}");
-            // 300 kB at 100 kB in 100 ms: two periods must pass, and a third where the first was half over.
-            assert!(began.elapsed() > Duration::from_millis(150), "{scheduler}: {:?}", began.elapsed());
+            // 300 kB at 100 kB in 100 ms: two periods must pass, and a third where the first was
+            // half over.
+            assert!(
+                began.elapsed() > Duration::from_millis(150),
+                "{scheduler}: {:?}",
+                began.elapsed()
+            );
             let mut node = open("", json!({}), options.clone());
             let mut node = node.node("other").unwrap();
-            assert_eq!(node.publisher(&endpoint(5, "free", 8)).unwrap().granted().publish_mode, PublishMode::Sync);
+            assert_eq!(
+                node.publisher(&endpoint(5, "free", 8)).unwrap().granted().publish_mode,
+                PublishMode::Sync
+            );
             let sync = EndpointConfig { publish_mode: PublishMode::Sync, ..endpoint(6, "held", 8) };
             assert_eq!(node.publisher(&sync).err().unwrap().kind, ErrorKind::Invalid);
         }
@@ -224,15 +294,27 @@ fn loans_are_read_where_they_were_written() {
             let options = json!({"data_sharing": data_sharing, "plain_types": true});
             // Two sizes of one type in one session: each loan has its own.
             for bytes in [1000, 200_000] {
-                let asked = EndpointConfig { loan: true, ..endpoint(bytes, &format!("{data_sharing}{bytes}"), bytes) };
+                let asked = EndpointConfig {
+                    loan: true,
+                    ..endpoint(bytes, &format!("{data_sharing}{bytes}"), bytes)
+                };
                 let mut pair = pair_of(|| open(APART, json!({}), options.clone()), asked);
                 let message: Vec<u8> = (0..bytes).map(|k| (k * 7) as u8).collect();
                 for number in 1..=20 {
-                    pair.writer.publish_loaned(bytes as usize, &mut |memory| memory.copy_from_slice(&message)).unwrap();
-                    assert_eq!(pair.memory.wait_for(number).last(), Some(&message), "{data_sharing}, message {number}");
+                    pair.writer
+                        .publish_loaned(bytes as usize, &mut |memory| {
+                            memory.copy_from_slice(&message)
+                        })
+                        .unwrap();
+                    assert_eq!(
+                        pair.memory.wait_for(number).last(),
+                        Some(&message),
+                        "{data_sharing}, message {number}"
+                    );
                 }
                 let evidence = pair.reader.account().evidence;
-                let in_place = evidence.iter().filter(|e| e.path == "shm").map(|e| e.messages).sum::<u64>();
+                let in_place =
+                    evidence.iter().filter(|e| e.path == "shm").map(|e| e.messages).sum::<u64>();
                 assert_eq!(in_place, if data_sharing == "off" { 0 } else { 20 }, "{evidence:?}");
             }
         }
@@ -241,7 +323,17 @@ fn loans_are_read_where_they_were_written() {
 
 /// A message of the harness: what a content filter looks at.
 fn message(seq: u64, phase: Phase) -> Vec<u8> {
-    let header = Header { writer: 2, nonce: 1, seq, intended_ns: 1, cause_seq: 0, cause_endpoint: 0, size: 100, phase, touched: 0 };
+    let header = Header {
+        writer: 2,
+        nonce: 1,
+        seq,
+        intended_ns: 1,
+        cause_seq: 0,
+        cause_endpoint: 0,
+        size: 100,
+        phase,
+        touched: 0,
+    };
     let mut payload = vec![0; 100];
     header.write(&mut payload);
     payload
@@ -254,7 +346,9 @@ fn passes(seq: u64, percent: u64) -> bool {
 #[test]
 fn writers_filter_for_their_readers_and_say_so() {
     isolated("writers_filter_for_their_readers_and_say_so", || {
-        for (number, reliability) in [Reliability::Reliable, Reliability::BestEffort].into_iter().enumerate() {
+        for (number, reliability) in
+            [Reliability::Reliable, Reliability::BestEffort].into_iter().enumerate()
+        {
             let mut asked = endpoint(10 * number as u32 + 1, &format!("t{number}"), 100);
             asked.qos.reliability = reliability;
             asked.qos.history = History::KeepAll;
@@ -271,11 +365,20 @@ fn writers_filter_for_their_readers_and_say_so() {
             }
             let expected: Vec<u64> = (0..400).filter(|seq| passes(*seq, 25)).collect();
             let heard = pair.memory.wait_for(probes + expected.len());
-            let heard: Vec<u64> =
-                heard.iter().map(|m| Header::read(m).unwrap()).filter(|h| h.phase != Phase::Probe).map(|h| h.seq).collect();
+            let heard: Vec<u64> = heard
+                .iter()
+                .map(|m| Header::read(m).unwrap())
+                .filter(|h| h.phase != Phase::Probe)
+                .map(|h| h.seq)
+                .collect();
             assert_eq!(heard, expected);
-            let (at_writer, at_reader) = (pair.writer.account().counters, pair.reader.account().counters);
-            assert_eq!(at_writer["writer_filter_refused"], 400 - expected.len() as i64, "{at_writer:?}");
+            let (at_writer, at_reader) =
+                (pair.writer.account().counters, pair.reader.account().counters);
+            assert_eq!(
+                at_writer["writer_filter_refused"],
+                400 - expected.len() as i64,
+                "{at_writer:?}"
+            );
             assert_eq!(at_reader["reader_filter_refused"], 0, "{at_reader:?}");
         }
     });
@@ -285,7 +388,11 @@ fn writers_filter_for_their_readers_and_say_so() {
 struct Echo;
 
 impl Handler for Echo {
-    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
+    fn handle(
+        &self,
+        request: &Delivery<'_>,
+        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
+    ) {
         reply(request.payload).unwrap();
     }
 }
@@ -301,21 +408,31 @@ fn other_clients_replies_are_dropped_and_counted_or_never_come() {
         for reply_filter in [false, true] {
             let open = || open(APART, json!({}), json!({"reply_filter": reply_filter}));
             let mut serving = open();
-            let service = serving.node("s").unwrap().service(&service_endpoint(9), Arc::new(Echo)).unwrap();
+            let service =
+                serving.node("s").unwrap().service(&service_endpoint(9), Arc::new(Echo)).unwrap();
             let mut clients: Vec<_> = (1..=3_u8)
                 .map(|number| {
                     let mut session = open();
                     let memory = Memory::new();
-                    let client = session.node("c").unwrap().client(&service_endpoint(u32::from(number)), memory.clone()).unwrap();
+                    let client = session
+                        .node("c")
+                        .unwrap()
+                        .client(&service_endpoint(u32::from(number)), memory.clone())
+                        .unwrap();
                     (client, memory, session)
                 })
                 .collect();
-            wait_until("all matches", || service.matched() == 3 && clients.iter().all(|c| c.0.matched() == 1));
+            wait_until("all matches", || {
+                service.matched() == 3 && clients.iter().all(|c| c.0.matched() == 1)
+            });
             for call in 0..20_u8 {
                 for (number, (client, memory, _)) in clients.iter_mut().enumerate() {
                     let request = [number as u8, call, 1, 2, 3, 4, 5, 6];
                     client.publish(&request).unwrap();
-                    assert_eq!(memory.wait_for(usize::from(call) + 1).last().map(Vec::as_slice), Some(&request[..]));
+                    assert_eq!(
+                        memory.wait_for(usize::from(call) + 1).last().map(Vec::as_slice),
+                        Some(&request[..])
+                    );
                 }
             }
             for (client, memory, _) in &clients {
@@ -338,7 +455,11 @@ fn only_those_with_keys_of_the_trial_meet() {
         let mut pair = pair_of(secure, endpoint(1, "t", 8));
         until_heard(&mut *pair.writer, &pair.memory, &[4; 8]);
         let mut plain = open(APART, json!({"transport": "udp"}), json!({}));
-        let stranger = plain.node("stranger").unwrap().subscription(&endpoint(8, "t", 8), Memory::new()).unwrap();
+        let stranger = plain
+            .node("stranger")
+            .unwrap()
+            .subscription(&endpoint(8, "t", 8), Memory::new())
+            .unwrap();
         std::thread::sleep(Duration::from_secs(1));
         assert_eq!((pair.writer.matched(), stranger.matched()), (1, 0));
     });
@@ -351,21 +472,38 @@ fn statistics_and_unique_flows_are_on_when_asked() {
         let mut session = open("", json!({"transport": "udp"}), options);
         assert!(text_of(&*session).contains("NETWORK_LATENCY_TOPIC"));
         let mut node = session.node("n").unwrap();
-        let readers = [1, 2].map(|n| node.subscription(&endpoint(n, "t", 8), Memory::new()).unwrap());
-        let ports = readers.map(|r| r.granted().notes.iter().find(|n| n.contains("listens at port")).cloned().expect("its ports"));
+        let readers =
+            [1, 2].map(|n| node.subscription(&endpoint(n, "t", 8), Memory::new()).unwrap());
+        let ports = readers.map(|r| {
+            r.granted()
+                .notes
+                .iter()
+                .find(|n| n.contains("listens at port"))
+                .cloned()
+                .expect("its ports")
+        });
         assert_ne!(ports[0], ports[1]);
         let notes = node.publisher(&endpoint(3, "t", 8)).unwrap().granted().notes;
-        assert!(notes.iter().any(|n| n.contains("at most 7 ms")) && notes.iter().any(|n| n.contains("250 ms")), "{notes:?}");
+        assert!(
+            notes.iter().any(|n| n.contains("at most 7 ms"))
+                && notes.iter().any(|n| n.contains("250 ms")),
+            "{notes:?}"
+        );
     });
 }
 
-/// Publishes `count` messages of 1 kB back to back, to a reader that keeps up: how many arrived, how many were refused.
+/// Publishes `count` messages of 1 kB back to back, to a reader that keeps up: how many arrived,
+/// how many were refused.
 fn burst(mode: PublishMode, history: History, depth: u32, count: u32) -> (usize, usize) {
     let mut asked = endpoint(1, &format!("{mode:?}{history:?}{depth}"), 1000);
     (asked.publish_mode, asked.qos.history, asked.qos.depth) = (mode, history, depth);
-    let mut pair = pair_of(|| open(APART, json!({"transport": "udp"}), json!({"heartbeat_period_ms": 2})), asked);
+    let mut pair = pair_of(
+        || open(APART, json!({"transport": "udp"}), json!({"heartbeat_period_ms": 2})),
+        asked,
+    );
     let message = |number: u32| [number.to_le_bytes().to_vec(), vec![0; 996]].concat();
-    let refused = (0..count).filter(|number| pair.writer.publish(&message(*number)).is_err()).count();
+    let refused =
+        (0..count).filter(|number| pair.writer.publish(&message(*number)).is_err()).count();
     let last = message(count - 1);
     wait_until("the last message", || refused > 0 || pair.memory.last().as_ref() == Some(&last));
     let mut heard = 0;
@@ -375,27 +513,39 @@ fn burst(mode: PublishMode, history: History, depth: u32, count: u32) -> (usize,
     (heard, refused)
 }
 
-/// The history is the queue of the sending thread: what keep_last pushes out of it before that thread came is never sent. With
-/// `--nocapture` it prints the figures of the page on this middleware.
+/// The history is the queue of the sending thread: what keep_last pushes out of it before that
+/// thread came is never sent. With `--nocapture` it prints the figures of the page on this
+/// middleware.
 #[test]
 fn asynchronous_publishing_sends_what_is_left_in_the_history() {
     isolated("asynchronous_publishing_sends_what_is_left_in_the_history", || {
-        for (history, depth) in [(History::KeepLast, 1), (History::KeepLast, 10), (History::KeepLast, 1000), (History::KeepAll, 1)] {
+        for (history, depth) in [
+            (History::KeepLast, 1),
+            (History::KeepLast, 10),
+            (History::KeepLast, 1000),
+            (History::KeepAll, 1),
+        ] {
             for mode in [PublishMode::Sync, PublishMode::Async] {
                 let (heard, refused) = burst(mode, history, depth, 5000);
-                println!("{history:?} {depth} {mode:?}: {heard} of 5000 arrived, {refused} refused");
+                println!(
+                    "{history:?} {depth} {mode:?}: {heard} of 5000 arrived, {refused} refused"
+                );
                 assert!(history == History::KeepLast || heard + refused == 5000);
             }
         }
     });
 }
 
-/// A reader that is overrun by loans of 1 kB is told which messages were overwritten under its hands, or Fast DDS crashes or stands still.
+/// A reader that is overrun by loans of 1 kB is told which messages were overwritten under its
+/// hands, or Fast DDS crashes or stands still.
 #[test]
 fn a_reader_of_loans_counts_what_was_overwritten() {
     isolated_but_may_crash("a_reader_of_loans_counts_what_was_overwritten", OVERRUN, || {
         let asked = EndpointConfig { loan: true, ..endpoint(1, "t", 1000) };
-        let mut pair = pair_of(|| open(APART, json!({}), json!({"data_sharing": "on", "heartbeat_period_ms": 2})), asked);
+        let mut pair = pair_of(
+            || open(APART, json!({}), json!({"data_sharing": "on", "heartbeat_period_ms": 2})),
+            asked,
+        );
         for number in 0..200_000_u32 {
             let _ = pair.writer.publish_loaned(1000, &mut |memory| memory.fill(number as u8));
         }
@@ -404,6 +554,9 @@ fn a_reader_of_loans_counts_what_was_overwritten() {
         let torn = heard.iter().filter(|m| m.iter().any(|byte| *byte != m[0])).count();
         let counters = pair.reader.account().counters;
         println!("heard {} of 200000, torn {torn}: {counters:?}", heard.len());
-        assert!(heard.len() < 200_000 && torn as i64 <= counters["overwritten_while_read"], "{torn} torn, {counters:?}");
+        assert!(
+            heard.len() < 200_000 && torn as i64 <= counters["overwritten_while_read"],
+            "{torn} torn, {counters:?}"
+        );
     });
 }

@@ -1,4 +1,5 @@
-//! What is particular to Fast DDS, on the traits; what every middleware must do is the conformance suite's.
+//! What is particular to Fast DDS, on the traits; what every middleware must do is the conformance
+//! suite's.
 
 use std::fs;
 use std::mem::size_of;
@@ -14,7 +15,8 @@ use rmwbench_harness::middleware::*;
 use rmwbench_harness::qos::{Durability, History, Reliability};
 
 /// Makes Fast DDS use its transports between two sessions of one process, as between processes.
-const NO_INTRAPROCESS: &str = "<library_settings><intraprocess_delivery>OFF</intraprocess_delivery></library_settings>";
+const NO_INTRAPROCESS: &str =
+    "<library_settings><intraprocess_delivery>OFF</intraprocess_delivery></library_settings>";
 
 fn try_open(format: &str, text: &str) -> Result<Box<dyn Session>, Error> {
     FastDds::new().open(&pair::session(&pair::profile(format, text), 7))
@@ -61,7 +63,11 @@ fn the_description_answers_everything() {
     let date = description.release_date.as_bytes();
     assert!(date.is_empty() || date.len() == 10 && date[4] == b'-', "{}", description.release_date);
     for (version, date) in [("2.9.1", "2023-01-19"), ("3.6.2.0", "2026-07-01")] {
-        assert!(description.version != version || description.release_date == date, "{}", description.release_date);
+        assert!(
+            description.version != version || description.release_date == date,
+            "{}",
+            description.release_date
+        );
     }
     assert_eq!(
         description.profiles.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
@@ -72,13 +78,20 @@ fn the_description_answers_everything() {
 #[test]
 fn a_profile_that_fast_dds_does_not_take_is_refused_in_its_words() {
     isolated("a_profile_that_fast_dds_does_not_take_is_refused_in_its_words", || {
-        let refusal = |format: &str, text: &str| try_open(format, text).err().expect("it must be refused");
+        let refusal =
+            |format: &str, text: &str| try_open(format, text).err().expect("it must be refused");
         let error = refusal("xml", "<dds><profiles><participant");
         assert_eq!(error.kind, ErrorKind::Invalid, "{error}");
         assert!(error.message.contains("Fast DDS says: "), "{error}");
         // Accepted by the return code, and skipped: only the log tells.
-        let unknown = wrapped("<profiles><data_writer profile_name=\"w\"><no_such_thing/></data_writer></profiles>");
-        assert!(refusal("xml", &unknown).message.contains("no_such_thing"), "{}", refusal("xml", &unknown));
+        let unknown = wrapped(
+            "<profiles><data_writer profile_name=\"w\"><no_such_thing/></data_writer></profiles>",
+        );
+        assert!(
+            refusal("xml", &unknown).message.contains("no_such_thing"),
+            "{}",
+            refusal("xml", &unknown)
+        );
         let unmarked = wrapped("<profiles><participant profile_name=\"p\"><rtps><name>p</name></rtps></participant></profiles>");
         assert!(refusal("xml", &unmarked).message.contains("is_default_profile"));
         assert!(refusal("json5", "{mode: 'peer'}").message.contains("expected xml, found json5"));
@@ -92,8 +105,15 @@ fn a_process_holds_one_profile_and_says_so() {
             let writer = format!("<publishMode><kind>{mode}</kind></publishMode>");
             format!("<profiles><data_writer profile_name=\"w\" is_default_profile=\"true\"><qos>{writer}</qos></data_writer></profiles>")
         };
-        let granted =
-            |session: &mut Box<dyn Session>| session.node("n").unwrap().publisher(&endpoint(1, "t", 8)).unwrap().granted().publish_mode;
+        let granted = |session: &mut Box<dyn Session>| {
+            session
+                .node("n")
+                .unwrap()
+                .publisher(&endpoint(1, "t", 8))
+                .unwrap()
+                .granted()
+                .publish_mode
+        };
         let mut first = open(&profile("ASYNCHRONOUS"));
         let mut again = open(&profile("ASYNCHRONOUS"));
         let mut without = open("");
@@ -154,7 +174,8 @@ fn what_it_cannot_do_is_an_error_with_a_reason() {
         filtered.qos.content_filter = Some("x > 1".into());
         let error = node.publisher(&filtered).err().unwrap();
         assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, "endpoint 1"));
-        let error = node.publisher(&EndpointConfig { loan: true, ..endpoint(1, "t", 8) }).err().unwrap();
+        let error =
+            node.publisher(&EndpointConfig { loan: true, ..endpoint(1, "t", 8) }).err().unwrap();
         assert_eq!(error.kind, ErrorKind::Unsupported);
         let mut empty = endpoint(1, "t", 8);
         empty.qos.depth = 0;
@@ -163,18 +184,23 @@ fn what_it_cannot_do_is_an_error_with_a_reason() {
         let mut other = endpoint(2, "t", 8);
         other.message_type.ros_type = "sensor_msgs/msg/Image".into();
         let error = node.publisher(&other).err().unwrap();
-        assert!(error.kind == ErrorKind::Invalid && error.message.contains("UInt8MultiArray_"), "{error}");
+        assert!(
+            error.kind == ErrorKind::Invalid && error.message.contains("UInt8MultiArray_"),
+            "{error}"
+        );
         drop(writer);
         node.publisher(&other).unwrap();
     });
 }
 
-/// Sizes around RTPS's padding, its fragments (64 kB) and its segment (512 KiB), to the largest that suites use.
+/// Sizes around RTPS's padding, its fragments (64 kB) and its segment (512 KiB), to the largest
+/// that suites use.
 const SIZES: [u32; 10] = [0, 1, 3, 63, 65, 1000, 65_499, 70_001, 1 << 20, (32 << 20) + 1];
 
 fn every_size_arrives_whole(xml: &str) {
     let (mut writing, mut reading) = (open(xml), open(xml));
-    let (mut talker, mut listener) = (writing.node("talker").unwrap(), reading.node("listener").unwrap());
+    let (mut talker, mut listener) =
+        (writing.node("talker").unwrap(), reading.node("listener").unwrap());
     for (wait_number, wait) in [Wait::Block, Wait::Poll, Wait::Callback].into_iter().enumerate() {
         for (i, bytes) in SIZES.into_iter().enumerate() {
             let topic = format!("size_{wait_number}_{bytes}");
@@ -185,7 +211,8 @@ fn every_size_arrives_whole(xml: &str) {
             let mut writer = talker.publisher(&endpoint(2 * number + 2, &topic, bytes)).unwrap();
             wait_until("the match", || (writer.matched(), reader.matched()) == (1, 1));
             let message: Vec<u8> = (0..bytes as usize).map(|k| (k * 31 + i) as u8).collect();
-            // One at a time: as installed a large one is repaired for seconds, and the next would push it out of the history.
+            // One at a time: as installed a large one is repaired for seconds, and the next would
+            // push it out of the history.
             wait_until("the first message", || {
                 writer.publish(&message).unwrap();
                 let patience = Instant::now() + Duration::from_secs(10);
@@ -196,7 +223,11 @@ fn every_size_arrives_whole(xml: &str) {
             });
             writer.publish(&message).unwrap();
             let got = memory.wait_for(2);
-            assert!(got.iter().all(|m| *m == message), "{wait:?}, {bytes} bytes: {:?}", got.iter().map(Vec::len).collect::<Vec<_>>());
+            assert!(
+                got.iter().all(|m| *m == message),
+                "{wait:?}, {bytes} bytes: {:?}",
+                got.iter().map(Vec::len).collect::<Vec<_>>()
+            );
             assert_eq!(reader.granted().wait, wait);
         }
     }
@@ -209,7 +240,9 @@ fn every_size_arrives_whole_within_the_process() {
 
 #[test]
 fn every_size_arrives_whole_through_the_transports() {
-    isolated("every_size_arrives_whole_through_the_transports", || every_size_arrives_whole(NO_INTRAPROCESS));
+    isolated("every_size_arrives_whole_through_the_transports", || {
+        every_size_arrives_whole(NO_INTRAPROCESS)
+    });
 }
 
 #[test]
@@ -217,15 +250,25 @@ fn a_full_keep_all_history_times_out_and_loses_nothing_that_it_accepted() {
     isolated("a_full_keep_all_history_times_out_and_loses_nothing_that_it_accepted", || {
         let limits = "<resourceLimitsQos><max_samples>8</max_samples><max_instances>1</max_instances>\
              <max_samples_per_instance>8</max_samples_per_instance><allocated_samples>8</allocated_samples></resourceLimitsQos>";
-        let small = |tag: &str| format!("<{tag} profile_name=\"small\" is_default_profile=\"true\"><topic>{limits}</topic></{tag}>");
-        let xml = format!("{NO_INTRAPROCESS}<profiles>{}{}</profiles>", small("data_writer"), small("data_reader"));
+        let small = |tag: &str| {
+            format!("<{tag} profile_name=\"small\" is_default_profile=\"true\"><topic>{limits}</topic></{tag}>")
+        };
+        let xml = format!(
+            "{NO_INTRAPROCESS}<profiles>{}{}</profiles>",
+            small("data_writer"),
+            small("data_reader")
+        );
         let (mut writing, mut reading) = (open(&xml), open(&xml));
         let memory = Memory::new();
         let mut asked = endpoint(1, "t", 8);
         asked.qos.history = History::KeepAll;
         let reader = reading.node("r").unwrap().subscription(&asked, memory.clone()).unwrap();
         let mut writer = writing.node("w").unwrap().publisher(&asked).unwrap();
-        assert!(writer.granted().notes.iter().any(|n| n.contains("at most 8 messages")), "{:?}", writer.granted());
+        assert!(
+            writer.granted().notes.iter().any(|n| n.contains("at most 8 messages")),
+            "{:?}",
+            writer.granted()
+        );
         wait_until("the match", || (writer.matched(), reader.matched()) == (1, 1));
         until_heard(&mut *writer, &memory, &[0; 8]);
         memory.close_gate();
@@ -242,7 +285,10 @@ fn a_full_keep_all_history_times_out_and_loses_nothing_that_it_accepted() {
         memory.open_gate();
         let numbers = || -> Vec<u64> {
             let all = memory.wait_for(0);
-            all.iter().map(|m| u64::from_le_bytes(m[..].try_into().unwrap())).filter(|n| *n > 0).collect()
+            all.iter()
+                .map(|m| u64::from_le_bytes(m[..].try_into().unwrap()))
+                .filter(|n| *n > 0)
+                .collect()
         };
         wait_until("every accepted message", || numbers().len() >= accepted.len());
         assert_eq!(numbers(), accepted);
@@ -264,9 +310,12 @@ fn a_late_joiner_gets_the_depth_when_transient_local_and_nothing_when_volatile()
         let mut listener = reading.node("r").unwrap();
         let keeps = listener.subscription(&asked, old.clone()).unwrap();
         asked.qos.durability = Durability::Volatile;
-        let fresh = listener.subscription(&EndpointConfig { endpoint: 2, ..asked }, new.clone()).unwrap();
+        let fresh =
+            listener.subscription(&EndpointConfig { endpoint: 2, ..asked }, new.clone()).unwrap();
         assert_eq!(old.wait_for(3), [[7], [8], [9]]);
-        wait_until("the match", || writer.matched() == 2 && keeps.matched() == 1 && fresh.matched() == 1);
+        wait_until("the match", || {
+            writer.matched() == 2 && keeps.matched() == 1 && fresh.matched() == 1
+        });
         wait_until("a new message", || {
             writer.publish(&[99]).unwrap();
             std::thread::sleep(Duration::from_millis(5));
@@ -315,7 +364,8 @@ fn a_wait_set_rests_when_nothing_comes() {
     isolated("a_wait_set_rests_when_nothing_comes", || {
         let (mut writing, mut reading) = (open(NO_INTRAPROCESS), open(NO_INTRAPROCESS));
         let memory = Memory::new();
-        let reader = reading.node("r").unwrap().subscription(&endpoint(1, "t", 8), memory.clone()).unwrap();
+        let reader =
+            reading.node("r").unwrap().subscription(&endpoint(1, "t", 8), memory.clone()).unwrap();
         let mut writer = writing.node("w").unwrap().publisher(&endpoint(2, "t", 8)).unwrap();
         wait_until("the match", || (writer.matched(), reader.matched()) == (1, 1));
         until_heard(&mut *writer, &memory, &[0; 8]);
@@ -344,11 +394,14 @@ fn many_subscriptions_wait_in_one_thread() {
             let mut node = session.node("n").unwrap();
             let first = node.subscription(&asked(1), memory.clone()).unwrap();
             let before = threads();
-            let rest: Vec<_> = (2..60).map(|n| node.subscription(&asked(n), memory.clone()).unwrap()).collect();
+            let rest: Vec<_> =
+                (2..60).map(|n| node.subscription(&asked(n), memory.clone()).unwrap()).collect();
             assert_eq!(threads(), before, "{wait:?}");
             let heard = memory.len();
             let mut writers: Vec<_> = (1..60).map(|n| node.publisher(&asked(n)).unwrap()).collect();
-            wait_until("all matches", || writers.iter().all(|w| w.matched() == 1) && rest.iter().all(|r| r.matched() == 1));
+            wait_until("all matches", || {
+                writers.iter().all(|w| w.matched() == 1) && rest.iter().all(|r| r.matched() == 1)
+            });
             writers.iter_mut().for_each(|w| w.publish(&[1; 8]).unwrap());
             assert_eq!(memory.wait_for(heard + 59).len(), heard + 59, "{wait:?}");
             drop(first);
@@ -377,13 +430,16 @@ fn a_message_shorter_than_its_layout_is_counted_and_not_delivered() {
     isolated("a_message_shorter_than_its_layout_is_counted_and_not_delivered", || {
         let (mut writing, mut reading) = (open(NO_INTRAPROCESS), open(NO_INTRAPROCESS));
         let memory = Memory::new();
-        let reader = reading.node("r").unwrap().subscription(&endpoint(1, "t", 8), memory.clone()).unwrap();
+        let reader =
+            reading.node("r").unwrap().subscription(&endpoint(1, "t", 8), memory.clone()).unwrap();
         let mut talker = writing.node("w").unwrap();
         let mut short = endpoint(2, "t", 0);
         short.message_type.cdr_prefix = vec![0, 1, 0, 0];
         let mut broken = talker.publisher(&short).unwrap();
         let mut whole = talker.publisher(&endpoint(3, "t", 8)).unwrap();
-        wait_until("the match", || reader.matched() == 2 && broken.matched() == 1 && whole.matched() == 1);
+        wait_until("the match", || {
+            reader.matched() == 2 && broken.matched() == 1 && whole.matched() == 1
+        });
         wait_until("the refusal", || {
             broken.publish(&[]).unwrap();
             std::thread::sleep(Duration::from_millis(5));

@@ -1,7 +1,9 @@
-//! The thread that makes and ends connections between publishers and subscriptions; no message passes through it.
+//! The thread that makes and ends connections between publishers and subscriptions; no message
+//! passes through it.
 //!
-//! One epoll over the directory's inotify, the subscriptions' listening sockets and every peer's connection. All of it is
-//! non-blocking, because publisher and subscription may be of the same process and would otherwise wait for each other.
+//! One epoll over the directory's inotify, the subscriptions' listening sockets and every peer's
+//! connection. All of it is non-blocking, because publisher and subscription may be of the same
+//! process and would otherwise wait for each other.
 
 use std::collections::{HashMap, HashSet};
 use std::mem::MaybeUninit;
@@ -32,7 +34,8 @@ const DIRECTORY: u64 = 0;
 const WAKE: u64 = 1;
 const FIRST_ID: u64 = 2;
 
-/// Names of socket files are unique in their directory: process, then number in the process (a process may hold several sessions).
+/// Names of socket files are unique in their directory: process, then number in the process (a
+/// process may hold several sessions).
 static NEXT_FILE: AtomicU64 = AtomicU64::new(0);
 
 /// Peers of an endpoint.
@@ -128,17 +131,21 @@ enum Role {
 impl Control {
     pub fn start(domain_id: u32) -> Result<Control, Error> {
         let directory = rendezvous::directory(domain_id);
-        std::fs::create_dir_all(&directory).map_err(|e| Error::failed(format!("directory {}", directory.display()), e))?;
+        std::fs::create_dir_all(&directory)
+            .map_err(|e| Error::failed(format!("directory {}", directory.display()), e))?;
         let failed = |what: &'static str| move |e: Errno| Error::failed(what, e);
         let shared = Arc::new(Shared {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed("epoll"))?,
-            inotify: inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).map_err(failed("inotify"))?,
-            wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed("eventfd"))?,
+            inotify: inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)
+                .map_err(failed("inotify"))?,
+            wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+                .map_err(failed("eventfd"))?,
             directory,
             stop: AtomicBool::new(false),
             state: Mutex::new(State { next_id: FIRST_ID, ..State::default() }),
         });
-        inotify::add_watch(&shared.inotify, &shared.directory, inotify::WatchFlags::MOVED_TO).map_err(failed("inotify"))?;
+        inotify::add_watch(&shared.inotify, &shared.directory, inotify::WatchFlags::MOVED_TO)
+            .map_err(failed("inotify"))?;
         shared.watch(&shared.inotify, DIRECTORY).map_err(failed("epoll"))?;
         shared.watch(&shared.wake, WAKE).map_err(failed("epoll"))?;
         let thread = {
@@ -158,7 +165,8 @@ impl Control {
         let prefix = topic_prefix(&entry.offer.topic);
         state.publishers.insert(id, (entry, HashSet::new()));
         let directory = &self.shared.directory;
-        let files = std::fs::read_dir(directory).map_err(|e| Error::failed(format!("directory {}", directory.display()), e))?;
+        let files = std::fs::read_dir(directory)
+            .map_err(|e| Error::failed(format!("directory {}", directory.display()), e))?;
         for file in files.flatten() {
             if let Some(name) = file.file_name().to_str().filter(|n| n.starts_with(&prefix)) {
                 state.connect(&self.shared, id, name);
@@ -269,7 +277,10 @@ impl State {
             shared.watch(&socket, id)
         });
         match offered {
-            Ok(()) => drop(self.connections.insert(id, Connection { socket, role: Role::Offered { publisher } })),
+            Ok(()) => drop(
+                self.connections
+                    .insert(id, Connection { socket, role: Role::Offered { publisher } }),
+            ),
             Err(_) => entry.outgoing.remove(id, false),
         }
     }
@@ -277,10 +288,17 @@ impl State {
     /// A publisher connected to subscription `id`.
     fn greet(&mut self, shared: &Shared, id: u64) {
         let Some(listening) = self.subscriptions.get(&id) else { return };
-        let Ok((socket, _)) = acceptfrom_with(&listening.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) else { return };
+        let Ok((socket, _)) =
+            acceptfrom_with(&listening.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
+        else {
+            return;
+        };
         let connection = self.fresh_id();
         if shared.watch(&socket, connection).is_ok() {
-            self.connections.insert(connection, Connection { socket, role: Role::Greeted { subscription: id } });
+            self.connections.insert(
+                connection,
+                Connection { socket, role: Role::Greeted { subscription: id } },
+            );
         }
     }
 
@@ -298,19 +316,27 @@ impl State {
                     .filter(|(entry, _)| entry.take_answer(id, answer, socket))
                     .map(|_| Role::Writing { publisher })
             }
-            Role::Greeted { subscription } => match (rendezvous::receive::<Offer>(&socket), self.subscriptions.get(&subscription)) {
-                (Err(Errno::AGAIN), _) => return,
-                (Ok(Some((offer, fds))), Some(listening)) => match listening.entry.take_up(id, subscription, &offer, fds, socket) {
-                    Ok(()) => Some(Role::Accepted { subscription }),
-                    Err(reason) => {
-                        listening.entry.peers.refused.fetch_add(1, Ordering::Relaxed);
-                        let _ = rendezvous::send(socket, &Answer::Refused(reason), &[]);
-                        None
+            Role::Greeted { subscription } => {
+                match (rendezvous::receive::<Offer>(&socket), self.subscriptions.get(&subscription))
+                {
+                    (Err(Errno::AGAIN), _) => return,
+                    (Ok(Some((offer, fds))), Some(listening)) => {
+                        match listening.entry.take_up(id, subscription, &offer, fds, socket) {
+                            Ok(()) => Some(Role::Accepted { subscription }),
+                            Err(reason) => {
+                                listening.entry.peers.refused.fetch_add(1, Ordering::Relaxed);
+                                let _ = rendezvous::send(socket, &Answer::Refused(reason), &[]);
+                                None
+                            }
+                        }
                     }
-                },
-                _ => None,
-            },
-            Role::Accepted { subscription } => match (rendezvous::receive::<Started>(&socket), self.subscriptions.get(&subscription)) {
+                    _ => None,
+                }
+            }
+            Role::Accepted { subscription } => match (
+                rendezvous::receive::<Started>(&socket),
+                self.subscriptions.get(&subscription),
+            ) {
                 (Err(Errno::AGAIN), _) => return,
                 (Ok(Some(_)), Some(listening)) => {
                     listening.entry.peers.matched.fetch_add(1, Ordering::Relaxed);
@@ -347,7 +373,12 @@ impl State {
 
 impl PublisherEntry {
     /// Whether the subscription accepted; then it gets every message from now on.
-    fn take_answer(&self, id: u64, answer: Result<Option<(Answer, Vec<OwnedFd>)>, Errno>, socket: &OwnedFd) -> bool {
+    fn take_answer(
+        &self,
+        id: u64,
+        answer: Result<Option<(Answer, Vec<OwnedFd>)>, Errno>,
+        socket: &OwnedFd,
+    ) -> bool {
         if let Ok(Some((Answer::Accepted(acceptance), fds))) = answer {
             if self.outgoing.accept(id, &acceptance, fds).is_ok() {
                 // A reader that is gone already is noticed at the end of file.
@@ -364,15 +395,29 @@ impl PublisherEntry {
 }
 
 impl SubscriptionEntry {
-    /// Checks an offer, gives its channel to the receive loop, and accepts: from then on messages may come.
-    fn take_up(&self, id: u64, subscription: u64, offer: &Offer, fds: Vec<OwnedFd>, socket: &OwnedFd) -> Result<(), String> {
-        let differ = |what: &str, theirs: &str, ours: &str| Err(format!("{what}: publisher {theirs}, subscription {ours}"));
+    /// Checks an offer, gives its channel to the receive loop, and accepts: from then on messages
+    /// may come.
+    fn take_up(
+        &self,
+        id: u64,
+        subscription: u64,
+        offer: &Offer,
+        fds: Vec<OwnedFd>,
+        socket: &OwnedFd,
+    ) -> Result<(), String> {
+        let differ = |what: &str, theirs: &str, ours: &str| {
+            Err(format!("{what}: publisher {theirs}, subscription {ours}"))
+        };
         if offer.topic != self.topic {
             return differ("topic", &offer.topic, &self.topic);
         }
         if offer.type_name != self.type_name || offer.payload_bytes != self.payload_bytes {
             let full = |name: &str, bytes: u32| format!("{name} of {bytes} bytes");
-            return differ("type", &full(&offer.type_name, offer.payload_bytes), &full(&self.type_name, self.payload_bytes));
+            return differ(
+                "type",
+                &full(&offer.type_name, offer.payload_bytes),
+                &full(&self.type_name, self.payload_bytes),
+            );
         }
         if offer.transport != self.transport.name() {
             return differ("transport", &offer.transport, self.transport.name());
@@ -392,12 +437,21 @@ impl SubscriptionEntry {
             Transport::ShmRing => {
                 let pool = Pool::open(&fd, offer.slots, offer.payload_bytes).map_err(text)?;
                 acceptance.queue_depth = self.queue_depth.min(offer.max_queue_depth);
-                let (queue, fd) = Queue::create(acceptance.queue_depth, offer.inline_bytes).map_err(text)?;
+                let (queue, fd) =
+                    Queue::create(acceptance.queue_depth, offer.inline_bytes).map_err(text)?;
                 queue_fd = Some(fd);
-                Channel::Ring(RingReader::new(pool, queue, self.reliable, offer.inline_bytes, self.zero_copy))
+                Channel::Ring(RingReader::new(
+                    pool,
+                    queue,
+                    self.reliable,
+                    offer.inline_bytes,
+                    self.zero_copy,
+                ))
             }
             Transport::Udp => Channel::Datagram(DatagramReader::new(fd, offer.payload_bytes)),
-            Transport::Tcp | Transport::Unix => Channel::Stream(StreamReader::new(fd, offer.payload_bytes)),
+            Transport::Tcp | Transport::Unix => {
+                Channel::Stream(StreamReader::new(fd, offer.payload_bytes))
+            }
         };
         let outlet = Outlet { sink, stats: self.stats.clone() };
         let depth = queue_fd.as_ref().map(|_| acceptance.queue_depth);

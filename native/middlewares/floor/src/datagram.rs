@@ -1,14 +1,17 @@
 //! Messages as UDP datagrams on loopback: parts of at most 60 kB, reassembled, never sent again.
 //!
-//! The kernel drops what the reader's buffer cannot hold and tells nobody; the reader sees the gap in the channel's dense message
-//! numbers, so its count is exact up to the last message it received.
+//! The kernel drops what the reader's buffer cannot hold and tells nobody; the reader sees the gap
+//! in the channel's dense message numbers, so its count is exact up to the last message it
+//! received.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::OwnedFd;
 
 use rmwbench_harness::middleware::Delivery;
 use rustix::io::Errno;
-use rustix::net::{recvmsg, sendmsg, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags};
+use rustix::net::{
+    recvmsg, sendmsg, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags,
+};
 
 use crate::frame::{writable, FrameHeader, Outcome, FRAME_HEADER_BYTES};
 use crate::outlet::Outlet;
@@ -21,10 +24,16 @@ pub fn send(fd: &OwnedFd, id: u64, payload: &[u8]) -> Outcome {
     loop {
         let part = &payload[offset..payload.len().min(offset + PART_BYTES)];
         let header = FrameHeader { id, total: payload.len() as u32, offset: offset as u32 }.bytes();
-        match sendmsg(fd, &[IoSlice::new(&header), IoSlice::new(part)], &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL) {
+        match sendmsg(
+            fd,
+            &[IoSlice::new(&header), IoSlice::new(part)],
+            &mut SendAncillaryBuffer::default(),
+            SendFlags::NOSIGNAL,
+        ) {
             Ok(_) => offset += part.len().max(1),
             Err(Errno::INTR) => continue,
-            // The send buffer is full, which says nothing of the reader: loopback empties it at once.
+            // The send buffer is full, which says nothing of the reader: loopback empties it at
+            // once.
             Err(Errno::AGAIN) => drop(writable(fd, Some(1_000_000))),
             Err(_) => return Outcome::Gone,
         }
@@ -38,7 +47,8 @@ pub struct DatagramReader {
     fd: OwnedFd,
     buffer: Vec<u8>,
     payload_bytes: usize,
-    /// The message being put together, and how much of it is there; None once a part of it is missing.
+    /// The message being put together, and how much of it is there; None once a part of it is
+    /// missing.
     id: u64,
     got: Option<usize>,
     drops: u64,
@@ -47,7 +57,14 @@ pub struct DatagramReader {
 impl DatagramReader {
     pub fn new(fd: OwnedFd, payload_bytes: u32) -> DatagramReader {
         let payload_bytes = payload_bytes as usize;
-        DatagramReader { fd, buffer: vec![0; payload_bytes + PART_BYTES], payload_bytes, id: 0, got: Some(0), drops: 0 }
+        DatagramReader {
+            fd,
+            buffer: vec![0; payload_bytes + PART_BYTES],
+            payload_bytes,
+            id: 0,
+            got: Some(0),
+            drops: 0,
+        }
     }
 
     pub fn fd(&self) -> &OwnedFd {
@@ -71,14 +88,21 @@ impl DatagramReader {
         }
     }
 
-    /// Reads one datagram, to where the next part is expected; Some(total) when it completes a message.
+    /// Reads one datagram, to where the next part is expected; Some(total) when it completes a
+    /// message.
     fn read(&mut self) -> Result<Option<usize>, Errno> {
         let at = self.got.unwrap_or(0);
         let mut header = [0; FRAME_HEADER_BYTES];
-        let mut parts = [IoSliceMut::new(&mut header), IoSliceMut::new(&mut self.buffer[at..at + PART_BYTES])];
-        let bytes = recvmsg(&self.fd, &mut parts, &mut RecvAncillaryBuffer::default(), RecvFlags::empty())?.bytes;
-        let Some(h) = FrameHeader::read(&header[..bytes.min(FRAME_HEADER_BYTES)]) else { return Ok(None) };
-        let (offset, total, part) = (h.offset as usize, h.total as usize, bytes - FRAME_HEADER_BYTES);
+        let mut parts =
+            [IoSliceMut::new(&mut header), IoSliceMut::new(&mut self.buffer[at..at + PART_BYTES])];
+        let bytes =
+            recvmsg(&self.fd, &mut parts, &mut RecvAncillaryBuffer::default(), RecvFlags::empty())?
+                .bytes;
+        let Some(h) = FrameHeader::read(&header[..bytes.min(FRAME_HEADER_BYTES)]) else {
+            return Ok(None);
+        };
+        let (offset, total, part) =
+            (h.offset as usize, h.total as usize, bytes - FRAME_HEADER_BYTES);
         if h.id < self.id || total > self.payload_bytes || offset + part > total {
             return Ok(None);
         }

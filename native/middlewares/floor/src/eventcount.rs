@@ -1,8 +1,9 @@
 //! Sleep and wake on one futex word, without a system call while nobody sleeps.
 //!
-//! The lowest bit says that someone is about to sleep. The sleeper arms it, looks once more for what it waits for, and sleeps on
-//! the armed value; the waker changes the word only when it finds it armed. Both sides use sequentially consistent accesses
-//! between the data and the word, so one of them always sees the other: either the sleeper finds the data or the waker the bit.
+//! The lowest bit says that someone is about to sleep. The sleeper arms it, looks once more for
+//! what it waits for, and sleeps on the armed value; the waker changes the word only when it finds
+//! it armed. Both sides use sequentially consistent accesses between the data and the word, so one
+//! of them always sees the other: either the sleeper finds the data or the waker the bit.
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
@@ -25,9 +26,11 @@ pub fn is_armed(word: &AtomicU32) -> bool {
     word.load(SeqCst) & ARMED != 0
 }
 
-/// Sleeps unless the word has changed since it was armed; may wake early, always to be called in a loop. `timeout_ns`: None for ever.
+/// Sleeps unless the word has changed since it was armed; may wake early, always to be called in a
+/// loop. `timeout_ns`: None for ever.
 pub fn sleep(word: &AtomicU32, armed: u32, timeout_ns: Option<i64>) {
-    let timeout = timeout_ns.map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });
+    let timeout =
+        timeout_ns.map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });
     // Errors are: changed already, interrupted, timed out. The caller looks again in each case.
     let _ = futex::wait(word, futex::Flags::empty(), armed, timeout.as_ref());
 }
@@ -36,7 +39,9 @@ pub fn sleep(word: &AtomicU32, armed: u32, timeout_ns: Option<i64>) {
 #[inline]
 pub fn wake(word: &AtomicU32) {
     let seen = word.load(SeqCst);
-    if seen & ARMED != 0 && word.compare_exchange(seen, seen.wrapping_add(1), SeqCst, SeqCst).is_ok() {
+    if seen & ARMED != 0
+        && word.compare_exchange(seen, seen.wrapping_add(1), SeqCst, SeqCst).is_ok()
+    {
         let _ = futex::wake(word, futex::Flags::empty(), 1);
     }
 }

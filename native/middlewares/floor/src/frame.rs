@@ -1,4 +1,5 @@
-//! What stream and datagram channels have in common: the header of a message, and how sending one comes out.
+//! What stream and datagram channels have in common: the header of a message, and how sending one
+//! comes out.
 
 use std::os::fd::OwnedFd;
 
@@ -45,8 +46,11 @@ pub enum Outcome {
     Gone,
 }
 
-/// Waits until `fd` takes bytes or its reader is gone; false at the time-out or a signal. `timeout_ns`: None for ever.
+/// Waits until `fd` takes bytes or its reader is gone; false at the time-out or a signal.
+/// `timeout_ns`: None for ever.
 pub fn writable(fd: &OwnedFd, timeout_ns: Option<i64>) -> bool {
-    let timeout = timeout_ns.map(|ns| ns.max(0)).map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });
+    let timeout = timeout_ns
+        .map(|ns| ns.max(0))
+        .map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });
     matches!(poll(&mut [PollFd::new(fd, PollFlags::OUT)], timeout.as_ref()), Ok(n) if n > 0)
 }

@@ -1,10 +1,12 @@
 //! The floor: raw primitives of the operating system, with no middleware above them.
 //!
-//! What a middleware takes longer than this is the price of the middleware; what it takes less shows that this is not yet the
-//! lower bound. Four transports, one per session (option `transport`): a ring in shared memory (`shm_ring`, the default), and
-//! loopback `udp`, `tcp` and `unix` sockets. They share one rendezvous ([`control`]): a subscription listens on a socket file
-//! named after its topic, each publisher connects to it and hands over the channel as a descriptor. So there is no daemon, no
-//! named segment that a killed process could leave behind, and the death of a peer is the end of file of that connection.
+//! What a middleware takes longer than this is the price of the middleware; what it takes less
+//! shows that this is not yet the lower bound. Four transports, one per session (option
+//! `transport`): a ring in shared memory (`shm_ring`, the default), and loopback `udp`, `tcp` and
+//! `unix` sockets. They share one rendezvous ([`control`]): a subscription listens on a socket file
+//! named after its topic, each publisher connects to it and hands over the channel as a descriptor.
+//! So there is no daemon, no named segment that a killed process could leave behind, and the death
+//! of a peer is the end of file of that connection.
 
 mod control;
 mod datagram;
@@ -29,7 +31,10 @@ mod wake_word;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, modes, Description, Error, Middleware, Profile, Session, SessionConfig, SharedHost};
+use rmwbench_harness::middleware::{
+    capabilities, modes, Description, Error, Middleware, Profile, Session, SessionConfig,
+    SharedHost,
+};
 
 pub use options::{Options, Transport, OPTION_NAMES};
 
@@ -41,7 +46,10 @@ pub struct Floor;
 impl Middleware for Floor {
     fn describe(&self) -> Description {
         let build = BTreeMap::from([
-            ("source".to_string(), format!("crate rmwbench-floor {}", env!("CARGO_PKG_VERSION")).into()),
+            (
+                "source".to_string(),
+                format!("crate rmwbench-floor {}", env!("CARGO_PKG_VERSION")).into(),
+            ),
             ("features".to_string(), vec!["shm_ring", "udp", "tcp", "unix"].into()),
         ]);
         Description {
@@ -98,7 +106,10 @@ impl Middleware for Floor {
     }
 
     fn shared_host(&self) -> Option<SharedHost> {
-        Some(SharedHost { forced: "socket files below the trial's temporary directory", without: &[] })
+        Some(SharedHost {
+            forced: "socket files below the trial's temporary directory",
+            without: &[],
+        })
     }
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {

@@ -1,4 +1,5 @@
-//! A reader's end of one channel, as the harness's receive loop takes from it: a subscription has one for each of its publishers.
+//! A reader's end of one channel, as the harness's receive loop takes from it: a subscription has
+//! one for each of its publishers.
 
 use std::cell::UnsafeCell;
 use std::os::fd::OwnedFd;
@@ -37,14 +38,31 @@ struct End {
     told: bool,
 }
 
-// SAFETY: `end` is touched in `take` and by the wait set alone, both by the thread of the one loop that the link was added to.
+// SAFETY: `end` is touched in `take` and by the wait set alone, both by the thread of the one loop
+// that the link was added to.
 unsafe impl Sync for Link {}
 
 impl Link {
     /// `spins`: no wait set tells of its socket.
-    pub fn new(id: u64, owner: u64, outlet: Outlet, channel: Channel, turn: usize, spins: bool) -> Link {
+    pub fn new(
+        id: u64,
+        owner: u64,
+        outlet: Outlet,
+        channel: Channel,
+        turn: usize,
+        spins: bool,
+    ) -> Link {
         let (closing, over) = (AtomicBool::new(false), AtomicBool::new(false));
-        Link { id, owner, outlet, turn, spins, closing, over, end: UnsafeCell::new(End { channel, told: false }) }
+        Link {
+            id,
+            owner,
+            outlet,
+            turn,
+            spins,
+            closing,
+            over,
+            end: UnsafeCell::new(End { channel, told: false }),
+        }
     }
 
     pub fn close(&self) {
@@ -89,7 +107,8 @@ impl Link {
 }
 
 impl End {
-    /// Whether to ask the socket, which costs a system call: once for each time that the wait told of it.
+    /// Whether to ask the socket, which costs a system call: once for each time that the wait told
+    /// of it.
     #[inline]
     fn asks(&mut self, always: bool) -> bool {
         std::mem::take(&mut self.told) || always
@@ -109,9 +128,15 @@ impl Source for Link {
         };
         let (received, dropped, ended) = match &mut end.channel {
             _ if !asks => (false, 0, false),
-            Channel::Ring(reader) => (reader.receive(&self.outlet, notified_ns), reader.new_drops(), false),
-            Channel::Stream(reader) => (reader.receive(&self.outlet, notified_ns), reader.new_drops(), reader.ended()),
-            Channel::Datagram(reader) => (reader.receive(&self.outlet, notified_ns), reader.new_drops(), false),
+            Channel::Ring(reader) => {
+                (reader.receive(&self.outlet, notified_ns), reader.new_drops(), false)
+            }
+            Channel::Stream(reader) => {
+                (reader.receive(&self.outlet, notified_ns), reader.new_drops(), reader.ended())
+            }
+            Channel::Datagram(reader) => {
+                (reader.receive(&self.outlet, notified_ns), reader.new_drops(), false)
+            }
         };
         if dropped > 0 {
             self.outlet.stats.dropped.fetch_add(dropped, Ordering::Relaxed);

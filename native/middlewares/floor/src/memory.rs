@@ -1,4 +1,5 @@
-//! Shared memory without a name: a memfd that travels by descriptor and is gone with its last process.
+//! Shared memory without a name: a memfd that travels by descriptor and is gone with its last
+//! process.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::NonNull;
@@ -12,7 +13,8 @@ pub struct Map {
     bytes: usize,
 }
 
-// SAFETY: what lies in the map is reached through atomics, or is owned by one side at a time by the protocol of pool and queue.
+// SAFETY: what lies in the map is reached through atomics, or is owned by one side at a time by the
+// protocol of pool and queue.
 unsafe impl Send for Map {}
 unsafe impl Sync for Map {}
 
@@ -31,7 +33,16 @@ impl Map {
             return Err(Errno::INVAL);
         }
         // SAFETY: a fresh shared mapping of a file of at least that size.
-        let base = unsafe { mmap(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, fd, 0) }?;
+        let base = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                fd,
+                0,
+            )
+        }?;
         Ok(Map { base: NonNull::new(base.cast()).expect("mmap returned null"), bytes })
     }
 
@@ -40,7 +51,13 @@ impl Map {
         let start = offset / 4096 * 4096;
         let end = (offset + bytes).div_ceil(4096) * 4096;
         // SAFETY: populating changes no content; the range is cut to the map.
-        let _ = unsafe { madvise(self.base.as_ptr().add(start).cast(), end.min(self.bytes) - start, Advice::LinuxPopulateWrite) };
+        let _ = unsafe {
+            madvise(
+                self.base.as_ptr().add(start).cast(),
+                end.min(self.bytes) - start,
+                Advice::LinuxPopulateWrite,
+            )
+        };
     }
 
     #[inline]

@@ -1,17 +1,25 @@
-//! What there is to choose about the floor. A default never makes it slower than it can be: zero copy is on.
+//! What there is to choose about the floor. A default never makes it slower than it can be: zero
+//! copy is on.
 
 use serde::Deserialize;
 
 use rmwbench_harness::middleware::{Error, SessionConfig};
 use rmwbench_harness::qos::{History, Qos};
 
-pub const OPTION_NAMES: [&str; 6] = ["transport", "slots", "zero_copy", "inline_bytes", "socket_buffer_bytes", "publish_timeout_ns"];
+pub const OPTION_NAMES: [&str; 6] = [
+    "transport",
+    "slots",
+    "zero_copy",
+    "inline_bytes",
+    "socket_buffer_bytes",
+    "publish_timeout_ns",
+];
 
 /// What `keep_all` may hold of one publisher: more would let one stalled reader fill the machine.
 const KEEP_ALL_BYTES: u64 = 256 << 20;
 const KEEP_ALL_MESSAGES: u64 = 1024;
-/// So that a reader may ask for more depth than its publisher did, and each of 64 readers may hold one message in hand.
-/// Slots cost address space only: pages are touched lowest first.
+/// So that a reader may ask for more depth than its publisher did, and each of 64 readers may hold
+/// one message in hand. Slots cost address space only: pages are touched lowest first.
 const SPARE_SLOTS: u32 = 64;
 const MIN_DEPTH: u32 = 64;
 /// Publishers ask for this much on UDP, which has no flow control.
@@ -48,12 +56,15 @@ impl Transport {
 #[derive(Clone, Debug)]
 pub struct Options {
     pub transport: Transport,
-    /// Slots of each publisher's pool; None: enough for its depth and one in the hand of each reader.
+    /// Slots of each publisher's pool; None: enough for its depth and one in the hand of each
+    /// reader.
     pub slots: Option<u32>,
-    /// Types up to this size travel in the readers' queues and not in slots: copied in and out, which for small messages is faster
-    /// than passing a slot back and forth. 0: every message lies in a slot.
+    /// Types up to this size travel in the readers' queues and not in slots: copied in and out,
+    /// which for small messages is faster than passing a slot back and forth. 0: every message lies
+    /// in a slot.
     pub inline_bytes: u32,
-    /// Readers of `shm_ring` read what lies in slots in place; otherwise they copy the message out and give the slot back first.
+    /// Readers of `shm_ring` read what lies in slots in place; otherwise they copy the message out
+    /// and give the slot back first.
     pub zero_copy: bool,
     /// Asked of the kernel; None: 8 MiB on UDP, the system's default on streams.
     pub socket_buffer_bytes: Option<u32>,
@@ -82,7 +93,10 @@ fn transport_mode(config: &SessionConfig) -> Result<Option<Transport>, Error> {
         "tcp" => Ok(Some(Transport::Tcp)),
         "unix" => Ok(Some(Transport::Unix)),
         "shm" => Ok(Some(Transport::ShmRing)),
-        _ => Err(Error::unsupported("mode transport", format!("{level}: a channel is the same within a process and between two"))),
+        _ => Err(Error::unsupported(
+            "mode transport",
+            format!("{level}: a channel is the same within a process and between two"),
+        )),
     }
 }
 
@@ -92,7 +106,8 @@ impl Options {
         config.only_modes(&["transport", "socket_buffer_bytes"])?;
         let default = Options::default();
         let options = Options {
-            transport: transport_mode(config)?.map_or_else(|| config.option("transport", default.transport), Ok)?,
+            transport: transport_mode(config)?
+                .map_or_else(|| config.option("transport", default.transport), Ok)?,
             slots: config.option("slots", default.slots)?,
             inline_bytes: config.option("inline_bytes", default.inline_bytes)?,
             zero_copy: config.option("zero_copy", default.zero_copy)?,
@@ -102,11 +117,19 @@ impl Options {
             },
             publish_timeout_ns: config.option("publish_timeout_ns", default.publish_timeout_ns)?,
         };
-        if options.transport == Transport::ShmRing && config.modes.contains_key("socket_buffer_bytes") {
-            return Err(Error::unsupported("mode socket_buffer_bytes", "transport shm_ring has no sockets"));
+        if options.transport == Transport::ShmRing
+            && config.modes.contains_key("socket_buffer_bytes")
+        {
+            return Err(Error::unsupported(
+                "mode socket_buffer_bytes",
+                "transport shm_ring has no sockets",
+            ));
         }
         let out_of_range = |key: &str, expected: &str, found: String| {
-            Err(Error::invalid(format!("option {key}"), format!("expected {expected}, found {found}")))
+            Err(Error::invalid(
+                format!("option {key}"),
+                format!("expected {expected}, found {found}"),
+            ))
         };
         if let Some(slots) = options.slots.filter(|s| !(1..=65_536).contains(s)) {
             return out_of_range("slots", "1 to 65536", slots.to_string());
@@ -115,29 +138,40 @@ impl Options {
             return out_of_range("inline_bytes", "0 to 4096", options.inline_bytes.to_string());
         }
         if options.publish_timeout_ns <= 0 {
-            return out_of_range("publish_timeout_ns", "a positive number of nanoseconds", options.publish_timeout_ns.to_string());
+            return out_of_range(
+                "publish_timeout_ns",
+                "a positive number of nanoseconds",
+                options.publish_timeout_ns.to_string(),
+            );
         }
         if let Some(bytes) = options.socket_buffer_bytes.filter(|b| !(4096..=1 << 30).contains(b)) {
             return out_of_range("socket_buffer_bytes", "4096 to 1073741824", bytes.to_string());
         }
-        let sockets_only = options.transport == Transport::ShmRing && config.options.contains_key("socket_buffer_bytes");
-        let ring_only = ["slots", "zero_copy", "inline_bytes"].into_iter().find(|k| config.options.contains_key(*k));
+        let sockets_only = options.transport == Transport::ShmRing
+            && config.options.contains_key("socket_buffer_bytes");
+        let ring_only = ["slots", "zero_copy", "inline_bytes"]
+            .into_iter()
+            .find(|k| config.options.contains_key(*k));
         match ring_only {
-            _ if sockets_only => {
-                Err(Error::invalid("option socket_buffer_bytes", "transport shm_ring has no sockets; use udp, tcp or unix"))
-            }
-            Some(key) if options.transport != Transport::ShmRing => {
-                Err(Error::invalid(format!("option {key}"), format!("transport {} has no ring; use shm_ring", options.transport.name())))
-            }
+            _ if sockets_only => Err(Error::invalid(
+                "option socket_buffer_bytes",
+                "transport shm_ring has no sockets; use udp, tcp or unix",
+            )),
+            Some(key) if options.transport != Transport::ShmRing => Err(Error::invalid(
+                format!("option {key}"),
+                format!("transport {} has no ring; use shm_ring", options.transport.name()),
+            )),
             _ => Ok(options),
         }
     }
 
-    /// Messages that a reader's queue holds: its depth, or for `keep_all` what fits the bound; never more than an explicit `slots`.
+    /// Messages that a reader's queue holds: its depth, or for `keep_all` what fits the bound;
+    /// never more than an explicit `slots`.
     pub fn queue_depth(&self, qos: &Qos, payload_bytes: u32) -> u32 {
         let depth = match qos.history {
             History::KeepLast => qos.depth,
-            History::KeepAll => (KEEP_ALL_BYTES / u64::from(payload_bytes.max(1))).clamp(8, KEEP_ALL_MESSAGES) as u32,
+            History::KeepAll => (KEEP_ALL_BYTES / u64::from(payload_bytes.max(1)))
+                .clamp(8, KEEP_ALL_MESSAGES) as u32,
         };
         depth.min(self.slots.unwrap_or(u32::MAX))
     }
@@ -152,7 +186,8 @@ impl Options {
     }
 
     pub fn pool_slots(&self, qos: &Qos, payload_bytes: u32) -> u32 {
-        self.slots.unwrap_or_else(|| self.queue_depth(qos, payload_bytes).max(MIN_DEPTH) + SPARE_SLOTS)
+        self.slots
+            .unwrap_or_else(|| self.queue_depth(qos, payload_bytes).max(MIN_DEPTH) + SPARE_SLOTS)
     }
 
     /// The socket buffer to ask for; None leaves the system's.

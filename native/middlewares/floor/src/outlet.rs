@@ -18,10 +18,13 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// Counts, then delivers: whoever saw a message finds it counted. Only the receive loop writes the count.
+    /// Counts, then delivers: whoever saw a message finds it counted. Only the receive loop writes
+    /// the count.
     #[inline]
     pub fn deliver(&self, delivery: &Delivery<'_>) {
-        self.stats.received.store(self.stats.received.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.stats
+            .received
+            .store(self.stats.received.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         self.sink.deliver(delivery);
     }
 }

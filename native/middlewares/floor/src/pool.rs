@@ -1,7 +1,9 @@
-//! A publisher's messages: slots in one shared segment, and for each slot the set of readers that still hold it.
+//! A publisher's messages: slots in one shared segment, and for each slot the set of readers that
+//! still hold it.
 //!
-//! One pool per publisher and not one per reader: a message for three readers is written once, and a loan serves all of them. A bit
-//! per reader instead of a count, so that what a killed reader held can be taken back.
+//! One pool per publisher and not one per reader: a message for three readers is written once, and
+//! a loan serves all of them. A bit per reader instead of a count, so that what a killed reader
+//! held can be taken back.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -74,7 +76,8 @@ impl Pool {
 
 /// Stride of a slot, offset of the first payload, size of the segment.
 fn layout(slots: u32, slot_bytes: u32) -> (usize, usize, usize) {
-    // Two lines at least: the hardware prefetches lines in pairs, and neighbours belong to different messages.
+    // Two lines at least: the hardware prefetches lines in pairs, and neighbours belong to
+    // different messages.
     let grain = if slot_bytes as usize >= PAGE { PAGE } else { 2 * LINE };
     let stride = (slot_bytes as usize).max(1).div_ceil(grain) * grain;
     let payloads = (HOLDERS + slots as usize * LINE).div_ceil(PAGE) * PAGE;

@@ -1,11 +1,14 @@
-//! A reader's queue: its own segment, one writer, one reader, and the writer may take the oldest back.
+//! A reader's queue: its own segment, one writer, one reader, and the writer may take the oldest
+//! back.
 //!
-//! An entry names a slot of the publisher's pool, or holds a small message itself: that spares two cache lines which would travel
-//! between the cores, and for 64 bytes they cost more than copying them twice.
+//! An entry names a slot of the publisher's pool, or holds a small message itself: that spares two
+//! cache lines which would travel between the cores, and for 64 bytes they cost more than copying
+//! them twice.
 //!
-//! An entry carries its own sequence number, so the reader watches the entry itself and one cache line brings both the news and the
-//! slot. `head` is advanced by compare-and-swap because "keep last" lets the writer forget the oldest entry while the reader takes
-//! it: exactly one of them gets it, so drops are counted exactly.
+//! An entry carries its own sequence number, so the reader watches the entry itself and one cache
+//! line brings both the news and the slot. `head` is advanced by compare-and-swap because "keep
+//! last" lets the writer forget the oldest entry while the reader takes it: exactly one of them
+//! gets it, so drops are counted exactly.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -55,14 +58,20 @@ impl Queue {
 
     fn over(map: Map, depth: u32, inline_bytes: u32) -> Queue {
         map.populate(0, bytes(depth, inline_bytes).min(POPULATED));
-        Queue { map, depth: u64::from(depth), mask: u64::from(depth.next_power_of_two()) - 1, stride: stride(inline_bytes) }
+        Queue {
+            map,
+            depth: u64::from(depth),
+            mask: u64::from(depth.next_power_of_two()) - 1,
+            stride: stride(inline_bytes),
+        }
     }
 
     fn head(&self) -> &AtomicU64 {
         self.map.atomic(HEAD)
     }
 
-    /// Messages that this reader's side lost: forgotten by "keep last", or skipped because every slot was in someone's hand.
+    /// Messages that this reader's side lost: forgotten by "keep last", or skipped because every
+    /// slot was in someone's hand.
     pub fn dropped(&self) -> &AtomicU64 {
         self.map.atomic(DROPPED)
     }
@@ -92,7 +101,8 @@ impl Queue {
         ENTRIES + (position & self.mask) as usize * self.stride
     }
 
-    /// The room behind an entry's head; atomics because the reader may look while the writer takes the entry back.
+    /// The room behind an entry's head; atomics because the reader may look while the writer takes
+    /// the entry back.
     #[inline]
     fn words(&self, position: u64) -> &[AtomicU64] {
         let start = self.offset(position) + size_of::<Entry>();
@@ -115,8 +125,9 @@ impl Queue {
         }
     }
 
-    /// Takes the oldest message: slot and length. An inline message is copied to `inline`, which has room for the longest.
-    /// `alone`: the writer never takes an entry back, so the reader need not compete for it.
+    /// Takes the oldest message: slot and length. An inline message is copied to `inline`, which
+    /// has room for the longest. `alone`: the writer never takes an entry back, so the reader need
+    /// not compete for it.
     #[inline]
     pub fn pop(&self, inline: Option<&mut [u64]>, alone: bool) -> Option<(u32, u32)> {
         let mut inline = inline;
@@ -140,8 +151,13 @@ impl Queue {
                 self.head().store(head + 1, Ordering::Release);
                 return Some((message as u32, (message >> 32) as u32));
             }
-            // Fails when the writer forgot this entry meanwhile; what was read may then be of a later lap.
-            if self.head().compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            // Fails when the writer forgot this entry meanwhile; what was read may then be of a
+            // later lap.
+            if self
+                .head()
+                .compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Relaxed)
+                .is_ok()
+            {
                 return Some((message as u32, (message >> 32) as u32));
             }
         }
@@ -159,7 +175,8 @@ fn bytes(depth: u32, inline_bytes: u32) -> usize {
     ENTRIES + depth.next_power_of_two() as usize * stride(inline_bytes)
 }
 
-/// The writer's end; it remembers where the reader was, and looks again only when the queue seems full.
+/// The writer's end; it remembers where the reader was, and looks again only when the queue seems
+/// full.
 pub struct QueueWriter {
     pub queue: Queue,
     tail: u64,
@@ -180,8 +197,9 @@ impl QueueWriter {
         self.tail - self.head_seen < self.queue.depth
     }
 
-    /// To be called before the writer sleeps because a queue is full: if it is this one, half of it must be free again before the
-    /// reader wakes us. One message at a time would cost both a system call for each, and the writer's core a sleep.
+    /// To be called before the writer sleeps because a queue is full: if it is this one, half of it
+    /// must be free again before the reader wakes us. One message at a time would cost both a
+    /// system call for each, and the writer's core a sleep.
     pub fn wake_when_half_empty(&mut self) {
         let at = if self.has_room() { u64::MAX } else { self.tail - self.queue.depth / 2 };
         self.queue.wake_at().store(at, Ordering::Release);
@@ -192,13 +210,15 @@ impl QueueWriter {
         self.queue.wake_at().store(0, Ordering::Release);
     }
 
-    /// Looks where the reader is if the next message will need to know: after a message is out, this delays nobody.
+    /// Looks where the reader is if the next message will need to know: after a message is out,
+    /// this delays nobody.
     #[inline]
     pub fn look_ahead(&mut self) {
         let _ = self.has_room();
     }
 
-    /// Appends; the caller made room. `order` is SeqCst where a sleeping reader must be noticed afterwards.
+    /// Appends; the caller made room. `order` is SeqCst where a sleeping reader must be noticed
+    /// afterwards.
     #[inline]
     pub fn push(&mut self, slot: u32, length: u32, order: Ordering) {
         let entry = self.queue.entry(self.tail);
@@ -207,7 +227,8 @@ impl QueueWriter {
         self.tail += 1;
     }
 
-    /// Appends a message itself; the caller made room, and the queue was made for messages of this size.
+    /// Appends a message itself; the caller made room, and the queue was made for messages of this
+    /// size.
     #[inline]
     pub fn push_inline(&mut self, message: &[u8], order: Ordering) {
         let whole = message.chunks_exact(8);
@@ -218,7 +239,8 @@ impl QueueWriter {
             word[..rest.len()].copy_from_slice(rest);
             shared[message.len() / 8].store(u64::from_le_bytes(word), Ordering::Relaxed);
         }
-        // Backwards: the line that the reader watches is written last and at once, or it would be fetched away half written.
+        // Backwards: the line that the reader watches is written last and at once, or it would be
+        // fetched away half written.
         for (word, shared) in whole.zip(shared).rev() {
             shared.store(u64::from_le_bytes(word.try_into().unwrap()), Ordering::Relaxed);
         }
@@ -234,7 +256,12 @@ impl QueueWriter {
                 return None;
             }
             let slot = self.queue.entry(head).message.load(Ordering::Relaxed) as u32;
-            if self.queue.head().compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            if self
+                .queue
+                .head()
+                .compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Relaxed)
+                .is_ok()
+            {
                 self.head_seen = head + 1;
                 self.count_drop();
                 return Some(slot);
@@ -290,7 +317,10 @@ mod tests {
             }
             writer.push(i, 0, Ordering::SeqCst);
         }
-        assert_eq!(std::iter::from_fn(|| queue.pop(None, false)).map(|m| m.0).collect::<Vec<_>>(), [7, 8, 9]);
+        assert_eq!(
+            std::iter::from_fn(|| queue.pop(None, false)).map(|m| m.0).collect::<Vec<_>>(),
+            [7, 8, 9]
+        );
         assert_eq!(queue.dropped().load(Ordering::Relaxed), 7);
     }
 
@@ -299,14 +329,17 @@ mod tests {
         let (queue, fd) = Queue::create(2, 100).unwrap();
         let mut writer = QueueWriter::new(Queue::open(&fd, 2, 100).unwrap());
         const N: u64 = 200_000;
-        let content = |n: u64| -> Vec<u8> { n.to_le_bytes().into_iter().chain((0..n % 93).map(|i| (n * 7 + i) as u8)).collect() };
+        let content = |n: u64| -> Vec<u8> {
+            n.to_le_bytes().into_iter().chain((0..n % 93).map(|i| (n * 7 + i) as u8)).collect()
+        };
         let taken = std::thread::scope(|scope| {
             let reader = scope.spawn(|| {
                 let mut words = [0_u64; 13];
                 let (mut taken, mut n) = (0, 0);
                 while n < N - 1 {
                     let Some((_, length)) = queue.pop(Some(&mut words), false) else { continue };
-                    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).take(length as usize).collect();
+                    let bytes: Vec<u8> =
+                        words.iter().flat_map(|w| w.to_le_bytes()).take(length as usize).collect();
                     assert!(taken == 0 || words[0] > n, "order");
                     n = words[0];
                     assert_eq!(bytes, content(n), "message {n} is torn");

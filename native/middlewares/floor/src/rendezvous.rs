@@ -1,9 +1,11 @@
 //! How a publisher finds a subscription and hands it a channel.
 //!
-//! A subscription listens on a socket file whose name begins with a hash of its topic, in one directory per domain. A publisher
-//! connects to each such file, old and new, and sends an [`Offer`] with the channel's descriptor; the subscription answers, and the
-//! publisher says that it has [`Started`]. The connection then stays open and silent: its end of file tells each side, at once, that the other left or was killed.
-//! Sequenced packets keep message bounds, so nothing here needs framing.
+//! A subscription listens on a socket file whose name begins with a hash of its topic, in one
+//! directory per domain. A publisher connects to each such file, old and new, and sends an
+//! [`Offer`] with the channel's descriptor; the subscription answers, and the publisher says that
+//! it has [`Started`]. The connection then stays open and silent: its end of file tells each side,
+//! at once, that the other left or was killed. Sequenced packets keep message bounds, so nothing
+//! here needs framing.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -13,8 +15,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::CWD;
 use rustix::io::Errno;
 use rustix::net::{
-    bind, connect, listen, recvmsg, sendmsg, socket_with, AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags,
-    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
+    bind, connect, listen, recvmsg, sendmsg, socket_with, AddressFamily, RecvAncillaryBuffer,
+    RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    SocketAddrUnix, SocketFlags, SocketType,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -25,7 +28,8 @@ pub type PeerId = u64;
 const MAX_PACKET_BYTES: usize = 4096;
 const MAX_FDS: usize = 2;
 
-/// What a publisher brings along; its descriptor is the pool (ring) or the reader's end of a socket.
+/// What a publisher brings along; its descriptor is the pool (ring) or the reader's end of a
+/// socket.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Offer {
     pub topic: String,
@@ -42,7 +46,8 @@ pub struct Offer {
     pub inline_bytes: u32,
 }
 
-/// The publisher's last word: from now on it sends. Only then do both sides know that they are matched.
+/// The publisher's last word: from now on it sends. Only then do both sides know that they are
+/// matched.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Started {}
 
@@ -52,7 +57,8 @@ pub enum Answer {
     Refused(String),
 }
 
-/// The descriptors with it: the queue and, unless the reader spins, the word that wakes it (ring); none (sockets).
+/// The descriptors with it: the queue and, unless the reader spins, the word that wakes it (ring);
+/// none (sockets).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Acceptance {
     pub reliable: bool,
@@ -64,7 +70,8 @@ pub trait Outgoing: Send + Sync {
     /// The channel for a new reader: the descriptor that goes to it.
     fn offer(&self, peer: PeerId) -> Result<OwnedFd, Errno>;
     /// The reader is there: from now on it gets every message.
-    fn accept(&self, peer: PeerId, acceptance: &Acceptance, fds: Vec<OwnedFd>) -> Result<(), Errno>;
+    fn accept(&self, peer: PeerId, acceptance: &Acceptance, fds: Vec<OwnedFd>)
+        -> Result<(), Errno>;
     /// The reader refused, left or died; `accepted`: it had been accepted.
     fn remove(&self, peer: PeerId, accepted: bool);
 }
@@ -73,13 +80,17 @@ pub fn directory(domain_id: u32) -> PathBuf {
     std::env::temp_dir().join(format!("rmwbench-floor.{domain_id}"))
 }
 
-/// The part of a socket file's name that its topic decides: FNV-1a, since a topic may be longer than a socket path can be.
+/// The part of a socket file's name that its topic decides: FNV-1a, since a topic may be longer
+/// than a socket path can be.
 pub fn topic_prefix(topic: &str) -> String {
-    let hash = topic.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01B3));
+    let hash = topic.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |h, b| {
+        (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01B3)
+    });
     format!("{hash:016x}.")
 }
 
-/// A listening socket at `directory/name`. It appears under its name only once it listens: nobody finds it too early.
+/// A listening socket at `directory/name`. It appears under its name only once it listens: nobody
+/// finds it too early.
 pub fn listen_at(directory: &Path, name: &str) -> Result<OwnedFd, Errno> {
     let socket = packet_socket()?;
     let hidden = directory.join(format!(".{name}"));
@@ -96,10 +107,19 @@ pub fn connect_to(path: &Path) -> Result<OwnedFd, Errno> {
 }
 
 fn packet_socket() -> Result<OwnedFd, Errno> {
-    socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
+    socket_with(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+        None,
+    )
 }
 
-pub fn send(socket: impl AsFd, message: &impl Serialize, fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
+pub fn send(
+    socket: impl AsFd,
+    message: &impl Serialize,
+    fds: &[BorrowedFd<'_>],
+) -> Result<(), Errno> {
     let bytes = serde_json::to_vec(message).map_err(|_| Errno::INVAL)?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -109,12 +129,15 @@ pub fn send(socket: impl AsFd, message: &impl Serialize, fds: &[BorrowedFd<'_>])
     sendmsg(socket, &[IoSlice::new(&bytes)], &mut control, SendFlags::NOSIGNAL).map(drop)
 }
 
-/// The next message with its descriptors; None at the end of file, `Errno::AGAIN` when there is none yet.
+/// The next message with its descriptors; None at the end of file, `Errno::AGAIN` when there is
+/// none yet.
 pub fn receive<T: DeserializeOwned>(socket: impl AsFd) -> Result<Option<(T, Vec<OwnedFd>)>, Errno> {
     let mut bytes = [0; MAX_PACKET_BYTES];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
-    let length = recvmsg(socket, &mut [IoSliceMut::new(&mut bytes)], &mut control, RecvFlags::CMSG_CLOEXEC)?.bytes;
+    let length =
+        recvmsg(socket, &mut [IoSliceMut::new(&mut bytes)], &mut control, RecvFlags::CMSG_CLOEXEC)?
+            .bytes;
     let mut fds = Vec::new();
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(received) = message {

@@ -1,7 +1,8 @@
 //! A reader's end of the shared-memory ring, owned by the receive loop.
 //!
-//! Between taking a message and handing it on there is no locked instruction for a reliable reader: one would hold up everything
-//! that the sink does next until all earlier stores have left the core. What the publisher must hear of comes after the delivery.
+//! Between taking a message and handing it on there is no locked instruction for a reliable reader:
+//! one would hold up everything that the sink does next until all earlier stores have left the
+//! core. What the publisher must hear of comes after the delivery.
 
 use std::slice;
 use std::sync::atomic::{fence, Ordering};
@@ -33,7 +34,13 @@ enum Hand {
 }
 
 impl RingReader {
-    pub fn new(pool: Pool, queue: Queue, reliable: bool, inline_bytes: u32, zero_copy: bool) -> RingReader {
+    pub fn new(
+        pool: Pool,
+        queue: Queue,
+        reliable: bool,
+        inline_bytes: u32,
+        zero_copy: bool,
+    ) -> RingReader {
         let hand = match (inline_bytes, zero_copy) {
             (0, true) => Hand::InPlace,
             (0, false) => Hand::Copy(vec![0; pool.slot_bytes()]),
@@ -49,7 +56,8 @@ impl RingReader {
     /// Delivers the oldest message, if there is one. `notified_ns` as for [`Delivery::taken`].
     #[inline]
     pub fn receive(&mut self, outlet: &Outlet, notified_ns: i64) -> bool {
-        let inline = if let Hand::Inline(words) = &mut self.hand { Some(&mut words[..]) } else { None };
+        let inline =
+            if let Hand::Inline(words) = &mut self.hand { Some(&mut words[..]) } else { None };
         let Some((slot, length)) = self.queue.pop(inline, self.reliable) else { return false };
         let length = length as usize;
         if slot >= self.pool.slots() || length > self.pool.slot_bytes() {
@@ -57,12 +65,14 @@ impl RingReader {
         }
         match &mut self.hand {
             Hand::Inline(words) => {
-                // SAFETY: `pop` copied `length` bytes there, at most the slot size that `words` was made for.
+                // SAFETY: `pop` copied `length` bytes there, at most the slot size that `words` was
+                // made for.
                 let payload = unsafe { slice::from_raw_parts(words.as_ptr().cast(), length) };
                 outlet.deliver(&Delivery::taken(notified_ns, payload, false));
             }
             Hand::InPlace => {
-                // SAFETY: our bit is set in this slot's holders, so the publisher does not touch it until `release`.
+                // SAFETY: our bit is set in this slot's holders, so the publisher does not touch it
+                // until `release`.
                 let payload = unsafe { slice::from_raw_parts(self.pool.payload(slot), length) };
                 outlet.deliver(&Delivery::taken(notified_ns, payload, true));
                 release(&self.pool, &self.queue, slot);
@@ -70,7 +80,9 @@ impl RingReader {
             Hand::Copy(copy) => {
                 let copy = &mut copy[..length];
                 // SAFETY: as above.
-                copy.copy_from_slice(unsafe { slice::from_raw_parts(self.pool.payload(slot), length) });
+                copy.copy_from_slice(unsafe {
+                    slice::from_raw_parts(self.pool.payload(slot), length)
+                });
                 release(&self.pool, &self.queue, slot);
                 outlet.deliver(&Delivery::taken(notified_ns, copy, false));
             }
@@ -92,7 +104,8 @@ impl RingReader {
     }
 }
 
-/// Gives a slot back to its publisher. A best-effort reader may hold one that a publisher waits for on behalf of a reliable one.
+/// Gives a slot back to its publisher. A best-effort reader may hold one that a publisher waits for
+/// on behalf of a reliable one.
 #[inline]
 fn release(pool: &Pool, queue: &Queue, slot: u32) {
     let bit = 1_u64 << (queue.reader().load(Ordering::Relaxed) & 63);

@@ -1,15 +1,17 @@
 //! The publisher's end of the shared-memory ring: a pool of slots and, for each reader, a queue.
 //!
-//! Reliable: the publish call blocks while a reader's queue is full or every slot is in use; it sends to all readers or to none.
-//! Best effort: a full queue forgets its oldest message, and when every slot is in a reader's hand the newest is not sent; both
-//! are counted per reader, exactly. Slots are reused lowest first, so that small rings stay in the cache. Small messages need no
+//! Reliable: the publish call blocks while a reader's queue is full or every slot is in use; it
+//! sends to all readers or to none. Best effort: a full queue forgets its oldest message, and when
+//! every slot is in a reader's hand the newest is not sent; both are counted per reader, exactly.
+//! Slots are reused lowest first, so that small rings stay in the cache. Small messages need no
 //! slot: they lie in the queues (option `inline_bytes`).
 //!
-//! The publishing thread owns everything it writes. Readers that join or leave are posted by the control thread and taken up before
-//! the next message, so publishing takes no lock.
+//! The publishing thread owns everything it writes. Readers that join or leave are posted by the
+//! control thread and taken up before the next message, so publishing takes no lock.
 //!
-//! A relay publishes in the waiting thread: if its own reader is served by that thread too and lags (several relays feeding one
-//! topic within one process), the call blocks until its time-out. Plain chains do not: a turn of the thread is no longer than the queue.
+//! A relay publishes in the waiting thread: if its own reader is served by that thread too and lags
+//! (several relays feeding one topic within one process), the call blocks until its time-out. Plain
+//! chains do not: a turn of the thread is no longer than the queue.
 
 use std::os::fd::OwnedFd;
 use std::slice;
@@ -26,13 +28,14 @@ use crate::queue::{Queue, QueueWriter};
 use crate::rendezvous::{Acceptance, Outgoing, PeerId};
 use crate::wake_word::WakeWord;
 
-/// From this size on a slot that is still in the cache is worth looking at every slot's holders again for each message.
+/// From this size on a slot that is still in the cache is worth looking at every slot's holders
+/// again for each message.
 const LARGE_BYTES: usize = 16 << 10;
 /// Free slots to collect in one look, for smaller messages: it costs a cache line for each.
 const LOOK_AHEAD: usize = 8;
 
-/// A blocked publisher looks by itself this often, since a fast reader wakes it only when its queue is half empty, and a slow one
-/// would make it miss the first room.
+/// A blocked publisher looks by itself this often, since a fast reader wakes it only when its queue
+/// is half empty, and a slow one would make it miss the first room.
 const LONGEST_SLEEP_NS: i64 = 500_000;
 
 /// What the publisher shares with the control thread.
@@ -95,8 +98,9 @@ enum Step {
 impl Ring {
     pub fn new(slots: u32, payload_bytes: u32, inline_bytes: u32) -> Result<Arc<Ring>, Error> {
         let slots = if inline_bytes > 0 { 1 } else { slots };
-        let (pool, pool_fd) =
-            Pool::create(slots, payload_bytes).map_err(|e| Error::failed(format!("pool of {slots} slots of {payload_bytes} bytes"), e))?;
+        let (pool, pool_fd) = Pool::create(slots, payload_bytes).map_err(|e| {
+            Error::failed(format!("pool of {slots} slots of {payload_bytes} bytes"), e)
+        })?;
         let (posted, changes, blocked) = (Mutex::default(), AtomicU64::new(0), AtomicU64::new(0));
         Ok(Arc::new(Ring { pool, pool_fd, inline_bytes, posted, changes, blocked }))
     }
@@ -116,16 +120,31 @@ impl Outgoing for Ring {
         self.pool_fd.try_clone().map_err(|_| Errno::MFILE)
     }
 
-    fn accept(&self, peer: PeerId, acceptance: &Acceptance, fds: Vec<OwnedFd>) -> Result<(), Errno> {
+    fn accept(
+        &self,
+        peer: PeerId,
+        acceptance: &Acceptance,
+        fds: Vec<OwnedFd>,
+    ) -> Result<(), Errno> {
         let mut fds = fds.into_iter();
-        let queue = Queue::open(fds.next().ok_or(Errno::PROTO)?, acceptance.queue_depth, self.inline_bytes)?;
+        let queue = Queue::open(
+            fds.next().ok_or(Errno::PROTO)?,
+            acceptance.queue_depth,
+            self.inline_bytes,
+        )?;
         let wake_word = fds.next().map(WakeWord::open).transpose()?;
         let mut posted = self.posted.lock().unwrap();
         if posted.readers == MAX_READERS {
             return Err(Errno::USERS);
         }
         posted.readers += 1;
-        let reader = Reader { peer, bit: 0, queue: QueueWriter::new(queue), reliable: acceptance.reliable, wake_word };
+        let reader = Reader {
+            peer,
+            bit: 0,
+            queue: QueueWriter::new(queue),
+            reliable: acceptance.reliable,
+            wake_word,
+        };
         self.post(&mut posted, Change::Join(Box::new(reader)));
         Ok(())
     }
@@ -146,7 +165,14 @@ impl Outgoing for Ring {
 impl RingWriter {
     pub fn new(ring: Arc<Ring>, timeout_ns: i64) -> RingWriter {
         let staging = vec![0; ring.inline_bytes as usize];
-        RingWriter { ring, readers: Vec::with_capacity(MAX_READERS), applied: 0, free: Vec::with_capacity(LOOK_AHEAD), staging, timeout_ns }
+        RingWriter {
+            ring,
+            readers: Vec::with_capacity(MAX_READERS),
+            applied: 0,
+            free: Vec::with_capacity(LOOK_AHEAD),
+            staging,
+            timeout_ns,
+        }
     }
 
     pub fn blocked(&self) -> u64 {
@@ -165,9 +191,14 @@ impl RingWriter {
         Ok(())
     }
 
-    /// Has `fill` write one message of `bytes` and hands it to every reader: in place, unless messages go inline.
+    /// Has `fill` write one message of `bytes` and hands it to every reader: in place, unless
+    /// messages go inline.
     #[inline]
-    pub fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    pub fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         if self.ring.inline_bytes == 0 {
             return self.publish_in_place(bytes, fill);
         }
@@ -181,7 +212,11 @@ impl RingWriter {
     }
 
     #[inline]
-    fn publish_in_place(&mut self, bytes: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_in_place(
+        &mut self,
+        bytes: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<(), PublishError> {
         if let Step::Ready(slot) = self.begin(bytes)? {
             // SAFETY: no reader holds this slot, so it is ours until `commit`.
             fill(unsafe { slice::from_raw_parts_mut(self.ring.pool.payload(slot), bytes) });
@@ -274,7 +309,9 @@ impl RingWriter {
             for reader in self.readers.iter_mut().filter(|r| !r.reliable) {
                 if let Some(slot) = reader.queue.evict() {
                     evicted = true;
-                    if self.ring.pool.holders(slot).fetch_and(!reader.bit, Ordering::SeqCst) == reader.bit {
+                    if self.ring.pool.holders(slot).fetch_and(!reader.bit, Ordering::SeqCst)
+                        == reader.bit
+                    {
                         return Step::Ready(slot);
                     }
                 }
@@ -352,7 +389,9 @@ impl RingWriter {
                     self.readers.push(*reader);
                 }
                 Change::Leave(peer) => {
-                    let Some(place) = self.readers.iter().position(|r| r.peer == peer) else { continue };
+                    let Some(place) = self.readers.iter().position(|r| r.peer == peer) else {
+                        continue;
+                    };
                     let gone = self.readers.remove(place);
                     for slot in 0..ring.pool.slots() {
                         ring.pool.holders(slot).fetch_and(!gone.bit, Ordering::SeqCst);

@@ -1,8 +1,10 @@
-//! Services over sockets: the connection that carries a client's requests carries the answers back, which is all that the operating
-//! system has for it. A ring has one direction, so `shm_ring` has no services.
+//! Services over sockets: the connection that carries a client's requests carries the answers back,
+//! which is all that the operating system has for it. A ring has one direction, so `shm_ring` has
+//! no services.
 //!
-//! A client hands a channel to each service as a publisher does, and reads its own end of it; a service answers from within the
-//! delivery of the request, on the channel that brought it, so nobody hears another client's answer.
+//! A client hands a channel to each service as a publisher does, and reads its own end of it; a
+//! service answers from within the delivery of the request, on the channel that brought it, so
+//! nobody hears another client's answer.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -12,7 +14,8 @@ use std::sync::Arc;
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{
-    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, Publisher, Sink, TakenAs,
+    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, Publisher,
+    Sink, TakenAs,
 };
 use rmwbench_harness::qos::Reliability;
 use rustix::io::Errno;
@@ -29,7 +32,8 @@ use crate::sockets::{SocketOutlet, SocketWriter};
 use crate::stream::{self, StreamReader};
 use crate::waiter::Waiter;
 
-/// Stand for clients where the receive loop knows subscriptions by number; beyond any number that the control thread gives.
+/// Stand for clients where the receive loop knows subscriptions by number; beyond any number that
+/// the control thread gives.
 static NEXT_CLIENT: AtomicU64 = AtomicU64::new(1 << 63);
 
 /// A service is found as a topic of a name that no topic can have.
@@ -39,14 +43,20 @@ fn topic(config: &EndpointConfig) -> String {
 
 /// Both types in one name: they must be equal on both sides.
 fn type_name(config: &EndpointConfig, reply: &MessageType) -> String {
-    format!("{}, answered by {} of {} bytes", config.message_type.name, reply.name, reply.payload_bytes)
+    format!(
+        "{}, answered by {} of {} bytes",
+        config.message_type.name, reply.name, reply.payload_bytes
+    )
 }
 
 fn check<'a>(open: &Shared, config: &'a EndpointConfig) -> Result<&'a MessageType, Error> {
     open.check(config)?;
     let object = format!("endpoint {}", config.endpoint);
     if open.options.transport == Transport::ShmRing {
-        return Err(Error::unsupported(object, "services over shm_ring: a ring has one direction; use transport unix, tcp or udp"));
+        return Err(Error::unsupported(
+            object,
+            "services over shm_ring: a ring has one direction; use transport unix, tcp or udp",
+        ));
     }
     config.reply_type.as_ref().ok_or_else(|| Error::invalid(object, "a service needs a reply_type"))
 }
@@ -67,8 +77,17 @@ impl Outgoing for Asking {
         self.writer.offer(peer)
     }
 
-    fn accept(&self, peer: PeerId, acceptance: &Acceptance, fds: Vec<OwnedFd>) -> Result<(), Errno> {
-        let fd = self.writer.offered_channel(peer).and_then(|channel| channel.fd.try_clone().ok()).ok_or(Errno::PROTO)?;
+    fn accept(
+        &self,
+        peer: PeerId,
+        acceptance: &Acceptance,
+        fds: Vec<OwnedFd>,
+    ) -> Result<(), Errno> {
+        let fd = self
+            .writer
+            .offered_channel(peer)
+            .and_then(|channel| channel.fd.try_clone().ok())
+            .ok_or(Errno::PROTO)?;
         let channel = match self.transport {
             Transport::Udp => Channel::Datagram(DatagramReader::new(fd, self.reply_bytes)),
             _ => Channel::Stream(StreamReader::new(fd, self.reply_bytes)),
@@ -94,7 +113,11 @@ pub struct FloorClient {
     granted: Granted,
 }
 
-pub fn client(open: &Arc<Shared>, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<FloorClient, Error> {
+pub fn client(
+    open: &Arc<Shared>,
+    config: &EndpointConfig,
+    sink: Arc<dyn Sink>,
+) -> Result<FloorClient, Error> {
     let reply = check(open, config)?;
     let granted = Granted { take: Some(TakenAs::Typed), ..open.granted(config, None)? };
     let (peers, stats) = (Arc::new(Peers::default()), Arc::new(Stats::default()));
@@ -117,8 +140,19 @@ pub fn client(open: &Arc<Shared>, config: &EndpointConfig, sink: Arc<dyn Sink>) 
         max_queue_depth: 0,
         inline_bytes: 0,
     };
-    let id = open.control.add_publisher(PublisherEntry { offer, outgoing: asking.clone(), peers: peers.clone() })?;
-    Ok(FloorClient { open: open.clone(), id, asking, outlet: SocketOutlet::default(), peers, granted })
+    let id = open.control.add_publisher(PublisherEntry {
+        offer,
+        outgoing: asking.clone(),
+        peers: peers.clone(),
+    })?;
+    Ok(FloorClient {
+        open: open.clone(),
+        id,
+        asking,
+        outlet: SocketOutlet::default(),
+        peers,
+        granted,
+    })
 }
 
 impl Publisher for FloorClient {
@@ -146,7 +180,11 @@ impl Endpoint for FloorClient {
             ("replies_dropped".into(), self.asking.stats.dropped.load(Ordering::Relaxed) as i64),
         ]);
         let replies = self.asking.stats.received.load(Ordering::Relaxed);
-        Account { reader_drops: None, counters, evidence: evidence(&self.open, replies, "replies taken from the channel") }
+        Account {
+            reader_drops: None,
+            counters,
+            evidence: evidence(&self.open, replies, "replies taken from the channel"),
+        }
     }
 }
 
@@ -219,15 +257,29 @@ pub struct FloorService {
     granted: Granted,
 }
 
-pub fn service(open: &Arc<Shared>, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<FloorService, Error> {
+pub fn service(
+    open: &Arc<Shared>,
+    config: &EndpointConfig,
+    handler: Arc<dyn Handler>,
+) -> Result<FloorService, Error> {
     let reply = check(open, config)?;
     let granted = Granted { take: Some(TakenAs::Typed), ..open.granted(config, None)? };
-    let (peers, stats, replies) = (Arc::new(Peers::default()), Arc::new(Stats::default()), Arc::new(Replies::default()));
+    let (peers, stats, replies) =
+        (Arc::new(Peers::default()), Arc::new(Stats::default()), Arc::new(Replies::default()));
     let reliable = config.qos.reliability == Reliability::Reliable;
-    let (transport, timeout_ns, of_all) = (open.options.transport, open.options.publish_timeout_ns, replies.clone());
+    let (transport, timeout_ns, of_all) =
+        (open.options.transport, open.options.publish_timeout_ns, replies.clone());
     let answering = move |fd| -> Arc<dyn Sink> {
         let (handler, replies) = (handler.clone(), of_all.clone());
-        Arc::new(Answering { handler, transport, reliable, timeout_ns, fd, next_id: AtomicU64::new(0), replies })
+        Arc::new(Answering {
+            handler,
+            transport,
+            reliable,
+            timeout_ns,
+            fd,
+            next_id: AtomicU64::new(0),
+            replies,
+        })
     };
     let id = open.control.add_subscription(SubscriptionEntry {
         topic: topic(config),
@@ -262,7 +314,11 @@ impl Endpoint for FloorService {
             ("requests_dropped".into(), self.stats.dropped.load(Ordering::Relaxed) as i64),
         ]);
         let requests = self.stats.received.load(Ordering::Relaxed);
-        Account { reader_drops: None, counters, evidence: evidence(&self.open, requests, "requests taken from the channel") }
+        Account {
+            reader_drops: None,
+            counters,
+            evidence: evidence(&self.open, requests, "requests taken from the channel"),
+        }
     }
 }
 

@@ -1,11 +1,13 @@
-//! Sessions, nodes and endpoints: the traits over the control thread, the receive loops and the outlets.
+//! Sessions, nodes and endpoints: the traits over the control thread, the receive loops and the
+//! outlets.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 use rmwbench_harness::middleware::{
-    Account, Endpoint, EndpointConfig, Error, Granted, Handler, Node, PublishError, Publisher, Session, Sink, Subscription, TakenAs,
+    Account, Endpoint, EndpointConfig, Error, Granted, Handler, Node, PublishError, Publisher,
+    Session, Sink, Subscription, TakenAs,
 };
 use rmwbench_harness::pump;
 use rmwbench_harness::qos::Reliability;
@@ -28,7 +30,8 @@ impl FloorSession {
     pub fn open(domain_id: u32, options: Options) -> Result<FloorSession, Error> {
         // Each pair of publisher and subscription costs a descriptor or two on both sides.
         let limit = getrlimit(Resource::Nofile);
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+        let _ =
+            setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
         Ok(FloorSession(Arc::new(Shared::new(Control::start(domain_id)?, options))))
     }
 }
@@ -46,10 +49,17 @@ impl Node for FloorNode {
         let payload_bytes = config.message_type.payload_bytes;
         let slots = open.options.pool_slots(&config.qos, payload_bytes);
         let inline_bytes = open.options.inline_bytes(payload_bytes);
-        let (outlet, outgoing, pool_slots): (Outlet, Arc<dyn Outgoing>, u32) = match open.options.transport {
+        let (outlet, outgoing, pool_slots): (Outlet, Arc<dyn Outgoing>, u32) = match open
+            .options
+            .transport
+        {
             Transport::ShmRing => {
                 let ring = Ring::new(slots, payload_bytes, inline_bytes)?;
-                (Outlet::Ring(RingWriter::new(ring.clone(), open.options.publish_timeout_ns)), ring.clone(), ring.slots())
+                (
+                    Outlet::Ring(RingWriter::new(ring.clone(), open.options.publish_timeout_ns)),
+                    ring.clone(),
+                    ring.slots(),
+                )
             }
             _ => {
                 let writer = Arc::new(SocketWriter::new(&open.options));
@@ -68,11 +78,23 @@ impl Node for FloorNode {
             max_queue_depth: slots,
             inline_bytes,
         };
-        let id = open.control.add_publisher(PublisherEntry { offer, outgoing, peers: peers.clone() })?;
-        Ok(Box::new(FloorPublisher { open: open.clone(), id, outlet, peers, granted, published: 0 }))
+        let id =
+            open.control.add_publisher(PublisherEntry { offer, outgoing, peers: peers.clone() })?;
+        Ok(Box::new(FloorPublisher {
+            open: open.clone(),
+            id,
+            outlet,
+            peers,
+            granted,
+            published: 0,
+        }))
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Subscription>, Error> {
         let open = &self.0;
         open.check(config)?;
         let lends = open.options.transport == Transport::ShmRing
@@ -98,11 +120,19 @@ impl Node for FloorNode {
         Ok(Box::new(FloorSubscription { open: open.clone(), id, peers, stats, granted }))
     }
 
-    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+    fn client(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Publisher>, Error> {
         Ok(Box::new(service::client(&self.0, config, sink)?))
     }
 
-    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+    fn service(
+        &mut self,
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+    ) -> Result<Box<dyn Endpoint>, Error> {
         Ok(Box::new(service::service(&self.0, config, handler)?))
     }
 }
@@ -133,7 +163,11 @@ impl Publisher for FloorPublisher {
     }
 
     #[inline]
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         let Outlet::Ring(ring) = &mut self.outlet else { return Err(PublishError::Unsupported) };
         ring.publish_loaned(bytes, fill)?;
         self.published += 1;
@@ -151,7 +185,10 @@ impl Endpoint for FloorPublisher {
     }
 
     fn account(&self) -> Account {
-        let mut counters = BTreeMap::from([("refused_peers".to_string(), i64::from(self.peers.refused.load(Ordering::Relaxed)))]);
+        let mut counters = BTreeMap::from([(
+            "refused_peers".to_string(),
+            i64::from(self.peers.refused.load(Ordering::Relaxed)),
+        )]);
         match &self.outlet {
             Outlet::Ring(ring) => drop(counters.insert("blocked".into(), ring.blocked() as i64)),
             Outlet::Sockets(writer, _) => {
@@ -159,7 +196,11 @@ impl Endpoint for FloorPublisher {
                 counters.insert("skipped".into(), writer.skipped.load(Ordering::Relaxed) as i64);
             }
         }
-        Account { reader_drops: None, counters, evidence: evidence(&self.open, self.published, "handed to the channel") }
+        Account {
+            reader_drops: None,
+            counters,
+            evidence: evidence(&self.open, self.published, "handed to the channel"),
+        }
     }
 }
 
@@ -188,18 +229,26 @@ impl Endpoint for FloorSubscription {
         self.granted.clone()
     }
 
-    /// What a UDP socket dropped is not the doing of a queue of the reader's; the kernel counts it for everybody to see.
+    /// What a UDP socket dropped is not the doing of a queue of the reader's; the kernel counts it
+    /// for everybody to see.
     fn account(&self) -> Account {
         let dropped = self.stats.dropped.load(Ordering::Relaxed);
         let is_socket = self.open.options.transport == Transport::Udp;
-        let mut counters = BTreeMap::from([("refused_peers".to_string(), i64::from(self.peers.refused.load(Ordering::Relaxed)))]);
+        let mut counters = BTreeMap::from([(
+            "refused_peers".to_string(),
+            i64::from(self.peers.refused.load(Ordering::Relaxed)),
+        )]);
         if is_socket {
             counters.insert("datagrams_dropped".into(), dropped as i64);
         }
         Account {
             reader_drops: (!is_socket).then_some(dropped),
             counters,
-            evidence: evidence(&self.open, self.stats.received.load(Ordering::Relaxed), "taken from the channel"),
+            evidence: evidence(
+                &self.open,
+                self.stats.received.load(Ordering::Relaxed),
+                "taken from the channel",
+            ),
         }
     }
 }

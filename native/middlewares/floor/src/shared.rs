@@ -1,8 +1,11 @@
-//! What the endpoints of a session share: options, the control thread, the receive loops; what each endpoint is granted.
+//! What the endpoints of a session share: options, the control thread, the receive loops; what each
+//! endpoint is granted.
 
 use std::sync::{Arc, Mutex};
 
-use rmwbench_harness::middleware::{EndpointConfig, Error, Evidence, Granted, PublishMode, Wait, WhenFull};
+use rmwbench_harness::middleware::{
+    EndpointConfig, Error, Evidence, Granted, PublishMode, Wait, WhenFull,
+};
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
 
 use crate::control::Control;
@@ -31,13 +34,18 @@ impl Shared {
         self.waiter_at(if wait == Wait::Poll { &self.spinning } else { &self.blocking }, wait)
     }
 
-    /// The loop for the answers to this session's clients, apart from that of its services: a service that waits until
-    /// its answer fits into the channel must not keep the client from reading it.
+    /// The loop for the answers to this session's clients, apart from that of its services: a
+    /// service that waits until its answer fits into the channel must not keep the client from
+    /// reading it.
     pub fn client_waiter(&self, wait: Wait) -> Result<Arc<Waiter>, Error> {
         self.waiter_at(&self.clients, wait)
     }
 
-    fn waiter_at(&self, place: &Mutex<Option<Arc<Waiter>>>, wait: Wait) -> Result<Arc<Waiter>, Error> {
+    fn waiter_at(
+        &self,
+        place: &Mutex<Option<Arc<Waiter>>>,
+        wait: Wait,
+    ) -> Result<Arc<Waiter>, Error> {
         let mut place = place.lock().unwrap();
         if let Some(waiter) = &*place {
             return Ok(waiter.clone());
@@ -52,7 +60,9 @@ impl Shared {
 
     /// Refuses what no raw channel can do.
     pub fn check(&self, config: &EndpointConfig) -> Result<(), Error> {
-        let unsupported = |message: String| Err(Error::unsupported(format!("endpoint {}", config.endpoint), message));
+        let unsupported = |message: String| {
+            Err(Error::unsupported(format!("endpoint {}", config.endpoint), message))
+        };
         let transport = self.options.transport;
         if transport == Transport::Udp && config.qos.reliability == Reliability::Reliable {
             return unsupported(
@@ -60,29 +70,45 @@ impl Shared {
             );
         }
         if config.qos.durability != Durability::Volatile {
-            return unsupported("transient_local: a raw channel keeps nothing for late joiners".into());
+            return unsupported(
+                "transient_local: a raw channel keeps nothing for late joiners".into(),
+            );
         }
         if config.qos.content_filter.is_some() || config.qos.instance_key.is_some() {
-            return unsupported("content_filter, instance_key: a raw channel does not know contents".into());
+            return unsupported(
+                "content_filter, instance_key: a raw channel does not know contents".into(),
+            );
         }
         if config.publish_mode == PublishMode::Async {
-            return unsupported("publish_mode async: a raw channel has no queue behind the publish call".into());
+            return unsupported(
+                "publish_mode async: a raw channel has no queue behind the publish call".into(),
+            );
         }
         if config.loan && transport != Transport::ShmRing {
-            return unsupported(format!("loan over {}: a socket copies; use transport shm_ring", transport.name()));
+            return unsupported(format!(
+                "loan over {}: a socket copies; use transport shm_ring",
+                transport.name()
+            ));
         }
         if config.wait == Wait::Callback {
             return unsupported("wait callback: a raw channel has no threads of its own".into());
         }
-        if let (Reliability::BestEffort, History::KeepLast, Some(slots)) = (config.qos.reliability, config.qos.history, self.options.slots)
+        if let (Reliability::BestEffort, History::KeepLast, Some(slots)) =
+            (config.qos.reliability, config.qos.history, self.options.slots)
         {
             if slots < config.qos.depth {
-                let message = format!("expected at least the depth of endpoint {}, {}, found {slots}", config.endpoint, config.qos.depth);
+                let message = format!(
+                    "expected at least the depth of endpoint {}, {}, found {slots}",
+                    config.endpoint, config.qos.depth
+                );
                 return Err(Error::invalid("option slots", message));
             }
         }
         if config.qos.depth == 0 && config.qos.history == History::KeepLast {
-            return Err(Error::invalid(format!("endpoint {}", config.endpoint), "depth: expected at least 1, found 0"));
+            return Err(Error::invalid(
+                format!("endpoint {}", config.endpoint),
+                "depth: expected at least 1, found 0",
+            ));
         }
         Ok(())
     }
@@ -100,16 +126,20 @@ impl Shared {
                 ),
                 Reliability::BestEffort => format!("a full queue of {held} messages forgets its oldest"),
             });
-            // With fewer slots than its depth a reliable channel blocks sooner and still loses nothing.
+            // With fewer slots than its depth a reliable channel blocks sooner and still loses
+            // nothing.
             if qos.history == History::KeepAll {
                 qos.depth = held;
             }
             match self.options.inline_bytes(config.message_type.payload_bytes) > 0 {
-                true => notes.push("messages of this size travel in the readers' queues, copied in and out".into()),
+                true => notes.push(
+                    "messages of this size travel in the readers' queues, copied in and out".into(),
+                ),
                 false => notes.extend(slots.map(|slots| format!("pool of {slots} slots"))),
             }
         } else {
-            let (send, receive) = granted_buffers(&self.options).map_err(|e| Error::failed("socket buffers", e))?;
+            let (send, receive) =
+                granted_buffers(&self.options).map_err(|e| Error::failed("socket buffers", e))?;
             notes.push(format!(
                 "no history but the kernel's socket buffers: {send} bytes to send and {receive} to receive granted{}; depth and keep_all have no effect",
                 self.options.buffer_bytes().map_or(String::new(), |asked| format!(" for {asked} asked"))
@@ -121,7 +151,14 @@ impl Shared {
             (Transport::ShmRing, Reliability::BestEffort) => WhenFull::DropsAtReader,
             (_, Reliability::BestEffort) => WhenFull::DropsAtWriter,
         });
-        Ok(Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, take: None, when_full, notes })
+        Ok(Granted {
+            qos,
+            publish_mode: PublishMode::Sync,
+            wait: config.wait,
+            take: None,
+            when_full,
+            notes,
+        })
     }
 }
 

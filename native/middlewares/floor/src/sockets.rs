@@ -1,6 +1,8 @@
-//! Socket channels: a connected pair for each publisher and reader, the reader's end handed over at the rendezvous.
+//! Socket channels: a connected pair for each publisher and reader, the reader's end handed over at
+//! the rendezvous.
 //!
-//! The publisher's list of readers is copied into the publishing thread when it changes, so that publishing takes no lock.
+//! The publisher's list of readers is copied into the publishing thread when it changes, so that
+//! publishing takes no lock.
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -13,8 +15,8 @@ use rmwbench_harness::middleware::PublishError;
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{
-    acceptfrom_with, bind, connect, getsockname, listen, socket_with, socketpair, sockopt, AddressFamily, SocketAddrAny, SocketFlags,
-    SocketType,
+    acceptfrom_with, bind, connect, getsockname, listen, socket_with, socketpair, sockopt,
+    AddressFamily, SocketAddrAny, SocketFlags, SocketType,
 };
 
 use crate::datagram;
@@ -65,7 +67,8 @@ impl SocketWriter {
         }
     }
 
-    /// Sends one message to every reader. Reliable readers are waited for; with several, before the first byte goes to any.
+    /// Sends one message to every reader. Reliable readers are waited for; with several, before the
+    /// first byte goes to any.
     pub fn publish(&self, outlet: &mut SocketOutlet, payload: &[u8]) -> Result<(), PublishError> {
         let generation = self.generation.load(Ordering::Acquire);
         if generation != outlet.generation {
@@ -122,12 +125,22 @@ impl SocketWriter {
 impl Outgoing for SocketWriter {
     fn offer(&self, peer: PeerId) -> Result<OwnedFd, Errno> {
         let (ours, theirs) = pair(self.transport, self.buffer_bytes)?;
-        let channel = Channel { fd: ours, peer, reliable: AtomicBool::new(false), next_id: AtomicU64::new(0) };
+        let channel = Channel {
+            fd: ours,
+            peer,
+            reliable: AtomicBool::new(false),
+            next_id: AtomicU64::new(0),
+        };
         self.offered.lock().unwrap().insert(peer, Arc::new(channel));
         Ok(theirs)
     }
 
-    fn accept(&self, peer: PeerId, acceptance: &Acceptance, _fds: Vec<OwnedFd>) -> Result<(), Errno> {
+    fn accept(
+        &self,
+        peer: PeerId,
+        acceptance: &Acceptance,
+        _fds: Vec<OwnedFd>,
+    ) -> Result<(), Errno> {
         let channel = self.offered.lock().unwrap().remove(&peer).ok_or(Errno::PROTO)?;
         channel.reliable.store(acceptance.reliable, Ordering::Relaxed);
         self.channels.lock().unwrap().push(channel);
@@ -172,7 +185,8 @@ pub fn pair(transport: Transport, buffer_bytes: Option<u32>) -> Result<(OwnedFd,
             bind(&listener, &any_port)?;
             listen(&listener, 8)?;
             let ours = inet(SocketType::STREAM)?;
-            // On loopback the handshake is done when connect returns, also for a non-blocking socket: EINPROGRESS is harmless.
+            // On loopback the handshake is done when connect returns, also for a non-blocking
+            // socket: EINPROGRESS is harmless.
             match connect(&ours, &getsockname(&listener)?) {
                 Ok(()) | Err(Errno::INPROGRESS) => {}
                 Err(e) => return Err(e),
@@ -186,7 +200,9 @@ pub fn pair(transport: Transport, buffer_bytes: Option<u32>) -> Result<(OwnedFd,
                         return Ok((ours, theirs));
                     }
                     Ok(_) => {} // someone else on this machine connected to our port
-                    Err(Errno::AGAIN) => drop(poll(&mut [PollFd::new(&listener, PollFlags::IN)], None)),
+                    Err(Errno::AGAIN) => {
+                        drop(poll(&mut [PollFd::new(&listener, PollFlags::IN)], None))
+                    }
                     Err(e) => return Err(e),
                 }
             }
@@ -198,8 +214,10 @@ pub fn pair(transport: Transport, buffer_bytes: Option<u32>) -> Result<(OwnedFd,
 fn set_buffers(socket: impl AsFd, bytes: Option<u32>) -> Result<(), Errno> {
     let Some(bytes) = bytes.map(|b| b as usize) else { return Ok(()) };
     let socket = socket.as_fd();
-    sockopt::set_socket_recv_buffer_size_force(socket, bytes).or_else(|_| sockopt::set_socket_recv_buffer_size(socket, bytes))?;
-    force_send_buffer(socket, bytes).or_else(|_| sockopt::set_socket_send_buffer_size(socket, bytes))
+    sockopt::set_socket_recv_buffer_size_force(socket, bytes)
+        .or_else(|_| sockopt::set_socket_recv_buffer_size(socket, bytes))?;
+    force_send_buffer(socket, bytes)
+        .or_else(|_| sockopt::set_socket_send_buffer_size(socket, bytes))
 }
 
 fn force_send_buffer(socket: impl AsFd, bytes: usize) -> Result<(), Errno> {
@@ -223,7 +241,8 @@ fn force_send_buffer(socket: impl AsFd, bytes: usize) -> Result<(), Errno> {
     }
 }
 
-/// What the kernel grants a fresh channel: send and receive buffer as it counts them, twice what may be asked.
+/// What the kernel grants a fresh channel: send and receive buffer as it counts them, twice what
+/// may be asked.
 pub fn granted_buffers(options: &Options) -> Result<(usize, usize), Errno> {
     let (ours, theirs) = pair(options.transport, options.buffer_bytes())?;
     Ok((sockopt::socket_send_buffer_size(&ours)?, sockopt::socket_recv_buffer_size(&theirs)?))

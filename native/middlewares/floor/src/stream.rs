@@ -1,7 +1,8 @@
 //! Messages on a stream (TCP or Unix socket): a 16-byte header, then the payload.
 //!
-//! A message is refused whole or sent whole: once its first byte is on the way, the sender waits for the rest however long the
-//! reader takes, because a half message would be the end of the stream.
+//! A message is refused whole or sent whole: once its first byte is on the way, the sender waits
+//! for the rest however long the reader takes, because a half message would be the end of the
+//! stream.
 
 use std::io::IoSlice;
 use std::os::fd::OwnedFd;
@@ -23,7 +24,10 @@ pub fn send(fd: &OwnedFd, id: u64, payload: &[u8], blocked: &AtomicU64) -> Outco
     let total = FRAME_HEADER_BYTES + payload.len();
     let mut sent = 0;
     while sent < total {
-        let parts = [IoSlice::new(header.get(sent..).unwrap_or(&[])), IoSlice::new(&payload[sent.saturating_sub(FRAME_HEADER_BYTES)..])];
+        let parts = [
+            IoSlice::new(header.get(sent..).unwrap_or(&[])),
+            IoSlice::new(&payload[sent.saturating_sub(FRAME_HEADER_BYTES)..]),
+        ];
         match sendmsg(fd, &parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL) {
             Ok(n) => sent += n,
             Err(Errno::INTR) => {}
@@ -51,7 +55,15 @@ pub struct StreamReader {
 impl StreamReader {
     pub fn new(fd: OwnedFd, payload_bytes: u32) -> StreamReader {
         let bytes = (FRAME_HEADER_BYTES + payload_bytes as usize).max(MIN_BUFFER_BYTES);
-        StreamReader { fd, buffer: vec![0; bytes], start: 0, end: 0, next_id: 0, drops: 0, ended: false }
+        StreamReader {
+            fd,
+            buffer: vec![0; bytes],
+            start: 0,
+            end: 0,
+            next_id: 0,
+            drops: 0,
+            ended: false,
+        }
     }
 
     pub fn fd(&self) -> &OwnedFd {
@@ -89,7 +101,8 @@ impl StreamReader {
 
     /// A further message was already read: no wait on the socket would tell of it.
     pub fn has_whole(&self) -> bool {
-        self.header().is_some_and(|h| self.start + FRAME_HEADER_BYTES + h.total as usize <= self.end)
+        self.header()
+            .is_some_and(|h| self.start + FRAME_HEADER_BYTES + h.total as usize <= self.end)
     }
 
     fn header(&self) -> Option<FrameHeader> {
@@ -106,7 +119,11 @@ impl StreamReader {
         if self.end == self.buffer.len() {
             return Err(Errno::MSGSIZE); // longer than the type allows: not our protocol
         }
-        let (bytes, _) = rustix::net::recv(&self.fd, &mut self.buffer[self.end..], rustix::net::RecvFlags::empty())?;
+        let (bytes, _) = rustix::net::recv(
+            &self.fd,
+            &mut self.buffer[self.end..],
+            rustix::net::RecvFlags::empty(),
+        )?;
         self.end += bytes;
         Ok(bytes)
     }

@@ -1,4 +1,5 @@
-//! The receive loops of a session, with the links that each takes from: a futex word wakes that of rings, epoll that of sockets.
+//! The receive loops of a session, with the links that each takes from: a futex word wakes that of
+//! rings, epoll that of sockets.
 
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -19,7 +20,8 @@ pub struct Waiter {
     pump: Pump<Link>,
     links: Mutex<Vec<Arc<Link>>>,
     spins: bool,
-    /// The descriptor of the word that wakes the loop, for publishers to map; None where nobody needs to.
+    /// The descriptor of the word that wakes the loop, for publishers to map; None where nobody
+    /// needs to.
     pub wake_fd: Option<OwnedFd>,
 }
 
@@ -42,8 +44,10 @@ impl Waiter {
     pub fn of_sockets() -> Result<Waiter, Error> {
         let failed = |e| Error::failed("epoll", e);
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
-        let woken = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed)?);
-        epoll::add(&epoll, &*woken, epoll::EventData::new_u64(WOKEN), epoll::EventFlags::IN).map_err(failed)?;
+        let woken =
+            Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed)?);
+        epoll::add(&epoll, &*woken, epoll::EventData::new_u64(WOKEN), epoll::EventFlags::IN)
+            .map_err(failed)?;
         let sockets = Sockets { epoll, woken: woken.clone(), links: Vec::new() };
         let waker = move || {
             let _ = rustix::io::write(&*woken, &1_u64.to_ne_bytes());
@@ -57,8 +61,8 @@ impl Waiter {
         Ok(Waiter { pump, links: Mutex::default(), spins, wake_fd })
     }
 
-    /// Delivers what comes by `channel` from now on. `depth`: of a ring's queue, which a relay in the loop's own thread may fill and
-    /// the loop must empty in step.
+    /// Delivers what comes by `channel` from now on. `depth`: of a ring's queue, which a relay in
+    /// the loop's own thread may fill and the loop must empty in step.
     pub fn add(&self, id: u64, owner: u64, outlet: Outlet, channel: Channel, depth: Option<u32>) {
         let turn = depth.map_or(TURN, |depth| TURN.min(depth as usize));
         let link = Arc::new(Link::new(id, owner, outlet, channel, turn, self.spins));
@@ -123,7 +127,8 @@ impl WaitSet<Link> for Rings {
         } else {
             eventcount::disarm(self.word.word());
         }
-        // What woke it is looked at before the next wait: the list by the loop, links that close by the look.
+        // What woke it is looked at before the next wait: the list by the loop, links that close by
+        // the look.
         self.woken.store(false, Ordering::SeqCst);
     }
 }
@@ -152,8 +157,14 @@ impl WaitSet<Link> for Sockets {
     fn attach(&mut self, link: &Arc<Link>, token: usize) {
         // SAFETY: the loop's thread.
         if let Some(fd) = unsafe { link.fd() } {
-            // Fails only without memory; the link then stays silent and the trial's ledger shows it.
-            let _ = epoll::add(&self.epoll, fd, epoll::EventData::new_u64(token as u64), epoll::EventFlags::IN);
+            // Fails only without memory; the link then stays silent and the trial's ledger shows
+            // it.
+            let _ = epoll::add(
+                &self.epoll,
+                fd,
+                epoll::EventData::new_u64(token as u64),
+                epoll::EventFlags::IN,
+            );
         }
         self.links.push((token, link.clone()));
     }
@@ -174,7 +185,12 @@ impl WaitSet<Link> for Sockets {
             match event.data.u64() {
                 WOKEN => {
                     let _ = rustix::io::read(&*self.woken, &mut [0_u8; 8]);
-                    ready.extend(self.links.iter().filter(|(_, link)| link.is_closing()).map(|(token, _)| *token));
+                    ready.extend(
+                        self.links
+                            .iter()
+                            .filter(|(_, link)| link.is_closing())
+                            .map(|(token, _)| *token),
+                    );
                 }
                 token => self.tell(token as usize, ready),
             }

@@ -1,4 +1,5 @@
-//! The futex word on which a process's receive loop sleeps; every publisher of its subscriptions maps it.
+//! The futex word on which a process's receive loop sleeps; every publisher of its subscriptions
+//! maps it.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::AtomicU32;

@@ -1,4 +1,5 @@
-//! The floor through the traits, with real traffic: what every transport must keep, and what only the ring promises.
+//! The floor through the traits, with real traffic: what every transport must keep, and what only
+//! the ring promises.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -9,8 +10,8 @@ use rmwbench_conformance::isolated;
 use rmwbench_floor::Floor;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{
-    Delivery, EndpointConfig, Error, ErrorKind, Middleware, Node, Profile, PublishError, PublishMode, Publisher, Session, SessionConfig,
-    Sink, Subscription, Take, Wait,
+    Delivery, EndpointConfig, Error, ErrorKind, Middleware, Node, Profile, PublishError,
+    PublishMode, Publisher, Session, SessionConfig, Sink, Subscription, Take, Wait,
 };
 use rmwbench_harness::qos::{History, Qos, Reliability};
 use serde_json::{json, Value};
@@ -32,9 +33,20 @@ impl Domain {
     }
 
     fn try_session(&self, options: Value) -> Result<Box<dyn Session>, Error> {
-        let profile = Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() };
+        let profile = Profile {
+            name: "untouched".into(),
+            format: "none".into(),
+            text: String::new(),
+            summary: String::new(),
+        };
         let options: BTreeMap<String, Value> = serde_json::from_value(options).unwrap();
-        Floor.open(&SessionConfig { profile, options, modes: Default::default(), domain_id: self.0, trial_nonce: 1 })
+        Floor.open(&SessionConfig {
+            profile,
+            options,
+            modes: Default::default(),
+            domain_id: self.0,
+            trial_nonce: 1,
+        })
     }
 }
 
@@ -90,8 +102,16 @@ impl Spec {
         session.node("talker").unwrap().publisher(&self.config()).unwrap_or_else(|e| panic!("{e}"))
     }
 
-    fn subscription(&self, session: &mut dyn Session, sink: Arc<dyn Sink>) -> Box<dyn Subscription> {
-        session.node("listener").unwrap().subscription(&self.config(), sink).unwrap_or_else(|e| panic!("{e}"))
+    fn subscription(
+        &self,
+        session: &mut dyn Session,
+        sink: Arc<dyn Sink>,
+    ) -> Box<dyn Subscription> {
+        session
+            .node("listener")
+            .unwrap()
+            .subscription(&self.config(), sink)
+            .unwrap_or_else(|e| panic!("{e}"))
     }
 }
 
@@ -136,7 +156,8 @@ fn until(what: &str, condition: impl Fn() -> bool) {
 }
 
 fn numbered(n: u64, bytes: usize) -> Vec<u8> {
-    let mut payload: Vec<u8> = (0..bytes).map(|i| (i as u64 * 31 + n * 7 + (i as u64 >> 8)) as u8).collect();
+    let mut payload: Vec<u8> =
+        (0..bytes).map(|i| (i as u64 * 31 + n * 7 + (i as u64 >> 8)) as u8).collect();
     let head = bytes.min(8);
     payload[..head].copy_from_slice(&n.to_le_bytes()[..head]);
     payload
@@ -160,9 +181,15 @@ fn every_size_arrives_whole_and_in_order_on_every_transport() {
         for transport in TRANSPORTS {
             for wait in [Wait::Block, Wait::Poll] {
                 let domain = Domain::new();
-                let (mut a, mut b) = (domain.session(json!({"transport": transport})), domain.session(json!({"transport": transport})));
+                let (mut a, mut b) = (
+                    domain.session(json!({"transport": transport})),
+                    domain.session(json!({"transport": transport})),
+                );
                 for bytes in [0, 1, 63, 64, 4095, 65_507, 1 << 20] {
-                    let spec = reliable_where_possible(Spec::new(&format!("t{bytes}"), bytes).wait(wait), transport);
+                    let spec = reliable_where_possible(
+                        Spec::new(&format!("t{bytes}"), bytes).wait(wait),
+                        transport,
+                    );
                     let inbox = Arc::new(Inbox::default());
                     let subscription = spec.subscription(&mut *a, inbox.clone());
                     let mut publisher = spec.publisher(&mut *b);
@@ -176,12 +203,23 @@ fn every_size_arrives_whole_and_in_order_on_every_transport() {
                     }
                     until("delivery", || inbox.len() as u64 == count);
                     for (n, message) in inbox.messages.lock().unwrap().iter().enumerate() {
-                        assert!(*message == numbered(n as u64, bytes as usize), "{transport} {wait:?} {bytes} bytes, message {n}");
+                        assert!(
+                            *message == numbered(n as u64, bytes as usize),
+                            "{transport} {wait:?} {bytes} bytes, message {n}"
+                        );
                     }
                     let dropped = subscription.account();
-                    assert_eq!(dropped.reader_drops.or(dropped.counters.get("datagrams_dropped").map(|n| *n as u64)), Some(0));
+                    assert_eq!(
+                        dropped
+                            .reader_drops
+                            .or(dropped.counters.get("datagrams_dropped").map(|n| *n as u64)),
+                        Some(0)
+                    );
                     assert_eq!(subscription.account().evidence[0].messages, count);
-                    assert!(publisher.publish(&vec![0; bytes as usize + 1]).is_err() || transport != "shm_ring");
+                    assert!(
+                        publisher.publish(&vec![0; bytes as usize + 1]).is_err()
+                            || transport != "shm_ring"
+                    );
                 }
             }
         }
@@ -200,7 +238,8 @@ fn thirty_two_mebibytes_arrive_on_every_transport() {
             let mut publisher = spec.publisher(&mut *session);
             until("match", || publisher.matched() == 1 && subscription.matched() == 1);
             let payload = numbered(3, 32 << 20);
-            // Datagrams may be lost: the buffer is smaller than the message and the reader has one of two busy cores.
+            // Datagrams may be lost: the buffer is smaller than the message and the reader has one
+            // of two busy cores.
             let attempts = if transport == "udp" { 20 } else { 1 };
             for _ in 0..attempts {
                 publisher.publish(&payload).unwrap();
@@ -228,14 +267,18 @@ fn a_loan_equals_a_copy_and_reads_in_place_only_when_asked() {
         }
         for (zero_copy, inline_bytes) in [(true, 0), (false, 0), (false, 300)] {
             let domain = Domain::new();
-            let mut session = domain.session(json!({"zero_copy": zero_copy || inline_bytes > 0, "inline_bytes": inline_bytes}));
+            let mut session = domain.session(
+                json!({"zero_copy": zero_copy || inline_bytes > 0, "inline_bytes": inline_bytes}),
+            );
             let spec = Spec::new("loan", 299);
             let paths = Arc::new(Paths(Mutex::default()));
             let subscription = spec.subscription(&mut *session, paths.clone());
             let mut publisher = spec.publisher(&mut *session);
             until("match", || publisher.matched() == 1 && subscription.matched() == 1);
             publisher.publish(&numbered(7, 299)).unwrap();
-            publisher.publish_loaned(299, &mut |slot| slot.copy_from_slice(&numbered(7, 299))).unwrap();
+            publisher
+                .publish_loaned(299, &mut |slot| slot.copy_from_slice(&numbered(7, 299)))
+                .unwrap();
             until("delivery", || paths.0.lock().unwrap().len() == 2);
             let paths = paths.0.lock().unwrap();
             assert_eq!(paths[0], paths[1]);
@@ -274,9 +317,15 @@ fn best_effort_forgets_the_oldest_and_counts_every_drop() {
             assert_eq!(ledger(), SENT, "{slots}");
             let numbers = inbox.numbers();
             assert!(numbers.windows(2).all(|w| w[0] < w[1]), "{slots}: order");
-            assert!(subscription.account().reader_drops.unwrap() > 0, "{slots}: no overrun was provoked");
+            assert!(
+                subscription.account().reader_drops.unwrap() > 0,
+                "{slots}: no overrun was provoked"
+            );
             if slots.get("slots").is_none() {
-                assert_eq!(&numbers[numbers.len() - 5..], &[SENT - 5, SENT - 4, SENT - 3, SENT - 2, SENT - 1]);
+                assert_eq!(
+                    &numbers[numbers.len() - 5..],
+                    &[SENT - 5, SENT - 4, SENT - 3, SENT - 2, SENT - 1]
+                );
             }
         }
     });
@@ -310,7 +359,10 @@ fn reliable_blocks_the_publisher_and_loses_nothing() {
                 }
                 until("delivery", || inbox.len() == 2000);
                 assert_eq!(inbox.numbers(), (0..2000).collect::<Vec<_>>(), "{transport} {options}");
-                assert!(publisher.account().counters["blocked"] > 0, "{transport} {options} {history:?}: never blocked");
+                assert!(
+                    publisher.account().counters["blocked"] > 0,
+                    "{transport} {options} {history:?}: never blocked"
+                );
                 assert_eq!(subscription.account().reader_drops, Some(0));
             }
         }
@@ -322,16 +374,21 @@ fn a_stuck_reader_costs_a_timeout_and_not_a_message() {
     isolated("a_stuck_reader_costs_a_timeout_and_not_a_message", || {
         for transport in ["shm_ring", "tcp", "unix"] {
             let domain = Domain::new();
-            let mut session = domain.session(json!({"transport": transport, "publish_timeout_ns": 300_000_000}));
+            let mut session =
+                domain.session(json!({"transport": transport, "publish_timeout_ns": 300_000_000}));
             let spec = Spec::new("stuck", 100_000).depth(4);
             let inboxes = [Arc::new(Inbox::default()), Arc::new(Inbox::default())];
-            let subscriptions = inboxes.each_ref().map(|inbox| spec.subscription(&mut *session, inbox.clone()));
+            let subscriptions =
+                inboxes.each_ref().map(|inbox| spec.subscription(&mut *session, inbox.clone()));
             let mut publisher = spec.publisher(&mut *session);
-            until("match", || publisher.matched() == 2 && subscriptions.iter().all(|s| s.matched() == 1));
+            until("match", || {
+                publisher.matched() == 2 && subscriptions.iter().all(|s| s.matched() == 1)
+            });
             inboxes[1].stuck.store(true, Ordering::SeqCst);
             let mut sent = 0;
-            // A stream's buffers hold an unknown number of messages. The ring holds its depth, and one more if the waiting thread had taken
-            // the first message of both readers before it got stuck in one.
+            // A stream's buffers hold an unknown number of messages. The ring holds its depth, and
+            // one more if the waiting thread had taken the first message of both readers before it
+            // got stuck in one.
             let unstick = inboxes[1].clone();
             let helper = std::thread::spawn(move || {
                 std::thread::sleep(Duration::from_millis(1500));
@@ -353,7 +410,10 @@ fn a_stuck_reader_costs_a_timeout_and_not_a_message() {
             }
             until("delivery", || inboxes.iter().all(|i| i.len() as u64 >= sent));
             std::thread::sleep(Duration::from_millis(20));
-            assert!(inboxes.iter().all(|i| i.numbers() == (0..sent).collect::<Vec<_>>()), "{transport}");
+            assert!(
+                inboxes.iter().all(|i| i.numbers() == (0..sent).collect::<Vec<_>>()),
+                "{transport}"
+            );
         }
     });
 }
@@ -364,12 +424,19 @@ fn one_waiting_thread_serves_two_writers_and_three_readers() {
         for transport in ["shm_ring", "tcp", "unix"] {
             for wait in [Wait::Block, Wait::Poll] {
                 let domain = Domain::new();
-                let (mut a, mut b) = (domain.session(json!({"transport": transport})), domain.session(json!({"transport": transport})));
+                let (mut a, mut b) = (
+                    domain.session(json!({"transport": transport})),
+                    domain.session(json!({"transport": transport})),
+                );
                 let spec = Spec::new("many/to many", 200).wait(wait);
                 let mut publishers = [spec.publisher(&mut *a), spec.publisher(&mut *b)];
                 let inboxes: [Arc<Inbox>; 3] = Default::default();
-                let subscriptions = inboxes.each_ref().map(|i| spec.subscription(&mut *b, i.clone()));
-                until("match", || publishers.iter().all(|p| p.matched() == 3) && subscriptions.iter().all(|s| s.matched() == 2));
+                let subscriptions =
+                    inboxes.each_ref().map(|i| spec.subscription(&mut *b, i.clone()));
+                until("match", || {
+                    publishers.iter().all(|p| p.matched() == 3)
+                        && subscriptions.iter().all(|s| s.matched() == 2)
+                });
                 for n in 0..500 {
                     publishers[(n % 2) as usize].publish(&numbered(n, 200)).unwrap();
                 }
@@ -377,8 +444,13 @@ fn one_waiting_thread_serves_two_writers_and_three_readers() {
                 for inbox in &inboxes {
                     let numbers = inbox.numbers();
                     for parity in 0..2 {
-                        let of_one: Vec<u64> = numbers.iter().copied().filter(|n| n % 2 == parity).collect();
-                        assert_eq!(of_one, (0..250).map(|n| 2 * n + parity).collect::<Vec<_>>(), "{transport} {wait:?}");
+                        let of_one: Vec<u64> =
+                            numbers.iter().copied().filter(|n| n % 2 == parity).collect();
+                        assert_eq!(
+                            of_one,
+                            (0..250).map(|n| 2 * n + parity).collect::<Vec<_>>(),
+                            "{transport} {wait:?}"
+                        );
                     }
                 }
             }
@@ -419,7 +491,10 @@ fn readers_join_and_leave_while_messages_flow() {
                 drop(subscription);
                 let after = inbox.len();
                 let numbers = inbox.numbers();
-                assert!(numbers.windows(2).all(|w| w[0] + 1 == w[1]), "{transport}: a gap in the middle");
+                assert!(
+                    numbers.windows(2).all(|w| w[0] + 1 == w[1]),
+                    "{transport}: a gap in the middle"
+                );
                 assert!(round == 0 || numbers[0] > 0, "{transport}: a late joiner got the past");
                 std::thread::sleep(Duration::from_millis(1));
                 assert_eq!(inbox.len(), after, "{transport}: delivery after the end");
@@ -481,7 +556,11 @@ fn many_nodes_need_no_more_threads() {
             let mut node = session.node(&format!("node{n}")).unwrap();
             let spec = Spec::new(&format!("topic{n}"), 64);
             let inbox = Arc::new(Inbox::default());
-            endpoints.push((node.publisher(&spec.config()).unwrap(), node.subscription(&spec.config(), inbox.clone()).unwrap(), inbox));
+            endpoints.push((
+                node.publisher(&spec.config()).unwrap(),
+                node.subscription(&spec.config(), inbox.clone()).unwrap(),
+                inbox,
+            ));
             nodes.push(node);
         }
         until("match", || endpoints.iter().all(|(p, s, _)| p.matched() == 1 && s.matched() == 1));
@@ -505,12 +584,18 @@ fn unlike_peers_do_not_match_and_say_so() {
         let best_effort = reliable.clone().best_effort().publisher(&mut *session);
         let other_type = Spec::new("unlike", 65).publisher(&mut *session);
         let mut equal = reliable.publisher(&mut *session);
-        until("refusals", || [&best_effort, &other_type].iter().all(|p| p.account().counters["refused_peers"] == 1));
+        until("refusals", || {
+            [&best_effort, &other_type].iter().all(|p| p.account().counters["refused_peers"] == 1)
+        });
         until("match", || equal.matched() == 1);
-        assert_eq!((best_effort.matched(), other_type.matched(), subscription.matched()), (0, 0, 1));
+        assert_eq!(
+            (best_effort.matched(), other_type.matched(), subscription.matched()),
+            (0, 0, 1)
+        );
         // A reliable publisher also serves a best-effort subscription.
         let relaxed = Arc::new(Inbox::default());
-        let _best_effort_reader = reliable.clone().best_effort().subscription(&mut *session, relaxed.clone());
+        let _best_effort_reader =
+            reliable.clone().best_effort().subscription(&mut *session, relaxed.clone());
         until("match", || equal.matched() == 2);
         equal.publish(&numbered(1, 64)).unwrap();
         until("delivery", || inbox.len() == 1 && relaxed.len() == 1);
@@ -537,15 +622,26 @@ fn what_cannot_be_done_is_refused_with_a_reason() {
         let mut ring = domain.session(json!({}));
         assert_eq!(refused(&mut *ring, &|_| {}), None);
         assert_eq!(
-            refused(&mut *ring, &|c| c.qos.durability = rmwbench_harness::qos::Durability::TransientLocal),
+            refused(&mut *ring, &|c| c.qos.durability =
+                rmwbench_harness::qos::Durability::TransientLocal),
             Some(ErrorKind::Unsupported)
         );
-        assert_eq!(refused(&mut *ring, &|c| c.publish_mode = PublishMode::Async), Some(ErrorKind::Unsupported));
+        assert_eq!(
+            refused(&mut *ring, &|c| c.publish_mode = PublishMode::Async),
+            Some(ErrorKind::Unsupported)
+        );
         assert_eq!(refused(&mut *ring, &|c| c.wait = Wait::Callback), Some(ErrorKind::Unsupported));
-        assert_eq!(refused(&mut *ring, &|c| c.qos.content_filter = Some("x > 1".into())), Some(ErrorKind::Unsupported));
+        assert_eq!(
+            refused(&mut *ring, &|c| c.qos.content_filter = Some("x > 1".into())),
+            Some(ErrorKind::Unsupported)
+        );
         assert_eq!(refused(&mut *ring, &|c| c.qos.depth = 0), Some(ErrorKind::Invalid));
         let mut few = domain.session(json!({"slots": 2}));
-        assert_eq!(refused(&mut *few, &|c| c.qos.reliability = Reliability::BestEffort), Some(ErrorKind::Invalid), "depth 10 in 2 slots");
+        assert_eq!(
+            refused(&mut *few, &|c| c.qos.reliability = Reliability::BestEffort),
+            Some(ErrorKind::Invalid),
+            "depth 10 in 2 slots"
+        );
         assert_eq!(refused(&mut *few, &|_| {}), None, "a reliable channel only blocks sooner");
         let mut unix = domain.session(json!({"transport": "unix"}));
         assert_eq!(refused(&mut *unix, &|c| c.loan = true), Some(ErrorKind::Unsupported));
@@ -556,7 +652,13 @@ fn what_cannot_be_done_is_refused_with_a_reason() {
 fn the_description_answers_every_capability() {
     isolated("the_description_answers_every_capability", || {
         let description = Floor.describe();
-        assert_eq!(description.capabilities.len(), rmwbench_harness::middleware::CAPABILITIES.len());
-        assert!(description.capabilities.values().all(|a| a == "yes" || a.starts_with("no: ") || a.starts_with("partly: ")));
+        assert_eq!(
+            description.capabilities.len(),
+            rmwbench_harness::middleware::CAPABILITIES.len()
+        );
+        assert!(description
+            .capabilities
+            .values()
+            .all(|a| a == "yes" || a.starts_with("no: ") || a.starts_with("partly: ")));
     });
 }

@@ -1,4 +1,5 @@
-//! A peer that is killed leaves nothing behind and blocks nobody: the other side notices by the end of the connection.
+//! A peer that is killed leaves nothing behind and blocks nobody: the other side notices by the end
+//! of the connection.
 //!
 //! The peer is this same test binary, started with `RMWBENCH_TEST_ROLE`.
 
@@ -10,7 +11,10 @@ use std::time::{Duration, Instant};
 
 use rmwbench_floor::Floor;
 use rmwbench_harness::message_type::MessageType;
-use rmwbench_harness::middleware::{Delivery, EndpointConfig, Middleware, Profile, PublishMode, Session, SessionConfig, Sink, Take, Wait};
+use rmwbench_harness::middleware::{
+    Delivery, EndpointConfig, Middleware, Profile, PublishMode, Session, SessionConfig, Sink, Take,
+    Wait,
+};
 use rmwbench_harness::qos::Qos;
 
 const TRANSPORTS: [&str; 3] = ["shm_ring", "tcp", "unix"];
@@ -29,10 +33,25 @@ impl Sink for Count {
 }
 
 fn session(domain_id: u32, transport: &str) -> Box<dyn Session> {
-    let profile = Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() };
-    let options =
-        BTreeMap::from([("transport".to_string(), transport.into()), ("publish_timeout_ns".to_string(), 30_000_000_000_i64.into())]);
-    Floor.open(&SessionConfig { profile, options, modes: Default::default(), domain_id, trial_nonce: 1 }).unwrap()
+    let profile = Profile {
+        name: "untouched".into(),
+        format: "none".into(),
+        text: String::new(),
+        summary: String::new(),
+    };
+    let options = BTreeMap::from([
+        ("transport".to_string(), transport.into()),
+        ("publish_timeout_ns".to_string(), 30_000_000_000_i64.into()),
+    ]);
+    Floor
+        .open(&SessionConfig {
+            profile,
+            options,
+            modes: Default::default(),
+            domain_id,
+            trial_nonce: 1,
+        })
+        .unwrap()
 }
 
 fn config() -> EndpointConfig {
@@ -67,7 +86,9 @@ fn the_peer() {
     let mut session = session(words[1].parse().unwrap(), words[2]);
     let mut node = session.node("peer").unwrap();
     if words[0] == "reader" {
-        let _subscription = node.subscription(&config(), Arc::new(Count { delay_ms: 3_600_000, ..Count::default() })).unwrap();
+        let _subscription = node
+            .subscription(&config(), Arc::new(Count { delay_ms: 3_600_000, ..Count::default() }))
+            .unwrap();
         std::thread::sleep(Duration::from_secs(60));
     } else {
         let mut publisher = node.publisher(&config()).unwrap();
@@ -100,17 +121,25 @@ fn a_killed_reader_unblocks_its_publisher() {
         until("match", || publisher.matched() == 1);
         let (done, blocked) = std::sync::mpsc::channel();
         let sender = std::thread::spawn(move || {
-            // The reader takes one message and sleeps: far fewer than these fit, so this blocks until it is killed.
+            // The reader takes one message and sleeps: far fewer than these fit, so this blocks
+            // until it is killed.
             let results: Vec<_> = (0..200).map(|_| publisher.publish(&[1; 100_000])).collect();
             done.send(()).unwrap();
             (publisher, results)
         });
-        assert!(blocked.recv_timeout(Duration::from_millis(500)).is_err(), "{transport}: the publisher never blocked");
+        assert!(
+            blocked.recv_timeout(Duration::from_millis(500)).is_err(),
+            "{transport}: the publisher never blocked"
+        );
         reader.kill().unwrap();
         let killed = Instant::now();
         reader.wait().unwrap();
         let (publisher, results) = sender.join().unwrap();
-        assert!(killed.elapsed() < Duration::from_secs(10), "{transport}: noticed after {:?}", killed.elapsed());
+        assert!(
+            killed.elapsed() < Duration::from_secs(10),
+            "{transport}: noticed after {:?}",
+            killed.elapsed()
+        );
         assert!(results.iter().all(Result::is_ok), "{transport}");
         until("unmatch", || publisher.matched() == 0);
         // The next publisher finds the dead socket file and takes it away.
@@ -126,7 +155,8 @@ fn a_killed_writer_unmatches_and_its_successor_is_found() {
         let domain_id = std::process::id() * 64 + 50 + i as u32;
         let mut session = session(domain_id, transport);
         let count = Arc::new(Count::default());
-        let subscription = session.node("listener").unwrap().subscription(&config(), count.clone()).unwrap();
+        let subscription =
+            session.node("listener").unwrap().subscription(&config(), count.clone()).unwrap();
         for _ in 0..2 {
             let before = count.messages.load(Ordering::Relaxed);
             let mut writer = peer("writer", domain_id, transport);

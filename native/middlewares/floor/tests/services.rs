@@ -1,4 +1,5 @@
-//! Services over the floor's sockets: what the connection carries, who may join, and that one process does not wait for itself.
+//! Services over the floor's sockets: what the connection carries, who may join, and that one
+//! process does not wait for itself.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -10,8 +11,14 @@ use rmwbench_harness::qos::Qos;
 use serde_json::{json, Value};
 
 fn open(domain_id: u32, options: Value, modes: Value) -> Result<Box<dyn Session>, Error> {
-    let profile = Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() };
-    let (options, modes) = (serde_json::from_value(options).unwrap(), serde_json::from_value(modes).unwrap());
+    let profile = Profile {
+        name: "untouched".into(),
+        format: "none".into(),
+        text: String::new(),
+        summary: String::new(),
+    };
+    let (options, modes) =
+        (serde_json::from_value(options).unwrap(), serde_json::from_value(modes).unwrap());
     Floor.open(&SessionConfig { profile, options, modes, domain_id, trial_nonce: 1 })
 }
 
@@ -53,7 +60,11 @@ fn endpoint(number: u32, request_bytes: u32, reply_bytes: u32) -> EndpointConfig
 struct Echo(usize);
 
 impl Handler for Echo {
-    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
+    fn handle(
+        &self,
+        request: &Delivery<'_>,
+        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
+    ) {
         reply(&vec![request.payload[0]; self.0]).unwrap();
     }
 }
@@ -83,14 +94,19 @@ fn a_process_that_asks_itself_for_more_than_a_socket_holds_does_not_wait_for_its
         let mut session = domain.session(transport);
         let mut node = session.node("both").unwrap();
         let heard = Arc::new(Heard::default());
-        let service = node.service(&endpoint(9, 1 << 20, 4 << 20), Arc::new(Echo(4 << 20))).unwrap();
+        let service =
+            node.service(&endpoint(9, 1 << 20, 4 << 20), Arc::new(Echo(4 << 20))).unwrap();
         let mut client = node.client(&endpoint(1, 1 << 20, 4 << 20), heard.clone()).unwrap();
         until("match", || client.matched() == 1 && service.matched() == 1);
         for k in 0..10 {
             client.publish(&vec![k; 1 << 20]).unwrap();
         }
         until("ten answers", || heard.0.lock().unwrap().len() == 10);
-        assert_eq!(*heard.0.lock().unwrap(), (0..10).collect::<Vec<u8>>(), "one thread answers in order");
+        assert_eq!(
+            *heard.0.lock().unwrap(),
+            (0..10).collect::<Vec<u8>>(),
+            "one thread answers in order"
+        );
         assert_eq!(service.account().evidence[0].messages, 10);
     }
 }
@@ -102,7 +118,9 @@ fn each_client_hears_its_own_answers_and_a_client_of_other_types_is_refused() {
     let heard = [Arc::new(Heard::default()), Arc::new(Heard::default())];
     let (mut askers, mut adder) = (asking.node("askers").unwrap(), adding.node("adder").unwrap());
     let service = adder.service(&endpoint(9, 64, 64), Arc::new(Echo(64))).unwrap();
-    let mut clients = [0, 1].map(|place| askers.client(&endpoint(place as u32 + 1, 64, 64), heard[place].clone()).unwrap());
+    let mut clients = [0, 1].map(|place| {
+        askers.client(&endpoint(place as u32 + 1, 64, 64), heard[place].clone()).unwrap()
+    });
     let stranger = askers.client(&endpoint(3, 64, 65), Arc::new(Heard::default())).unwrap();
     let met = || clients.iter().all(|c| c.matched() == 1) && service.matched() == 2;
     until("match", || met() && service.account().counters["refused_peers"] == 1);
@@ -112,7 +130,10 @@ fn each_client_hears_its_own_answers_and_a_client_of_other_types_is_refused() {
         clients[1].publish(&[2; 64]).unwrap();
     }
     until("all answers", || heard.iter().all(|h| h.0.lock().unwrap().len() == 100));
-    assert!(heard[0].0.lock().unwrap().iter().all(|byte| *byte == 1) && heard[1].0.lock().unwrap().iter().all(|byte| *byte == 2));
+    assert!(
+        heard[0].0.lock().unwrap().iter().all(|byte| *byte == 1)
+            && heard[1].0.lock().unwrap().iter().all(|byte| *byte == 2)
+    );
     drop(clients);
     until("the clients are gone", || service.matched() == 0);
 }
@@ -121,7 +142,8 @@ fn each_client_hears_its_own_answers_and_a_client_of_other_types_is_refused() {
 fn a_ring_has_no_services_and_says_so() {
     let domain = Domain::new(3);
     let mut session = domain.session("shm_ring");
-    let error = session.node("n").unwrap().service(&endpoint(9, 64, 64), Arc::new(Echo(64))).err().unwrap();
+    let error =
+        session.node("n").unwrap().service(&endpoint(9, 64, 64), Arc::new(Echo(64))).err().unwrap();
     assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, "endpoint 9"));
     assert!(error.message.contains("unix"), "{error}");
 }
@@ -129,13 +151,29 @@ fn a_ring_has_no_services_and_says_so() {
 #[test]
 fn a_mode_replaces_the_option_and_what_cannot_be_is_refused_by_its_name() {
     let domain = Domain::new(4);
-    let mut session = open(domain.0, json!({"transport": "shm_ring"}), json!({"transport": "tcp", "socket_buffer_bytes": 65536})).unwrap();
+    let mut session = open(
+        domain.0,
+        json!({"transport": "shm_ring"}),
+        json!({"transport": "tcp", "socket_buffer_bytes": 65536}),
+    )
+    .unwrap();
     let plain = EndpointConfig { reply_type: None, ..endpoint(1, 64, 64) };
     let publisher = session.node("n").unwrap().publisher(&plain).unwrap();
     assert_eq!(publisher.account().evidence[0].path, "tcp");
-    assert!(publisher.granted().notes.iter().any(|note| note.contains("for 65536 asked")), "{:?}", publisher.granted().notes);
-    let refused = |modes: Value| open(domain.0, json!({}), modes).err().map(|e| (e.kind, e.object)).unwrap();
-    assert_eq!(refused(json!({"socket_buffer_bytes": 65536})), (ErrorKind::Unsupported, "mode socket_buffer_bytes".into()));
-    assert_eq!(refused(json!({"transport": "intra_process"})), (ErrorKind::Unsupported, "mode transport".into()));
+    assert!(
+        publisher.granted().notes.iter().any(|note| note.contains("for 65536 asked")),
+        "{:?}",
+        publisher.granted().notes
+    );
+    let refused =
+        |modes: Value| open(domain.0, json!({}), modes).err().map(|e| (e.kind, e.object)).unwrap();
+    assert_eq!(
+        refused(json!({"socket_buffer_bytes": 65536})),
+        (ErrorKind::Unsupported, "mode socket_buffer_bytes".into())
+    );
+    assert_eq!(
+        refused(json!({"transport": "intra_process"})),
+        (ErrorKind::Unsupported, "mode transport".into())
+    );
     assert_eq!(refused(json!({"threads": 2})), (ErrorKind::Unsupported, "mode threads".into()));
 }

@@ -1,10 +1,12 @@
 //! hiroz: ROS 2 over Zenoh in Rust, on the wire what rmw_zenoh speaks.
 //!
-//! Messages are serialised CDR with ROS 2's encapsulation header under the key that rmw_zenoh uses: domain, topic, type and the type's
-//! RIHS01 hash. The hashes are those that ROS 2 Jazzy generates for the types of this benchmark ([`types`]).
+//! Messages are serialised CDR with ROS 2's encapsulation header under the key that rmw_zenoh uses:
+//! domain, topic, type and the type's RIHS01 hash. The hashes are those that ROS 2 Jazzy generates
+//! for the types of this benchmark ([`types`]).
 //!
-//! hiroz hands a message to a callback in Zenoh's receiving thread. `block` puts it into a queue that one thread of the session
-//! empties ([`queues`]), as rmw_zenoh does with its wait set. Peers need a router to find each other, as rmw_zenoh's do.
+//! hiroz hands a message to a callback in Zenoh's receiving thread. `block` puts it into a queue
+//! that one thread of the session empties ([`queues`]), as rmw_zenoh does with its wait set. Peers
+//! need a router to find each other, as rmw_zenoh's do.
 
 mod endpoints;
 mod queues;
@@ -13,7 +15,10 @@ mod types;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, modes, Daemon, Description, Error, Middleware, OneHost, Profile, Session, SessionConfig};
+use rmwbench_harness::middleware::{
+    capabilities, modes, Daemon, Description, Error, Middleware, OneHost, Profile, Session,
+    SessionConfig,
+};
 use serde_json::json;
 
 pub struct Hiroz;
@@ -90,7 +95,10 @@ impl Middleware for Hiroz {
     fn daemon(&self, name: &str, _: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
         match name {
             session::ROUTER => Ok(Box::new(session::Router::start()?)),
-            other => Err(Error::unsupported(format!("daemon {other}"), format!("unknown, expected {}", session::ROUTER))),
+            other => Err(Error::unsupported(
+                format!("daemon {other}"),
+                format!("unknown, expected {}", session::ROUTER),
+            )),
         }
     }
 

@@ -50,12 +50,18 @@ impl Queues {
     pub fn open() -> std::io::Result<Queues> {
         let shared = Arc::<Shared>::default();
         let inside = shared.clone();
-        let thread = thread::Builder::new().name("hiroz-wait".into()).spawn(move || inside.work())?;
+        let thread =
+            thread::Builder::new().name("hiroz-wait".into()).spawn(move || inside.work())?;
         Ok(Queues { shared, thread: Some(thread) })
     }
 
     pub fn queue(&self, depth: Option<usize>, deliver: Deliver) -> Arc<Queue> {
-        Arc::new(Queue { depth, messages: Mutex::default(), deliver: Mutex::new(Some(deliver)), shared: self.shared.clone() })
+        Arc::new(Queue {
+            depth,
+            messages: Mutex::default(),
+            deliver: Mutex::new(Some(deliver)),
+            shared: self.shared.clone(),
+        })
     }
 }
 

@@ -7,7 +7,9 @@ use hiroz::context::{ZContext, ZContextBuilder};
 use hiroz::node::ZNode;
 use hiroz::Builder as _;
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Configuration, Daemon, EndpointConfig, Error, SessionConfig, Sink};
+use rmwbench_harness::middleware::{
+    Configuration, Daemon, EndpointConfig, Error, SessionConfig, Sink,
+};
 
 use crate::endpoints::{HirozPublisher, HirozSubscription};
 use crate::queues::Queues;
@@ -23,14 +25,17 @@ pub struct Router(Option<ZContext>);
 
 impl Router {
     pub fn start() -> Result<Router, Error> {
-        // A trial with rmw_zenoh in it starts a router for each of the two; they want the same port, and one will do.
+        // A trial with rmw_zenoh in it starts a router for each of the two; they want the same
+        // port, and one will do.
         if TcpStream::connect((Ipv4Addr::LOCALHOST, ROUTER_PORT)).is_ok() {
             eprintln!("daemon router: another one serves already, and is used");
             return Ok(Router(None));
         }
         let failed = |e: &dyn std::fmt::Display| Error::failed("daemon router", e);
         let config = hiroz::config::router_config().map_err(|e| failed(&e))?;
-        Ok(Router(Some(ZContextBuilder::default().with_zenoh_config(config).build().map_err(|e| failed(&e))?)))
+        Ok(Router(Some(
+            ZContextBuilder::default().with_zenoh_config(config).build().map_err(|e| failed(&e))?,
+        )))
     }
 }
 
@@ -55,10 +60,14 @@ impl HirozSession {
         config.only_options(&[])?;
         config.only_modes(&["discovery"])?;
         if config.mode::<String>("discovery")?.is_some_and(|level| level != "server") {
-            return Err(Error::unsupported("mode discovery", "hiroz's session, as rmw_zenoh's, finds others through a router"));
+            return Err(Error::unsupported(
+                "mode discovery",
+                "hiroz's session, as rmw_zenoh's, finds others through a router",
+            ));
         }
         let profile = &config.profile;
-        let failed = |e: &dyn std::fmt::Display| Error::failed(format!("profile {}", profile.name), e);
+        let failed =
+            |e: &dyn std::fmt::Display| Error::failed(format!("profile {}", profile.name), e);
         let builder = ZContextBuilder::default().with_domain_id(config.domain_id as usize);
         let (builder, configuration) = if profile.text.trim().is_empty() {
             let installed = hiroz::config::session_config().map_err(|e| failed(&e))?;
@@ -66,14 +75,25 @@ impl HirozSession {
             (builder.with_zenoh_config(installed), text)
         } else {
             // hiroz reads files; this one is read before `build` returns.
-            let file = std::env::temp_dir().join(format!("rmwbench-hiroz-{}-{}.json5", std::process::id(), config.domain_id));
+            let file = std::env::temp_dir().join(format!(
+                "rmwbench-hiroz-{}-{}.json5",
+                std::process::id(),
+                config.domain_id
+            ));
             std::fs::write(&file, &profile.text).map_err(|e| failed(&e))?;
             (builder.with_config_file(file), profile.text.clone())
         };
         let context = builder.build();
-        let _ =
-            std::fs::remove_file(std::env::temp_dir().join(format!("rmwbench-hiroz-{}-{}.json5", std::process::id(), config.domain_id)));
-        Ok(HirozSession { context: context.map_err(|e| failed(&e))?, queues: Arc::default(), configuration })
+        let _ = std::fs::remove_file(std::env::temp_dir().join(format!(
+            "rmwbench-hiroz-{}-{}.json5",
+            std::process::id(),
+            config.domain_id
+        )));
+        Ok(HirozSession {
+            context: context.map_err(|e| failed(&e))?,
+            queues: Arc::default(),
+            configuration,
+        })
     }
 }
 
@@ -111,7 +131,11 @@ impl trait_::Node for HirozNode {
         Ok(Box::new(HirozPublisher::create(&self.node, config)?))
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn trait_::Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn trait_::Subscription>, Error> {
         let queues = || {
             let mut place = self.queues.lock().expect("starting a thread panicked");
             match &*place {

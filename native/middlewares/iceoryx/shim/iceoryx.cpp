@@ -1,7 +1,8 @@
-// What src/sys.rs calls: iceoryx 2.0's classes behind plain functions. Nothing here decides anything.
+// What src/sys.rs calls: iceoryx 2.0's classes behind plain functions. Nothing here decides
+// anything.
 //
-// Publishers use the port below UntypedPublisher, as iceoryx's own C binding does: the class tells whether there are subscribers and
-// not how many.
+// Publishers use the port below UntypedPublisher, as iceoryx's own C binding does: the class tells
+// whether there are subscribers and not how many.
 
 #include <cstdint>
 #include <cstring>
@@ -56,8 +57,9 @@ struct rmwbench_publisher {
 
 // Something that messages are taken from, by one thread at a time. One of the three is there.
 //
-// A client sends from another thread than it takes from, without a lock: its port keeps the two apart, and a lock that is held while a
-// full queue of requests is waited for would keep the answers from being taken, for which the service waits.
+// A client sends from another thread than it takes from, without a lock: its port keeps the two
+// apart, and a lock that is held while a full queue of requests is waited for would keep the
+// answers from being taken, for which the service waits.
 struct rmwbench_origin {
   std::unique_ptr<iox::popo::UntypedSubscriber> subscriber;
   std::unique_ptr<iox::popo::UntypedClient> client;
@@ -233,7 +235,8 @@ void rmwbench_wait_set_detach(rmwbench_wait_set *waiting, rmwbench_origin *origi
   origin->with([&](auto &source, auto state, auto) { waiting->set.detachState(source, state); });
 }
 
-// Fills `ids` with those of the origins that have something; returns how many. Returns also when it was woken.
+// Fills `ids` with those of the origins that have something; returns how many. Returns also when it
+// was woken.
 size_t rmwbench_wait_set_wait(rmwbench_wait_set *waiting, uint64_t *ids, size_t max) {
   size_t count = 0;
   for (const iox::popo::NotificationInfo *notification : waiting->set.wait()) {

@@ -1,7 +1,8 @@
 // RouDi, the daemon of iceoryx, without the signals of its own program: two C functions.
 //
-// The program would end every application that is registered when it ends, by number: whatever process has got the number of one that
-// crashed. Here it must not; the orchestrator ends processes. Everything else is as in the program.
+// The program would end every application that is registered when it ends, by number: whatever
+// process has got the number of one that crashed. Here it must not; the orchestrator ends
+// processes. Everything else is as in the program.
 
 #include <memory>
 
@@ -25,8 +26,8 @@ struct Daemon {
 
 extern "C" {
 
-// Returns when applications can register; NULL where the file makes no sense. No file (""): what iox-roudi does without one. What fails
-// inside iceoryx ends the process with its words on stderr.
+// Returns when applications can register; NULL where the file makes no sense. No file (""): what
+// iox-roudi does without one. What fails inside iceoryx ends the process with its words on stderr.
 void *rmwbench_roudi_start(const char *file) {
   iox::log::LogManager::GetLogManager().SetDefaultLogLevel(iox::log::LogLevel::kWarn, iox::log::LogLevelOutput::kHideLogLevel);
   iox::config::CmdLineArgs_t arguments;

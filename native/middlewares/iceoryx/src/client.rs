@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher, Sink};
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher, Sink,
+};
 
 use crate::intake::{Origin, Taken};
 use crate::presence::Presence;
@@ -20,18 +22,32 @@ pub struct IceoryxClient {
 }
 
 impl IceoryxClient {
-    pub fn new(config: &EndpointConfig, sink: Arc<dyn Sink>, session: Arc<Shared>) -> Result<Self, Error> {
+    pub fn new(
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+        session: Arc<Shared>,
+    ) -> Result<Self, Error> {
         // SAFETY: a constant of the library.
-        let queues = qos::queues(config, session.congestion, unsafe { sys::rmwbench_limit_responses() })?;
+        let queues =
+            qos::queues(config, session.congestion, unsafe { sys::rmwbench_limit_responses() })?;
         session.check_size(config, config.message_type.payload_bytes)?;
         let name = session.name(config, c"service")?;
-        let (service, instance, event) = (name.service.as_ptr(), name.instance.as_ptr(), name.event.as_ptr());
+        let (service, instance, event) =
+            (name.service.as_ptr(), name.instance.as_ptr(), name.event.as_ptr());
         // SAFETY: strings that outlive the call, which copies them.
-        let origin = Origin(unsafe { sys::rmwbench_client_new(service, instance, event, queues.queue, queues.block) });
+        let origin = Origin(unsafe {
+            sys::rmwbench_client_new(service, instance, event, queues.queue, queues.block)
+        });
         let deliver = Box::new(move |_, delivery: &Delivery<'_>| sink.deliver(delivery));
         let taken = Taken::new(config.endpoint, config.wait, origin, &session, deliver)?;
         let presence = Presence::new(&name.service, &name.present);
-        Ok(IceoryxClient { _presence: presence, taken, granted: queues.granted, refused: 0, _session: session })
+        Ok(IceoryxClient {
+            _presence: presence,
+            taken,
+            granted: queues.granted,
+            refused: 0,
+            _session: session,
+        })
     }
 }
 
@@ -40,9 +56,14 @@ impl Publisher for IceoryxClient {
         self.publish_loaned(payload.len(), &mut |place| place.copy_from_slice(payload))
     }
 
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         let Ok(size) = u32::try_from(bytes) else { return Err(PublishError::Failed) };
-        // SAFETY: a chunk of so many bytes is ours until it is sent, which also gives back what has nowhere to go.
+        // SAFETY: a chunk of so many bytes is ours until it is sent, which also gives back what has
+        // nowhere to go.
         let sent = unsafe {
             let chunk = sys::rmwbench_client_loan(self.taken.origin(), size);
             if chunk.is_null() {

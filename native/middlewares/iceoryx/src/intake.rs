@@ -1,4 +1,5 @@
-//! What takes messages, for a subscription, a client or a service: chunks are delivered where they lie and given back.
+//! What takes messages, for a subscription, a client or a service: chunks are delivered where they
+//! lie and given back.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +30,8 @@ enum Watch {
 pub struct Intake {
     origin: Origin,
     deliver: Deliver,
-    /// iceoryx's Listener calls from its thread; the first look, which finds what was there before, is ours.
+    /// iceoryx's Listener calls from its thread; the first look, which finds what was there before,
+    /// is ours.
     taking: Mutex<()>,
     messages: AtomicU64,
     /// Times that messages turned out to have been overwritten; iceoryx does not tell how many.
@@ -52,10 +54,26 @@ impl Drop for Origin {
 }
 
 impl Taken {
-    pub fn new(endpoint: u32, wait: Wait, origin: Origin, session: &Shared, deliver: Deliver) -> Result<Self, Error> {
-        let intake =
-            Arc::new(Intake { origin, deliver, taking: Mutex::new(()), messages: AtomicU64::new(0), overflows: AtomicU64::new(0) });
-        let full = || Error::unsupported(format!("endpoint {endpoint}"), "one process waits for 255 endpoints at most");
+    pub fn new(
+        endpoint: u32,
+        wait: Wait,
+        origin: Origin,
+        session: &Shared,
+        deliver: Deliver,
+    ) -> Result<Self, Error> {
+        let intake = Arc::new(Intake {
+            origin,
+            deliver,
+            taking: Mutex::new(()),
+            messages: AtomicU64::new(0),
+            overflows: AtomicU64::new(0),
+        });
+        let full = || {
+            Error::unsupported(
+                format!("endpoint {endpoint}"),
+                "one process waits for 255 endpoints at most",
+            )
+        };
         let watch = match session.waiter(wait)? {
             Some(waiter) => {
                 if !waiter.add(intake.clone()) {
@@ -66,8 +84,14 @@ impl Taken {
             None => {
                 let listener = session.listener();
                 // SAFETY: the intake lives until `detach` returned.
-                let attached =
-                    unsafe { sys::rmwbench_listener_attach(listener.0, intake.origin.0, arrived, Arc::as_ptr(&intake).cast_mut().cast()) };
+                let attached = unsafe {
+                    sys::rmwbench_listener_attach(
+                        listener.0,
+                        intake.origin.0,
+                        arrived,
+                        Arc::as_ptr(&intake).cast_mut().cast(),
+                    )
+                };
                 if !attached {
                     return Err(full());
                 }
@@ -94,7 +118,11 @@ impl Taken {
             note: "read in the chunk of shared memory that was sent".into(),
         };
         let overflows = self.intake.overflows.load(Ordering::Relaxed) as i64;
-        Account { counters: [("overflows_seen".to_string(), overflows)].into(), evidence: vec![evidence], ..Account::default() }
+        Account {
+            counters: [("overflows_seen".to_string(), overflows)].into(),
+            evidence: vec![evidence],
+            ..Account::default()
+        }
     }
 }
 
@@ -103,7 +131,9 @@ impl Drop for Taken {
         match &self.watch {
             Watch::Thread(waiter) => waiter.remove(&self.intake),
             // SAFETY: attached, and detached once.
-            Watch::Callback(listener) => unsafe { sys::rmwbench_listener_detach(listener.0, self.intake.origin.0) },
+            Watch::Callback(listener) => unsafe {
+                sys::rmwbench_listener_detach(listener.0, self.intake.origin.0)
+            },
         }
     }
 }
@@ -113,7 +143,8 @@ impl Intake {
         self.origin.0
     }
 
-    /// Takes and delivers until there is nothing, in iceoryx's own thread, which has no other reader waiting.
+    /// Takes and delivers until there is nothing, in iceoryx's own thread, which has no other
+    /// reader waiting.
     fn drain(&self) {
         let mut notified_ns = now_ns();
         while self.take(notified_ns) {

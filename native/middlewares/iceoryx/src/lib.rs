@@ -1,7 +1,9 @@
 //! Eclipse iceoryx 2.0 through its own C++ API: shared memory with RouDi, its daemon.
 //!
-//! - a message is a chunk of shared memory of just its payload's size; it is written and read in place ([`publisher`], [`intake`]);
-//! - reliable means that a publisher waits for room in a full queue, as iceoryx has it; else the oldest message is overwritten ([`qos`]);
+//! - a message is a chunk of shared memory of just its payload's size; it is written and read in
+//!   place ([`publisher`], [`intake`]);
+//! - reliable means that a publisher waits for room in a full queue, as iceoryx has it; else the
+//!   oldest message is overwritten ([`qos`]);
 //! - waiting in one WaitSet, in one spinning thread, or in iceoryx's Listener ([`waiter`]);
 //! - a service is iceoryx's Client and Server ([`client`], [`service`]);
 //! - RouDi is Debian's own, and a profile is its configuration file ([`roudi`]).
@@ -20,15 +22,19 @@ mod waiter;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, modes, Daemon, Description, Error, Middleware, Profile, Session, SessionConfig};
+use rmwbench_harness::middleware::{
+    capabilities, modes, Daemon, Description, Error, Middleware, Profile, Session, SessionConfig,
+};
 use serde_json::json;
 
 pub struct Iceoryx;
 
 const KEEP_LAST: &str = "partly: at most 256 messages; reliable keep_last waits for room instead of dropping the oldest";
-const KEEP_ALL: &str = "partly: a queue of 256 messages; then reliable waits for room, best_effort drops the oldest";
+const KEEP_ALL: &str =
+    "partly: a queue of 256 messages; then reliable waits for room, best_effort drops the oldest";
 const TRANSIENT_LOCAL: &str = "partly: the last 16 messages at most";
-const ONE_HOST: &str = "no: iceoryx is shared memory; its gateways to DDS are programs of their own";
+const ONE_HOST: &str =
+    "no: iceoryx is shared memory; its gateways to DDS are programs of their own";
 
 impl Middleware for Iceoryx {
     fn describe(&self) -> Description {
@@ -89,8 +95,13 @@ impl Middleware for Iceoryx {
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
         config.only_options(&[roudi::POOLS])?;
         config.only_modes(&[&["transport", "congestion"], &roudi::MODES[..]].concat())?;
-        if let Some(other) = config.mode::<String>("transport")?.filter(|transport| transport != "shm") {
-            return Err(Error::unsupported("mode transport", format!("{other}: iceoryx is shared memory and nothing else")));
+        if let Some(other) =
+            config.mode::<String>("transport")?.filter(|transport| transport != "shm")
+        {
+            return Err(Error::unsupported(
+                "mode transport",
+                format!("{other}: iceoryx is shared memory and nothing else"),
+            ));
         }
         Ok(Box::new(session::IceoryxSession::open(config)?))
     }
@@ -102,7 +113,10 @@ impl Middleware for Iceoryx {
     fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
         match name {
             roudi::NAME => Ok(Box::new(roudi::RouDi::start(config)?)),
-            other => Err(Error::unsupported(format!("daemon {other}"), format!("unknown `{other}`, expected `{}`", roudi::NAME))),
+            other => Err(Error::unsupported(
+                format!("daemon {other}"),
+                format!("unknown `{other}`, expected `{}`", roudi::NAME),
+            )),
         }
     }
 }

@@ -1,7 +1,8 @@
-//! How many publishers or clients a name has: iceoryx tells its subscribers and servers only whether there is one.
+//! How many publishers or clients a name has: iceoryx tells its subscribers and servers only
+//! whether there is one.
 //!
-//! So each announces itself by an offer of its own under a separate instance, which carries no messages; RouDi lists offers, and ends
-//! those of a process that died.
+//! So each announces itself by an offer of its own under a separate instance, which carries no
+//! messages; RouDi lists offers, and ends those of a process that died.
 
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,7 +22,15 @@ impl Presence {
         let event = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let event = CString::new(event).expect("digits");
         // SAFETY: strings that outlive the call, which copies them.
-        Presence(unsafe { sys::rmwbench_publisher_new(service.as_ptr(), instance.as_ptr(), event.as_ptr(), 0, false) })
+        Presence(unsafe {
+            sys::rmwbench_publisher_new(
+                service.as_ptr(),
+                instance.as_ptr(),
+                event.as_ptr(),
+                0,
+                false,
+            )
+        })
     }
 }
 
@@ -48,14 +57,28 @@ impl Census {
 
     pub fn count(&self, service: &CStr, instance: &CStr) -> u32 {
         // SAFETY: ours while it lives; strings that outlive the call.
-        unsafe { sys::rmwbench_discovery_count(*self.0.lock().unwrap(), service.as_ptr(), instance.as_ptr()) }
+        unsafe {
+            sys::rmwbench_discovery_count(
+                *self.0.lock().unwrap(),
+                service.as_ptr(),
+                instance.as_ptr(),
+            )
+        }
     }
 
-    /// Whether a service of this name is offered, be it by a process that died and whose end RouDi has not noticed yet.
+    /// Whether a service of this name is offered, be it by a process that died and whose end RouDi
+    /// has not noticed yet.
     pub fn has_service(&self, service: &CStr, instance: &CStr, event: &CStr) -> bool {
         let discovery = self.0.lock().unwrap();
         // SAFETY: as above.
-        unsafe { sys::rmwbench_discovery_services(*discovery, service.as_ptr(), instance.as_ptr(), event.as_ptr()) > 0 }
+        unsafe {
+            sys::rmwbench_discovery_services(
+                *discovery,
+                service.as_ptr(),
+                instance.as_ptr(),
+                event.as_ptr(),
+            ) > 0
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use rmwbench_harness::middleware::{Account, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher};
+use rmwbench_harness::middleware::{
+    Account, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher,
+};
 
 use crate::presence::Presence;
 use crate::qos;
@@ -26,11 +28,20 @@ impl IceoryxPublisher {
         let queues = qos::queues(config, session.congestion, qos::limits().0)?;
         session.check_size(config, config.message_type.payload_bytes)?;
         let name = session.name(config, c"message")?;
-        let (service, instance, event) = (name.service.as_ptr(), name.instance.as_ptr(), name.event.as_ptr());
+        let (service, instance, event) =
+            (name.service.as_ptr(), name.instance.as_ptr(), name.event.as_ptr());
         // SAFETY: strings that outlive the call, which copies them.
-        let port = unsafe { sys::rmwbench_publisher_new(service, instance, event, queues.history, queues.block) };
+        let port = unsafe {
+            sys::rmwbench_publisher_new(service, instance, event, queues.history, queues.block)
+        };
         let presence = Presence::new(&name.service, &name.present);
-        Ok(IceoryxPublisher { _presence: presence, port, granted: queues.granted, refused: 0, _session: session })
+        Ok(IceoryxPublisher {
+            _presence: presence,
+            port,
+            granted: queues.granted,
+            refused: 0,
+            _session: session,
+        })
     }
 }
 
@@ -40,7 +51,11 @@ impl Publisher for IceoryxPublisher {
     }
 
     #[inline]
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         let Ok(size) = u32::try_from(bytes) else { return Err(PublishError::Failed) };
         // SAFETY: a chunk of so many bytes is ours until it is sent.
         unsafe {
@@ -67,7 +82,10 @@ impl Endpoint for IceoryxPublisher {
     }
 
     fn account(&self) -> Account {
-        Account { counters: [("loan_refused".to_string(), self.refused as i64)].into(), ..Account::default() }
+        Account {
+            counters: [("loan_refused".to_string(), self.refused as i64)].into(),
+            ..Account::default()
+        }
     }
 }
 

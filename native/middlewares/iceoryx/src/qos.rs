@@ -1,6 +1,8 @@
 //! QoS in ROS 2's words to iceoryx's queues, histories and what happens when they are full.
 
-use rmwbench_harness::middleware::{EndpointConfig, Error, Granted, PublishMode, TakenAs, WhenFull};
+use rmwbench_harness::middleware::{
+    EndpointConfig, Error, Granted, PublishMode, TakenAs, WhenFull,
+};
 use rmwbench_harness::qos::{Durability, History, Reliability};
 
 use crate::session::Congestion;
@@ -22,16 +24,25 @@ pub fn limits() -> (u32, u32) {
     unsafe { (sys::rmwbench_limit_queue(), sys::rmwbench_limit_history()) }
 }
 
-/// `queue_limit`: what this kind of endpoint can have waiting. Errors: what iceoryx lacks is unsupported, no depth invalid.
-pub fn queues(config: &EndpointConfig, congestion: Option<Congestion>, queue_limit: u32) -> Result<Queues, Error> {
+/// `queue_limit`: what this kind of endpoint can have waiting. Errors: what iceoryx lacks is
+/// unsupported, no depth invalid.
+pub fn queues(
+    config: &EndpointConfig,
+    congestion: Option<Congestion>,
+    queue_limit: u32,
+) -> Result<Queues, Error> {
     let mut qos = config.qos.clone();
     let object = || format!("endpoint {}", config.endpoint);
     let refuse = |message: String| Err(Error::unsupported(object(), message));
     if qos.content_filter.is_some() || qos.instance_key.is_some() {
-        return refuse("content filter, instance key: iceoryx moves chunks that it knows nothing of".into());
+        return refuse(
+            "content filter, instance key: iceoryx moves chunks that it knows nothing of".into(),
+        );
     }
     if config.publish_mode == PublishMode::Async {
-        return refuse("publish mode async: the publish call puts the chunk into each reader's queue".into());
+        return refuse(
+            "publish mode async: the publish call puts the chunk into each reader's queue".into(),
+        );
     }
     if qos.history == History::KeepLast && qos.depth == 0 {
         return Err(Error::invalid(object(), "depth 0: expected 1 or more"));
@@ -42,7 +53,10 @@ pub fn queues(config: &EndpointConfig, congestion: Option<Congestion>, queue_lim
     if keep_all {
         notes.push(format!("keep_all is a queue of {queue_limit} messages"));
     } else if qos.depth > queue_limit {
-        notes.push(format!("a depth of {} was asked, iceoryx has queues of {queue_limit} at most", qos.depth));
+        notes.push(format!(
+            "a depth of {} was asked, iceoryx has queues of {queue_limit} at most",
+            qos.depth
+        ));
         qos.depth = queue_limit;
     }
     let (_, history_limit) = limits();
@@ -61,7 +75,10 @@ pub fn queues(config: &EndpointConfig, congestion: Option<Congestion>, queue_lim
         None => reliable,
         Some(Congestion::Block) => true,
         Some(Congestion::Drop) if reliable && keep_all => {
-            return Err(Error::unsupported("mode congestion", format!("drop: {} asks for reliable and keep_all", object())));
+            return Err(Error::unsupported(
+                "mode congestion",
+                format!("drop: {} asks for reliable and keep_all", object()),
+            ));
         }
         Some(Congestion::Drop) => false,
     };
@@ -70,7 +87,14 @@ pub fn queues(config: &EndpointConfig, congestion: Option<Congestion>, queue_lim
         false => "a full queue drops the oldest message".into(),
     });
     let when_full = Some(if block { WhenFull::Blocks } else { WhenFull::DropsAtReader });
-    let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, take: Some(TakenAs::Lent), when_full, notes };
+    let granted = Granted {
+        qos,
+        publish_mode: PublishMode::Sync,
+        wait: config.wait,
+        take: Some(TakenAs::Lent),
+        when_full,
+        notes,
+    };
     Ok(Queues { queue: queue.into(), history: history.into(), block, granted })
 }
 
@@ -100,11 +124,28 @@ mod tests {
     fn what_iceoryx_grants_less_of_is_shown() {
         let deep = asked(Qos { depth: 500, ..Qos::default() }, None).unwrap();
         assert_eq!((deep.queue, deep.granted.qos.depth, deep.block), (256, 256, true));
-        let all = asked(Qos { history: History::KeepAll, durability: Durability::TransientLocal, ..Qos::default() }, None).unwrap();
+        let all = asked(
+            Qos {
+                history: History::KeepAll,
+                durability: Durability::TransientLocal,
+                ..Qos::default()
+            },
+            None,
+        )
+        .unwrap();
         assert_eq!((all.queue, all.history), (256, 16));
-        let latched = asked(Qos { depth: 16, durability: Durability::TransientLocal, ..Qos::default() }, None).unwrap();
+        let latched = asked(
+            Qos { depth: 16, durability: Durability::TransientLocal, ..Qos::default() },
+            None,
+        )
+        .unwrap();
         assert_eq!((latched.queue, latched.history), (16, 16));
-        let error = asked(Qos { depth: 17, durability: Durability::TransientLocal, ..Qos::default() }, None).err().unwrap();
+        let error = asked(
+            Qos { depth: 17, durability: Durability::TransientLocal, ..Qos::default() },
+            None,
+        )
+        .err()
+        .unwrap();
         assert_eq!(error.kind, ErrorKind::Unsupported);
     }
 

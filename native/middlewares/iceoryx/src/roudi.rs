@@ -1,8 +1,10 @@
-//! RouDi 2.0.3, the daemon that owns iceoryx's shared memory: Debian's library in a process of its own, with pools sized for robots' messages.
+//! RouDi 2.0.3, the daemon that owns iceoryx's shared memory: Debian's library in a process of its
+//! own, with pools sized for robots' messages.
 //!
-//! As installed its largest pools are 30 chunks of 1 MiB and 10 of 4 MiB, headers included, and iceoryx takes the smallest pool whose
-//! chunks fit and never a larger one: images exhaust them at once. The worker of Cyclone DDS 0.10, which is built on the same iceoryx,
-//! includes this file and `shim/roudi.cpp`.
+//! As installed its largest pools are 30 chunks of 1 MiB and 10 of 4 MiB, headers included, and
+//! iceoryx takes the smallest pool whose chunks fit and never a larger one: images exhaust them at
+//! once. The worker of Cyclone DDS 0.10, which is built on the same iceoryx, includes this file and
+//! `shim/roudi.cpp`.
 
 use std::ffi::{c_char, c_void, CString};
 use std::io::ErrorKind;
@@ -20,7 +22,8 @@ pub const MODES: [&str; 2] = ["shm_pool_bytes", "shm_layout"];
 const DEFAULT_POOLS: &str = "1K:4096 4K:2048 16K:2048 64K:256 256K:64 1M:48 2M:24 4M:24 8M:24";
 /// The one size of a unified layout: the largest message of the shipped suites.
 const UNIFIED_BYTES: u64 = 8 << 20;
-/// Room in each chunk beyond the message size, for the parts of a message around its payload and the middleware's headers.
+/// Room in each chunk beyond the message size, for the parts of a message around its payload and
+/// the middleware's headers.
 const MARGIN_BYTES: u64 = 1024;
 /// Where RouDi listens.
 const SOCKET: &str = "/tmp/roudi";
@@ -41,20 +44,27 @@ pub struct Pool {
 pub struct RouDi(*mut c_void);
 
 impl RouDi {
-    /// Starts it in this process. Errors: pools that make no sense; whatever else goes wrong ends the process in iceoryx's words.
+    /// Starts it in this process. Errors: pools that make no sense; whatever else goes wrong ends
+    /// the process in iceoryx's words.
     pub fn start(config: &SessionConfig) -> Result<RouDi, Error> {
         let configuration = configuration(config)?;
         if is_running() {
-            return Err(Error::failed("daemon roudi", format!("another RouDi serves this host already ({SOCKET})")));
+            return Err(Error::failed(
+                "daemon roudi",
+                format!("another RouDi serves this host already ({SOCKET})"),
+            ));
         }
         // Read once, at the start; without a file RouDi is as it is installed.
         let mut path = String::new();
         if let Some(configuration) = &configuration {
-            let file = std::env::temp_dir().join(format!("rmwbench-roudi-{}.toml", std::process::id()));
-            std::fs::write(&file, &configuration.text).map_err(|e| Error::failed(file.display().to_string(), e))?;
+            let file =
+                std::env::temp_dir().join(format!("rmwbench-roudi-{}.toml", std::process::id()));
+            std::fs::write(&file, &configuration.text)
+                .map_err(|e| Error::failed(file.display().to_string(), e))?;
             path = file.display().to_string();
         }
-        let c_path = CString::new(path.clone()).map_err(|_| Error::invalid("TMPDIR", "it contains a NUL byte"))?;
+        let c_path = CString::new(path.clone())
+            .map_err(|_| Error::invalid("TMPDIR", "it contains a NUL byte"))?;
         // SAFETY: a string that outlives the call.
         let daemon = unsafe { rmwbench_roudi_start(c_path.as_ptr()) };
         if !path.is_empty() {
@@ -71,7 +81,10 @@ impl RouDi {
         let deadline = Instant::now() + PATIENCE;
         while !is_running() {
             if Instant::now() > deadline {
-                return Err(Error::failed("daemon roudi", format!("it does not listen at {SOCKET} after {PATIENCE:?}")));
+                return Err(Error::failed(
+                    "daemon roudi",
+                    format!("it does not listen at {SOCKET} after {PATIENCE:?}"),
+                ));
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -88,15 +101,17 @@ impl Drop for RouDi {
     }
 }
 
-/// Whether a RouDi listens in this host. Without one iceoryx waits for a minute and then ends the process.
+/// Whether a RouDi listens in this host. Without one iceoryx waits for a minute and then ends the
+/// process.
 pub fn is_running() -> bool {
     let connected = UnixDatagram::unbound().and_then(|socket| socket.connect(SOCKET));
     // A socket that we may not connect to has an owner too.
     connected.map_or_else(|error| error.kind() == ErrorKind::PermissionDenied, |()| true)
 }
 
-/// The configuration file to start RouDi with: what option or modes ask for; else the profile, where that is RouDi's own; else the
-/// default pools. None: a profile that leaves RouDi as it is installed.
+/// The configuration file to start RouDi with: what option or modes ask for; else the profile,
+/// where that is RouDi's own; else the default pools. None: a profile that leaves RouDi as it is
+/// installed.
 pub fn configuration(config: &SessionConfig) -> Result<Option<Configuration>, Error> {
     if let Some(pools) = pools(config)? {
         return Ok(Some(written(&pools)));
@@ -146,7 +161,11 @@ fn listed(text: &str) -> Result<Vec<Pool>, Error> {
     let invalid = |message: String| Error::invalid(format!("option {POOLS}"), message);
     let mut pools = Vec::new();
     for item in text.split_whitespace() {
-        let pool = pool(item).ok_or_else(|| invalid(format!("{item:?}: expected SIZE:COUNT, such as 1M:64 (sizes in bytes, K or M)")))?;
+        let pool = pool(item).ok_or_else(|| {
+            invalid(format!(
+                "{item:?}: expected SIZE:COUNT, such as 1M:64 (sizes in bytes, K or M)"
+            ))
+        })?;
         pools.push(pool);
     }
     pools.sort_by_key(|pool| pool.chunk_bytes);
@@ -164,22 +183,36 @@ fn pool(item: &str) -> Option<Pool> {
         b'M' => (&size[..size.len() - 1], 1 << 20),
         _ => (size, 1),
     };
-    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)).filter(|&bytes| bytes > 0 && bytes <= 1 << 31)?;
+    let bytes = digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|n| n.checked_mul(unit))
+        .filter(|&bytes| bytes > 0 && bytes <= 1 << 31)?;
     // iceoryx takes multiples of 32.
     let chunk_bytes = (bytes + MARGIN_BYTES).next_multiple_of(32);
-    Some(Pool { chunk_bytes, chunks: count.parse::<u32>().ok().filter(|&chunks| chunks > 0)?.into() })
+    Some(Pool {
+        chunk_bytes,
+        chunks: count.parse::<u32>().ok().filter(|&chunks| chunks > 0)?.into(),
+    })
 }
 
 /// The largest size that a configuration file of RouDi's names.
 pub fn largest(text: &str) -> Option<u64> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
-    lines.filter_map(|line| line.trim().strip_prefix("size")?.trim_start().strip_prefix('=')?.trim().parse().ok()).max()
+    lines
+        .filter_map(|line| {
+            line.trim().strip_prefix("size")?.trim_start().strip_prefix('=')?.trim().parse().ok()
+        })
+        .max()
 }
 
 fn written(pools: &[Pool]) -> Configuration {
     let mut text = "[general]\nversion = 1\n\n[[segment]]\n".to_string();
     for pool in pools {
-        text += &format!("\n[[segment.mempool]]\nsize = {}\ncount = {}\n", pool.chunk_bytes, pool.chunks);
+        text += &format!(
+            "\n[[segment.mempool]]\nsize = {}\ncount = {}\n",
+            pool.chunk_bytes, pool.chunks
+        );
     }
     Configuration { format: "toml".into(), text }
 }
@@ -191,7 +224,12 @@ mod tests {
     use serde_json::{json, Value};
 
     fn asked(option: Option<&str>, modes: &[(&str, Value)]) -> SessionConfig {
-        let profile = Profile { name: "p".into(), format: "toml".into(), text: String::new(), summary: String::new() };
+        let profile = Profile {
+            name: "p".into(),
+            format: "toml".into(),
+            text: String::new(),
+            summary: String::new(),
+        };
         let options = option.map(|text| (POOLS.to_string(), json!(text))).into_iter().collect();
         let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
         SessionConfig { profile, options, modes, domain_id: 0, trial_nonce: 1 }
@@ -213,12 +251,31 @@ mod tests {
         assert_eq!(pools(&asked(None, &[])).unwrap(), None);
         let tiers = pools(&asked(None, &[("shm_layout", json!("tiered"))])).unwrap().unwrap();
         assert_eq!((tiers.len(), bytes(&tiers) >> 20), (9, 468));
-        let half = pools(&asked(None, &[("shm_pool_bytes", json!(234 << 20)), ("shm_layout", json!("tiered"))])).unwrap().unwrap();
-        assert!(half.len() == 9 && bytes(&half) <= 234 << 20 && bytes(&half) > 200 << 20, "{half:?}");
-        let one = pools(&asked(None, &[("shm_pool_bytes", json!(100 << 20)), ("shm_layout", json!("unified"))])).unwrap().unwrap();
+        let half = pools(&asked(
+            None,
+            &[("shm_pool_bytes", json!(234 << 20)), ("shm_layout", json!("tiered"))],
+        ))
+        .unwrap()
+        .unwrap();
+        assert!(
+            half.len() == 9 && bytes(&half) <= 234 << 20 && bytes(&half) > 200 << 20,
+            "{half:?}"
+        );
+        let one = pools(&asked(
+            None,
+            &[("shm_pool_bytes", json!(100 << 20)), ("shm_layout", json!("unified"))],
+        ))
+        .unwrap()
+        .unwrap();
         assert_eq!(one, [Pool { chunk_bytes: (8 << 20) + 1024, chunks: 12 }]);
-        assert_eq!(pools(&asked(None, &[("shm_pool_bytes", json!(100))])).unwrap_err().object, "mode shm_pool_bytes");
-        assert_eq!(pools(&asked(Some("1M:3"), &[("shm_layout", json!("tiered"))])).unwrap_err().kind, ErrorKind::Invalid);
+        assert_eq!(
+            pools(&asked(None, &[("shm_pool_bytes", json!(100))])).unwrap_err().object,
+            "mode shm_pool_bytes"
+        );
+        assert_eq!(
+            pools(&asked(Some("1M:3"), &[("shm_layout", json!("tiered"))])).unwrap_err().kind,
+            ErrorKind::Invalid
+        );
     }
 
     #[test]
@@ -230,14 +287,22 @@ mod tests {
         assert_eq!(largest(&written(&listed("1M:3 64:1").unwrap()).text), Some(1025 << 10));
         assert_eq!(largest("[general] # size = 7"), None);
         own.profile.format = "xml".into();
-        assert!(configuration(&own).unwrap().unwrap().text.contains("[[segment.mempool]]"), "another format: the default pools");
+        assert!(
+            configuration(&own).unwrap().unwrap().text.contains("[[segment.mempool]]"),
+            "another format: the default pools"
+        );
     }
 
     #[test]
     fn what_is_not_a_list_of_pools_is_refused() {
-        for text in ["", "1M", "1M:0", "0:4", "1G:4", "x:4", "1M:-1", "1M:4,2M:4", "4096M:1", "M:1"] {
+        for text in ["", "1M", "1M:0", "0:4", "1G:4", "x:4", "1M:-1", "1M:4,2M:4", "4096M:1", "M:1"]
+        {
             let error = pools(&asked(Some(text), &[])).unwrap_err();
-            assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Invalid, "option roudi_pools"), "{text}");
+            assert_eq!(
+                (error.kind, error.object.as_str()),
+                (ErrorKind::Invalid, "option roudi_pools"),
+                "{text}"
+            );
         }
         assert!(pools(&asked(Some(&"1K:1 ".repeat(33)), &[])).is_err());
     }

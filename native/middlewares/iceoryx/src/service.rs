@@ -1,11 +1,13 @@
-//! A service: iceoryx's Server. iceoryx has one of a name, and ends the process that asks for a second one: so we look first, and give
-//! RouDi time to notice the death of a process that had it.
+//! A service: iceoryx's Server. iceoryx has one of a name, and ends the process that asks for a
+//! second one: so we look first, and give RouDi time to notice the death of a process that had it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError};
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError,
+};
 
 use crate::intake::{Origin, Taken};
 use crate::qos;
@@ -24,24 +26,33 @@ pub struct IceoryxService {
 }
 
 impl IceoryxService {
-    pub fn new(config: &EndpointConfig, handler: Arc<dyn Handler>, session: Arc<Shared>) -> Result<Self, Error> {
+    pub fn new(
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+        session: Arc<Shared>,
+    ) -> Result<Self, Error> {
         // SAFETY: a constant of the library.
-        let queues = qos::queues(config, session.congestion, unsafe { sys::rmwbench_limit_requests() })?;
+        let queues =
+            qos::queues(config, session.congestion, unsafe { sys::rmwbench_limit_requests() })?;
         if let Some(reply_type) = &config.reply_type {
             session.check_size(config, reply_type.payload_bytes)?;
         }
         let name = session.name(config, c"service")?;
-        let (service, instance, event) = (name.service.as_ptr(), name.instance.as_ptr(), name.event.as_ptr());
+        let (service, instance, event) =
+            (name.service.as_ptr(), name.instance.as_ptr(), name.event.as_ptr());
         let deadline = Instant::now() + UNTIL_NOTICED;
         while session.census.has_service(&name.service, &name.instance, name.event) {
             if Instant::now() > deadline {
-                let message = format!("iceoryx has one service of a name, and {:?} exists", config.topic);
+                let message =
+                    format!("iceoryx has one service of a name, and {:?} exists", config.topic);
                 return Err(Error::unsupported(format!("endpoint {}", config.endpoint), message));
             }
             std::thread::sleep(Duration::from_millis(10));
         }
         // SAFETY: strings that outlive the call, which copies them.
-        let origin = Origin(unsafe { sys::rmwbench_server_new(service, instance, event, queues.queue, queues.block) });
+        let origin = Origin(unsafe {
+            sys::rmwbench_server_new(service, instance, event, queues.queue, queues.block)
+        });
         let answering = Answering(origin.0);
         let refused = Arc::new(AtomicU64::new(0));
         let counted = refused.clone();
@@ -62,7 +73,12 @@ unsafe impl Send for Answering {}
 unsafe impl Sync for Answering {}
 
 impl Answering {
-    fn reply(&self, request: *const u8, reply: &[u8], refused: &AtomicU64) -> Result<(), PublishError> {
+    fn reply(
+        &self,
+        request: *const u8,
+        reply: &[u8],
+        refused: &AtomicU64,
+    ) -> Result<(), PublishError> {
         let Ok(bytes) = u32::try_from(reply.len()) else { return Err(PublishError::Failed) };
         // SAFETY: a live origin and its request, which is held until the handler has returned.
         match unsafe { sys::rmwbench_server_reply(self.0, request, reply.as_ptr(), bytes) } {

@@ -4,7 +4,8 @@ use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex, Once};
 
 use rmwbench_harness::middleware::{
-    Configuration, Endpoint, EndpointConfig, Error, Handler, Node, Publisher, Session, SessionConfig, Sink, Subscription, Wait,
+    Configuration, Endpoint, EndpointConfig, Error, Handler, Node, Publisher, Session,
+    SessionConfig, Sink, Subscription, Wait,
 };
 use serde::Deserialize;
 
@@ -50,13 +51,20 @@ impl IceoryxSession {
         let profile = &config.profile;
         let object = || format!("profile {}", profile.name);
         if profile.format != "toml" {
-            return Err(Error::invalid(object(), format!("RouDi reads toml, the profile is {}", profile.format)));
+            return Err(Error::invalid(
+                object(),
+                format!("RouDi reads toml, the profile is {}", profile.format),
+            ));
         }
         let configuration = roudi::configuration(config)?;
-        let text = configuration.as_ref().map(|c| c.text.clone()).or_else(|| std::fs::read_to_string(INSTALLED_FILE).ok());
+        let text = configuration
+            .as_ref()
+            .map(|c| c.text.clone())
+            .or_else(|| std::fs::read_to_string(INSTALLED_FILE).ok());
         let largest_chunk = match &text {
             None => LARGEST_AS_INSTALLED,
-            Some(text) => roudi::largest(text).ok_or_else(|| Error::invalid(object(), "no mempool has a size"))?,
+            Some(text) => roudi::largest(text)
+                .ok_or_else(|| Error::invalid(object(), "no mempool has a size"))?,
         };
         if !roudi::is_running() {
             let message = "iceoryx needs a RouDi, and none serves this host: an arm starts one with the option daemons: roudi";
@@ -72,7 +80,8 @@ impl IceoryxSession {
             congestion: config.mode("congestion")?,
             census: Census::new(),
             instance: format!("rmwbench-{}", config.domain_id),
-            configuration: configuration.unwrap_or(Configuration { format: "toml".into(), text: String::new() }),
+            configuration: configuration
+                .unwrap_or(Configuration { format: "toml".into(), text: String::new() }),
             largest_chunk,
             blocking: Mutex::new(None),
             polling: Mutex::new(None),
@@ -91,7 +100,8 @@ impl Session for IceoryxSession {
     }
 }
 
-/// What iceoryx calls an endpoint: service, instance and event; and the instance of those who announce themselves.
+/// What iceoryx calls an endpoint: service, instance and event; and the instance of those who
+/// announce themselves.
 pub struct Name {
     pub service: CString,
     pub instance: CString,
@@ -105,11 +115,22 @@ impl Shared {
         // SAFETY: a constant of the library.
         let limit = unsafe { sys::rmwbench_limit_name() } as usize;
         if config.topic.len() > limit {
-            return Err(Error::invalid(object(), format!("topic {:?}: iceoryx's names have {limit} bytes at most", config.topic)));
+            return Err(Error::invalid(
+                object(),
+                format!("topic {:?}: iceoryx's names have {limit} bytes at most", config.topic),
+            ));
         }
-        let c = |text: String| CString::new(text).map_err(|_| Error::invalid(object(), "the topic contains a NUL byte"));
+        let c = |text: String| {
+            CString::new(text)
+                .map_err(|_| Error::invalid(object(), "the topic contains a NUL byte"))
+        };
         let present = format!("{}-{}", self.instance, event.to_string_lossy());
-        Ok(Name { service: c(config.topic.clone())?, instance: c(self.instance.clone())?, event, present: c(present)? })
+        Ok(Name {
+            service: c(config.topic.clone())?,
+            instance: c(self.instance.clone())?,
+            event,
+            present: c(present)?,
+        })
     }
 
     /// Refuses a message that no pool can hold.
@@ -124,7 +145,8 @@ impl Shared {
         Err(Error::unsupported(format!("endpoint {}", config.endpoint), message))
     }
 
-    /// The session's thread for `wait`, started at first use; None for callbacks, which iceoryx's own Listener makes.
+    /// The session's thread for `wait`, started at first use; None for callbacks, which iceoryx's
+    /// own Listener makes.
     pub fn waiter(&self, wait: Wait) -> Result<Option<Arc<Waiter>>, Error> {
         let place = match wait {
             Wait::Block => &self.blocking,
@@ -152,15 +174,27 @@ impl Node for IceoryxNode {
         Ok(Box::new(IceoryxPublisher::new(config, self.0.clone())?))
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Subscription>, Error> {
         Ok(Box::new(IceoryxSubscription::new(config, sink, self.0.clone())?))
     }
 
-    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+    fn client(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Publisher>, Error> {
         Ok(Box::new(IceoryxClient::new(config, sink, self.0.clone())?))
     }
 
-    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+    fn service(
+        &mut self,
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+    ) -> Result<Box<dyn Endpoint>, Error> {
         Ok(Box::new(IceoryxService::new(config, handler, self.0.clone())?))
     }
 }

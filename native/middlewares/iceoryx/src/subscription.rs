@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Granted, PublishMode, Sink, Subscription};
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, PublishMode, Sink, Subscription,
+};
 
 use crate::intake::{Origin, Taken};
 use crate::qos;
@@ -17,12 +19,26 @@ pub struct IceoryxSubscription {
 }
 
 impl IceoryxSubscription {
-    pub fn new(config: &EndpointConfig, sink: Arc<dyn Sink>, session: Arc<Shared>) -> Result<Self, Error> {
+    pub fn new(
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+        session: Arc<Shared>,
+    ) -> Result<Self, Error> {
         let queues = qos::queues(config, session.congestion, qos::limits().0)?;
         let name = session.name(config, c"message")?;
-        let (service, instance, event) = (name.service.as_ptr(), name.instance.as_ptr(), name.event.as_ptr());
+        let (service, instance, event) =
+            (name.service.as_ptr(), name.instance.as_ptr(), name.event.as_ptr());
         // SAFETY: strings that outlive the call, which copies them.
-        let origin = Origin(unsafe { sys::rmwbench_subscriber_new(service, instance, event, queues.queue, queues.history, queues.block) });
+        let origin = Origin(unsafe {
+            sys::rmwbench_subscriber_new(
+                service,
+                instance,
+                event,
+                queues.queue,
+                queues.history,
+                queues.block,
+            )
+        });
         let deliver = Box::new(move |_, delivery: &Delivery<'_>| sink.deliver(delivery));
         let taken = Taken::new(config.endpoint, config.wait, origin, &session, deliver)?;
         let granted = Granted { publish_mode: PublishMode::Default, ..queues.granted };

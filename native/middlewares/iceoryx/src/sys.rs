@@ -52,7 +52,12 @@ extern "C" {
     pub fn rmwbench_origin_connected(origin: *mut Origin) -> bool;
     pub fn rmwbench_client_loan(origin: *mut Origin, bytes: u32) -> *mut u8;
     pub fn rmwbench_client_send(origin: *mut Origin, request: *mut u8) -> bool;
-    pub fn rmwbench_server_reply(origin: *mut Origin, request: *const u8, reply: *const u8, bytes: u32) -> i32;
+    pub fn rmwbench_server_reply(
+        origin: *mut Origin,
+        request: *const u8,
+        reply: *const u8,
+        bytes: u32,
+    ) -> i32;
 
     pub fn rmwbench_wait_set_new() -> *mut WaitSet;
     pub fn rmwbench_wait_set_delete(set: *mut WaitSet);
@@ -73,7 +78,11 @@ extern "C" {
 
     pub fn rmwbench_discovery_new() -> *mut Discovery;
     pub fn rmwbench_discovery_delete(discovery: *mut Discovery);
-    pub fn rmwbench_discovery_count(discovery: *mut Discovery, service: *const c_char, instance: *const c_char) -> u32;
+    pub fn rmwbench_discovery_count(
+        discovery: *mut Discovery,
+        service: *const c_char,
+        instance: *const c_char,
+    ) -> u32;
     pub fn rmwbench_discovery_services(
         discovery: *mut Discovery,
         service: *const c_char,

@@ -1,4 +1,5 @@
-//! One thread that takes for all endpoints of a session: the harness's receive loop, blocked on iceoryx's WaitSet or spinning.
+//! One thread that takes for all endpoints of a session: the harness's receive loop, blocked on
+//! iceoryx's WaitSet or spinning.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -46,17 +47,24 @@ impl Waiter {
             let waker = set.clone();
             let wait_set = WaitSet { set, ids: vec![0], attached: 0 };
             // SAFETY: a constant of the library.
-            (Pump::block("waiter", wait_set, Box::new(move || waker.wake())), unsafe { sys::rmwbench_limit_waiting() } as usize)
+            (Pump::block("waiter", wait_set, Box::new(move || waker.wake())), unsafe {
+                sys::rmwbench_limit_waiting()
+            }
+                as usize)
         } else {
             (Pump::poll("waiter"), usize::MAX)
         };
-        Ok(Waiter { pump: pump.map_err(|e| Error::failed("waiting thread", e))?, free: AtomicUsize::new(free) })
+        Ok(Waiter {
+            pump: pump.map_err(|e| Error::failed("waiting thread", e))?,
+            free: AtomicUsize::new(free),
+        })
     }
 
     /// False when a WaitSet has no place for more.
     #[must_use]
     pub fn add(&self, intake: Arc<Intake>) -> bool {
-        let taken = self.free.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |free| free.checked_sub(1));
+        let taken =
+            self.free.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |free| free.checked_sub(1));
         if taken.is_ok() {
             self.pump.add(intake);
         }
@@ -95,7 +103,9 @@ impl pump::WaitSet<Intake> for WaitSet {
             self.set.wake(); // iceoryx's wait has no look without waiting here: its own trigger ends it at once
         }
         // SAFETY: `ids` has so many places.
-        let count = unsafe { sys::rmwbench_wait_set_wait(self.set.0, self.ids.as_mut_ptr(), self.ids.len()) };
+        let count = unsafe {
+            sys::rmwbench_wait_set_wait(self.set.0, self.ids.as_mut_ptr(), self.ids.len())
+        };
         ready.extend(self.ids[..count].iter().map(|id| *id as usize));
     }
 }

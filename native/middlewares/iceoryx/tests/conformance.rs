@@ -7,6 +7,8 @@ fn main() -> std::process::ExitCode {
     rmwbench_conformance::main(
         env!("CARGO_BIN_EXE_rmwbench-iceoryx"),
         &rmwbench_iceoryx::Iceoryx,
-        &[Arm::profile("tuned").option("roudi_pools", POOLS_FOR_32_MIB).fault("transient_local", SIXTEEN_KEPT)],
+        &[Arm::profile("tuned")
+            .option("roudi_pools", POOLS_FOR_32_MIB)
+            .fault("transient_local", SIXTEEN_KEPT)],
     )
 }

@@ -1,4 +1,5 @@
-//! What is particular to iceoryx, on the traits: what would end the process is refused, and what waits, waits.
+//! What is particular to iceoryx, on the traits: what would end the process is refused, and what
+//! waits, waits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +16,12 @@ const WORKER: &str = env!("CARGO_BIN_EXE_rmwbench-iceoryx");
 
 /// In namespaces of its own, with a RouDi of small pools.
 fn with_roudi(test: &str, modes: &[(&str, Value)], body: impl FnOnce(&mut dyn Session) + Send) {
-    let modes: BTreeMap<String, Value> = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
+    let modes: BTreeMap<String, Value> =
+        modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
     let options = BTreeMap::from([("roudi_pools".to_string(), json!("1K:1000 64K:50"))]);
     isolated(test, || {
-        // iceoryx' runtime needs more than the 2 MiB of a libtest thread; a worker opens on its main thread.
+        // iceoryx' runtime needs more than the 2 MiB of a libtest thread; a worker opens on its
+        // main thread.
         let run = || {
             let profile = &Iceoryx.describe().profiles[0];
             let _roudi = Daemons::start(WORKER, &Iceoryx, profile, &options).unwrap();
@@ -26,13 +29,17 @@ fn with_roudi(test: &str, modes: &[(&str, Value)], body: impl FnOnce(&mut dyn Se
             body(&mut *Iceoryx.open(&config).unwrap());
         };
         std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().stack_size(16 << 20).spawn_scoped(scope, run).unwrap();
+            let thread =
+                std::thread::Builder::new().stack_size(16 << 20).spawn_scoped(scope, run).unwrap();
             thread.join().map_err(std::panic::resume_unwind).unwrap();
         });
     });
 }
 
-fn matched(node: &mut dyn Node, config: &EndpointConfig) -> (Box<dyn Publisher>, Box<dyn Subscription>, Arc<Memory>) {
+fn matched(
+    node: &mut dyn Node,
+    config: &EndpointConfig,
+) -> (Box<dyn Publisher>, Box<dyn Subscription>, Arc<Memory>) {
     let memory = Memory::new();
     let mut publisher = node.publisher(config).unwrap();
     let subscription = node.subscription(config, memory.clone()).unwrap();
@@ -55,7 +62,10 @@ fn a_message_that_no_pool_holds_is_refused() {
         let mut node = session.node("large").unwrap();
         assert!(node.publisher(&endpoint(1, "fits", 64 << 10)).is_ok());
         let error = node.publisher(&endpoint(1, "large", 1 << 20)).err().unwrap();
-        assert!(error.kind == ErrorKind::Unsupported && error.message.contains("roudi_pools"), "{error}");
+        assert!(
+            error.kind == ErrorKind::Unsupported && error.message.contains("roudi_pools"),
+            "{error}"
+        );
     });
 }
 
@@ -71,9 +81,13 @@ fn a_second_service_of_a_name_is_refused_and_the_process_lives() {
     with_roudi("a_second_service_of_a_name_is_refused_and_the_process_lives", &[], |session| {
         let mut node = session.node("services").unwrap();
         let (message_type, reply) = MessageType::service_bytes(8, 8);
-        let config = EndpointConfig { message_type, reply_type: Some(reply), ..endpoint(1, "one", 8) };
+        let config =
+            EndpointConfig { message_type, reply_type: Some(reply), ..endpoint(1, "one", 8) };
         let first = node.service(&config, Arc::new(Silent)).unwrap();
-        assert_eq!(node.service(&config, Arc::new(Silent)).err().unwrap().kind, ErrorKind::Unsupported);
+        assert_eq!(
+            node.service(&config, Arc::new(Silent)).err().unwrap().kind,
+            ErrorKind::Unsupported
+        );
         drop(first);
         assert!(node.service(&config, Arc::new(Silent)).is_ok(), "the name is free again");
     });
@@ -84,14 +98,17 @@ fn best_effort_overwrites_the_oldest_and_congestion_block_waits() {
     let test = "best_effort_overwrites_the_oldest_and_congestion_block_waits";
     with_roudi(test, &[], |session| {
         let mut node = session.node("overrun").unwrap();
-        let config = with_qos(endpoint(1, "overrun", 1), Reliability::BestEffort, History::KeepLast, 4);
+        let config =
+            with_qos(endpoint(1, "overrun", 1), Reliability::BestEffort, History::KeepLast, 4);
         let (mut publisher, subscription, memory) = matched(&mut *node, &config);
         let before = memory.len();
         pair::overrun(&mut *publisher, &memory, 20);
         memory.open_gate();
         let expected: Vec<Vec<u8>> = [0, 17, 18, 19, 20].map(byte).to_vec();
         assert_eq!(memory.wait_for(before + 5).split_off(before), expected);
-        wait_until("the overflow to be seen", || subscription.account().counters["overflows_seen"] > 0);
+        wait_until("the overflow to be seen", || {
+            subscription.account().counters["overflows_seen"] > 0
+        });
     });
 }
 
@@ -105,7 +122,9 @@ fn a_late_joiner_gets_as_many_as_it_asked_for() {
         (0..7).for_each(|number| publisher.publish(&byte(number)).unwrap());
         for wait in [Wait::Block, Wait::Poll, Wait::Callback] {
             let memory = Memory::new();
-            let _subscription = node.subscription(&EndpointConfig { wait, ..config.clone() }, memory.clone()).unwrap();
+            let _subscription = node
+                .subscription(&EndpointConfig { wait, ..config.clone() }, memory.clone())
+                .unwrap();
             assert_eq!(memory.wait_for(3), [4, 5, 6].map(byte), "{wait:?}");
         }
         let deep = EndpointConfig { qos: Qos { depth: 17, ..config.qos.clone() }, ..config };

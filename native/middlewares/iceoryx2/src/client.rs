@@ -1,7 +1,9 @@
-//! A client: the publishing thread sends requests, the receive loop takes replies; both use one port, which is the thread-safe kind.
+//! A client: the publishing thread sends requests, the receive loop takes replies; both use one
+//! port, which is the thread-safe kind.
 //!
-//! Each request that was sent is a `PendingResponse`, which the loop keeps until all services that it reached have replied
-//! or are gone. Replies to other clients do not come here: iceoryx2 has a connection for each client and request.
+//! Each request that was sent is a `PendingResponse`, which the loop keeps until all services that
+//! it reached have replied or are gone. Replies to other clients do not come here: iceoryx2 has a
+//! connection for each client and request.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -16,7 +18,8 @@ use iceoryx2::prelude::*;
 use iceoryx2::request_mut::RequestMut;
 use rmwbench_harness::middleware as trait_;
 use rmwbench_harness::middleware::{
-    Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishError, PublishMode, Sink, TakenAs, Wait,
+    Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishError, PublishMode, Sink,
+    TakenAs, Wait,
 };
 use rmwbench_harness::pump::{self, Registration};
 
@@ -48,7 +51,8 @@ pub struct Iceoryx2Client {
 
 #[derive(Default)]
 struct Awaited {
-    /// Sent, and not yet seen by the loop. Locked while a request is sent: its answer must not be looked for before it is here.
+    /// Sent, and not yet seen by the loop. Locked while a request is sent: its answer must not be
+    /// looked for before it is here.
     sent: Mutex<Vec<Pending>>,
     delivered: AtomicU64,
     /// Requests whose services went without a reply.
@@ -66,7 +70,8 @@ impl Iceoryx2Client {
         sink: Arc<dyn Sink>,
         shared: &Shared,
     ) -> Result<Self, Error> {
-        let failed = |e: &dyn std::fmt::Display| Error::failed(format!("endpoint {}", config.endpoint), e);
+        let failed =
+            |e: &dyn std::fmt::Display| Error::failed(format!("endpoint {}", config.endpoint), e);
         refuse_async(config)?;
         reply_type(config)?;
         let max_blocking = shared.max_blocking;
@@ -79,18 +84,31 @@ impl Iceoryx2Client {
             .map_err(|e| failed(&e))?;
         let listener = match config.wait {
             Wait::Poll => None,
-            _ => Some(replies(client.id().value())?.listener_builder().create().map_err(|e| failed(&e))?),
+            _ => Some(
+                replies(client.id().value())?
+                    .listener_builder()
+                    .create()
+                    .map_err(|e| failed(&e))?,
+            ),
         };
         let requests = requests.notifier_builder().create().map_err(|e| failed(&e))?;
-        // Services map a new client's memory when they next look: have them look now, not when the first request is waiting.
+        // Services map a new client's memory when they next look: have them look now, not when the
+        // first request is waiting.
         requests.notify().map_err(|e| failed(&e))?;
         let awaited = Arc::new(Awaited::default());
-        let replies = Replies { listener, sink, awaited: awaited.clone(), open: RefCell::default() };
+        let replies =
+            Replies { listener, sink, awaited: awaited.clone(), open: RefCell::default() };
         let registration = shared.waiters.add(config.wait, replies)?;
         let qos = settings.granted(&config.qos);
         let notes = [settings.notes(&config.qos), vec![pump::NOTE.into()]].concat();
-        let granted =
-            Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, take: Some(TakenAs::Lent), when_full: None, notes };
+        let granted = Granted {
+            qos,
+            publish_mode: PublishMode::Sync,
+            wait: config.wait,
+            take: Some(TakenAs::Lent),
+            when_full: None,
+            notes,
+        };
         Ok(Iceoryx2Client {
             _registration: registration,
             client,
@@ -140,9 +158,14 @@ impl trait_::Publisher for Iceoryx2Client {
         self.send(request.write_from_slice(payload))
     }
 
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         let request = self.client.loan_slice_uninit(bytes).map_err(loan_error)?;
-        // SAFETY: the chunk lies in mapped shared memory, whose bytes are always initialised, and any byte is a valid u8.
+        // SAFETY: the chunk lies in mapped shared memory, whose bytes are always initialised, and
+        // any byte is a valid u8.
         let mut request = unsafe { request.assume_init() };
         fill(request.payload_mut());
         self.send(request)
@@ -165,7 +188,14 @@ impl Reader for Replies {
 
     fn take(&self, notified_ns: i64) -> bool {
         let mut open = self.open.borrow_mut();
-        open.extend(self.awaited.sent.lock().unwrap_or_else(|e| e.into_inner()).drain(..).map(|pending| (pending, 0)));
+        open.extend(
+            self.awaited
+                .sent
+                .lock()
+                .unwrap_or_else(|e| e.into_inner())
+                .drain(..)
+                .map(|pending| (pending, 0)),
+        );
         let mut place = 0;
         while let Some((pending, taken)) = open.get_mut(place) {
             // Asked before the queue is: what a service sent before it let go is found then.
@@ -184,7 +214,9 @@ impl Reader for Replies {
             if connected && !answered {
                 place += 1;
             } else {
-                self.awaited.unanswered.fetch_add(i64::from(!answered && *taken == 0), Ordering::Relaxed);
+                self.awaited
+                    .unanswered
+                    .fetch_add(i64::from(!answered && *taken == 0), Ordering::Relaxed);
                 open.remove(place);
             }
         }
@@ -217,7 +249,11 @@ impl trait_::Endpoint for Iceoryx2Client {
         Account {
             reader_drops: None,
             counters: counters.into_iter().map(|(name, count)| (name.to_string(), count)).collect(),
-            evidence: vec![Evidence { path: "shm".into(), messages, note: "read in the service's data segment".into() }],
+            evidence: vec![Evidence {
+                path: "shm".into(),
+                messages,
+                note: "read in the service's data segment".into(),
+            }],
         }
     }
 }

@@ -1,7 +1,9 @@
-//! Removal of what a killed process left: its ports stay registered, and its full queue stays full, until someone alive cleans up.
+//! Removal of what a killed process left: its ports stay registered, and its full queue stays full,
+//! until someone alive cleans up.
 //!
-//! iceoryx2 does it by itself only when a node or a service is opened. A robot that runs on needs it at two more times, and so does
-//! the instrument: when peers are counted (a dead peer is not a match), and when a reader's queue stays full.
+//! iceoryx2 does it by itself only when a node or a service is opened. A robot that runs on needs
+//! it at two more times, and so does the instrument: when peers are counted (a dead peer is not a
+//! match), and when a reader's queue stays full.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::Arc;
@@ -9,7 +11,8 @@ use std::sync::Arc;
 use iceoryx2::prelude::*;
 use rmwbench_harness::clock::now_ns;
 
-/// Looking at every node costs some file operations each: often enough for a person, too seldom to matter.
+/// Looking at every node costs some file operations each: often enough for a person, too seldom to
+/// matter.
 const PERIOD_NS: i64 = 100_000_000;
 
 #[derive(Clone)]
@@ -26,12 +29,18 @@ impl DeadNodes {
     /// Cleans up after dead nodes, unless that was done less than 100 ms ago.
     pub fn sweep(&self) {
         let (now, last) = (now_ns(), self.last_ns.load(Ordering::Relaxed));
-        if now - last < PERIOD_NS || self.last_ns.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+        if now - last < PERIOD_NS
+            || self
+                .last_ns
+                .compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed)
+                .is_err()
+        {
             return;
         }
         let _ = Node::<ipc::Service>::list(&self.config, |node| {
             if let NodeState::Dead(view) = node {
-                // Someone else may be at it already, or it may not be ours: either way the next sweep will tell.
+                // Someone else may be at it already, or it may not be ours: either way the next
+                // sweep will tell.
                 let _ = view.try_remove_stale_resources();
             }
             CallbackProgression::Continue

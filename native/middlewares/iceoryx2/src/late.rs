@@ -1,9 +1,11 @@
 //! History for late joiners (transient local).
 //!
-//! An iceoryx2 publisher keeps its last messages, but hands them to a new subscriber only when its own thread publishes again or asks
-//! for it (`update_connections`). The way of iceoryx2's users: the subscriber says that it has come, by an event, and the publisher's
-//! process answers. Here an event service beside the topic says it, and the session's receive loop answers, or the publishing one if it
-//! is at it, which is why such a publisher's ports stand behind a lock. Topics without history have neither.
+//! An iceoryx2 publisher keeps its last messages, but hands them to a new subscriber only when its
+//! own thread publishes again or asks for it (`update_connections`). The way of iceoryx2's users:
+//! the subscriber says that it has come, by an event, and the publisher's process answers. Here an
+//! event service beside the topic says it, and the session's receive loop answers, or the
+//! publishing one if it is at it, which is why such a publisher's ports stand behind a lock. Topics
+//! without history have neither.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -32,7 +34,12 @@ impl Late {
     }
 
     /// Has the receive loop hear of a publisher's late joiners until what it returns is dropped.
-    pub fn listen(&self, latched: Arc<Latched>, shared: &Shared, object: &str) -> Result<Registration<Watched>, Error> {
+    pub fn listen(
+        &self,
+        latched: Arc<Latched>,
+        shared: &Shared,
+        object: &str,
+    ) -> Result<Registration<Watched>, Error> {
         let listener = self.0.listener_builder().create().map_err(|e| Error::failed(object, e))?;
         shared.waiters.add(Wait::Block, Joiners { listener, latched })
     }
@@ -43,8 +50,9 @@ pub struct Ports {
     pub notifier: Notifier<ipc::Service>,
 }
 
-/// A publisher's ports, shared by the thread that publishes and the one that hears of joiners. The latter never waits for the former,
-/// which may be waiting for room that this very thread makes: whoever has the ports when somebody joins serves it in the end.
+/// A publisher's ports, shared by the thread that publishes and the one that hears of joiners. The
+/// latter never waits for the former, which may be waiting for room that this very thread makes:
+/// whoever has the ports when somebody joins serves it in the end.
 pub struct Latched {
     ports: Mutex<Exclusive<Ports>>,
     joined: AtomicBool,
@@ -67,7 +75,8 @@ impl Latched {
         self.serve();
     }
 
-    /// Looks for joiners once more after each time it has let go of the ports: one who found them taken has left it to us.
+    /// Looks for joiners once more after each time it has let go of the ports: one who found them
+    /// taken has left it to us.
     #[inline]
     fn serve(&self) {
         while self.joined.load(Ordering::SeqCst) {

@@ -1,6 +1,7 @@
 //! The portable modes: what iceoryx2 can be told, and why it has not the others.
 //!
-//! Its pools are one data segment for each publisher, of chunks of one size; the mode `shm_pool_bytes` sets how many chunks that has.
+//! Its pools are one data segment for each publisher, of chunks of one size; the mode
+//! `shm_pool_bytes` sets how many chunks that has.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,9 +16,12 @@ const HEADER_BYTES: u64 = 64;
 const SHM_ONLY: &str = "iceoryx2 moves messages through shared memory alone";
 const SAME_MEMORY: &str = "intra_process: between nodes of one process iceoryx2 uses the same shared memory as between processes; \
                            its process-local services (local::Service) are another kind, which this worker does not make";
-const ONE_SIZE: &str = "tiered: a publisher's data segment has chunks of one size, that of its messages";
-const NO_BATCHING: &str = "true: iceoryx2 hands over every message by itself; there is nothing to pack";
-const NO_SECURITY: &str = "true: iceoryx2 0.10 has no authentication and no encryption, only the permissions of files";
+const ONE_SIZE: &str =
+    "tiered: a publisher's data segment has chunks of one size, that of its messages";
+const NO_BATCHING: &str =
+    "true: iceoryx2 hands over every message by itself; there is nothing to pack";
+const NO_SECURITY: &str =
+    "true: iceoryx2 0.10 has no authentication and no encryption, only the permissions of files";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -51,7 +55,8 @@ pub fn described() -> BTreeMap<String, String> {
 
 impl Modes {
     pub fn asked(config: &SessionConfig) -> Result<Modes, Error> {
-        let unsupported = |mode: &str, why: &str| Err(Error::unsupported(format!("mode {mode}"), why));
+        let unsupported =
+            |mode: &str, why: &str| Err(Error::unsupported(format!("mode {mode}"), why));
         match config.mode::<String>("transport")?.as_deref() {
             None | Some("shm") => (),
             Some("intra_process") => return unsupported("transport", SAME_MEMORY),
@@ -78,7 +83,11 @@ impl Modes {
                 let message = format!("{bytes}: {object} needs chunks of {chunk_bytes} bytes");
                 Err(Error::unsupported("mode shm_pool_bytes", message))
             }
-            chunks => Ok(Some(Pool { chunks: usize::try_from(chunks).unwrap_or(usize::MAX), chunk_bytes, needed: Arc::default() })),
+            chunks => Ok(Some(Pool {
+                chunks: usize::try_from(chunks).unwrap_or(usize::MAX),
+                chunk_bytes,
+                needed: Arc::default(),
+            })),
         }
     }
 }
@@ -87,7 +96,8 @@ impl Modes {
 pub struct Pool {
     chunks: usize,
     chunk_bytes: u64,
-    /// Chunks that iceoryx2 reserves of itself, so that no loan ever fails; known when the publisher was made.
+    /// Chunks that iceoryx2 reserves of itself, so that no loan ever fails; known when the
+    /// publisher was made.
     needed: Arc<AtomicUsize>,
 }
 
@@ -122,9 +132,20 @@ mod tests {
     use super::*;
 
     fn asked(mode: &str, level: Value) -> Result<Modes, Error> {
-        let profile = Profile { name: "p".into(), format: "toml".into(), text: String::new(), summary: String::new() };
+        let profile = Profile {
+            name: "p".into(),
+            format: "toml".into(),
+            text: String::new(),
+            summary: String::new(),
+        };
         let modes = [(mode.to_string(), level)].into();
-        Modes::asked(&SessionConfig { profile, options: BTreeMap::new(), modes, domain_id: 0, trial_nonce: 1 })
+        Modes::asked(&SessionConfig {
+            profile,
+            options: BTreeMap::new(),
+            modes,
+            domain_id: 0,
+            trial_nonce: 1,
+        })
     }
 
     #[test]
@@ -137,12 +158,18 @@ mod tests {
             ("security", json!(true), "no authentication"),
         ] {
             let error = asked(mode, level).unwrap_err();
-            assert_eq!((error.kind, error.object), (ErrorKind::Unsupported, format!("mode {mode}")));
+            assert_eq!(
+                (error.kind, error.object),
+                (ErrorKind::Unsupported, format!("mode {mode}"))
+            );
             assert!(error.message.contains(words), "{}", error.message);
         }
-        for (mode, level) in
-            [("transport", json!("shm")), ("shm_layout", json!("unified")), ("batching", json!(false)), ("security", json!(false))]
-        {
+        for (mode, level) in [
+            ("transport", json!("shm")),
+            ("shm_layout", json!("unified")),
+            ("batching", json!(false)),
+            ("security", json!(false)),
+        ] {
             assert!(asked(mode, level).is_ok(), "{mode}");
         }
         assert!(described().values().all(|answer| !answer.contains("not mapped")));
@@ -154,9 +181,17 @@ mod tests {
         assert_eq!(modes.pool(200_000, "endpoint 1").err().unwrap().kind, ErrorKind::Unsupported);
         let pool = modes.pool(1_000, "endpoint 1").unwrap().unwrap();
         assert_eq!((pool.preallocation()(500), pool.preallocation()(10)), (93, 10));
-        assert!(pool.note().contains("10 chunks, 10640 bytes; iceoryx2 takes no more"), "{}", pool.note());
+        assert!(
+            pool.note().contains("10 chunks, 10640 bytes; iceoryx2 takes no more"),
+            "{}",
+            pool.note()
+        );
         pool.preallocation()(500);
-        assert!(pool.note().contains("93 chunks") && pool.note().contains("fewer than 500"), "{}", pool.note());
+        assert!(
+            pool.note().contains("93 chunks") && pool.note().contains("fewer than 500"),
+            "{}",
+            pool.note()
+        );
         assert!(Modes::default().pool(1, "endpoint 1").unwrap().is_none());
     }
 }

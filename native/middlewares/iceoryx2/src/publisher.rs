@@ -1,8 +1,10 @@
 //! Publishing: loan, write, send, notify; what a user of the API writes.
 //!
-//! A reliable publisher waits for room in a full queue. iceoryx2 would wait forever on a reader that was killed, so the wait is bounded
-//! as DDS bounds it (`max_blocking_time`); after that the call fails, and what dead processes left is removed for the next one.
-//! With several readers the message may then have reached some of them: the writer's record says failed, the readers' say received.
+//! A reliable publisher waits for room in a full queue. iceoryx2 would wait forever on a reader
+//! that was killed, so the wait is bounded as DDS bounds it (`max_blocking_time`); after that the
+//! call fails, and what dead processes left is removed for the next one. With several readers the
+//! message may then have reached some of them: the writer's record says failed, the readers' say
+//! received.
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -13,7 +15,9 @@ use iceoryx2::prelude::*;
 use iceoryx2::sample_mut::SampleMut;
 use iceoryx2::sample_mut_uninit::SampleMutUninit;
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Evidence, Granted, PublishError, PublishMode, Wait};
+use rmwbench_harness::middleware::{
+    Account, EndpointConfig, Error, Evidence, Granted, PublishError, PublishMode, Wait,
+};
 use rmwbench_harness::pump::Registration;
 
 use crate::dead_nodes::DeadNodes;
@@ -37,7 +41,8 @@ pub struct Iceoryx2Publisher {
     timeouts: i64,
 }
 
-/// Ports in the hands of the publishing thread alone, or shared with the thread that hears of late joiners.
+/// Ports in the hands of the publishing thread alone, or shared with the thread that hears of late
+/// joiners.
 #[allow(clippy::large_enum_variant)] // one for each publisher
 enum Held {
     Alone(Exclusive<Ports>),
@@ -74,9 +79,12 @@ impl Iceoryx2Publisher {
             .backpressure_strategy(settings.backpressure);
         if reliable {
             let max_blocking = shared.max_blocking;
-            // The call that meets a joiner fills its queue with history and may then wait for room there, while the joiner waits to be
-            // told of anything at all: wake it before.
-            let wake = late.map(|_| events.notifier_builder().create()).transpose().map_err(|e| failed(&e))?;
+            // The call that meets a joiner fills its queue with history and may then wait for room
+            // there, while the joiner waits to be told of anything at all: wake it before.
+            let wake = late
+                .map(|_| events.notifier_builder().create())
+                .transpose()
+                .map_err(|e| failed(&e))?;
             // SAFETY: a notifier of its own, used within the publish call alone.
             let wake = wake.map(|wake| unsafe { Exclusive::new(wake) });
             builder = builder.set_backpressure_handler(move |info| {
@@ -92,11 +100,15 @@ impl Iceoryx2Publisher {
         }
         let publisher = builder.create().map_err(|e| failed(&e))?;
         let notifier = events.notifier_builder().create().map_err(|e| failed(&e))?;
-        // Readers map a new publisher's memory when they next look: have them look now, not when the first message is waiting.
+        // Readers map a new publisher's memory when they next look: have them look now, not when
+        // the first message is waiting.
         notifier.notify().map_err(|e| failed(&e))?;
         let mut notes = notes(&settings);
         if reliable && !settings.safe_overflow {
-            notes.push(format!("a publish call fails after waiting {} ms", shared.max_blocking.as_millis()));
+            notes.push(format!(
+                "a publish call fails after waiting {} ms",
+                shared.max_blocking.as_millis()
+            ));
         }
         notes.extend(pool.as_ref().map(|pool| pool.note()));
         // SAFETY: used by the publishing thread, or under `Latched`'s lock.
@@ -111,7 +123,14 @@ impl Iceoryx2Publisher {
         };
         let qos = granted_qos(&service, &config.qos);
         let when_full = Some(settings.when_full());
-        let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: Wait::Block, take: None, when_full, notes };
+        let granted = Granted {
+            qos,
+            publish_mode: PublishMode::Sync,
+            wait: Wait::Block,
+            take: None,
+            when_full,
+            notes,
+        };
         Ok(Iceoryx2Publisher {
             _joiners: joiners,
             ports,
@@ -125,7 +144,8 @@ impl Iceoryx2Publisher {
         })
     }
 
-    /// Loans, has `write` make a sample of it, hands it to every reader's queue and wakes those that block.
+    /// Loans, has `write` make a sample of it, hands it to every reader's queue and wakes those
+    /// that block.
     #[inline]
     fn send(
         &mut self,
@@ -138,8 +158,12 @@ impl Iceoryx2Publisher {
             let sample = write(ports.publisher.loan_slice_uninit(bytes).map_err(loan_error)?);
             let readers = service.dynamic_config().number_of_subscribers();
             let result = match sample.send() {
-                // Fewer than there were before and are now: a queue was full, or its reader has not mapped it yet.
-                Ok(reached) if reached < readers && reached < service.dynamic_config().number_of_subscribers() => {
+                // Fewer than there were before and are now: a queue was full, or its reader has not
+                // mapped it yet.
+                Ok(reached)
+                    if reached < readers
+                        && reached < service.dynamic_config().number_of_subscribers() =>
+                {
                     not_delivered = true;
                     if reliable {
                         Err(PublishError::Full)
@@ -198,9 +222,14 @@ impl trait_::Publisher for Iceoryx2Publisher {
         self.send(payload.len(), |sample| sample.write_from_slice(payload))
     }
 
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         self.send(bytes, |sample| {
-            // SAFETY: the chunk lies in mapped shared memory, whose bytes are always initialised, and any byte is a valid u8.
+            // SAFETY: the chunk lies in mapped shared memory, whose bytes are always initialised,
+            // and any byte is a valid u8.
             let mut sample = unsafe { sample.assume_init() };
             fill(sample.payload_mut());
             sample
@@ -221,8 +250,16 @@ impl trait_::Endpoint for Iceoryx2Publisher {
     fn account(&self) -> Account {
         Account {
             reader_drops: None, // a queue that overflows does not say so
-            counters: [("not_delivered".to_string(), self.not_delivered), ("timeouts".to_string(), self.timeouts)].into(),
-            evidence: vec![Evidence { path: "shm".into(), messages: self.sent, note: "written into the publisher's data segment".into() }],
+            counters: [
+                ("not_delivered".to_string(), self.not_delivered),
+                ("timeouts".to_string(), self.timeouts),
+            ]
+            .into(),
+            evidence: vec![Evidence {
+                path: "shm".into(),
+                messages: self.sent,
+                note: "written into the publisher's data segment".into(),
+            }],
         }
     }
 }

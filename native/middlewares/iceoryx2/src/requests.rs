@@ -1,9 +1,10 @@
 //! What a service's QoS means in iceoryx2's terms, and how its request-response service is made.
 //!
-//! iceoryx2 ties a reply to its request by a connection that both sides hold open: a client has a fixed number of them, and so many
-//! requests without an answer. That number is the depth; DDS would queue, iceoryx2 refuses one more. Each of a client's connections
-//! has a channel for each such request and a mark for each chunk of the service in each channel: memory and set-up grow with its
-//! square (seconds at a depth of 1000 with room for 64 clients), so an option bounds it.
+//! iceoryx2 ties a reply to its request by a connection that both sides hold open: a client has a
+//! fixed number of them, and so many requests without an answer. That number is the depth; DDS
+//! would queue, iceoryx2 refuses one more. Each of a client's connections has a channel for each
+//! such request and a mark for each chunk of the service in each channel: memory and set-up grow
+//! with its square (seconds at a depth of 1000 with room for 64 clients), so an option bounds it.
 
 use iceoryx2::prelude::*;
 use iceoryx2::service::builder::request_response::{
@@ -32,12 +33,17 @@ pub struct RequestSettings {
 }
 
 impl RequestSettings {
-    pub fn of(config: &EndpointConfig, keep_all_depth: usize, most_active: usize) -> Result<RequestSettings, Error> {
+    pub fn of(
+        config: &EndpointConfig,
+        keep_all_depth: usize,
+        most_active: usize,
+    ) -> Result<RequestSettings, Error> {
         if config.qos.durability == Durability::TransientLocal {
             let why = "durability transient_local: iceoryx2 keeps no requests for services that come later";
             return Err(Error::unsupported(format!("endpoint {}", config.endpoint), why));
         }
-        let Settings { safe_overflow, depth, backpressure, .. } = Settings::of(config, keep_all_depth)?;
+        let Settings { safe_overflow, depth, backpressure, .. } =
+            Settings::of(config, keep_all_depth)?;
         Ok(RequestSettings { safe_overflow, active: depth.min(most_active), backpressure })
     }
 
@@ -46,9 +52,18 @@ impl RequestSettings {
             true => "a full queue drops its oldest request",
             false => "a service's queue has room for all requests that its clients may have without an answer",
         };
-        let mut notes = vec![full.into(), format!("a client has at most {} requests without an answer; one more fails", self.active)];
+        let mut notes = vec![
+            full.into(),
+            format!(
+                "a client has at most {} requests without an answer; one more fails",
+                self.active
+            ),
+        ];
         if asked.history == History::KeepLast && asked.depth as usize > self.active {
-            notes.push(format!("asked for a depth of {}, the option {MOST_ACTIVE} grants {}", asked.depth, self.active));
+            notes.push(format!(
+                "asked for a depth of {}, the option {MOST_ACTIVE} grants {}",
+                asked.depth, self.active
+            ));
         }
         notes
     }
@@ -60,7 +75,12 @@ impl RequestSettings {
 
 /// The type of a client's or service's replies. Errors: none.
 pub fn reply_type(config: &EndpointConfig) -> Result<&MessageType, Error> {
-    let missing = || Error::invalid(format!("endpoint {}", config.endpoint), "a client or service needs a reply_type");
+    let missing = || {
+        Error::invalid(
+            format!("endpoint {}", config.endpoint),
+            "a client or service needs a reply_type",
+        )
+    };
     config.reply_type.as_ref().ok_or_else(missing)
 }
 
@@ -70,7 +90,10 @@ pub fn request_response<S: Service>(
     settings: RequestSettings,
     object: &str,
 ) -> Result<RequestResponse<S>, Error> {
-    use {RequestResponseCreateError as C, RequestResponseOpenError as O, RequestResponseOpenOrCreateError as E};
+    use {
+        RequestResponseCreateError as C, RequestResponseOpenError as O,
+        RequestResponseOpenOrCreateError as E,
+    };
     retrying(object, || {
         node.service_builder(name)
             .request_response::<[u8], [u8]>()

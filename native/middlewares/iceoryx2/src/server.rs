@@ -1,4 +1,5 @@
-//! A service: the waiting thread takes each request, has it handled, and sends the reply from within the handler's call.
+//! A service: the waiting thread takes each request, has it handled, and sends the reply from
+//! within the handler's call.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,7 +13,8 @@ use iceoryx2::port::SendError;
 use iceoryx2::prelude::*;
 use rmwbench_harness::middleware as trait_;
 use rmwbench_harness::middleware::{
-    Account, Delivery, EndpointConfig, Error, Evidence, Granted, Handler, PublishError, PublishMode, TakenAs, Wait,
+    Account, Delivery, EndpointConfig, Error, Evidence, Granted, Handler, PublishError,
+    PublishMode, TakenAs, Wait,
 };
 use rmwbench_harness::pump::{self, Registration};
 
@@ -23,7 +25,8 @@ use crate::service::Events;
 use crate::shared::Shared;
 use crate::wait_set::{Reader, Watched};
 
-/// Clients whose notifiers are kept; more than a service admits, so those of the gone are in the way at last.
+/// Clients whose notifiers are kept; more than a service admits, so those of the gone are in the
+/// way at last.
 const MOST_KNOWN: usize = 256;
 
 /// Opens the event service that wakes a client; None when that fails.
@@ -64,7 +67,8 @@ impl Iceoryx2Service {
         handler: Arc<dyn Handler>,
         shared: &Shared,
     ) -> Result<Self, Error> {
-        let failed = |e: &dyn std::fmt::Display| Error::failed(format!("endpoint {}", config.endpoint), e);
+        let failed =
+            |e: &dyn std::fmt::Display| Error::failed(format!("endpoint {}", config.endpoint), e);
         refuse_async(config)?;
         // The listener first: no request may arrive that would wake nobody.
         let listener = match config.wait {
@@ -81,13 +85,32 @@ impl Iceoryx2Service {
             .create()
             .map_err(|e| failed(&e))?;
         let counts = Arc::new(Counts::default());
-        let requests = Requests { server, listener, handler, clients: RefCell::default(), wake, counts: counts.clone() };
+        let requests = Requests {
+            server,
+            listener,
+            handler,
+            clients: RefCell::default(),
+            wake,
+            counts: counts.clone(),
+        };
         let registration = shared.waiters.add(config.wait, requests)?;
         let qos = settings.granted(&config.qos);
         let notes = [settings.notes(&config.qos), vec![pump::NOTE.into()]].concat();
-        let granted =
-            Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, take: Some(TakenAs::Lent), when_full: None, notes };
-        Ok(Iceoryx2Service { _registration: registration, service, dead_nodes: shared.dead_nodes.clone(), granted, counts })
+        let granted = Granted {
+            qos,
+            publish_mode: PublishMode::Sync,
+            wait: config.wait,
+            take: Some(TakenAs::Lent),
+            when_full: None,
+            notes,
+        };
+        Ok(Iceoryx2Service {
+            _registration: registration,
+            service,
+            dead_nodes: shared.dead_nodes.clone(),
+            granted,
+            counts,
+        })
     }
 }
 
@@ -133,7 +156,10 @@ impl Requests {
             if clients.len() >= MOST_KNOWN {
                 clients.clear();
             }
-            clients.insert(client, (self.wake)(client).and_then(|events| events.notifier_builder().create().ok()));
+            clients.insert(
+                client,
+                (self.wake)(client).and_then(|events| events.notifier_builder().create().ok()),
+            );
         }
         match &clients[&client] {
             Some(notifier) => notifier.notify().map(|_| ()).map_err(|_| PublishError::Failed),
@@ -161,7 +187,11 @@ impl trait_::Endpoint for Iceoryx2Service {
         Account {
             reader_drops: None,
             counters: counters.into_iter().map(|(name, count)| (name.to_string(), count)).collect(),
-            evidence: vec![Evidence { path: "shm".into(), messages, note: "read in the client's data segment".into() }],
+            evidence: vec![Evidence {
+                path: "shm".into(),
+                messages,
+                note: "read in the client's data segment".into(),
+            }],
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A topic is a publish-subscribe service and an event service of the same name.
 //!
-//! iceoryx2 fixes a service's settings when its first participant creates it and refuses one who asks for others. Every setting is
-//! therefore a function of the endpoint's QoS and the profile alone, so that it does not matter who comes first.
+//! iceoryx2 fixes a service's settings when its first participant creates it and refuses one who
+//! asks for others. Every setting is therefore a function of the endpoint's QoS and the profile
+//! alone, so that it does not matter who comes first.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -39,16 +40,21 @@ impl Settings {
         let object = || format!("endpoint {}", config.endpoint);
         let qos = &config.qos;
         if qos.content_filter.is_some() || qos.instance_key.is_some() {
-            return Err(Error::unsupported(object(), "content filters and instance keys: iceoryx2 has neither"));
+            return Err(Error::unsupported(
+                object(),
+                "content filters and instance keys: iceoryx2 has neither",
+            ));
         }
         if qos.history == History::KeepLast && qos.depth == 0 {
             return Err(Error::invalid(object(), "qos depth: expected at least 1, found 0"));
         }
-        let depth = if qos.history == History::KeepAll { keep_all_depth } else { qos.depth as usize };
+        let depth =
+            if qos.history == History::KeepAll { keep_all_depth } else { qos.depth as usize };
         Ok(Settings {
             history: if qos.durability == Durability::TransientLocal { depth } else { 0 },
             depth,
-            safe_overflow: qos.history == History::KeepLast && qos.reliability == Reliability::BestEffort,
+            safe_overflow: qos.history == History::KeepLast
+                && qos.reliability == Reliability::BestEffort,
             backpressure: match qos.reliability {
                 Reliability::Reliable => BackpressureStrategy::RetryUntilDelivered,
                 Reliability::BestEffort => BackpressureStrategy::DiscardData,
@@ -58,7 +64,8 @@ impl Settings {
 }
 
 impl Settings {
-    /// What happens at either end when a reader's queue is full: the queue is the reader's, and the publisher writes into it.
+    /// What happens at either end when a reader's queue is full: the queue is the reader's, and the
+    /// publisher writes into it.
     pub fn when_full(&self) -> WhenFull {
         match (self.safe_overflow, self.backpressure) {
             (true, _) => WhenFull::DropsAtReader,
@@ -71,9 +78,17 @@ impl Settings {
 /// The QoS in force, read back from the service; `asked` supplies what iceoryx2 has no notion of.
 pub fn granted_qos(service: &PubSub, asked: &Qos) -> Qos {
     Qos {
-        history: if service.static_config().has_safe_overflow() { History::KeepLast } else { asked.history },
+        history: if service.static_config().has_safe_overflow() {
+            History::KeepLast
+        } else {
+            asked.history
+        },
         depth: service.static_config().subscriber_max_buffer_size() as u32,
-        durability: if service.static_config().history_size() > 0 { Durability::TransientLocal } else { Durability::Volatile },
+        durability: if service.static_config().history_size() > 0 {
+            Durability::TransientLocal
+        } else {
+            Durability::Volatile
+        },
         ..asked.clone()
     }
 }
@@ -82,7 +97,9 @@ pub fn granted_qos(service: &PubSub, asked: &Qos) -> Qos {
 pub fn notes(settings: &Settings) -> Vec<String> {
     let full = match (settings.safe_overflow, settings.backpressure) {
         (true, _) => "a full queue drops its oldest message",
-        (false, BackpressureStrategy::RetryUntilDelivered) => "a full queue makes the publisher wait; nothing accepted is dropped",
+        (false, BackpressureStrategy::RetryUntilDelivered) => {
+            "a full queue makes the publisher wait; nothing accepted is dropped"
+        }
         (false, BackpressureStrategy::DiscardData) => "a full queue drops the newest message",
     };
     let mut notes = vec![full.into(), format!("depth {} counts per publisher", settings.depth)];
@@ -95,8 +112,16 @@ pub fn notes(settings: &Settings) -> Vec<String> {
     notes
 }
 
-pub fn pub_sub(node: &Node<ipc::Service>, name: &ServiceName, settings: Settings, object: &str) -> Result<PubSub, Error> {
-    use {PublishSubscribeCreateError as C, PublishSubscribeOpenError as O, PublishSubscribeOpenOrCreateError as E};
+pub fn pub_sub(
+    node: &Node<ipc::Service>,
+    name: &ServiceName,
+    settings: Settings,
+    object: &str,
+) -> Result<PubSub, Error> {
+    use {
+        PublishSubscribeCreateError as C, PublishSubscribeOpenError as O,
+        PublishSubscribeOpenOrCreateError as E,
+    };
     retrying(object, || {
         node.service_builder(name)
             .publish_subscribe::<[u8]>()
@@ -121,13 +146,19 @@ pub fn pub_sub(node: &Node<ipc::Service>, name: &ServiceName, settings: Settings
     })
 }
 
-pub fn events(node: &Node<ipc::Service>, name: &ServiceName, object: &str) -> Result<Events, Error> {
+pub fn events(
+    node: &Node<ipc::Service>,
+    name: &ServiceName,
+    object: &str,
+) -> Result<Events, Error> {
     use {EventCreateError as C, EventOpenError as O, EventOpenOrCreateError as E};
     retrying(object, || {
         node.service_builder(name).event().open_or_create().map_err(|e| match e {
             E::SystemInFlux
             | E::EventOpenError(O::DoesNotExist | O::HangsInCreation | O::IsMarkedForDestruction)
-            | E::EventCreateError(C::AlreadyExists | C::IsBeingCreatedByAnotherInstance) => Refusal::InFlux(e.to_string()),
+            | E::EventCreateError(C::AlreadyExists | C::IsBeingCreatedByAnotherInstance) => {
+                Refusal::InFlux(e.to_string())
+            }
             e => Refusal::Final(e.to_string()),
         })
     })
@@ -139,14 +170,21 @@ pub enum Refusal {
     Final(String),
 }
 
-pub fn retrying<T>(object: &str, mut attempt: impl FnMut() -> Result<T, Refusal>) -> Result<T, Error> {
+pub fn retrying<T>(
+    object: &str,
+    mut attempt: impl FnMut() -> Result<T, Refusal>,
+) -> Result<T, Error> {
     let begin = Instant::now();
     loop {
         match attempt() {
             Ok(service) => return Ok(service),
-            Err(Refusal::InFlux(_)) if begin.elapsed() < RETRY_FOR => sleep(Duration::from_millis(2)),
+            Err(Refusal::InFlux(_)) if begin.elapsed() < RETRY_FOR => {
+                sleep(Duration::from_millis(2))
+            }
             Err(Refusal::Mismatch(why)) => return Err(Error::invalid(object, why)),
-            Err(Refusal::InFlux(why) | Refusal::Final(why)) => return Err(Error::failed(object, why)),
+            Err(Refusal::InFlux(why) | Refusal::Final(why)) => {
+                return Err(Error::failed(object, why))
+            }
         }
     }
 }

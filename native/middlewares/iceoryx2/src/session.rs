@@ -38,7 +38,10 @@ impl Iceoryx2Session {
         }
         let most_active: usize = config.option(MOST_ACTIVE, 64)?;
         if most_active == 0 {
-            return Err(Error::invalid(format!("option {MOST_ACTIVE}"), "expected at least 1, found 0"));
+            return Err(Error::invalid(
+                format!("option {MOST_ACTIVE}"),
+                "expected at least 1, found 0",
+            ));
         }
         let parsed = Arc::new(profile::parse(&config.profile)?);
         Ok(Iceoryx2Session {
@@ -68,7 +71,12 @@ impl trait_::Session for Iceoryx2Session {
             .signal_handling_mode(SignalHandlingMode::Disabled)
             .create::<ipc::Service>()
             .map_err(|e| Error::failed(object(), e))?;
-        Ok(Box::new(Iceoryx2Node { node: Arc::new(node), name: node_name, for_clients: None, shared: self.shared.clone() }))
+        Ok(Box::new(Iceoryx2Node {
+            node: Arc::new(node),
+            name: node_name,
+            for_clients: None,
+            shared: self.shared.clone(),
+        }))
     }
 
     /// iceoryx2's modes are settings of ports: the file is the profile's.
@@ -91,11 +99,17 @@ impl Iceoryx2Node {
     }
 
     fn service_name(&self, name: &str) -> Result<ServiceName, Error> {
-        ServiceName::new(&format!("{}/{name}", self.shared.domain_id)).map_err(|e| Error::invalid(format!("topic {name}"), e.to_string()))
+        ServiceName::new(&format!("{}/{name}", self.shared.domain_id))
+            .map_err(|e| Error::invalid(format!("topic {name}"), e.to_string()))
     }
 
     /// Where late joiners of a topic with history announce themselves. `@` is in no ROS name.
-    fn late(&self, config: &EndpointConfig, settings: Settings, object: &str) -> Result<Option<Late>, Error> {
+    fn late(
+        &self,
+        config: &EndpointConfig,
+        settings: Settings,
+        object: &str,
+    ) -> Result<Option<Late>, Error> {
         if settings.history == 0 {
             return Ok(None);
         }
@@ -106,7 +120,10 @@ impl Iceoryx2Node {
     fn clients(&mut self, object: &str) -> Result<&Node<ipc_threadsafe::Service>, Error> {
         if self.for_clients.is_none() {
             let builder = NodeBuilder::new().name(&self.name).config(&self.shared.config);
-            let node = builder.signal_handling_mode(SignalHandlingMode::Disabled).create().map_err(|e| Error::failed(object, e))?;
+            let node = builder
+                .signal_handling_mode(SignalHandlingMode::Disabled)
+                .create()
+                .map_err(|e| Error::failed(object, e))?;
             self.for_clients = Some(node);
         }
         Ok(self.for_clients.as_ref().expect("just made"))
@@ -122,10 +139,21 @@ impl trait_::Node for Iceoryx2Node {
         let service = pub_sub(&self.node, &name, settings, &object)?;
         let events = events(&self.node, &name, &object)?;
         let late = self.late(config, settings, &object)?;
-        Ok(Box::new(Iceoryx2Publisher::create(service, &events, late.as_ref(), config, settings, &self.shared)?))
+        Ok(Box::new(Iceoryx2Publisher::create(
+            service,
+            &events,
+            late.as_ref(),
+            config,
+            settings,
+            &self.shared,
+        )?))
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn trait_::Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn trait_::Subscription>, Error> {
         let object = format!("endpoint {}", config.endpoint);
         refuse_callback(config)?;
         let settings = Settings::of(config, self.shared.keep_all_depth)?;
@@ -133,38 +161,81 @@ impl trait_::Node for Iceoryx2Node {
         let service = pub_sub(&self.node, &name, settings, &object)?;
         let events = events(&self.node, &name, &object)?;
         let late = self.late(config, settings, &object)?;
-        Ok(Box::new(Iceoryx2Subscription::create(service, &events, late.as_ref(), config, settings, sink, &self.shared)?))
+        Ok(Box::new(Iceoryx2Subscription::create(
+            service,
+            &events,
+            late.as_ref(),
+            config,
+            settings,
+            sink,
+            &self.shared,
+        )?))
     }
 
-    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn trait_::Publisher>, Error> {
+    fn client(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn trait_::Publisher>, Error> {
         let object = format!("endpoint {}", config.endpoint);
         refuse_callback(config)?;
-        let settings = RequestSettings::of(config, self.shared.keep_all_depth, self.shared.most_active)?;
+        let settings =
+            RequestSettings::of(config, self.shared.keep_all_depth, self.shared.most_active)?;
         let name = self.topic(config)?;
         let service = request_response(self.clients(&object)?, &name, settings, &object)?;
-        let requests = events(&self.node, &self.service_name(&request_events(&config.topic))?, &object)?;
-        let replies = |client: u128| events(&self.node, &self.service_name(&reply_events(&config.topic, client))?, &object);
-        Ok(Box::new(Iceoryx2Client::create(service, &requests, &replies, config, settings, sink, &self.shared)?))
+        let requests =
+            events(&self.node, &self.service_name(&request_events(&config.topic))?, &object)?;
+        let replies = |client: u128| {
+            events(&self.node, &self.service_name(&reply_events(&config.topic, client))?, &object)
+        };
+        Ok(Box::new(Iceoryx2Client::create(
+            service,
+            &requests,
+            &replies,
+            config,
+            settings,
+            sink,
+            &self.shared,
+        )?))
     }
 
-    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn trait_::Handler>) -> Result<Box<dyn trait_::Endpoint>, Error> {
+    fn service(
+        &mut self,
+        config: &EndpointConfig,
+        handler: Arc<dyn trait_::Handler>,
+    ) -> Result<Box<dyn trait_::Endpoint>, Error> {
         let object = format!("endpoint {}", config.endpoint);
         refuse_callback(config)?;
-        let settings = RequestSettings::of(config, self.shared.keep_all_depth, self.shared.most_active)?;
+        let settings =
+            RequestSettings::of(config, self.shared.keep_all_depth, self.shared.most_active)?;
         let service = request_response(&self.node, &self.topic(config)?, settings, &object)?;
-        let requests = events(&self.node, &self.service_name(&request_events(&config.topic))?, &object)?;
-        let (node, topic, domain_id) = (self.node.clone(), config.topic.clone(), self.shared.domain_id);
+        let requests =
+            events(&self.node, &self.service_name(&request_events(&config.topic))?, &object)?;
+        let (node, topic, domain_id) =
+            (self.node.clone(), config.topic.clone(), self.shared.domain_id);
         let replies = move |client: u128| {
-            let name = ServiceName::new(&format!("{domain_id}/{}", reply_events(&topic, client))).ok()?;
+            let name =
+                ServiceName::new(&format!("{domain_id}/{}", reply_events(&topic, client))).ok()?;
             events(&node, &name, "reply").ok()
         };
-        Ok(Box::new(Iceoryx2Service::create(service, &requests, Box::new(replies), config, settings, handler, &self.shared)?))
+        Ok(Box::new(Iceoryx2Service::create(
+            service,
+            &requests,
+            Box::new(replies),
+            config,
+            settings,
+            handler,
+            &self.shared,
+        )?))
     }
 }
 
 fn refuse_callback(config: &EndpointConfig) -> Result<(), Error> {
     if config.wait == Wait::Callback {
-        return Err(Error::unsupported(format!("endpoint {}", config.endpoint), "wait callback: iceoryx2 calls nobody back"));
+        return Err(Error::unsupported(
+            format!("endpoint {}", config.endpoint),
+            "wait callback: iceoryx2 calls nobody back",
+        ));
     }
     Ok(())
 }
@@ -174,7 +245,8 @@ fn request_events(topic: &str) -> String {
     format!("{topic}@request")
 }
 
-/// The event service that wakes one client: each has its own, or every reply would wake all clients.
+/// The event service that wakes one client: each has its own, or every reply would wake all
+/// clients.
 fn reply_events(topic: &str, client: u128) -> String {
     format!("{topic}@reply{client:x}")
 }

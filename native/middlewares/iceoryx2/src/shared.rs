@@ -15,7 +15,8 @@ pub struct Shared {
     pub config: Arc<Config>,
     pub dead_nodes: DeadNodes,
     pub waiters: Arc<Waiters>,
-    /// How long a reliable publish call waits for room: DDS's `max_blocking_time`, with its default of 100 ms.
+    /// How long a reliable publish call waits for room: DDS's `max_blocking_time`, with its default
+    /// of 100 ms.
     pub max_blocking: Duration,
     pub keep_all_depth: usize,
     pub most_active: usize,

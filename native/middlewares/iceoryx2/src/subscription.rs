@@ -1,4 +1,5 @@
-//! A subscription is a subscriber and a listener in the hands of the receive loop; this side keeps only what can be asked of it.
+//! A subscription is a subscriber and a listener in the hands of the receive loop; this side keeps
+//! only what can be asked of it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -7,7 +8,9 @@ use iceoryx2::port::listener::Listener;
 use iceoryx2::port::subscriber::Subscriber;
 use iceoryx2::prelude::*;
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, TakenAs, Wait};
+use rmwbench_harness::middleware::{
+    Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, TakenAs, Wait,
+};
 use rmwbench_harness::pump::{self, Registration};
 
 use crate::dead_nodes::DeadNodes;
@@ -50,7 +53,8 @@ impl Iceoryx2Subscription {
         sink: Arc<dyn Sink>,
         shared: &Shared,
     ) -> Result<Self, Error> {
-        let failed = |e: &dyn std::fmt::Display| Error::failed(format!("endpoint {}", config.endpoint), e);
+        let failed =
+            |e: &dyn std::fmt::Display| Error::failed(format!("endpoint {}", config.endpoint), e);
         let counts = Arc::new(Counts::default());
         // The listener first: no message may arrive that would wake nobody.
         let listener = match config.wait {
@@ -63,13 +67,26 @@ impl Iceoryx2Subscription {
         let mut notes = notes(&settings);
         notes.push(pump::NOTE.into());
         let when_full = Some(settings.when_full());
-        let granted = Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, take: Some(TakenAs::Lent), when_full, notes };
+        let granted = Granted {
+            qos,
+            publish_mode: PublishMode::Sync,
+            wait: config.wait,
+            take: Some(TakenAs::Lent),
+            when_full,
+            notes,
+        };
         if let Some(late) = late {
             late.announce().map_err(|e| failed(&e))?;
         }
         let reader = Messages { subscriber, listener, sink, counts: counts.clone() };
         let registration = shared.waiters.add(config.wait, reader)?;
-        Ok(Iceoryx2Subscription { _registration: registration, service, dead_nodes: shared.dead_nodes.clone(), granted, counts })
+        Ok(Iceoryx2Subscription {
+            _registration: registration,
+            service,
+            dead_nodes: shared.dead_nodes.clone(),
+            granted,
+            counts,
+        })
     }
 }
 
@@ -82,7 +99,9 @@ impl Reader for Messages {
     fn take(&self, notified_ns: i64) -> bool {
         match self.subscriber.receive() {
             Ok(Some(sample)) => {
-                self.counts.delivered.store(self.counts.delivered.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                self.counts
+                    .delivered
+                    .store(self.counts.delivered.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
                 self.sink.deliver(&Delivery::taken(notified_ns, sample.payload(), true));
                 true
             }
@@ -109,8 +128,16 @@ impl trait_::Endpoint for Iceoryx2Subscription {
         let messages = self.counts.delivered.load(Ordering::Relaxed);
         Account {
             reader_drops: None,
-            counters: [("receive_errors".to_string(), self.counts.receive_errors.load(Ordering::Relaxed) as i64)].into(),
-            evidence: vec![Evidence { path: "shm".into(), messages, note: "read in the publisher's data segment".into() }],
+            counters: [(
+                "receive_errors".to_string(),
+                self.counts.receive_errors.load(Ordering::Relaxed) as i64,
+            )]
+            .into(),
+            evidence: vec![Evidence {
+                path: "shm".into(),
+                messages,
+                note: "read in the publisher's data segment".into(),
+            }],
         }
     }
 }

@@ -1,4 +1,5 @@
-//! iceoryx2's wait set, as the harness's receive loop blocks on it: the listener of each reader, and a socket pair that wakes.
+//! iceoryx2's wait set, as the harness's receive loop blocks on it: the listener of each reader,
+//! and a socket pair that wakes.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -34,9 +35,15 @@ pub struct Watched(Exclusive<Box<dyn Reader>>);
 pub struct Waiters(Pumps<Watched>);
 
 impl Waiters {
-    /// Has the loop that waits in the manner of `wait` take for `reader` until what this returns is dropped.
-    pub fn add(&self, wait: Wait, reader: impl Reader + 'static) -> Result<Registration<Watched>, Error> {
-        // SAFETY: the reader is touched by the loop's thread alone until it is removed, and dropped after that.
+    /// Has the loop that waits in the manner of `wait` take for `reader` until what this returns is
+    /// dropped.
+    pub fn add(
+        &self,
+        wait: Wait,
+        reader: impl Reader + 'static,
+    ) -> Result<Registration<Watched>, Error> {
+        // SAFETY: the reader is touched by the loop's thread alone until it is removed, and dropped
+        // after that.
         let watched = Watched(unsafe { Exclusive::new(Box::new(reader)) });
         self.0.add(wait, Arc::new(watched), WaitSet::new)
     }
@@ -74,12 +81,14 @@ impl WaitSet {
         let (caller, woken) = UnixStream::pair().map_err(|e| failed(&e))?;
         caller.set_nonblocking(true).map_err(|e| failed(&e))?;
         woken.set_nonblocking(true).map_err(|e| failed(&e))?;
-        let descriptor = FileDescriptor::non_owning_new(woken.as_raw_fd()).ok_or_else(|| failed(&"a socket without descriptor"))?;
+        let descriptor = FileDescriptor::non_owning_new(woken.as_raw_fd())
+            .ok_or_else(|| failed(&"a socket without descriptor"))?;
         let wake = Arc::new(Wake { woken, descriptor });
         let builder = WaitSetBuilder::new().signal_handling_mode(SignalHandlingMode::Disabled);
         let set = Rc::new(builder.create::<ipc::Service>().map_err(|e| failed(&e))?);
         // SAFETY: both stay where they are and outlive the guard, which is declared before them.
-        let guard = unsafe { (*Rc::as_ptr(&set)).attach_notification(&*Arc::as_ptr(&wake)) }.map_err(|e| failed(&e))?;
+        let guard = unsafe { (*Rc::as_ptr(&set)).attach_notification(&*Arc::as_ptr(&wake)) }
+            .map_err(|e| failed(&e))?;
         let waker = move || drop((&caller).write(&[1])); // full: it is being woken already
         Ok((WaitSet { attached: HashMap::new(), _woken: guard, wake, set }, Box::new(waker)))
     }
@@ -88,14 +97,17 @@ impl WaitSet {
 impl pump::WaitSet<Watched> for WaitSet {
     fn attach(&mut self, watched: &Arc<Watched>, token: usize) {
         let Some(listener) = watched.0.get().listener() else { return };
-        // SAFETY: the loop keeps the reader until it detached it or dropped this; the set outlives its guards.
+        // SAFETY: the loop keeps the reader until it detached it or dropped this; the set outlives
+        // its guards.
         let (set, listener) = unsafe { (&*Rc::as_ptr(&self.set), &*std::ptr::from_ref(listener)) };
         match set.attach_notification(listener) {
             Ok(guard) => {
                 let id = WaitSetAttachmentId::from_guard(&guard);
                 self.attached.insert(id, Attached { token, listener, _guard: guard });
             }
-            Err(why) => eprintln!("iceoryx2 wait set: a reader of this process hears nothing: {why}"),
+            Err(why) => {
+                eprintln!("iceoryx2 wait set: a reader of this process hears nothing: {why}")
+            }
         }
     }
 
@@ -106,9 +118,9 @@ impl pump::WaitSet<Watched> for WaitSet {
     fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
         let told = |id| {
             match self.attached.get(&id) {
-                // The listener is emptied before messages are taken, as iceoryx2's manual has it: a message sent after this wakes us
-                // again. (Taking messages first and looking twice would hide about 2 of 15 µs from the latency; it is not what its
-                // users write.)
+                // The listener is emptied before messages are taken, as iceoryx2's manual has it: a
+                // message sent after this wakes us again. (Taking messages first and looking twice
+                // would hide about 2 of 15 µs from the latency; it is not what its users write.)
                 Some(attached) => {
                     let _ = attached.listener.try_wait(|_| {});
                     ready.push(attached.token);
@@ -122,7 +134,8 @@ impl pump::WaitSet<Watched> for WaitSet {
             false => self.set.wait_and_process_once_with_timeout(told, Duration::ZERO),
         };
         if let Err(why) = waited {
-            // No reader of this session can hear any more: say so, and keep additions and removals going.
+            // No reader of this session can hear any more: say so, and keep additions and removals
+            // going.
             eprintln!("iceoryx2 wait set: {why}");
             thread::sleep(Duration::from_millis(100));
         }

@@ -1,4 +1,5 @@
-//! Late joiners: the publisher's last messages reach them, and a publisher that is silent since then sends them all the same.
+//! Late joiners: the publisher's last messages reach them, and a publisher that is silent since
+//! then sends them all the same.
 
 use std::sync::Arc;
 
@@ -27,15 +28,23 @@ fn a_late_joiner_gets_exactly_the_last_depth_messages_of_a_silent_publisher() {
                 test += 1;
                 let mut session = open(test);
                 let mut node = session.node("late").unwrap();
-                let config = |number| EndpointConfig { wait, ..latched(number, reliability, History::KeepLast, 3) };
+                let config = |number| EndpointConfig {
+                    wait,
+                    ..latched(number, reliability, History::KeepLast, 3)
+                };
                 let mut writer = node.publisher(&config(1)).unwrap();
                 assert_eq!(writer.granted().qos.durability, Durability::TransientLocal);
                 (0..7).for_each(|k| writer.publish(&byte(k)).unwrap());
-                // One after the other, so that the second too finds a publisher that has served a joiner.
+                // One after the other, so that the second too finds a publisher that has served a
+                // joiner.
                 for k in 2..4 {
                     let memory = Memory::new();
                     let _reader = node.subscription(&config(k), memory.clone()).unwrap();
-                    assert_eq!(memory.wait_for(3), [byte(4), byte(5), byte(6)], "{reliability:?} {wait:?}");
+                    assert_eq!(
+                        memory.wait_for(3),
+                        [byte(4), byte(5), byte(6)],
+                        "{reliability:?} {wait:?}"
+                    );
                     std::thread::sleep(std::time::Duration::from_millis(20));
                     assert_eq!(memory.len(), 3, "nothing comes twice");
                 }
@@ -50,7 +59,8 @@ fn a_late_joiner_gets_what_there_is_of_every_publisher_and_then_what_comes() {
         let mut session = open(30);
         let mut node = session.node("late").unwrap();
         let config = |number| latched(number, Reliability::Reliable, History::KeepAll, 0);
-        let mut writers: Vec<_> = (1..4).map(|number| node.publisher(&config(number)).unwrap()).collect();
+        let mut writers: Vec<_> =
+            (1..4).map(|number| node.publisher(&config(number)).unwrap()).collect();
         for (k, writer) in writers.iter_mut().enumerate() {
             (0..=k).for_each(|n| writer.publish(&byte(10 * k + n)).unwrap());
         }
@@ -64,8 +74,9 @@ fn a_late_joiner_gets_what_there_is_of_every_publisher_and_then_what_comes() {
     });
 }
 
-/// The publisher's waiting thread is held up in a delivery, so that its next publish call is the one that meets the joiner: it fills the
-/// joiner's queue with history and waits for room there, while the joiner has heard of nothing.
+/// The publisher's waiting thread is held up in a delivery, so that its next publish call is the
+/// one that meets the joiner: it fills the joiner's queue with history and waits for room there,
+/// while the joiner has heard of nothing.
 #[test]
 fn a_publish_call_wakes_the_joiner_whose_queue_it_has_filled() {
     isolated("a_publish_call_wakes_the_joiner_whose_queue_it_has_filled", || {
@@ -89,8 +100,9 @@ fn a_publish_call_wakes_the_joiner_whose_queue_it_has_filled() {
     });
 }
 
-/// The publishing thread waits for room, with its port locked, while a joiner comes: neither may wait for the other. A call may still
-/// fail as full while a joiner has not mapped the publisher's memory; all others have the message then.
+/// The publishing thread waits for room, with its port locked, while a joiner comes: neither may
+/// wait for the other. A call may still fail as full while a joiner has not mapped the publisher's
+/// memory; all others have the message then.
 #[test]
 fn joining_does_not_stop_a_reader_that_makes_room() {
     isolated("joining_does_not_stop_a_reader_that_makes_room", || {
@@ -105,7 +117,8 @@ fn joining_does_not_stop_a_reader_that_makes_room() {
         writer.publish(&0_usize.to_le_bytes()).unwrap();
         memory.wait_for(1);
         let publishing = std::thread::spawn(move || {
-            let failures: Vec<_> = (1..3000_usize).filter_map(|n| writer.publish(&n.to_le_bytes()).err()).collect();
+            let failures: Vec<_> =
+                (1..3000_usize).filter_map(|n| writer.publish(&n.to_le_bytes()).err()).collect();
             (failures, writer)
         });
         let joiners: Vec<(Arc<Memory>, Box<dyn Subscription>)> = (3..8)
@@ -117,8 +130,15 @@ fn joining_does_not_stop_a_reader_that_makes_room() {
             .collect();
         let (failures, mut writer) = publishing.join().unwrap();
         assert!(failures.iter().all(|failure| *failure == PublishError::Full), "{failures:?}");
-        let numbers: Vec<u64> = memory.wait_for(3000).iter().map(|m| u64::from_le_bytes(m[..8].try_into().unwrap())).collect();
-        assert!(numbers == (0..3000).collect::<Vec<_>>(), "the first reader hears each once and in order");
+        let numbers: Vec<u64> = memory
+            .wait_for(3000)
+            .iter()
+            .map(|m| u64::from_le_bytes(m[..8].try_into().unwrap()))
+            .collect();
+        assert!(
+            numbers == (0..3000).collect::<Vec<_>>(),
+            "the first reader hears each once and in order"
+        );
         let last = 9999_usize.to_le_bytes().to_vec();
         wait_until("a message to all", || writer.publish(&last).is_ok());
         for (memory, _) in &joiners {
@@ -135,6 +155,10 @@ fn volatile_and_transient_local_do_not_mix_on_a_topic() {
         let _writer = node.publisher(&endpoint(1, "t", 8)).unwrap();
         let latched = latched(2, Reliability::Reliable, History::KeepLast, 10);
         let error = node.subscription(&latched, Memory::new()).map(drop).unwrap_err();
-        assert!(error.kind == ErrorKind::Invalid && error.message.contains("another reliability, durability"), "{error}");
+        assert!(
+            error.kind == ErrorKind::Invalid
+                && error.message.contains("another reliability, durability"),
+            "{error}"
+        );
     });
 }

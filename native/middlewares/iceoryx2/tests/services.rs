@@ -1,4 +1,5 @@
-//! Request-response: who gets which reply, how many may be awaited, and what remains when the other side is gone.
+//! Request-response: who gets which reply, how many may be awaited, and what remains when the other
+//! side is gone.
 
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -20,8 +21,14 @@ struct Echo {
 }
 
 impl Handler for Echo {
-    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
-        assert!(0 < request.notified_ns && request.notified_ns <= request.taken_ns && request.zero_copy);
+    fn handle(
+        &self,
+        request: &Delivery<'_>,
+        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
+    ) {
+        assert!(
+            0 < request.notified_ns && request.notified_ns <= request.taken_ns && request.zero_copy
+        );
         self.requests.lock().unwrap().push(request.payload[0]);
         let _open = self.gate.lock().unwrap();
         reply(&[request.payload[0]; REPLY_BYTES as usize]).unwrap();
@@ -55,21 +62,36 @@ fn every_client_gets_its_own_replies_and_no_others() {
             let echo = Arc::new(Echo::default());
             let server = node.service(&config(1), echo.clone()).unwrap();
             let heard: Vec<_> = (0..5).map(|_| Memory::new()).collect();
-            let mut clients: Vec<_> = heard.iter().zip(2..).map(|(m, number)| node.client(&config(number), m.clone()).unwrap()).collect();
+            let mut clients: Vec<_> = heard
+                .iter()
+                .zip(2..)
+                .map(|(m, number)| node.client(&config(number), m.clone()).unwrap())
+                .collect();
             assert_eq!(server.matched(), 5);
             for k in 0..10 {
                 for (c, client) in clients.iter_mut().enumerate() {
                     assert_eq!(client.matched(), 1);
                     match k % 2 {
                         0 => client.publish(&request(10 * c + k)).unwrap(),
-                        _ => client.publish_loaned(40, &mut |place| place.copy_from_slice(&request(10 * c + k))).unwrap(),
+                        _ => client
+                            .publish_loaned(40, &mut |place| {
+                                place.copy_from_slice(&request(10 * c + k))
+                            })
+                            .unwrap(),
                     }
                 }
             }
             for (c, (memory, client)) in heard.iter().zip(&clients).enumerate() {
-                assert_eq!(memory.wait_for(10), (0..10).map(|k| reply(10 * c + k)).collect::<Vec<_>>(), "{wait:?}");
+                assert_eq!(
+                    memory.wait_for(10),
+                    (0..10).map(|k| reply(10 * c + k)).collect::<Vec<_>>(),
+                    "{wait:?}"
+                );
                 let account = client.account();
-                assert_eq!((account.counters["other_clients_replies"], account.evidence[0].messages), (0, 10));
+                assert_eq!(
+                    (account.counters["other_clients_replies"], account.evidence[0].messages),
+                    (0, 10)
+                );
             }
             assert_eq!(server.account().evidence[0].messages, 50);
             drop(clients);
@@ -92,7 +114,10 @@ fn a_client_has_as_many_requests_without_answer_as_its_depth() {
         let _server = node.service(&config(1), echo.clone()).unwrap();
         let memory = Memory::new();
         let mut client = node.client(&config(2), memory.clone()).unwrap();
-        assert_eq!((client.granted().qos.depth, client.granted().publish_mode), (4, PublishMode::Sync));
+        assert_eq!(
+            (client.granted().qos.depth, client.granted().publish_mode),
+            (4, PublishMode::Sync)
+        );
         let gate = echo.gate.lock().unwrap();
         (0..4).for_each(|k| client.publish(&request(k)).unwrap());
         assert_eq!(client.publish(&request(4)), Err(PublishError::Full));
@@ -107,7 +132,8 @@ fn a_client_has_as_many_requests_without_answer_as_its_depth() {
     });
 }
 
-/// iceoryx2's marks grow with the square of the depth: without a bound this takes seconds and hundreds of megabytes.
+/// iceoryx2's marks grow with the square of the depth: without a bound this takes seconds and
+/// hundreds of megabytes.
 #[test]
 fn a_large_depth_is_cut_and_told() {
     isolated("a_large_depth_is_cut_and_told", || {
@@ -118,7 +144,11 @@ fn a_large_depth_is_cut_and_told() {
         let server = node.service(&config, Arc::new(Echo::default())).unwrap();
         let granted = server.granted();
         assert_eq!(granted.qos.depth, 64);
-        assert!(granted.notes.iter().any(|n| n.contains("asked for a depth of 2000, the option max_active_requests grants 64")));
+        assert!(granted
+            .notes
+            .iter()
+            .any(|n| n
+                .contains("asked for a depth of 2000, the option max_active_requests grants 64")));
     });
 }
 
@@ -145,7 +175,9 @@ fn two_services_of_a_name_both_answer() {
         let mut session = open(domain(44));
         let mut node = session.node("services").unwrap();
         let echo = Arc::new(Echo::default());
-        let _servers: Vec<_> = (0..2).map(|number| node.service(&service(number + 5, "twice"), echo.clone()).unwrap()).collect();
+        let _servers: Vec<_> = (0..2)
+            .map(|number| node.service(&service(number + 5, "twice"), echo.clone()).unwrap())
+            .collect();
         let memory = Memory::new();
         let mut client = node.client(&service(2, "twice"), memory.clone()).unwrap();
         assert_eq!(client.matched(), 2);
@@ -164,17 +196,30 @@ fn what_makes_no_service_is_refused_in_words() {
         let error = |result: Result<(), Error>| result.unwrap_err();
         let bare = EndpointConfig { reply_type: None, ..service(1, "bare") };
         assert_eq!(error(node.client(&bare, Memory::new()).map(drop)).kind, ErrorKind::Invalid);
-        assert_eq!(error(node.service(&bare, Arc::new(Echo::default())).map(drop)).kind, ErrorKind::Invalid);
+        assert_eq!(
+            error(node.service(&bare, Arc::new(Echo::default())).map(drop)).kind,
+            ErrorKind::Invalid
+        );
         let mut latched = service(1, "latched");
         latched.qos.durability = Durability::TransientLocal;
-        assert_eq!(error(node.client(&latched, Memory::new()).map(drop)).kind, ErrorKind::Unsupported);
+        assert_eq!(
+            error(node.client(&latched, Memory::new()).map(drop)).kind,
+            ErrorKind::Unsupported
+        );
         let callback = EndpointConfig { wait: Wait::Callback, ..service(1, "callback") };
-        assert_eq!(error(node.service(&callback, Arc::new(Echo::default())).map(drop)).kind, ErrorKind::Unsupported);
+        assert_eq!(
+            error(node.service(&callback, Arc::new(Echo::default())).map(drop)).kind,
+            ErrorKind::Unsupported
+        );
         let _server = node.service(&service(1, "depth"), Arc::new(Echo::default())).unwrap();
         let mut deeper = service(2, "depth");
         deeper.qos.depth = 20;
         let error = error(node.client(&deeper, Memory::new()).map(drop));
-        assert!(error.kind == ErrorKind::Invalid && error.message.contains("another endpoint of this service"), "{error}");
+        assert!(
+            error.kind == ErrorKind::Invalid
+                && error.message.contains("another endpoint of this service"),
+            "{error}"
+        );
     });
 }
 
@@ -214,7 +259,9 @@ fn a_killed_service_is_forgotten_and_the_next_one_answers() {
             let _ = client.publish(&request(9));
             memory.last() == Some(reply(9))
         });
-        wait_until("the requests of the dead to be given up", || client.account().counters["unanswered"] == 3);
+        wait_until("the requests of the dead to be given up", || {
+            client.account().counters["unanswered"] == 3
+        });
     });
 }
 
@@ -228,11 +275,17 @@ fn a_pool_of_a_few_chunks_is_one() {
         let memory = Memory::new();
         let _reader = node.subscription(&endpoint(1, "t", 1 << 20), memory.clone()).unwrap();
         let mut writer = node.publisher(&endpoint(2, "t", 1 << 20)).unwrap();
-        assert!(writer.granted().notes.iter().any(|n| n.starts_with("pool: 8 chunks, 838")), "{:?}", writer.granted().notes);
-        let segments = std::fs::read_dir("/dev/shm").unwrap().flatten().map(|f| f.metadata().unwrap().len());
+        assert!(
+            writer.granted().notes.iter().any(|n| n.starts_with("pool: 8 chunks, 838")),
+            "{:?}",
+            writer.granted().notes
+        );
+        let segments =
+            std::fs::read_dir("/dev/shm").unwrap().flatten().map(|f| f.metadata().unwrap().len());
         let largest = segments.max().unwrap();
         assert!((8 << 20..10 << 20).contains(&largest), "{largest} bytes in the largest segment");
-        // The reader holds one and queues others: a pool of eight is empty before its queue of ten is full.
+        // The reader holds one and queues others: a pool of eight is empty before its queue of ten
+        // is full.
         overrun(&mut *writer, &memory, 7);
         assert_eq!(writer.publish(&vec![1; 1 << 20]), Err(PublishError::Full));
         memory.open_gate();

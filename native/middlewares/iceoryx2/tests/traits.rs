@@ -1,4 +1,5 @@
-//! What is particular to iceoryx2, on the traits; what every middleware must do is the conformance suite's.
+//! What is particular to iceoryx2, on the traits; what every middleware must do is the conformance
+//! suite's.
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -26,14 +27,21 @@ fn every_size_arrives_whole_by_copy_and_by_loan() {
         for (i, bytes) in [0_usize, 1, 7, 63, 64, 1000, 1 << 20, 32 << 20].into_iter().enumerate() {
             let topic = format!("size_{bytes}");
             let memory = Memory::new();
-            let reader = node.subscription(&endpoint(2 * i as u32 + 1, &topic, bytes as u32), memory.clone()).unwrap();
-            let mut writer = node.publisher(&endpoint(2 * i as u32 + 2, &topic, bytes as u32)).unwrap();
+            let reader = node
+                .subscription(&endpoint(2 * i as u32 + 1, &topic, bytes as u32), memory.clone())
+                .unwrap();
+            let mut writer =
+                node.publisher(&endpoint(2 * i as u32 + 2, &topic, bytes as u32)).unwrap();
             assert_eq!((writer.matched(), reader.matched()), (1, 1));
             let message: Vec<u8> = (0..bytes).map(|k| (k * 31 + i) as u8).collect();
             writer.publish(&message).unwrap();
             writer.publish_loaned(bytes, &mut |payload| payload.copy_from_slice(&message)).unwrap();
             let got = memory.wait_for(2);
-            assert!(got.len() == 2 && got.iter().all(|m| *m == message), "{bytes} bytes: {} messages", got.len());
+            assert!(
+                got.len() == 2 && got.iter().all(|m| *m == message),
+                "{bytes} bytes: {} messages",
+                got.len()
+            );
             assert_eq!(reader.account().evidence[0].messages, 2);
         }
     });
@@ -51,7 +59,10 @@ fn best_effort_keep_last_drops_the_oldest() {
         overrun(&mut *writer, &memory, 10);
         memory.open_gate();
         assert_eq!(memory.wait_for(4), [byte(0), byte(8), byte(9), byte(10)]);
-        assert_eq!((reader.granted().qos.depth, reader.granted().qos.history), (3, History::KeepLast));
+        assert_eq!(
+            (reader.granted().qos.depth, reader.granted().qos.history),
+            (3, History::KeepLast)
+        );
     });
 }
 
@@ -84,8 +95,10 @@ fn reliable_loses_nothing_that_it_accepted() {
             let memory = Memory::new();
             let _reader = node.subscription(&qos(endpoint(1, "t", 8)), memory.clone()).unwrap();
             let mut writer = node.publisher(&qos(endpoint(2, "t", 8))).unwrap();
-            let accepted: Vec<Vec<u8>> =
-                (0..2000_usize).map(|n| n.to_le_bytes().to_vec()).filter(|message| writer.publish(message).is_ok()).collect();
+            let accepted: Vec<Vec<u8>> = (0..2000_usize)
+                .map(|n| n.to_le_bytes().to_vec())
+                .filter(|message| writer.publish(message).is_ok())
+                .collect();
             assert!(!accepted.is_empty());
             assert!(memory.wait_for(accepted.len()) == accepted, "{history:?}");
         }
@@ -126,7 +139,8 @@ fn polling_delivers_in_order_and_nothing_comes_after_the_reader_left() {
         poll.wait = Wait::Poll;
         let reader = node.subscription(&poll, memory.clone()).unwrap();
         let mut writer = node.publisher(&endpoint(2, "t", 8)).unwrap();
-        // As the barrier does: the first message shows that the spinning thread has run and mapped the publisher.
+        // As the barrier does: the first message shows that the spinning thread has run and mapped
+        // the publisher.
         writer.publish(&byte(0)).unwrap();
         memory.wait_for(1);
         let messages: Vec<_> = (0..100).map(byte).collect();
@@ -162,7 +176,8 @@ fn twenty_nodes_on_one_topic_need_one_waiting_thread() {
             std::fs::read_dir("/proc/self/task")
                 .unwrap()
                 .filter(|t| {
-                    let comm = std::fs::read_to_string(t.as_ref().unwrap().path().join("comm")).unwrap_or_default();
+                    let comm = std::fs::read_to_string(t.as_ref().unwrap().path().join("comm"))
+                        .unwrap_or_default();
                     comm.starts_with("waiter")
                 })
                 .count()
@@ -175,11 +190,15 @@ fn twenty_nodes_on_one_topic_need_one_waiting_thread() {
         for i in 0..20 {
             let mut node = session.node(&format!("node_{i}")).unwrap();
             let memory = Memory::new();
-            readers.push((node.subscription(&endpoint(100 + i, "t", 8), memory.clone()).unwrap(), memory));
+            readers.push((
+                node.subscription(&endpoint(100 + i, "t", 8), memory.clone()).unwrap(),
+                memory,
+            ));
             writers.push(node.publisher(&endpoint(i + 1, "t", 8)).unwrap());
             nodes.push(node);
         }
-        // Other tests of this binary may start or end their own thread meanwhile, hence not an exact count.
+        // Other tests of this binary may start or end their own thread meanwhile, hence not an
+        // exact count.
         assert!(threads() < before + 15, "{} threads", threads());
         for (i, writer) in writers.iter_mut().enumerate() {
             assert_eq!(writer.matched(), 20);
@@ -229,7 +248,10 @@ fn what_cannot_be_granted_is_refused_in_words() {
         let kind = |result: Result<(), Error>| result.unwrap_err().kind;
         let mut callback = endpoint(1, "t", 8);
         callback.wait = Wait::Callback;
-        assert_eq!(kind(node.subscription(&callback, memory.clone()).map(drop)), ErrorKind::Unsupported);
+        assert_eq!(
+            kind(node.subscription(&callback, memory.clone()).map(drop)),
+            ErrorKind::Unsupported
+        );
         let mut later = endpoint(1, "t", 8);
         later.publish_mode = PublishMode::Async;
         assert_eq!(kind(node.publisher(&later).map(drop)), ErrorKind::Unsupported);

@@ -1,9 +1,13 @@
-//! LCM through its C API: UDP multicast, a channel per topic, and nothing that repeats what was lost.
+//! LCM through its C API: UDP multicast, a channel per topic, and nothing that repeats what was
+//! lost.
 //!
-//! - What arrives goes through one queue of an `lcm_t` and out of `lcm_handle`, in the order of arrival: the session has an `lcm_t`
+//! - What arrives goes through one queue of an `lcm_t` and out of `lcm_handle`, in the order of
+//!   arrival: the session has an `lcm_t`
 //!   for each way of waiting, and the harness's receive loop calls `lcm_handle` ([`Reader`], [`Handled`]).
-//! - LCM knows nobody by name: who is there is told among the workers, on a port of their own ([`presence`]).
-//! - A profile is LCM's own kind of configuration, the URL that `lcm_create` and LCM_DEFAULT_URL take ([`Address`]).
+//! - LCM knows nobody by name: who is there is told among the workers, on a port of their own
+//!   ([`presence`]).
+//! - A profile is LCM's own kind of configuration, the URL that `lcm_create` and LCM_DEFAULT_URL
+//!   take ([`Address`]).
 
 mod presence;
 mod sys;
@@ -15,9 +19,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use rmwbench_harness::middleware::{
-    capabilities, modes, Account, Configuration, Delivery, Description, Endpoint, EndpointConfig, Error, Evidence, Granted, Middleware,
-    Node, OneHost, Profile, PublishError, PublishMode, Publisher, Session, SessionConfig, Sink, Subscription, Take, TakenAs, Wait,
-    WhenFull,
+    capabilities, modes, Account, Configuration, Delivery, Description, Endpoint, EndpointConfig,
+    Error, Evidence, Granted, Middleware, Node, OneHost, Profile, PublishError, PublishMode,
+    Publisher, Session, SessionConfig, Sink, Subscription, Take, TakenAs, Wait, WhenFull,
 };
 use rmwbench_harness::own_memory::OwnMemory;
 use rmwbench_harness::pump::{self, Pumps, Registration, Source, WaitSet, Waker};
@@ -32,13 +36,16 @@ pub struct Lcm;
 
 const NOT_RELIABLE: &str = "no: UDP multicast, and nothing is repeated";
 const NO_HISTORY: &str = "no: nothing is kept for late joiners";
-const NO_CALLBACK: &str = "no: a handler runs in the thread that calls lcm_handle, which is `block`";
-const KEEP_LAST: &str = "partly: a full queue of a subscription drops the newest message, not the oldest";
+const NO_CALLBACK: &str =
+    "no: a handler runs in the thread that calls lcm_handle, which is `block`";
+const KEEP_LAST: &str =
+    "partly: a full queue of a subscription drops the newest message, not the oldest";
 const KEEP_ALL: &str = "partly: a queue of a subscription without limit; what the socket has no room for is lost before";
 const SYNCHRONOUS: &str = "no: lcm_publish sends in the caller's thread";
 const SENT_WHOLE: &str = "no: a message is sent when it is published, in datagrams of up to 64 KiB";
 const NOTHING_SHARED: &str = "no: LCM has no shared memory";
-const OWN_HOST: &str = "its datagrams have a time to live of 0 and stay on the host, LCM's default; take profile lan";
+const OWN_HOST: &str =
+    "its datagrams have a time to live of 0 and stay on the host, LCM's default; take profile lan";
 
 /// The longest name of a channel (LCM_MAX_CHANNEL_NAME_LENGTH).
 const CHANNEL_BYTES: usize = 63;
@@ -116,7 +123,13 @@ impl Middleware for Lcm {
         let address = Address::of(config)?;
         let sending = Instance::open(&address.url(0))?;
         let presence = Presence::start(&address.url(1))?;
-        Ok(Box::new(LcmSession(Arc::new(Shared { address, sending, presence, receiving: Default::default(), pumps: Pumps::default() }))))
+        Ok(Box::new(LcmSession(Arc::new(Shared {
+            address,
+            sending,
+            presence,
+            receiving: Default::default(),
+            pumps: Pumps::default(),
+        }))))
     }
 }
 
@@ -152,20 +165,32 @@ impl Address {
         let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
         let (group, port) = place.split_once(':').unwrap_or((place, ""));
         let group = if group.is_empty() { "239.255.76.67" } else { group };
-        let port: u16 = if port.is_empty() { "7667" } else { port }.parse().map_err(|_| invalid(format!("port {port:?}")))?;
+        let port: u16 = if port.is_empty() { "7667" } else { port }
+            .parse()
+            .map_err(|_| invalid(format!("port {port:?}")))?;
         // A domain has two ports, and the first one of domain 0 is LCM's own.
-        let port = u16::try_from(u32::from(port) + 2 * domain).map_err(|_| invalid(format!("domain {domain}: no port is left for it")))?;
-        let options = options.split(['&', ',']).filter_map(|option| option.split_once('=')).map(|(k, v)| (k.into(), v.into())).collect();
+        let port = u16::try_from(u32::from(port) + 2 * domain)
+            .map_err(|_| invalid(format!("domain {domain}: no port is left for it")))?;
+        let options = options
+            .split(['&', ','])
+            .filter_map(|option| option.split_once('='))
+            .map(|(k, v)| (k.into(), v.into()))
+            .collect();
         let mut address = Address { group: group.into(), port, options, note: None };
         let asked = config.mode::<usize>("socket_buffer_bytes")?;
         if let Some(bytes) = asked {
             address.options.insert("recv_buf_size".into(), bytes.to_string());
         }
-        if let Some(bytes) = address.options.get("recv_buf_size").and_then(|bytes| bytes.parse::<usize>().ok()) {
-            let granted = sys::granted_receive_buffer(bytes).map_err(|e| Error::failed("socket", e))?;
+        if let Some(bytes) =
+            address.options.get("recv_buf_size").and_then(|bytes| bytes.parse::<usize>().ok())
+        {
+            let granted =
+                sys::granted_receive_buffer(bytes).map_err(|e| Error::failed("socket", e))?;
             let short = format!("of {bytes} bytes for recv_buf_size the kernel grants {granted}: sysctl -w net.core.rmem_max={bytes}");
             match (granted < bytes, asked) {
-                (true, Some(_)) => return Err(Error::unsupported("mode socket_buffer_bytes", short)),
+                (true, Some(_)) => {
+                    return Err(Error::unsupported("mode socket_buffer_bytes", short))
+                }
                 (less, _) => address.note = less.then_some(short),
             }
         }
@@ -173,7 +198,8 @@ impl Address {
     }
 
     fn url(&self, offset: u16) -> String {
-        let options: Vec<String> = self.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let options: Vec<String> =
+            self.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
         format!("udpm://{}:{}?{}", self.group, self.port + offset, options.join("&"))
     }
 }
@@ -217,20 +243,36 @@ impl LcmNode {
         let qos = &config.qos;
         let refusals = [
             (qos.reliability == Reliability::Reliable, format!("reliable: {}", &NOT_RELIABLE[4..])),
-            (qos.durability == Durability::TransientLocal, format!("transient_local: {}", &NO_HISTORY[4..])),
-            (qos.content_filter.is_some() || qos.instance_key.is_some(), "content filters and instance keys: LCM has neither".into()),
+            (
+                qos.durability == Durability::TransientLocal,
+                format!("transient_local: {}", &NO_HISTORY[4..]),
+            ),
+            (
+                qos.content_filter.is_some() || qos.instance_key.is_some(),
+                "content filters and instance keys: LCM has neither".into(),
+            ),
             (config.loan, "loan: a message is encoded into memory of the caller's".into()),
-            (config.publish_mode == PublishMode::Async, format!("publish_async: {}", &SYNCHRONOUS[4..])),
+            (
+                config.publish_mode == PublishMode::Async,
+                format!("publish_async: {}", &SYNCHRONOUS[4..]),
+            ),
             (config.wait == Wait::Callback, format!("wait callback: {}", &NO_CALLBACK[4..])),
-            (config.topic.len() > CHANNEL_BYTES, format!("topic {}: a channel's name has at most 63 bytes", config.topic)),
+            (
+                config.topic.len() > CHANNEL_BYTES,
+                format!("topic {}: a channel's name has at most 63 bytes", config.topic),
+            ),
         ];
         if let Some((_, reason)) = refusals.into_iter().find(|(refused, _)| *refused) {
             return Err(Error::unsupported(object, reason));
         }
         if qos.history == History::KeepLast && !(1..=i32::MAX as u32).contains(&qos.depth) {
-            return Err(Error::invalid(object, format!("depth {}: expected 1 to {}", qos.depth, i32::MAX)));
+            return Err(Error::invalid(
+                object,
+                format!("depth {}: expected 1 to {}", qos.depth, i32::MAX),
+            ));
         }
-        let channel = CString::new(config.topic.as_str()).map_err(|e| Error::invalid(object, e.to_string()))?;
+        let channel = CString::new(config.topic.as_str())
+            .map_err(|e| Error::invalid(object, e.to_string()))?;
         let granted = Granted {
             qos: qos.clone(),
             publish_mode: PublishMode::Sync,
@@ -254,7 +296,11 @@ impl Node for LcmNode {
         Ok(Box::new(LcmPublisher { channel, encoded, granted, entry, session: self.0.clone() }))
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Subscription>, Error> {
         let (mut granted, _) = self.granted(config)?;
         (granted.take, granted.when_full) = match config.take {
             Take::Typed => (Some(TakenAs::Typed), Some(WhenFull::DropsAtReader)),
@@ -268,25 +314,55 @@ impl Node for LcmNode {
             None => {
                 let instance = Instance::open(&self.0.address.url(0))?;
                 let descriptor = instance.descriptor()?;
-                place.get_or_init(|| Arc::new(Receiving { instance, descriptor, notified_ns: AtomicI64::new(0) })).clone()
+                place
+                    .get_or_init(|| {
+                        Arc::new(Receiving { instance, descriptor, notified_ns: AtomicI64::new(0) })
+                    })
+                    .clone()
             }
         };
-        let own = (config.take == Take::Typed).then(|| OwnMemory::of_bytes(config.message_type.payload_bytes as usize));
-        let reader = Arc::new(Reader { receiving: receiving.clone(), sink, own, messages: AtomicU64::new(0) });
-        let registration = self.0.pumps.add(config.wait, reader.clone(), || Handled::new(receiving.clone()))?;
-        let capacity = if config.qos.history == History::KeepAll { 0 } else { config.qos.depth as c_int };
+        let own = (config.take == Take::Typed)
+            .then(|| OwnMemory::of_bytes(config.message_type.payload_bytes as usize));
+        let reader = Arc::new(Reader {
+            receiving: receiving.clone(),
+            sink,
+            own,
+            messages: AtomicU64::new(0),
+        });
+        let registration =
+            self.0.pumps.add(config.wait, reader.clone(), || Handled::new(receiving.clone()))?;
+        let capacity =
+            if config.qos.history == History::KeepAll { 0 } else { config.qos.depth as c_int };
         let context = Arc::as_ptr(&reader).cast_mut().cast();
-        // SAFETY: `context` lives as long as the registration, which ends after the subscription did.
-        let subscription = unsafe { receiving.instance.subscribe(&channel_pattern(&config.topic), arrived, context, capacity) };
-        let subscription = subscription.ok_or_else(|| Error::failed(format!("endpoint {}", config.endpoint), "lcm_subscribe"))?;
+        // SAFETY: `context` lives as long as the registration, which ends after the subscription
+        // did.
+        let subscription = unsafe {
+            receiving.instance.subscribe(
+                &channel_pattern(&config.topic),
+                arrived,
+                context,
+                capacity,
+            )
+        };
+        let subscription = subscription.ok_or_else(|| {
+            Error::failed(format!("endpoint {}", config.endpoint), "lcm_subscribe")
+        })?;
         let entry = self.0.presence.enter(Entry::Subscription(config.topic.clone()));
-        Ok(Box::new(LcmSubscription { subscription, registration, granted, entry, session: self.0.clone() }))
+        Ok(Box::new(LcmSubscription {
+            subscription,
+            registration,
+            granted,
+            entry,
+            session: self.0.clone(),
+        }))
     }
 }
 
 /// The topic as the regular expression that a subscription takes, which matches nothing else.
 fn channel_pattern(topic: &str) -> CString {
-    let escaped = topic.chars().flat_map(|c| (!c.is_alphanumeric() && !"_/-".contains(c)).then_some('\\').into_iter().chain([c]));
+    let escaped = topic.chars().flat_map(|c| {
+        (!c.is_alphanumeric() && !"_/-".contains(c)).then_some('\\').into_iter().chain([c])
+    });
     CString::new(escaped.collect::<String>()).expect("a topic that was a C string before")
 }
 
@@ -346,7 +422,10 @@ impl Endpoint for LcmSubscription {
     fn account(&self) -> Account {
         let messages = self.registration.source().messages.load(Ordering::Relaxed);
         let note = "LCM has no other way, also within a process".into();
-        Account { evidence: vec![Evidence { path: "udp".into(), messages, note }], ..Account::default() }
+        Account {
+            evidence: vec![Evidence { path: "udp".into(), messages, note }],
+            ..Account::default()
+        }
     }
 }
 
@@ -358,7 +437,8 @@ impl Drop for LcmSubscription {
     }
 }
 
-/// A subscription as its loop sees it. Whichever reader's turn it is, LCM hands out what came first.
+/// A subscription as its loop sees it. Whichever reader's turn it is, LCM hands out what came
+/// first.
 struct Reader {
     receiving: Arc<Receiving>,
     sink: Arc<dyn Sink>,
@@ -375,13 +455,21 @@ impl Source for Reader {
 }
 
 /// LCM's call for one message of a subscription, within `lcm_handle`.
-unsafe extern "C" fn arrived(buffer: *const ReceiveBuffer, _channel: *const c_char, context: *mut c_void) {
+unsafe extern "C" fn arrived(
+    buffer: *const ReceiveBuffer,
+    _channel: *const c_char,
+    context: *mut c_void,
+) {
     // SAFETY: the context of `subscription`, and a buffer that is valid during this call.
     let (reader, received) = unsafe { (&*context.cast::<Reader>(), (*buffer).bytes()) };
     reader.messages.fetch_add(1, Ordering::Relaxed);
     // SAFETY: `lcm_handle` is called by the loop's thread alone.
     let payload = reader.own.as_ref().map_or(received, |own| unsafe { own.copy(received) });
-    reader.sink.deliver(&Delivery::taken(reader.receiving.notified_ns.load(Ordering::Relaxed), payload, false));
+    reader.sink.deliver(&Delivery::taken(
+        reader.receiving.notified_ns.load(Ordering::Relaxed),
+        payload,
+        false,
+    ));
 }
 
 /// Waits on the descriptor of an `lcm_t`, which is readable while its queue has messages.
@@ -393,7 +481,8 @@ struct Handled {
 
 impl Handled {
     fn new(receiving: Arc<Receiving>) -> Result<(Handled, Waker), Error> {
-        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|e| Error::failed("eventfd", e))?;
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(|e| Error::failed("eventfd", e))?;
         let wake = Arc::new(wake);
         let raised = wake.clone();
         let raise = move || {
@@ -415,7 +504,10 @@ impl WaitSet<Reader> for Handled {
     fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
         // SAFETY: open as long as the instance, which is held here.
         let queue = unsafe { BorrowedFd::borrow_raw(self.receiving.descriptor) };
-        let mut waiting = [PollFd::new(&*self.wake, PollFlags::IN), PollFd::from_borrowed_fd(queue, PollFlags::IN)];
+        let mut waiting = [
+            PollFd::new(&*self.wake, PollFlags::IN),
+            PollFd::from_borrowed_fd(queue, PollFlags::IN),
+        ];
         // Without readers, what is left in the queue is nobody's.
         let waiting = &mut waiting[..if self.attached.is_empty() { 1 } else { 2 }];
         let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -436,15 +528,29 @@ mod tests {
     use super::*;
 
     fn address(url: &str, domain_id: u32) -> Result<Address, Error> {
-        let profile = Profile { name: "mine".into(), format: "url".into(), text: url.into(), summary: String::new() };
-        Address::of(&SessionConfig { profile, options: BTreeMap::new(), modes: BTreeMap::new(), domain_id, trial_nonce: 0 })
+        let profile = Profile {
+            name: "mine".into(),
+            format: "url".into(),
+            text: url.into(),
+            summary: String::new(),
+        };
+        Address::of(&SessionConfig {
+            profile,
+            options: BTreeMap::new(),
+            modes: BTreeMap::new(),
+            domain_id,
+            trial_nonce: 0,
+        })
     }
 
     #[test]
     fn a_url_keeps_its_group_and_options_and_each_domain_has_ports_of_its_own() {
         assert_eq!(address("udpm://", 0).unwrap().url(0), "udpm://239.255.76.67:7667?");
         let own = address("udpm://239.1.2.3:9000?ttl=1\n", 2).unwrap();
-        assert_eq!([own.url(0), own.url(1)], ["udpm://239.1.2.3:9004?ttl=1", "udpm://239.1.2.3:9005?ttl=1"]);
+        assert_eq!(
+            [own.url(0), own.url(1)],
+            ["udpm://239.1.2.3:9004?ttl=1", "udpm://239.1.2.3:9005?ttl=1"]
+        );
         assert!(address("memq://", 0).unwrap_err().message.contains("expected udpm://"));
         assert!(address("udpm://239.1.2.3:x", 0).is_err());
         assert!(address("udpm://:65535", 1).is_err());

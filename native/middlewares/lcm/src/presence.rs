@@ -1,8 +1,10 @@
-//! Who is there: LCM has no discovery, so each process with this worker tells the others which endpoints it has.
+//! Who is there: LCM has no discovery, so each process with this worker tells the others which
+//! endpoints it has.
 //!
-//! The list of a process is a message of LCM itself, on the port beside the traffic's, so that a process which only publishes still
-//! receives no traffic: at every change, when a process is heard for the first time, and each half second. A process that was not
-//! heard for three seconds is gone, as one that was killed.
+//! The list of a process is a message of LCM itself, on the port beside the traffic's, so that a
+//! process which only publishes still receives no traffic: at every change, when a process is heard
+//! for the first time, and each half second. A process that was not heard for three seconds is
+//! gone, as one that was killed.
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void, CStr};
@@ -80,20 +82,34 @@ impl Presence {
         // Of two processes of two hosts, the numbers may be the same, and the clocks are not.
         let session = SESSIONS.fetch_add(1, Ordering::Relaxed);
         let own = now_ns() as u64 ^ (u64::from(process::id()) << 40) ^ (session << 32);
-        let processes = Mutex::new(HashMap::from([(own, Process { heard: Instant::now(), lines: Vec::new() })]));
-        let shared = Arc::new(Shared { instance: sys::Instance::open(url)?, own, processes, ended: AtomicBool::new(false) });
+        let processes = Mutex::new(HashMap::from([(
+            own,
+            Process { heard: Instant::now(), lines: Vec::new() },
+        )]));
+        let shared = Arc::new(Shared {
+            instance: sys::Instance::open(url)?,
+            own,
+            processes,
+            ended: AtomicBool::new(false),
+        });
         let context = Arc::as_ptr(&shared).cast_mut().cast();
         // SAFETY: `shared` lives until the thread, which alone handles messages, has ended.
         let subscription = unsafe { shared.instance.subscribe(CHANNEL, heard, context, 0) };
         // It ends with the instance.
-        subscription.ok_or_else(|| Error::failed("presence", "LCM does not hear its own multicast; see its messages in the log"))?;
+        subscription.ok_or_else(|| {
+            Error::failed(
+                "presence",
+                "LCM does not hear its own multicast; see its messages in the log",
+            )
+        })?;
         let theirs = shared.clone();
         let thread = thread::Builder::new().name("presence".into()).spawn(move || theirs.run());
         Ok(Presence { shared, thread: Some(thread.map_err(|e| Error::failed("presence", e))?) })
     }
 
     pub fn enter(&self, entry: Entry) -> Entered {
-        let entered = Entered { line: entry.line(), peer: entry.peer().line(), shared: self.shared.clone() };
+        let entered =
+            Entered { line: entry.line(), peer: entry.peer().line(), shared: self.shared.clone() };
         self.shared.change(|lines| lines.push(entered.line.clone()));
         entered
     }
@@ -101,7 +117,9 @@ impl Presence {
     /// How many such endpoints there are.
     pub fn count(&self, line: &str) -> u32 {
         let processes = self.shared.lock();
-        let there = processes.iter().filter(|(id, process)| **id == self.shared.own || process.heard.elapsed() < GONE);
+        let there = processes
+            .iter()
+            .filter(|(id, process)| **id == self.shared.own || process.heard.elapsed() < GONE);
         there.flat_map(|(_, process)| &process.lines).filter(|known| *known == line).count() as u32
     }
 }
@@ -156,7 +174,13 @@ impl Shared {
 
     fn hear(&self, list: &str) {
         let mut lines = list.lines();
-        let Some(id) = lines.next().and_then(|id| u64::from_str_radix(id, 16).ok()).filter(|id| *id != self.own) else { return };
+        let Some(id) = lines
+            .next()
+            .and_then(|id| u64::from_str_radix(id, 16).ok())
+            .filter(|id| *id != self.own)
+        else {
+            return;
+        };
         let process = Process { heard: Instant::now(), lines: lines.map(str::to_string).collect() };
         let is_new = self.lock().insert(id, process).is_none();
         if is_new {
@@ -165,7 +189,11 @@ impl Shared {
     }
 }
 
-unsafe extern "C" fn heard(buffer: *const ReceiveBuffer, _channel: *const c_char, context: *mut c_void) {
+unsafe extern "C" fn heard(
+    buffer: *const ReceiveBuffer,
+    _channel: *const c_char,
+    context: *mut c_void,
+) {
     // SAFETY: the context of `start`, and a buffer that is valid during this call.
     let (shared, message) = unsafe { (&*context.cast::<Shared>(), (*buffer).bytes()) };
     if let Ok(list) = std::str::from_utf8(message) {

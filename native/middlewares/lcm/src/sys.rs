@@ -1,4 +1,5 @@
-//! The functions of LCM's C library that the worker calls (`lcm/lcm.h`), and what the kernel grants to a socket.
+//! The functions of LCM's C library that the worker calls (`lcm/lcm.h`), and what the kernel grants
+//! to a socket.
 
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr, CString};
 use std::io;
@@ -36,10 +37,20 @@ extern "C" {
     fn lcm_create(url: *const c_char) -> *mut c_void;
     fn lcm_destroy(lcm: *mut c_void);
     fn lcm_get_fileno(lcm: *mut c_void) -> c_int;
-    fn lcm_subscribe(lcm: *mut c_void, channel: *const c_char, handler: Handler, context: *mut c_void) -> *mut c_void;
+    fn lcm_subscribe(
+        lcm: *mut c_void,
+        channel: *const c_char,
+        handler: Handler,
+        context: *mut c_void,
+    ) -> *mut c_void;
     fn lcm_unsubscribe(lcm: *mut c_void, subscription: *mut c_void) -> c_int;
     fn lcm_subscription_set_queue_capacity(subscription: *mut c_void, messages: c_int) -> c_int;
-    fn lcm_publish(lcm: *mut c_void, channel: *const c_char, data: *const c_void, bytes: c_uint) -> c_int;
+    fn lcm_publish(
+        lcm: *mut c_void,
+        channel: *const c_char,
+        data: *const c_void,
+        bytes: c_uint,
+    ) -> c_int;
     fn lcm_handle_timeout(lcm: *mut c_void, milliseconds: c_int) -> c_int;
 }
 
@@ -62,7 +73,12 @@ impl Instance {
         let text = CString::new(url).map_err(|e| Error::invalid(url, e.to_string()))?;
         // SAFETY: a string that outlives the call.
         let lcm = unsafe { lcm_create(text.as_ptr()) };
-        let why = || Error::failed(url, "lcm_create; it needs a route for multicast, such as a default route");
+        let why = || {
+            Error::failed(
+                url,
+                "lcm_create; it needs a route for multicast, such as a default route",
+            )
+        };
         NonNull::new(lcm).map(Instance).ok_or_else(why)
     }
 
@@ -70,9 +86,17 @@ impl Instance {
     ///
     /// # Safety
     /// `context` lives until the subscription has ended and no call of `handle` is under way.
-    pub unsafe fn subscribe(&self, channel: &CStr, handler: Handler, context: *mut c_void, capacity: c_int) -> Option<Subscription> {
+    pub unsafe fn subscribe(
+        &self,
+        channel: &CStr,
+        handler: Handler,
+        context: *mut c_void,
+        capacity: c_int,
+    ) -> Option<Subscription> {
         // SAFETY: promised by the caller.
-        let subscription = NonNull::new(unsafe { lcm_subscribe(self.0.as_ptr(), channel.as_ptr(), handler, context) })?;
+        let subscription = NonNull::new(unsafe {
+            lcm_subscribe(self.0.as_ptr(), channel.as_ptr(), handler, context)
+        })?;
         // SAFETY: a subscription of this instance.
         unsafe { lcm_subscription_set_queue_capacity(subscription.as_ptr(), capacity) };
         Some(Subscription(subscription))
@@ -85,7 +109,14 @@ impl Instance {
 
     pub fn publish(&self, channel: &CStr, message: &[u8]) -> Result<(), ()> {
         // SAFETY: as many bytes as said, which LCM does not keep.
-        let status = unsafe { lcm_publish(self.0.as_ptr(), channel.as_ptr(), message.as_ptr().cast(), message.len() as c_uint) };
+        let status = unsafe {
+            lcm_publish(
+                self.0.as_ptr(),
+                channel.as_ptr(),
+                message.as_ptr().cast(),
+                message.len() as c_uint,
+            )
+        };
         if status == 0 {
             Ok(())
         } else {
@@ -99,11 +130,15 @@ impl Instance {
         unsafe { lcm_handle_timeout(self.0.as_ptr(), milliseconds) > 0 }
     }
 
-    /// Readable while messages wait, as long as the instance lives; this makes it receive. Error: multicast does not come back here.
+    /// Readable while messages wait, as long as the instance lives; this makes it receive. Error:
+    /// multicast does not come back here.
     pub fn descriptor(&self) -> Result<RawFd, Error> {
         // SAFETY: an open instance.
         match unsafe { lcm_get_fileno(self.0.as_ptr()) } {
-            -1 => Err(Error::failed("lcm_get_fileno", "LCM does not hear its own multicast; see its messages in the worker's log")),
+            -1 => Err(Error::failed(
+                "lcm_get_fileno",
+                "LCM does not hear its own multicast; see its messages in the worker's log",
+            )),
             descriptor => Ok(descriptor),
         }
     }

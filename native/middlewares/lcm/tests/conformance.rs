@@ -8,5 +8,9 @@ fn arm(profile: &str) -> Arm {
 }
 
 fn main() -> std::process::ExitCode {
-    rmwbench_conformance::main(env!("CARGO_BIN_EXE_rmwbench-lcm"), &rmwbench_lcm::Lcm, &[arm("untouched"), arm("tuned"), arm("lan")])
+    rmwbench_conformance::main(
+        env!("CARGO_BIN_EXE_rmwbench-lcm"),
+        &rmwbench_lcm::Lcm,
+        &[arm("untouched"), arm("tuned"), arm("lan")],
+    )
 }

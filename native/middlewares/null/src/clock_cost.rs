@@ -1,7 +1,8 @@
 //! What a stamp and a record cost here: `rmwbench-null --clock-cost` prints one JSON line.
 //!
-//! Each is timed in batches, because one is shorter than the clock's own step; a batch that lost its processor is an outlier of the
-//! upper end, which a median over batches does not see. The interval is the distribution-free one of the median (order statistics).
+//! Each is timed in batches, because one is shorter than the clock's own step; a batch that lost
+//! its processor is an outlier of the upper end, which a median over batches does not see. The
+//! interval is the distribution-free one of the median (order statistics).
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -27,14 +28,15 @@ pub fn print() -> ExitCode {
     }
 }
 
-/// `{"unit": "ns", "clock_read": {"value", "low", "high", "batches"}, "record": {…}}`: nanoseconds for one reading of the clock and for
-/// one record in memory that is faulted in, as in a trial.
+/// `{"unit": "ns", "clock_read": {"value", "low", "high", "batches"}, "record": {…}}`: nanoseconds
+/// for one reading of the clock and for one record in memory that is faulted in, as in a trial.
 fn measure() -> Result<Value, String> {
     let section = section().map_err(|e| format!("records: {e}"))?;
     let clock_read = each_ns(|_| {
         black_box(now_ns());
     });
-    let record = each_ns(|seq| section.sent(black_box(&Sent { seq, bytes: 64, ..Sent::default() })));
+    let record =
+        each_ns(|seq| section.sent(black_box(&Sent { seq, bytes: 64, ..Sent::default() })));
     Ok(json!({"unit": "ns", "clock_read": clock_read, "record": record}))
 }
 
@@ -57,12 +59,15 @@ fn each_ns(mut one: impl FnMut(u64)) -> Value {
     json!({"value": batches[BATCHES / 2], "low": batches[low], "high": batches[high], "batches": BATCHES})
 }
 
-/// Places of a 95 % interval of the median among n sorted values: n/2 ∓ 1.96·√n/2 (David & Nagaraja, Order Statistics, §7.1, with the
-/// normal approximation of the binomial).
+/// Places of a 95 % interval of the median among n sorted values: n/2 ∓ 1.96·√n/2 (David &
+/// Nagaraja, Order Statistics, §7.1, with the normal approximation of the binomial).
 fn median_ranks(n: usize) -> (usize, usize) {
     let half = 1.96 * (n as f64).sqrt() / 2.0;
     let middle = n as f64 / 2.0;
-    (((middle - half).floor() as usize).saturating_sub(1), ((middle + half).ceil() as usize).min(n - 1))
+    (
+        ((middle - half).floor() as usize).saturating_sub(1),
+        ((middle + half).ceil() as usize).min(n - 1),
+    )
 }
 
 #[cfg(test)]
@@ -73,8 +78,10 @@ mod tests {
     fn costs_are_positive_and_inside_their_intervals() {
         let document = measure().unwrap();
         for what in ["clock_read", "record"] {
-            let (low, value, high) = (&document[what]["low"], &document[what]["value"], &document[what]["high"]);
-            let (low, value, high) = (low.as_f64().unwrap(), value.as_f64().unwrap(), high.as_f64().unwrap());
+            let (low, value, high) =
+                (&document[what]["low"], &document[what]["value"], &document[what]["high"]);
+            let (low, value, high) =
+                (low.as_f64().unwrap(), value.as_f64().unwrap(), high.as_f64().unwrap());
             assert!(0.0 < low && low <= value && value <= high, "{document}");
         }
     }

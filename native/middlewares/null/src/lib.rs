@@ -1,8 +1,10 @@
-//! No middleware at all: the publish call hands the message to the readers of its topic, in the same process and thread.
+//! No middleware at all: the publish call hands the message to the readers of its topic, in the
+//! same process and thread.
 //!
-//! Two uses. What a trial measures here is the instrument itself: schedule, payload, stamps and records, with nothing in between. And it
-//! is the smallest worker there is, the example of docs/adding-a-middleware.md: everything a middleware must answer stands on this page,
-//! and what it cannot do it declares. Services, which not every middleware has, stand in [`service`].
+//! Two uses. What a trial measures here is the instrument itself: schedule, payload, stamps and
+//! records, with nothing in between. And it is the smallest worker there is, the example of
+//! docs/adding-a-middleware.md: everything a middleware must answer stands on this page, and what
+//! it cannot do it declares. Services, which not every middleware has, stand in [`service`].
 
 pub mod clock_cost;
 mod service;
@@ -12,8 +14,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use rmwbench_harness::middleware::{
-    capabilities, Account, Delivery, Description, Endpoint, EndpointConfig, Error, Evidence, Granted, Handler, Middleware, Node, Profile,
-    PublishError, PublishMode, Publisher, Session, SessionConfig, SharedHost, Sink, Subscription, TakenAs, WhenFull,
+    capabilities, Account, Delivery, Description, Endpoint, EndpointConfig, Error, Evidence,
+    Granted, Handler, Middleware, Node, Profile, PublishError, PublishMode, Publisher, Session,
+    SessionConfig, SharedHost, Sink, Subscription, TakenAs, WhenFull,
 };
 use rmwbench_harness::qos::Durability;
 
@@ -28,7 +31,10 @@ impl Middleware for Null {
             layer: "floor".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             release_date: "2026-11-21".into(),
-            build: BTreeMap::from([("source".to_string(), format!("crate rmwbench-null {}", env!("CARGO_PKG_VERSION")).into())]),
+            build: BTreeMap::from([(
+                "source".to_string(),
+                format!("crate rmwbench-null {}", env!("CARGO_PKG_VERSION")).into(),
+            )]),
             // What is not listed is answered `no`.
             capabilities: capabilities(&[
                 ("reliable", "yes"),
@@ -44,8 +50,14 @@ impl Middleware for Null {
                 ("publish_sync", "yes"),
                 ("publish_async", "no: the publish call is the delivery"),
                 ("intra_process", "yes"),
-                ("inter_process", "no: there is nothing that could carry a message to another process"),
-                ("inter_host", "no: there is nothing that could carry a message to another process"),
+                (
+                    "inter_process",
+                    "no: there is nothing that could carry a message to another process",
+                ),
+                (
+                    "inter_host",
+                    "no: there is nothing that could carry a message to another process",
+                ),
                 ("services", "yes"),
                 ("evidence", "yes"),
             ]),
@@ -71,7 +83,8 @@ impl Middleware for Null {
     }
 }
 
-/// A topic's ends in this process. The lock is held during a delivery, so that none is under way when a subscription has ended.
+/// A topic's ends in this process. The lock is held during a delivery, so that none is under way
+/// when a subscription has ended.
 #[derive(Default)]
 struct Topic {
     readers: Mutex<Vec<Arc<Reader>>>,
@@ -86,7 +99,8 @@ struct Reader {
 
 type Topics = HashMap<(u32, String), Arc<Topic>>;
 
-/// All topics of the process, by domain and name: two sessions of one process hear each other, as with any middleware.
+/// All topics of the process, by domain and name: two sessions of one process hear each other, as
+/// with any middleware.
 static TOPICS: LazyLock<Mutex<Topics>> = LazyLock::new(Mutex::default);
 
 struct NullSession {
@@ -106,7 +120,8 @@ struct NullNode {
 impl NullNode {
     /// What is granted to an endpoint, or why its wishes cannot be: never a silent fallback.
     fn granted(&self, config: &EndpointConfig) -> Result<Granted, Error> {
-        let refuse = |message| Err(Error::unsupported(format!("endpoint {}", config.endpoint), message));
+        let refuse =
+            |message| Err(Error::unsupported(format!("endpoint {}", config.endpoint), message));
         if config.qos.durability == Durability::TransientLocal {
             return refuse("transient_local: nothing is kept for late joiners");
         }
@@ -120,7 +135,14 @@ impl NullNode {
         let qos = config.qos.clone();
         let notes = vec!["delivered within the publish call, in the publisher's memory".into()];
         let (take, when_full) = (Some(TakenAs::Lent), Some(WhenFull::Blocks));
-        Ok(Granted { qos, publish_mode: PublishMode::Sync, wait: config.wait, take, when_full, notes })
+        Ok(Granted {
+            qos,
+            publish_mode: PublishMode::Sync,
+            wait: config.wait,
+            take,
+            when_full,
+            notes,
+        })
     }
 
     fn topic(&self, config: &EndpointConfig) -> Arc<Topic> {
@@ -137,7 +159,11 @@ impl Node for NullNode {
         Ok(Box::new(NullPublisher { topic, granted, loan }))
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Subscription>, Error> {
         let (granted, topic) = (self.granted(config)?, self.topic(config));
         let reader = Arc::new(Reader { sink, delivered: AtomicU64::new(0) });
         topic.readers.lock().unwrap().push(reader.clone());
@@ -145,17 +171,36 @@ impl Node for NullNode {
         Ok(Box::new(NullSubscription { topic, granted, reader }))
     }
 
-    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+    fn client(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Publisher>, Error> {
         if config.loan {
-            return Err(Error::unsupported(format!("endpoint {}", config.endpoint), "loan: a request is handed over as it is"));
+            return Err(Error::unsupported(
+                format!("endpoint {}", config.endpoint),
+                "loan: a request is handed over as it is",
+            ));
         }
         let granted = self.granted(config)?;
-        Ok(Box::new(service::NullClient::new(service::service(self.domain_id, &config.topic), sink, granted)))
+        Ok(Box::new(service::NullClient::new(
+            service::service(self.domain_id, &config.topic),
+            sink,
+            granted,
+        )))
     }
 
-    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+    fn service(
+        &mut self,
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+    ) -> Result<Box<dyn Endpoint>, Error> {
         let granted = self.granted(config)?;
-        Ok(Box::new(service::NullService::new(service::service(self.domain_id, &config.topic), handler, granted)))
+        Ok(Box::new(service::NullService::new(
+            service::service(self.domain_id, &config.topic),
+            handler,
+            granted,
+        )))
     }
 }
 
@@ -171,7 +216,11 @@ impl Publisher for NullPublisher {
         Ok(())
     }
 
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         self.loan.resize(bytes, 0);
         fill(&mut self.loan);
         deliver(&self.topic, &self.loan, true);
@@ -179,7 +228,8 @@ impl Publisher for NullPublisher {
     }
 }
 
-/// The whole transport. Each reader gets its own stamps: the second one waits for what the first one does with the message.
+/// The whole transport. Each reader gets its own stamps: the second one waits for what the first
+/// one does with the message.
 fn deliver(topic: &Topic, payload: &[u8], zero_copy: bool) {
     for reader in topic.readers.lock().unwrap().iter() {
         reader.sink.deliver(&Delivery::taken(0, payload, zero_copy));
@@ -239,5 +289,9 @@ impl Drop for NullSubscription {
 /// The account of a reader that got `messages`.
 fn in_the_call(messages: u64) -> Account {
     let note = "in the publish call".to_string();
-    Account { reader_drops: Some(0), evidence: vec![Evidence { path: "intra_process".into(), messages, note }], ..Account::default() }
+    Account {
+        reader_drops: Some(0),
+        evidence: vec![Evidence { path: "intra_process".into(), messages, note }],
+        ..Account::default()
+    }
 }

@@ -1,15 +1,19 @@
-//! Services without a middleware: the request call runs the handler, and the reply call hands the answer to the client that asked.
+//! Services without a middleware: the request call runs the handler, and the reply call hands the
+//! answer to the client that asked.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, RwLock};
 
-use rmwbench_harness::middleware::{Account, Delivery, Endpoint, Granted, Handler, PublishError, Publisher, Sink};
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, Granted, Handler, PublishError, Publisher, Sink,
+};
 
 use crate::in_the_call;
 
-/// A service's ends in this process. The lock is shared by requests, so that several clients are answered at once, and taken alone by
-/// a server that comes or goes: none is asked after it has ended.
+/// A service's ends in this process. The lock is shared by requests, so that several clients are
+/// answered at once, and taken alone by a server that comes or goes: none is asked after it has
+/// ended.
 #[derive(Default)]
 pub struct Service {
     servers: RwLock<Vec<Arc<Server>>>,

@@ -1,7 +1,8 @@
-// The messages: bytes in the layout of std_msgs/UInt8MultiArray, so that any ROS 1 tool reads them, and of a service of bytes.
+// The messages: bytes in the layout of std_msgs/UInt8MultiArray, so that any ROS 1 tool reads them,
+// and of a service of bytes.
 //
-// A publisher by copy hands roscpp a View of what it has, so that its one copy is roscpp's own into the buffer that it sends. A reader
-// gets a vector, as generated messages have it.
+// A publisher by copy hands roscpp a View of what it has, so that its one copy is roscpp's own into
+// the buffer that it sends. A reader gets a vector, as generated messages have it.
 #pragma once
 
 #include <cstdint>
@@ -130,7 +131,8 @@ RMWBENCH_ARRAY(rmwbench::Bytes)
 
 namespace service_traits {
 
-// rmwbench_msgs/Bytes: one array of bytes each way. The sum is that of both definitions, as genmsg computes it.
+// rmwbench_msgs/Bytes: one array of bytes each way. The sum is that of both definitions, as genmsg
+// computes it.
 #define RMWBENCH_SERVICE(Message)                                              \
   template <>                                                                  \
   struct MD5Sum<Message> {                                                     \

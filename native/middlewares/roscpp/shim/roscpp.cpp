@@ -185,7 +185,8 @@ void rmwbench_client_delete(rmwbench_client *client) {
   delete client;
 }
 
-// Sends a request and waits for its answer; false where there was none. `message` points into the client until the next call.
+// Sends a request and waits for its answer; false where there was none. `message` points into the
+// client until the next call.
 bool rmwbench_client_call(rmwbench_client *client, const uint8_t *data, size_t size, rmwbench_message *message) {
   client->request.data.assign(data, data + size);
   if (!client->client.call(client->request, client->response)) return false;

@@ -1,5 +1,5 @@
-//! A service's client. `ServiceClient::call` returns with the answer, so the calls of a client follow each other in a thread of its own;
-//! requests wait for it in a queue of the asked depth.
+//! A service's client. `ServiceClient::call` returns with the answer, so the calls of a client
+//! follow each other in a thread of its own; requests wait for it in a queue of the asked depth.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -8,7 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, PublishError, Publisher, Sink};
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, PublishError, Publisher,
+    Sink,
+};
 
 use crate::qos;
 use crate::session::Shared;
@@ -36,37 +39,66 @@ struct Counts {
     unanswered: AtomicU64,
 }
 
-/// Where clients of a service tell that they are there: ROS 1 knows the services, not who may call them.
+/// Where clients of a service tell that they are there: ROS 1 knows the services, not who may call
+/// them.
 pub fn presences(service: &str) -> String {
     format!("/rmwbench_clients{service}")
 }
 
 impl RosClient {
-    pub fn new(config: &EndpointConfig, sink: Arc<dyn Sink>, session: &Shared) -> Result<Self, Error> {
+    pub fn new(
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+        session: &Shared,
+    ) -> Result<Self, Error> {
         let mut granted = qos::topic(config, &session.settings)?.granted;
         granted.notes = vec!["a call blocks: the calls of one client follow each other, requests wait in a queue of this worker's".into()];
         let service = session.name(config)?;
-        let places = if config.qos.history == rmwbench_harness::qos::History::KeepAll { WITHOUT_LIMIT } else { config.qos.depth as usize };
+        let places = if config.qos.history == rmwbench_harness::qos::History::KeepAll {
+            WITHOUT_LIMIT
+        } else {
+            config.qos.depth as usize
+        };
         let (requests, waiting) = sync_channel(places);
         let counts = Arc::new(Counts::default());
-        let (counted, name, persistent) = (counts.clone(), service.clone(), session.settings.persistent_services);
+        let (counted, name, persistent) =
+            (counts.clone(), service.clone(), session.settings.persistent_services);
         let run = move || call(&waiting, &name, persistent, &*sink, &counted);
-        let caller = std::thread::Builder::new().name("caller".into()).spawn(run).map_err(|e| Error::failed("calling thread", e))?;
+        let caller = std::thread::Builder::new()
+            .name("caller".into())
+            .spawn(run)
+            .map_err(|e| Error::failed("calling thread", e))?;
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let presence = format!("{}/p{}_{number}", presences(&service.to_string_lossy()), std::process::id());
+        let presence =
+            format!("{}/p{}_{number}", presences(&service.to_string_lossy()), std::process::id());
         let presence = CString::new(presence).expect("no NUL among them");
         // SAFETY: a string that outlives the call.
         unsafe { sys::rmwbench_param_set(presence.as_ptr()) };
-        Ok(RosClient { requests: Some(requests), caller: Some(caller), counts, service, presence, exists: Mutex::new(None), granted })
+        Ok(RosClient {
+            requests: Some(requests),
+            caller: Some(caller),
+            counts,
+            service,
+            presence,
+            exists: Mutex::new(None),
+            granted,
+        })
     }
 }
 
-fn call(waiting: &Receiver<Vec<u8>>, service: &CString, persistent: bool, sink: &dyn Sink, counts: &Counts) {
+fn call(
+    waiting: &Receiver<Vec<u8>>,
+    service: &CString,
+    persistent: bool,
+    sink: &dyn Sink,
+    counts: &Counts,
+) {
     let mut client: *mut sys::Client = std::ptr::null_mut();
     while let Ok(request) = waiting.recv() {
         let mut answer = sys::Message::NONE;
-        // SAFETY: a client of ours and a request that outlives the call; the answer lives until the next one.
+        // SAFETY: a client of ours and a request that outlives the call; the answer lives until the
+        // next one.
         unsafe {
             if client.is_null() {
                 client = sys::rmwbench_client_new(service.as_ptr(), persistent);
@@ -74,7 +106,13 @@ fn call(waiting: &Receiver<Vec<u8>>, service: &CString, persistent: bool, sink: 
             if sys::rmwbench_client_call(client, request.as_ptr(), request.len(), &mut answer) {
                 counts.answered.fetch_add(1, Ordering::Relaxed);
                 let (notified_ns, taken_ns) = (answer.notified_ns, answer.taken_ns);
-                sink.deliver(&Delivery { notified_ns, taken_ns, payload: answer.payload(), zero_copy: false, lossy: false });
+                sink.deliver(&Delivery {
+                    notified_ns,
+                    taken_ns,
+                    payload: answer.payload(),
+                    zero_copy: false,
+                    lossy: false,
+                });
             } else {
                 counts.unanswered.fetch_add(1, Ordering::Relaxed);
                 // A persistent client does not connect again.
@@ -120,9 +158,17 @@ impl Endpoint for RosClient {
 
     fn account(&self) -> Account {
         let answered = self.counts.answered.load(Ordering::Relaxed);
-        let evidence = Evidence { path: "tcp".into(), messages: answered, note: "TCPROS, within a process too".into() };
+        let evidence = Evidence {
+            path: "tcp".into(),
+            messages: answered,
+            note: "TCPROS, within a process too".into(),
+        };
         let unanswered = self.counts.unanswered.load(Ordering::Relaxed) as i64;
-        Account { counters: [("calls_unanswered".to_string(), unanswered)].into(), evidence: vec![evidence], ..Account::default() }
+        Account {
+            counters: [("calls_unanswered".to_string(), unanswered)].into(),
+            evidence: vec![evidence],
+            ..Account::default()
+        }
     }
 }
 

@@ -1,8 +1,11 @@
 //! ROS 1: roscpp over TCPROS, with its master.
 //!
-//! - messages are std_msgs/UInt8MultiArray on the wire; a publisher's one copy is roscpp's own into what it sends (`shim/bytes.hpp`);
-//! - a loan is a message that is published by its shared_ptr: nodes of one process get that very object ([`publisher`]);
-//! - a queue of callbacks for a session, called by a blocked thread, a spinning one or roscpp's own AsyncSpinner ([`session`]);
+//! - messages are std_msgs/UInt8MultiArray on the wire; a publisher's one copy is roscpp's own into
+//!   what it sends (`shim/bytes.hpp`);
+//! - a loan is a message that is published by its shared_ptr: nodes of one process get that very
+//!   object ([`publisher`]);
+//! - a queue of callbacks for a session, called by a blocked thread, a spinning one or roscpp's own
+//!   AsyncSpinner ([`session`]);
 //! - a service call blocks its thread in ROS 1, so a client has one for its calls ([`client`]);
 //! - the master is Debian's rosmaster ([`master`]).
 
@@ -18,16 +21,21 @@ mod sys;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, modes, Daemon, Description, Error, Middleware, Profile, Session, SessionConfig};
+use rmwbench_harness::middleware::{
+    capabilities, modes, Daemon, Description, Error, Middleware, Profile, Session, SessionConfig,
+};
 use serde_json::json;
 
 pub struct Roscpp;
 
 const BEST_EFFORT: &str = "partly: TCPROS, which is reliable, except with transport udp (UDPROS)";
-const TRANSIENT_LOCAL: &str = "partly: a latched topic: a late joiner gets the last message, whatever the depth";
-const KEEP_ALL: &str = "partly: queues without a limit, which never make a publisher wait: memory is the limit";
+const TRANSIENT_LOCAL: &str =
+    "partly: a latched topic: a late joiner gets the last message, whatever the depth";
+const KEEP_ALL: &str =
+    "partly: queues without a limit, which never make a publisher wait: memory is the limit";
 const ONE_HOST: &str = "no: this worker announces itself as 127.0.0.1 (ROS_IP)";
-const FORCED: &str = "ROS_IP=127.0.0.1, because nothing resolves the host's name in the isolation of trials";
+const FORCED: &str =
+    "ROS_IP=127.0.0.1, because nothing resolves the host's name in the isolation of trials";
 
 impl Middleware for Roscpp {
     fn describe(&self) -> Description {
@@ -106,7 +114,10 @@ impl Middleware for Roscpp {
     fn daemon(&self, name: &str, _config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
         match name {
             master::NAME => Ok(Box::new(master::Master::start()?)),
-            other => Err(Error::unsupported(format!("daemon {other}"), format!("unknown `{other}`, expected `{}`", master::NAME))),
+            other => Err(Error::unsupported(
+                format!("daemon {other}"),
+                format!("unknown `{other}`, expected `{}`", master::NAME),
+            )),
         }
     }
 }

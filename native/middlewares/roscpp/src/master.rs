@@ -1,4 +1,5 @@
-//! ROS 1's master, by which nodes find each other: Debian's rosmaster, a Python program, as a child of this process.
+//! ROS 1's master, by which nodes find each other: Debian's rosmaster, a Python program, as a child
+//! of this process.
 
 use std::io::ErrorKind;
 use std::net::TcpStream;
@@ -25,13 +26,21 @@ impl Master {
     pub fn start() -> Result<Master, Error> {
         let object = || format!("daemon {NAME}");
         if is_running() {
-            return Err(Error::failed(object(), format!("another master serves this host already (port {PORT})")));
+            return Err(Error::failed(
+                object(),
+                format!("another master serves this host already (port {PORT})"),
+            ));
         }
         let home = std::env::temp_dir().join(format!("rmwbench-rosmaster-{}", std::process::id()));
         std::fs::create_dir_all(&home).map_err(|e| Error::failed(home.display().to_string(), e))?;
         let mut command = Command::new(PROGRAM);
-        command.args(["--core", "-p", &PORT.to_string()]).env("ROS_HOME", &home).env("ROS_LOG_DIR", &home).env("ROS_IP", "127.0.0.1");
-        // SAFETY: a plain system call between fork and exec. The master ends when this process is killed.
+        command
+            .args(["--core", "-p", &PORT.to_string()])
+            .env("ROS_HOME", &home)
+            .env("ROS_LOG_DIR", &home)
+            .env("ROS_IP", "127.0.0.1");
+        // SAFETY: a plain system call between fork and exec. The master ends when this process is
+        // killed.
         unsafe {
             command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
                 0 => Ok(()),
@@ -39,17 +48,26 @@ impl Master {
             })
         };
         let child = command.spawn().map_err(|e| match e.kind() {
-            ErrorKind::NotFound => Error::failed(object(), format!("{PROGRAM} is missing: sudo apt-get install python3-rosmaster")),
+            ErrorKind::NotFound => Error::failed(
+                object(),
+                format!("{PROGRAM} is missing: sudo apt-get install python3-rosmaster"),
+            ),
             _ => Error::failed(object(), format!("{PROGRAM}: {e}")),
         })?;
         let mut master = Master { child, home };
         let deadline = Instant::now() + PATIENCE;
         while !is_running() {
             if let Ok(Some(status)) = master.child.try_wait() {
-                return Err(Error::failed(object(), format!("{PROGRAM} ended with {status}; its words are in the log")));
+                return Err(Error::failed(
+                    object(),
+                    format!("{PROGRAM} ended with {status}; its words are in the log"),
+                ));
             }
             if Instant::now() > deadline {
-                return Err(Error::failed(object(), format!("{PROGRAM} does not listen at port {PORT} after {PATIENCE:?}")));
+                return Err(Error::failed(
+                    object(),
+                    format!("{PROGRAM} does not listen at port {PORT} after {PATIENCE:?}"),
+                ));
             }
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -1,7 +1,10 @@
-//! A topic's publisher. By copy roscpp serialises into a buffer for its sockets; a loan is a message object that is published by its
-//! shared_ptr, which nodes of this process get as it is (others a serialised copy).
+//! A topic's publisher. By copy roscpp serialises into a buffer for its sockets; a loan is a
+//! message object that is published by its shared_ptr, which nodes of this process get as it is
+//! (others a serialised copy).
 
-use rmwbench_harness::middleware::{Account, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher};
+use rmwbench_harness::middleware::{
+    Account, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher,
+};
 
 use crate::qos;
 use crate::session::Shared;
@@ -20,7 +23,8 @@ impl RosPublisher {
         let topic = qos::topic(config, &session.settings)?;
         let name = session.name(config)?;
         // SAFETY: a string that outlives the call.
-        let publisher = unsafe { sys::rmwbench_publisher_new(name.as_ptr(), topic.queue_size, topic.latch) };
+        let publisher =
+            unsafe { sys::rmwbench_publisher_new(name.as_ptr(), topic.queue_size, topic.latch) };
         Ok(RosPublisher { publisher, granted: topic.granted })
     }
 }
@@ -33,9 +37,14 @@ impl Publisher for RosPublisher {
         Ok(())
     }
 
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         let Ok(size) = u32::try_from(bytes) else { return Err(PublishError::Failed) };
-        // SAFETY: a vector of so many bytes, which nobody else has until it is published; an empty one has no address.
+        // SAFETY: a vector of so many bytes, which nobody else has until it is published; an empty
+        // one has no address.
         unsafe {
             let place = sys::rmwbench_loan(self.publisher, size);
             fill(if bytes == 0 { &mut [] } else { std::slice::from_raw_parts_mut(place, bytes) });

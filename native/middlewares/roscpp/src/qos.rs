@@ -1,4 +1,5 @@
-//! QoS in ROS 2's words to what a topic of ROS 1 has: a queue's size, latching, and a hint about the transport.
+//! QoS in ROS 2's words to what a topic of ROS 1 has: a queue's size, latching, and a hint about
+//! the transport.
 
 use rmwbench_harness::middleware::{EndpointConfig, Error, Granted, PublishMode, WhenFull};
 use rmwbench_harness::qos::{Durability, History, Reliability};
@@ -22,15 +23,23 @@ pub fn topic(config: &EndpointConfig, settings: &Settings) -> Result<Topic, Erro
         return Err(Error::unsupported(object(), "content filter, instance key: ROS 1 has none"));
     }
     if config.publish_mode == PublishMode::Sync {
-        return Err(Error::unsupported(object(), "publish mode sync: publish queues, roscpp's own thread writes to the sockets"));
+        return Err(Error::unsupported(
+            object(),
+            "publish mode sync: publish queues, roscpp's own thread writes to the sockets",
+        ));
     }
     if settings.udp && qos.reliability == Reliability::Reliable {
-        return Err(Error::unsupported(object(), "reliable over UDPROS: what it loses is not repeated; ask for best_effort"));
+        return Err(Error::unsupported(
+            object(),
+            "reliable over UDPROS: what it loses is not repeated; ask for best_effort",
+        ));
     }
     let mut notes = Vec::new();
     let queue_size = match qos.history {
         History::KeepAll => WITHOUT_LIMIT,
-        History::KeepLast if qos.depth == 0 => return Err(Error::invalid(object(), "depth 0: expected 1 or more")),
+        History::KeepLast if qos.depth == 0 => {
+            return Err(Error::invalid(object(), "depth 0: expected 1 or more"))
+        }
         History::KeepLast => qos.depth,
     };
     notes.push(match queue_size {
@@ -42,9 +51,18 @@ pub fn topic(config: &EndpointConfig, settings: &Settings) -> Result<Topic, Erro
         notes.push("latched: a late joiner gets the last message alone".into());
     }
     if qos.reliability == Reliability::BestEffort {
-        notes.push(if settings.udp { "UDPROS" } else { "best_effort is TCPROS, which is reliable" }.into());
+        notes.push(
+            if settings.udp { "UDPROS" } else { "best_effort is TCPROS, which is reliable" }.into(),
+        );
     }
     let when_full = (queue_size != WITHOUT_LIMIT).then_some(WhenFull::OverwritesAtWriter);
-    let granted = Granted { qos: qos.clone(), publish_mode: PublishMode::Async, wait: config.wait, take: None, when_full, notes };
+    let granted = Granted {
+        qos: qos.clone(),
+        publish_mode: PublishMode::Async,
+        wait: config.wait,
+        take: None,
+        when_full,
+        notes,
+    };
     Ok(Topic { queue_size, latch, granted })
 }

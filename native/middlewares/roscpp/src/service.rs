@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, Handler};
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, Handler,
+};
 
 use crate::client::presences;
 use crate::qos;
@@ -34,7 +36,11 @@ struct Desk {
 unsafe impl Send for RosService {}
 
 impl RosService {
-    pub fn new(config: &EndpointConfig, handler: Arc<dyn Handler>, session: &Shared) -> Result<Self, Error> {
+    pub fn new(
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+        session: &Shared,
+    ) -> Result<Self, Error> {
         let mut granted = qos::topic(config, &session.settings)?.granted;
         granted.notes = vec!["an answer is sent when the callback has returned: a reply's publish call copies it and no more".into()];
         let name = session.name(config)?;
@@ -42,19 +48,38 @@ impl RosService {
         let desk = Box::new(Desk { handler, requests: AtomicU64::new(0) });
         let context = (&raw const *desk).cast_mut().cast();
         // SAFETY: queue and context live until the server was deleted.
-        let server = unsafe { sys::rmwbench_server_new(name.as_ptr(), queue.as_ptr(), handle, context) };
-        let presences = CString::new(presences(&name.to_string_lossy())).expect("no NUL among them");
-        Ok(RosService { server, desk, presences, clients: Mutex::new(None), granted, _queue: queue })
+        let server =
+            unsafe { sys::rmwbench_server_new(name.as_ptr(), queue.as_ptr(), handle, context) };
+        let presences =
+            CString::new(presences(&name.to_string_lossy())).expect("no NUL among them");
+        Ok(RosService {
+            server,
+            desk,
+            presences,
+            clients: Mutex::new(None),
+            granted,
+            _queue: queue,
+        })
     }
 }
 
-unsafe extern "C" fn handle(context: *mut c_void, request: *const sys::Message, response: *mut c_void) {
+unsafe extern "C" fn handle(
+    context: *mut c_void,
+    request: *const sys::Message,
+    response: *mut c_void,
+) {
     // SAFETY: the desk of `RosService::new`; request and response are valid for this call.
     let (desk, request) = unsafe { (&*context.cast::<Desk>(), &*request) };
     desk.requests.fetch_add(1, Ordering::Relaxed);
     // SAFETY: as above.
     let payload = unsafe { request.payload() };
-    let delivery = Delivery { notified_ns: request.notified_ns, taken_ns: request.taken_ns, payload, zero_copy: false, lossy: false };
+    let delivery = Delivery {
+        notified_ns: request.notified_ns,
+        taken_ns: request.taken_ns,
+        payload,
+        zero_copy: false,
+        lossy: false,
+    };
     desk.handler.handle(&delivery, &mut |reply| {
         // SAFETY: as above; the call copies.
         unsafe { sys::rmwbench_response(response, reply.as_ptr(), reply.len()) };
@@ -82,7 +107,8 @@ impl Endpoint for RosService {
 
     fn account(&self) -> Account {
         let messages = self.desk.requests.load(Ordering::Relaxed);
-        let evidence = Evidence { path: "tcp".into(), messages, note: "TCPROS, within a process too".into() };
+        let evidence =
+            Evidence { path: "tcp".into(), messages, note: "TCPROS, within a process too".into() };
         Account { evidence: vec![evidence], ..Account::default() }
     }
 }

@@ -1,6 +1,8 @@
-//! A session: this process as a node of the ROS graph, and the queues of callbacks that its endpoints share.
+//! A session: this process as a node of the ROS graph, and the queues of callbacks that its
+//! endpoints share.
 //!
-//! ROS 1 has one node a process; nodes here are names. It has no domains either: another one than 0 is a namespace.
+//! ROS 1 has one node a process; nodes here are names. It has no domains either: another one than 0
+//! is a namespace.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 
 use rmwbench_harness::middleware::{
-    Configuration, Endpoint, EndpointConfig, Error, Handler, Node, Publisher, Session, SessionConfig, Sink, Subscription, Wait,
+    Configuration, Endpoint, EndpointConfig, Error, Handler, Node, Publisher, Session,
+    SessionConfig, Sink, Subscription, Wait,
 };
 
 use crate::client::RosClient;
@@ -50,7 +53,8 @@ impl RosSession {
     pub fn open(config: &SessionConfig) -> Result<Self, Error> {
         let settings = Settings::of(config)?;
         if !master::is_running() {
-            let message = "no master serves this host: an arm starts one with the option daemons: roscore";
+            let message =
+                "no master serves this host: an arm starts one with the option daemons: roscore";
             return Err(Error::failed(format!("profile {}", config.profile.name), message));
         }
         static STARTED: OnceLock<bool> = OnceLock::new();
@@ -63,7 +67,11 @@ impl RosSession {
         if !started {
             return Err(Error::failed("master", format!("{} does not answer", master::uri())));
         }
-        let namespace = if config.domain_id == 0 { "/".into() } else { format!("/domain_{}/", config.domain_id) };
+        let namespace = if config.domain_id == 0 {
+            "/".into()
+        } else {
+            format!("/domain_{}/", config.domain_id)
+        };
         Ok(RosSession(Arc::new(Shared { settings, namespace, queues: Mutex::default() })))
     }
 }
@@ -83,8 +91,13 @@ impl Shared {
     pub fn name(&self, config: &EndpointConfig) -> Result<CString, Error> {
         let object = || format!("endpoint {}", config.endpoint);
         let valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '/';
-        if !config.topic.starts_with(|c: char| c.is_ascii_alphabetic()) || !config.topic.chars().all(valid) {
-            let message = format!("topic {:?}: ROS 1 names have letters, digits, _ and /, a letter first", config.topic);
+        if !config.topic.starts_with(|c: char| c.is_ascii_alphabetic())
+            || !config.topic.chars().all(valid)
+        {
+            let message = format!(
+                "topic {:?}: ROS 1 names have letters, digits, _ and /, a letter first",
+                config.topic
+            );
             return Err(Error::invalid(object(), message));
         }
         Ok(CString::new(format!("{}{}", self.namespace, config.topic)).expect("no NUL among them"))
@@ -123,7 +136,10 @@ impl Queue {
                 unsafe { sys::rmwbench_queue_call(address.0, turn_s) };
             }
         };
-        let thread = std::thread::Builder::new().name("waiter".into()).spawn(run).map_err(|e| Error::failed("waiting thread", e))?;
+        let thread = std::thread::Builder::new()
+            .name("waiter".into())
+            .spawn(run)
+            .map_err(|e| Error::failed("waiting thread", e))?;
         Ok(Queue { queue, closing, thread: Some(thread) })
     }
 
@@ -150,15 +166,27 @@ impl Node for RosNode {
         Ok(Box::new(RosPublisher::new(config, &self.0)?))
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Subscription>, Error> {
         Ok(Box::new(RosSubscription::new(config, sink, &self.0)?))
     }
 
-    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+    fn client(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Publisher>, Error> {
         Ok(Box::new(RosClient::new(config, sink, &self.0)?))
     }
 
-    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+    fn service(
+        &mut self,
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+    ) -> Result<Box<dyn Endpoint>, Error> {
         Ok(Box::new(RosService::new(config, handler, &self.0)?))
     }
 }

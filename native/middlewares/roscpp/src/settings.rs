@@ -1,4 +1,5 @@
-//! The profile, in this worker's own JSON, and the modes that replace what it says: roscpp has no configuration file.
+//! The profile, in this worker's own JSON, and the modes that replace what it says: roscpp has no
+//! configuration file.
 
 use rmwbench_harness::middleware::{Configuration, Error, SessionConfig};
 use serde::{Deserialize, Serialize};
@@ -25,9 +26,13 @@ impl Settings {
         let profile = &config.profile;
         let object = || format!("profile {}", profile.name);
         if profile.format != "json" {
-            return Err(Error::invalid(object(), format!("this worker reads json, the profile is {}", profile.format)));
+            return Err(Error::invalid(
+                object(),
+                format!("this worker reads json, the profile is {}", profile.format),
+            ));
         }
-        let mut settings: Settings = serde_json::from_str(&profile.text).map_err(|e| Error::invalid(object(), e.to_string()))?;
+        let mut settings: Settings = serde_json::from_str(&profile.text)
+            .map_err(|e| Error::invalid(object(), e.to_string()))?;
         match config.mode::<String>("transport")?.as_deref() {
             None => {}
             Some("tcp") => settings.udp = false,
@@ -36,13 +41,23 @@ impl Settings {
                 let message = "intra_process: within a process roscpp passes what is published as a shared_ptr (loan: true) by itself";
                 return Err(Error::unsupported("mode transport", message));
             }
-            Some(other) => return Err(Error::unsupported("mode transport", format!("{other}: roscpp has TCPROS and UDPROS"))),
+            Some(other) => {
+                return Err(Error::unsupported(
+                    "mode transport",
+                    format!("{other}: roscpp has TCPROS and UDPROS"),
+                ))
+            }
         }
         if let Some(batching) = config.mode::<bool>("batching")? {
             settings.tcp_nodelay = !batching;
         }
-        if let Some(other) = config.mode::<String>("discovery")?.filter(|discovery| discovery != "server") {
-            return Err(Error::unsupported("mode discovery", format!("{other}: ROS 1 nodes find each other by their master alone")));
+        if let Some(other) =
+            config.mode::<String>("discovery")?.filter(|discovery| discovery != "server")
+        {
+            return Err(Error::unsupported(
+                "mode discovery",
+                format!("{other}: ROS 1 nodes find each other by their master alone"),
+            ));
         }
         config.only_modes(&["transport", "batching", "discovery"])?;
         Ok(settings)
@@ -50,7 +65,10 @@ impl Settings {
 
     /// What is in force, as a profile that would bring it about.
     pub fn configuration(&self) -> Configuration {
-        Configuration { format: "json".into(), text: serde_json::to_string(self).expect("plain data") }
+        Configuration {
+            format: "json".into(),
+            text: serde_json::to_string(self).expect("plain data"),
+        }
     }
 }
 
@@ -62,18 +80,36 @@ mod tests {
     use super::*;
 
     fn asked(text: &str, modes: &[(&str, Value)]) -> Result<Settings, Error> {
-        let profile = Profile { name: "p".into(), format: "json".into(), text: text.into(), summary: String::new() };
+        let profile = Profile {
+            name: "p".into(),
+            format: "json".into(),
+            text: text.into(),
+            summary: String::new(),
+        };
         let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
-        Settings::of(&SessionConfig { profile, options: Default::default(), modes, domain_id: 0, trial_nonce: 1 })
+        Settings::of(&SessionConfig {
+            profile,
+            options: Default::default(),
+            modes,
+            domain_id: 0,
+            trial_nonce: 1,
+        })
     }
 
     #[test]
     fn modes_replace_what_the_profile_says() {
-        let settings =
-            asked(r#"{"tcp_nodelay": true, "no_rosout": true}"#, &[("batching", json!(true)), ("transport", json!("udp"))]).unwrap();
+        let settings = asked(
+            r#"{"tcp_nodelay": true, "no_rosout": true}"#,
+            &[("batching", json!(true)), ("transport", json!("udp"))],
+        )
+        .unwrap();
         assert_eq!(settings, Settings { udp: true, no_rosout: true, ..Settings::default() });
         assert_eq!(asked(&settings.configuration().text, &[]).unwrap(), settings);
-        for (name, level) in [("transport", json!("shm")), ("transport", json!("intra_process")), ("discovery", json!("multicast"))] {
+        for (name, level) in [
+            ("transport", json!("shm")),
+            ("transport", json!("intra_process")),
+            ("discovery", json!("multicast")),
+        ] {
             assert_eq!(asked("{}", &[(name, level)]).unwrap_err().kind, ErrorKind::Unsupported);
         }
         assert_eq!(asked(r#"{"nodelay": true}"#, &[]).unwrap_err().kind, ErrorKind::Invalid);

@@ -1,12 +1,13 @@
-//! A topic's subscription. roscpp copies a message twice on its way: from the socket, and when it is deserialised in the thread that
-//! calls back, which is what `notified` is taken before.
+//! A topic's subscription. roscpp copies a message twice on its way: from the socket, and when it
+//! is deserialised in the thread that calls back, which is what `notified` is taken before.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use rmwbench_harness::middleware::{
-    Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, Subscription, TakenAs, WhenFull,
+    Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink,
+    Subscription, TakenAs, WhenFull,
 };
 
 use crate::qos;
@@ -33,19 +34,42 @@ struct Intake {
 unsafe impl Send for RosSubscription {}
 
 impl RosSubscription {
-    pub fn new(config: &EndpointConfig, sink: Arc<dyn Sink>, session: &Shared) -> Result<Self, Error> {
+    pub fn new(
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+        session: &Shared,
+    ) -> Result<Self, Error> {
         let topic = qos::topic(config, &session.settings)?;
         let name = session.name(config)?;
         let queue = session.queue(config.wait)?;
         let zero = AtomicU64::default;
-        let intake = Box::new(Intake { sink, from_others: zero(), serialised_within: zero(), very_objects: zero() });
+        let intake = Box::new(Intake {
+            sink,
+            from_others: zero(),
+            serialised_within: zero(),
+            very_objects: zero(),
+        });
         let context = (&raw const *intake).cast_mut().cast();
         let (udp, nodelay) = (session.settings.udp, session.settings.tcp_nodelay);
         // SAFETY: queue and context live until the subscriber was deleted.
-        let subscriber =
-            unsafe { sys::rmwbench_subscriber_new(name.as_ptr(), topic.queue_size, udp, nodelay, queue.as_ptr(), deliver, context) };
+        let subscriber = unsafe {
+            sys::rmwbench_subscriber_new(
+                name.as_ptr(),
+                topic.queue_size,
+                udp,
+                nodelay,
+                queue.as_ptr(),
+                deliver,
+                context,
+            )
+        };
         let when_full = topic.granted.when_full.map(|_| WhenFull::DropsAtReader);
-        let granted = Granted { publish_mode: PublishMode::Default, take: Some(TakenAs::Typed), when_full, ..topic.granted };
+        let granted = Granted {
+            publish_mode: PublishMode::Default,
+            take: Some(TakenAs::Typed),
+            when_full,
+            ..topic.granted
+        };
         Ok(RosSubscription { subscriber, intake, udp, granted, _queue: queue })
     }
 }
@@ -90,10 +114,21 @@ impl Endpoint for RosSubscription {
         let others = if self.udp { ("udp", "UDPROS") } else { ("tcp", "TCPROS") };
         let evidence = vec![
             evidence(others.0, &self.intake.from_others, others.1),
-            evidence("intra_process", &self.intake.very_objects, "the very object that was published"),
-            evidence("intra_process", &self.intake.serialised_within, "serialised and deserialised within the process"),
+            evidence(
+                "intra_process",
+                &self.intake.very_objects,
+                "the very object that was published",
+            ),
+            evidence(
+                "intra_process",
+                &self.intake.serialised_within,
+                "serialised and deserialised within the process",
+            ),
         ];
-        Account { evidence: evidence.into_iter().filter(|e| e.messages > 0).collect(), ..Account::default() }
+        Account {
+            evidence: evidence.into_iter().filter(|e| e.messages > 0).collect(),
+            ..Account::default()
+        }
     }
 }
 

@@ -21,7 +21,8 @@ pub const SERIALISED_WITHIN: i32 = 1;
 pub const VERY_OBJECT: i32 = 2;
 
 impl Message {
-    pub const NONE: Message = Message { data: std::ptr::null(), bytes: 0, notified_ns: 0, taken_ns: 0, path: 0 };
+    pub const NONE: Message =
+        Message { data: std::ptr::null(), bytes: 0, notified_ns: 0, taken_ns: 0, path: 0 };
 
     /// # Safety
     /// The message must be one that the shim has just handed over.
@@ -41,7 +42,11 @@ extern "C" {
     pub fn rmwbench_queue_delete(queue: *mut Queue);
     pub fn rmwbench_queue_call(queue: *mut Queue, timeout_s: f64);
 
-    pub fn rmwbench_publisher_new(topic: *const c_char, queue_size: u32, latch: bool) -> *mut Publisher;
+    pub fn rmwbench_publisher_new(
+        topic: *const c_char,
+        queue_size: u32,
+        latch: bool,
+    ) -> *mut Publisher;
     pub fn rmwbench_publisher_delete(publisher: *mut Publisher);
     pub fn rmwbench_publish(publisher: *mut Publisher, data: *const u8, size: u32);
     pub fn rmwbench_loan(publisher: *mut Publisher, size: u32) -> *mut u8;
@@ -71,7 +76,12 @@ extern "C" {
 
     pub fn rmwbench_client_new(service: *const c_char, persistent: bool) -> *mut Client;
     pub fn rmwbench_client_delete(client: *mut Client);
-    pub fn rmwbench_client_call(client: *mut Client, data: *const u8, size: usize, message: *mut Message) -> bool;
+    pub fn rmwbench_client_call(
+        client: *mut Client,
+        data: *const u8,
+        size: usize,
+        message: *mut Message,
+    ) -> bool;
     pub fn rmwbench_service_exists(service: *const c_char) -> bool;
 
     pub fn rmwbench_param_set(name: *const c_char);

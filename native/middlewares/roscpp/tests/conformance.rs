@@ -8,7 +8,9 @@ fn main() -> std::process::ExitCode {
         env!("CARGO_BIN_EXE_rmwbench-roscpp"),
         &rmwbench_roscpp::Roscpp,
         &[
-            Arm::profile("untouched").fault("transient_local", LATCHED).rare_fault("services", CALLS_FAIL),
+            Arm::profile("untouched")
+                .fault("transient_local", LATCHED)
+                .rare_fault("services", CALLS_FAIL),
             Arm::profile("tuned").fault("transient_local", LATCHED),
         ],
     )

@@ -1,4 +1,5 @@
-//! What is particular to roscpp, on the traits: who gets the very object that was published, and who a copy.
+//! What is particular to roscpp, on the traits: who gets the very object that was published, and
+//! who a copy.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,14 +16,18 @@ const WORKER: &str = env!("CARGO_BIN_EXE_rmwbench-roscpp");
 /// In namespaces of its own, with a master.
 fn with_master(test: &str, modes: &[(&str, Value)], body: impl FnOnce(&mut dyn Session)) {
     isolated(test, || {
-        let modes: BTreeMap<String, Value> = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
+        let modes: BTreeMap<String, Value> =
+            modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
         let profile = &Roscpp.describe().profiles[0];
         let _master = Daemons::start(WORKER, &Roscpp, profile, &BTreeMap::new()).unwrap();
         body(&mut *Roscpp.open(&SessionConfig { modes, ..pair::session(profile, 0) }).unwrap());
     });
 }
 
-fn matched(node: &mut dyn Node, config: &EndpointConfig) -> (Box<dyn Publisher>, Box<dyn Subscription>, Arc<Memory>) {
+fn matched(
+    node: &mut dyn Node,
+    config: &EndpointConfig,
+) -> (Box<dyn Publisher>, Box<dyn Subscription>, Arc<Memory>) {
     let memory = Memory::new();
     let mut publisher = node.publisher(config).unwrap();
     let subscription = node.subscription(config, memory.clone()).unwrap();
@@ -68,13 +73,23 @@ fn a_late_joiner_gets_the_latched_message_alone() {
 
 #[test]
 fn udpros_is_for_best_effort_and_names_are_ros_names() {
-    with_master("udpros_is_for_best_effort_and_names_are_ros_names", &[("transport", json!("udp"))], |session| {
-        let mut node = session.node("udp").unwrap();
-        let reliable = node.subscription(&endpoint(1, "udp", 1), Memory::new()).err().unwrap();
-        assert_eq!(reliable.kind, ErrorKind::Unsupported);
-        let config = with_qos(endpoint(1, "udp", 1), Reliability::BestEffort, History::KeepLast, 10);
-        assert!(node.subscription(&config, Memory::new()).unwrap().granted().notes.contains(&"UDPROS".to_string()));
-        let bad = EndpointConfig { topic: "2nd topic".into(), ..config };
-        assert_eq!(node.publisher(&bad).err().unwrap().kind, ErrorKind::Invalid);
-    });
+    with_master(
+        "udpros_is_for_best_effort_and_names_are_ros_names",
+        &[("transport", json!("udp"))],
+        |session| {
+            let mut node = session.node("udp").unwrap();
+            let reliable = node.subscription(&endpoint(1, "udp", 1), Memory::new()).err().unwrap();
+            assert_eq!(reliable.kind, ErrorKind::Unsupported);
+            let config =
+                with_qos(endpoint(1, "udp", 1), Reliability::BestEffort, History::KeepLast, 10);
+            assert!(node
+                .subscription(&config, Memory::new())
+                .unwrap()
+                .granted()
+                .notes
+                .contains(&"UDPROS".to_string()));
+            let bad = EndpointConfig { topic: "2nd topic".into(), ..config };
+            assert_eq!(node.publisher(&bad).err().unwrap().kind, ErrorKind::Invalid);
+        },
+    );
 }

@@ -1,10 +1,14 @@
 //! RustDDS: DDS in Rust, over UDP, on the wire what other vendors speak.
 //!
-//! Messages are raw CDR on keyless topics with ROS 2's names, so the worker talks to real ROS 2 nodes and to the other DDS workers.
-//! RustDDS has no listeners; it tells of data by mio sources and wakers. Decisions, each in the module that carries it out:
-//! - [`raw`]: a writer's message is built once, a reader's is copied out once, as a deserialiser has to.
-//! - [`watch`]: one thread of the session waits for every reader, another one spins where it is asked to.
-//! - [`service`]: a pair of topics, with rmw_cyclonedds's header or with identities beside the data, as rmw_fastrtps has it.
+//! Messages are raw CDR on keyless topics with ROS 2's names, so the worker talks to real ROS 2
+//! nodes and to the other DDS workers. RustDDS has no listeners; it tells of data by mio sources
+//! and wakers. Decisions, each in the module that carries it out:
+//! - [`raw`]: a writer's message is built once, a reader's is copied out once, as a deserialiser
+//!   has to.
+//! - [`watch`]: one thread of the session waits for every reader, another one spins where it is
+//!   asked to.
+//! - [`service`]: a pair of topics, with rmw_cyclonedds's header or with identities beside the
+//!   data, as rmw_fastrtps has it.
 //!
 //! One participant serves the process, as in ROS 2; a node has no place in RustDDS.
 
@@ -19,7 +23,9 @@ mod writer;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, modes, Description, Error, Middleware, Profile, Session, SessionConfig};
+use rmwbench_harness::middleware::{
+    capabilities, modes, Description, Error, Middleware, Profile, Session, SessionConfig,
+};
 use serde_json::json;
 
 pub struct RustDds;

@@ -1,7 +1,8 @@
 //! Who is matched: counted from what discovery knows, by RustDDS's own test of QoS.
 //!
-//! A status event tells each match, but RustDDS drops the fifth that nobody has read, and offers no other count (its
-//! `get_matched_subscriptions` is a placeholder that panics). Discovery knows the endpoints of other participants; ours are listed here.
+//! A status event tells each match, but RustDDS drops the fifth that nobody has read, and offers no
+//! other count (its `get_matched_subscriptions` is a placeholder that panics). Discovery knows the
+//! endpoints of other participants; ours are listed here.
 
 use std::sync::Mutex;
 
@@ -25,13 +26,27 @@ pub struct Card {
 }
 
 impl Card {
-    pub fn new(number: usize, side: Side, topic: &str, message_type: &MessageType, qos: &QosPolicies) -> Card {
-        Card { number, side, topic: topic.to_string(), type_name: message_type.dds_type_name(), qos: qos.clone() }
+    pub fn new(
+        number: usize,
+        side: Side,
+        topic: &str,
+        message_type: &MessageType,
+        qos: &QosPolicies,
+    ) -> Card {
+        Card {
+            number,
+            side,
+            topic: topic.to_string(),
+            type_name: message_type.dds_type_name(),
+            qos: qos.clone(),
+        }
     }
 
     fn fits(&self, topic: &str, type_name: &str, qos: &QosPolicies) -> bool {
         let offered = if self.side == Side::Writer { (&self.qos, qos) } else { (qos, &self.qos) };
-        self.topic == topic && self.type_name == type_name && offered.0.compliance_failure_wrt(offered.1).is_none()
+        self.topic == topic
+            && self.type_name == type_name
+            && offered.0.compliance_failure_wrt(offered.1).is_none()
     }
 }
 
@@ -51,17 +66,30 @@ impl Peers {
     pub fn matched(&self, card: &Card, participant: &DomainParticipant) -> u32 {
         let own = participant.guid().prefix;
         let local = self.0.lock().expect("counting panicked");
-        let local = local.iter().filter(|other| other.side != card.side && card.fits(&other.topic, &other.type_name, &other.qos)).count();
+        let local = local
+            .iter()
+            .filter(|other| {
+                other.side != card.side && card.fits(&other.topic, &other.type_name, &other.qos)
+            })
+            .count();
         let remote = match card.side {
             Side::Writer => {
                 let all = participant.discovered_readers();
-                let of_others = all.iter().filter(|found| found.reader_proxy.remote_reader_guid.prefix != own);
-                of_others.map(|found| &found.subscription_topic_data).filter(|d| card.fits(d.topic_name(), d.type_name(), &d.qos())).count()
+                let of_others =
+                    all.iter().filter(|found| found.reader_proxy.remote_reader_guid.prefix != own);
+                of_others
+                    .map(|found| &found.subscription_topic_data)
+                    .filter(|d| card.fits(d.topic_name(), d.type_name(), &d.qos()))
+                    .count()
             }
             Side::Reader => {
                 let all = participant.discovered_writers();
-                let of_others = all.iter().filter(|found| found.writer_proxy.remote_writer_guid.prefix != own);
-                of_others.map(|found| &found.publication_topic_data).filter(|d| card.fits(&d.topic_name, &d.type_name, &d.qos())).count()
+                let of_others =
+                    all.iter().filter(|found| found.writer_proxy.remote_writer_guid.prefix != own);
+                of_others
+                    .map(|found| &found.publication_topic_data)
+                    .filter(|d| card.fits(&d.topic_name, &d.type_name, &d.qos()))
+                    .count()
             }
         };
         (local + remote) as u32

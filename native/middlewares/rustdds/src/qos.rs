@@ -24,13 +24,17 @@ impl Limits {
             max_samples: config.option("max_samples", MAX_SAMPLES)?,
         };
         if limits.max_blocking_ms < 0 || limits.max_samples < 1 {
-            return Err(Error::invalid("options max_blocking_ms and max_samples", "expected at least 0 and 1"));
+            return Err(Error::invalid(
+                "options max_blocking_ms and max_samples",
+                "expected at least 0 and 1",
+            ));
         }
         Ok(limits)
     }
 }
 
-/// What an endpoint asks for. Errors: what RustDDS lacks is unsupported, a history without depth invalid.
+/// What an endpoint asks for. Errors: what RustDDS lacks is unsupported, a history without depth
+/// invalid.
 pub fn asked(config: &EndpointConfig, limits: &Limits) -> Result<QosPolicies, Error> {
     let object = || format!("endpoint {}", config.endpoint);
     let asked = &config.qos;
@@ -44,7 +48,10 @@ pub fn asked(config: &EndpointConfig, limits: &Limits) -> Result<QosPolicies, Er
         (History::KeepAll, _) => policy::History::KeepAll,
         (History::KeepLast, Ok(depth)) if depth > 0 => policy::History::KeepLast { depth },
         (History::KeepLast, _) => {
-            return Err(Error::invalid(object(), format!("qos depth: expected 1 to {}, found {}", i32::MAX, asked.depth)))
+            return Err(Error::invalid(
+                object(),
+                format!("qos depth: expected 1 to {}, found {}", i32::MAX, asked.depth),
+            ))
         }
     };
     let builder = QosPolicyBuilder::new().history(history).durability(match asked.durability {
@@ -52,7 +59,9 @@ pub fn asked(config: &EndpointConfig, limits: &Limits) -> Result<QosPolicies, Er
         Durability::TransientLocal => policy::Durability::TransientLocal,
     });
     let builder = match asked.reliability {
-        Reliability::Reliable => builder.reliable(rustdds::Duration::from_millis(limits.max_blocking_ms)),
+        Reliability::Reliable => {
+            builder.reliable(rustdds::Duration::from_millis(limits.max_blocking_ms))
+        }
         Reliability::BestEffort => builder.best_effort(),
     };
     Ok(match asked.history {

@@ -1,8 +1,9 @@
 //! Messages as bytes: what stands between RustDDS's serialisers and the harness.
 //!
-//! RustDDS wants a message as a value that it serialises, and gives it back as a value that it deserialises from its receive buffer. A
-//! message to write is built here, once, and handed over by reference count. A message that was read is copied once out of that
-//! buffer, into one that is used again: what a deserialiser does with a sequence of octets.
+//! RustDDS wants a message as a value that it serialises, and gives it back as a value that it
+//! deserialises from its receive buffer. A message to write is built here, once, and handed over by
+//! reference count. A message that was read is copied once out of that buffer, into one that is
+//! used again: what a deserialiser does with a sequence of octets.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -100,7 +101,10 @@ mod tests {
             let layout = Layout::new(&message_type, header.len());
             let message = layout.message(header, b"hello");
             assert_eq!(&message[..header.len()], header);
-            assert_eq!(message.len(), header.len() + message_type.cdr_bytes() - ENCAPSULATION_BYTES);
+            assert_eq!(
+                message.len(),
+                header.len() + message_type.cdr_bytes() - ENCAPSULATION_BYTES
+            );
             let padded = [&message[..], &[0; 3]].concat();
             assert_eq!(layout.payload(&padded), Some(&b"hello"[..]));
             assert_eq!(layout.payload(&message[..message.len() - 1]), None);

@@ -8,7 +8,8 @@ use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware as trait_;
 use rmwbench_harness::middleware::{
-    Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, TakenAs, Wait, WhenFull,
+    Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, TakenAs, Wait,
+    WhenFull,
 };
 use rustdds::no_key::SimpleDataReader;
 use rustdds::{DataReaderStatus, SampleIdentity, StatusEvented as _};
@@ -78,13 +79,17 @@ impl Reader {
     ) -> Result<Reader, Error> {
         let object = || format!("endpoint {}", config.endpoint);
         if config.wait == Wait::Callback {
-            return Err(Error::unsupported(object(), "wait callback: RustDDS has wakers and event sources, no listeners"));
+            return Err(Error::unsupported(
+                object(),
+                "wait callback: RustDDS has wakers and event sources, no listeners",
+            ));
         }
         let policies = qos::asked(config, &shared.limits)?;
         let number = shared.watch.number();
         let card = Card::new(number, Side::Reader, topic, message_type, &policies);
         let topic = shared.topic(topic, message_type, &policies, &object())?;
-        let reader = shared.subscriber.create_simple_datareader_no_key::<(), Raw>(&topic, Some(policies));
+        let reader =
+            shared.subscriber.create_simple_datareader_no_key::<(), Raw>(&topic, Some(policies));
         let mut reader = reader.map_err(|e| Error::failed(object(), e))?;
         let failed = |e: std::io::Error| Error::failed(object(), e);
         shared.watch.register_statuses(reader.as_status_source_mio1(), number).map_err(failed)?;
@@ -145,7 +150,10 @@ impl Watched for Inner {
                     intake.outlet.sample(&Sample {
                         body: &body,
                         delivery,
-                        identity: SampleIdentity { writer_guid: change.writer_guid, sequence_number: change.sequence_number },
+                        identity: SampleIdentity {
+                            writer_guid: change.writer_guid,
+                            sequence_number: change.sequence_number,
+                        },
                         related: change.write_options.related_sample_identity(),
                     });
                 }
@@ -157,8 +165,12 @@ impl Watched for Inner {
     fn statuses(&self) {
         while let Some(status) = self.reader.try_recv_status() {
             match status {
-                DataReaderStatus::SampleLost { count } => self.lost.store(count.count(), Ordering::Relaxed),
-                DataReaderStatus::RequestedIncompatibleQos { count, .. } => self.incompatible.store(count.count(), Ordering::Relaxed),
+                DataReaderStatus::SampleLost { count } => {
+                    self.lost.store(count.count(), Ordering::Relaxed)
+                }
+                DataReaderStatus::RequestedIncompatibleQos { count, .. } => {
+                    self.incompatible.store(count.count(), Ordering::Relaxed)
+                }
                 _ => {}
             }
         }
@@ -178,14 +190,25 @@ impl trait_::Endpoint for Reader {
         let taken = self.inner.taken.load(Ordering::Relaxed);
         let mut counters = std::collections::BTreeMap::from([
             ("malformed".to_string(), self.inner.malformed.load(Ordering::Relaxed) as i64),
-            ("incompatible_qos".to_string(), i64::from(self.inner.incompatible.load(Ordering::Relaxed))),
+            (
+                "incompatible_qos".to_string(),
+                i64::from(self.inner.incompatible.load(Ordering::Relaxed)),
+            ),
         ]);
         let lost = self.inner.lost.load(Ordering::Relaxed);
         if lost > 0 {
             counters.insert("sample_lost".into(), i64::from(lost));
         }
-        let evidence = Evidence { path: "udp".into(), messages: taken, note: "RustDDS has no transport but UDP".into() };
-        Account { reader_drops: None, counters, evidence: if taken > 0 { vec![evidence] } else { Vec::new() } }
+        let evidence = Evidence {
+            path: "udp".into(),
+            messages: taken,
+            note: "RustDDS has no transport but UDP".into(),
+        };
+        Account {
+            reader_drops: None,
+            counters,
+            evidence: if taken > 0 { vec![evidence] } else { Vec::new() },
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Services: a pair of topics, on which every client reads every reply.
 //!
-//! ROS 2 has two ways to tell whose reply it is. `header` (rmw_cyclonedds): 16 bytes before the body, a number of the client and one
-//! of the request. `identity` (rmw_fastrtps): nothing in the message, but the request's writer and sequence number beside it.
+//! ROS 2 has two ways to tell whose reply it is. `header` (rmw_cyclonedds): 16 bytes before the
+//! body, a number of the client and one of the request. `identity` (rmw_fastrtps): nothing in the
+//! message, but the request's writer and sequence number beside it.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -9,7 +10,9 @@ use std::sync::Arc;
 
 use rmwbench_harness::message_type::{dds_reply_topic_name, dds_request_topic_name, MessageType};
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Account, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, Sink};
+use rmwbench_harness::middleware::{
+    Account, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, Sink,
+};
 use rustdds::GUID;
 
 use crate::reader::{Outlet, Reader, Sample};
@@ -53,13 +56,23 @@ struct OwnReplies {
 }
 
 impl Client {
-    pub fn create(config: &EndpointConfig, sink: Arc<dyn Sink>, shared: &Arc<Shared>) -> Result<Client, Error> {
+    pub fn create(
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+        shared: &Arc<Shared>,
+    ) -> Result<Client, Error> {
         let mapping = shared.mapping;
-        let requests =
-            Writer::create(config, &dds_request_topic_name(&config.topic), &config.message_type, mapping.header_bytes(), shared)?;
+        let requests = Writer::create(
+            config,
+            &dds_request_topic_name(&config.topic),
+            &config.message_type,
+            mapping.header_bytes(),
+            shared,
+        )?;
         let number = RandomState::new().hash_one((config.endpoint, std::process::id()));
         let foreign = Arc::new(Foreign::default());
-        let outlet = OwnReplies { sink, number, writer: requests.guid(), foreign: foreign.clone(), mapping };
+        let outlet =
+            OwnReplies { sink, number, writer: requests.guid(), foreign: foreign.clone(), mapping };
         let replies = Reader::create(
             config,
             &dds_reply_topic_name(&config.topic),
@@ -73,7 +86,12 @@ impl Client {
 }
 
 fn reply_type(config: &EndpointConfig) -> Result<&MessageType, Error> {
-    let none = || Error::invalid(format!("endpoint {}", config.endpoint), "a client or service needs a reply_type");
+    let none = || {
+        Error::invalid(
+            format!("endpoint {}", config.endpoint),
+            "a client or service needs a reply_type",
+        )
+    };
     config.reply_type.as_ref().ok_or_else(none)
 }
 
@@ -81,7 +99,9 @@ impl Outlet for OwnReplies {
     fn sample(&self, sample: &Sample<'_>) {
         let own = match self.mapping {
             Mapping::Header => sample.body.get(..8) == Some(&self.number.to_le_bytes()),
-            Mapping::Identity => sample.related.is_some_and(|related| related.writer_guid == self.writer),
+            Mapping::Identity => {
+                sample.related.is_some_and(|related| related.writer_guid == self.writer)
+            }
         };
         if own {
             self.sink.deliver(&sample.delivery);
@@ -133,9 +153,19 @@ struct Answering {
 }
 
 impl Service {
-    pub fn create(config: &EndpointConfig, handler: Arc<dyn Handler>, shared: &Arc<Shared>) -> Result<Service, Error> {
+    pub fn create(
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+        shared: &Arc<Shared>,
+    ) -> Result<Service, Error> {
         let mapping = shared.mapping;
-        let replies = Writer::create(config, &dds_reply_topic_name(&config.topic), reply_type(config)?, mapping.header_bytes(), shared)?;
+        let replies = Writer::create(
+            config,
+            &dds_reply_topic_name(&config.topic),
+            reply_type(config)?,
+            mapping.header_bytes(),
+            shared,
+        )?;
         let replies = Arc::new(replies);
         let outlet = Answering { handler, replies: replies.clone(), mapping };
         let requests = Reader::create(
@@ -157,7 +187,8 @@ impl Outlet for Answering {
             // A client may ask to have its own name told back.
             Mapping::Identity => (&[][..], Some(sample.related.unwrap_or(sample.identity))),
         };
-        self.handler.handle(&sample.delivery, &mut |payload| self.replies.write(header, payload, related));
+        self.handler
+            .handle(&sample.delivery, &mut |payload| self.replies.write(header, payload, related));
     }
 }
 
@@ -179,7 +210,9 @@ fn granted(writer: &Writer, reader: &Reader, mapping: Mapping) -> Granted {
     let mut granted = reader.granted();
     granted.notes.extend(writer.granted().notes);
     granted.notes.push(match mapping {
-        Mapping::Header => "whose reply it is stands in 16 bytes before it, as in rmw_cyclonedds".into(),
+        Mapping::Header => {
+            "whose reply it is stands in 16 bytes before it, as in rmw_cyclonedds".into()
+        }
         Mapping::Identity => "whose reply it is stands beside the data, as in rmw_fastrtps".into(),
     });
     granted

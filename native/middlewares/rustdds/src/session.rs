@@ -4,8 +4,13 @@ use std::sync::Arc;
 
 use rmwbench_harness::message_type::{dds_topic_name, MessageType};
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Configuration, EndpointConfig, Error, Handler, SessionConfig, Sink};
-use rustdds::{DomainParticipant, DomainParticipantBuilder, Publisher, QosPolicies, Subscriber, Topic, TopicKind};
+use rmwbench_harness::middleware::{
+    Configuration, EndpointConfig, Error, Handler, SessionConfig, Sink,
+};
+use rustdds::{
+    DomainParticipant, DomainParticipantBuilder, Publisher, QosPolicies, Subscriber, Topic,
+    TopicKind,
+};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -54,10 +59,16 @@ impl RustDdsSession {
         config.only_modes(&["transport", "congestion", "socket_buffer_bytes", "discovery"])?;
         let profile = &config.profile;
         if !profile.text.trim().is_empty() {
-            return Err(Error::invalid(format!("profile {}", profile.name), "RustDDS has no configuration file; use modes and options"));
+            return Err(Error::invalid(
+                format!("profile {}", profile.name),
+                "RustDDS has no configuration file; use modes and options",
+            ));
         }
         if config.domain_id > LAST_DOMAIN {
-            return Err(Error::invalid("domain_id", format!("expected 0 to {LAST_DOMAIN}, found {}", config.domain_id)));
+            return Err(Error::invalid(
+                "domain_id",
+                format!("expected 0 to {LAST_DOMAIN}, found {}", config.domain_id),
+            ));
         }
         only(config, "transport", "udp", "RustDDS has UDP alone")?;
         only(
@@ -68,7 +79,8 @@ impl RustDdsSession {
         )?;
         let may_block = config.mode::<String>("congestion")?.map(|level| level == "block");
         let socket_buffer_bytes: Option<usize> = config.mode("socket_buffer_bytes")?;
-        let buffer_bytes = socket_buffer_bytes.unwrap_or(DomainParticipantBuilder::DEFAULT_SOCKET_RECEIVE_BUFFER_SIZE);
+        let buffer_bytes = socket_buffer_bytes
+            .unwrap_or(DomainParticipantBuilder::DEFAULT_SOCKET_RECEIVE_BUFFER_SIZE);
         let mapping = config.option("services", Mapping::Header)?;
         let limits = Limits::asked(config)?;
         let failed = |e: &dyn std::fmt::Display| Error::failed("participant", e);
@@ -112,14 +124,27 @@ fn mapping_name(mapping: Mapping) -> &'static str {
 /// A mode with a single level here.
 fn only(config: &SessionConfig, mode: &str, level: &str, reason: &str) -> Result<(), Error> {
     match config.mode::<String>(mode)? {
-        Some(asked) if asked != level => Err(Error::unsupported(format!("mode {mode}"), format!("{asked}: {reason}"))),
+        Some(asked) if asked != level => {
+            Err(Error::unsupported(format!("mode {mode}"), format!("{asked}: {reason}")))
+        }
         _ => Ok(()),
     }
 }
 
 impl Shared {
-    pub fn topic(&self, name: &str, message_type: &MessageType, policies: &QosPolicies, object: &str) -> Result<Topic, Error> {
-        let topic = self.participant.create_topic(name.to_string(), message_type.dds_type_name(), policies, TopicKind::NoKey);
+    pub fn topic(
+        &self,
+        name: &str,
+        message_type: &MessageType,
+        policies: &QosPolicies,
+        object: &str,
+    ) -> Result<Topic, Error> {
+        let topic = self.participant.create_topic(
+            name.to_string(),
+            message_type.dds_type_name(),
+            policies,
+            TopicKind::NoKey,
+        );
         topic.map_err(|e| Error::failed(object, e))
     }
 }
@@ -140,19 +165,44 @@ struct RustDdsNode {
 
 impl trait_::Node for RustDdsNode {
     fn publisher(&mut self, config: &EndpointConfig) -> Result<Box<dyn trait_::Publisher>, Error> {
-        Ok(Box::new(Writer::create(config, &dds_topic_name(&config.topic), &config.message_type, 0, &self.shared)?))
+        Ok(Box::new(Writer::create(
+            config,
+            &dds_topic_name(&config.topic),
+            &config.message_type,
+            0,
+            &self.shared,
+        )?))
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn trait_::Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn trait_::Subscription>, Error> {
         let topic = dds_topic_name(&config.topic);
-        Ok(Box::new(Reader::create(config, &topic, &config.message_type, 0, Box::new(sink), &self.shared)?))
+        Ok(Box::new(Reader::create(
+            config,
+            &topic,
+            &config.message_type,
+            0,
+            Box::new(sink),
+            &self.shared,
+        )?))
     }
 
-    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn trait_::Publisher>, Error> {
+    fn client(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn trait_::Publisher>, Error> {
         Ok(Box::new(Client::create(config, sink, &self.shared)?))
     }
 
-    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn trait_::Endpoint>, Error> {
+    fn service(
+        &mut self,
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+    ) -> Result<Box<dyn trait_::Endpoint>, Error> {
         Ok(Box::new(Service::create(config, handler, &self.shared)?))
     }
 }

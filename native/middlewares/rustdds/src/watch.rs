@@ -1,8 +1,8 @@
-//! Who waits: one thread of the session for the data of its readers and the status of all endpoints, by RustDDS's event sources; and
-//! a spinning one, where a reader polls.
+//! Who waits: one thread of the session for the data of its readers and the status of all
+//! endpoints, by RustDDS's event sources; and a spinning one, where a reader polls.
 //!
-//! RustDDS keeps four unread status events of an endpoint and drops what comes beyond, matches too: what is matched is therefore
-//! counted in [`crate::peers`].
+//! RustDDS keeps four unread status events of an endpoint and drops what comes beyond, matches too:
+//! what is matched is therefore counted in [`crate::peers`].
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,7 +48,8 @@ struct Table {
     spins: bool,
 }
 
-/// A place in the table; dropping it takes the endpoint out. A delivery that runs may still end after that.
+/// A place in the table; dropping it takes the endpoint out. A delivery that runs may still end
+/// after that.
 pub struct Watching {
     shared: Arc<Shared>,
     number: usize,
@@ -59,9 +60,15 @@ impl Watch {
         let mut poll = Poll::new()?;
         let registry = poll.registry().try_clone()?;
         let waker = Waker::new(poll.registry(), ATTENTION)?;
-        let shared = Arc::new(Shared { watched: Mutex::default(), polled_changed: AtomicBool::new(false), ended: AtomicBool::new(false) });
+        let shared = Arc::new(Shared {
+            watched: Mutex::default(),
+            polled_changed: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+        });
         let inside = shared.clone();
-        let thread = thread::Builder::new().name("rustdds-wait".into()).spawn(move || inside.wait(&mut poll))?;
+        let thread = thread::Builder::new()
+            .name("rustdds-wait".into())
+            .spawn(move || inside.wait(&mut poll))?;
         Ok(Watch { shared, registry, waker, threads: Mutex::new(vec![thread]) })
     }
 
@@ -80,15 +87,23 @@ impl Watch {
         source.register(&self.registry, Token(2 * number + 1), Interest::READABLE)
     }
 
-    /// Begins to look after an endpoint whose sources are registered; what came meanwhile is looked at at once.
-    pub fn begin(&self, number: usize, endpoint: Arc<dyn Watched>, wait: Wait) -> std::io::Result<Watching> {
+    /// Begins to look after an endpoint whose sources are registered; what came meanwhile is looked
+    /// at at once.
+    pub fn begin(
+        &self,
+        number: usize,
+        endpoint: Arc<dyn Watched>,
+        wait: Wait,
+    ) -> std::io::Result<Watching> {
         let mut table = self.shared.lock();
         table.entries.insert(number, (endpoint, wait));
         if wait == Wait::Poll {
             self.shared.polled_changed.store(true, Ordering::Release);
             if !std::mem::replace(&mut table.spins, true) {
                 let inside = self.shared.clone();
-                let thread = thread::Builder::new().name("rustdds-poll".into()).spawn(move || inside.spin())?;
+                let thread = thread::Builder::new()
+                    .name("rustdds-poll".into())
+                    .spawn(move || inside.spin())?;
                 self.threads.lock().expect("starting a thread panicked").push(thread);
             }
         }
@@ -163,7 +178,12 @@ impl Shared {
         while !self.ended.load(Ordering::Acquire) {
             if self.polled_changed.swap(false, Ordering::AcqRel) {
                 let table = self.lock();
-                polled = table.entries.values().filter(|(_, wait)| *wait == Wait::Poll).map(|(endpoint, _)| endpoint.clone()).collect();
+                polled = table
+                    .entries
+                    .values()
+                    .filter(|(_, wait)| *wait == Wait::Poll)
+                    .map(|(endpoint, _)| endpoint.clone())
+                    .collect();
             }
             for endpoint in &polled {
                 endpoint.take(None);

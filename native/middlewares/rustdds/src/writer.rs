@@ -6,12 +6,17 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Granted, PublishError, PublishMode, Wait, WhenFull};
+use rmwbench_harness::middleware::{
+    Account, EndpointConfig, Error, Granted, PublishError, PublishMode, Wait, WhenFull,
+};
 use rmwbench_harness::qos::Reliability;
 use rustdds::dds::qos::HasQoSPolicy as _;
 use rustdds::dds::result::WriteError;
 use rustdds::no_key::DataWriter;
-use rustdds::{DataWriterStatus, RTPSEntity as _, SampleIdentity, StatusEvented as _, WriteOptionsBuilder, GUID};
+use rustdds::{
+    DataWriterStatus, RTPSEntity as _, SampleIdentity, StatusEvented as _, WriteOptionsBuilder,
+    GUID,
+};
 
 use crate::peers::{Card, Side};
 use crate::qos;
@@ -45,28 +50,42 @@ impl Writer {
     ) -> Result<Writer, Error> {
         let object = || format!("endpoint {}", config.endpoint);
         if config.publish_mode == PublishMode::Sync {
-            return Err(Error::unsupported(object(), "publish_mode sync: a write stores the message, RustDDS's own thread sends it"));
+            return Err(Error::unsupported(
+                object(),
+                "publish_mode sync: a write stores the message, RustDDS's own thread sends it",
+            ));
         }
         if config.loan {
             return Err(Error::unsupported(object(), "loan: RustDDS lends no buffers"));
         }
         if shared.may_block == Some(false) && config.qos.reliability == Reliability::Reliable {
-            return Err(Error::unsupported(object(), "mode congestion drop: a reliable writer of RustDDS always waits for room"));
+            return Err(Error::unsupported(
+                object(),
+                "mode congestion drop: a reliable writer of RustDDS always waits for room",
+            ));
         }
         let policies = qos::asked(config, &shared.limits)?;
         let number = shared.watch.number();
         let card = Card::new(number, Side::Writer, topic, message_type, &policies);
         let topic = shared.topic(topic, message_type, &policies, &object())?;
-        let writer = shared.publisher.create_datawriter_no_key::<Bytes, Raw>(&topic, Some(policies));
+        let writer =
+            shared.publisher.create_datawriter_no_key::<Bytes, Raw>(&topic, Some(policies));
         let mut writer = writer.map_err(|e| Error::failed(object(), e))?;
         let failed = |e: std::io::Error| Error::failed(object(), e);
         shared.watch.register_statuses(writer.as_status_source_mio1(), number).map_err(failed)?;
         let may_block = shared.may_block.unwrap_or(false);
-        let mut notes = vec!["a write stores the message, RustDDS's one thread sends it".to_string()];
+        let mut notes =
+            vec!["a write stores the message, RustDDS's one thread sends it".to_string()];
         match config.qos.reliability {
-            Reliability::Reliable => notes.push("a write waits while the readers owe acknowledgements for a whole history".into()),
-            Reliability::BestEffort if may_block => notes.push("a write waits while the socket has no room".into()),
-            Reliability::BestEffort => notes.push("a message that the socket has no room for is dropped, and not counted".into()),
+            Reliability::Reliable => notes.push(
+                "a write waits while the readers owe acknowledgements for a whole history".into(),
+            ),
+            Reliability::BestEffort if may_block => {
+                notes.push("a write waits while the socket has no room".into())
+            }
+            Reliability::BestEffort => notes.push(
+                "a message that the socket has no room for is dropped, and not counted".into(),
+            ),
         }
         let qos = qos::granted(&writer.qos());
         let when_full = match config.qos.reliability {
@@ -74,12 +93,27 @@ impl Writer {
             Reliability::BestEffort if may_block => Some(WhenFull::Blocks),
             Reliability::BestEffort => Some(WhenFull::DropsAtWriter),
         };
-        let granted = Granted { qos, publish_mode: PublishMode::Async, wait: Wait::Block, take: None, when_full, notes };
+        let granted = Granted {
+            qos,
+            publish_mode: PublishMode::Async,
+            wait: Wait::Block,
+            take: None,
+            when_full,
+            notes,
+        };
         let inner = Arc::new(Inner { writer, incompatible: AtomicI32::new(0) });
         let watching = shared.watch.begin(number, inner.clone(), Wait::Block).map_err(failed)?;
         shared.peers.enter(card.clone());
         let layout = Layout::new(message_type, header_bytes);
-        Ok(Writer { _watching: watching, inner, layout, granted, may_block, card, shared: shared.clone() })
+        Ok(Writer {
+            _watching: watching,
+            inner,
+            layout,
+            granted,
+            may_block,
+            card,
+            shared: shared.clone(),
+        })
     }
 
     pub fn guid(&self) -> GUID {
@@ -88,7 +122,12 @@ impl Writer {
 
     /// `related`: the request that this answers, told beside the data.
     #[inline]
-    pub fn write(&self, header: &[u8], payload: &[u8], related: Option<SampleIdentity>) -> Result<(), PublishError> {
+    pub fn write(
+        &self,
+        header: &[u8],
+        payload: &[u8],
+        related: Option<SampleIdentity>,
+    ) -> Result<(), PublishError> {
         let message = self.layout.message(header, payload);
         let options = WriteOptionsBuilder::new()
             .related_sample_identity_opt(related)
@@ -138,6 +177,9 @@ impl trait_::Endpoint for Writer {
 
     fn account(&self) -> Account {
         let incompatible = self.inner.incompatible.load(Ordering::Relaxed);
-        Account { counters: [("incompatible_qos".to_string(), i64::from(incompatible))].into(), ..Account::default() }
+        Account {
+            counters: [("incompatible_qos".to_string(), i64::from(incompatible))].into(),
+            ..Account::default()
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! What is particular to RustDDS, on the traits; what every middleware must do is the conformance suite's.
+//! What is particular to RustDDS, on the traits; what every middleware must do is the conformance
+//! suite's.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +13,13 @@ use rmwbench_rustdds::RustDds;
 use serde_json::{json, Value};
 
 fn with(options: &[(&str, Value)], modes: &[(&str, Value)]) -> SessionConfig {
-    let own = |pairs: &[(&str, Value)]| pairs.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
-    SessionConfig { options: own(options), modes: own(modes), ..session(&RustDds.describe().profiles[0], 0) }
+    let own =
+        |pairs: &[(&str, Value)]| pairs.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
+    SessionConfig {
+        options: own(options),
+        modes: own(modes),
+        ..session(&RustDds.describe().profiles[0], 0)
+    }
 }
 
 fn matched(writer: &dyn Endpoint, reader: &dyn Endpoint) {
@@ -23,14 +29,21 @@ fn matched(writer: &dyn Endpoint, reader: &dyn Endpoint) {
 #[test]
 fn a_match_that_many_make_at_once_is_counted_whole() {
     isolated("a_match_that_many_make_at_once_is_counted_whole", || {
-        let (mut there, mut here) = (RustDds.open(&with(&[], &[])).unwrap(), RustDds.open(&with(&[], &[])).unwrap());
+        let (mut there, mut here) =
+            (RustDds.open(&with(&[], &[])).unwrap(), RustDds.open(&with(&[], &[])).unwrap());
         let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
         let memories: Vec<_> = (0..20).map(|_| Memory::new()).collect();
-        let readers: Vec<_> =
-            memories.iter().enumerate().map(|(i, m)| far.subscription(&endpoint(i as u32 + 2, "t", 1), m.clone()).unwrap()).collect();
+        let readers: Vec<_> = memories
+            .iter()
+            .enumerate()
+            .map(|(i, m)| far.subscription(&endpoint(i as u32 + 2, "t", 1), m.clone()).unwrap())
+            .collect();
         let mut writer = near.publisher(&endpoint(1, "t", 1)).unwrap();
-        wait_until("twenty matches", || writer.matched() == 20 && readers.iter().all(|r| r.matched() == 1));
-        // Discovered is not yet matched: as in a trial, messages are repeated until everyone has heard one.
+        wait_until("twenty matches", || {
+            writer.matched() == 20 && readers.iter().all(|r| r.matched() == 1)
+        });
+        // Discovered is not yet matched: as in a trial, messages are repeated until everyone has
+        // heard one.
         wait_until("twenty readers", || {
             writer.publish(&byte(7)).unwrap();
             std::thread::sleep(Duration::from_millis(10));
@@ -44,7 +57,11 @@ fn a_match_that_many_make_at_once_is_counted_whole() {
 struct Echo;
 
 impl Handler for Echo {
-    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
+    fn handle(
+        &self,
+        request: &Delivery<'_>,
+        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
+    ) {
         reply(request.payload).unwrap();
     }
 }
@@ -53,26 +70,52 @@ impl Handler for Echo {
 fn each_client_keeps_its_replies_and_counts_the_others() {
     isolated("each_client_keeps_its_replies_and_counts_the_others", || {
         for (domain_id, services) in ["header", "identity"].into_iter().enumerate() {
-            let config = SessionConfig { domain_id: domain_id as u32, ..with(&[("services", json!(services))], &[]) };
-            let (mut there, mut here) = (RustDds.open(&config).unwrap(), RustDds.open(&config).unwrap());
+            let config = SessionConfig {
+                domain_id: domain_id as u32,
+                ..with(&[("services", json!(services))], &[])
+            };
+            let (mut there, mut here) =
+                (RustDds.open(&config).unwrap(), RustDds.open(&config).unwrap());
             let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
             let (request, reply) = MessageType::service_bytes(8, 8);
             let end = |number| {
-                let qos = with_qos(endpoint(number, "echo", 8), Reliability::Reliable, History::KeepLast, 100);
-                EndpointConfig { message_type: request.clone(), reply_type: Some(reply.clone()), ..qos }
+                let qos = with_qos(
+                    endpoint(number, "echo", 8),
+                    Reliability::Reliable,
+                    History::KeepLast,
+                    100,
+                );
+                EndpointConfig {
+                    message_type: request.clone(),
+                    reply_type: Some(reply.clone()),
+                    ..qos
+                }
             };
             let service = far.service(&end(9), Arc::new(Echo)).unwrap();
             let memories = [Memory::new(), Memory::new()];
-            let mut clients: Vec<_> = (0..2).map(|i| near.client(&end(i + 1), memories[i as usize].clone()).unwrap()).collect();
-            wait_until("a match", || service.matched() == 2 && clients.iter().all(|c| c.matched() == 1));
+            let mut clients: Vec<_> = (0..2)
+                .map(|i| near.client(&end(i + 1), memories[i as usize].clone()).unwrap())
+                .collect();
+            wait_until("a match", || {
+                service.matched() == 2 && clients.iter().all(|c| c.matched() == 1)
+            });
             let message = |client: usize, n: usize| [[client as u8; 4], [n as u8; 4]].concat();
             for n in 0..20 {
-                clients.iter_mut().enumerate().for_each(|(i, client)| client.publish(&message(i, n)).unwrap());
+                clients
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(i, client)| client.publish(&message(i, n)).unwrap());
             }
             for (i, memory) in memories.iter().enumerate() {
-                assert_eq!(memory.wait_for(20), (0..20).map(|n| message(i, n)).collect::<Vec<_>>(), "{services}");
+                assert_eq!(
+                    memory.wait_for(20),
+                    (0..20).map(|n| message(i, n)).collect::<Vec<_>>(),
+                    "{services}"
+                );
                 let counters = || clients[i].account().counters;
-                wait_until("the other client's replies", || counters()["other_clients_replies"] == 20);
+                wait_until("the other client's replies", || {
+                    counters()["other_clients_replies"] == 20
+                });
                 assert!(counters()["other_clients_reply_bytes"] >= 20 * 12, "{:?}", counters());
             }
         }
@@ -82,21 +125,39 @@ fn each_client_keeps_its_replies_and_counts_the_others() {
 #[test]
 fn what_cannot_be_granted_is_refused_in_words() {
     isolated("what_cannot_be_granted_is_refused_in_words", || {
-        for (mode, level) in [("transport", "tcp"), ("discovery", "peers"), ("discovery", "server")] {
+        for (mode, level) in [("transport", "tcp"), ("discovery", "peers"), ("discovery", "server")]
+        {
             let error = RustDds.open(&with(&[], &[(mode, json!(level))])).map(drop).unwrap_err();
-            assert_eq!((error.kind, error.object), (ErrorKind::Unsupported, format!("mode {mode}")));
+            assert_eq!(
+                (error.kind, error.object),
+                (ErrorKind::Unsupported, format!("mode {mode}"))
+            );
         }
-        assert_eq!(RustDds.open(&with(&[("services", json!("magic"))], &[])).map(drop).unwrap_err().kind, ErrorKind::Invalid);
+        assert_eq!(
+            RustDds.open(&with(&[("services", json!("magic"))], &[])).map(drop).unwrap_err().kind,
+            ErrorKind::Invalid
+        );
         let mut config = with(&[], &[("congestion", json!("drop"))]);
         let mut session = RustDds.open(&config).unwrap();
         let mut node = session.node("n").unwrap();
         let kind = |result: Result<Box<dyn Publisher>, Error>| result.map(drop).unwrap_err().kind;
-        assert_eq!(kind(node.publisher(&endpoint(1, "t", 8))), ErrorKind::Unsupported, "a reliable writer always waits");
-        let best_effort = with_qos(endpoint(1, "t", 8), Reliability::BestEffort, History::KeepLast, 5);
+        assert_eq!(
+            kind(node.publisher(&endpoint(1, "t", 8))),
+            ErrorKind::Unsupported,
+            "a reliable writer always waits"
+        );
+        let best_effort =
+            with_qos(endpoint(1, "t", 8), Reliability::BestEffort, History::KeepLast, 5);
         assert!(node.publisher(&best_effort).is_ok());
         let callback = EndpointConfig { wait: Wait::Callback, ..best_effort.clone() };
-        assert_eq!(node.subscription(&callback, Memory::new()).map(drop).unwrap_err().kind, ErrorKind::Unsupported);
-        assert_eq!(kind(node.publisher(&EndpointConfig { loan: true, ..best_effort })), ErrorKind::Unsupported);
+        assert_eq!(
+            node.subscription(&callback, Memory::new()).map(drop).unwrap_err().kind,
+            ErrorKind::Unsupported
+        );
+        assert_eq!(
+            kind(node.publisher(&EndpointConfig { loan: true, ..best_effort })),
+            ErrorKind::Unsupported
+        );
         config.profile.text = "<dds/>".into();
         assert_eq!(RustDds.open(&config).map(drop).unwrap_err().kind, ErrorKind::Invalid);
     });
@@ -105,25 +166,30 @@ fn what_cannot_be_granted_is_refused_in_words() {
 #[test]
 fn qos_that_does_not_fit_is_counted_and_not_matched() {
     isolated("qos_that_does_not_fit_is_counted_and_not_matched", || {
-        let (mut there, mut here) = (RustDds.open(&with(&[], &[])).unwrap(), RustDds.open(&with(&[], &[])).unwrap());
+        let (mut there, mut here) =
+            (RustDds.open(&with(&[], &[])).unwrap(), RustDds.open(&with(&[], &[])).unwrap());
         let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
         let mut late = endpoint(1, "t", 8);
         late.qos.durability = Durability::TransientLocal;
         let reader = far.subscription(&late, Memory::new()).unwrap();
         let writer = near.publisher(&endpoint(2, "t", 8)).unwrap();
-        let counted = |endpoint: &dyn Endpoint| endpoint.account().counters["incompatible_qos"] >= 1;
+        let counted =
+            |endpoint: &dyn Endpoint| endpoint.account().counters["incompatible_qos"] >= 1;
         wait_until("both to know", || counted(&*writer) && counted(&*reader));
         assert_eq!((writer.matched(), reader.matched()), (0, 0));
     });
 }
 
-/// A fault of RustDDS 0.15.1: fragments that the reader's socket has no room for come again at 8 kB per 10 ms.
+/// A fault of RustDDS 0.15.1: fragments that the reader's socket has no room for come again at 8 kB
+/// per 10 ms.
 #[test]
 fn a_message_beyond_the_sockets_buffer_takes_seconds() {
     isolated("a_message_beyond_the_sockets_buffer_takes_seconds", || {
         let took = |domain_id, buffer: u64| {
-            let config = SessionConfig { domain_id, ..with(&[], &[("socket_buffer_bytes", json!(buffer))]) };
-            let (mut there, mut here) = (RustDds.open(&config).unwrap(), RustDds.open(&config).unwrap());
+            let config =
+                SessionConfig { domain_id, ..with(&[], &[("socket_buffer_bytes", json!(buffer))]) };
+            let (mut there, mut here) =
+                (RustDds.open(&config).unwrap(), RustDds.open(&config).unwrap());
             let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
             let memory = Memory::new();
             let bytes = 1 << 20;
@@ -137,7 +203,10 @@ fn a_message_beyond_the_sockets_buffer_takes_seconds() {
         };
         let (enough, short) = (took(0, 8 << 20), took(1, 512 << 10));
         println!("1 MiB: {enough:?} with socket buffers of 8 MiB, {short:?} with 512 KiB");
-        assert!(short > Duration::from_millis(300) && short > 4 * enough, "RustDDS is repaired? {enough:?} and {short:?}");
+        assert!(
+            short > Duration::from_millis(300) && short > 4 * enough,
+            "RustDDS is repaired? {enough:?} and {short:?}"
+        );
     });
 }
 
@@ -145,7 +214,8 @@ fn a_message_beyond_the_sockets_buffer_takes_seconds() {
 #[test]
 fn a_late_joiner_gets_more_than_the_depth() {
     isolated("a_late_joiner_gets_more_than_the_depth", || {
-        let (mut there, mut here) = (RustDds.open(&with(&[], &[])).unwrap(), RustDds.open(&with(&[], &[])).unwrap());
+        let (mut there, mut here) =
+            (RustDds.open(&with(&[], &[])).unwrap(), RustDds.open(&with(&[], &[])).unwrap());
         let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
         let kept = |c| {
             let mut config = with_qos(c, Reliability::Reliable, History::KeepLast, 2);
@@ -156,6 +226,10 @@ fn a_late_joiner_gets_more_than_the_depth() {
         (0..10).for_each(|n| writer.publish(&byte(n)).unwrap());
         let memory = Memory::new();
         let _reader = far.subscription(&kept(endpoint(2, "t", 1)), memory.clone()).unwrap();
-        assert_eq!(memory.wait_for(10), (0..10).map(byte).collect::<Vec<_>>(), "RustDDS is repaired: expect the last two");
+        assert_eq!(
+            memory.wait_for(10),
+            (0..10).map(byte).collect::<Vec<_>>(),
+            "RustDDS is repaired: expect the last two"
+        );
     });
 }

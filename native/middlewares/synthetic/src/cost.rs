@@ -5,7 +5,8 @@ use std::hint;
 use rmwbench_harness::clock::{now_ns, sleep_until};
 use rustix::time::{clock_gettime, ClockId};
 
-/// CPU time of the calling thread; unlike wall time it is what `cpu_burn_ns` promises, also on a busy machine.
+/// CPU time of the calling thread; unlike wall time it is what `cpu_burn_ns` promises, also on a
+/// busy machine.
 fn thread_cpu_ns() -> i64 {
     let t = clock_gettime(ClockId::ThreadCPUTime);
     t.tv_sec * 1_000_000_000 + t.tv_nsec

@@ -1,7 +1,8 @@
 //! The thread that holds messages until their time.
 //!
-//! One per session. It sleeps until shortly before the earliest message is due and spins for the rest, without timer slack: how late
-//! a message then is belongs to the machine, and is counted (`lateness_…`).
+//! One per session. It sleeps until shortly before the earliest message is due and spins for the
+//! rest, without timer slack: how late a message then is belongs to the machine, and is counted
+//! (`lateness_…`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -97,7 +98,11 @@ fn run(shared: &Shared) {
         };
         let early_ns = due_ns - now_ns();
         if early_ns > shared.spin_ns {
-            heap = shared.on_change.wait_timeout(heap, Duration::from_nanos((early_ns - shared.spin_ns) as u64)).unwrap().0;
+            heap = shared
+                .on_change
+                .wait_timeout(heap, Duration::from_nanos((early_ns - shared.spin_ns) as u64))
+                .unwrap()
+                .0;
             continue;
         }
         if early_ns > 0 {

@@ -1,7 +1,8 @@
 //! Publishers and subscriptions: the floor's, with a hand in between.
 //!
-//! Behind each payload travel 24 bytes of our own: when the publish call began, the publisher's count and its endpoint. The identity
-//! that decides a message's fate is the harness's header; a payload without one (below 64 bytes) goes by our own count.
+//! Behind each payload travel 24 bytes of our own: when the publish call began, the publisher's
+//! count and its endpoint. The identity that decides a message's fate is the harness's header; a
+//! payload without one (below 64 bytes) goes by our own count.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use std::sync::Arc;
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{
-    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Node, PublishError, Publisher, Sink, Subscription, TakenAs, Wait,
+    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Node, PublishError, Publisher,
+    Sink, Subscription, TakenAs, Wait,
 };
 use rmwbench_harness::payload::{Header, Phase, HEADER_BYTES};
 use rmwbench_harness::qos::{History, Qos, Reliability};
@@ -30,13 +32,25 @@ pub struct SyntheticNode {
 
 impl SyntheticNode {
     /// A publisher to whose messages `settings` does what belongs to the publishing side.
-    pub fn sender(&mut self, config: &EndpointConfig, settings: Arc<Settings>) -> Result<SyntheticPublisher, Error> {
+    pub fn sender(
+        &mut self,
+        config: &EndpointConfig,
+        settings: Arc<Settings>,
+    ) -> Result<SyntheticPublisher, Error> {
         let floor = self.floor.publisher(&below(config))?;
-        Ok(SyntheticPublisher { floor, settings, asked: config.clone(), count: 0, message: Vec::new(), hoard: Hoard::default() })
+        Ok(SyntheticPublisher {
+            floor,
+            settings,
+            asked: config.clone(),
+            count: 0,
+            message: Vec::new(),
+            hoard: Hoard::default(),
+        })
     }
 
-    /// A subscription to whose messages `settings` does what belongs to the reading side. `before` may keep messages from that: it
-    /// gets the sink that does it and gives the one that the channel calls.
+    /// A subscription to whose messages `settings` does what belongs to the reading side. `before`
+    /// may keep messages from that: it gets the sink that does it and gives the one that the
+    /// channel calls.
     pub fn reader(
         &mut self,
         config: &EndpointConfig,
@@ -65,13 +79,17 @@ fn below(config: &EndpointConfig) -> EndpointConfig {
     if below.wait == Wait::Callback {
         below.wait = Wait::Block;
     }
-    below.message_type =
-        MessageType { payload_bytes: config.message_type.payload_bytes + TRAILER_BYTES as u32, ..config.message_type.clone() };
+    below.message_type = MessageType {
+        payload_bytes: config.message_type.payload_bytes + TRAILER_BYTES as u32,
+        ..config.message_type.clone()
+    };
     below
 }
 
 fn granted(asked: &EndpointConfig, floor: &dyn Endpoint) -> Granted {
-    let mut notes = vec!["the channel below is reliable whatever was asked: only injected losses occur".to_string()];
+    let mut notes =
+        vec!["the channel below is reliable whatever was asked: only injected losses occur"
+            .to_string()];
     notes.extend(floor.granted().notes);
     Granted { qos: asked.qos.clone(), wait: asked.wait, notes, ..floor.granted() }
 }
@@ -104,7 +122,11 @@ impl SyntheticPublisher {
     }
 
     /// What the rest of the publish call costs.
-    fn finish(&mut self, call_ns: i64, result: Result<(), PublishError>) -> Result<(), PublishError> {
+    fn finish(
+        &mut self,
+        call_ns: i64,
+        result: Result<(), PublishError>,
+    ) -> Result<(), PublishError> {
         self.count += 1;
         burn(self.settings.cpu_burn_ns.publisher);
         self.hoard.grow(self.settings.memory_growth_bytes.publisher);
@@ -135,7 +157,11 @@ impl Publisher for SyntheticPublisher {
         self.finish(call_ns, result)
     }
 
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         let mut call_ns = now_ns();
         let mut trailer = self.trailer(0);
         let result = self.floor.publish_loaned(bytes + TRAILER_BYTES, &mut |slot| {
@@ -223,12 +249,16 @@ impl Sink for Shaper {
         let call_ns = i64::from_le_bytes(trailer[..8].try_into().unwrap());
         let (writer, seq) = match header {
             Some(h) => (h.writer, h.seq),
-            None => (u32::from_le_bytes(trailer[16..20].try_into().unwrap()), u64::from_le_bytes(trailer[8..16].try_into().unwrap())),
+            None => (
+                u32::from_le_bytes(trailer[16..20].try_into().unwrap()),
+                u64::from_le_bytes(trailer[8..16].try_into().unwrap()),
+            ),
         };
         // Without a header nobody says when warm-up ends.
         let is_steady = header.is_none_or(|h| h.phase == Phase::Steady);
         let part = reader.injected.of(is_steady);
-        let count = |counter: &AtomicU64, is: bool| counter.fetch_add(u64::from(is), Ordering::Relaxed);
+        let count =
+            |counter: &AtomicU64, is: bool| counter.fetch_add(u64::from(is), Ordering::Relaxed);
         let (truth, due_ns) = reader.fate(writer, seq, call_ns);
         count(&part.lost, truth.lost);
         if truth.lost {
@@ -244,24 +274,39 @@ impl Sink for Shaper {
                 part.latency_sum_ns.fetch_add((due_ns - call_ns) as u64, Ordering::Relaxed);
                 let mut message = payload.to_vec();
                 damage(&mut message, header, truth.corrupt);
-                delivery.hold(Held { due_ns, reader: self.reader.clone(), message, times, is_steady });
+                delivery.hold(Held {
+                    due_ns,
+                    reader: self.reader.clone(),
+                    message,
+                    times,
+                    is_steady,
+                });
             }
             None if truth.corrupt.is_some() => {
                 let mut message = payload.to_vec();
                 damage(&mut message, header, truth.corrupt);
-                (0..times).for_each(|_| reader.hand_over(&Delivery::taken(delivery.notified_ns, &message, false)));
+                (0..times).for_each(|_| {
+                    reader.hand_over(&Delivery::taken(delivery.notified_ns, &message, false))
+                });
                 reader.pay();
             }
             None => {
                 // Each copy is a message of its own, taken when it is handed over.
-                (0..times).for_each(|_| reader.hand_over(&Delivery::taken(delivery.notified_ns, payload, delivery.zero_copy)));
+                (0..times).for_each(|_| {
+                    reader.hand_over(&Delivery::taken(
+                        delivery.notified_ns,
+                        payload,
+                        delivery.zero_copy,
+                    ))
+                });
                 reader.pay();
             }
         }
     }
 }
 
-/// Changes one byte: of what the reader checks behind the header, or else of the header's own check.
+/// Changes one byte: of what the reader checks behind the header, or else of the header's own
+/// check.
 fn damage(message: &mut [u8], header: Option<Header>, corrupt: Option<u64>) {
     let Some(draw) = corrupt.filter(|_| !message.is_empty()) else { return };
     let (start, length) = match header {

@@ -10,8 +10,9 @@
 //! | `pareto` | `min_ns`, `alpha` | alpha · min / (alpha − 1), infinite for alpha ≤ 1 | min · (1 − q)^(−1/alpha) |
 //! | `bimodal` | `fast_ns`, `slow_ns`, `slow_p` | fast + slow_p · (slow − fast) | fast for q ≤ 1 − slow_p, then slow |
 //!
-//! z is the quantile of the standard normal law. A draw below 0 becomes 0: keep `sd_ns` at a quarter of `mean_ns` or less, and the
-//! formulas hold to 1 in 30 000. A draw is capped at one hour, which only a Pareto law with alpha near 0 ever meets.
+//! z is the quantile of the standard normal law. A draw below 0 becomes 0: keep `sd_ns` at a
+//! quarter of `mean_ns` or less, and the formulas hold to 1 in 30 000. A draw is capped at one
+//! hour, which only a Pareto law with alpha near 0 ever meets.
 
 use rand::Rng;
 use rand_distr::{Distribution, Exp1, StandardNormal};
@@ -66,7 +67,9 @@ impl Law {
                 let unit: f64 = Exp1.sample(random);
                 offset_ns + (mean_ns - offset_ns) * unit
             }
-            Law::Pareto { min_ns, alpha } => min_ns * (1.0 - random.random::<f64>()).powf(-1.0 / alpha),
+            Law::Pareto { min_ns, alpha } => {
+                min_ns * (1.0 - random.random::<f64>()).powf(-1.0 / alpha)
+            }
             Law::Bimodal { fast_ns, slow_ns, slow_p } => match random.random::<f64>() < slow_p {
                 true => slow_ns,
                 false => fast_ns,
@@ -96,7 +99,9 @@ impl Law {
             Law::Lognormal { median_ns, sigma } => median_ns > 0.0 && sigma >= 0.0,
             Law::Exponential { offset_ns, mean_ns } => offset_ns >= 0.0 && mean_ns >= offset_ns,
             Law::Pareto { min_ns, alpha } => min_ns > 0.0 && alpha > 0.0,
-            Law::Bimodal { fast_ns, slow_ns, slow_p } => fast_ns >= 0.0 && slow_ns >= fast_ns && (0.0..=1.0).contains(&slow_p),
+            Law::Bimodal { fast_ns, slow_ns, slow_p } => {
+                fast_ns >= 0.0 && slow_ns >= fast_ns && (0.0..=1.0).contains(&slow_p)
+            }
         };
         (!good).then_some(
             "expected non-negative times, max_ns >= min_ns, mean_ns >= offset_ns, slow_ns >= fast_ns, alpha > 0, slow_p from 0 to 1",
@@ -137,7 +142,11 @@ mod tests {
             draws.sort_unstable();
             for (i, q) in Q.iter().enumerate() {
                 let drawn = draws[(q * draws.len() as f64) as usize] as f64;
-                assert!((drawn / quantile(i) - 1.0).abs() < 0.02, "{law:?}: quantile {q} is {drawn}, formula {}", quantile(i));
+                assert!(
+                    (drawn / quantile(i) - 1.0).abs() < 0.02,
+                    "{law:?}: quantile {q} is {drawn}, formula {}",
+                    quantile(i)
+                );
             }
         }
     }

@@ -1,9 +1,10 @@
 //! The synthetic middleware: known truth for the instrument's proof of itself.
 //!
-//! It carries messages over the floor and does to them exactly what its settings say: delays them by a law, loses, doubles, reorders
-//! and damages them, blocks in the publish call, burns CPU and memory. What happens to a message is a pure function of the seed, the
-//! trial, the writer and the sequence number ([`truth`]), so a test can say beforehand what the pipeline must report. Probes of the match
-//! barrier pass untouched.
+//! It carries messages over the floor and does to them exactly what its settings say: delays them
+//! by a law, loses, doubles, reorders and damages them, blocks in the publish call, burns CPU and
+//! memory. What happens to a message is a pure function of the seed, the trial, the writer and the
+//! sequence number ([`truth`]), so a test can say beforehand what the pipeline must report. Probes
+//! of the match barrier pass untouched.
 
 mod cost;
 mod delivery;
@@ -18,7 +19,9 @@ pub mod truth;
 use std::collections::BTreeMap;
 
 use rmwbench_floor::Floor;
-use rmwbench_harness::middleware::{capabilities, Description, Error, Middleware, Profile, Session, SessionConfig, SharedHost};
+use rmwbench_harness::middleware::{
+    capabilities, Description, Error, Middleware, Profile, Session, SessionConfig, SharedHost,
+};
 
 pub use law::Law;
 pub use settings::Settings;
@@ -30,7 +33,10 @@ pub struct Synthetic;
 
 impl Middleware for Synthetic {
     fn describe(&self) -> Description {
-        let build = BTreeMap::from([("source".to_string(), format!("crate rmwbench-synthetic {}", env!("CARGO_PKG_VERSION")).into())]);
+        let build = BTreeMap::from([(
+            "source".to_string(),
+            format!("crate rmwbench-synthetic {}", env!("CARGO_PKG_VERSION")).into(),
+        )]);
         let profile = |name: &str, text: &str, summary: &str| Profile {
             name: name.into(),
             format: "json".into(),
@@ -62,7 +68,8 @@ impl Middleware for Synthetic {
                 ("services", "yes"),
                 ("evidence", "yes"),
             ]),
-            // What could be set portably is what this middleware makes up: its settings are options.
+            // What could be set portably is what this middleware makes up: its settings are
+            // options.
             modes: BTreeMap::new(),
             profiles: vec![
                 profile("untouched", include_str!("../profiles/untouched.json"), "nothing is done to any message"),
@@ -76,20 +83,32 @@ impl Middleware for Synthetic {
     }
 
     fn shared_host(&self) -> Option<SharedHost> {
-        Some(SharedHost { forced: "socket files below the trial's temporary directory", without: &[] })
+        Some(SharedHost {
+            forced: "socket files below the trial's temporary directory",
+            without: &[],
+        })
     }
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
         config.only_modes(&[])?;
         let settings = Settings::read(config)?;
         let floor = SessionConfig {
-            profile: Profile { name: "untouched".into(), format: "none".into(), text: String::new(), summary: String::new() },
+            profile: Profile {
+                name: "untouched".into(),
+                format: "none".into(),
+                text: String::new(),
+                summary: String::new(),
+            },
             options: BTreeMap::from([("transport".to_string(), settings.transport.clone().into())]),
             modes: BTreeMap::new(),
             // A domain of its own: floor and synthetic must not meet on one topic.
             domain_id: config.domain_id ^ 0x5353_0000,
             trial_nonce: config.trial_nonce,
         };
-        Ok(Box::new(session::SyntheticSession::new(Floor.open(&floor)?, settings, config.trial_nonce)))
+        Ok(Box::new(session::SyntheticSession::new(
+            Floor.open(&floor)?,
+            settings,
+            config.trial_nonce,
+        )))
     }
 }

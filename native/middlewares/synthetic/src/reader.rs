@@ -58,18 +58,25 @@ impl Injected {
     }
 
     pub fn counters(&self) -> impl Iterator<Item = (String, i64)> + '_ {
-        let parts = [("warmup", &self.parts[WARMUP]), ("steady", &self.parts[STEADY])].into_iter().flat_map(|(name, part)| {
-            [
-                ("delivered", &part.delivered),
-                ("injected_lost", &part.lost),
-                ("injected_duplicated", &part.duplicated),
-                ("injected_reordered", &part.reordered),
-                ("injected_corrupted", &part.corrupted),
-                ("injected_latency_sum_ns", &part.latency_sum_ns),
-            ]
-            .map(|(what, count)| (format!("{name}_{what}"), count.load(Ordering::Relaxed) as i64))
-        });
-        let lateness = [("lateness_max_ns", &self.lateness_max_ns), ("lateness_sum_ns", &self.lateness_sum_ns)];
+        let parts = [("warmup", &self.parts[WARMUP]), ("steady", &self.parts[STEADY])]
+            .into_iter()
+            .flat_map(|(name, part)| {
+                [
+                    ("delivered", &part.delivered),
+                    ("injected_lost", &part.lost),
+                    ("injected_duplicated", &part.duplicated),
+                    ("injected_reordered", &part.reordered),
+                    ("injected_corrupted", &part.corrupted),
+                    ("injected_latency_sum_ns", &part.latency_sum_ns),
+                ]
+                .map(|(what, count)| {
+                    (format!("{name}_{what}"), count.load(Ordering::Relaxed) as i64)
+                })
+            });
+        let lateness = [
+            ("lateness_max_ns", &self.lateness_max_ns),
+            ("lateness_sum_ns", &self.lateness_sum_ns),
+        ];
         parts.chain(lateness.map(|(what, ns)| (what.to_string(), ns.load(Ordering::Relaxed))))
     }
 }

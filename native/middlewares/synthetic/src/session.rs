@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use rmwbench_harness::middleware::{Endpoint, EndpointConfig, Error, Handler, Node, Publisher, Session, Sink, Subscription};
+use rmwbench_harness::middleware::{
+    Endpoint, EndpointConfig, Error, Handler, Node, Publisher, Session, Sink, Subscription,
+};
 
 use crate::delivery::DeliveryThread;
 use crate::endpoints::SyntheticNode;
@@ -28,7 +30,12 @@ impl Session for SyntheticSession {
             self.delivery = Some(Arc::new(DeliveryThread::start(self.settings.spin_ns)?));
         }
         let (settings, delivery) = (self.settings.clone(), self.delivery.clone());
-        Ok(Box::new(SyntheticNode { floor: self.floor.node(name)?, settings, nonce: self.nonce, delivery }))
+        Ok(Box::new(SyntheticNode {
+            floor: self.floor.node(name)?,
+            settings,
+            nonce: self.nonce,
+            delivery,
+        }))
     }
 }
 
@@ -37,15 +44,27 @@ impl Node for SyntheticNode {
         Ok(Box::new(self.sender(config, self.settings.clone())?))
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Subscription>, Error> {
         Ok(Box::new(self.reader(config, self.settings.clone(), sink, |shaper| shaper)?))
     }
 
-    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+    fn client(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Publisher>, Error> {
         Ok(Box::new(service::client(self, config, sink)?))
     }
 
-    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+    fn service(
+        &mut self,
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+    ) -> Result<Box<dyn Endpoint>, Error> {
         Ok(Box::new(service::service(self, config, handler)?))
     }
 }

@@ -1,7 +1,8 @@
 //! What is done to messages: the profile is a JSON object, options of the same names override it.
 //!
-//! A suite's options are scalars, so an option that is an object here may be written as words: `latency: "lognormal median_ns=300000
-//! sigma=0.5"`, `loss: "burst p=0.01 r=0.25"`, `cpu_burn_ns: "publisher=20000 reader=5000"`.
+//! A suite's options are scalars, so an option that is an object here may be written as words:
+//! `latency: "lognormal median_ns=300000 sigma=0.5"`, `loss: "burst p=0.01 r=0.25"`, `cpu_burn_ns:
+//! "publisher=20000 reader=5000"`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
@@ -32,19 +33,22 @@ pub const SETTING_NAMES: [&str; 16] = [
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// The floor's transport below: `shm_ring`, `tcp` or `unix`; all reliable, so that every loss is an injected one.
+    /// The floor's transport below: `shm_ring`, `tcp` or `unix`; all reliable, so that every loss
+    /// is an injected one.
     pub transport: String,
     pub seed: u64,
     /// From the publish call to the delivery; absent: as fast as the channel.
     pub latency: Option<Law>,
-    /// A message is not delivered before the previous one of its writer. The law then holds only while it stays below the spacing of
-    /// messages; `false` lets slow messages be overtaken, and the law holds at any rate.
+    /// A message is not delivered before the previous one of its writer. The law then holds only
+    /// while it stays below the spacing of messages; `false` lets slow messages be overtaken, and
+    /// the law holds at any rate.
     pub fifo: bool,
     pub loss: Option<Loss>,
     /// Probability that a message is delivered twice.
     pub duplicate: f64,
     pub reorder: Option<Reorder>,
-    /// Probability that one byte is changed: of the part that the reader checks, or of the header where there is none.
+    /// Probability that one byte is changed: of the part that the reader checks, or of the header
+    /// where there is none.
     pub corrupt: f64,
     /// How long each publish call takes at least.
     pub publish_block_ns: i64,
@@ -52,12 +56,14 @@ pub struct Settings {
     pub cpu_burn_ns: PerSide,
     /// Memory taken for each message and never given back.
     pub memory_growth_bytes: PerSide,
-    /// How long before its time a sleep ends, to spin for the rest: exact times cost this much CPU per message.
+    /// How long before its time a sleep ends, to spin for the rest: exact times cost this much CPU
+    /// per message.
     pub spin_ns: i64,
     /// The path that the account claims, whatever the truth: for the test of attestations.
     pub lying_path: Option<String>,
-    /// What is done to a service's replies. The settings without `reply_` are for messages and requests, and these alone for replies:
-    /// so a loss is known to be one of a request or one of a reply.
+    /// What is done to a service's replies. The settings without `reply_` are for messages and
+    /// requests, and these alone for replies: so a loss is known to be one of a request or one of a
+    /// reply.
     pub reply_latency: Option<Law>,
     pub reply_loss: Option<Loss>,
     /// Probability that a reply is delivered twice.
@@ -92,12 +98,14 @@ impl Default for Settings {
 pub enum Loss {
     /// Each message for itself: the rate is p.
     Bernoulli { p: f64 },
-    /// Gilbert–Elliott: a good message is followed by a lost one with p, a lost one by a good one with r; before the first message
-    /// all is good. The rate tends to p / (p + r), the mean length of a burst is 1 / r.
+    /// Gilbert–Elliott: a good message is followed by a lost one with p, a lost one by a good one
+    /// with r; before the first message all is good. The rate tends to p / (p + r), the mean length
+    /// of a burst is 1 / r.
     Burst { p: f64, r: f64 },
 }
 
-/// With probability `p` a message is held back for `by_ns` more, and does not hold back those behind it.
+/// With probability `p` a message is held back for `by_ns` more, and does not hold back those
+/// behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reorder {
@@ -140,12 +148,14 @@ impl Settings {
         config.only_options(&SETTING_NAMES)?;
         let object = format!("profile {}", config.profile.name);
         let text = config.profile.text.trim();
-        let mut merged: Map<String, Value> = serde_json::from_str(if text.is_empty() { "{}" } else { text })
-            .map_err(|e| Error::invalid(&object, format!("expected a JSON object: {e}")))?;
+        let mut merged: Map<String, Value> =
+            serde_json::from_str(if text.is_empty() { "{}" } else { text })
+                .map_err(|e| Error::invalid(&object, format!("expected a JSON object: {e}")))?;
         Settings::from_map(merged.clone()).map_err(|e| Error::invalid(&object, e))?;
         for (key, value) in &config.options {
             merged.insert(key.clone(), structured(key, value));
-            Settings::from_map(merged.clone()).map_err(|e| Error::invalid(format!("option {key}"), format!("{value}: {e}")))?;
+            Settings::from_map(merged.clone())
+                .map_err(|e| Error::invalid(format!("option {key}"), format!("{value}: {e}")))?;
         }
         Settings::from_map(merged).map_err(|e| Error::invalid(&object, e))
     }
@@ -155,21 +165,28 @@ impl Settings {
         // One by one, so that the error can name the setting.
         for (key, value) in &map {
             let alone = Map::from_iter([(key.clone(), value.clone())]);
-            serde_json::from_value::<Settings>(Value::Object(alone)).map_err(|e| format!("{key}: {e}"))?;
+            serde_json::from_value::<Settings>(Value::Object(alone))
+                .map_err(|e| format!("{key}: {e}"))?;
         }
-        let settings: Settings = serde_json::from_value(Value::Object(map)).map_err(|e| e.to_string())?;
+        let settings: Settings =
+            serde_json::from_value(Value::Object(map)).map_err(|e| e.to_string())?;
         settings.fault().map_or(Ok(settings), Err)
     }
 
     fn fault(&self) -> Option<String> {
-        let probability =
-            |what: &str, p: f64| (!(0.0..=1.0).contains(&p)).then(|| format!("{what}: expected a probability from 0 to 1, found {p}"));
+        let probability = |what: &str, p: f64| {
+            (!(0.0..=1.0).contains(&p))
+                .then(|| format!("{what}: expected a probability from 0 to 1, found {p}"))
+        };
         let losses = |what: &str, loss: Option<Loss>| match loss {
             None => None,
             Some(Loss::Bernoulli { p }) => probability(&format!("{what} p"), p),
-            Some(Loss::Burst { p, r }) => probability(&format!("{what} p"), p).or_else(|| probability(&format!("{what} r"), r)),
+            Some(Loss::Burst { p, r }) => probability(&format!("{what} p"), p)
+                .or_else(|| probability(&format!("{what} r"), r)),
         };
-        let law = |what: &str, law: Option<Law>| law.and_then(|law| law.fault()).map(|f| format!("{what}: {f}"));
+        let law = |what: &str, law: Option<Law>| {
+            law.and_then(|law| law.fault()).map(|f| format!("{what}: {f}"))
+        };
         losses("loss", self.loss)
             .or_else(|| losses("reply_loss", self.reply_loss))
             .or_else(|| probability("duplicate", self.duplicate))
@@ -190,8 +207,12 @@ impl Settings {
                     .map(|(what, ns)| format!("{what}: expected 0 to one hour, found {ns}"))
             })
             .or_else(|| {
-                (!["shm_ring", "tcp", "unix"].contains(&self.transport.as_str()))
-                    .then(|| format!("transport: expected shm_ring, tcp or unix, which lose nothing; found {}", self.transport))
+                (!["shm_ring", "tcp", "unix"].contains(&self.transport.as_str())).then(|| {
+                    format!(
+                        "transport: expected shm_ring, tcp or unix, which lose nothing; found {}",
+                        self.transport
+                    )
+                })
             })
     }
 
@@ -218,8 +239,18 @@ impl Settings {
 
 /// An option's value; words `KIND key=value …` become the object they stand for.
 fn structured(key: &str, value: &Value) -> Value {
-    const OBJECTS: [&str; 7] = ["latency", "loss", "reorder", "cpu_burn_ns", "memory_growth_bytes", "reply_latency", "reply_loss"];
-    let Some(text) = value.as_str().filter(|_| OBJECTS.contains(&key)) else { return value.clone() };
+    const OBJECTS: [&str; 7] = [
+        "latency",
+        "loss",
+        "reorder",
+        "cpu_burn_ns",
+        "memory_growth_bytes",
+        "reply_latency",
+        "reply_loss",
+    ];
+    let Some(text) = value.as_str().filter(|_| OBJECTS.contains(&key)) else {
+        return value.clone();
+    };
     if let Ok(object) = serde_json::from_str::<Value>(text) {
         return object;
     }
@@ -229,8 +260,9 @@ fn structured(key: &str, value: &Value) -> Value {
             None => object.insert("kind".into(), word.into()),
             Some((name, number)) => {
                 let whole = number.parse::<i64>().map(Number::from).ok();
-                let number =
-                    whole.or_else(|| number.parse().ok().and_then(Number::from_f64)).map_or(Value::String(number.into()), Value::Number);
+                let number = whole
+                    .or_else(|| number.parse().ok().and_then(Number::from_f64))
+                    .map_or(Value::String(number.into()), Value::Number);
                 object.insert(name.into(), number)
             }
         };
@@ -245,7 +277,12 @@ mod tests {
     use serde_json::json;
 
     fn read(text: &str, options: Value) -> Result<Settings, Error> {
-        let profile = Profile { name: "p".into(), format: "json".into(), text: text.into(), summary: String::new() };
+        let profile = Profile {
+            name: "p".into(),
+            format: "json".into(),
+            text: text.into(),
+            summary: String::new(),
+        };
         Settings::read(&SessionConfig {
             profile,
             options: serde_json::from_value(options).unwrap(),
@@ -271,9 +308,16 @@ mod tests {
 
     #[test]
     fn replies_have_settings_of_their_own() {
-        let settings = read(r#"{"loss": {"kind": "bernoulli", "p": 0.5}, "corrupt": 1.0}"#, json!({"reply_duplicate": 0.25})).unwrap();
+        let settings = read(
+            r#"{"loss": {"kind": "bernoulli", "p": 0.5}, "corrupt": 1.0}"#,
+            json!({"reply_duplicate": 0.25}),
+        )
+        .unwrap();
         let replies = settings.of_replies();
-        assert_eq!((replies.loss, replies.corrupt, replies.duplicate, settings.duplicate), (None, 0.0, 0.25, 0.0));
+        assert_eq!(
+            (replies.loss, replies.corrupt, replies.duplicate, settings.duplicate),
+            (None, 0.0, 0.25, 0.0)
+        );
     }
 
     #[test]
@@ -282,11 +326,20 @@ mod tests {
         assert_eq!(object("{", json!({})), Some("profile p".into()));
         assert_eq!(object(r#"{"losss": 1}"#, json!({})), Some("profile p".into()));
         assert_eq!(object("{}", json!({"duplicate": 1.5})), Some("option duplicate".into()));
-        assert_eq!(object("{}", json!({"latency": "lognormal sigma=0.5"})), Some("option latency".into()));
-        assert_eq!(object("{}", json!({"latency": "pareto min_ns=5 alpha=0"})), Some("option latency".into()));
+        assert_eq!(
+            object("{}", json!({"latency": "lognormal sigma=0.5"})),
+            Some("option latency".into())
+        );
+        assert_eq!(
+            object("{}", json!({"latency": "pareto min_ns=5 alpha=0"})),
+            Some("option latency".into())
+        );
         assert_eq!(object("{}", json!({"transport": "udp"})), Some("option transport".into()));
         assert_eq!(object("{}", json!({"delay": 1})), Some("option delay".into()));
-        assert_eq!(object("{}", json!({"reply_loss": "bernoulli p=2"})), Some("option reply_loss".into()));
+        assert_eq!(
+            object("{}", json!({"reply_loss": "bernoulli p=2"})),
+            Some("option reply_loss".into())
+        );
         assert_eq!(object("", json!({})), None);
     }
 }

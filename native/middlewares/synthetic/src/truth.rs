@@ -1,10 +1,10 @@
 //! What happens to a message: a pure function of settings, trial, writer and sequence number.
 //!
-//! The trial counts by its nonce, so that trials of one arm are draws of one law and not copies of each other: what a law promises over
-//! trials can then be proved over trials.
+//! The trial counts by its nonce, so that trials of one arm are draws of one law and not copies of
+//! each other: what a law promises over trials can then be proved over trials.
 //!
-//! Each message has its own place in the writer's ChaCha8 stream, so that its draws depend on no other message. Only burst loss has a
-//! memory; it is a chain over the sequence numbers from 0.
+//! Each message has its own place in the writer's ChaCha8 stream, so that its draws depend on no
+//! other message. Only burst loss has a memory; it is a chain over the sequence numbers from 0.
 
 use std::process::ExitCode;
 
@@ -52,8 +52,11 @@ impl<'s> TruthStream<'s> {
 
     /// As it was left with [`TruthStream::chain`].
     pub fn resume(settings: &'s Settings, nonce: u64, writer: u32, chain: Chain) -> Self {
-        // Odd, so that no two seeds meet; the generator's own seeding spreads the sum over all its bits.
-        let mut random = ChaCha8Rng::seed_from_u64(settings.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(nonce));
+        // Odd, so that no two seeds meet; the generator's own seeding spreads the sum over all its
+        // bits.
+        let mut random = ChaCha8Rng::seed_from_u64(
+            settings.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(nonce),
+        );
         random.set_stream(u64::from(writer));
         TruthStream { settings, random, chain }
     }
@@ -70,13 +73,30 @@ impl<'s> TruthStream<'s> {
         };
         self.loss_draw(seq); // leaves the stream just behind it
         let mut hit = |p: f64| self.random.random::<f64>() < p;
-        let (duplicated, reordered, corrupt) =
-            (hit(self.settings.duplicate), hit(self.settings.reorder.map_or(0.0, |r| r.p)), hit(self.settings.corrupt));
+        let (duplicated, reordered, corrupt) = (
+            hit(self.settings.duplicate),
+            hit(self.settings.reorder.map_or(0.0, |r| r.p)),
+            hit(self.settings.corrupt),
+        );
         let place: u64 = self.random.random();
         let latency_ns = self.settings.latency.map(|law| law.draw(&mut self.random));
         match lost {
-            true => Truth { seq, lost, duplicated: false, reordered: false, corrupt: None, latency_ns: None },
-            false => Truth { seq, lost, duplicated, reordered, corrupt: corrupt.then_some(place), latency_ns },
+            true => Truth {
+                seq,
+                lost,
+                duplicated: false,
+                reordered: false,
+                corrupt: None,
+                latency_ns: None,
+            },
+            false => Truth {
+                seq,
+                lost,
+                duplicated,
+                reordered,
+                corrupt: corrupt.then_some(place),
+                latency_ns,
+            },
         }
     }
 
@@ -103,19 +123,25 @@ pub fn truth(settings: &Settings, nonce: u64, writer: u32, seq: u64) -> Truth {
     TruthStream::new(settings, nonce, writer).at(seq)
 }
 
-/// `--truth SETTINGS WRITER COUNT NONCE [reply]`: the truth of the first messages of a trial, a JSON line each, for proofs of the whole
-/// pipeline; with `reply`, of a service's replies. The nonce is written as in the protocol: 16 hexadecimal digits.
+/// `--truth SETTINGS WRITER COUNT NONCE [reply]`: the truth of the first messages of a trial, a
+/// JSON line each, for proofs of the whole pipeline; with `reply`, of a service's replies. The
+/// nonce is written as in the protocol: 16 hexadecimal digits.
 pub fn print(arguments: &[String]) -> ExitCode {
     let parsed = || -> Result<(Settings, u64, u32, u64), String> {
         let (settings, writer, count, nonce, of_replies) = match arguments {
             [settings, writer, count, nonce] => (settings, writer, count, nonce, false),
-            [settings, writer, count, nonce, reply] if reply == "reply" => (settings, writer, count, nonce, true),
+            [settings, writer, count, nonce, reply] if reply == "reply" => {
+                (settings, writer, count, nonce, true)
+            }
             _ => return Err("usage: --truth SETTINGS_JSON WRITER COUNT NONCE [reply]".into()),
         };
         let map = serde_json::from_str(settings).map_err(|e| format!("settings: {e}"))?;
-        let number = |what: &str, text: &str| text.parse::<u64>().map_err(|e| format!("{what} {text}: {e}"));
-        let writer = u32::try_from(number("writer", writer)?).map_err(|e| format!("writer: {e}"))?;
-        let nonce = u64::from_str_radix(nonce, 16).map_err(|e| format!("nonce {nonce}: expected hexadecimal digits: {e}"))?;
+        let number =
+            |what: &str, text: &str| text.parse::<u64>().map_err(|e| format!("{what} {text}: {e}"));
+        let writer =
+            u32::try_from(number("writer", writer)?).map_err(|e| format!("writer: {e}"))?;
+        let nonce = u64::from_str_radix(nonce, 16)
+            .map_err(|e| format!("nonce {nonce}: expected hexadecimal digits: {e}"))?;
         let settings = Settings::from_map(map)?;
         let settings = if of_replies { settings.of_replies() } else { settings };
         Ok((settings, nonce, writer, number("count", count)?))
@@ -171,8 +197,15 @@ mod tests {
         let other_writer: Vec<Truth> = (0..500).map(|seq| truth(&s, NONCE, 10, seq)).collect();
         let other_seed = Settings { seed: 2, ..s.clone() };
         assert_ne!(forward, other_writer);
-        assert_ne!(forward, (0..500).map(|seq| truth(&other_seed, NONCE, 9, seq)).collect::<Vec<_>>());
-        assert_ne!(forward, (0..500).map(|seq| truth(&s, NONCE + 1, 9, seq)).collect::<Vec<_>>(), "another trial, other draws");
+        assert_ne!(
+            forward,
+            (0..500).map(|seq| truth(&other_seed, NONCE, 9, seq)).collect::<Vec<_>>()
+        );
+        assert_ne!(
+            forward,
+            (0..500).map(|seq| truth(&s, NONCE + 1, 9, seq)).collect::<Vec<_>>(),
+            "another trial, other draws"
+        );
         // Switching one thing off changes nothing else.
         let lossless = Settings { loss: None, ..s.clone() };
         for t in forward.iter().filter(|t| !t.lost) {
@@ -188,7 +221,11 @@ mod tests {
         let all: Vec<Truth> = (0..n).map(|seq| stream.at(seq)).collect();
         let lost = all.iter().filter(|t| t.lost).count() as f64;
         let bursts = all.windows(2).filter(|w| !w[0].lost && w[1].lost).count() as f64;
-        assert!((lost / n as f64 / (0.02 / 0.27) - 1.0).abs() < 0.1, "loss rate {}", lost / n as f64);
+        assert!(
+            (lost / n as f64 / (0.02 / 0.27) - 1.0).abs() < 0.1,
+            "loss rate {}",
+            lost / n as f64
+        );
         assert!((lost / bursts / 4.0 - 1.0).abs() < 0.1, "burst length {}", lost / bursts);
         let delivered = n as f64 - lost;
         for (what, count, p) in [

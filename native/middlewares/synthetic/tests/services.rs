@@ -1,5 +1,5 @@
-//! Services of the synthetic middleware: every request and every reply fares as its truth says, so the pipeline's "answered once, twice
-//! or never" can be held against it.
+//! Services of the synthetic middleware: every request and every reply fares as its truth says, so
+//! the pipeline's "answered once, twice or never" can be held against it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -21,8 +21,18 @@ fn payload(writer: u32, seq: u64, cause: (u32, u64)) -> Vec<u8> {
     let mut payload = vec![0; BYTES];
     let (touched, size) = ((BYTES - HEADER_BYTES) as u32, BYTES as u32);
     let (cause_endpoint, cause_seq) = cause;
-    Header { writer, nonce: NONCE, seq, intended_ns: 0, cause_seq, cause_endpoint, size, phase: Phase::Steady, touched }
-        .write(&mut payload);
+    Header {
+        writer,
+        nonce: NONCE,
+        seq,
+        intended_ns: 0,
+        cause_seq,
+        cause_endpoint,
+        size,
+        phase: Phase::Steady,
+        touched,
+    }
+    .write(&mut payload);
     fill(&mut payload[HEADER_BYTES..], writer, seq);
     payload
 }
@@ -32,7 +42,11 @@ fn payload(writer: u32, seq: u64, cause: (u32, u64)) -> Vec<u8> {
 struct Adder(Mutex<Vec<(u32, u64)>>);
 
 impl Handler for Adder {
-    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
+    fn handle(
+        &self,
+        request: &Delivery<'_>,
+        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
+    ) {
         let header = Header::read(request.payload).unwrap();
         let seq = {
             let mut handled = self.0.lock().unwrap();
@@ -49,7 +63,8 @@ struct Heard(Mutex<BTreeMap<u64, usize>>);
 
 impl Sink for Heard {
     fn deliver(&self, delivery: &Delivery<'_>) {
-        *self.0.lock().unwrap().entry(Header::read(delivery.payload).unwrap().seq).or_default() += 1;
+        *self.0.lock().unwrap().entry(Header::read(delivery.payload).unwrap().seq).or_default() +=
+            1;
     }
 }
 
@@ -78,12 +93,25 @@ fn until(what: &str, condition: impl Fn() -> bool) {
 
 /// Two clients ask; compares what everyone heard with the truth.
 fn play(settings: Value, domain_id: u32) {
-    let profile = Profile { name: "test".into(), format: "json".into(), text: settings.to_string(), summary: String::new() };
-    let config = SessionConfig { profile, options: BTreeMap::new(), modes: BTreeMap::new(), domain_id, trial_nonce: NONCE };
+    let profile = Profile {
+        name: "test".into(),
+        format: "json".into(),
+        text: settings.to_string(),
+        summary: String::new(),
+    };
+    let config = SessionConfig {
+        profile,
+        options: BTreeMap::new(),
+        modes: BTreeMap::new(),
+        domain_id,
+        trial_nonce: NONCE,
+    };
     let mut session = Synthetic.open(&config).unwrap();
     let mut node = session.node("node").unwrap();
-    let (adder, heard) = (Arc::new(Adder::default()), [Arc::new(Heard::default()), Arc::new(Heard::default())]);
-    let mut clients = [0, 1].map(|place| node.client(&endpoint(place as u32 + 1), heard[place].clone()).unwrap());
+    let (adder, heard) =
+        (Arc::new(Adder::default()), [Arc::new(Heard::default()), Arc::new(Heard::default())]);
+    let mut clients =
+        [0, 1].map(|place| node.client(&endpoint(place as u32 + 1), heard[place].clone()).unwrap());
     let service = node.service(&endpoint(SERVICE), adder.clone()).unwrap();
     until("match", || clients.iter().all(|c| c.matched() == 1) && service.matched() == 2);
     for seq in 0..REQUESTS {
@@ -93,11 +121,12 @@ fn play(settings: Value, domain_id: u32) {
         std::thread::sleep(Duration::from_micros(100));
     }
     let settings = Settings::from_map(settings.as_object().unwrap().clone()).unwrap();
-    let times = |settings: &Settings, writer: u32, seq: u64| match truth(settings, NONCE, writer, seq) {
-        t if t.lost => 0,
-        t if t.duplicated => 2,
-        _ => 1,
-    };
+    let times =
+        |settings: &Settings, writer: u32, seq: u64| match truth(settings, NONCE, writer, seq) {
+            t if t.lost => 0,
+            t if t.duplicated => 2,
+            _ => 1,
+        };
     let mut requests = BTreeMap::new();
     for (client, seq) in (1..3).flat_map(|client| (0..REQUESTS).map(move |seq| (client, seq))) {
         let times: usize = times(&settings, client, seq);
@@ -112,13 +141,21 @@ fn play(settings: Value, domain_id: u32) {
     assert_eq!(found, requests);
     for (place, client) in clients.iter().enumerate() {
         let own = |reply: &u64| handled[*reply as usize].0 == place as u32 + 1;
-        let replies = (0..handled.len() as u64).filter(own).map(|reply| (reply, times(&settings.of_replies(), SERVICE, reply)));
+        let replies = (0..handled.len() as u64)
+            .filter(own)
+            .map(|reply| (reply, times(&settings.of_replies(), SERVICE, reply)));
         let expected: BTreeMap<u64, usize> = replies.filter(|(_, times)| *times > 0).collect();
-        until("all replies", || heard[place].0.lock().unwrap().values().sum::<usize>() >= expected.values().sum());
+        until("all replies", || {
+            heard[place].0.lock().unwrap().values().sum::<usize>() >= expected.values().sum()
+        });
         assert_eq!(*heard[place].0.lock().unwrap(), expected);
         let counters = client.account().counters;
-        let others = handled.iter().filter(|(writer, _)| *writer != place as u32 + 1).count() as i64;
-        assert_eq!((counters["other_clients_replies"], counters["other_clients_reply_bytes"]), (others, others * BYTES as i64));
+        let others =
+            handled.iter().filter(|(writer, _)| *writer != place as u32 + 1).count() as i64;
+        assert_eq!(
+            (counters["other_clients_replies"], counters["other_clients_reply_bytes"]),
+            (others, others * BYTES as i64)
+        );
     }
     drop((clients, service, node, session));
     let _ = std::fs::remove_dir_all(format!("/tmp/rmwbench-floor.{}", domain_id ^ 0x5353_0000));

@@ -1,4 +1,5 @@
-//! The synthetic middleware does exactly what it says it will: every injected event is found again, and nothing else.
+//! The synthetic middleware does exactly what it says it will: every injected event is found again,
+//! and nothing else.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,7 +10,8 @@ use rmwbench_conformance::isolated;
 use rmwbench_harness::clock::{now_ns, process_cpu_ns};
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{
-    Delivery, EndpointConfig, Middleware, Profile, PublishMode, Publisher, Session, SessionConfig, Sink, Subscription, Take, Wait,
+    Delivery, EndpointConfig, Middleware, Profile, PublishMode, Publisher, Session, SessionConfig,
+    Sink, Subscription, Take, Wait,
 };
 use rmwbench_harness::payload::{fill, verify, Header, Phase, HEADER_BYTES};
 use rmwbench_harness::qos::Qos;
@@ -34,8 +36,14 @@ struct Inbox(Mutex<Vec<Seen>>);
 impl Sink for Inbox {
     fn deliver(&self, d: &Delivery<'_>) {
         let header = Header::read(d.payload).ok();
-        let whole = header.is_some_and(|h| verify(&d.payload[HEADER_BYTES..HEADER_BYTES + h.touched as usize], h.writer, h.seq));
-        self.0.lock().unwrap().push(Seen { seq: header.map(|h| h.seq), taken_ns: d.taken_ns, whole });
+        let whole = header.is_some_and(|h| {
+            verify(&d.payload[HEADER_BYTES..HEADER_BYTES + h.touched as usize], h.writer, h.seq)
+        });
+        self.0.lock().unwrap().push(Seen {
+            seq: header.map(|h| h.seq),
+            taken_ns: d.taken_ns,
+            whole,
+        });
     }
 }
 
@@ -61,8 +69,19 @@ impl Bench {
     fn new(settings: Value, bytes: usize) -> Bench {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let domain = std::process::id().wrapping_mul(64) + NEXT.fetch_add(1, Ordering::Relaxed);
-        let profile = Profile { name: "test".into(), format: "json".into(), text: settings.to_string(), summary: String::new() };
-        let config = SessionConfig { profile, options: BTreeMap::new(), modes: Default::default(), domain_id: domain, trial_nonce: NONCE };
+        let profile = Profile {
+            name: "test".into(),
+            format: "json".into(),
+            text: settings.to_string(),
+            summary: String::new(),
+        };
+        let config = SessionConfig {
+            profile,
+            options: BTreeMap::new(),
+            modes: Default::default(),
+            domain_id: domain,
+            trial_nonce: NONCE,
+        };
         let mut session = Synthetic.open(&config).unwrap_or_else(|e| panic!("{e}"));
         let endpoint = EndpointConfig {
             endpoint: WRITER,
@@ -80,8 +99,18 @@ impl Bench {
         let publisher = node.publisher(&endpoint).unwrap();
         let subscription = node.subscription(&endpoint, inbox.clone()).unwrap();
         let settings = Settings::from_map(settings.as_object().unwrap().clone()).unwrap();
-        let bench = Bench { publisher, subscription, inbox, bytes, settings, calls: Vec::new(), _session: session, domain };
-        bench.until("match", || bench.publisher.matched() == 1 && bench.subscription.matched() == 1);
+        let bench = Bench {
+            publisher,
+            subscription,
+            inbox,
+            bytes,
+            settings,
+            calls: Vec::new(),
+            _session: session,
+            domain,
+        };
+        bench
+            .until("match", || bench.publisher.matched() == 1 && bench.subscription.matched() == 1);
         bench
     }
 
@@ -98,8 +127,18 @@ impl Bench {
         let seq = self.calls.len() as u64;
         let touched = (self.bytes - HEADER_BYTES) as u32;
         let size = self.bytes as u32;
-        Header { writer: WRITER, nonce: NONCE, seq, intended_ns: 0, cause_seq: 0, cause_endpoint: 0, size, phase, touched }
-            .write(&mut payload);
+        Header {
+            writer: WRITER,
+            nonce: NONCE,
+            seq,
+            intended_ns: 0,
+            cause_seq: 0,
+            cause_endpoint: 0,
+            size,
+            phase,
+            touched,
+        }
+        .write(&mut payload);
         fill(&mut payload[HEADER_BYTES..], WRITER, seq);
         self.calls.push(now_ns());
         self.publisher.publish(&payload).unwrap();
@@ -120,7 +159,12 @@ impl Bench {
     }
 
     fn wait_for_all(&self) {
-        let expected: usize = self.truths().iter().filter(|t| !t.lost).map(|t| if t.duplicated { 2 } else { 1 }).sum();
+        let expected: usize = self
+            .truths()
+            .iter()
+            .filter(|t| !t.lost)
+            .map(|t| if t.duplicated { 2 } else { 1 })
+            .sum();
         self.until("all deliveries", || self.inbox.seen().len() >= expected);
         std::thread::sleep(Duration::from_millis(10));
         assert_eq!(self.inbox.seen().len(), expected, "more arrived than was sent");
@@ -133,7 +177,8 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(format!("/tmp/rmwbench-floor.{}", self.domain ^ 0x5353_0000));
+        let _ =
+            std::fs::remove_dir_all(format!("/tmp/rmwbench-floor.{}", self.domain ^ 0x5353_0000));
     }
 }
 
@@ -141,7 +186,10 @@ impl Drop for Bench {
 fn losses_duplicates_and_corruptions_are_exactly_the_predicted_ones() {
     isolated("losses_duplicates_and_corruptions_are_exactly_the_predicted_ones", || {
         for (settings, gap) in [
-            (json!({"loss": {"kind": "burst", "p": 0.02, "r": 0.25}, "duplicate": 0.05, "corrupt": 0.03}), Duration::ZERO),
+            (
+                json!({"loss": {"kind": "burst", "p": 0.02, "r": 0.25}, "duplicate": 0.05, "corrupt": 0.03}),
+                Duration::ZERO,
+            ),
             (
                 json!({"loss": {"kind": "bernoulli", "p": 0.1}, "duplicate": 0.1, "corrupt": 0.1, "transport": "tcp", "seed": 5}),
                 Duration::ZERO,
@@ -157,14 +205,19 @@ fn losses_duplicates_and_corruptions_are_exactly_the_predicted_ones() {
             let truths = bench.truths();
             let mut expected: Vec<(u64, bool)> = Vec::new();
             for t in truths.iter().filter(|t| !t.lost) {
-                (0..if t.duplicated { 2 } else { 1 }).for_each(|_| expected.push((t.seq, t.corrupt.is_none())));
+                (0..if t.duplicated { 2 } else { 1 })
+                    .for_each(|_| expected.push((t.seq, t.corrupt.is_none())));
             }
-            let seen: Vec<(u64, bool)> = bench.inbox.seen().iter().map(|s| (s.seq.unwrap(), s.whole)).collect();
+            let seen: Vec<(u64, bool)> =
+                bench.inbox.seen().iter().map(|s| (s.seq.unwrap(), s.whole)).collect();
             assert_eq!(seen, expected, "{settings}: in order, as predicted");
             for (name, hit) in [
                 ("steady_injected_lost", truths.iter().filter(|t| t.lost).count()),
                 ("steady_injected_duplicated", truths.iter().filter(|t| t.duplicated).count()),
-                ("steady_injected_corrupted", truths.iter().filter(|t| t.corrupt.is_some()).count()),
+                (
+                    "steady_injected_corrupted",
+                    truths.iter().filter(|t| t.corrupt.is_some()).count(),
+                ),
             ] {
                 assert!(hit > 0, "{settings}: {name} was not provoked");
                 assert_eq!(bench.counter(name), hit as i64, "{settings}: {name}");
@@ -178,7 +231,10 @@ fn losses_duplicates_and_corruptions_are_exactly_the_predicted_ones() {
 #[test]
 fn no_message_is_early_and_the_excess_is_the_counted_lateness() {
     isolated("no_message_is_early_and_the_excess_is_the_counted_lateness", || {
-        let mut bench = Bench::new(json!({"latency": {"kind": "lognormal", "median_ns": 2_000_000, "sigma": 0.5}, "fifo": false}), 64);
+        let mut bench = Bench::new(
+            json!({"latency": {"kind": "lognormal", "median_ns": 2_000_000, "sigma": 0.5}, "fifo": false}),
+            64,
+        );
         bench.send_many(200, Duration::from_micros(500));
         bench.wait_for_all();
         let truths = bench.truths();
@@ -186,15 +242,20 @@ fn no_message_is_early_and_the_excess_is_the_counted_lateness() {
         let mut excess: Vec<i64> = Vec::new();
         for seen in bench.inbox.seen() {
             let seq = seen.seq.unwrap() as usize;
-            // Our stamp is taken before the call, hence at most that much earlier than the middleware's own.
+            // Our stamp is taken before the call, hence at most that much earlier than the
+            // middleware's own.
             excess.push(seen.taken_ns - bench.calls[seq] - truths[seq].latency_ns.unwrap());
         }
         assert!(excess.iter().all(|&ns| ns >= 0), "a message came early: {excess:?}");
         excess.sort_unstable();
-        // The median is the timer's own lateness; this machine may be busy, so only gross errors fail.
+        // The median is the timer's own lateness; this machine may be busy, so only gross errors
+        // fail.
         assert!(excess[100] < 2_000_000, "median lateness {} ns", excess[100]);
         assert!(lateness_max >= 0 && bench.counter("lateness_sum_ns") >= 0);
-        assert_eq!(bench.counter("steady_injected_latency_sum_ns"), truths.iter().map(|t| t.latency_ns.unwrap()).sum::<i64>());
+        assert_eq!(
+            bench.counter("steady_injected_latency_sum_ns"),
+            truths.iter().map(|t| t.latency_ns.unwrap()).sum::<i64>()
+        );
     });
 }
 
@@ -202,7 +263,10 @@ fn no_message_is_early_and_the_excess_is_the_counted_lateness() {
 fn fifo_keeps_the_order_and_without_it_messages_overtake() {
     isolated("fifo_keeps_the_order_and_without_it_messages_overtake", || {
         for fifo in [true, false] {
-            let mut bench = Bench::new(json!({"latency": {"kind": "uniform", "min_ns": 0, "max_ns": 3_000_000}, "fifo": fifo}), 64);
+            let mut bench = Bench::new(
+                json!({"latency": {"kind": "uniform", "min_ns": 0, "max_ns": 3_000_000}, "fifo": fifo}),
+                64,
+            );
             bench.send_many(200, Duration::from_micros(50));
             bench.wait_for_all();
             let order: Vec<u64> = bench.inbox.seen().iter().map(|s| s.seq.unwrap()).collect();
@@ -219,11 +283,15 @@ fn reordered_messages_are_overtaken_and_the_others_keep_their_order() {
         bench.wait_for_all();
         let truths = bench.truths();
         let order: Vec<u64> = bench.inbox.seen().iter().map(|s| s.seq.unwrap()).collect();
-        let in_order: Vec<u64> = order.iter().copied().filter(|&seq| !truths[seq as usize].reordered).collect();
+        let in_order: Vec<u64> =
+            order.iter().copied().filter(|&seq| !truths[seq as usize].reordered).collect();
         assert!(in_order.windows(2).all(|w| w[0] < w[1]));
         let first = truths.iter().find(|t| t.reordered && t.seq < 100).expect("p is 0.1").seq;
         let place = |seq| order.iter().position(|&s| s == seq).unwrap();
-        assert!((first + 1..first + 10).any(|seq| place(seq) < place(first)), "{first} was not overtaken: {order:?}");
+        assert!(
+            (first + 1..first + 10).any(|seq| place(seq) < place(first)),
+            "{first} was not overtaken: {order:?}"
+        );
     });
 }
 
@@ -255,8 +323,10 @@ fn a_damaged_header_is_what_a_small_message_suffers() {
 #[test]
 fn publish_blocks_and_cpu_burns_as_told() {
     isolated("publish_blocks_and_cpu_burns_as_told", || {
-        let mut bench =
-            Bench::new(json!({"publish_block_ns": 2_000_000, "cpu_burn_ns": {"publisher": 300_000, "reader": 500_000}, "spin_ns": 0}), 64);
+        let mut bench = Bench::new(
+            json!({"publish_block_ns": 2_000_000, "cpu_burn_ns": {"publisher": 300_000, "reader": 500_000}, "spin_ns": 0}),
+            64,
+        );
         let before = process_cpu_ns();
         let start = now_ns();
         bench.send_many(50, Duration::ZERO);
@@ -272,7 +342,13 @@ fn memory_grows_by_what_was_told_for_each_message() {
     isolated("memory_grows_by_what_was_told_for_each_message", || {
         let mut bench = Bench::new(json!({"memory_growth_bytes": {"reader": 1_000_000}}), 64);
         let resident = || {
-            let pages: u64 = std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+            let pages: u64 = std::fs::read_to_string("/proc/self/statm")
+                .unwrap()
+                .split(' ')
+                .nth(1)
+                .unwrap()
+                .parse()
+                .unwrap();
             pages * 4096
         };
         let before = resident();

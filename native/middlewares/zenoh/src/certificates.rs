@@ -1,5 +1,6 @@
-//! Certificates of one trial, made by the `openssl` command: an authority that is forgotten at once, and a certificate that it signed,
-//! which all processes of the trial share. Both ends of a TLS link must show it.
+//! Certificates of one trial, made by the `openssl` command: an authority that is forgotten at
+//! once, and a certificate that it signed, which all processes of the trial share. Both ends of a
+//! TLS link must show it.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -34,16 +35,19 @@ pub struct Certificates {
 }
 
 impl Certificates {
-    /// Makes them in `shared`, or waits for the process that does. Errors: unsupported without the openssl command.
+    /// Makes them in `shared`, or waits for the process that does. Errors: unsupported without the
+    /// openssl command.
     pub fn of(shared: &Path) -> Result<Certificates, Error> {
         let (making, made) = (shared.join("tls.making"), shared.join("tls"));
         let failed = |e: io::Error| match e.kind() {
-            ErrorKind::NotFound => {
-                Error::unsupported("mode security", "certificates are made by the openssl command, which is not installed")
-            }
+            ErrorKind::NotFound => Error::unsupported(
+                "mode security",
+                "certificates are made by the openssl command, which is not installed",
+            ),
             _ => Error::failed("mode security", e),
         };
-        // Whoever makes this directory makes the certificates; it stays, so that nobody makes them again.
+        // Whoever makes this directory makes the certificates; it stays, so that nobody makes them
+        // again.
         match fs::create_dir(shared.join("tls.taken_on")) {
             Ok(()) => {
                 fs::create_dir(&making).map_err(failed)?;
@@ -56,7 +60,10 @@ impl Certificates {
         let began = Instant::now();
         while !made.exists() {
             if began.elapsed() > PATIENCE {
-                return Err(Error::failed("mode security", format!("no certificates in {} after {PATIENCE:?}", made.display())));
+                return Err(Error::failed(
+                    "mode security",
+                    format!("no certificates in {} after {PATIENCE:?}", made.display()),
+                ));
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -81,23 +88,83 @@ impl Certificates {
 
 fn make(directory: &Path) -> io::Result<()> {
     fs::write(directory.join("openssl.cnf"), OPENSSL)?;
-    let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc", "-config", "openssl.cnf"];
+    let key = [
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-noenc",
+        "-config",
+        "openssl.cnf",
+    ];
     openssl(
         directory,
-        &[&["req", "-x509", "-days", "2", "-extensions", "authority", "-keyout", "ca.key", "-out", "ca.pem"], &key[..]].concat(),
+        &[
+            &[
+                "req",
+                "-x509",
+                "-days",
+                "2",
+                "-extensions",
+                "authority",
+                "-keyout",
+                "ca.key",
+                "-out",
+                "ca.pem",
+            ],
+            &key[..],
+        ]
+        .concat(),
     )?;
-    openssl(directory, &[&["req", "-new", "-subj", "/CN=rmwbench peer", "-keyout", "key.pem", "-out", "peer.csr"], &key[..]].concat())?;
-    let sign =
-        ["x509", "-req", "-days", "2", "-in", "peer.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", "cert.pem"];
+    openssl(
+        directory,
+        &[
+            &[
+                "req",
+                "-new",
+                "-subj",
+                "/CN=rmwbench peer",
+                "-keyout",
+                "key.pem",
+                "-out",
+                "peer.csr",
+            ],
+            &key[..],
+        ]
+        .concat(),
+    )?;
+    let sign = [
+        "x509",
+        "-req",
+        "-days",
+        "2",
+        "-in",
+        "peer.csr",
+        "-CA",
+        "ca.pem",
+        "-CAkey",
+        "ca.key",
+        "-CAcreateserial",
+        "-out",
+        "cert.pem",
+    ];
     openssl(directory, &[&sign[..], &["-extfile", "openssl.cnf", "-extensions", "peer"]].concat())?;
     fs::remove_file(directory.join("ca.key"))
 }
 
 fn openssl(directory: &Path, arguments: &[&str]) -> io::Result<()> {
-    let output = Command::new("openssl").args(arguments).current_dir(directory).stdin(Stdio::null()).output()?;
+    let output = Command::new("openssl")
+        .args(arguments)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .output()?;
     if output.status.success() {
         Ok(())
     } else {
-        Err(io::Error::other(format!("openssl {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim())))
+        Err(io::Error::other(format!(
+            "openssl {}: {}",
+            arguments.join(" "),
+            String::from_utf8_lossy(&output.stderr).trim()
+        )))
     }
 }

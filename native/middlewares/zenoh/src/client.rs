@@ -1,5 +1,5 @@
-//! A service's client: a querier. Each request is a query of its own, so that any number may be on their way, and a reply goes to
-//! nobody but the client that asked.
+//! A service's client: a querier. Each request is a query of its own, so that any number may be on
+//! their way, and a reply goes to nobody but the client that asked.
 //!
 //! As rmw_zenoh has it: every matching service is asked, and replies are not consolidated.
 
@@ -33,7 +33,8 @@ struct Replies {
     receive: Receive,
     /// Requests that nobody answered in time.
     timeouts: AtomicU64,
-    /// Requests that ended without an answer: no service was there, or it ended or dropped the request.
+    /// Requests that ended without an answer: no service was there, or it ended or dropped the
+    /// request.
     unanswered: AtomicU64,
     /// Answers that were errors.
     errors: AtomicU64,
@@ -56,7 +57,9 @@ impl Request {
         match reply.into_result() {
             Ok(sample) => (replies.receive)(Arrival::Sample(sample)),
             // Zenoh's own word, in place of an answer.
-            Err(error) if *error.payload().to_bytes() == *b"Timeout" => drop(replies.timeouts.fetch_add(1, Ordering::Relaxed)),
+            Err(error) if *error.payload().to_bytes() == *b"Timeout" => {
+                drop(replies.timeouts.fetch_add(1, Ordering::Relaxed))
+            }
             Err(_) => drop(replies.errors.fetch_add(1, Ordering::Relaxed)),
         }
     }
@@ -71,9 +74,17 @@ impl Drop for Request {
 }
 
 impl ZenohClient {
-    pub fn create(node: &str, config: &EndpointConfig, sink: Arc<dyn Sink>, shared: &Arc<Shared>) -> Result<Self, Error> {
+    pub fn create(
+        node: &str,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, Error> {
         if config.loan {
-            return Err(Error::unsupported(format!("endpoint {}", config.endpoint), "loan: requests are published by copy"));
+            return Err(Error::unsupported(
+                format!("endpoint {}", config.endpoint),
+                "loan: requests are published by copy",
+            ));
         }
         shared.refuse_reliable_over_udp(config)?;
         let key = shared.key(&config.topic)?;
@@ -94,9 +105,14 @@ impl ZenohClient {
         if let Some(congestion) = shared.modes.congestion {
             querier = querier.congestion_control(congestion);
         }
-        let querier = querier.wait().map_err(|e| Error::failed(format!("endpoint {}", config.endpoint), e))?;
+        let querier = querier
+            .wait()
+            .map_err(|e| Error::failed(format!("endpoint {}", config.endpoint), e))?;
         let mut granted = granted(config, shared.keep_all_depth, false);
-        granted.notes.push(format!("a request waits {} ms for its reply (queries_default_timeout)", shared.request_timeout_ms));
+        granted.notes.push(format!(
+            "a request waits {} ms for its reply (queries_default_timeout)",
+            shared.request_timeout_ms
+        ));
         let [timeouts, unanswered, errors, further] = [0; 4].map(AtomicU64::new);
         let token = shared.graph.announce(Side::Client, node, config.endpoint, &config.topic)?;
         Ok(ZenohClient {
@@ -116,7 +132,12 @@ impl trait_::Publisher for ZenohClient {
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
         let querier = self.querier.as_ref().ok_or(PublishError::Failed)?;
         let request = Request { replies: self.replies.clone(), answers: AtomicU64::new(0) };
-        querier.get().payload(payload).callback(move |reply| request.answered(reply)).wait().map_err(|_| PublishError::Failed)
+        querier
+            .get()
+            .payload(payload)
+            .callback(move |reply| request.answered(reply))
+            .wait()
+            .map_err(|_| PublishError::Failed)
     }
 }
 
@@ -152,7 +173,10 @@ impl trait_::Endpoint for ZenohClient {
             account.counters.insert(name.into(), count.load(Ordering::Relaxed) as i64);
         }
         // A reply goes to its client alone.
-        account.counters.extend([("other_clients_replies".to_string(), 0), ("other_clients_reply_bytes".to_string(), 0)]);
+        account.counters.extend([
+            ("other_clients_replies".to_string(), 0),
+            ("other_clients_reply_bytes".to_string(), 0),
+        ]);
         account
     }
 }

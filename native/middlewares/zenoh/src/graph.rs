@@ -1,7 +1,9 @@
-//! Who is there: a liveliness token per endpoint, and one liveliness subscriber per session that keeps count.
+//! Who is there: a liveliness token per endpoint, and one liveliness subscriber per session that
+//! keeps count.
 //!
-//! Tokens travel on the same links as declarations and after them: who sees a subscription's token has its declaration already, so
-//! that a publisher whose count is right also routes right. A killed process's tokens end with its link. rmw_zenoh counts the same way.
+//! Tokens travel on the same links as declarations and after them: who sees a subscription's token
+//! has its declaration already, so that a publisher whose count is right also routes right. A
+//! killed process's tokens end with its link. rmw_zenoh counts the same way.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -31,7 +33,9 @@ impl Side {
     }
 
     fn of(word: &str) -> Option<Side> {
-        [Side::Publisher, Side::Subscription, Side::Client, Side::Service].into_iter().find(|side| side.word() == word)
+        [Side::Publisher, Side::Subscription, Side::Client, Side::Service]
+            .into_iter()
+            .find(|side| side.word() == word)
     }
 }
 
@@ -72,14 +76,35 @@ impl Graph {
             .history(true)
             .callback(move |sample| seen.note(sample.key_expr().as_str(), sample.kind()))
             .wait()?;
-        Ok(Graph { session: session.clone(), domain_id, zid: session.zid().to_string(), tokens, _subscriber: subscriber })
+        Ok(Graph {
+            session: session.clone(),
+            domain_id,
+            zid: session.zid().to_string(),
+            tokens,
+            _subscriber: subscriber,
+        })
     }
 
-    /// Announces an endpoint until the token is dropped. To be called after the endpoint is declared.
-    pub fn announce(&self, side: Side, node: &str, endpoint: u32, topic: &str) -> Result<LivelinessToken, Error> {
+    /// Announces an endpoint until the token is dropped. To be called after the endpoint is
+    /// declared.
+    pub fn announce(
+        &self,
+        side: Side,
+        node: &str,
+        endpoint: u32,
+        topic: &str,
+    ) -> Result<LivelinessToken, Error> {
         let (domain_id, zid) = (self.domain_id, &self.zid);
-        let key = format!("@rmwbench/{domain_id}/{}/{zid}/{}/{endpoint}/{topic}", side.word(), chunk(node));
-        self.session.liveliness().declare_token(key).wait().map_err(|e| Error::failed(format!("endpoint {endpoint}"), e))
+        let key = format!(
+            "@rmwbench/{domain_id}/{}/{zid}/{}/{endpoint}/{topic}",
+            side.word(),
+            chunk(node)
+        );
+        self.session
+            .liveliness()
+            .declare_token(key)
+            .wait()
+            .map_err(|e| Error::failed(format!("endpoint {endpoint}"), e))
     }
 
     pub fn count(&self, side: Side, topic: &str) -> Count {
@@ -98,7 +123,8 @@ impl Graph {
 
 impl Tokens {
     fn note(&self, key: &str, kind: SampleKind) {
-        // @rmwbench / domain / side / session / node / endpoint / topic, which may have slashes itself
+        // @rmwbench / domain / side / session / node / endpoint / topic, which may have slashes
+        // itself
         let mut parts = key.splitn(7, '/');
         let Some(side) = parts.nth(2).and_then(Side::of) else { return };
         let Some(topic) = parts.nth(3) else { return };
@@ -113,7 +139,10 @@ impl Tokens {
 
 /// A node's name as one chunk of a key expression.
 fn chunk(name: &str) -> String {
-    let safe: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' }).collect();
+    let safe: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' })
+        .collect();
     if safe.is_empty() {
         "_".into()
     } else {
@@ -133,7 +162,14 @@ mod tests {
         tokens.note(key, SampleKind::Put);
         tokens.note("@rmwbench/0/sub/abc/node/4/front/camera", SampleKind::Put);
         tokens.note("@rmwbench/0/pub/abc/node/5/front/camera", SampleKind::Put);
-        let len = |side| tokens.0.lock().unwrap().get(&(side, "front/camera".to_string())).map_or(0, HashSet::len);
+        let len = |side| {
+            tokens
+                .0
+                .lock()
+                .unwrap()
+                .get(&(side, "front/camera".to_string()))
+                .map_or(0, HashSet::len)
+        };
         assert_eq!((len(Side::Subscription), len(Side::Publisher)), (2, 1));
         tokens.note(key, SampleKind::Delete);
         assert_eq!(len(Side::Subscription), 1);

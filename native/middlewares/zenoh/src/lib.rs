@@ -1,17 +1,22 @@
 //! Zenoh 1.10 through its Rust API: one session per process, as an rmw has it.
 //!
 //! Decisions, each in the module that carries it out:
-//! - [`publisher`]: reliable blocks on congestion, best effort drops; a loan comes from a shared-memory provider. Late joiners get
+//! - [`publisher`]: reliable blocks on congestion, best effort drops; a loan comes from a
+//!   shared-memory provider. Late joiners get
 //!   history by zenoh-ext, as rmw_zenoh has it.
 //! - [`client`] and [`service`]: queries and queryables.
-//! - [`modes`]: the portable vocabulary in Zenoh's settings; [`profile`] puts both together, [`router`] serves a host.
-//! - [`queue`]: `block` and `poll` put samples into a queue per subscription that the session's receive loop empties, as rmw_zenoh
+//! - [`modes`]: the portable vocabulary in Zenoh's settings; [`profile`] puts both together,
+//!   [`router`] serves a host.
+//! - [`queue`]: `block` and `poll` put samples into a queue per subscription that the session's
+//!   receive loop empties, as rmw_zenoh
 //!   does it with its wait set; `callback` delivers in Zenoh's own receiving thread, without a queue.
-//! - [`graph`]: Zenoh says only *whether* a publisher has subscribers; liveliness tokens say how many, in both directions.
+//! - [`graph`]: Zenoh says only *whether* a publisher has subscribers; liveliness tokens say how
+//!   many, in both directions.
 //! - [`rendezvous`]: fixed endpoints make a full mesh, whoever starts first.
 //!
-//! A publisher and a subscription of one session meet inside the session: Zenoh calls the subscriber in the publisher's own thread,
-//! without a link. Nodes do not exist in Zenoh; a node's name appears in its liveliness tokens.
+//! A publisher and a subscription of one session meet inside the session: Zenoh calls the
+//! subscriber in the publisher's own thread, without a link. Nodes do not exist in Zenoh; a node's
+//! name appears in its liveliness tokens.
 
 mod certificates;
 mod client;
@@ -32,7 +37,8 @@ mod subscription;
 use std::collections::BTreeMap;
 
 use rmwbench_harness::middleware::{
-    capabilities, Daemon, Description, Error, Middleware, OneHost, Session, SessionConfig, SharedHost, SharedMemory,
+    capabilities, Daemon, Description, Error, Middleware, OneHost, Session, SessionConfig,
+    SharedHost, SharedMemory,
 };
 use serde_json::{json, Value};
 
@@ -131,7 +137,10 @@ impl Middleware for Zenoh {
     fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
         match name {
             router::NAME => Ok(Box::new(router::Router::start(config)?)),
-            other => Err(Error::unsupported(format!("daemon {other}"), format!("unknown, expected {}", router::NAME))),
+            other => Err(Error::unsupported(
+                format!("daemon {other}"),
+                format!("unknown, expected {}", router::NAME),
+            )),
         }
     }
 

@@ -1,11 +1,14 @@
-//! How much memory this process may lock: Zenoh locks its pools, and where it may not it goes without them, saying so in its log alone.
+//! How much memory this process may lock: Zenoh locks its pools, and where it may not it goes
+//! without them, saying so in its log alone.
 
 use std::fs;
 
 /// The limit in bytes; None where there is none, or this process is above it.
 pub fn limit_bytes() -> Option<u64> {
     // A root of its own user namespace is none to the kernel, whatever its capabilities say.
-    let everyone = |map: String| map.split_whitespace().map(str::to_string).eq(["0", "0", "4294967295"].map(str::to_string));
+    let everyone = |map: String| {
+        map.split_whitespace().map(str::to_string).eq(["0", "0", "4294967295"].map(str::to_string))
+    };
     let whole_machine = fs::read_to_string("/proc/self/uid_map").is_ok_and(everyone);
     if whole_machine && has_ipc_lock(&fs::read_to_string("/proc/self/status").unwrap_or_default()) {
         return None;
@@ -16,11 +19,19 @@ pub fn limit_bytes() -> Option<u64> {
 /// CAP_IPC_LOCK is capability 14.
 fn has_ipc_lock(status: &str) -> bool {
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    effective.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 << 14 != 0)
+    effective
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & 1 << 14 != 0)
 }
 
 fn soft_limit(limits: &str) -> Option<u64> {
-    limits.lines().find_map(|line| line.strip_prefix("Max locked memory"))?.split_whitespace().next()?.parse().ok()
+    limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max locked memory"))?
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]
@@ -30,7 +41,12 @@ mod tests {
     #[test]
     fn the_kernel_is_read_as_it_writes() {
         assert_eq!(soft_limit("Max processes 1 1 processes\nMax locked memory         8388608    8388608    bytes\n"), Some(8_388_608));
-        assert_eq!(soft_limit("Max locked memory         unlimited            unlimited            bytes\n"), None);
+        assert_eq!(
+            soft_limit(
+                "Max locked memory         unlimited            unlimited            bytes\n"
+            ),
+            None
+        );
         assert!(has_ipc_lock("Name: x\nCapEff:\t000001ffffffffff\n"));
         assert!(!has_ipc_lock("CapEff:\t0000000000000000\n"));
     }

@@ -1,4 +1,5 @@
-//! The portable modes in Zenoh's terms: each becomes settings of the configuration, in place of what the profile says.
+//! The portable modes in Zenoh's terms: each becomes settings of the configuration, in place of
+//! what the profile says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -13,7 +14,8 @@ use zenoh::Config;
 use crate::certificates::Certificates;
 use crate::rendezvous::{own_address, Link, Rendezvous};
 
-/// Bytes from which a payload goes to shared memory when that is the transport asked for: all but empty ones.
+/// Bytes from which a payload goes to shared memory when that is the transport asked for: all but
+/// empty ones.
 const SHM_THRESHOLD_BYTES: u32 = 1;
 /// What a profile's publication settings are about, and ours.
 const KEYS: &str = "rmwbench/**";
@@ -77,10 +79,16 @@ impl Modes {
         let congestion = named(config, "congestion")?.map(|level: String| match level.as_str() {
             "drop" => Ok(CongestionControl::Drop),
             "block" => Ok(CongestionControl::Block),
-            other => Err(Error::invalid("mode congestion", format!("expected drop or block, found {other}"))),
+            other => Err(Error::invalid(
+                "mode congestion",
+                format!("expected drop or block, found {other}"),
+            )),
         });
         if config.mode::<String>("shm_layout")?.is_some_and(|layout| layout != "unified") {
-            return unsupported("shm_layout", "tiered: Zenoh's shared memory is one pool for messages of every size");
+            return unsupported(
+                "shm_layout",
+                "tiered: Zenoh's shared memory is one pool for messages of every size",
+            );
         }
         let modes = Modes {
             transport: named(config, "transport")?,
@@ -112,8 +120,13 @@ impl Modes {
     /// Refuses what contradicts itself.
     fn agree(&self) -> Result<(), Error> {
         match self.transport {
-            Some(Transport::Udp | Transport::Unix | Transport::Shm | Transport::IntraProcess) if self.security => {
-                return unsupported("security", "Zenoh's TLS is a link of its own over TCP: it secures no other transport");
+            Some(Transport::Udp | Transport::Unix | Transport::Shm | Transport::IntraProcess)
+                if self.security =>
+            {
+                return unsupported(
+                    "security",
+                    "Zenoh's TLS is a link of its own over TCP: it secures no other transport",
+                );
             }
             Some(Transport::IntraProcess) if self.discovery.is_some() => {
                 return unsupported("discovery", "with transport intra_process the session opens no link, so there is nothing to discover");
@@ -121,24 +134,37 @@ impl Modes {
             _ => {}
         }
         match (self.transport, self.shm_pool_bytes) {
-            (Some(Transport::Tcp | Transport::Udp | Transport::Unix | Transport::IntraProcess), Some(_)) => {
-                unsupported("shm_pool_bytes", "the transport asked for uses no shared memory")
-            }
+            (
+                Some(Transport::Tcp | Transport::Udp | Transport::Unix | Transport::IntraProcess),
+                Some(_),
+            ) => unsupported("shm_pool_bytes", "the transport asked for uses no shared memory"),
             _ => Ok(()),
         }
     }
 
-    /// On a shared host nothing is looked for by multicast: peers are found as with `discovery: peers`. Errors: it was asked for.
+    /// On a shared host nothing is looked for by multicast: peers are found as with `discovery:
+    /// peers`. Errors: it was asked for.
     pub fn keep_to_loopback(&mut self, profile: &str) -> Result<(), String> {
         if self.discovery == Some(Discovery::Multicast) {
-            return Err("multicast: it would leave this machine, whose network this trial shares".into());
+            return Err(
+                "multicast: it would leave this machine, whose network this trial shares".into()
+            );
         }
-        if self.discovery.is_some() || self.transport == Some(Transport::IntraProcess) || Rendezvous::is_asked_for(profile) {
+        if self.discovery.is_some()
+            || self.transport == Some(Transport::IntraProcess)
+            || Rendezvous::is_asked_for(profile)
+        {
             return Ok(());
         }
-        let text = if profile.is_empty() { "{}".into() } else { profile.replace("{router}", &Link::Tcp.router()) };
+        let text = if profile.is_empty() {
+            "{}".into()
+        } else {
+            profile.replace("{router}", &Link::Tcp.router())
+        };
         // What cannot be read is refused where it is read for good.
-        let scouts = |config: Config| config.get_json("scouting/multicast/enabled").is_ok_and(|enabled| enabled != "false");
+        let scouts = |config: Config| {
+            config.get_json("scouting/multicast/enabled").is_ok_and(|enabled| enabled != "false")
+        };
         if Config::from_json5(&text).is_ok_and(scouts) {
             self.discovery = Some(Discovery::Peers);
         }
@@ -156,7 +182,8 @@ impl Modes {
         }
     }
 
-    /// Replaces the profile's settings. `link` is what the session listens on, where that is not left to the profile's own text.
+    /// Replaces the profile's settings. `link` is what the session listens on, where that is not
+    /// left to the profile's own text.
     pub fn apply(
         &self,
         config: &mut Config,
@@ -180,9 +207,13 @@ impl Modes {
                 set.json("transport/shared_memory/enabled", json!(true))?;
                 set.json("transport/shared_memory/mode", json!("init"))?;
                 set.json("transport/shared_memory/transport_optimization/enabled", json!(true))?;
-                set.json("transport/shared_memory/transport_optimization/message_size_threshold", json!(SHM_THRESHOLD_BYTES))?;
+                set.json(
+                    "transport/shared_memory/transport_optimization/message_size_threshold",
+                    json!(SHM_THRESHOLD_BYTES),
+                )?;
             }
-            // Encrypted links and plain memory beside them would not be secure; the transports named are what they say.
+            // Encrypted links and plain memory beside them would not be secure; the transports
+            // named are what they say.
             Some(_) => set.json("transport/shared_memory/enabled", json!(false))?,
             None if self.security => set.json("transport/shared_memory/enabled", json!(false))?,
             None => {}
@@ -199,7 +230,8 @@ impl Modes {
             set.publications(|settings| drop(settings.insert("express".into(), json!(!batching))))?;
         }
         if let Some(compression) = self.compression {
-            // LZ4 over what a batch holds, where both ends of a link ask for it; a batch that would not shrink goes as it is.
+            // LZ4 over what a batch holds, where both ends of a link ask for it; a batch that would
+            // not shrink goes as it is.
             set.json("transport/unicast/compression/enabled", json!(compression))?;
         }
         if self.congestion.is_some() {
@@ -212,7 +244,10 @@ impl Modes {
         if let Some(bytes) = self.socket_buffer_bytes {
             let links = protocols(set.0);
             if links.iter().any(|link| link != "tcp" && link != "tls") {
-                return unsupported("socket_buffer_bytes", "Zenoh sets the buffers of TCP and TLS sockets only");
+                return unsupported(
+                    "socket_buffer_bytes",
+                    "Zenoh sets the buffers of TCP and TLS sockets only",
+                );
             }
             for link in ["tcp", "tls"] {
                 set.json(&format!("transport/link/{link}/so_sndbuf"), json!(bytes))?;
@@ -220,8 +255,15 @@ impl Modes {
             }
         }
         if let Some(bytes) = self.shm_pool_bytes {
-            if set.0.get_json("transport/shared_memory/enabled").is_ok_and(|enabled| enabled == "false") {
-                return unsupported("shm_pool_bytes", "the profile has shared memory disabled; with transport shm it is enabled");
+            if set
+                .0
+                .get_json("transport/shared_memory/enabled")
+                .is_ok_and(|enabled| enabled == "false")
+            {
+                return unsupported(
+                    "shm_pool_bytes",
+                    "the profile has shared memory disabled; with transport shm it is enabled",
+                );
             }
             set.json("transport/shared_memory/transport_optimization/pool_size", json!(bytes))?;
         }
@@ -230,7 +272,9 @@ impl Modes {
 
     /// The part of the effective configuration that is not in Zenoh's file, as comments of it.
     pub fn beside_the_file(&self) -> String {
-        self.threads.map_or_else(String::new, |threads| format!("// environment: ZENOH_RUNTIME='{}'\n", runtime(threads)))
+        self.threads.map_or_else(String::new, |threads| {
+            format!("// environment: ZENOH_RUNTIME='{}'\n", runtime(threads))
+        })
     }
 }
 
@@ -242,11 +286,18 @@ struct Setter<'a>(&'a mut Config);
 
 impl Setter<'_> {
     fn json(&mut self, key: &str, value: Value) -> Result<(), Error> {
-        self.0.insert_json5(key, &value.to_string()).map_err(|e| Error::failed(format!("configuration {key}"), e))
+        self.0
+            .insert_json5(key, &value.to_string())
+            .map_err(|e| Error::failed(format!("configuration {key}"), e))
     }
 
     /// Where the session listens, and how it finds others.
-    fn links(&mut self, discovery: Option<Discovery>, link: Link, rendezvous: Option<&Rendezvous>) -> Result<(), Error> {
+    fn links(
+        &mut self,
+        discovery: Option<Discovery>,
+        link: Link,
+        rendezvous: Option<&Rendezvous>,
+    ) -> Result<(), Error> {
         let own = rendezvous.and_then(|r| r.own.clone());
         let anywhere = match link {
             Link::Unix => own.clone().unwrap_or_else(|| link.router()),
@@ -257,7 +308,10 @@ impl Setter<'_> {
             Some(Discovery::Peers) => {
                 self.json("mode", json!("peer"))?;
                 self.json("listen/endpoints", json!([own.unwrap_or(anywhere)]))?;
-                self.json("connect/endpoints", json!(rendezvous.map(|r| r.peers.clone()).unwrap_or_default()))?;
+                self.json(
+                    "connect/endpoints",
+                    json!(rendezvous.map(|r| r.peers.clone()).unwrap_or_default()),
+                )?;
                 self.json("connect/retry", json!({"period_init_ms": 10, "period_max_ms": 100, "period_increase_factor": 2}))?;
                 self.json("scouting/multicast/enabled", json!(false))?;
                 self.json("scouting/gossip/enabled", json!(false))
@@ -269,7 +323,8 @@ impl Setter<'_> {
                 self.json("scouting/multicast/enabled", json!(true))
             }
             Some(Discovery::Server) => {
-                // As rmw_zenoh does it: the router tells peers of each other, and they connect among themselves.
+                // As rmw_zenoh does it: the router tells peers of each other, and they connect
+                // among themselves.
                 self.json("mode", json!("peer"))?;
                 self.json("listen/endpoints", json!([local(link).unwrap_or(anywhere)]))?;
                 self.json("connect/endpoints", json!([link.router()]))?;
@@ -289,11 +344,21 @@ impl Setter<'_> {
         }
     }
 
-    /// Changes the settings of all publications: those that the profile has, and one that is about all of ours.
-    fn publications(&mut self, change: impl Fn(&mut serde_json::Map<String, Value>)) -> Result<(), Error> {
-        let present = self.0.get_json("qos/publication").ok().and_then(|text| serde_json::from_str::<Vec<Value>>(&text).ok());
+    /// Changes the settings of all publications: those that the profile has, and one that is about
+    /// all of ours.
+    fn publications(
+        &mut self,
+        change: impl Fn(&mut serde_json::Map<String, Value>),
+    ) -> Result<(), Error> {
+        let present = self
+            .0
+            .get_json("qos/publication")
+            .ok()
+            .and_then(|text| serde_json::from_str::<Vec<Value>>(&text).ok());
         let mut all = present.unwrap_or_default();
-        let about_ours = |item: &Value| item["key_exprs"].as_array().is_some_and(|keys| keys.iter().any(|key| key == KEYS));
+        let about_ours = |item: &Value| {
+            item["key_exprs"].as_array().is_some_and(|keys| keys.iter().any(|key| key == KEYS))
+        };
         if !all.iter().any(about_ours) {
             all.push(json!({"key_exprs": [KEYS], "config": {}}));
         }
@@ -310,13 +375,25 @@ fn local(link: Link) -> Option<String> {
     (link != Link::Unix).then(|| format!("{}/{}:0", link.scheme(), own_address()))
 }
 
-/// `connect` or `listen` endpoints of a configuration, whether it has one list or one for each mode.
+/// `connect` or `listen` endpoints of a configuration, whether it has one list or one for each
+/// mode.
 pub fn endpoints(config: &Config, key: &str) -> Vec<String> {
-    let value: Value =
-        config.get_json(&format!("{key}/endpoints")).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-    let mode = config.get_json("mode").ok().and_then(|mode| serde_json::from_str::<Option<String>>(&mode).ok()).flatten();
+    let value: Value = config
+        .get_json(&format!("{key}/endpoints"))
+        .ok()
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    let mode = config
+        .get_json("mode")
+        .ok()
+        .and_then(|mode| serde_json::from_str::<Option<String>>(&mode).ok())
+        .flatten();
     let list = if value.is_object() { &value[mode.as_deref().unwrap_or("peer")] } else { &value };
-    list.as_array().into_iter().flatten().filter_map(|endpoint| endpoint.as_str().map(str::to_string)).collect()
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|endpoint| endpoint.as_str().map(str::to_string))
+        .collect()
 }
 
 /// The links that a configuration names.
@@ -325,18 +402,23 @@ fn protocols(config: &Config) -> BTreeSet<String> {
     all.filter_map(|endpoint| endpoint.split('/').next().map(str::to_string)).collect()
 }
 
-/// Zenoh's threads belong to the process and read their number from the environment when the first session opens.
+/// Zenoh's threads belong to the process and read their number from the environment when the first
+/// session opens.
 fn start_threads(threads: usize) -> Result<(), Error> {
     static ASKED: OnceLock<usize> = OnceLock::new();
     let asked = *ASKED.get_or_init(|| {
-        // Sound while no thread reads the environment through C: a worker has only those of the control socket until its session opens.
+        // Sound while no thread reads the environment through C: a worker has only those of the
+        // control socket until its session opens.
         std::env::set_var("ZENOH_RUNTIME", runtime(threads));
         threads
     });
     if asked == threads {
         Ok(())
     } else {
-        Err(Error::failed("mode threads", format!("Zenoh's threads are the process's, and this one was started with {asked}")))
+        Err(Error::failed(
+            "mode threads",
+            format!("Zenoh's threads are the process's, and this one was started with {asked}"),
+        ))
     }
 }
 

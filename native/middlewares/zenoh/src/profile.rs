@@ -1,6 +1,8 @@
-//! Profiles are Zenoh configurations (JSON5), with words that no fixed text can hold: `{unix}`, `{tcp}`, `{udp}` and `{tls}` stand for
-//! an endpoint of this process's own, `"{peers}"` for those of the trial's earlier processes ([`crate::rendezvous`]), `{router}`
-//! for the router of the host ([`crate::router`]). A profile without them is taken as it is. Modes come on top ([`crate::modes`]).
+//! Profiles are Zenoh configurations (JSON5), with words that no fixed text can hold: `{unix}`,
+//! `{tcp}`, `{udp}` and `{tls}` stand for an endpoint of this process's own, `"{peers}"` for those
+//! of the trial's earlier processes ([`crate::rendezvous`]), `{router}` for the router of the host
+//! ([`crate::router`]). A profile without them is taken as it is. Modes come on top
+//! ([`crate::modes`]).
 
 use rmwbench_harness::middleware::{Error, Profile, SessionConfig};
 use rmwbench_harness::shared_host;
@@ -45,7 +47,9 @@ pub fn embedded() -> Vec<Profile> {
 
 /// Whether an embedded profile's links stay in the file system of a host.
 pub fn uses_unix_sockets(name: &str) -> bool {
-    embedded().iter().any(|profile| profile.name == name && Link::in_text(&profile.text) == Some(Link::Unix))
+    embedded()
+        .iter()
+        .any(|profile| profile.name == name && Link::in_text(&profile.text) == Some(Link::Unix))
 }
 
 /// What a session opens with.
@@ -61,23 +65,33 @@ pub fn prepare(asked: &SessionConfig) -> Result<Prepared, Error> {
     build(asked, true)
 }
 
-/// What the router of a host opens with: the workers' configuration, listening where they connect to.
+/// What the router of a host opens with: the workers' configuration, listening where they connect
+/// to.
 pub fn prepare_router(asked: &SessionConfig) -> Result<Prepared, Error> {
     let mut prepared = build(asked, false)?;
     // Whatever its clients come by; where a mode names the link, by that alone.
     let mut listen = endpoints(&prepared.config, "connect");
-    let links = prepared.modes.link().map_or(vec![Link::Tcp, Link::Udp, Link::Unix], |link| vec![link]);
-    let taken = |listen: &[String], link: Link| listen.iter().any(|endpoint| endpoint.starts_with(&format!("{}/", link.scheme())));
+    let links =
+        prepared.modes.link().map_or(vec![Link::Tcp, Link::Udp, Link::Unix], |link| vec![link]);
+    let taken = |listen: &[String], link: Link| {
+        listen.iter().any(|endpoint| endpoint.starts_with(&format!("{}/", link.scheme())))
+    };
     for link in links {
         if !taken(&listen, link) {
             listen.push(link.router());
         }
     }
-    let settings =
-        [("mode", "\"router\"".into()), ("listen/endpoints", serde_json::json!(listen).to_string()), ("connect/endpoints", "[]".into())];
+    let settings = [
+        ("mode", "\"router\"".into()),
+        ("listen/endpoints", serde_json::json!(listen).to_string()),
+        ("connect/endpoints", "[]".into()),
+    ];
     for (key, value) in settings {
         let value: String = value;
-        prepared.config.insert_json5(key, &value).map_err(|e| Error::failed(format!("router's {key}"), e))?;
+        prepared
+            .config
+            .insert_json5(key, &value)
+            .map_err(|e| Error::failed(format!("router's {key}"), e))?;
     }
     Ok(prepared)
 }
@@ -85,12 +99,20 @@ pub fn prepare_router(asked: &SessionConfig) -> Result<Prepared, Error> {
 fn build(asked: &SessionConfig, listens: bool) -> Result<Prepared, Error> {
     let profile = &asked.profile;
     let object = || format!("profile {}", profile.name);
-    if profile.format != "json5" && profile.format != "json" && !(profile.format == "none" && profile.text.is_empty()) {
-        return Err(Error::invalid(object(), format!("expected format json5, found {}", profile.format)));
+    if profile.format != "json5"
+        && profile.format != "json"
+        && !(profile.format == "none" && profile.text.is_empty())
+    {
+        return Err(Error::invalid(
+            object(),
+            format!("expected format json5, found {}", profile.format),
+        ));
     }
     let mut modes = Modes::read(asked)?;
     if shared_host::name().is_some() {
-        modes.keep_to_loopback(&profile.text).map_err(|message| Error::unsupported("mode discovery", message))?;
+        modes
+            .keep_to_loopback(&profile.text)
+            .map_err(|message| Error::unsupported("mode discovery", message))?;
     }
     let by_words = Rendezvous::is_asked_for(&profile.text);
     let link = modes.link().or(Link::in_text(&profile.text)).unwrap_or(Link::Tcp);
@@ -105,11 +127,20 @@ fn build(asked: &SessionConfig, listens: bool) -> Result<Prepared, Error> {
         (Some(rendezvous), true) => Some(Certificates::of(rendezvous.directory())?),
         _ => None,
     };
-    let text = profile.text.replace("{router}", &link.router()).replace(ROUTER_OF_ROS, &format!("tcp/127.0.0.1:{}", port()));
+    let text = profile
+        .text
+        .replace("{router}", &link.router())
+        .replace(ROUTER_OF_ROS, &format!("tcp/127.0.0.1:{}", port()));
     let text = rendezvous.as_ref().map_or(text.clone(), |r| r.fill(&text));
     let text = if text.is_empty() { "{}" } else { &text };
-    let mut config = Config::from_json5(text).map_err(|e| Error::invalid(object(), e.to_string()))?;
-    modes.apply(&mut config, replaced.then_some(link), rendezvous.as_ref(), certificates.as_ref())?;
+    let mut config =
+        Config::from_json5(text).map_err(|e| Error::invalid(object(), e.to_string()))?;
+    modes.apply(
+        &mut config,
+        replaced.then_some(link),
+        rendezvous.as_ref(),
+        certificates.as_ref(),
+    )?;
     if shared_host::name().is_some() {
         check_kept_to_loopback(&config).map_err(|message| Error::unsupported(object(), message))?;
     }
@@ -125,7 +156,8 @@ fn check_kept_to_loopback(config: &Config) -> Result<(), String> {
     let keys: &[&str] = if client { &["connect"] } else { &["connect", "listen"] };
     let local = |endpoint: &String| {
         let address = endpoint.split_once('/').map_or("", |(_, address)| address);
-        let starts = ["127.", "localhost:", "[::1]:"].iter().any(|start| address.starts_with(start));
+        let starts =
+            ["127.", "localhost:", "[::1]:"].iter().any(|start| address.starts_with(start));
         endpoint.starts_with("unixsock-stream/") || starts
     };
     match keys.iter().flat_map(|key| endpoints(config, key)).find(|endpoint| !local(endpoint)) {
@@ -141,7 +173,9 @@ pub fn has_shared_memory(config: &Config) -> bool {
 
 /// Payloads from this size on go to shared memory by themselves; None where that is switched off.
 pub fn shared_memory_threshold_bytes(config: &Config) -> Option<u64> {
-    let key = |name: &str| config.get_json(&format!("transport/shared_memory/transport_optimization/{name}")).ok();
+    let key = |name: &str| {
+        config.get_json(&format!("transport/shared_memory/transport_optimization/{name}")).ok()
+    };
     let enabled = has_shared_memory(config) && key("enabled")? == "true";
     enabled.then(|| key("message_size_threshold")?.parse().ok()).flatten()
 }
@@ -154,7 +188,10 @@ pub fn pool_bytes(config: &Config) -> Option<u64> {
 
 /// Whether messages may travel over UDP links, which resend nothing.
 pub fn has_udp_links(config: &Config) -> bool {
-    ["listen", "connect"].iter().flat_map(|key| endpoints(config, key)).any(|endpoint| endpoint.starts_with("udp/"))
+    ["listen", "connect"]
+        .iter()
+        .flat_map(|key| endpoints(config, key))
+        .any(|endpoint| endpoint.starts_with("udp/"))
 }
 
 /// How long a request waits for its replies.

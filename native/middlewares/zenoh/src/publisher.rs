@@ -1,29 +1,38 @@
-//! Publishing: `put`, which copies a slice because it must own its payload; or a buffer of a shared-memory provider.
+//! Publishing: `put`, which copies a slice because it must own its payload; or a buffer of a
+//! shared-memory provider.
 //!
-//! Reliable means congestion control `block`: Zenoh drops nothing on the way to the link, and the put waits. rmw_zenoh blocks for
-//! keep_all alone and lets reliable keep_last messages be dropped on congestion; its profile does so too (option
-//! `reliable_keep_last`). Best effort means `drop`, which Zenoh does silently: neither it nor we can count what a congested link lost.
+//! Reliable means congestion control `block`: Zenoh drops nothing on the way to the link, and the
+//! put waits. rmw_zenoh blocks for keep_all alone and lets reliable keep_last messages be dropped
+//! on congestion; its profile does so too (option `reliable_keep_last`). Best effort means `drop`,
+//! which Zenoh does silently: neither it nor we can count what a congested link lost.
 
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Granted, PublishError, PublishMode, Wait, WhenFull};
+use rmwbench_harness::middleware::{
+    Account, EndpointConfig, Error, Granted, PublishError, PublishMode, Wait, WhenFull,
+};
 use rmwbench_harness::qos::{Durability, History, Reliability};
 use zenoh::bytes::ZBytes;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::Publisher;
 use zenoh::qos::CongestionControl;
-use zenoh::shm::{GarbageCollect, PosixShmProviderBackend, ShmProvider, ShmProviderBuilder, ZShmMut};
+use zenoh::shm::{
+    GarbageCollect, PosixShmProviderBackend, ShmProvider, ShmProviderBuilder, ZShmMut,
+};
 use zenoh::Wait as _;
-use zenoh_ext::{AdvancedPublisher, AdvancedPublisherBuilderExt as _, CacheConfig, MissDetectionConfig};
+use zenoh_ext::{
+    AdvancedPublisher, AdvancedPublisherBuilderExt as _, CacheConfig, MissDetectionConfig,
+};
 
 use crate::graph::Side;
 use crate::locked;
 use crate::shared::Shared;
 
-/// How long a loan waits for readers to give a buffer back; Zenoh's own `BlockOn` would wait for ever on one that is stuck.
+/// How long a loan waits for readers to give a buffer back; Zenoh's own `BlockOn` would wait for
+/// ever on one that is stuck.
 const LOAN_WAIT: Duration = Duration::from_millis(1000);
 /// Small messages need no close fit: a busy reader may hold more of them.
 const LEAST_POOL_BYTES: usize = 256 << 10;
@@ -58,28 +67,49 @@ impl Writer {
 }
 
 impl ZenohPublisher {
-    pub fn create(node: &str, config: &EndpointConfig, shared: &Arc<Shared>) -> Result<Self, Error> {
+    pub fn create(
+        node: &str,
+        config: &EndpointConfig,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, Error> {
         let object = || format!("endpoint {}", config.endpoint);
         let failed = |e: zenoh::Error| Error::failed(object(), e);
         if config.publish_mode == PublishMode::Sync {
-            return Err(Error::unsupported(object(), "publish_mode sync: a put hands the message to the link's sending task"));
+            return Err(Error::unsupported(
+                object(),
+                "publish_mode sync: a put hands the message to the link's sending task",
+            ));
         }
         shared.refuse_reliable_over_udp(config)?;
         if config.loan && !shared.shared_memory {
-            return Err(Error::unsupported(object(), "loan: this profile has shared memory disabled"));
+            return Err(Error::unsupported(
+                object(),
+                "loan: this profile has shared memory disabled",
+            ));
         }
         let reliable = config.qos.reliability == Reliability::Reliable;
-        let may_drop = !reliable || (shared.drops_reliable_keep_last && config.qos.history == History::KeepLast);
+        let may_drop = !reliable
+            || (shared.drops_reliable_keep_last && config.qos.history == History::KeepLast);
         let default = if may_drop { CongestionControl::Drop } else { CongestionControl::Block };
         let congestion = shared.modes.congestion.unwrap_or(default);
         let declare = || -> Result<_, Error> {
-            let publisher = shared.session.declare_publisher(shared.key(&config.topic)?).congestion_control(congestion);
-            Ok(publisher.reliability(if reliable { zenoh::qos::Reliability::Reliable } else { zenoh::qos::Reliability::BestEffort }))
+            let publisher = shared
+                .session
+                .declare_publisher(shared.key(&config.topic)?)
+                .congestion_control(congestion);
+            Ok(publisher.reliability(if reliable {
+                zenoh::qos::Reliability::Reliable
+            } else {
+                zenoh::qos::Reliability::BestEffort
+            }))
         };
         let publisher = declare()?.wait().map_err(failed)?;
         let mut granted = granted(&publisher, config, congestion);
         if reliable && granted.qos.reliability != Reliability::Reliable {
-            return Err(Error::unsupported(object(), "reliable: the profile overwrites it with best_effort or congestion control drop"));
+            return Err(Error::unsupported(
+                object(),
+                "reliable: the profile overwrites it with best_effort or congestion control drop",
+            ));
         }
         granted.notes.extend(not_in_shared_memory(config, shared));
         let history = config.qos.durability == Durability::TransientLocal;
@@ -90,9 +120,17 @@ impl ZenohPublisher {
                 true => MissDetectionConfig::default().sporadic_heartbeat(HEARTBEAT),
                 false => MissDetectionConfig::default(), // numbers its messages, and no more
             };
-            let advanced = declare()?.cache(CacheConfig::default().max_samples(depth)).sample_miss_detection(miss_detection);
-            granted.notes.push(format!("zenoh-ext keeps the last {depth} messages to give them again"));
-            Writer::Advanced(if history { advanced.publisher_detection() } else { advanced }.wait().map_err(failed)?)
+            let advanced = declare()?
+                .cache(CacheConfig::default().max_samples(depth))
+                .sample_miss_detection(miss_detection);
+            granted
+                .notes
+                .push(format!("zenoh-ext keeps the last {depth} messages to give them again"));
+            Writer::Advanced(
+                if history { advanced.publisher_detection() } else { advanced }
+                    .wait()
+                    .map_err(failed)?,
+            )
         } else {
             Writer::Plain(publisher)
         };
@@ -101,7 +139,14 @@ impl ZenohPublisher {
             false => None,
         };
         let token = shared.graph.announce(Side::Publisher, node, config.endpoint, &config.topic)?;
-        Ok(ZenohPublisher { _token: token, writer, provider, topic: config.topic.clone(), granted, shared: shared.clone() })
+        Ok(ZenohPublisher {
+            _token: token,
+            writer,
+            provider,
+            topic: config.topic.clone(),
+            granted,
+            shared: shared.clone(),
+        })
     }
 
     /// A buffer of the provider, for which it may wait.
@@ -111,20 +156,31 @@ impl ZenohPublisher {
         loop {
             match provider.alloc(bytes).with_policy::<GarbageCollect>().wait() {
                 Ok(buffer) => return Ok(buffer),
-                Err(_) if waiting_since.get_or_insert_with(Instant::now).elapsed() < LOAN_WAIT => sleep(Duration::from_millis(1)),
+                Err(_) if waiting_since.get_or_insert_with(Instant::now).elapsed() < LOAN_WAIT => {
+                    sleep(Duration::from_millis(1))
+                }
                 Err(_) => return Err(PublishError::Full),
             }
         }
     }
 }
 
-/// A pool for what this publisher may have on its way: its own history, its readers' queues and some more.
-fn provider(config: &EndpointConfig, shared: &Shared) -> zenoh::Result<ShmProvider<PosixShmProviderBackend>> {
+/// A pool for what this publisher may have on its way: its own history, its readers' queues and
+/// some more.
+fn provider(
+    config: &EndpointConfig,
+    shared: &Shared,
+) -> zenoh::Result<ShmProvider<PosixShmProviderBackend>> {
     if let Some(bytes) = shared.modes.shm_pool_bytes {
         return ShmProviderBuilder::default_backend(bytes).wait();
     }
     let depth = shared.depth(&config.qos);
-    let kept = if config.qos.durability == Durability::TransientLocal || shared.recovers(&config.qos) { depth } else { 0 };
+    let kept =
+        if config.qos.durability == Durability::TransientLocal || shared.recovers(&config.qos) {
+            depth
+        } else {
+            0
+        };
     let slots = shared.loan_slots.unwrap_or(depth + 8) + kept;
     // The allocator adds a header to each chunk and one to the pool.
     let slot = (config.message_type.payload_bytes as usize).max(64) + 128;
@@ -150,12 +206,19 @@ fn not_in_shared_memory(config: &EndpointConfig, shared: &Shared) -> Option<Stri
     }
 }
 
-fn granted(publisher: &Publisher<'_>, config: &EndpointConfig, asked_congestion: CongestionControl) -> Granted {
+fn granted(
+    publisher: &Publisher<'_>,
+    config: &EndpointConfig,
+    asked_congestion: CongestionControl,
+) -> Granted {
     let congestion = publisher.congestion_control();
-    // What the profile's text overwrites silently is not granted; what its name or a mode asks for is.
-    let as_asked = (congestion == CongestionControl::Drop) == (asked_congestion == CongestionControl::Drop);
+    // What the profile's text overwrites silently is not granted; what its name or a mode asks for
+    // is.
+    let as_asked =
+        (congestion == CongestionControl::Drop) == (asked_congestion == CongestionControl::Drop);
     let blocks = congestion != CongestionControl::Drop;
-    let reliable = publisher.reliability() == zenoh::qos::Reliability::Reliable && (blocks || as_asked);
+    let reliable =
+        publisher.reliability() == zenoh::qos::Reliability::Reliable && (blocks || as_asked);
     let note = match (blocks, reliable) {
         (true, _) => {
             "congestion control block: a put waits for the link (Zenoh closes a link that is stuck for 5 s, unless configured otherwise)"
@@ -169,10 +232,18 @@ fn granted(publisher: &Publisher<'_>, config: &EndpointConfig, asked_congestion:
     qos.reliability = if reliable { Reliability::Reliable } else { Reliability::BestEffort };
     let mut notes = vec![note.to_string()];
     if qos.durability == Durability::Volatile {
-        notes.push("the publisher keeps no history: depth is a matter of the reader's queue".into());
+        notes
+            .push("the publisher keeps no history: depth is a matter of the reader's queue".into());
     }
     let when_full = Some(if blocks { WhenFull::Blocks } else { WhenFull::DropsAtWriter });
-    Granted { qos, publish_mode: PublishMode::Async, wait: Wait::Block, take: None, when_full, notes }
+    Granted {
+        qos,
+        publish_mode: PublishMode::Async,
+        wait: Wait::Block,
+        take: None,
+        when_full,
+        notes,
+    }
 }
 
 impl trait_::Publisher for ZenohPublisher {
@@ -185,7 +256,11 @@ impl trait_::Publisher for ZenohPublisher {
         self.writer.put(payload)
     }
 
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         if self.provider.is_none() {
             return Err(PublishError::Unsupported);
         }

@@ -1,8 +1,10 @@
-//! Queues between Zenoh's callbacks and the harness's receive loop, one for each reading endpoint: how `block` and `poll` wait.
+//! Queues between Zenoh's callbacks and the harness's receive loop, one for each reading endpoint:
+//! how `block` and `poll` wait.
 //!
-//! Zenoh's channels are waited for one by one, and 200 nodes must not need 200 threads. So each endpoint's callback puts what came into
-//! a queue here and wakes the session's loop through a condition variable, as rmw_zenoh does with its wait set. What a full queue
-//! drops is counted exactly.
+//! Zenoh's channels are waited for one by one, and 200 nodes must not need 200 threads. So each
+//! endpoint's callback puts what came into a queue here and wakes the session's loop through a
+//! condition variable, as rmw_zenoh does with its wait set. What a full queue drops is counted
+//! exactly.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,10 +64,18 @@ pub struct Queues {
 
 impl Queues {
     /// A queue that the loop for `wait` empties.
-    pub fn add(&self, wait: Wait, depth: usize, when_full: FullQueue, deliver: Deliver) -> Result<Registration<Queue>, Error> {
+    pub fn add(
+        &self,
+        wait: Wait,
+        depth: usize,
+        when_full: FullQueue,
+        deliver: Deliver,
+    ) -> Result<Registration<Queue>, Error> {
         // Room for the queue now: the receiving thread should not allocate for it.
-        let state = State { arrivals: VecDeque::with_capacity(depth.min(4096)), ..State::default() };
-        let (state, length, room, announced) = (Mutex::new(state), AtomicUsize::new(0), Condvar::new(), self.announced.clone());
+        let state =
+            State { arrivals: VecDeque::with_capacity(depth.min(4096)), ..State::default() };
+        let (state, length, room, announced) =
+            (Mutex::new(state), AtomicUsize::new(0), Condvar::new(), self.announced.clone());
         let queue = Queue { state, length, room, depth, when_full, announced, deliver };
         self.pumps.add(wait, Arc::new(queue), || {
             let (waiting, waking) = (self.announced.clone(), self.announced.clone());
@@ -79,8 +89,8 @@ impl Queue {
         self.state.lock().expect("a delivery panicked")
     }
 
-    /// Queues an arrival; called by Zenoh's threads, or by the publisher's own when both ends are in this session. `in_loop`: whether
-    /// the caller is the loop that empties this queue.
+    /// Queues an arrival; called by Zenoh's threads, or by the publisher's own when both ends are
+    /// in this session. `in_loop`: whether the caller is the loop that empties this queue.
     pub fn put(&self, arrival: Arrival, in_loop: impl Fn() -> bool) {
         let mut displaced = None; // dropped after the lock: it may be the last holder of a large buffer
         let mut state = self.lock();

@@ -1,5 +1,6 @@
-//! How a message gets from Zenoh's callback to the harness, the same for messages, requests and replies: straight away, or through a
-//! queue that the session's receive loop empties; and what is known of the path that it took.
+//! How a message gets from Zenoh's callback to the harness, the same for messages, requests and
+//! replies: straight away, or through a queue that the session's receive loop empties; and what is
+//! known of the path that it took.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -7,7 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use rmwbench_harness::clock::now_ns;
-use rmwbench_harness::middleware::{Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, TakenAs, Wait, WhenFull};
+use rmwbench_harness::middleware::{
+    Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, TakenAs, Wait,
+    WhenFull,
+};
 use rmwbench_harness::pump::{self, Registration};
 use rmwbench_harness::qos::{History, Qos, Reliability};
 use zenoh::bytes::ZBytes;
@@ -24,7 +28,11 @@ pub type Receive = Box<dyn Fn(Arrival) + Send + Sync>;
 pub struct Intake(Option<Arc<Registration<Queue>>>);
 
 impl Intake {
-    pub fn open(config: &EndpointConfig, shared: &Shared, deliver: Deliver) -> Result<(Intake, Receive), Error> {
+    pub fn open(
+        config: &EndpointConfig,
+        shared: &Shared,
+        deliver: Deliver,
+    ) -> Result<(Intake, Receive), Error> {
         if config.wait == Wait::Callback {
             return Ok((Intake(None), Box::new(move |arrival| deliver(arrival, now_ns()))));
         }
@@ -34,7 +42,8 @@ impl Intake {
         Ok((intake, Box::new(move |arrival| queue.source().put(arrival, || queue.is_in_loop()))))
     }
 
-    /// Ends delivery. To be called before the endpoint is undeclared: it releases a sender that the queue holds up.
+    /// Ends delivery. To be called before the endpoint is undeclared: it releases a sender that the
+    /// queue holds up.
     pub fn close(&self) {
         if let Some(queue) = &self.0 {
             queue.source().close();
@@ -85,7 +94,14 @@ pub fn granted(config: &EndpointConfig, keep_all_depth: usize, lends: bool) -> G
     if config.wait != Wait::Callback {
         notes.push(pump::NOTE.into());
     }
-    Granted { qos, publish_mode: PublishMode::Async, wait: config.wait, take: Some(take), when_full: Some(when_full), notes }
+    Granted {
+        qos,
+        publish_mode: PublishMode::Async,
+        wait: config.wait,
+        take: Some(take),
+        when_full: Some(when_full),
+        notes,
+    }
 }
 
 #[derive(Default)]
@@ -97,8 +113,9 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Gives `take` a contiguous payload; pieces are put together before it is taken, as any reader of bytes would have to. In one
-    /// piece it is the reader's own as it is: a `ZBytes` of it, which it may keep.
+    /// Gives `take` a contiguous payload; pieces are put together before it is taken, as any reader
+    /// of bytes would have to. In one piece it is the reader's own as it is: a `ZBytes` of it,
+    /// which it may keep.
     #[inline]
     pub fn hand_over(&self, payload: &ZBytes, notified_ns: i64, take: impl FnOnce(&Delivery<'_>)) {
         let zero_copy = payload.as_shm().is_some();
@@ -117,29 +134,53 @@ impl Counts {
         let elsewhere = self.elsewhere.load(Ordering::Relaxed);
         let mut evidence = Vec::new();
         if in_shared_memory > 0 {
-            evidence.push(Evidence { path: "shm".into(), messages: in_shared_memory, note: "payload().as_shm()".into() });
+            evidence.push(Evidence {
+                path: "shm".into(),
+                messages: in_shared_memory,
+                note: "payload().as_shm()".into(),
+            });
         }
         if elsewhere > 0 {
             let (path, note) = path_elsewhere(writers, session);
             evidence.push(Evidence { path, messages: elsewhere, note });
         }
         let copied = self.copied.load(Ordering::Relaxed);
-        Account { reader_drops: intake.dropped(), counters: [("reassembled".to_string(), copied as i64)].into(), evidence }
+        Account {
+            reader_drops: intake.dropped(),
+            counters: [("reassembled".to_string(), copied as i64)].into(),
+            evidence,
+        }
     }
 }
 
-/// Messages that were not in shared memory: Zenoh does not mark them, so their path is inferred from who sends and which links there
-/// are.
+/// Messages that were not in shared memory: Zenoh does not mark them, so their path is inferred
+/// from who sends and which links there are.
 fn path_elsewhere(writers: Count, session: &zenoh::Session) -> (String, String) {
-    let links: BTreeSet<String> = session.info().links().wait().map(|link| link.src().protocol().as_str().to_string()).collect();
-    let names: Vec<&str> = links.iter().map(|l| if l.starts_with("unix") { "unix" } else { l.as_str() }).collect();
+    let links: BTreeSet<String> = session
+        .info()
+        .links()
+        .wait()
+        .map(|link| link.src().protocol().as_str().to_string())
+        .collect();
+    let names: Vec<&str> =
+        links.iter().map(|l| if l.starts_with("unix") { "unix" } else { l.as_str() }).collect();
     if writers.local > 0 && writers.remote == 0 {
         ("intra_process".into(), "inferred: all senders are in this session".into())
     } else if writers.local == 0 && names.len() == 1 {
         // TLS runs over TCP sockets.
         let path = if names[0] == "tls" { "tcp" } else { names[0] };
-        (path.into(), format!("inferred: not in shared memory, and the session's links are all {}", names[0]))
+        (
+            path.into(),
+            format!("inferred: not in shared memory, and the session's links are all {}", names[0]),
+        )
     } else {
-        ("unknown".into(), format!("not in shared memory; links: {}, local senders: {}", names.join(" "), writers.local))
+        (
+            "unknown".into(),
+            format!(
+                "not in shared memory; links: {}, local senders: {}",
+                names.join(" "),
+                writers.local
+            ),
+        )
     }
 }

@@ -1,8 +1,10 @@
-//! Fixed endpoints without a fixed order: who starts a trial's processes knows neither their sockets nor which is first.
+//! Fixed endpoints without a fixed order: who starts a trial's processes knows neither their
+//! sockets nor which is first.
 //!
-//! Each session takes the next number in a directory that the trial's processes share (the host's own /tmp), listens on an endpoint of its
-//! own and connects to all that have lower numbers. Of any two sessions exactly one connects, so the mesh is full, whatever the
-//! order, and a session that leaves takes nothing of the others' connections with it.
+//! Each session takes the next number in a directory that the trial's processes share (the host's
+//! own /tmp), listens on an endpoint of its own and connects to all that have lower numbers. Of any
+//! two sessions exactly one connects, so the mesh is full, whatever the order, and a session that
+//! leaves takes nothing of the others' connections with it.
 
 use std::fs;
 use std::io::{self, Write};
@@ -21,7 +23,8 @@ pub enum Link {
 
 impl Link {
     /// The word of a profile that stands for an endpoint of this kind.
-    const WORDS: [(&'static str, Link); 4] = [("{tcp}", Link::Tcp), ("{udp}", Link::Udp), ("{unix}", Link::Unix), ("{tls}", Link::Tls)];
+    const WORDS: [(&'static str, Link); 4] =
+        [("{tcp}", Link::Tcp), ("{udp}", Link::Udp), ("{unix}", Link::Unix), ("{tls}", Link::Tls)];
 
     /// As Zenoh's endpoints begin.
     pub fn scheme(self) -> &'static str {
@@ -38,11 +41,20 @@ impl Link {
         Link::WORDS.into_iter().find(|(word, _)| text.contains(word)).map(|(_, link)| link)
     }
 
-    /// Where the router of a host listens. There is one router to a host, so this needs no trial in its name.
+    /// Where the router of a host listens. There is one router to a host, so this needs no trial in
+    /// its name.
     pub fn router(self) -> String {
         match self {
-            Link::Unix => format!("unixsock-stream/{}", std::env::temp_dir().join("rmwbench-zenoh-router.sock").display()),
-            ip => format!("{}/{}:{}", ip.scheme(), named("RMWBENCH_DAEMON_ADDRESS").unwrap_or(LOOPBACK.into()), port()),
+            Link::Unix => format!(
+                "unixsock-stream/{}",
+                std::env::temp_dir().join("rmwbench-zenoh-router.sock").display()
+            ),
+            ip => format!(
+                "{}/{}:{}",
+                ip.scheme(),
+                named("RMWBENCH_DAEMON_ADDRESS").unwrap_or(LOOPBACK.into()),
+                port()
+            ),
         }
     }
 }
@@ -64,16 +76,20 @@ impl Rendezvous {
 
     /// Registers this process; without a link it listens nowhere that the others should know of.
     pub fn join(link: Option<Link>, trial_nonce: u64, domain_id: u32) -> io::Result<Rendezvous> {
-        let directory = std::env::temp_dir().join(format!("rmwbench-zenoh-{trial_nonce:x}-{domain_id}"));
+        let directory =
+            std::env::temp_dir().join(format!("rmwbench-zenoh-{trial_nonce:x}-{domain_id}"));
         fs::create_dir_all(&directory)?;
         let number = take_number(&directory)?;
         let own = link.map(|link| match link {
-            Link::Unix => format!("unixsock-stream/{}", directory.join(format!("{number}.sock")).display()),
+            Link::Unix => {
+                format!("unixsock-stream/{}", directory.join(format!("{number}.sock")).display())
+            }
             ip if named("RMWBENCH_ADDRESS").is_some() => {
                 format!("{}/{}:{}", ip.scheme(), own_address(), PORT + number as u16)
             }
             ip => {
-                // Every address of 127.0.0.0/8 is this machine: one per session needs no search for a free port.
+                // Every address of 127.0.0.0/8 is this machine: one per session needs no search for
+                // a free port.
                 let [a, b, c] = host(&directory, number);
                 format!("{}/127.{a}.{b}.{c}:{}", ip.scheme(), port())
             }
@@ -91,7 +107,9 @@ impl Rendezvous {
     pub fn fill(&self, text: &str) -> String {
         let peers = self.peers.iter().map(|p| format!("\"{p}\"")).collect::<Vec<_>>().join(", ");
         let own = self.own.as_deref().unwrap_or("tcp/127.0.0.1:0"); // only a router has none, which listens elsewhere
-        Link::WORDS.into_iter().fold(text.replace("\"{peers}\"", &peers), |text, (word, _)| text.replace(word, own))
+        Link::WORDS
+            .into_iter()
+            .fold(text.replace("\"{peers}\"", &peers), |text, (word, _)| text.replace(word, own))
     }
 
     /// Shared by the trial's processes, removed by the last of them.
@@ -117,8 +135,9 @@ pub fn own_address() -> String {
     named("RMWBENCH_ADDRESS").unwrap_or(LOOPBACK.into())
 }
 
-/// Sessions on hosts with higher addresses: the orchestrator names each host once per process there, and those count up from [`PORT`].
-/// Of two sessions on two hosts exactly one connects here too.
+/// Sessions on hosts with higher addresses: the orchestrator names each host once per process
+/// there, and those count up from [`PORT`]. Of two sessions on two hosts exactly one connects here
+/// too.
 fn elsewhere(link: Link) -> Vec<String> {
     let (own, all) = (own_address(), named("RMWBENCH_PEERS").unwrap_or_default());
     let order = |address: &str| address.parse::<std::net::Ipv4Addr>().ok();
@@ -170,8 +189,8 @@ fn take_number(directory: &Path) -> io::Result<u32> {
     }
 }
 
-/// Endpoints of the sessions with lower numbers. One that has taken its number and is still writing its entry is waited for, since
-/// it will not look for us; one whose process is dead is left out.
+/// Endpoints of the sessions with lower numbers. One that has taken its number and is still writing
+/// its entry is waited for, since it will not look for us; one whose process is dead is left out.
 fn earlier(directory: &Path, number: u32) -> io::Result<Vec<String>> {
     let mut endpoints = Vec::new();
     for other in numbers(directory, "taken")?.into_iter().filter(|n| *n < number) {
@@ -202,7 +221,9 @@ fn numbers(directory: &Path, extension: &str) -> io::Result<Vec<u32>> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
         if path.extension().is_some_and(|e| e == extension) {
-            numbers.extend(path.file_stem().and_then(|s| s.to_str()).and_then(|s| s.parse::<u32>().ok()));
+            numbers.extend(
+                path.file_stem().and_then(|s| s.to_str()).and_then(|s| s.parse::<u32>().ok()),
+            );
         }
     }
     numbers.sort_unstable();
@@ -213,10 +234,14 @@ fn is_alive(pid: &str) -> bool {
     Path::new("/proc").join(pid).exists()
 }
 
-/// The last three bytes of an address in 127.0.0.0/8 for session `number` of the trial in `directory`: trials that share a host
-/// should not meet, hence the directory's hash.
+/// The last three bytes of an address in 127.0.0.0/8 for session `number` of the trial in
+/// `directory`: trials that share a host should not meet, hence the directory's hash.
 fn host(directory: &Path, number: u32) -> [u8; 3] {
-    let hash = directory.as_os_str().as_encoded_bytes().iter().fold(0xCBF2_9CE4_u32, |h, b| (h ^ u32::from(*b)).wrapping_mul(0x0100_0193));
+    let hash = directory
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .fold(0xCBF2_9CE4_u32, |h, b| (h ^ u32::from(*b)).wrapping_mul(0x0100_0193));
     let host = hash.wrapping_add(number) % 0x00FE_FFFE + 0x0001_0000; // 127.1.0.0 to 127.255.255.253
     [(host >> 16) as u8, (host >> 8) as u8, host as u8]
 }
@@ -243,7 +268,10 @@ mod tests {
         assert_eq!((silent.own.clone(), silent.peers.len()), (None, 2));
         drop(one);
         let (third, three) = join(1);
-        assert!(third.contains("3.sock") && third.contains("1.sock") && !third.contains("0.sock"), "{third}");
+        assert!(
+            third.contains("3.sock") && third.contains("1.sock") && !third.contains("0.sock"),
+            "{third}"
+        );
         assert_eq!(three.peers.len(), 1);
         let directory = three.directory().to_path_buf();
         fs::create_dir(directory.join("tls")).unwrap();
@@ -257,7 +285,9 @@ mod tests {
     fn many_at_once_make_a_full_mesh() {
         let nonce = u64::from(std::process::id()) << 32 | 2;
         let joined: Vec<Rendezvous> = std::thread::scope(|scope| {
-            let all: Vec<_> = (0..16).map(|_| scope.spawn(|| Rendezvous::join(Some(Link::Tcp), nonce, 1).unwrap())).collect();
+            let all: Vec<_> = (0..16)
+                .map(|_| scope.spawn(|| Rendezvous::join(Some(Link::Tcp), nonce, 1).unwrap()))
+                .collect();
             all.into_iter().map(|t| t.join().unwrap()).collect()
         });
         assert_eq!(joined.iter().map(|r| r.peers.len()).sum::<usize>(), 16 * 15 / 2);

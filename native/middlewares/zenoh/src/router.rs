@@ -16,11 +16,13 @@ pub struct Router {
 }
 
 impl Router {
-    /// `config` is what the workers open with. Errors: their configuration's, or an address that is taken.
+    /// `config` is what the workers open with. Errors: their configuration's, or an address that is
+    /// taken.
     pub fn start(config: &SessionConfig) -> Result<Router, Error> {
         zenoh::init_log_from_env_or("error");
         let prepared = profile::prepare_router(config)?;
-        let session = zenoh::open(prepared.config).wait().map_err(|e| Error::failed("daemon router", e))?;
+        let session =
+            zenoh::open(prepared.config).wait().map_err(|e| Error::failed("daemon router", e))?;
         Ok(Router { session, _rendezvous: prepared.rendezvous })
     }
 }

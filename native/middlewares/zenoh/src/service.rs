@@ -1,9 +1,12 @@
-//! A service: a queryable that replies from within the delivery of the request, as rmw_zenoh's does.
+//! A service: a queryable that replies from within the delivery of the request, as rmw_zenoh's
+//! does.
 
 use std::sync::Arc;
 
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Granted, Handler, PublishError};
+use rmwbench_harness::middleware::{
+    Account, EndpointConfig, Error, Granted, Handler, PublishError,
+};
 use zenoh::bytes::ZBytes;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::query::{Query, Queryable};
@@ -25,23 +28,38 @@ pub struct ZenohService {
 }
 
 impl ZenohService {
-    pub fn create(node: &str, config: &EndpointConfig, handler: Arc<dyn Handler>, shared: &Arc<Shared>) -> Result<Self, Error> {
+    pub fn create(
+        node: &str,
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, Error> {
         shared.refuse_reliable_over_udp(config)?;
         let key = shared.key(&config.topic)?;
         let counts = Arc::new(Counts::default());
         let counted = counts.clone();
         // Replies take the request's congestion control, whatever the service asks for.
-        let reply = |query: &Query, bytes: &[u8]| query.reply(query.key_expr(), bytes).wait().map_err(|_| PublishError::Failed);
+        let reply = |query: &Query, bytes: &[u8]| {
+            query.reply(query.key_expr(), bytes).wait().map_err(|_| PublishError::Failed)
+        };
         let deliver: Deliver = Box::new(move |arrival, notified_ns| {
             let Arrival::Request(query) = arrival else { return };
             let empty = ZBytes::new();
             let payload = query.payload().unwrap_or(&empty);
-            counted.hand_over(payload, notified_ns, |request| handler.handle(request, &mut |bytes| reply(&query, bytes)));
+            counted.hand_over(payload, notified_ns, |request| {
+                handler.handle(request, &mut |bytes| reply(&query, bytes))
+            });
         });
         let (intake, receive) = Intake::open(config, shared, deliver)?;
         // Complete: a client asks those that answer for the whole key.
-        let queryable = shared.session.declare_queryable(key).complete(true).callback(move |query| receive(Arrival::Request(query))).wait();
-        let queryable = queryable.map_err(|e| Error::failed(format!("endpoint {}", config.endpoint), e))?;
+        let queryable = shared
+            .session
+            .declare_queryable(key)
+            .complete(true)
+            .callback(move |query| receive(Arrival::Request(query)))
+            .wait();
+        let queryable =
+            queryable.map_err(|e| Error::failed(format!("endpoint {}", config.endpoint), e))?;
         let token = shared.graph.announce(Side::Service, node, config.endpoint, &config.topic)?;
         Ok(ZenohService {
             token: Some(token),
@@ -75,6 +93,10 @@ impl trait_::Endpoint for ZenohService {
     }
 
     fn account(&self) -> Account {
-        self.counts.account(&self.intake, self.shared.graph.count(Side::Client, &self.topic), &self.shared.session)
+        self.counts.account(
+            &self.intake,
+            self.shared.graph.count(Side::Client, &self.topic),
+            &self.shared.session,
+        )
     }
 }

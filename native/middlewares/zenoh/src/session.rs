@@ -4,7 +4,9 @@ use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use rmwbench_harness::middleware as trait_;
-use rmwbench_harness::middleware::{Configuration, EndpointConfig, Error, Handler, SessionConfig, Sink};
+use rmwbench_harness::middleware::{
+    Configuration, EndpointConfig, Error, Handler, SessionConfig, Sink,
+};
 use rmwbench_harness::qos::History;
 use zenoh::Wait as _;
 
@@ -18,7 +20,8 @@ use crate::service::ZenohService;
 use crate::shared::Shared;
 use crate::subscription::ZenohSubscription;
 
-const OPTIONS: [&str; 5] = ["keep_all_depth", "loan_slots", "recovery", "reliable_keep_last", "shm_provider"];
+const OPTIONS: [&str; 5] =
+    ["keep_all_depth", "loan_slots", "recovery", "reliable_keep_last", "shm_provider"];
 
 static CLEANED: Once = Once::new();
 /// The router of a host serves before any worker opens; this is for a busy machine.
@@ -39,28 +42,42 @@ impl ZenohSession {
             return Err(Error::invalid("option keep_all_depth", "expected at least 1, found 0"));
         }
         let name = config.profile.name.as_str();
-        let reliable_keep_last: String =
-            config.option("reliable_keep_last", if name == profile::RMW_ZENOH { "drop" } else { "block" }.to_string())?;
+        let reliable_keep_last: String = config.option(
+            "reliable_keep_last",
+            if name == profile::RMW_ZENOH { "drop" } else { "block" }.to_string(),
+        )?;
         if !["block", "drop"].contains(&reliable_keep_last.as_str()) {
-            return Err(Error::invalid("option reliable_keep_last", format!("expected block or drop, found {reliable_keep_last}")));
+            return Err(Error::invalid(
+                "option reliable_keep_last",
+                format!("expected block or drop, found {reliable_keep_last}"),
+            ));
         }
         zenoh::init_log_from_env_or("error");
         let prepared = profile::prepare(config)?;
-        let (shared_memory, udp_links) = (profile::has_shared_memory(&prepared.config), profile::has_udp_links(&prepared.config));
+        let (shared_memory, udp_links) = (
+            profile::has_shared_memory(&prepared.config),
+            profile::has_udp_links(&prepared.config),
+        );
         let shm_provider = config.option("shm_provider", name == profile::SHM)? && shared_memory;
         if shared_memory {
-            // A killed process leaves its pools in /dev/shm; Zenoh itself looks only when it makes its first one. Once, and before any
-            // of ours: to Zenoh, the pools of the process that asks look like those of the dead.
+            // A killed process leaves its pools in /dev/shm; Zenoh itself looks only when it makes
+            // its first one. Once, and before any of ours: to Zenoh, the pools of the process that
+            // asks look like those of the dead.
             CLEANED.call_once(zenoh::shm::cleanup_orphaned_shm_segments);
         }
-        let shared_memory_threshold_bytes = profile::shared_memory_threshold_bytes(&prepared.config);
+        let shared_memory_threshold_bytes =
+            profile::shared_memory_threshold_bytes(&prepared.config);
         let pool_bytes = profile::pool_bytes(&prepared.config);
         let request_timeout_ms = profile::request_timeout_ms(&prepared.config);
-        let configuration = format!("{}{}\n", prepared.modes.beside_the_file(), pretty(&prepared.config));
+        let configuration =
+            format!("{}{}\n", prepared.modes.beside_the_file(), pretty(&prepared.config));
         let failed = |e: zenoh::Error| Error::failed(format!("profile {name}"), e);
         let session = zenoh::open(prepared.config).wait().map_err(failed)?;
         if prepared.modes.discovery == Some(Discovery::Server) && !finds_router(&session) {
-            return Err(Error::failed("mode discovery", "server: no router answers; it is this worker with --daemon router"));
+            return Err(Error::failed(
+                "mode discovery",
+                "server: no router answers; it is this worker with --daemon router",
+            ));
         }
         let graph = Graph::open(&session, config.domain_id).map_err(failed)?;
         let shared = Shared {
@@ -99,7 +116,10 @@ fn finds_router(session: &zenoh::Session) -> bool {
 /// JSON, which is JSON5.
 fn pretty(config: &zenoh::Config) -> String {
     let text = config.to_string();
-    serde_json::from_str::<serde_json::Value>(&text).ok().and_then(|value| serde_json::to_string_pretty(&value).ok()).unwrap_or(text)
+    serde_json::from_str::<serde_json::Value>(&text)
+        .ok()
+        .and_then(|value| serde_json::to_string_pretty(&value).ok())
+        .unwrap_or(text)
 }
 
 impl Drop for ZenohSession {
@@ -143,16 +163,28 @@ impl trait_::Node for ZenohNode {
         Ok(Box::new(ZenohPublisher::create(&self.name, config, &self.shared)?))
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn trait_::Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn trait_::Subscription>, Error> {
         Self::check(config)?;
         Ok(Box::new(ZenohSubscription::create(&self.name, config, sink, &self.shared)?))
     }
-    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn trait_::Publisher>, Error> {
+    fn client(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn trait_::Publisher>, Error> {
         Self::check(config)?;
         Ok(Box::new(ZenohClient::create(&self.name, config, sink, &self.shared)?))
     }
 
-    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn trait_::Endpoint>, Error> {
+    fn service(
+        &mut self,
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+    ) -> Result<Box<dyn trait_::Endpoint>, Error> {
         Self::check(config)?;
         Ok(Box::new(ZenohService::create(&self.name, config, handler, &self.shared)?))
     }

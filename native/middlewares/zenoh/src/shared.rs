@@ -24,9 +24,11 @@ pub struct Shared {
     pub loan_slots: Option<usize>,
     /// Every publisher has a provider of shared memory, also without loans.
     pub shm_provider: bool,
-    /// Whether lost messages are asked for again; None: where they are reliable and transient_local, as rmw_zenoh does it.
+    /// Whether lost messages are asked for again; None: where they are reliable and
+    /// transient_local, as rmw_zenoh does it.
     pub recovery: Option<bool>,
-    /// Whether congestion may cost a message that is reliable with history keep_last, as in rmw_zenoh.
+    /// Whether congestion may cost a message that is reliable with history keep_last, as in
+    /// rmw_zenoh.
     pub drops_reliable_keep_last: bool,
     pub request_timeout_ms: u64,
     pub modes: Modes,
@@ -37,11 +39,13 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Whether a reader here may be lent messages of this size, as far as the session's own settings tell: those of publishers that
-    /// loan are lent too.
+    /// Whether a reader here may be lent messages of this size, as far as the session's own
+    /// settings tell: those of publishers that loan are lent too.
     pub fn lends(&self, payload_bytes: u32) -> bool {
         let bytes = u64::from(payload_bytes);
-        self.shared_memory && (self.shm_provider || self.shared_memory_threshold_bytes.is_some_and(|threshold| bytes >= threshold))
+        self.shared_memory
+            && (self.shm_provider
+                || self.shared_memory_threshold_bytes.is_some_and(|threshold| bytes >= threshold))
     }
 
     /// How many messages a history holds.
@@ -69,7 +73,10 @@ impl Shared {
         let key = KeyExpr::try_from(format!("rmwbench/{}/{topic}", self.domain_id))
             .map_err(|e| Error::invalid(format!("topic {topic}"), e.to_string()))?;
         if key.is_wild() {
-            return Err(Error::invalid(format!("topic {topic}"), "expected a name without * and $"));
+            return Err(Error::invalid(
+                format!("topic {topic}"),
+                "expected a name without * and $",
+            ));
         }
         Ok(key)
     }

@@ -1,4 +1,5 @@
-//! Receiving messages, and with `transient_local` those that were published before, by zenoh-ext's subscriber.
+//! Receiving messages, and with `transient_local` those that were published before, by zenoh-ext's
+//! subscriber.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -10,7 +11,9 @@ use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::SampleKind;
 use zenoh::Wait as _;
-use zenoh_ext::{AdvancedSubscriber, AdvancedSubscriberBuilderExt as _, HistoryConfig, RecoveryConfig};
+use zenoh_ext::{
+    AdvancedSubscriber, AdvancedSubscriberBuilderExt as _, HistoryConfig, RecoveryConfig,
+};
 
 use crate::graph::Side;
 use crate::locked;
@@ -36,7 +39,12 @@ enum Reader {
 }
 
 impl ZenohSubscription {
-    pub fn create(node: &str, config: &EndpointConfig, sink: Arc<dyn Sink>, shared: &Arc<Shared>) -> Result<Self, Error> {
+    pub fn create(
+        node: &str,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, Error> {
         let object = || format!("endpoint {}", config.endpoint);
         shared.refuse_reliable_over_udp(config)?;
         let key = shared.key(&config.topic)?;
@@ -49,14 +57,17 @@ impl ZenohSubscription {
             _ => {}
         });
         let (intake, receive) = Intake::open(config, shared, deliver)?;
-        let mut granted = granted(config, shared.keep_all_depth, shared.lends(config.message_type.payload_bytes));
+        let mut granted =
+            granted(config, shared.keep_all_depth, shared.lends(config.message_type.payload_bytes));
         if let (true, Some(limit)) = (shared.shared_memory, locked::limit_bytes()) {
             granted.notes.push(format!(
                 "this process may lock {limit} bytes (ulimit -l): Zenoh loses, without a word, messages in pools of shared memory beyond that"
             ));
         }
-        let (reader, missed) = declare(config, shared, key, receive, &mut granted).map_err(|e| Error::failed(object(), e))?;
-        let token = shared.graph.announce(Side::Subscription, node, config.endpoint, &config.topic)?;
+        let (reader, missed) = declare(config, shared, key, receive, &mut granted)
+            .map_err(|e| Error::failed(object(), e))?;
+        let token =
+            shared.graph.announce(Side::Subscription, node, config.endpoint, &config.topic)?;
         Ok(ZenohSubscription {
             token: Some(token),
             reader: Some(reader),
@@ -79,21 +90,32 @@ fn declare(
     receive: Receive,
     granted: &mut Granted,
 ) -> zenoh::Result<Declared> {
-    let subscriber = shared.session.declare_subscriber(key).callback(move |sample| receive(Arrival::Sample(sample)));
-    let (history, recovery) = (config.qos.durability == Durability::TransientLocal, shared.recovers(&config.qos));
+    let subscriber = shared
+        .session
+        .declare_subscriber(key)
+        .callback(move |sample| receive(Arrival::Sample(sample)));
+    let (history, recovery) =
+        (config.qos.durability == Durability::TransientLocal, shared.recovers(&config.qos));
     if !history && !recovery {
         return Ok((Reader::Plain(subscriber.wait()?), None));
     }
     let mut advanced = subscriber.advanced();
     if history {
-        // Of publishers that it knew and of those that it will meet; each gives what its own depth kept.
+        // Of publishers that it knew and of those that it will meet; each gives what its own depth
+        // kept.
         let depth = shared.depth(&config.qos);
-        advanced = advanced.history(HistoryConfig::default().detect_late_publishers().max_samples(depth));
-        granted.notes.push(format!("transient_local: zenoh-ext asks each publisher for its last {depth} messages"));
+        advanced =
+            advanced.history(HistoryConfig::default().detect_late_publishers().max_samples(depth));
+        granted.notes.push(format!(
+            "transient_local: zenoh-ext asks each publisher for its last {depth} messages"
+        ));
     }
     if recovery {
         advanced = advanced.recovery(RecoveryConfig::default().heartbeat());
-        granted.notes.push("recovery: zenoh-ext asks the publisher again for messages that it finds missing".into());
+        granted.notes.push(
+            "recovery: zenoh-ext asks the publisher again for messages that it finds missing"
+                .into(),
+        );
     }
     let advanced = advanced.wait()?;
     let missed = Arc::new(AtomicU64::new(0));

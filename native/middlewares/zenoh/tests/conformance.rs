@@ -4,8 +4,10 @@ use rmwbench_conformance::Arm;
 const AS_RMW_ZENOH: &str = "as in rmw_zenoh, a reliable message may be dropped on congestion unless its history is keep_all";
 
 fn main() -> std::process::ExitCode {
-    let no_shm =
-        |arm: Arm| arm.lacks("loan", "the profile has shared memory disabled").lacks("zero_copy", "the profile has shared memory disabled");
+    let no_shm = |arm: Arm| {
+        arm.lacks("loan", "the profile has shared memory disabled")
+            .lacks("zero_copy", "the profile has shared memory disabled")
+    };
     rmwbench_conformance::main(
         env!("CARGO_BIN_EXE_rmwbench-zenoh"),
         &rmwbench_zenoh::Zenoh,
@@ -15,8 +17,10 @@ fn main() -> std::process::ExitCode {
             no_shm(Arm::profile("tcp")),
             no_shm(Arm::profile("unixsock")),
             Arm::profile("shm"),
-            // A campaign's router has the arm's modes; the one of this check serves the whole arm and has none.
-            Arm::profile("router").fault("mode security true", "the check's router listens without TLS"),
+            // A campaign's router has the arm's modes; the one of this check serves the whole arm
+            // and has none.
+            Arm::profile("router")
+                .fault("mode security true", "the check's router listens without TLS"),
             no_shm(Arm::profile("rmw_zenoh")).rare_fault("reliable", AS_RMW_ZENOH),
         ],
     )

@@ -1,4 +1,5 @@
-//! What is particular to Zenoh, on the traits; what every middleware must do is the conformance suite's.
+//! What is particular to Zenoh, on the traits; what every middleware must do is the conformance
+//! suite's.
 //!
 //! Only profiles without multicast: a test must not be heard on a network.
 
@@ -42,14 +43,19 @@ fn matched(writer: &dyn Publisher, reader: &dyn Subscription) {
 #[test]
 fn every_size_arrives_whole_over_every_profile_and_the_path_is_told() {
     let _alone = alone_with_pools();
-    for (domain_id, profile, small, large) in [(1, "tcp", "tcp", "tcp"), (2, "unixsock", "unix", "unix"), (3, "tuned", "unix", "shm")] {
+    for (domain_id, profile, small, large) in
+        [(1, "tcp", "tcp", "tcp"), (2, "unixsock", "unix", "unix"), (3, "tuned", "unix", "shm")]
+    {
         let (mut there, mut here) = (open(profile, domain_id), open(profile, domain_id));
         let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
         for (i, bytes) in [0_usize, 1, 63, 64, 1000, 1 << 20, 32 << 20].into_iter().enumerate() {
             let topic = format!("size_{bytes}");
             let memory = Memory::new();
-            let reader = far.subscription(&endpoint(2 * i as u32 + 1, &topic, bytes as u32), memory.clone()).unwrap();
-            let mut writer = near.publisher(&endpoint(2 * i as u32 + 2, &topic, bytes as u32)).unwrap();
+            let reader = far
+                .subscription(&endpoint(2 * i as u32 + 1, &topic, bytes as u32), memory.clone())
+                .unwrap();
+            let mut writer =
+                near.publisher(&endpoint(2 * i as u32 + 2, &topic, bytes as u32)).unwrap();
             matched(&*writer, &*reader);
             let message: Vec<u8> = (0..bytes).map(|k| (k * 31 + i) as u8).collect();
             // From Zenoh's threshold up to the profile's pool of 24 MiB.
@@ -60,12 +66,20 @@ fn every_size_arrives_whole_over_every_profile_and_the_path_is_told() {
                 sent += 1;
                 writer.publish(&message).unwrap();
                 let got = memory.wait_for(sent);
-                assert!(got.len() == sent && got.iter().all(|m| *m == message), "{profile} {bytes} bytes: {} messages", got.len());
+                assert!(
+                    got.len() == sent && got.iter().all(|m| *m == message),
+                    "{profile} {bytes} bytes: {} messages",
+                    got.len()
+                );
                 let evidence = reader.account().evidence;
                 assert_eq!(evidence.iter().map(|e| e.messages).sum::<u64>(), sent as u64);
                 evidence.iter().any(|e| e.path == expected)
             });
-            assert!(sent == 1 || expected == "shm", "{profile} {bytes} bytes: {:?}", reader.account().evidence);
+            assert!(
+                sent == 1 || expected == "shm",
+                "{profile} {bytes} bytes: {:?}",
+                reader.account().evidence
+            );
         }
     }
 }
@@ -78,7 +92,9 @@ fn a_loan_is_read_in_place_and_needs_shared_memory() {
     for (i, bytes) in [0_usize, 1, 64, 100_000, 8 << 20].into_iter().enumerate() {
         let topic = format!("size_{bytes}");
         let memory = Memory::new();
-        let reader = far.subscription(&endpoint(2 * i as u32 + 1, &topic, bytes as u32), memory.clone()).unwrap();
+        let reader = far
+            .subscription(&endpoint(2 * i as u32 + 1, &topic, bytes as u32), memory.clone())
+            .unwrap();
         let mut loan = endpoint(2 * i as u32 + 2, &topic, bytes as u32);
         loan.loan = true;
         let mut writer = near.publisher(&loan).unwrap();
@@ -86,10 +102,17 @@ fn a_loan_is_read_in_place_and_needs_shared_memory() {
         // More messages than the pool has slots: buffers come back.
         for n in 0..40 {
             writer.publish_loaned(bytes, &mut |payload| payload.fill(n)).unwrap();
-            assert!(memory.wait_for(n as usize + 1).pop().unwrap() == vec![n; bytes], "{bytes} bytes, message {n}");
+            assert!(
+                memory.wait_for(n as usize + 1).pop().unwrap() == vec![n; bytes],
+                "{bytes} bytes, message {n}"
+            );
         }
         let evidence = &reader.account().evidence[0];
-        assert_eq!((evidence.path.as_str(), evidence.messages), (if bytes > 0 { "shm" } else { "unix" }, 40), "{bytes} bytes");
+        assert_eq!(
+            (evidence.path.as_str(), evidence.messages),
+            (if bytes > 0 { "shm" } else { "unix" }, 40),
+            "{bytes} bytes"
+        );
     }
     let mut without = open("tcp", 5);
     let mut loan = endpoint(1, "t", 8);
@@ -130,7 +153,8 @@ fn reliable_keep_all_loses_nothing_behind_a_slow_reader() {
     matched(&*writer, &*reader);
     let messages: Vec<Vec<u8>> = (0..300).map(|n| vec![n as u8; 10_000]).collect();
     let sent = messages.clone();
-    let publishing = std::thread::spawn(move || sent.iter().for_each(|m| writer.publish(m).unwrap()));
+    let publishing =
+        std::thread::spawn(move || sent.iter().for_each(|m| writer.publish(m).unwrap()));
     memory.wait_until_held();
     std::thread::sleep(Duration::from_millis(300));
     assert!(!publishing.is_finished(), "3 MB went somewhere though the reader takes nothing");
@@ -164,7 +188,8 @@ fn every_way_to_wait_delivers_in_order_and_nothing_after_the_reader_left() {
         let (mut there, mut here) = (open("tcp", domain_id), open("tcp", domain_id));
         let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
         let memory = Memory::new();
-        let mut config = with_qos(endpoint(1, "t", 8), Reliability::Reliable, History::KeepLast, 200);
+        let mut config =
+            with_qos(endpoint(1, "t", 8), Reliability::Reliable, History::KeepLast, 200);
         config.wait = wait;
         let reader = far.subscription(&config, memory.clone()).unwrap();
         let mut writer = near.publisher(&endpoint(2, "t", 8)).unwrap();
@@ -192,8 +217,14 @@ fn a_mesh_of_five_counts_everyone_and_late_joiners_and_leavers() {
     for (i, session) in sessions.iter_mut().enumerate() {
         let mut node = session.node(&format!("node {i}")).unwrap();
         let memory = Memory::new();
-        let reader = node.subscription(&endpoint(100 + i as u32, "a/b", 8), memory.clone()).unwrap();
-        ends.push((node.publisher(&endpoint(i as u32 + 1, "a/b", 8)).unwrap(), reader, memory, node));
+        let reader =
+            node.subscription(&endpoint(100 + i as u32, "a/b", 8), memory.clone()).unwrap();
+        ends.push((
+            node.publisher(&endpoint(i as u32 + 1, "a/b", 8)).unwrap(),
+            reader,
+            memory,
+            node,
+        ));
     }
     for (writer, reader, ..) in &ends {
         wait_until("all five to see five", || writer.matched() == 5 && reader.matched() == 5);
@@ -235,7 +266,8 @@ fn a_relay_into_its_own_full_queue_does_not_wait_for_itself() {
     let memory = Memory::new();
     let _end = node.subscription(&qos(endpoint(1, "out", 8)), memory.clone()).unwrap();
     let relay = Relay(node.publisher(&qos(endpoint(2, "out", 8))).unwrap().into());
-    let _middle = node.subscription(&qos(endpoint(3, "in", 8)), std::sync::Arc::new(relay)).unwrap();
+    let _middle =
+        node.subscription(&qos(endpoint(3, "in", 8)), std::sync::Arc::new(relay)).unwrap();
     let mut writer = node.publisher(&qos(endpoint(4, "in", 8))).unwrap();
     writer.publish(&byte(1)).unwrap();
     assert_eq!(memory.wait_for(10).len(), 10);
@@ -268,11 +300,22 @@ fn what_cannot_be_granted_is_refused_in_words() {
     assert!(Zenoh.open(&unknown).map(drop).unwrap_err().message.contains("keep_all_depth"));
 
     let quiet = "scouting: {multicast: {enabled: false}}";
-    let mut udp = Zenoh.open(&own(&format!("{{listen: {{endpoints: ['udp/127.0.0.1:0']}}, {quiet}}}"))).unwrap();
-    assert_eq!(kind(udp.node("n").unwrap().publisher(&endpoint(1, "t", 8)).map(drop)), ErrorKind::Unsupported);
-    let drops = "qos: {publication: [{key_exprs: ['rmwbench/**'], config: {congestion_control: 'drop'}}]}";
-    let mut lossy = Zenoh.open(&own(&format!("{{listen: {{endpoints: ['{{tcp}}']}}, {quiet}, {drops}}}"))).unwrap();
-    assert_eq!(kind(lossy.node("n").unwrap().publisher(&endpoint(1, "t", 8)).map(drop)), ErrorKind::Unsupported);
+    let mut udp = Zenoh
+        .open(&own(&format!("{{listen: {{endpoints: ['udp/127.0.0.1:0']}}, {quiet}}}")))
+        .unwrap();
+    assert_eq!(
+        kind(udp.node("n").unwrap().publisher(&endpoint(1, "t", 8)).map(drop)),
+        ErrorKind::Unsupported
+    );
+    let drops =
+        "qos: {publication: [{key_exprs: ['rmwbench/**'], config: {congestion_control: 'drop'}}]}";
+    let mut lossy = Zenoh
+        .open(&own(&format!("{{listen: {{endpoints: ['{{tcp}}']}}, {quiet}, {drops}}}")))
+        .unwrap();
+    assert_eq!(
+        kind(lossy.node("n").unwrap().publisher(&endpoint(1, "t", 8)).map(drop)),
+        ErrorKind::Unsupported
+    );
 }
 
 /// Not a test: the other process of the next one.
@@ -306,7 +349,9 @@ fn child_that_lends() -> std::process::Child {
 #[test]
 fn a_killed_process_is_forgotten_and_its_memory_goes() {
     let _alone = alone_with_pools();
-    let pools = || -> BTreeSet<_> { std::fs::read_dir("/dev/shm").unwrap().map(|f| f.unwrap().file_name()).collect() };
+    let pools = || -> BTreeSet<_> {
+        std::fs::read_dir("/dev/shm").unwrap().map(|f| f.unwrap().file_name()).collect()
+    };
     let before = pools();
     let mut session = open("unixsock", 17);
     let mut node = session.node("survivor").unwrap();
@@ -338,10 +383,14 @@ fn a_killed_process_is_forgotten_and_its_memory_goes() {
 
 /// What the last child of a test left; no process comes after it.
 fn left_by_the_dead_is_removed(before: &BTreeSet<std::ffi::OsString>) {
-    let mut last =
-        Command::new(std::env::current_exe().unwrap()).args(["--exact", "child_opens", "--ignored"]).stdout(Stdio::null()).spawn().unwrap();
+    let mut last = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_opens", "--ignored"])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     last.wait().unwrap();
-    let now: BTreeSet<_> = std::fs::read_dir("/dev/shm").unwrap().map(|f| f.unwrap().file_name()).collect();
+    let now: BTreeSet<_> =
+        std::fs::read_dir("/dev/shm").unwrap().map(|f| f.unwrap().file_name()).collect();
     assert!(now.is_subset(before), "{:?}", now.difference(before).collect::<Vec<_>>());
 }
 
@@ -353,14 +402,20 @@ fn child_opens() {
 }
 
 /// One message from one session to another, or within one; returns the reader's evidence.
-fn carried(config: &SessionConfig, bytes: usize, reliability: Reliability, together: bool) -> Vec<String> {
+fn carried(
+    config: &SessionConfig,
+    bytes: usize,
+    reliability: Reliability,
+    together: bool,
+) -> Vec<String> {
     let mut here = Zenoh.open(config).unwrap();
     let mut there = if together { None } else { Some(Zenoh.open(config).unwrap()) };
     let mut near = here.node("near").unwrap();
     let mut far = there.as_mut().unwrap_or(&mut here).node("far").unwrap();
     let qos = |c| with_qos(c, reliability, History::KeepLast, 10);
     let memory = Memory::new();
-    let reader = far.subscription(&qos(endpoint(1, "carried", bytes as u32)), memory.clone()).unwrap();
+    let reader =
+        far.subscription(&qos(endpoint(1, "carried", bytes as u32)), memory.clone()).unwrap();
     let mut writer = near.publisher(&qos(endpoint(2, "carried", bytes as u32))).unwrap();
     matched(&*writer, &*reader);
     let mut sent = 0;
@@ -387,17 +442,28 @@ fn every_transport_is_the_one_asked_for() {
                 ("shm", "shm", Reliability::Reliable),
                 ("intra_process", "intra_process", Reliability::Reliable),
             ] {
-                let mut config =
-                    with_modes(profile, 20 + domain_id as u32, &[("transport", json!(transport)), ("discovery", json!("peers"))]);
+                let mut config = with_modes(
+                    profile,
+                    20 + domain_id as u32,
+                    &[("transport", json!(transport)), ("discovery", json!("peers"))],
+                );
                 if transport == "shm" {
-                    // Four of these, two pools seen from both ends, are what an unprivileged process may lock.
+                    // Four of these, two pools seen from both ends, are what an unprivileged
+                    // process may lock.
                     config.modes.insert("shm_pool_bytes".into(), json!(512 << 10));
                 }
                 let together = transport == "intra_process";
-                let config = if together { with_modes(profile, 30, &[("transport", json!(transport))]) } else { config };
+                let config = if together {
+                    with_modes(profile, 30, &[("transport", json!(transport))])
+                } else {
+                    config
+                };
                 let paths = carried(&config, 100, reliability, together);
                 assert!(paths.iter().any(|p| p == path), "{profile}, {transport}: {paths:?}");
-                assert!(paths.len() == 1 || transport == "shm", "{profile}, {transport}: {paths:?}");
+                assert!(
+                    paths.len() == 1 || transport == "shm",
+                    "{profile}, {transport}: {paths:?}"
+                );
             }
         }
     });
@@ -406,7 +472,10 @@ fn every_transport_is_the_one_asked_for() {
 #[test]
 fn every_discovery_finds_its_peers() {
     isolated("every_discovery_finds_its_peers", || {
-        std::process::Command::new("ip").args(["route", "add", "224.0.0.0/4", "dev", "lo"]).status().unwrap();
+        std::process::Command::new("ip")
+            .args(["route", "add", "224.0.0.0/4", "dev", "lo"])
+            .status()
+            .unwrap();
         for profile in ["untouched", "tuned", "router"] {
             let peers = with_modes(profile, 40, &[("discovery", json!("peers"))]);
             carried(&peers, 100, Reliability::Reliable, false);
@@ -428,7 +497,8 @@ fn tls_links_need_the_certificates_of_the_trial() {
         let text = session.configuration().unwrap().text;
         assert!(text.contains("tls/127.") && text.contains("\"enable_mtls\": true"), "{text}");
         // Another trial has another authority: its sessions do not get in, wherever they knock.
-        let endpoint_of = |text: &str| text.split('"').find(|t| t.starts_with("tls/127.")).unwrap().to_string();
+        let endpoint_of =
+            |text: &str| text.split('"').find(|t| t.starts_with("tls/127.")).unwrap().to_string();
         let mut stranger = secure.clone();
         stranger.trial_nonce += 1;
         stranger.profile.text = format!(
@@ -437,13 +507,22 @@ fn tls_links_need_the_certificates_of_the_trial() {
         );
         assert_eq!(Zenoh.open(&stranger).map(drop).unwrap_err().kind, ErrorKind::Failed);
         for (transport, mode) in [("udp", "security"), ("shm", "security"), ("unix", "security")] {
-            let both = with_modes("tcp", 43, &[("security", json!(true)), ("transport", json!(transport))]);
+            let both = with_modes(
+                "tcp",
+                43,
+                &[("security", json!(true)), ("transport", json!(transport))],
+            );
             let error = Zenoh.open(&both).map(drop).unwrap_err();
-            assert_eq!((error.kind, error.object), (ErrorKind::Unsupported, format!("mode {mode}")));
+            assert_eq!(
+                (error.kind, error.object),
+                (ErrorKind::Unsupported, format!("mode {mode}"))
+            );
         }
         drop(session.node("n").unwrap());
         drop(session);
-        let left = std::fs::read_dir("/tmp").unwrap().filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().contains("zenoh"));
+        let left = std::fs::read_dir("/tmp")
+            .unwrap()
+            .filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().contains("zenoh"));
         assert_eq!(left.count(), 0, "certificates and sockets are removed");
     });
 }
@@ -456,11 +535,25 @@ fn modes_stand_in_the_configuration_that_is_told() {
         let text = Zenoh.open(&config).unwrap().configuration().unwrap().text;
         serde_json::from_str(&text).unwrap()
     };
-    let tuned = told("tuned", &[("fragment_bytes", json!(9000)), ("batching", json!(true)), ("shm_pool_bytes", json!(1 << 20))]);
+    let tuned = told(
+        "tuned",
+        &[
+            ("fragment_bytes", json!(9000)),
+            ("batching", json!(true)),
+            ("shm_pool_bytes", json!(1 << 20)),
+        ],
+    );
     assert_eq!(tuned["transport"]["link"]["tx"]["batch_size"], 9000);
     assert_eq!(tuned["qos"]["publication"][0]["config"]["express"], false);
     assert_eq!(tuned["transport"]["shared_memory"]["transport_optimization"]["pool_size"], 1 << 20);
-    let tcp = told("tcp", &[("socket_buffer_bytes", json!(300_000)), ("batching", json!(false)), ("compression", json!(true))]);
+    let tcp = told(
+        "tcp",
+        &[
+            ("socket_buffer_bytes", json!(300_000)),
+            ("batching", json!(false)),
+            ("compression", json!(true)),
+        ],
+    );
     assert_eq!(tcp["transport"]["unicast"]["compression"]["enabled"], true);
     assert_eq!(tcp["transport"]["link"]["tcp"]["so_sndbuf"], 300_000);
     assert_eq!(tcp["transport"]["link"]["tx"]["queue"]["batching"]["enabled"], false);
@@ -468,13 +561,26 @@ fn modes_stand_in_the_configuration_that_is_told() {
     for (profile, modes, object) in [
         ("unixsock", vec![("socket_buffer_bytes", json!(300_000))], "mode socket_buffer_bytes"),
         ("tcp", vec![("shm_pool_bytes", json!(1 << 20))], "mode shm_pool_bytes"),
-        ("tuned", vec![("shm_pool_bytes", json!(1 << 20)), ("transport", json!("tcp"))], "mode shm_pool_bytes"),
+        (
+            "tuned",
+            vec![("shm_pool_bytes", json!(1 << 20)), ("transport", json!("tcp"))],
+            "mode shm_pool_bytes",
+        ),
         ("tcp", vec![("fragment_bytes", json!(65_536))], "mode fragment_bytes"),
         ("tcp", vec![("shm_layout", json!("tiered"))], "mode shm_layout"),
-        ("tcp", vec![("transport", json!("intra_process")), ("discovery", json!("peers"))], "mode discovery"),
+        (
+            "tcp",
+            vec![("transport", json!("intra_process")), ("discovery", json!("peers"))],
+            "mode discovery",
+        ),
     ] {
         let error = Zenoh.open(&with_modes(profile, 44, &modes)).map(drop).unwrap_err();
-        assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, object), "{}", error.message);
+        assert_eq!(
+            (error.kind, error.object.as_str()),
+            (ErrorKind::Unsupported, object),
+            "{}",
+            error.message
+        );
     }
 }
 
@@ -483,13 +589,24 @@ fn a_pool_that_may_not_be_locked_is_told_of() {
     isolated("a_pool_that_may_not_be_locked_is_told_of", || {
         // Within a user namespace the limit holds for root too.
         let limit = std::fs::read_to_string("/proc/self/limits").unwrap();
-        let limit = limit.lines().find(|l| l.starts_with("Max locked memory")).unwrap().split_whitespace().nth(3).unwrap().parse::<u64>();
+        let limit = limit
+            .lines()
+            .find(|l| l.starts_with("Max locked memory"))
+            .unwrap()
+            .split_whitespace()
+            .nth(3)
+            .unwrap()
+            .parse::<u64>();
         let Ok(limit) = limit else { return }; // unlimited
         for (pool, refused) in [(limit * 2, true), (limit / 2, false)] {
             let config = with_modes("tuned", 57, &[("shm_pool_bytes", json!(pool))]);
             let mut session = Zenoh.open(&config).unwrap();
             let writer = session.node("n").unwrap().publisher(&endpoint(1, "t", 100_000)).unwrap();
-            let told = writer.granted().notes.iter().any(|note| note.starts_with("path: ") && note.contains("may lock"));
+            let told = writer
+                .granted()
+                .notes
+                .iter()
+                .any(|note| note.starts_with("path: ") && note.contains("may lock"));
             assert_eq!(told, refused, "{pool} of {limit}: {:?}", writer.granted().notes);
         }
     });
@@ -499,15 +616,20 @@ fn a_pool_that_may_not_be_locked_is_told_of() {
 fn threads_are_as_many_as_asked_for() {
     isolated("threads_are_as_many_as_asked_for", || {
         let threads = || {
-            let names =
-                std::fs::read_dir("/proc/self/task").unwrap().map(|t| std::fs::read_to_string(t.unwrap().path().join("comm")).unwrap());
+            let names = std::fs::read_dir("/proc/self/task")
+                .unwrap()
+                .map(|t| std::fs::read_to_string(t.unwrap().path().join("comm")).unwrap());
             names.filter(|name| name.starts_with("rx-")).count()
         };
         let config = with_modes("unixsock", 45, &[("threads", json!(5))]);
         let session = Zenoh.open(&config).unwrap();
         let _other = Zenoh.open(&config).unwrap(); // threads come with the first link
         wait_until("the receiving threads", || threads() == 5);
-        assert!(session.configuration().unwrap().text.starts_with("// environment: ZENOH_RUNTIME="));
+        assert!(session
+            .configuration()
+            .unwrap()
+            .text
+            .starts_with("// environment: ZENOH_RUNTIME="));
         let other = with_modes("unixsock", 45, &[("threads", json!(1))]);
         assert_eq!(Zenoh.open(&other).map(drop).unwrap_err().object, "mode threads");
     });
@@ -519,17 +641,23 @@ fn congestion_control_is_as_the_profile_and_the_mode_have_it() {
         let note = |config: &SessionConfig, history| {
             let mut session = Zenoh.open(config).unwrap();
             let mut node = session.node("n").unwrap();
-            let writer = node.publisher(&with_qos(endpoint(1, "t", 8), Reliability::Reliable, history, 5)).unwrap();
+            let writer = node
+                .publisher(&with_qos(endpoint(1, "t", 8), Reliability::Reliable, history, 5))
+                .unwrap();
             assert_eq!(writer.granted().qos.reliability, Reliability::Reliable);
             writer.granted().notes[0].clone()
         };
         let (last, all) = (History::KeepLast, History::KeepAll);
         assert!(note(&session_config("unixsock", 46), last).contains("control block"));
-        assert!(note(&with_modes("unixsock", 46, &[("congestion", json!("drop"))]), all).contains("control drop, though reliable"));
+        assert!(note(&with_modes("unixsock", 46, &[("congestion", json!("drop"))]), all)
+            .contains("control drop, though reliable"));
         // As rmw_zenoh has it.
-        assert!(note(&session_config("rmw_zenoh", 46), last).contains("control drop, though reliable"));
+        assert!(
+            note(&session_config("rmw_zenoh", 46), last).contains("control drop, though reliable")
+        );
         assert!(note(&session_config("rmw_zenoh", 46), all).contains("control block"));
-        assert!(note(&with_modes("rmw_zenoh", 46, &[("congestion", json!("block"))]), last).contains("control block"));
+        assert!(note(&with_modes("rmw_zenoh", 46, &[("congestion", json!("block"))]), last)
+            .contains("control block"));
     });
 }
 
@@ -546,7 +674,9 @@ fn a_late_joiner_gets_the_last_messages_of_each_writer_and_then_the_new_ones_in_
             config
         };
         let publish = |writer: &mut dyn Publisher, n: usize| match loan {
-            true => writer.publish_loaned(1, &mut |payload| payload.copy_from_slice(&byte(n))).unwrap(),
+            true => {
+                writer.publish_loaned(1, &mut |payload| payload.copy_from_slice(&byte(n))).unwrap()
+            }
             false => writer.publish(&byte(n)).unwrap(),
         };
         let mut first = near.publisher(&kept(endpoint(1, "t", 8), 3)).unwrap();
@@ -570,7 +700,11 @@ fn a_late_joiner_gets_the_last_messages_of_each_writer_and_then_the_new_ones_in_
 struct Answering(AtomicUsize);
 
 impl Handler for Answering {
-    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
+    fn handle(
+        &self,
+        request: &Delivery<'_>,
+        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
+    ) {
         self.0.fetch_add(1, Ordering::SeqCst);
         // An empty request is not answered.
         if !request.payload.is_empty() {
@@ -581,7 +715,8 @@ impl Handler for Answering {
 
 fn service_endpoint(number: u32, wait: Wait) -> EndpointConfig {
     let (request, reply) = rmwbench_harness::message_type::MessageType::service_bytes(100, 100);
-    let qos = with_qos(endpoint(number, "sum", 100), Reliability::Reliable, History::KeepLast, 1000);
+    let qos =
+        with_qos(endpoint(number, "sum", 100), Reliability::Reliable, History::KeepLast, 1000);
     EndpointConfig { message_type: request, reply_type: Some(reply), wait, ..qos }
 }
 
@@ -591,15 +726,23 @@ fn each_client_gets_its_own_replies_and_what_nobody_answers_is_counted() {
         let (mut there, mut here) = (open("unixsock", domain_id), open("unixsock", domain_id));
         let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
         let memories: Vec<_> = (0..3).map(|_| Memory::new()).collect();
-        let mut clients: Vec<_> =
-            (0..3).map(|i| near.client(&service_endpoint(i + 1, wait), memories[i as usize].clone()).unwrap()).collect();
+        let mut clients: Vec<_> = (0..3)
+            .map(|i| {
+                near.client(&service_endpoint(i + 1, wait), memories[i as usize].clone()).unwrap()
+            })
+            .collect();
         clients[0].publish(b"nobody is there").unwrap();
         wait_until("the request to end", || clients[0].account().counters["unanswered"] == 1);
         let handler = Arc::new(Answering(AtomicUsize::new(0)));
         let service = far.service(&service_endpoint(9, wait), handler.clone()).unwrap();
-        wait_until("a match", || service.matched() == 3 && clients.iter().all(|c| c.matched() == 1));
+        wait_until("a match", || {
+            service.matched() == 3 && clients.iter().all(|c| c.matched() == 1)
+        });
         for n in 0..50 {
-            clients.iter_mut().enumerate().for_each(|(i, client)| client.publish(format!("{i} {n}").as_bytes()).unwrap());
+            clients
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, client)| client.publish(format!("{i} {n}").as_bytes()).unwrap());
         }
         for (i, memory) in memories.iter().enumerate() {
             let mut heard = memory.wait_for(50);
@@ -621,7 +764,11 @@ fn each_client_gets_its_own_replies_and_what_nobody_answers_is_counted() {
 fn a_request_that_waits_too_long_is_a_timeout() {
     struct Slow;
     impl Handler for Slow {
-        fn handle(&self, _: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
+        fn handle(
+            &self,
+            _: &Delivery<'_>,
+            reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
+        ) {
             std::thread::sleep(Duration::from_millis(400));
             let _ = reply(b"late");
         }
@@ -638,7 +785,11 @@ fn a_request_that_waits_too_long_is_a_timeout() {
     wait_until("the timeout", || client.account().counters["timeouts"] == 1);
     std::thread::sleep(Duration::from_millis(500));
     let counters = client.account().counters;
-    assert_eq!((memory.len(), counters["unanswered"], counters["further_replies"]), (0, 0, 0), "{counters:?}");
+    assert_eq!(
+        (memory.len(), counters["unanswered"], counters["further_replies"]),
+        (0, 0, 0),
+        "{counters:?}"
+    );
 }
 
 #[test]
@@ -658,7 +809,10 @@ fn a_provider_with_no_room_left_refuses_after_a_second() {
     memory.open_gate();
     memory.wait_for(2);
     assert_eq!(writer.publish(&[1; 100_000]), Ok(()));
-    assert_eq!(reader.account().evidence.iter().map(|e| e.path.as_str()).collect::<Vec<_>>(), ["shm"]);
+    assert_eq!(
+        reader.account().evidence.iter().map(|e| e.path.as_str()).collect::<Vec<_>>(),
+        ["shm"]
+    );
 }
 
 #[test]
@@ -678,7 +832,8 @@ fn what_the_death_of_a_router_means() {
         writer.publish(&byte(1)).unwrap();
         assert_eq!(memory.wait_for(1), [byte(1)]);
         let mut late = Zenoh.open(&config).unwrap();
-        let late_reader = late.node("late").unwrap().subscription(&endpoint(3, "t", 8), Memory::new()).unwrap();
+        let late_reader =
+            late.node("late").unwrap().subscription(&endpoint(3, "t", 8), Memory::new()).unwrap();
         std::thread::sleep(Duration::from_secs(2));
         assert_eq!((late_reader.matched(), writer.matched()), (0, 1));
 

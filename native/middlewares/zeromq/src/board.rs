@@ -1,7 +1,9 @@
-//! Where endpoints of a host find each other: a directory per topic, a file per bound socket with its address.
+//! Where endpoints of a host find each other: a directory per topic, a file per bound socket with
+//! its address.
 //!
-//! ZeroMQ has no discovery; an application brings its addresses from elsewhere, and this is the elsewhere of a host. A file is locked
-//! by the process that wrote it, so that one whose process was killed is known as stale and removed by whoever comes upon it.
+//! ZeroMQ has no discovery; an application brings its addresses from elsewhere, and this is the
+//! elsewhere of a host. A file is locked by the process that wrote it, so that one whose process
+//! was killed is known as stale and removed by whoever comes upon it.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -36,10 +38,13 @@ pub struct Announcement {
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
 impl Board {
-    /// Only endpoints of one transport and domain hear each other, and over inproc those of one process.
+    /// Only endpoints of one transport and domain hear each other, and over inproc those of one
+    /// process.
     pub fn new(domain_id: u32, transport: Transport) -> Board {
         let name = match transport {
-            Transport::IntraProcess => format!("rmwbench-zeromq-{domain_id}-inproc-{}", std::process::id()),
+            Transport::IntraProcess => {
+                format!("rmwbench-zeromq-{domain_id}-inproc-{}", std::process::id())
+            }
             _ => format!("rmwbench-zeromq-{domain_id}-{}", transport.path()),
         };
         Board(std::env::temp_dir().join(name))
@@ -52,8 +57,10 @@ impl Board {
             Kind::Service => "service",
             Kind::Client => "client",
         };
-        let directory = self.0.join(format!("{prefix}-{}", topic.replace('%', "%25").replace('/', "%2F")));
-        fs::create_dir_all(&directory).map_err(|e| Error::failed(directory.display().to_string(), e))?;
+        let directory =
+            self.0.join(format!("{prefix}-{}", topic.replace('%', "%25").replace('/', "%2F")));
+        fs::create_dir_all(&directory)
+            .map_err(|e| Error::failed(directory.display().to_string(), e))?;
         Ok(directory)
     }
 
@@ -62,7 +69,10 @@ impl Board {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         match transport {
             Transport::Tcp => "tcp://127.0.0.1:*".into(),
-            Transport::Unix => format!("ipc://{}", self.0.join(format!("{}-{number}", std::process::id())).display()),
+            Transport::Unix => format!(
+                "ipc://{}",
+                self.0.join(format!("{}-{number}", std::process::id())).display()
+            ),
             Transport::IntraProcess => format!("inproc://{number}"),
         }
     }

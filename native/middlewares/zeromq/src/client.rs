@@ -1,9 +1,11 @@
-//! A service's client: a DEALER socket, which sends requests without waiting for answers. Answers find their client by the connection,
-//! so that no client ever sees another's.
+//! A service's client: a DEALER socket, which sends requests without waiting for answers. Answers
+//! find their client by the connection, so that no client ever sees another's.
 
 use std::sync::Arc;
 
-use rmwbench_harness::middleware::{Account, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher, Sink};
+use rmwbench_harness::middleware::{
+    Account, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher, Sink,
+};
 use zmq::{Message, SocketType};
 
 use crate::board::{self, Announcement, Kind};
@@ -21,11 +23,17 @@ pub struct ZmqClient {
 }
 
 impl ZmqClient {
-    pub fn new(config: &EndpointConfig, sink: Arc<dyn Sink>, session: Arc<Shared>) -> Result<Self, Error> {
+    pub fn new(
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+        session: Arc<Shared>,
+    ) -> Result<Self, Error> {
         let queues = qos::queues(config, &session.settings)?;
         let mut notes = socket::notes(&session.settings);
         notes.push("several services of one name take turns (DEALER)".into());
-        notes.push("a request finds its queue full, or no service at all: the call fails at once".into());
+        notes.push(
+            "a request finds its queue full, or no service at all: the call fails at once".into(),
+        );
         let mut announcement = None;
         if session.settings.transport == Transport::IntraProcess {
             // Nothing else tells a service over inproc of its clients.
@@ -33,7 +41,11 @@ impl ZmqClient {
             announcement = Some(board::announce(&directory, "client")?);
         }
         let reader = Reader::new(config, SocketType::DEALER, Kind::Service, sink, session)?;
-        Ok(ZmqClient { _announcement: announcement, reader, granted: qos::granted(config, queues, notes) })
+        Ok(ZmqClient {
+            _announcement: announcement,
+            reader,
+            granted: qos::granted(config, queues, notes),
+        })
     }
 
     fn send(&self, request: Message) -> Result<(), PublishError> {
@@ -46,7 +58,11 @@ impl Publisher for ZmqClient {
         self.send(Message::from(payload))
     }
 
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         let mut request = loan(bytes);
         fill(&mut request);
         self.send(request)

@@ -1,8 +1,11 @@
-//! ZeroMQ through libzmq: what one would otherwise pick. A socket per endpoint, one transport for all of them.
+//! ZeroMQ through libzmq: what one would otherwise pick. A socket per endpoint, one transport for
+//! all of them.
 //!
-//! - a topic is PUB/SUB, a service ROUTER/DEALER, so that requests need not wait for the answers of others ([`publisher`],
+//! - a topic is PUB/SUB, a service ROUTER/DEALER, so that requests need not wait for the answers of
+//!   others ([`publisher`],
 //!   [`subscription`], [`client`], [`service`]);
-//! - ZeroMQ knows addresses and no names: endpoints find each other by files of their host ([`board`], [`lookout`]);
+//! - ZeroMQ knows addresses and no names: endpoints find each other by files of their host
+//!   ([`board`], [`lookout`]);
 //! - one thread receives for a session, blocked or spinning ([`waiter`]);
 //! - the profile is this worker's own, since libzmq has no configuration file ([`settings`]).
 
@@ -22,7 +25,10 @@ mod waiter;
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::{capabilities, modes, Description, Error, Middleware, Profile, Session, SessionConfig, SharedHost};
+use rmwbench_harness::middleware::{
+    capabilities, modes, Description, Error, Middleware, Profile, Session, SessionConfig,
+    SharedHost,
+};
 use serde_json::json;
 
 pub struct ZeroMq;
@@ -31,7 +37,8 @@ const NO_HISTORY: &str = "no: PUB keeps nothing for late joiners (an application
 const KEEP_LAST: &str = "partly: a full queue drops the newest message and not the oldest; a depth of 1 keeps the latest (CONFLATE)";
 const KEEP_ALL: &str = "partly: 1000 messages (libzmq's own high-water mark) on either side; then reliable waits, best_effort drops";
 const NO_CURVE: &str = "no: the crate builds libzmq without libsodium, so that it has no CURVE";
-const ONE_HOST: &str = "no: ZeroMQ has no discovery, and this worker exchanges addresses by files of one host";
+const ONE_HOST: &str =
+    "no: ZeroMQ has no discovery, and this worker exchanges addresses by files of one host";
 
 impl Middleware for ZeroMq {
     fn describe(&self) -> Description {
@@ -100,7 +107,10 @@ impl Middleware for ZeroMq {
     }
 
     fn shared_host(&self) -> Option<SharedHost> {
-        Some(SharedHost { forced: "its list of addresses lies below the trial's temporary directory", without: &[] })
+        Some(SharedHost {
+            forced: "its list of addresses lies below the trial's temporary directory",
+            without: &[],
+        })
     }
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {

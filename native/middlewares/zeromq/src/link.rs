@@ -1,7 +1,9 @@
-//! A socket of an endpoint, shared by the threads that use it: the publisher's, the receiving one and the lookout.
+//! A socket of an endpoint, shared by the threads that use it: the publisher's, the receiving one
+//! and the lookout.
 //!
-//! A ZeroMQ socket belongs to one thread at a time; the manual allows to hand it over behind a lock. Waiting is by its descriptor, which
-//! tells only of changes: whoever uses the socket may have taken the change that another thread sleeps for, and must wake it.
+//! A ZeroMQ socket belongs to one thread at a time; the manual allows to hand it over behind a
+//! lock. Waiting is by its descriptor, which tells only of changes: whoever uses the socket may
+//! have taken the change that another thread sleeps for, and must wake it.
 
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,7 +39,8 @@ impl Link {
         self.socket.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// For every other thread: afterwards the receiving one looks again if there is something to receive.
+    /// For every other thread: afterwards the receiving one looks again if there is something to
+    /// receive.
     pub fn with<T>(&self, work: impl FnOnce(&Socket) -> T) -> T {
         let socket = self.lock();
         let result = work(&socket);

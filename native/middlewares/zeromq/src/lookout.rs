@@ -1,7 +1,9 @@
-//! One thread that keeps a session's sockets connected to whom the board announces, and counts who is.
+//! One thread that keeps a session's sockets connected to whom the board announces, and counts who
+//! is.
 //!
-//! It sleeps on changes of the board's directories (inotify) and on libzmq's socket monitors: a peer counts from its completed handshake
-//! to its disconnection. Over inproc, which has no handshake, it counts from being announced. Nothing here is in the path of a message.
+//! It sleeps on changes of the board's directories (inotify) and on libzmq's socket monitors: a
+//! peer counts from its completed handshake to its disconnection. Over inproc, which has no
+//! handshake, it counts from being announced. Nothing here is in the path of a message.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,7 +23,8 @@ use crate::board;
 use crate::event_fd::EventFd;
 use crate::link::Link;
 
-/// Messages of a peer that left may still wait in our socket, and libzmq drops them when it is told to disconnect.
+/// Messages of a peer that left may still wait in our socket, and libzmq drops them when it is told
+/// to disconnect.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// A killed process closes its connections before its files are unlocked.
 const SECOND_LOOK: Duration = Duration::from_millis(200);
@@ -30,7 +33,8 @@ const SECOND_LOOK: Duration = Duration::from_millis(200);
 pub enum Duty {
     /// Connect to everyone announced in the directory.
     Connect(PathBuf),
-    /// Count everyone announced in the directory: a service over inproc has no other way to know its clients.
+    /// Count everyone announced in the directory: a service over inproc has no other way to know
+    /// its clients.
     Count(PathBuf),
     /// Count the peers that connect.
     Accept,
@@ -85,17 +89,40 @@ impl Lookout {
         }
         // SAFETY: a fresh descriptor that nobody else holds.
         let inotify = unsafe { File::from_raw_fd(inotify) };
-        let shared = Arc::new(Shared { wake: EventFd::new()?, orders: Mutex::default(), done: Condvar::new() });
+        let shared = Arc::new(Shared {
+            wake: EventFd::new()?,
+            orders: Mutex::default(),
+            done: Condvar::new(),
+        });
         let theirs = shared.clone();
         let run = move || theirs.run(inotify);
-        let thread = std::thread::Builder::new().name("lookout".into()).spawn(run).map_err(|e| Error::failed("lookout thread", e))?;
+        let thread = std::thread::Builder::new()
+            .name("lookout".into())
+            .spawn(run)
+            .map_err(|e| Error::failed("lookout thread", e))?;
         Ok(Lookout { shared, thread: Some(thread) })
     }
 
     /// Looks after a link from now on; `context` is that of its socket, None over inproc.
-    pub fn add(&self, link: &Arc<Link>, duty: Duty, context: Option<&Context>) -> Result<(), Error> {
-        let monitor = context.map(|context| monitor(link, context)).transpose().map_err(|e| Error::failed("socket monitor", e))?;
-        let watch = Watch { link: link.clone(), duty, monitor, descriptor: None, known: BTreeMap::new(), failing: 0, look_again: None };
+    pub fn add(
+        &self,
+        link: &Arc<Link>,
+        duty: Duty,
+        context: Option<&Context>,
+    ) -> Result<(), Error> {
+        let monitor = context
+            .map(|context| monitor(link, context))
+            .transpose()
+            .map_err(|e| Error::failed("socket monitor", e))?;
+        let watch = Watch {
+            link: link.clone(),
+            duty,
+            monitor,
+            descriptor: None,
+            known: BTreeMap::new(),
+            failing: 0,
+            look_again: None,
+        };
         self.shared.order(|orders| orders.new.push(watch));
         Ok(())
     }
@@ -153,9 +180,15 @@ impl Shared {
             }
             let now = Instant::now();
             let next = watches.iter_mut().filter_map(|watch| watch.overdue(now)).min();
-            let timeout_ms = next.map_or(-1, |next| next.saturating_duration_since(now).as_millis() as i64 + 1);
-            let mut items = vec![PollItem::from_fd(self.wake.fd(), zmq::POLLIN), PollItem::from_fd(inotify.as_raw_fd(), zmq::POLLIN)];
-            items.extend(watches.iter().filter_map(|w| Some(w.monitor.as_ref()?.as_poll_item(zmq::POLLIN))));
+            let timeout_ms =
+                next.map_or(-1, |next| next.saturating_duration_since(now).as_millis() as i64 + 1);
+            let mut items = vec![
+                PollItem::from_fd(self.wake.fd(), zmq::POLLIN),
+                PollItem::from_fd(inotify.as_raw_fd(), zmq::POLLIN),
+            ];
+            items.extend(
+                watches.iter().filter_map(|w| Some(w.monitor.as_ref()?.as_poll_item(zmq::POLLIN))),
+            );
             let _ = zmq::poll(&mut items, timeout_ms);
             self.wake.clear();
             let changed = changed_directories(&inotify);
@@ -198,7 +231,11 @@ impl Watch {
             }
             Duty::Accept => return,
         };
-        for (_, known) in self.known.iter_mut().filter(|(address, known)| known.leaves.is_none() && !announced.contains(address)) {
+        for (_, known) in self
+            .known
+            .iter_mut()
+            .filter(|(address, known)| known.leaves.is_none() && !announced.contains(address))
+        {
             known.leaves = Some(Instant::now() + FAREWELL);
         }
         for address in announced {
@@ -219,8 +256,12 @@ impl Watch {
             self.look_again = None;
             self.look();
         }
-        let due: Vec<String> =
-            self.known.iter().filter(|(_, k)| k.leaves.is_some_and(|at| at <= now)).map(|(address, _)| address.clone()).collect();
+        let due: Vec<String> = self
+            .known
+            .iter()
+            .filter(|(_, k)| k.leaves.is_some_and(|at| at <= now))
+            .map(|(address, _)| address.clone())
+            .collect();
         for address in due {
             self.known.remove(&address);
             // An error means that libzmq gave it up already.
@@ -231,7 +272,9 @@ impl Watch {
 
     /// Takes what the monitor has to tell.
     fn hear(&mut self) {
-        while let Some(parts) = self.monitor.as_ref().and_then(|monitor| monitor.recv_multipart(zmq::DONTWAIT).ok()) {
+        while let Some(parts) =
+            self.monitor.as_ref().and_then(|monitor| monitor.recv_multipart(zmq::DONTWAIT).ok())
+        {
             let [event, endpoint] = parts.as_slice() else { continue };
             let Some(&[low, high]) = event.get(..2) else { continue };
             match SocketEvent::from_raw(u16::from_le_bytes([low, high])) {
@@ -245,7 +288,10 @@ impl Watch {
                 }
                 SocketEvent::MONITOR_STOPPED => {}
                 _ => {
-                    eprintln!("ZeroMQ: a handshake failed at {}", String::from_utf8_lossy(endpoint));
+                    eprintln!(
+                        "ZeroMQ: a handshake failed at {}",
+                        String::from_utf8_lossy(endpoint)
+                    );
                     self.failing += 1;
                 }
             }
@@ -255,11 +301,14 @@ impl Watch {
     fn connected(&mut self, endpoint: &[u8], connected: bool) {
         if let Duty::Accept = self.duty {
             let peers = &self.link.peers;
-            let change = |count: u32| if connected { count.checked_add(1) } else { count.checked_sub(1) };
+            let change =
+                |count: u32| if connected { count.checked_add(1) } else { count.checked_sub(1) };
             let _ = peers.fetch_update(Ordering::SeqCst, Ordering::SeqCst, change);
             return;
         }
-        if let Some((_, known)) = self.known.iter_mut().find(|(address, _)| address.as_bytes() == endpoint) {
+        if let Some((_, known)) =
+            self.known.iter_mut().find(|(address, _)| address.as_bytes() == endpoint)
+        {
             known.connected = connected;
         }
         self.count();
@@ -275,7 +324,13 @@ impl Watch {
 fn watch_directory(inotify: &File, directory: &Path) -> Option<i32> {
     let path = std::ffi::CString::new(directory.as_os_str().as_bytes()).ok()?;
     // SAFETY: a descriptor of ours and a string that outlives the call.
-    let descriptor = unsafe { libc::inotify_add_watch(inotify.as_raw_fd(), path.as_ptr(), libc::IN_MOVED_TO | libc::IN_DELETE) };
+    let descriptor = unsafe {
+        libc::inotify_add_watch(
+            inotify.as_raw_fd(),
+            path.as_ptr(),
+            libc::IN_MOVED_TO | libc::IN_DELETE,
+        )
+    };
     (descriptor >= 0).then_some(descriptor)
 }
 

@@ -1,11 +1,14 @@
 //! A publisher: an XPUB socket, which is a PUB socket that also shows who subscribes.
 //!
-//! A message is copied once, into libzmq's own block, which it then shares among the peers' queues; a loan is that block, filled in place.
+//! A message is copied once, into libzmq's own block, which it then shares among the peers' queues;
+//! a loan is that block, filled in place.
 
 use std::cell::Cell;
 use std::sync::Arc;
 
-use rmwbench_harness::middleware::{Account, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher};
+use rmwbench_harness::middleware::{
+    Account, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher,
+};
 use zmq::{Message, Socket, SocketType};
 
 use crate::board::{self, Announcement, Kind};
@@ -26,7 +29,8 @@ impl ZmqPublisher {
     pub fn new(config: &EndpointConfig, session: Arc<Shared>) -> Result<Self, Error> {
         let queues = qos::queues(config, &session.settings)?;
         let failed = |e| Error::failed(format!("endpoint {}: PUB socket", config.endpoint), e);
-        let socket = socket::open(&session.context, SocketType::XPUB, &session.settings, queues).map_err(failed)?;
+        let socket = socket::open(&session.context, SocketType::XPUB, &session.settings, queues)
+            .map_err(failed)?;
         let directory = session.board.directory(Kind::Topic, &config.topic)?;
         let address = session.board.fresh_address(session.settings.transport);
         let bound = socket::bind(&socket, &address).map_err(failed)?;
@@ -34,7 +38,13 @@ impl ZmqPublisher {
         notes.push(format!("bound to {bound}"));
         let announcement = board::announce(&directory, &bound)?;
         let granted = qos::granted(config, queues, notes);
-        Ok(ZmqPublisher { _announcement: announcement, socket, subscribers: Cell::new(0), granted, _session: session })
+        Ok(ZmqPublisher {
+            _announcement: announcement,
+            socket,
+            subscribers: Cell::new(0),
+            granted,
+            _session: session,
+        })
     }
 }
 
@@ -43,7 +53,11 @@ impl Publisher for ZmqPublisher {
         self.socket.send(Message::from(payload), 0).map_err(failed)
     }
 
-    fn publish_loaned(&mut self, bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<(), PublishError> {
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
         let mut message = loan(bytes);
         fill(&mut message);
         self.socket.send(message, 0).map_err(failed)
@@ -52,7 +66,8 @@ impl Publisher for ZmqPublisher {
 
 /// A block of libzmq's for a message. It is not zeroed, as no loan is: a copy would not be either.
 pub fn loan(bytes: usize) -> Message {
-    // SAFETY: the block is as long as said; its bytes are plain ones, whatever they are, and go nowhere but into this message.
+    // SAFETY: the block is as long as said; its bytes are plain ones, whatever they are, and go
+    // nowhere but into this message.
     #[allow(deprecated)]
     unsafe {
         Message::with_capacity_unallocated(bytes)

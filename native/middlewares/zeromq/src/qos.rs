@@ -1,6 +1,8 @@
 //! QoS in ROS 2's words to what a ZeroMQ socket has: two high-water marks and what happens there.
 
-use rmwbench_harness::middleware::{EndpointConfig, Error, Granted, PublishMode, TakenAs, Wait, WhenFull};
+use rmwbench_harness::middleware::{
+    EndpointConfig, Error, Granted, PublishMode, TakenAs, Wait, WhenFull,
+};
 use rmwbench_harness::qos::{Durability, History, Reliability};
 
 use crate::settings::{Congestion, Settings};
@@ -34,14 +36,19 @@ pub fn queues(config: &EndpointConfig, settings: &Settings) -> Result<Queues, Er
         return refuse("instance key: messages are bytes");
     }
     if config.publish_mode == PublishMode::Sync {
-        return refuse("publish mode sync: zmq_send queues, libzmq's own thread writes to the peer");
+        return refuse(
+            "publish mode sync: zmq_send queues, libzmq's own thread writes to the peer",
+        );
     }
     let keeps_all = qos.reliability == Reliability::Reliable && qos.history == History::KeepAll;
     let block = match settings.congestion {
         None => keeps_all,
         Some(Congestion::Block) => true,
         Some(Congestion::Drop) if keeps_all => {
-            return Err(Error::unsupported("mode congestion", format!("drop: {} asks for reliable and keep_all", object())));
+            return Err(Error::unsupported(
+                "mode congestion",
+                format!("drop: {} asks for reliable and keep_all", object()),
+            ));
         }
         Some(Congestion::Drop) => false,
     };
@@ -49,7 +56,12 @@ pub fn queues(config: &EndpointConfig, settings: &Settings) -> Result<Queues, Er
         History::KeepAll => DEFAULT_MARK,
         History::KeepLast => match i32::try_from(qos.depth) {
             Ok(depth) if depth > 0 => depth,
-            _ => return Err(Error::invalid(object(), format!("depth {}: expected 1 to {}", qos.depth, i32::MAX))),
+            _ => {
+                return Err(Error::invalid(
+                    object(),
+                    format!("depth {}: expected 1 to {}", qos.depth, i32::MAX),
+                ))
+            }
         },
     };
     let conflate = qos.history == History::KeepLast && qos.depth == 1 && !block;
@@ -65,24 +77,37 @@ pub fn granted(config: &EndpointConfig, queues: Queues, mut notes: Vec<String>) 
         _ => format!("high-water mark {mark} on either side; a full queue drops the newest; the kernel's socket buffers come on top"),
     });
     if config.qos.reliability == Reliability::BestEffort {
-        notes.push("best_effort uses the same sockets as reliable: what was sent is repeated on its way".into());
+        notes.push(
+            "best_effort uses the same sockets as reliable: what was sent is repeated on its way"
+                .into(),
+        );
     }
     let when_full = Some(match (queues.block, queues.conflate) {
         (true, _) => WhenFull::Blocks,
         (_, true) => WhenFull::DropsAtReader,
-        // A reader whose queue is full stops reading its connection, and the writer's queue fills up in turn.
+        // A reader whose queue is full stops reading its connection, and the writer's queue fills
+        // up in turn.
         (false, false) => WhenFull::DropsAtWriter,
     });
-    // A message belongs to whoever received it. A publisher's answer is taken away by the harness's caller.
+    // A message belongs to whoever received it. A publisher's answer is taken away by the harness's
+    // caller.
     let take = Some(TakenAs::Typed);
-    Granted { qos: config.qos.clone(), publish_mode: PublishMode::Async, wait: config.wait, take, when_full, notes }
+    Granted {
+        qos: config.qos.clone(),
+        publish_mode: PublishMode::Async,
+        wait: config.wait,
+        take,
+        when_full,
+        notes,
+    }
 }
 
 /// Refuses the wait that libzmq does not have.
 pub fn check_wait(config: &EndpointConfig) -> Result<(), Error> {
     match config.wait {
         Wait::Callback => {
-            let message = "wait callback: libzmq calls nobody back, an application waits in zmq_poll";
+            let message =
+                "wait callback: libzmq calls nobody back, an application waits in zmq_poll";
             Err(Error::unsupported(format!("endpoint {}", config.endpoint), message))
         }
         Wait::Block | Wait::Poll => Ok(()),

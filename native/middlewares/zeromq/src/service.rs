@@ -4,7 +4,9 @@ use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, Handler};
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, Handler,
+};
 use zmq::{Message, SocketType};
 
 use crate::board::{self, Announcement, Kind};
@@ -34,20 +36,30 @@ struct Server {
 }
 
 impl ZmqService {
-    pub fn new(config: &EndpointConfig, handler: Arc<dyn Handler>, session: Arc<Shared>) -> Result<Self, Error> {
+    pub fn new(
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+        session: Arc<Shared>,
+    ) -> Result<Self, Error> {
         qos::check_wait(config)?;
         let queues = qos::queues(config, &session.settings)?;
         let failed = |e| Error::failed(format!("endpoint {}: ROUTER socket", config.endpoint), e);
-        let socket = socket::open(&session.context, SocketType::ROUTER, &session.settings, queues).map_err(failed)?;
+        let socket = socket::open(&session.context, SocketType::ROUTER, &session.settings, queues)
+            .map_err(failed)?;
         let directory = session.board.directory(Kind::Service, &config.topic)?;
         let address = session.board.fresh_address(session.settings.transport);
         let bound = socket::bind(&socket, &address).map_err(failed)?;
         let waiter = session.waiter(config.wait)?;
         let link = Link::new(socket, waiter.wake()).map_err(failed)?;
         let inproc = session.settings.transport == Transport::IntraProcess;
-        let duty = if inproc { Duty::Count(session.board.directory(Kind::Client, &config.topic)?) } else { Duty::Accept };
+        let duty = if inproc {
+            Duty::Count(session.board.directory(Kind::Client, &config.topic)?)
+        } else {
+            Duty::Accept
+        };
         session.lookout()?.add(&link, duty, session.monitored())?;
-        let server = Arc::new(Server { link, handler, zero_copy: inproc, requests: AtomicU64::new(0) });
+        let server =
+            Arc::new(Server { link, handler, zero_copy: inproc, requests: AtomicU64::new(0) });
         let watched = waiter.add(server.clone());
         let announcement = board::announce(&directory, &bound)?;
         let granted = qos::granted(config, queues, socket::notes(&session.settings));
@@ -76,11 +88,14 @@ impl Intake for Server {
         drop(socket);
         let Ok(request) = request else { return false };
         self.requests.fetch_add(1, Ordering::Relaxed);
-        self.handler.handle(&Delivery::taken(notified_ns, &request, self.zero_copy), &mut |reply| {
-            let socket = self.link.lock();
-            socket.send(&*client, zmq::SNDMORE | zmq::DONTWAIT).map_err(failed)?;
-            socket.send(Message::from(reply), zmq::DONTWAIT).map_err(failed)
-        });
+        self.handler.handle(
+            &Delivery::taken(notified_ns, &request, self.zero_copy),
+            &mut |reply| {
+                let socket = self.link.lock();
+                socket.send(&*client, zmq::SNDMORE | zmq::DONTWAIT).map_err(failed)?;
+                socket.send(Message::from(reply), zmq::DONTWAIT).map_err(failed)
+            },
+        );
         true
     }
 }

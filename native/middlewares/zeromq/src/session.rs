@@ -1,9 +1,11 @@
-//! A session: a context of libzmq, the board of its domain and the threads that its endpoints share.
+//! A session: a context of libzmq, the board of its domain and the threads that its endpoints
+//! share.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
 use rmwbench_harness::middleware::{
-    Configuration, Endpoint, EndpointConfig, Error, Handler, Node, Publisher, Session, SessionConfig, Sink, Subscription, Wait,
+    Configuration, Endpoint, EndpointConfig, Error, Handler, Node, Publisher, Session,
+    SessionConfig, Sink, Subscription, Wait,
 };
 use zmq::Context;
 
@@ -61,7 +63,8 @@ impl Shared {
         (self.settings.transport != Transport::IntraProcess).then_some(&self.context)
     }
 
-    /// The session's thread that looks for peers, started at first use: a process that only publishes has none.
+    /// The session's thread that looks for peers, started at first use: a process that only
+    /// publishes has none.
     pub fn lookout(&self) -> Result<&Lookout, Error> {
         let _one = self.starting.lock().unwrap();
         if self.lookout.get().is_none() {
@@ -72,7 +75,8 @@ impl Shared {
 
     /// The session's thread for `wait`, started at first use.
     pub fn waiter(&self, wait: Wait) -> Result<Arc<Waiter>, Error> {
-        let mut place = if wait == Wait::Poll { &self.polling } else { &self.blocking }.lock().unwrap();
+        let mut place =
+            if wait == Wait::Poll { &self.polling } else { &self.blocking }.lock().unwrap();
         if place.is_none() {
             *place = Some(Arc::new(Waiter::start(wait)?));
         }
@@ -88,15 +92,27 @@ impl Node for ZmqNode {
         Ok(Box::new(ZmqPublisher::new(config, self.0.clone())?))
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Subscription>, Error> {
         Ok(Box::new(ZmqSubscription::new(config, sink, self.0.clone())?))
     }
 
-    fn client(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Publisher>, Error> {
+    fn client(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Publisher>, Error> {
         Ok(Box::new(ZmqClient::new(config, sink, self.0.clone())?))
     }
 
-    fn service(&mut self, config: &EndpointConfig, handler: Arc<dyn Handler>) -> Result<Box<dyn Endpoint>, Error> {
+    fn service(
+        &mut self,
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+    ) -> Result<Box<dyn Endpoint>, Error> {
         Ok(Box::new(ZmqService::new(config, handler, self.0.clone())?))
     }
 }

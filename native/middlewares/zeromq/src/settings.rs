@@ -1,6 +1,7 @@
 //! The profile, in this worker's own JSON, and the modes that replace what it says.
 //!
-//! What is absent is left as libzmq has it. TCP is the default because it is the one transport that serves every case.
+//! What is absent is left as libzmq has it. TCP is the default because it is the one transport that
+//! serves every case.
 
 use rmwbench_harness::middleware::{Configuration, Error, SessionConfig};
 use serde::{Deserialize, Serialize};
@@ -53,9 +54,13 @@ impl Settings {
         let profile = &config.profile;
         let object = || format!("profile {}", profile.name);
         if profile.format != "json" {
-            return Err(Error::invalid(object(), format!("this worker reads json, the profile is {}", profile.format)));
+            return Err(Error::invalid(
+                object(),
+                format!("this worker reads json, the profile is {}", profile.format),
+            ));
         }
-        let mut settings: Settings = serde_json::from_str(&profile.text).map_err(|e| Error::invalid(object(), e.to_string()))?;
+        let mut settings: Settings = serde_json::from_str(&profile.text)
+            .map_err(|e| Error::invalid(object(), e.to_string()))?;
         match config.mode::<String>("transport")?.as_deref() {
             None => {}
             Some("tcp") => settings.transport = Transport::Tcp,
@@ -77,14 +82,20 @@ impl Settings {
         }
         config.only_modes(&["transport", "socket_buffer_bytes", "threads", "congestion"])?;
         if settings.socket_buffer_bytes.is_some() && settings.transport == Transport::IntraProcess {
-            return Err(Error::unsupported("mode socket_buffer_bytes", "inproc has no sockets of the kernel"));
+            return Err(Error::unsupported(
+                "mode socket_buffer_bytes",
+                "inproc has no sockets of the kernel",
+            ));
         }
         Ok(settings)
     }
 
     /// What is in force, as a profile that would bring it about.
     pub fn configuration(&self) -> Configuration {
-        Configuration { format: "json".into(), text: serde_json::to_string(self).expect("plain data") }
+        Configuration {
+            format: "json".into(),
+            text: serde_json::to_string(self).expect("plain data"),
+        }
     }
 }
 
@@ -96,27 +107,60 @@ mod tests {
     use super::*;
 
     fn asked(text: &str, modes: &[(&str, Value)]) -> Result<Settings, Error> {
-        let profile = Profile { name: "p".into(), format: "json".into(), text: text.into(), summary: String::new() };
+        let profile = Profile {
+            name: "p".into(),
+            format: "json".into(),
+            text: text.into(),
+            summary: String::new(),
+        };
         let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
-        Settings::of(&SessionConfig { profile, options: Default::default(), modes, domain_id: 0, trial_nonce: 1 })
+        Settings::of(&SessionConfig {
+            profile,
+            options: Default::default(),
+            modes,
+            domain_id: 0,
+            trial_nonce: 1,
+        })
     }
 
     #[test]
     fn modes_replace_what_the_profile_says_and_the_rest_stays() {
-        let settings =
-            asked(r#"{"transport": "unix", "threads": 2}"#, &[("transport", json!("tcp")), ("congestion", json!("block"))]).unwrap();
-        assert_eq!(settings, Settings { threads: Some(2), congestion: Some(Congestion::Block), ..Settings::default() });
+        let settings = asked(
+            r#"{"transport": "unix", "threads": 2}"#,
+            &[("transport", json!("tcp")), ("congestion", json!("block"))],
+        )
+        .unwrap();
+        assert_eq!(
+            settings,
+            Settings {
+                threads: Some(2),
+                congestion: Some(Congestion::Block),
+                ..Settings::default()
+            }
+        );
         let again = asked(&settings.configuration().text, &[]).unwrap();
         assert_eq!(again, settings, "the configuration in force is a profile");
     }
 
     #[test]
     fn what_libzmq_cannot_do_is_unsupported_and_nonsense_invalid() {
-        assert_eq!(asked("{}", &[("transport", json!("shm"))]).unwrap_err().kind, ErrorKind::Unsupported);
-        assert_eq!(asked("{}", &[("batching", json!(true))]).unwrap_err().kind, ErrorKind::Unsupported);
+        assert_eq!(
+            asked("{}", &[("transport", json!("shm"))]).unwrap_err().kind,
+            ErrorKind::Unsupported
+        );
+        assert_eq!(
+            asked("{}", &[("batching", json!(true))]).unwrap_err().kind,
+            ErrorKind::Unsupported
+        );
         let inproc = ("transport", json!("intra_process"));
-        assert_eq!(asked("{}", &[inproc, ("socket_buffer_bytes", json!(1))]).unwrap_err().object, "mode socket_buffer_bytes");
+        assert_eq!(
+            asked("{}", &[inproc, ("socket_buffer_bytes", json!(1))]).unwrap_err().object,
+            "mode socket_buffer_bytes"
+        );
         assert_eq!(asked(r#"{"speed": 1}"#, &[]).unwrap_err().kind, ErrorKind::Invalid);
-        assert_eq!(asked("{}", &[("threads", json!(70_000))]).unwrap_err().kind, ErrorKind::Invalid);
+        assert_eq!(
+            asked("{}", &[("threads", json!(70_000))]).unwrap_err().kind,
+            ErrorKind::Invalid
+        );
     }
 }

@@ -11,7 +11,8 @@ use crate::settings::Settings;
 
 /// What is under way when an endpoint ends is still sent, for as long as this.
 const LINGER_MS: i32 = 1000;
-/// Longer than the lookout waits before it gives a vanished peer's address up: another socket may have that port by then.
+/// Longer than the lookout waits before it gives a vanished peer's address up: another socket may
+/// have that port by then.
 const RECONNECT_MS: i32 = 2000;
 /// What these two do to a profile of libzmq's defaults.
 pub const FORCED: &str = "a lost peer is looked for after 2 s (libzmq: 0.1 s), and what an ended socket holds is sent for 1 s";
@@ -20,10 +21,16 @@ const XPUB_NODROP: c_int = 69;
 const XPUB_VERBOSER: c_int = 78;
 
 extern "C" {
-    fn zmq_setsockopt(socket: *mut c_void, option: c_int, value: *const c_void, bytes: usize) -> c_int;
+    fn zmq_setsockopt(
+        socket: *mut c_void,
+        option: c_int,
+        value: *const c_void,
+        bytes: usize,
+    ) -> c_int;
 }
 
-/// The process's contexts by their number of I/O threads: inproc works only within one, and libzmq means one for a process.
+/// The process's contexts by their number of I/O threads: inproc works only within one, and libzmq
+/// means one for a process.
 static CONTEXTS: Mutex<Vec<(u16, Context)>> = Mutex::new(Vec::new());
 
 pub fn context(settings: &Settings) -> Result<Context, Error> {
@@ -39,7 +46,12 @@ pub fn context(settings: &Settings) -> Result<Context, Error> {
 }
 
 /// A socket of `kind` for an endpoint, neither bound nor connected.
-pub fn open(context: &Context, kind: SocketType, settings: &Settings, queues: Queues) -> zmq::Result<Socket> {
+pub fn open(
+    context: &Context,
+    kind: SocketType,
+    settings: &Settings,
+    queues: Queues,
+) -> zmq::Result<Socket> {
     let mut socket = context.socket(kind)?;
     socket.set_linger(LINGER_MS)?;
     socket.set_reconnect_ivl(RECONNECT_MS)?;
@@ -70,7 +82,9 @@ fn set(socket: &mut Socket, option: c_int, value: c_int) -> zmq::Result<()> {
     // SAFETY: a live socket; both options take an int.
     match unsafe { zmq_setsockopt(socket.as_mut_ptr(), option, (&raw const value).cast(), bytes) } {
         0 => Ok(()),
-        _ => Err(zmq::Error::from_raw(std::io::Error::last_os_error().raw_os_error().unwrap_or_default())),
+        _ => Err(zmq::Error::from_raw(
+            std::io::Error::last_os_error().raw_os_error().unwrap_or_default(),
+        )),
     }
 }
 
@@ -80,11 +94,15 @@ pub fn bind(socket: &Socket, endpoint: &str) -> zmq::Result<String> {
     socket.get_last_endpoint()?.map_err(|_| zmq::Error::EINVAL)
 }
 
-/// The buffers that the kernel granted are its own affair for each connection; what was asked is told.
+/// The buffers that the kernel granted are its own affair for each connection; what was asked is
+/// told.
 pub fn notes(settings: &Settings) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(bytes) = settings.socket_buffer_bytes {
-        let limit = |name: &str| std::fs::read_to_string(format!("/proc/sys/net/core/{name}")).map_or("?".into(), |t| t.trim().to_string());
+        let limit = |name: &str| {
+            std::fs::read_to_string(format!("/proc/sys/net/core/{name}"))
+                .map_or("?".into(), |t| t.trim().to_string())
+        };
         let (receive, send) = (limit("rmem_max"), limit("wmem_max"));
         notes.push(format!("socket buffers: {bytes} bytes asked, the kernel grants at most {receive} (receive) and {send} (send)"));
     }

@@ -4,7 +4,9 @@ use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, Sink, Subscription};
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, EndpointConfig, Error, Evidence, Granted, Sink, Subscription,
+};
 use zmq::SocketType;
 
 use crate::board::Kind;
@@ -37,7 +39,11 @@ struct Receiver {
 }
 
 impl ZmqSubscription {
-    pub fn new(config: &EndpointConfig, sink: Arc<dyn Sink>, session: Arc<Shared>) -> Result<Self, Error> {
+    pub fn new(
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+        session: Arc<Shared>,
+    ) -> Result<Self, Error> {
         let reader = Reader::new(config, SocketType::SUB, Kind::Topic, sink, session)?;
         let queues = qos::queues(config, &reader.session.settings)?;
         let granted = qos::granted(config, queues, socket::notes(&reader.session.settings));
@@ -46,20 +52,33 @@ impl ZmqSubscription {
 }
 
 impl Reader {
-    /// Makes the socket, connects it to whoever announces itself under the name and has the session's thread receive from it.
-    pub fn new(config: &EndpointConfig, kind: SocketType, peers: Kind, sink: Arc<dyn Sink>, session: Arc<Shared>) -> Result<Self, Error> {
+    /// Makes the socket, connects it to whoever announces itself under the name and has the
+    /// session's thread receive from it.
+    pub fn new(
+        config: &EndpointConfig,
+        kind: SocketType,
+        peers: Kind,
+        sink: Arc<dyn Sink>,
+        session: Arc<Shared>,
+    ) -> Result<Self, Error> {
         qos::check_wait(config)?;
         let queues = qos::queues(config, &session.settings)?;
         let failed = |e| Error::failed(format!("endpoint {}: socket", config.endpoint), e);
         let directory = session.board.directory(peers, &config.topic)?;
         let waiter = session.waiter(config.wait)?;
-        let socket = socket::open(&session.context, kind, &session.settings, queues).map_err(failed)?;
+        let socket =
+            socket::open(&session.context, kind, &session.settings, queues).map_err(failed)?;
         let link = Link::new(socket, waiter.wake()).map_err(failed)?;
         let zero_copy = session.settings.transport == Transport::IntraProcess;
-        let receiver = Arc::new(Receiver { link: link.clone(), sink, zero_copy, messages: AtomicU64::new(0) });
+        let receiver =
+            Arc::new(Receiver { link: link.clone(), sink, zero_copy, messages: AtomicU64::new(0) });
         let watched = waiter.add(receiver.clone());
         let reader = Reader { receiver, watched, waiter, session };
-        reader.session.lookout()?.add(&link, Duty::Connect(directory), reader.session.monitored())?;
+        reader.session.lookout()?.add(
+            &link,
+            Duty::Connect(directory),
+            reader.session.monitored(),
+        )?;
         Ok(reader)
     }
 

@@ -1,7 +1,8 @@
-//! One thread that receives for all endpoints of a session: the harness's receive loop, asleep in poll(2) or spinning.
+//! One thread that receives for all endpoints of a session: the harness's receive loop, asleep in
+//! poll(2) or spinning.
 //!
-//! The descriptor of a ZeroMQ socket tells only of changes: the loop takes until there is nothing, and whoever else used the socket
-//! wakes it, upon which it looks at every endpoint.
+//! The descriptor of a ZeroMQ socket tells only of changes: the loop takes until there is nothing,
+//! and whoever else used the socket wakes it, upon which it looks at every endpoint.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -100,7 +101,9 @@ impl pump::WaitSet<Watched> for WaitSet {
     fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
         let timeout_ms = if block { -1 } else { 0 };
         // SAFETY: as many entries as said.
-        let count = unsafe { libc::poll(self.waiting.as_mut_ptr(), self.waiting.len() as libc::nfds_t, timeout_ms) };
+        let count = unsafe {
+            libc::poll(self.waiting.as_mut_ptr(), self.waiting.len() as libc::nfds_t, timeout_ms)
+        };
         if count <= 0 {
             return; // nothing, or a signal: what the entries tell is old
         }

@@ -9,7 +9,9 @@ fn main() -> std::process::ExitCode {
         &[
             Arm::profile("untouched"),
             Arm::profile("tuned"),
-            Arm::profile("untouched").mode("transport", "intra_process").lacks("inter_process", INPROC),
+            Arm::profile("untouched")
+                .mode("transport", "intra_process")
+                .lacks("inter_process", INPROC),
         ],
     )
 }

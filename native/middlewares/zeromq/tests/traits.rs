@@ -1,12 +1,16 @@
-//! What is particular to ZeroMQ, on the traits: what a full queue keeps, who is counted, and who gets which answer.
+//! What is particular to ZeroMQ, on the traits: what a full queue keeps, who is counted, and who
+//! gets which answer.
 //!
-//! Each test runs in namespaces of its own: the board stays in the temporary directory, which in trials goes with its host.
+//! Each test runs in namespaces of its own: the board stays in the temporary directory, which in
+//! trials goes with its host.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use rmwbench_conformance::isolated;
-use rmwbench_conformance::pair::{self, byte, domain, endpoint, until_heard, wait_until, with_qos, Memory};
+use rmwbench_conformance::pair::{
+    self, byte, domain, endpoint, until_heard, wait_until, with_qos, Memory,
+};
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::*;
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
@@ -14,13 +18,17 @@ use rmwbench_zeromq::ZeroMq;
 use serde_json::{json, Value};
 
 fn open(test: u32, modes: &[(&str, Value)]) -> Box<dyn Session> {
-    let modes: BTreeMap<String, Value> = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
+    let modes: BTreeMap<String, Value> =
+        modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
     let profile = &ZeroMq.describe().profiles[0];
     ZeroMq.open(&SessionConfig { modes, ..pair::session(profile, domain(test)) }).unwrap()
 }
 
 /// A matched pair with a first message heard.
-fn matched(session: &mut dyn Session, config: &EndpointConfig) -> (Box<dyn Publisher>, Box<dyn Subscription>, Arc<Memory>) {
+fn matched(
+    session: &mut dyn Session,
+    config: &EndpointConfig,
+) -> (Box<dyn Publisher>, Box<dyn Subscription>, Arc<Memory>) {
     let mut node = session.node("pair").unwrap();
     let memory = Memory::new();
     let mut publisher = node.publisher(config).unwrap();
@@ -32,12 +40,14 @@ fn matched(session: &mut dyn Session, config: &EndpointConfig) -> (Box<dyn Publi
 
 const TRANSPORTS: [&str; 3] = ["tcp", "unix", "intra_process"];
 
-/// The library's own: DDS would keep the newest. When this fails, `keep_last` of the capabilities is to be written anew.
+/// The library's own: DDS would keep the newest. When this fails, `keep_last` of the capabilities
+/// is to be written anew.
 #[test]
 fn a_full_queue_keeps_the_oldest_and_drops_the_newest() {
     isolated("a_full_queue_keeps_the_oldest_and_drops_the_newest", || {
         let mut session = open(1, &[("transport", json!("intra_process"))]);
-        let config = with_qos(endpoint(1, "full", 1), Reliability::BestEffort, History::KeepLast, 4);
+        let config =
+            with_qos(endpoint(1, "full", 1), Reliability::BestEffort, History::KeepLast, 4);
         let (mut publisher, _subscription, memory) = matched(&mut *session, &config);
         let before = memory.len();
         pair::overrun(&mut *publisher, &memory, 100);
@@ -54,10 +64,12 @@ fn a_full_queue_keeps_the_oldest_and_drops_the_newest() {
 fn a_depth_of_one_keeps_the_latest() {
     isolated("a_depth_of_one_keeps_the_latest", || {
         let mut session = open(2, &[]);
-        let config = with_qos(endpoint(1, "latest", 1), Reliability::BestEffort, History::KeepLast, 1);
+        let config =
+            with_qos(endpoint(1, "latest", 1), Reliability::BestEffort, History::KeepLast, 1);
         let (mut publisher, _subscription, memory) = matched(&mut *session, &config);
         pair::overrun(&mut *publisher, &memory, 10);
-        // The writer's queue of one may drop while its thread is busy: what matters is what the reader makes of several.
+        // The writer's queue of one may drop while its thread is busy: what matters is what the
+        // reader makes of several.
         for number in 11..200 {
             publisher.publish(&byte(number)).unwrap();
             std::thread::sleep(std::time::Duration::from_micros(200));
@@ -72,13 +84,17 @@ fn a_depth_of_one_keeps_the_latest() {
 fn congestion_block_waits_where_drop_drops() {
     isolated("congestion_block_waits_where_drop_drops", || {
         for (mode, loses) in [("block", false), ("drop", true)] {
-            let mut session = open(3, &[("transport", json!("intra_process")), ("congestion", json!(mode))]);
-            let config = with_qos(endpoint(1, "congested", 1), Reliability::Reliable, History::KeepLast, 4);
+            let mut session =
+                open(3, &[("transport", json!("intra_process")), ("congestion", json!(mode))]);
+            let config =
+                with_qos(endpoint(1, "congested", 1), Reliability::Reliable, History::KeepLast, 4);
             let (mut publisher, _subscription, memory) = matched(&mut *session, &config);
             let before = memory.len();
             memory.close_gate();
             std::thread::scope(|scope| {
-                let flood = scope.spawn(|| (0..200).for_each(|number| publisher.publish(&byte(number)).unwrap()));
+                let flood = scope.spawn(|| {
+                    (0..200).for_each(|number| publisher.publish(&byte(number)).unwrap())
+                });
                 memory.wait_until_held();
                 std::thread::sleep(std::time::Duration::from_millis(100));
                 assert_eq!(flood.is_finished(), loses, "{mode}");
@@ -95,10 +111,15 @@ fn every_transport_carries_messages_and_says_so() {
     isolated("every_transport_carries_messages_and_says_so", || {
         for transport in TRANSPORTS {
             let mut session = open(4, &[("transport", json!(transport))]);
-            let (_publisher, subscription, memory) = matched(&mut *session, &endpoint(1, "where/it goes%", 1));
+            let (_publisher, subscription, memory) =
+                matched(&mut *session, &endpoint(1, "where/it goes%", 1));
             let evidence = subscription.account().evidence;
-            assert_eq!((evidence[0].path.as_str(), evidence[0].messages), (transport, memory.len() as u64));
-            let configuration: Value = serde_json::from_str(&session.configuration().unwrap().text).unwrap();
+            assert_eq!(
+                (evidence[0].path.as_str(), evidence[0].messages),
+                (transport, memory.len() as u64)
+            );
+            let configuration: Value =
+                serde_json::from_str(&session.configuration().unwrap().text).unwrap();
             assert_eq!(configuration["transport"], json!(transport));
         }
     });
@@ -134,13 +155,19 @@ fn what_zeromq_lacks_is_unsupported() {
         let mut node = session.node("lacking").unwrap();
         let base = endpoint(1, "lacking", 8);
         for config in [
-            EndpointConfig { qos: Qos { durability: Durability::TransientLocal, ..Qos::default() }, ..base.clone() },
+            EndpointConfig {
+                qos: Qos { durability: Durability::TransientLocal, ..Qos::default() },
+                ..base.clone()
+            },
             EndpointConfig { publish_mode: PublishMode::Sync, ..base.clone() },
         ] {
             assert_eq!(node.publisher(&config).err().unwrap().kind, ErrorKind::Unsupported);
         }
         let config = EndpointConfig { wait: Wait::Callback, ..base.clone() };
-        assert_eq!(node.subscription(&config, Memory::new()).err().unwrap().kind, ErrorKind::Unsupported);
+        assert_eq!(
+            node.subscription(&config, Memory::new()).err().unwrap().kind,
+            ErrorKind::Unsupported
+        );
         let config = EndpointConfig { qos: Qos { depth: 0, ..Qos::default() }, ..base };
         assert_eq!(node.publisher(&config).err().unwrap().kind, ErrorKind::Invalid);
     });
@@ -151,7 +178,11 @@ fn what_zeromq_lacks_is_unsupported() {
 struct Echo(Mutex<()>);
 
 impl Handler for Echo {
-    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {
+    fn handle(
+        &self,
+        request: &Delivery<'_>,
+        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
+    ) {
         let _open = self.0.lock().unwrap();
         reply(&[request.payload[0]; 3]).unwrap();
     }
@@ -163,14 +194,22 @@ fn every_client_gets_its_own_answers_and_asks_without_waiting() {
         for transport in TRANSPORTS {
             let mut session = open(8, &[("transport", json!(transport))]);
             let (message_type, reply) = MessageType::service_bytes(8, 3);
-            let config = EndpointConfig { message_type, reply_type: Some(reply), ..endpoint(1, "echo", 8) };
+            let config =
+                EndpointConfig { message_type, reply_type: Some(reply), ..endpoint(1, "echo", 8) };
             let mut node = session.node("services").unwrap();
             let echo = Arc::new(Echo::default());
             let heard = [Memory::new(), Memory::new()];
-            let mut clients: Vec<_> = heard.iter().map(|memory| node.client(&config, memory.clone()).unwrap()).collect();
-            assert_eq!(clients[0].publish(&[0; 8]), Err(PublishError::Full), "there is no service yet");
+            let mut clients: Vec<_> =
+                heard.iter().map(|memory| node.client(&config, memory.clone()).unwrap()).collect();
+            assert_eq!(
+                clients[0].publish(&[0; 8]),
+                Err(PublishError::Full),
+                "there is no service yet"
+            );
             let service = node.service(&config, echo.clone()).unwrap();
-            wait_until("all matches", || service.matched() == 2 && clients.iter().all(|client| client.matched() == 1));
+            wait_until("all matches", || {
+                service.matched() == 2 && clients.iter().all(|client| client.matched() == 1)
+            });
             let held = echo.0.lock().unwrap();
             for number in 0..5 {
                 for (place, client) in clients.iter_mut().enumerate() {
@@ -179,7 +218,8 @@ fn every_client_gets_its_own_answers_and_asks_without_waiting() {
             }
             drop(held);
             for (place, memory) in heard.iter().enumerate() {
-                let expected: Vec<Vec<u8>> = (0..5).map(|number| vec![(number * 2 + place) as u8; 3]).collect();
+                let expected: Vec<Vec<u8>> =
+                    (0..5).map(|number| vec![(number * 2 + place) as u8; 3]).collect();
                 assert_eq!(memory.wait_for(5), expected, "{transport}");
             }
             drop(clients.pop());

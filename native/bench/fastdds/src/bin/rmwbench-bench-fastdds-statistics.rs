@@ -1,5 +1,6 @@
-//! Prints what Fast DDS's statistics module tells of a domain, until it is ended: `rmwbench-bench-fastdds-statistics DOMAIN`. The first
-//! line says whether this library has the module; exit code 2 where it has not (docs/other-tools.md).
+//! Prints what Fast DDS's statistics module tells of a domain, until it is ended:
+//! `rmwbench-bench-fastdds-statistics DOMAIN`. The first line says whether this library has the
+//! module; exit code 2 where it has not (docs/other-tools.md).
 
 use std::process::ExitCode;
 

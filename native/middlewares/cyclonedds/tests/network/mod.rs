@@ -1,5 +1,6 @@
-//! Two Cyclone domains of the test's process that pose as one on the network (`ExternalDomainId`), so messages really cross UDP, on
-//! loopback only; a tag per test keeps other processes on the same machine out.
+//! Two Cyclone domains of the test's process that pose as one on the network (`ExternalDomainId`),
+//! so messages really cross UDP, on loopback only; a tag per test keeps other processes on the same
+//! machine out.
 #![allow(dead_code)] // each test binary uses its part
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -38,8 +39,15 @@ impl Network {
         self.open_with(side, &[], &[("topic", json!(kind))]).unwrap()
     }
 
-    pub fn open_with(&self, side: usize, modes: &[(&str, Value)], options: &[(&str, Value)]) -> Result<Box<dyn Session>, Error> {
-        let map = |list: &[(&str, Value)]| list.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
+    pub fn open_with(
+        &self,
+        side: usize,
+        modes: &[(&str, Value)],
+        options: &[(&str, Value)],
+    ) -> Result<Box<dyn Session>, Error> {
+        let map = |list: &[(&str, Value)]| {
+            list.iter().map(|(key, value)| (key.to_string(), value.clone())).collect()
+        };
         let config = session(self.domains[side], &self.text);
         CycloneDds.open(&SessionConfig { modes: map(modes), options: map(options), ..config })
     }

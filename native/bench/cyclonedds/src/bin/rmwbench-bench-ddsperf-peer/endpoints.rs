@@ -1,8 +1,9 @@
-//! A writer and a reader on ddsperf's data topic, as raw CDR: `struct KeyedSeq { unsigned long seq; @key unsigned long keyval;
-//! sequence<octet> baggage; }`, our payload being the baggage.
+//! A writer and a reader on ddsperf's data topic, as raw CDR: `struct KeyedSeq { unsigned long seq;
+//! @key unsigned long keyval; sequence<octet> baggage; }`, our payload being the baggage.
 //!
-//! The topic is the reliability's: ddsperf has one for each. A message's source time stamp is the monotonic clock at the write, its
-//! lowest bit clear, which is what ddsperf's own writer does: so `ddsperf sub -l` reads latencies, and sends no pong.
+//! The topic is the reliability's: ddsperf has one for each. A message's source time stamp is the
+//! monotonic clock at the write, its lowest bit clear, which is what ddsperf's own writer does: so
+//! `ddsperf sub -l` reads latencies, and sends no pong.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,7 +12,9 @@ use std::thread::JoinHandle;
 
 use cyclors::*;
 use rmwbench_harness::clock::now_ns;
-use rmwbench_harness::middleware::{Account, Delivery, Endpoint, EndpointConfig, Error, Granted, PublishError, PublishMode};
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, PublishError, PublishMode,
+};
 use rmwbench_harness::middleware::{Publisher, Sink, Subscription, Wait};
 use rmwbench_harness::payload::{Header, Phase};
 use rmwbench_harness::qos::{History, Qos, Reliability};
@@ -42,12 +45,20 @@ impl Writer {
         unsafe {
             let topic = topic(&shared, config)?;
             let qos = qos(&config.qos)?;
-            let writer = good(dds_create_writer(shared.participant, topic, qos, std::ptr::null()), "writer");
+            let writer =
+                good(dds_create_writer(shared.participant, topic, qos, std::ptr::null()), "writer");
             dds_delete_qos(qos);
             let writer = writer?;
             let mut sertype = std::ptr::null();
             good(dds_get_entity_sertype(writer, &mut sertype), "type")?;
-            Ok(Writer { writer, sertype, granted: granted(config), held: None, not_written: 0, shared })
+            Ok(Writer {
+                writer,
+                sertype,
+                granted: granted(config),
+                held: None,
+                not_written: 0,
+                shared,
+            })
         }
     }
 
@@ -59,10 +70,17 @@ impl Writer {
         let padding = [0_u8; 3];
         let parts = [&head, payload, &padding[..payload.len().next_multiple_of(4) - payload.len()]];
         let bytes = parts.iter().map(|part| part.len()).sum();
-        let parts = parts.map(|part| iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
+        let parts = parts
+            .map(|part| iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
         // SAFETY: the parts outlive the call that copies them; the write takes over the sample.
         let code = unsafe {
-            let sample = ddsi_serdata_from_ser_iov(self.sertype, ddsi_serdata_kind_SDK_DATA, parts.len(), parts.as_ptr(), bytes);
+            let sample = ddsi_serdata_from_ser_iov(
+                self.sertype,
+                ddsi_serdata_kind_SDK_DATA,
+                parts.len(),
+                parts.as_ptr(),
+                bytes,
+            );
             (*sample).statusinfo = 0;
             (*sample).timestamp.v = now_ns() & !1;
             dds_forwardcdr(self.writer, sample)
@@ -77,7 +95,9 @@ impl Writer {
 
 impl Publisher for Writer {
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
-        let Ok(Header { seq, phase, .. }) = Header::read(payload) else { return Err(PublishError::Failed) };
+        let Ok(Header { seq, phase, .. }) = Header::read(payload) else {
+            return Err(PublishError::Failed);
+        };
         if phase == Phase::Probe {
             return Ok(()); // ddsperf would count it
         }
@@ -120,7 +140,10 @@ impl Endpoint for Writer {
     }
 
     fn account(&self) -> Account {
-        Account { counters: BTreeMap::from([("not_written_on_purpose".into(), self.not_written as i64)]), ..Account::default() }
+        Account {
+            counters: BTreeMap::from([("not_written_on_purpose".into(), self.not_written as i64)]),
+            ..Account::default()
+        }
     }
 }
 
@@ -141,19 +164,36 @@ struct Inner {
 }
 
 impl Reader {
-    pub fn new(config: &EndpointConfig, sink: Arc<dyn Sink>, shared: Arc<Shared>) -> Result<Reader, Error> {
+    pub fn new(
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+        shared: Arc<Shared>,
+    ) -> Result<Reader, Error> {
         // SAFETY: the C API as its manual has it; what is created goes with the participant.
         let inner = unsafe {
             let topic = topic(&shared, config)?;
             let qos = qos(&config.qos)?;
-            let reader = good(dds_create_reader(shared.participant, topic, qos, std::ptr::null()), "reader");
+            let reader =
+                good(dds_create_reader(shared.participant, topic, qos, std::ptr::null()), "reader");
             dds_delete_qos(qos);
             let reader = reader?;
             let wait_set = good(dds_create_waitset(shared.participant), "wait set")?;
-            dds_waitset_attach(wait_set, good(dds_create_readcondition(reader, DDS_ANY_STATE), "read condition")?, 1);
-            let stop_condition = good(dds_create_guardcondition(shared.participant), "guard condition")?;
+            dds_waitset_attach(
+                wait_set,
+                good(dds_create_readcondition(reader, DDS_ANY_STATE), "read condition")?,
+                1,
+            );
+            let stop_condition =
+                good(dds_create_guardcondition(shared.participant), "guard condition")?;
             dds_waitset_attach(wait_set, stop_condition, 0);
-            Inner { reader, wait_set, stop_condition, sink, stop: AtomicBool::new(false), malformed: AtomicU64::new(0) }
+            Inner {
+                reader,
+                wait_set,
+                stop_condition,
+                sink,
+                stop: AtomicBool::new(false),
+                malformed: AtomicU64::new(0),
+            }
         };
         let inner = Arc::new(inner);
         let theirs = inner.clone();
@@ -173,7 +213,13 @@ impl Inner {
                 let notified_ns = now_ns();
                 let mut samples = [std::ptr::null_mut::<ddsi_serdata>(); BATCH];
                 let mut infos: [dds_sample_info_t; BATCH] = std::mem::zeroed();
-                let count = dds_takecdr(self.reader, samples.as_mut_ptr(), BATCH as u32, infos.as_mut_ptr(), DDS_ANY_STATE);
+                let count = dds_takecdr(
+                    self.reader,
+                    samples.as_mut_ptr(),
+                    BATCH as u32,
+                    infos.as_mut_ptr(),
+                    DDS_ANY_STATE,
+                );
                 let taken_ns = now_ns();
                 for (&sample, info) in samples.iter().zip(&infos).take(count.max(0) as usize) {
                     if info.valid_data {
@@ -191,10 +237,17 @@ impl Inner {
         let mut cdr = iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         // SAFETY: the reference keeps the bytes until `to_ser_unref`.
         unsafe {
-            let held = ddsi_serdata_to_ser_ref(sample, 0, ddsi_serdata_size(sample) as usize, &mut cdr);
+            let held =
+                ddsi_serdata_to_ser_ref(sample, 0, ddsi_serdata_size(sample) as usize, &mut cdr);
             let bytes = std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len);
             match payload(bytes) {
-                Some(payload) => self.sink.deliver(&Delivery { notified_ns, taken_ns, payload, zero_copy: false, lossy: false }),
+                Some(payload) => self.sink.deliver(&Delivery {
+                    notified_ns,
+                    taken_ns,
+                    payload,
+                    zero_copy: false,
+                    lossy: false,
+                }),
                 None => {
                     self.malformed.fetch_add(1, Ordering::Relaxed);
                 }
@@ -228,7 +281,10 @@ impl Endpoint for Reader {
 
     fn account(&self) -> Account {
         let malformed = self.inner.malformed.load(Ordering::Relaxed) as i64;
-        Account { counters: BTreeMap::from([("malformed".into(), malformed)]), ..Account::default() }
+        Account {
+            counters: BTreeMap::from([("malformed".into(), malformed)]),
+            ..Account::default()
+        }
     }
 }
 
@@ -250,8 +306,16 @@ unsafe fn topic(shared: &Shared, config: &EndpointConfig) -> Result<dds_entity_t
         Reliability::Reliable => c"DDSPerfRDataKS",
         Reliability::BestEffort => c"DDSPerfUDataKS",
     };
-    // SAFETY: the strings outlive the call, which copies them. Keyed, as ddsperf's type is; all messages have the key 0.
-    let handle = unsafe { cdds_create_blob_topic(shared.participant, name.as_ptr().cast_mut(), c"KeyedSeq".as_ptr().cast_mut(), false) };
+    // SAFETY: the strings outlive the call, which copies them. Keyed, as ddsperf's type is; all
+    // messages have the key 0.
+    let handle = unsafe {
+        cdds_create_blob_topic(
+            shared.participant,
+            name.as_ptr().cast_mut(),
+            c"KeyedSeq".as_ptr().cast_mut(),
+            false,
+        )
+    };
     good(handle, "topic")
 }
 
@@ -275,7 +339,14 @@ unsafe fn qos(asked: &Qos) -> Result<*mut dds_qos_t, Error> {
 }
 
 fn granted(config: &EndpointConfig) -> Granted {
-    Granted { qos: config.qos.clone(), publish_mode: PublishMode::Sync, wait: Wait::Block, take: None, when_full: None, notes: Vec::new() }
+    Granted {
+        qos: config.qos.clone(),
+        publish_mode: PublishMode::Sync,
+        wait: Wait::Block,
+        take: None,
+        when_full: None,
+        notes: Vec::new(),
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
-//! What goes wrong on purpose, by sequence number: so that the truth of each trial is written down before it begins.
+//! What goes wrong on purpose, by sequence number: so that the truth of each trial is written down
+//! before it begins.
 //!
-//! Sequence numbers are words `7` or `7-12` (both ends included); of `stall` each is `SEQ:MILLISECONDS`.
+//! Sequence numbers are words `7` or `7-12` (both ends included); of `stall` each is
+//! `SEQ:MILLISECONDS`.
 
 use std::time::Duration;
 
@@ -23,13 +25,19 @@ pub struct Faults {
 impl Faults {
     pub fn read(config: &SessionConfig) -> Result<Faults, Error> {
         let words = |name: &str| config.option(name, String::new());
-        let fault = |name: &str, word: String| Error::invalid(format!("option {name}"), format!("`{word}`: expected {}", expected(name)));
+        let fault = |name: &str, word: String| {
+            Error::invalid(
+                format!("option {name}"),
+                format!("`{word}`: expected {}", expected(name)),
+            )
+        };
         let ranges = |name: &str| parse(&words(name)?, range).map_err(|word| fault(name, word));
         Ok(Faults {
             lose: ranges("lose")?,
             twice: ranges("twice")?,
             swap: ranges("swap")?,
-            stall: parse(&words("stall")?, |word| pair(word, ':')).map_err(|word| fault("stall", word))?,
+            stall: parse(&words("stall")?, |word| pair(word, ':'))
+                .map_err(|word| fault("stall", word))?,
         })
     }
 
@@ -84,9 +92,20 @@ mod tests {
     use rmwbench_harness::middleware::Profile;
 
     fn read(name: &str, text: &str) -> Result<Faults, Error> {
-        let profile = Profile { name: "p".into(), format: "xml".into(), text: String::new(), summary: String::new() };
+        let profile = Profile {
+            name: "p".into(),
+            format: "xml".into(),
+            text: String::new(),
+            summary: String::new(),
+        };
         let options = [(name.to_string(), text.into())].into();
-        Faults::read(&SessionConfig { profile, options, modes: Default::default(), domain_id: 0, trial_nonce: 0 })
+        Faults::read(&SessionConfig {
+            profile,
+            options,
+            modes: Default::default(),
+            domain_id: 0,
+            trial_nonce: 0,
+        })
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! A worker that speaks ddsperf's dialect: it publishes and reads ddsperf's own data topic, so that `ddsperf sub` and our ledger count
-//! the same messages (docs/other-tools.md).
+//! A worker that speaks ddsperf's dialect: it publishes and reads ddsperf's own data topic, so that
+//! `ddsperf sub` and our ledger count the same messages (docs/other-tools.md).
 //!
-//! It speaks the worker protocol like every worker: the schedule, the records and thus the truth are the harness's. What goes wrong on
-//! purpose is an option (see [`faults`]). Not a middleware to compare: its name keeps `rmwbench` from finding it.
+//! It speaks the worker protocol like every worker: the schedule, the records and thus the truth
+//! are the harness's. What goes wrong on purpose is an option (see [`faults`]). Not a middleware to
+//! compare: its name keeps `rmwbench` from finding it.
 
 mod endpoints;
 mod faults;
@@ -13,7 +14,9 @@ use std::sync::Arc;
 
 use cyclors::*;
 use rmwbench_cyclonedds::CycloneDds;
-use rmwbench_harness::middleware::{Description, EndpointConfig, Error, Middleware, Node, Publisher, Session, SessionConfig};
+use rmwbench_harness::middleware::{
+    Description, EndpointConfig, Error, Middleware, Node, Publisher, Session, SessionConfig,
+};
 use rmwbench_harness::middleware::{Sink, Subscription};
 
 use endpoints::{Reader, Writer};
@@ -33,11 +36,16 @@ impl Middleware for Peer {
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
         config.only_options(&faults::OPTIONS)?;
         let faults = Faults::read(config)?;
-        let text = CString::new(config.profile.text.as_str()).map_err(|e| Error::invalid("profile", e.to_string()))?;
-        // SAFETY: plain calls; the string outlives them. The process is one trial, so neither entity is ever deleted before its end.
+        let text = CString::new(config.profile.text.as_str())
+            .map_err(|e| Error::invalid("profile", e.to_string()))?;
+        // SAFETY: plain calls; the string outlives them. The process is one trial, so neither
+        // entity is ever deleted before its end.
         let participant = unsafe {
             good(dds_create_domain(config.domain_id, text.as_ptr()), "domain")?;
-            good(dds_create_participant(config.domain_id, std::ptr::null(), std::ptr::null()), "participant")?
+            good(
+                dds_create_participant(config.domain_id, std::ptr::null(), std::ptr::null()),
+                "participant",
+            )?
         };
         Ok(Box::new(PeerSession(Arc::new(Shared { participant, faults }))))
     }
@@ -70,7 +78,11 @@ impl Node for PeerNode {
         Ok(Box::new(Writer::new(config, self.0.clone())?))
     }
 
-    fn subscription(&mut self, config: &EndpointConfig, sink: Arc<dyn Sink>) -> Result<Box<dyn Subscription>, Error> {
+    fn subscription(
+        &mut self,
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+    ) -> Result<Box<dyn Subscription>, Error> {
         Ok(Box::new(Reader::new(config, sink, self.0.clone())?))
     }
 }
