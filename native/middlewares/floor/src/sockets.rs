@@ -201,7 +201,7 @@ pub fn pair(transport: Transport, buffer_bytes: Option<u32>) -> Result<(OwnedFd,
                     }
                     Ok(_) => {} // someone else on this machine connected to our port
                     Err(Errno::AGAIN) => {
-                        drop(poll(&mut [PollFd::new(&listener, PollFlags::IN)], None))
+                        let _ = poll(&mut [PollFd::new(&listener, PollFlags::IN)], None);
                     }
                     Err(e) => return Err(e),
                 }

@@ -58,9 +58,11 @@ impl Request {
             Ok(sample) => (replies.receive)(Arrival::Sample(sample)),
             // Zenoh's own word, in place of an answer.
             Err(error) if *error.payload().to_bytes() == *b"Timeout" => {
-                drop(replies.timeouts.fetch_add(1, Ordering::Relaxed))
+                replies.timeouts.fetch_add(1, Ordering::Relaxed);
             }
-            Err(_) => drop(replies.errors.fetch_add(1, Ordering::Relaxed)),
+            Err(_) => {
+                replies.errors.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 }
