@@ -11,7 +11,7 @@ SETUP = Path(__file__).resolve().parents[2] / "setup"
 @pytest.fixture
 def place(tmp_path):
     """A PATH on which no package is installed and nobody is root."""
-    for name in ("sh", "dirname", "grep", "env", "echo"):
+    for name in ("sh", "dirname", "grep", "env", "echo", "cat", "awk"):
         (tmp_path / name).symlink_to(Path("/usr/bin", name))
     program(tmp_path, "dpkg-query", "exit 1")
     program(tmp_path, "id", "echo 1000")

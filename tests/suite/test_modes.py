@@ -76,7 +76,6 @@ def test_the_page_lists_the_vocabulary():
 def test_the_harness_has_the_same_vocabulary():
     source = (Path(__file__).parents[2] / "native/harness/src/modes.rs").read_text(encoding="utf-8")
     table = source[source.index("pub const MODES") : source.index("];", source.index("pub const MODES"))]
-    named = {
-        name: re.findall(r'"(\w+)"', levels) for name, levels in re.findall(r'\("(\w+)", Levels::(\w+[^\n]*)\)', table)
-    }
-    assert set(named) == set(NAMES) and {name: tuple(levels) for name, levels in named.items() if levels} == WORDS
+    levels = re.findall(r'"(\w+)",\s*Levels::(\w+(?:\([^)]*\))?)', table)
+    named = {name: re.findall(r'"(\w+)"', text) for name, text in levels}
+    assert set(named) == set(NAMES) and {name: tuple(words) for name, words in named.items() if words} == WORDS
