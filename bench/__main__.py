@@ -1,7 +1,8 @@
-"""`python -m bench [NAME…] [--times N] [--json]`: a machine card and one table of ratios with their promised limits.
+"""`python -m bench [NAME…] [--times N] [--json]`: a machine card and one table of ratios with their
+promised limits.
 
-Benchmarks measure, they do not gate: exit code 0 whatever the verdicts say; 1 when a program crashed, 2 for a wrong
-name, 130 after Ctrl-C. Progress goes to stderr, the result to stdout.
+Benchmarks measure, they do not gate: exit code 0 whatever the verdicts say; 1 when a program
+crashed, 2 for a wrong name, 130 after Ctrl-C. Progress goes to stderr, the result to stdout.
 """
 
 import argparse
@@ -29,15 +30,22 @@ def main(arguments: list[str]) -> int:
         return network(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="python -m bench",
-        description="How fast the instrument itself is, as ratios of things that run beside each other.",
+        description="How fast the instrument itself is, as ratios of things that run beside each "
+        "other.",
         epilog="\n".join(f"  {p.name:11} {p.about}" for p in PROGRAMS.values())
         + "\n\nHow wrong other tools are: python -m bench others --help"
         + "\nWhat the networks between hosts carry: python -m bench network --help",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="programs to run (all without one)")
     parser.add_argument(
-        "--times", type=int, default=1, metavar="N", help="N times as many pairs: longer, with narrower intervals"
+        "names", nargs="*", metavar="NAME", help="programs to run (all without one)"
+    )
+    parser.add_argument(
+        "--times",
+        type=int,
+        default=1,
+        metavar="N",
+        help="N times as many pairs: longer, with narrower intervals",
     )
     parser.add_argument("--json", action="store_true", help="the whole result as one JSON document")
     options = parser.parse_args(arguments)

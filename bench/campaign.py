@@ -1,9 +1,11 @@
-"""Statistics of a large campaign: 504 cells, 10 blocks, about 300 messages per trial, from the bundle to every verdict.
+"""Statistics of a large campaign: 504 cells, 10 blocks, about 300 messages per trial, from the
+bundle to every verdict.
 
     python -m bench.campaign [--levels 63] [--pairs 6] [--times 1] [--keep DIR]
 
-What a campaign of this size costs is not messages but the number of trials, so it is divided by the promise itself,
-10 s, and not by a scan. Each run is a process of its own, without its imports. Prints one line (docs/benchmarks.md).
+What a campaign of this size costs is not messages but the number of trials, so it is divided by the
+promise itself, 10 s, and not by a scan. Each run is a process of its own, without its imports.
+Prints one line (docs/benchmarks.md).
 """
 
 import argparse
@@ -31,7 +33,8 @@ WORKLOAD = {
 
 
 def generate(directory: Path, levels: int) -> None:
-    """The tests' invented campaign with `levels` comparisons of eight arms, merged as at the end of a real one."""
+    """The tests' invented campaign with `levels` comparisons of eight arms, merged as at the end of
+    a real one."""
     from rmwbench.bundle import BundleWriter
     from tests.support import synthetic_bundle
 
@@ -47,7 +50,9 @@ def main() -> None:
     parser.add_argument("--levels", type=int, default=63, help="comparisons of eight cells each")
     parser.add_argument("--pairs", type=int, default=6, help="6 are the fewest with an interval")
     parser.add_argument("--times", type=int, default=1, help="a factor for the pairs")
-    parser.add_argument("--keep", type=Path, help="use this bundle, made there on first use, and keep it")
+    parser.add_argument(
+        "--keep", type=Path, help="use this bundle, made there on first use, and keep it"
+    )
     parser.add_argument("--generate", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.generate:
@@ -59,7 +64,10 @@ def main() -> None:
         if not (directory / "campaign.json").exists():
             command = [sys.executable, "-m", "bench.campaign", "--generate", str(directory)]
             subprocess.run([*command, "--levels", str(arguments.levels)], cwd=ROOT, check=True)
-        print(json.dumps(measure(directory, arguments.levels, arguments.pairs * arguments.times)), flush=True)
+        print(
+            json.dumps(measure(directory, arguments.levels, arguments.pairs * arguments.times)),
+            flush=True,
+        )
     finally:
         if temporary:
             shutil.rmtree(temporary)

@@ -1,10 +1,12 @@
-"""The importer of the largest published archive (Mininet, 2 700 files), against 3 s of one processor.
+"""The importer of the largest published archive (Mininet, 2 700 files), against 3 s of one
+processor.
 
     python -m bench.importing [--archive 2020-10-23_10-47-36.tar.gz] [--pairs 6] [--times 1]
 
-The whole verb as a user types it, start-up and all, in a fresh process each time. The published archive is not ours to
-ship: without one, logs of the same shape (90 conditions, 10 runs, 15 s) with invented numbers are packed instead.
-CPU time, since that is what the importer can help; a busy machine stretches the other.
+The whole verb as a user types it, start-up and all, in a fresh process each time. The published
+archive is not ours to ship: without one, logs of the same shape (90 conditions, 10 runs, 15 s) with
+invented numbers are packed instead. CPU time, since that is what the importer can help; a busy
+machine stretches the other.
 """
 
 import argparse
@@ -34,7 +36,11 @@ def generate(archive: Path, runs: int = RUNS) -> int:
     from tests.importers.logs import Second, text_2020
 
     draw = random.Random(1)
-    modes = (("rmw_fastrtps_cpp", "async"), ("rmw_fastrtps_cpp", "sync"), ("rmw_cyclonedds_cpp", "sync"))
+    modes = (
+        ("rmw_fastrtps_cpp", "async"),
+        ("rmw_fastrtps_cpp", "sync"),
+        ("rmw_cyclonedds_cpp", "sync"),
+    )
     conditions = itertools.product(modes, (54, 300, 1000), (0, 10, 20, 30, 40), SIZES)
     sent = text_2020([Second(30)] * SECONDS, publishers=1, subscribers=0)
     sent = sent.replace(",\t\t30,\t\t0,\t\t0", ",\t\t0,\t\t29,\t\t0")
@@ -86,13 +92,16 @@ def _headed(log: str, run: str, rmw: str, mode: str, message: str) -> str:
 
 
 def timed(archive: Path, out: Path) -> dict[str, float]:
-    """Imports it once: seconds of processor time of the whole process, its peak memory. Bytecode is kept beside `out`,
-    whatever this process was told of it."""
+    """Imports it once: seconds of processor time of the whole process, its peak memory. Bytecode is
+    kept beside `out`, whatever this process was told of it."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = str(out.with_suffix(".pyc"))
     command = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
     process = subprocess.Popen(
-        [*command, "import", str(archive), "--out", str(out)], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL
+        [*command, "import", str(archive), "--out", str(out)],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.DEVNULL,
     )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -130,7 +139,9 @@ def main() -> None:
         if archive is None:
             archive = Path(temporary) / "archive.tar.gz"
             files = generate(archive)
-        found = measure(archive.resolve(), files, Path(temporary), arguments.pairs * arguments.times)
+        found = measure(
+            archive.resolve(), files, Path(temporary), arguments.pairs * arguments.times
+        )
         print(json.dumps(found), flush=True)
 
 

@@ -1,10 +1,12 @@
-"""Bundle -> metrics against a DuckDB full scan of the same Parquet, in interleaved pairs of fresh processes.
+"""Bundle -> metrics against a DuckDB full scan of the same Parquet, in interleaved pairs of fresh
+processes.
 
     python -m bench.metrics [--messages 10000000] [--pairs 6] [--times 1]
 
-The scan reads every column of every row (a sum per column), which is the least that any analysis of all records could
-do. Ours reads what the metrics need and computes all of them, for one trial that holds every message. Prints two lines
-(docs/benchmarks.md): the ratio of the times, and peak memory against 2 GB.
+The scan reads every column of every row (a sum per column), which is the least that any analysis of
+all records could do. Ours reads what the metrics need and computes all of them, for one trial that
+holds every message. Prints two lines (docs/benchmarks.md): the ratio of the times, and peak memory
+against 2 GB.
 """
 
 import argparse
@@ -26,8 +28,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def generate(directory: Path, messages: int) -> None:
-    """One trial of `messages` messages at 1 MHz: log-normal latency, 0.1 % lost, some reordered and duplicated, a few
-    failed publishes.
+    """One trial of `messages` messages at 1 MHz: log-normal latency, 0.1 % lost, some reordered and
+    duplicated, a few failed publishes.
     """
     from rmwbench.bundle import BundleWriter
     from rmwbench.bundle.schema import table_from_columns, table_from_rows
@@ -106,7 +108,9 @@ def generate(directory: Path, messages: int) -> None:
             "sent": sent,
             "received": received,
         }
-        writer.finish_trial(trial=0, cell=0, block=0, status="done", reason=None, finished_utc="", tables=tables)
+        writer.finish_trial(
+            trial=0, cell=0, block=0, status="done", reason=None, finished_utc="", tables=tables
+        )
 
 
 SCAN = """
@@ -138,7 +142,8 @@ print(json.dumps({"seconds": elapsed, "peak_bytes": peak}))
 
 
 def timed(code: str, directory: Path) -> dict[str, float]:
-    """Runs the code in a fresh process: seconds of its work without imports, and the process's peak resident memory."""
+    """Runs the code in a fresh process: seconds of its work without imports, and the process's peak
+    resident memory."""
     command = [sys.executable, "-c", code + REPORT, str(directory)]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
@@ -149,7 +154,9 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=10_000_000)
     parser.add_argument("--pairs", type=int, default=6, help="6 are the fewest with an interval")
     parser.add_argument("--times", type=int, default=1, help="a factor for the pairs")
-    parser.add_argument("--keep", type=Path, help="use this bundle, made there on first use, and keep it")
+    parser.add_argument(
+        "--keep", type=Path, help="use this bundle, made there on first use, and keep it"
+    )
     parser.add_argument("--generate", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.generate:
@@ -201,7 +208,10 @@ def compare(directory: Path, messages: int, pairs: int) -> list[dict]:
             limit=(None, 1.0),
             ours=[run["peak_bytes"] for run in ours],
             theirs=[float(LIMIT_BYTES)] * pairs,
-            details={"messages": messages, "scan_peak_bytes": max(run["peak_bytes"] for run in scans)},
+            details={
+                "messages": messages,
+                "scan_peak_bytes": max(run["peak_bytes"] for run in scans),
+            },
         ),
     ]
 

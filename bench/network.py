@@ -1,9 +1,11 @@
-"""`python -m bench network [--seconds S] [--times N] [--json]`: the networks between hosts against what they promise.
+"""`python -m bench network [--seconds S] [--times N] [--json]`: the networks between hosts against
+what they promise.
 
-Both backends carry the same traffic over the same words: TCP as fast as a link lets it, whose goodput has an ideal
-(1448 of each frame's 1514 bytes); and datagrams that are lost, of which as many arrive as chance allows. So each is
-held against arithmetic, and the two against each other. Where the switch is, its lateness and its processor time per
-frame stand beside it; a busy machine shows in these first.
+Both backends carry the same traffic over the same words: TCP as fast as a link lets it, whose
+goodput has an ideal (1448 of each frame's 1514 bytes); and datagrams that are lost, of which as
+many arrive as chance allows. So each is held against arithmetic, and the two against each other.
+Where the switch is, its lateness and its processor time per frame stand beside it; a busy machine
+shows in these first.
 """
 
 import argparse
@@ -40,7 +42,8 @@ try:
 except OSError:
     pass
 """
-"""What is sent and received shall not wait for what else runs: behind the switch, which has such a priority, too."""
+"""What is sent and received shall not wait for what else runs: behind the switch, which has such a
+priority, too."""
 
 _TCP = """
 import _socket, os, time
@@ -102,8 +105,8 @@ else:
 
 @dataclass(frozen=True)
 class Carried:
-    """One link under load. `ideal_mbps` is None without a rate; lateness, processor time and its share of a core are
-    the switch's."""
+    """One link under load. `ideal_mbps` is None without a rate; lateness, processor time and its
+    share of a core are the switch's."""
 
     backend: str
     rate_mbps: float | None
@@ -118,7 +121,11 @@ class Carried:
 
     @property
     def kept(self) -> bool | None:
-        return None if self.ideal_mbps is None else abs(self.goodput_mbps / self.ideal_mbps - 1) <= PROMISED
+        return (
+            None
+            if self.ideal_mbps is None
+            else abs(self.goodput_mbps / self.ideal_mbps - 1) <= PROMISED
+        )
 
 
 @dataclass(frozen=True)
@@ -139,8 +146,16 @@ class Lost:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench network", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=3.0, metavar="S", help="of traffic per figure of a rate")
-    parser.add_argument("--times", type=int, default=3, metavar="N", help="runs per rate; their median is the figure")
+    parser.add_argument(
+        "--seconds", type=float, default=3.0, metavar="S", help="of traffic per figure of a rate"
+    )
+    parser.add_argument(
+        "--times",
+        type=int,
+        default=3,
+        metavar="N",
+        help="runs per rate; their median is the figure",
+    )
     parser.add_argument("--json", action="store_true", help="the whole result as one JSON document")
     options = parser.parse_args(arguments)
     try:
@@ -168,10 +183,15 @@ def rates(backends: list[str], seconds: float, times: int) -> Iterator[Carried]:
         for backend in backends:
             if backend == "switch" and rate_mbps is not None and rate_mbps > SWITCH_MOST_MBPS:
                 continue
-            found = sorted((_carried(backend, rate_mbps, seconds) for _ in range(times)), key=lambda one: one[0])
+            found = sorted(
+                (_carried(backend, rate_mbps, seconds) for _ in range(times)),
+                key=lambda one: one[0],
+            )
             middle = found[len(found) // 2]
             ideal = None if rate_mbps is None else rate_mbps * PAYLOAD / FRAME
-            yield Carried(backend, rate_mbps, middle[0], found[0][0], found[-1][0], ideal, *middle[1:])
+            yield Carried(
+                backend, rate_mbps, middle[0], found[0][0], found[-1][0], ideal, *middle[1:]
+            )
 
 
 def losses(backends: list[str]) -> Iterator[Lost]:
@@ -187,8 +207,8 @@ def losses(backends: list[str]) -> Iterator[Lost]:
 
 
 def _carried(backend: str, rate_mbps: float | None, seconds: float) -> tuple[float, ...]:
-    """Goodput in Mbit/s, and of the switch: lateness p50 and p99 and processor time per frame in µs, share of a
-    core."""
+    """Goodput in Mbit/s, and of the switch: lateness p50 and p99 and processor time per frame in
+    µs, share of a core."""
     with _Joined(backend, Spec(rate_mbps=rate_mbps)) as joined:
         cpu_ns, begin = joined.network.cpu_ns(), time.monotonic()
         bits_per_s = float(joined.run(_REAL_TIME + _TCP, seconds))
@@ -199,7 +219,13 @@ def _carried(backend: str, rate_mbps: float | None, seconds: float) -> tuple[flo
         return bits_per_s / 1e6, None, None, None, None
     late = lateness(frames, 0, 1 << 62)
     each = cpu_ns / 1e3 / max(1, len(frames))
-    return bits_per_s / 1e6, late["p50"] / 1e3, late.get("p99", float("nan")) / 1e3, each, cpu_ns / 1e9 / elapsed
+    return (
+        bits_per_s / 1e6,
+        late["p50"] / 1e3,
+        late.get("p99", float("nan")) / 1e3,
+        each,
+        cpu_ns / 1e9 / elapsed,
+    )
 
 
 class _Joined:
@@ -211,7 +237,9 @@ class _Joined:
         try:
             self._hosts.wait_ready()
             self._crew = Crew(self._hosts)
-            self.network = Emulation(self._crew, self._hosts, Links(None, HOSTS, network), 3_000_000)
+            self.network = Emulation(
+                self._crew, self._hosts, Links(None, HOSTS, network), 3_000_000
+            )
             self.network.spawn()
             self._crew.wait_hello(HELLO_S)
             self.network.up(int.from_bytes(os.urandom(4)))
@@ -246,7 +274,10 @@ class _Joined:
 
 def _print(carried: list[Carried], lost: list[Lost]) -> None:
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors\n")
-    print("TCP          goodput (ideal), Mbit/s      within 1 %   late p50, p99, µs   CPU per frame, µs   of a core")
+    print(
+        "TCP          goodput (ideal), Mbit/s      within 1 %   late p50, p99, µs   CPU per frame, "
+        "µs   of a core"
+    )
     for one in carried:
         rate = "no limit" if one.rate_mbps is None else f"{one.rate_mbps:g} Mbit/s"
         ideal = "" if one.ideal_mbps is None else f" ({one.ideal_mbps:.1f})"
@@ -254,13 +285,21 @@ def _print(carried: list[Carried], lost: list[Lost]) -> None:
         spread = f"{one.lowest_mbps:.0f} to {one.highest_mbps:.0f}"
         text = f"{one.backend:7}{rate:>13}  {one.goodput_mbps:.1f}{ideal}, {spread:20} {kept:4}"
         if one.late_p50_us is not None:
-            text += f" {one.late_p50_us:10.1f} {one.late_p99_us:8.0f} {one.cpu_per_frame_us:12.1f} {one.core:14.2f}"
+            text += (
+                f" {one.late_p50_us:10.1f} {one.late_p99_us:8.0f} "
+                f"{one.cpu_per_frame_us:12.1f} {one.core:14.2f}"
+            )
         print(text)
-    print("\nloss asked   backend   lost (of frames that came)   missed by the receiver   within 99 % of chance")
+    print(
+        "\nloss asked   backend   lost (of frames that came)   missed by the receiver   within 99 "
+        "% of chance"
+    )
     for one in lost:
         share = f"{100 * one.counted / one.sent:.2f} % ({one.counted} of {one.sent})"
         within = "yes" if one.within else "NO"
-        print(f"{100 * one.asked:6g} %     {one.backend:9} {share:28} {one.missing:12} {within:>20}")
+        print(
+            f"{100 * one.asked:6g} %     {one.backend:9} {share:28} {one.missing:12} {within:>20}"
+        )
     apart = list(_apart(carried))
     if apart:
         most, median = 100 * max(apart), 100 * statistics.median(apart)

@@ -1,5 +1,5 @@
-"""The bench programs: what each is built from and called with. Each prints one JSON line per ratio, and its progress
-and complaints on stderr."""
+"""The bench programs: what each is built from and called with. Each prints one JSON line per ratio,
+and its progress and complaints on stderr."""
 
 import json
 import subprocess
@@ -19,8 +19,8 @@ DEADLINE_S = 900.0
 
 @dataclass(frozen=True)
 class Program:
-    """`crates` are built in this order, the last is the program, unless `arguments` name a module (`-m`) for this
-    Python. Each takes `--times N` besides."""
+    """`crates` are built in this order, the last is the program, unless `arguments` name a module
+    (`-m`) for this Python. Each takes `--times N` besides."""
 
     name: str
     crates: tuple[str, ...]
@@ -31,10 +31,22 @@ class Program:
 PROGRAMS = {
     program.name: program
     for program in (
-        Program("floor", ("rmwbench-bench-floor",), (), "record path, floor against bare ping-pong, open loop"),
-        Program("iceoryx2", ("rmwbench-bench-iceoryx2",), (), "worker's path against a bare program"),
+        Program(
+            "floor",
+            ("rmwbench-bench-floor",),
+            (),
+            "record path, floor against bare ping-pong, open loop",
+        ),
+        Program(
+            "iceoryx2", ("rmwbench-bench-iceoryx2",), (), "worker's path against a bare program"
+        ),
         Program("zenoh", ("rmwbench-bench-zenoh",), (), "worker's path against a bare program"),
-        Program("cyclonedds", ("rmwbench-bench-cyclonedds",), ("bare",), "worker's path against a bare program"),
+        Program(
+            "cyclonedds",
+            ("rmwbench-bench-cyclonedds",),
+            ("bare",),
+            "worker's path against a bare program",
+        ),
         Program(
             "ddsperf",
             ("rmwbench-cyclonedds", "rmwbench-bench-cyclonedds"),
@@ -42,26 +54,44 @@ PROGRAMS = {
             "Cyclone worker against Cyclone's own benchmark",
         ),
         Program("fastdds", ("rmwbench-bench-fastdds",), (), "worker's path against a bare program"),
-        Program("sampler", ("rmwbench-sampler",), ("-m", "bench.sampler"), "the sampler's CPU time within a window"),
-        Program("metrics", (), ("-m", "bench.metrics"), "metrics of 10 million messages against a DuckDB scan"),
-        Program("campaign", (), ("-m", "bench.campaign"), "statistics of a campaign of 5 040 trials"),
+        Program(
+            "sampler",
+            ("rmwbench-sampler",),
+            ("-m", "bench.sampler"),
+            "the sampler's CPU time within a window",
+        ),
+        Program(
+            "metrics",
+            (),
+            ("-m", "bench.metrics"),
+            "metrics of 10 million messages against a DuckDB scan",
+        ),
+        Program(
+            "campaign", (), ("-m", "bench.campaign"), "statistics of a campaign of 5 040 trials"
+        ),
         Program("import", (), ("-m", "bench.importing"), "import of an archive of 2 700 logs"),
     )
 }
 
 
 class Crashed(Exception):
-    """A program could not be built, ended with an error, or printed something that is not a line."""
+    """A program could not be built, ended with an error, or printed something that is not a
+    line."""
 
 
 def build(program: Program) -> list[str]:
-    """Builds it where the workers are built, and returns the command that runs it. Raises Crashed."""
+    """Builds it where the workers are built, and returns the command that runs it. Raises
+    Crashed."""
     environment = workspace.cargo_environment() if program.crates else {}
     for crate in program.crates:
         command = ["cargo", "build", "--quiet", "--release", "--locked", "-p", crate]
         # stdout is for results
         done = subprocess.run(
-            command, cwd=workspace.root(), env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr
+            command,
+            cwd=workspace.root(),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,
         )
         if done.returncode:
             raise Crashed(f"`{' '.join(command)}` ended with status {done.returncode}")
@@ -73,7 +103,9 @@ def build(program: Program) -> list[str]:
 
 def run(command: list[str], on_line: Callable[[dict[str, Any]], None], deadline_s: float) -> None:
     """Hands every line over as it comes. Raises Crashed, after the lines that came before."""
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    )
     late = threading.Event()
 
     def expire() -> None:

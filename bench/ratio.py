@@ -1,7 +1,8 @@
 """A ratio of two things measured in pairs, as one line of the form that all bench programs print.
 
-The interval assumes no distribution: the number of pairs below the true median is binomial (n, 1/2), which gives the
-ranks that hold it with at least 95 %. The same rule as in the Rust programs (native/bench/common/src/ratio.rs).
+The interval assumes no distribution: the number of pairs below the true median is binomial (n,
+1/2), which gives the ranks that hold it with at least 95 %. The same rule as in the Rust programs
+(native/bench/common/src/ratio.rs).
 """
 
 import statistics
@@ -22,7 +23,8 @@ def line(
     theirs: Sequence[float],
     details: dict[str, Any],
 ) -> dict[str, Any]:
-    """`ours` and `theirs` in `unit`, pair by pair; `limit` as (lower, upper), None for an open side."""
+    """`ours` and `theirs` in `unit`, pair by pair; `limit` as (lower, upper), None for an open
+    side."""
     ratios = sorted(a / b for a, b in zip(ours, theirs, strict=True))
     rank = lowest_rank(len(ratios))
     return {
@@ -53,7 +55,8 @@ def repeated(run: Callable[[], dict[str, Any]], times: int) -> list[dict[str, An
 
 
 def lowest_rank(pairs: int) -> int | None:
-    """The highest rank k (from 0) with P(binomial(pairs, 1/2) <= k) <= 2.5 %; None below 6 pairs."""
+    """The highest rank k (from 0) with P(binomial(pairs, 1/2) <= k) <= 2.5 %; None below 6
+    pairs."""
     from scipy.stats import binom
 
     rank = -1

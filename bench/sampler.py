@@ -1,10 +1,11 @@
-"""What the sampler takes from the window of a trial: a series at 10 Hz of 20 processes in a host of their own.
+"""What the sampler takes from the window of a trial: a series at 10 Hz of 20 processes in a host of
+their own.
 
     python -m bench.sampler [--runs 6] [--seconds 5] [--times 1]
 
-Its CPU time between the edges of the window, per second, divided by what is promised: 0.2 % of a core. A second line
-is for comparison: what a trial's sampler takes without a series, with the canary that wakes 100 times a second. Prints
-two lines (docs/benchmarks.md).
+Its CPU time between the edges of the window, per second, divided by what is promised: 0.2 % of a
+core. A second line is for comparison: what a trial's sampler takes without a series, with the
+canary that wakes 100 times a second. Prints two lines (docs/benchmarks.md).
 """
 
 import argparse
@@ -34,7 +35,12 @@ def main() -> None:
     arguments = parser.parse_args()
     series = Sampling(series_hz=RATE_HZ)
     asked = (
-        (f"sampler, {RATE_HZ:g} Hz for {PROCESSES} processes / 0.2 % of a core", series, 0, (None, 1.0)),
+        (
+            f"sampler, {RATE_HZ:g} Hz for {PROCESSES} processes / 0.2 % of a core",
+            series,
+            0,
+            (None, 1.0),
+        ),
         ("sampler, edges and canary / 0.2 % of a core", Sampling(), None, None),
     )
     runs = arguments.runs * arguments.times
@@ -59,7 +65,8 @@ def main() -> None:
 
 
 def measure(sampling: Sampling, seconds: float, canary_ns: int | None) -> dict[str, float]:
-    """One window: `cores` between its edges, and how long the slower of the two edges took to read."""
+    """One window: `cores` between its edges, and how long the slower of the two edges took to
+    read."""
     with Host("bench-sampler") as host, Crew(host) as crew:
         host.wait_ready()
         for number in range(PROCESSES):
@@ -70,7 +77,12 @@ def measure(sampling: Sampling, seconds: float, canary_ns: int | None) -> dict[s
             sampler.watch([(f"p{number}", pid, "worker") for number, pid in enumerate(pids)])
             begin_ns = time.monotonic_ns() + LEAD_NS
             end_ns = begin_ns + round(seconds * 1e9)
-            sampler.start(sampling, begin_ns, end_ns, **({} if canary_ns is None else {"canary_ns": canary_ns}))
+            sampler.start(
+                sampling,
+                begin_ns,
+                end_ns,
+                **({} if canary_ns is None else {"canary_ns": canary_ns}),
+            )
             sampler.ask()
             sampler.read(seconds + TIMEOUT_S)
             if sampler.document is None:

@@ -3,7 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-STYLES = {"met": "green", "not met": "red", "undecided": "yellow", "no promise": "dim", "no data": "yellow"}
+STYLES = {
+    "met": "green",
+    "not met": "red",
+    "undecided": "yellow",
+    "no promise": "dim",
+    "no data": "yellow",
+}
 
 
 def render_machine(document: Mapping[str, Any], console: Any) -> None:
@@ -15,7 +21,12 @@ def render_machine(document: Mapping[str, Any], console: Any) -> None:
     for warning in card["warnings"]:
         console.print(Text(f"  ! {warning}", "yellow"))
     loads = document["load_average"]
-    console.print(Text(f"  load average {loads['begin']:.2f} at the beginning, {loads['end']:.2f} at the end", "dim"))
+    console.print(
+        Text(
+            f"  load average {loads['begin']:.2f} at the beginning, {loads['end']:.2f} at the end",
+            "dim",
+        )
+    )
 
 
 def render(document: Mapping[str, Any], console: Any) -> None:
@@ -27,7 +38,12 @@ def render(document: Mapping[str, Any], console: Any) -> None:
     render_machine(document, console)
     console.print()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, justify in (("what", "left"), ("ratio [95 %]", "right"), ("promised", "right"), ("", "left")):
+    for heading, justify in (
+        ("what", "left"),
+        ("ratio [95 %]", "right"),
+        ("promised", "right"),
+        ("", "left"),
+    ):
         table.add_column(heading, justify=justify)
     for line in document["results"]:
         outcome = Text(line["verdict"], STYLES[line["verdict"]])
@@ -37,14 +53,21 @@ def render(document: Mapping[str, Any], console: Any) -> None:
     for crash in document["crashed"]:
         table.add_row(Text(crash["bench"]), "", "", Text(f"crashed: {crash['problem']}", "red"))
     console.print(table)
-    counts = [f"{n} {name}" for name in STYLES if (n := sum(r["verdict"] == name for r in document["results"]))]
+    counts = [
+        f"{n} {name}"
+        for name in STYLES
+        if (n := sum(r["verdict"] == name for r in document["results"]))
+    ]
     console.print(Text(", ".join(counts) or "nothing was measured"))
     if document["interrupted"]:
         console.print(Text("interrupted: the rest was not measured", "red"))
 
 
 def what(line: Mapping[str, Any]) -> str:
-    return f"{line['bench']} {size(line['message_bytes'])}, {line['metric'].replace('_', ' ')}: {line['name']}"
+    return (
+        f"{line['bench']} {size(line['message_bytes'])}, {line['metric'].replace('_', ' ')}: "
+        f"{line['name']}"
+    )
 
 
 def size(message_bytes: int) -> str:

@@ -1,4 +1,5 @@
-"""Whether a line keeps its promise. The interval decides, not the point: a busy machine must not fake a verdict."""
+"""Whether a line keeps its promise. The interval decides, not the point: a busy machine must not
+fake a verdict."""
 
 import math
 from collections.abc import Mapping
@@ -24,8 +25,8 @@ KEYS = (
 
 
 def verdict(line: Mapping[str, Any]) -> str:
-    """`met` when the whole interval lies within the limit, `not met` when all of it lies outside, `undecided`
-    otherwise; `no promise` without a limit, `no data` without pairs."""
+    """`met` when the whole interval lies within the limit, `not met` when all of it lies outside,
+    `undecided` otherwise; `no promise` without a limit, `no data` without pairs."""
     if line["pairs"] == 0:
         return "no data"
     if line["limit"] is None:

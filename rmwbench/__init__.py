@@ -1,7 +1,7 @@
 """rmwbench: which robot middleware, configured how, will carry this robot's traffic, with evidence.
 
-For Python programs: `rmwbench.open("campaigns/quick-…").arms["camera"]["zenoh tuned"].response_latency.p50`
-(docs/library.md).
+For Python programs: `rmwbench.open("campaigns/quick-…").arms["camera"]["zenoh
+tuned"].response_latency.p50` (docs/library.md).
 """
 
 from typing import TYPE_CHECKING
@@ -15,8 +15,8 @@ __all__ = ["open"]
 
 
 def open(directory: "Path | str | None" = None) -> "Campaign":
-    """The campaign in that directory; the newest below ./campaigns where None. rmwbench.errors.UserError where there is
-    none, or where it was not made by a suite."""
+    """The campaign in that directory; the newest below ./campaigns where None.
+    rmwbench.errors.UserError where there is none, or where it was not made by a suite."""
     from rmwbench.results.library import open_campaign  # late: `rmwbench --help` reads no bundle
 
     return open_campaign(directory)

@@ -1,7 +1,7 @@
 """Typed facts about a trial: why it is void or failed, who is at fault, and what flags it carries.
 
-The journal, the table `events` and `show --json` hold the code beside a text for people. Every decision is taken from
-the code; a better wording of the text changes nothing.
+The journal, the table `events` and `show --json` hold the code beside a text for people. Every
+decision is taken from the code; a better wording of the text changes nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,9 +13,9 @@ from typing import Any
 class FailedBy(StrEnum):
     """Who is at fault for a failed trial.
 
-    `worker`: the worker, its middleware or the middleware's daemon; the arm has lost that block. `machine`: a rule of
-    the machine fired in the same trial. `host`: the orchestrator, its namespaces or its tools. The last two say
-    nothing about the arm.
+    `worker`: the worker, its middleware or the middleware's daemon; the arm has lost that block.
+    `machine`: a rule of the machine fired in the same trial. `host`: the orchestrator, its
+    namespaces or its tools. The last two say nothing about the arm.
     """
 
     WORKER = "worker"
@@ -64,7 +64,8 @@ class Code(StrEnum):
 
 @dataclass(frozen=True)
 class Reason:
-    """A code and its text. `machine`: the machine alone explains it, so the trial may be run again."""
+    """A code and its text. `machine`: the machine alone explains it, so the trial may be run
+    again."""
 
     code: Code
     text: str
@@ -72,7 +73,9 @@ class Reason:
 
     def document(self) -> dict[str, Any]:
         """As the journal and the show document have it."""
-        return {"code": str(self.code), "text": self.text} | ({"machine": True} if self.machine else {})
+        return {"code": str(self.code), "text": self.text} | (
+            {"machine": True} if self.machine else {}
+        )
 
 
 def joined(reasons: Iterable[Reason]) -> str:

@@ -1,4 +1,5 @@
-"""The one error that a user sees for bad input: what failed, where, expected against actual, what to do.
+"""The one error that a user sees for bad input: what failed, where, expected against actual, what
+to do.
 
 The command line prints it and exits 2.
 """
@@ -12,7 +13,8 @@ from rmwbench.typed import as_typed
 class UserError(Exception):
     """Bad input or a missing precondition, worded for the person who typed it.
 
-    `where` names the object: a file with its line (`suites/quick.yaml:12`), a directory, a middleware.
+    `where` names the object: a file with its line (`suites/quick.yaml:12`), a directory, a
+    middleware.
     """
 
     def __init__(
@@ -24,7 +26,13 @@ class UserError(Exception):
         actual: str | None = None,
         fix: str | None = None,
     ):
-        self.what, self.where, self.expected, self.actual, self.fix = what, where, expected, actual, fix
+        self.what, self.where, self.expected, self.actual, self.fix = (
+            what,
+            where,
+            expected,
+            actual,
+            fix,
+        )
         super().__init__(self.render())
 
     def render(self) -> str:
@@ -43,6 +51,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """What to do about an unknown name: the nearest known one as a question, or None where nothing is similar."""
+    """What to do about an unknown name: the nearest known one as a question, or None where nothing
+    is similar."""
     suggestion = nearest(name, known)
     return f"did you mean `{suggestion}`?" if suggestion else None

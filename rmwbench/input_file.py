@@ -1,7 +1,8 @@
-"""Reading what others wrote: only regular files, only so much of them, and JSON that cannot break what reads it.
+"""Reading what others wrote: only regular files, only so much of them, and JSON that cannot break
+what reads it.
 
-A pipe would make a verb wait for ever, /dev/zero would fill the memory. Errors are OSError and ValueError, as of the
-standard library, so that whoever knows what the file is for can say it.
+A pipe would make a verb wait for ever, /dev/zero would fill the memory. Errors are OSError and
+ValueError, as of the standard library, so that whoever knows what the file is for can say it.
 """
 
 import errno
@@ -26,7 +27,8 @@ _KINDS = (
 
 
 def read_input(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """The content of a regular file. OSError where it is not one, cannot be read, or has more than `most_bytes`."""
+    """The content of a regular file. OSError where it is not one, cannot be read, or has more than
+    `most_bytes`."""
     # Without O_NONBLOCK opening a pipe waits for its writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     with open(descriptor, "rb") as file:
@@ -46,14 +48,15 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES, encoding: str = "utf-8")
 
 
 def parse_json(raw: bytes | str) -> Any:
-    """A JSON document. ValueError for anything else, depth without end included. Half a surrogate pair, which no file
-    and no other library can hold, becomes the replacement character. Numbers are finite: JSON has no others, though
-    Python reads them."""
+    """A JSON document. ValueError for anything else, depth without end included. Half a surrogate
+    pair, which no file and no other library can hold, becomes the replacement character. Numbers
+    are finite: JSON has no others, though Python reads them."""
     try:
         found = json.loads(raw, parse_float=_finite, parse_constant=_finite)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    escaped = re.search(rb"\\u[dD][89a-fA-F]" if isinstance(raw, bytes) else r"\\u[dD][89a-fA-F]", raw)  # type: ignore
+    pattern: Any = rb"\\u[dD][89a-fA-F]" if isinstance(raw, bytes) else r"\\u[dD][89a-fA-F]"
+    escaped = re.search(pattern, raw)
     return _whole(found) if escaped else found
 
 

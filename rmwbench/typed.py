@@ -1,7 +1,7 @@
 """How the user types this program: a hint is worth something only if it works when pasted.
 
-Mostly `rmwbench`. Where that is not on the PATH (a virtual environment that was not activated), the name is the path
-that was typed, or what the variable says that the Makefile sets.
+Mostly `rmwbench`. Where that is not on the PATH (a virtual environment that was not activated), the
+name is the path that was typed, or what the variable says that the Makefile sets.
 """
 
 import os
@@ -16,9 +16,29 @@ COMMAND = "RMWBENCH_COMMAND"
 """The variable that says how this program is typed, for those that start it for somebody."""
 NAME = "rmwbench"
 VERBS = (
-    *("doctor", "calibrate", "middlewares", "candidates", "suites", "types", "plan", "run", "resume"),
+    *(
+        "doctor",
+        "calibrate",
+        "middlewares",
+        "candidates",
+        "suites",
+        "types",
+        "plan",
+        "run",
+        "resume",
+    ),
     *("show", "explain", "report"),
-    *("compare", "capacity", "decide", "query", "import", "community", "claims", "questionnaire", "figures"),
+    *(
+        "compare",
+        "capacity",
+        "decide",
+        "query",
+        "import",
+        "community",
+        "claims",
+        "questionnaire",
+        "figures",
+    ),
     *("evaluate", "clean"),
 )
 """In the order of the help, which is the one in which a newcomer wants them."""
@@ -33,7 +53,8 @@ def command() -> str:
 
 @cache
 def _found(begun_as: str, _path: str | None) -> str:
-    """`begun_as`: the first word of the process, which is a path also where the shell found it on the PATH."""
+    """`begun_as`: the first word of the process, which is a path also where the shell found it on
+    the PATH."""
     program = Path(begun_as)
     if program.name != NAME or not program.is_file():
         return NAME

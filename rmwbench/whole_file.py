@@ -1,8 +1,9 @@
 """The one writer of what a user names as output: a file is there whole, or as it was before.
 
-A regular file is written beside its place and renamed, so that whoever is killed, or runs out of disk, leaves no half
-of it. Another kind of file (a pipe, /dev/stdout, /dev/null) is written through, since a rename would replace it. A
-symbolic link stays one: the file that it names is written.
+A regular file is written beside its place and renamed, so that whoever is killed, or runs out of
+disk, leaves no half of it. Another kind of file (a pipe, /dev/stdout, /dev/null) is written
+through, since a rename would replace it. A symbolic link stays one: the file that it names is
+written.
 """
 
 import os
@@ -28,8 +29,9 @@ OTHER_FORMATS = {
 
 
 def write_whole(path: Path | str, content: str | bytes) -> None:
-    """Writes `content` to PATH as UTF-8, whole or not at all. Not for what must survive a power cut: nothing is
-    flushed. Raises UserError where it cannot be written; then no part of it is left."""
+    """Writes `content` to PATH as UTF-8, whole or not at all. Not for what must survive a power
+    cut: nothing is flushed. Raises UserError where it cannot be written; then no part of it is
+    left."""
     path = Path(path)
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     check_writable(path)
@@ -44,7 +46,8 @@ def write_whole(path: Path | str, content: str | bytes) -> None:
 
 
 def make_directory(path: Path) -> None:
-    """Makes a directory for output, with those above it. Raises UserError where that is not possible."""
+    """Makes a directory for output, with those above it. Raises UserError where that is not
+    possible."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
@@ -52,7 +55,8 @@ def make_directory(path: Path) -> None:
 
 
 def check_writable(path: Path | str) -> None:
-    """UserError for an output that cannot be written, where that can be known before any work was done for it."""
+    """UserError for an output that cannot be written, where that can be known before any work was
+    done for it."""
     path = Path(path)
     try:
         there = path.stat()
@@ -62,17 +66,28 @@ def check_writable(path: Path | str) -> None:
     except (OSError, ValueError) as error:
         raise _cannot(path, error) from error
     if stat.S_ISDIR(there.st_mode):
-        raise UserError("the output is a file, and this is a directory", where=str(path), fix=f"name a file in {path}/")
+        raise UserError(
+            "the output is a file, and this is a directory",
+            where=str(path),
+            fix=f"name a file in {path}/",
+        )
     if stat.S_ISSOCK(there.st_mode):
-        raise UserError("the output is a file, and this is a socket", where=str(path), fix="name another file")
+        raise UserError(
+            "the output is a file, and this is a socket", where=str(path), fix="name another file"
+        )
     if not os.access(path, os.W_OK):
-        raise UserError("this file may not be written", where=str(path), fix="name another file, or change its mode")
+        raise UserError(
+            "this file may not be written",
+            where=str(path),
+            fix="name another file, or change its mode",
+        )
     if not is_written_through(path):
         _check_directory(Path(os.path.realpath(path)))
 
 
 def check_page(path: Path | str, made: str = "HTML") -> None:
-    """As `check_writable`, for a page in the format `made`: an ending that promises another format is refused."""
+    """As `check_writable`, for a page in the format `made`: an ending that promises another format
+    is refused."""
     promised = OTHER_FORMATS.get(Path(path).suffix.lower())
     if promised:
         raise UserError(
@@ -85,7 +100,8 @@ def check_page(path: Path | str, made: str = "HTML") -> None:
 
 
 def is_written_through(path: Path) -> bool:
-    """Whether something is there that a rename would destroy: no regular file, or a descriptor such as /dev/stdout."""
+    """Whether something is there that a rename would destroy: no regular file, or a descriptor such
+    as /dev/stdout."""
     try:
         return not stat.S_ISREG(path.stat().st_mode) or _is_descriptor(path)
     except OSError:
@@ -93,13 +109,20 @@ def is_written_through(path: Path) -> bool:
 
 
 def _check_directory(path: Path) -> None:
-    """Checks that a file may be made beside `path`, which is not a symbolic link unless it leads nowhere."""
+    """Checks that a file may be made beside `path`, which is not a symbolic link unless it leads
+    nowhere."""
     directory = Path(os.path.realpath(path)).parent
     if not directory.is_dir():
-        raise UserError("the directory of this output does not exist", where=str(path), fix=f"mkdir -p {directory}")
+        raise UserError(
+            "the directory of this output does not exist",
+            where=str(path),
+            fix=f"mkdir -p {directory}",
+        )
     if not os.access(directory, os.W_OK | os.X_OK):
         raise UserError(
-            "nothing may be written in this directory", where=str(directory), fix="name a file in another directory"
+            "nothing may be written in this directory",
+            where=str(directory),
+            fix="name a file in another directory",
         )
 
 
@@ -132,7 +155,8 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _be_like(descriptor: int, old: os.stat_result) -> None:
-    """Gives a new file the owner and the mode of the one whose place it takes, as far as this user may."""
+    """Gives a new file the owner and the mode of the one whose place it takes, as far as this user
+    may."""
     with suppress(PermissionError):
         os.fchown(descriptor, old.st_uid, old.st_gid)
     with suppress(PermissionError):
@@ -148,5 +172,8 @@ def _write_all(descriptor: int, data: bytes) -> None:
 def _cannot(path: Path, error: Exception) -> UserError:
     reason = getattr(error, "strerror", None) or str(error)
     return UserError(
-        "the output cannot be written", where=str(path), actual=reason, fix="make room there, or name another file"
+        "the output cannot be written",
+        where=str(path),
+        actual=reason,
+        fix="make room there, or name another file",
     )

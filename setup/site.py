@@ -1,5 +1,6 @@
-"""What MkDocs does besides for `make site` (mkdocs.yml): the README is the first page, and files of the repository that
-pages link to come along, so that every link leads somewhere without the network."""
+"""What MkDocs does besides for `make site` (mkdocs.yml): the README is the first page, and files of
+the repository that pages link to come along, so that every link leads somewhere without the
+network."""
 
 import posixpath
 import re
@@ -23,8 +24,8 @@ def place(path: str) -> str | None:
 
 
 def rewritten(text: str, page: str) -> tuple[str, list[str]]:
-    """The text of a page (its path in the repository) with links as the site has them, and the files from outside of
-    docs/ that it links to. A link to a directory is not a link there."""
+    """The text of a page (its path in the repository) with links as the site has them, and the
+    files from outside of docs/ that it links to. A link to a directory is not a link there."""
     found: list[str] = []
     here = posixpath.dirname(place(page) or "")
 
@@ -53,7 +54,9 @@ def on_files(files: Any, config: Any) -> Any:
     for file in files.documentation_pages():
         if file.src_uri != INDEX:
             pages[f"docs/{file.src_uri}"] = Path(file.abs_src_path).read_text()
-    for path in dict.fromkeys(path for page, text in pages.items() for path in rewritten(text, page)[1]):
+    for path in dict.fromkeys(
+        path for page, text in pages.items() for path in rewritten(text, page)[1]
+    ):
         files.append(File.generated(config, f"{FILES}/{path}", abs_src_path=str(ROOT / path)))
     return files
 

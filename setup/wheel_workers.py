@@ -1,7 +1,9 @@
-"""Puts the built workers into the wheel, stripped, where RMWBENCH_WHEEL names the directory that cargo built them in
-(`make wheel` does). Every other wheel and an editable install are left as they are.
+"""Puts the built workers into the wheel, stripped, where RMWBENCH_WHEEL names the directory that
+cargo built them in (`make wheel` does). Every other wheel and an editable install are left as they
+are.
 
-The wheel is then of one processor and of a C library not older than the workers ask for, which its name says.
+The wheel is then of one processor and of a C library not older than the workers ask for, which its
+name says.
 """
 
 import json
@@ -37,11 +39,15 @@ class Workers(BuildHookInterface):
         stage = Path(self._stage.name)
         files = list(_stripped(Path(self.root, "native"), Path(built), stage))
         libc = max(_libc_versions(files))
-        (stage / "needs.json").write_text(json.dumps(_needs(files), indent=1, sort_keys=True) + "\n")
+        (stage / "needs.json").write_text(
+            json.dumps(_needs(files), indent=1, sort_keys=True) + "\n"
+        )
         shutil.copy(Path(self.root, "native", HEADER), stage)
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-manylinux_{libc[0]}_{libc[1]}_{platform.machine()}"
-        build_data["force_include"] |= {str(path): f"{INSIDE}/{path.name}" for path in stage.iterdir()}
+        build_data["force_include"] |= {
+            str(path): f"{INSIDE}/{path.name}" for path in stage.iterdir()
+        }
 
     def finalize(self, version: str, build_data: dict, artifact_path: str) -> None:
         if hasattr(self, "_stage"):
@@ -49,8 +55,8 @@ class Workers(BuildHookInterface):
 
 
 def _stripped(native: Path, built: Path, stage: Path) -> Iterator[Path]:
-    """The tools, the workers of the first set and the library. Ends the build where a tool is missing; a worker that is
-    not built is left out, and said."""
+    """The tools, the workers of the first set and the library. Ends the build where a tool is
+    missing; a worker that is not built is left out, and said."""
     wanted = [(LIBRARY, True)]
     for crate in sorted([*native.glob("*/Cargo.toml"), *native.glob("middlewares/*/Cargo.toml")]):
         package = tomllib.loads(crate.read_text()).get("package", {})
@@ -72,7 +78,9 @@ def _stripped(native: Path, built: Path, stage: Path) -> Iterator[Path]:
 
 
 def _headers(path: Path) -> str:
-    return subprocess.run(["objdump", "-p", path], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        ["objdump", "-p", path], check=True, capture_output=True, text=True
+    ).stdout
 
 
 def _libc_versions(files: list[Path]) -> Iterator[tuple[int, int]]:

@@ -1,6 +1,7 @@
-"""What every test process begins with: a state directory of its own, because a calibration found in the user's would
-change reports, Ctrl-C as in a terminal, because what a background shell starts ignores it and hands that on, and
-compiled modules that are kept, because hundreds of processes import the same ones; and no property has a deadline."""
+"""What every test process begins with: a state directory of its own, because a calibration found in
+the user's would change reports, Ctrl-C as in a terminal, because what a background shell starts
+ignores it and hands that on, and compiled modules that are kept, because hundreds of processes
+import the same ones; and no property has a deadline."""
 
 import gc
 import os
@@ -18,12 +19,17 @@ from tests.support.starved import Watch
 
 _STATE = tempfile.TemporaryDirectory(prefix="rmwbench-tests-state-")
 os.environ["XDG_STATE_HOME"] = _STATE.name
-os.environ["RMWBENCH_SPOILT"] = "keep"  # tests ask what was done; that a noisy machine voids has tests of its own
-os.environ.pop("RMWBENCH_COMMAND", None)  # the Makefile says how hints are typed; tests look for the plain name
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it every start compiles what it imports: a second and more
+# tests ask what was done; that a noisy machine voids has tests of its own
+os.environ["RMWBENCH_SPOILT"] = "keep"
+# the Makefile says how hints are typed; tests look for the plain name
+os.environ.pop("RMWBENCH_COMMAND", None)
+# with it every start compiles what it imports: a second and more
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # A busy machine halts any example for longer than Hypothesis allows, and makes drawing slow.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("any machine")
 kept.begin()
 spared.flushes()
@@ -35,8 +41,8 @@ _WATCH = pytest.StashKey[Watch]()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """The one way to say that a test needs namespaces: `@pytest.mark.own_host`. In a container it is skipped and
-    counted; where namespaces can be made nothing is."""
+    """The one way to say that a test needs namespaces: `@pytest.mark.own_host`. In a container it
+    is skipped and counted; where namespaces can be made nothing is."""
     if item.get_closest_marker("own_host") and (broken := why_not_own()):
         pytest.skip(f"no host with namespaces of its own can be made here: {broken}")
 

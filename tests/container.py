@@ -1,8 +1,9 @@
 """A place like an ordinary container, without one: `python tests/container.py COMMAND…` (as root).
 
-What Docker's default leaves a process of root: network, mount and IPC namespaces of the place with a loopback alone and
-64 MiB of /dev/shm, fourteen capabilities, and a system-call filter that answers EPERM to unshare, mount, umount2,
-setns, pivot_root and to clone with namespaces, ENOSYS to clone3. The files are the machine's own.
+What Docker's default leaves a process of root: network, mount and IPC namespaces of the place with
+a loopback alone and 64 MiB of /dev/shm, fourteen capabilities, and a system-call filter that
+answers EPERM to unshare, mount, umount2, setns, pivot_root and to clone with namespaces, ENOSYS to
+clone3. The files are the machine's own.
 """
 
 import ctypes
@@ -20,14 +21,24 @@ MS_REC, MS_PRIVATE = 16384, 1 << 18
 PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 24, 38, 2
 NAMESPACES = 0x7E020000
 KEPT_CAPABILITIES = {0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 27, 29, 31}
-"""capabilities(7): chown, dac_override, fowner, fsetid, kill, setgid, setuid, setpcap, net_bind_service, net_raw,
-sys_chroot, mknod, audit_write, setfcap."""
+"""capabilities(7): chown, dac_override, fowner, fsetid, kill, setgid, setuid, setpcap,
+net_bind_service, net_raw, sys_chroot, mknod, audit_write, setfcap."""
 CALLS = {
     "x86_64": (
         0xC000003E,
-        {"clone": 56, "unshare": 272, "mount": 165, "umount2": 166, "pivot_root": 155, "setns": 308},
+        {
+            "clone": 56,
+            "unshare": 272,
+            "mount": 165,
+            "umount2": 166,
+            "pivot_root": 155,
+            "setns": 308,
+        },
     ),
-    "aarch64": (0xC00000B7, {"clone": 220, "unshare": 97, "mount": 40, "umount2": 39, "pivot_root": 41, "setns": 268}),
+    "aarch64": (
+        0xC00000B7,
+        {"clone": 220, "unshare": 97, "mount": 40, "umount2": 39, "pivot_root": 41, "setns": 268},
+    ),
 }
 CLONE3, BPF, PERF_EVENT_OPEN = 435, {"x86_64": 321, "aarch64": 280}, {"x86_64": 298, "aarch64": 241}
 
@@ -42,8 +53,18 @@ def _call(what: str, function, *arguments) -> None:
 def enter() -> None:
     """Turns this process into one of such a place. Raises OSError where it has not the right to."""
     _call("unshare", _libc.unshare, CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET)
-    _call("private mounts", _libc.mount, None, b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None)
-    _call("/dev/shm", _libc.mount, b"shm", b"/dev/shm", b"tmpfs", ctypes.c_ulong(0), b"mode=1777,size=%d" % SHM_BYTES)
+    _call(
+        "private mounts", _libc.mount, None, b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None
+    )
+    _call(
+        "/dev/shm",
+        _libc.mount,
+        b"shm",
+        b"/dev/shm",
+        b"tmpfs",
+        ctypes.c_ulong(0),
+        b"mode=1777,size=%d" % SHM_BYTES,
+    )
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     drop_capabilities()
     filter_calls()

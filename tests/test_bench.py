@@ -1,5 +1,5 @@
-"""The bench driver: verdicts, lines, and what happens to programs that misbehave. The programs themselves are timed by
-`make bench` and by nothing here."""
+"""The bench driver: verdicts, lines, and what happens to programs that misbehave. The programs
+themselves are timed by `make bench` and by nothing here."""
 
 import json
 import subprocess
@@ -16,7 +16,14 @@ from bench.verdict import KEYS, verdict
 ROOT = Path(__file__).resolve().parents[1]
 
 
-ABOUT = {"bench": "b", "name": "x / y", "message_bytes": 64, "metric": "time", "unit": "s", "details": {}}
+ABOUT = {
+    "bench": "b",
+    "name": "x / y",
+    "message_bytes": 64,
+    "metric": "time",
+    "unit": "s",
+    "details": {},
+}
 
 
 def a_line(**changes):
@@ -109,7 +116,8 @@ def test_metrics_are_timed_on_a_real_bundle(tmp_path):
     time, memory = metrics.compare(tmp_path / "bundle", 5_000, pairs=1)
     assert tuple(time) == tuple(memory) == KEYS
     assert time["ours"] > 0 and time["theirs"] > 0 and time["limit"] == [None, 5.0]
-    assert 10e6 < memory["ours"] < 2e9 and verdict(memory) == "undecided"  # one pair has no interval
+    # one pair has no interval
+    assert 10e6 < memory["ours"] < 2e9 and verdict(memory) == "undecided"
 
 
 def test_an_import_is_timed_on_a_real_archive(tmp_path):
@@ -117,7 +125,9 @@ def test_an_import_is_timed_on_a_real_archive(tmp_path):
     assert importing.generate(archive, runs=1) == 90 * 3
     found = importing.measure(archive, 270, tmp_path, pairs=1)
     assert tuple(found) == KEYS
-    assert found["ours"] > 0 and found["limit"] == [None, 1.0] and not (tmp_path / "bundle").exists()
+    assert (
+        found["ours"] > 0 and found["limit"] == [None, 1.0] and not (tmp_path / "bundle").exists()
+    )
     assert verdict(found) == "undecided"  # one pair has no interval
 
 
@@ -125,7 +135,9 @@ def test_the_table_shows_every_line_and_every_crash():
     from rich.console import Console
 
     late = a_line(low=1.0, high=None, ratio=None, note="nothing came")
-    results = [{**found, "verdict": verdict(found)} for found in (a_line(message_bytes=6_220_800), late)]
+    results = [
+        {**found, "verdict": verdict(found)} for found in (a_line(message_bytes=6_220_800), late)
+    ]
     card = {"summary": "2 × a processor", "warnings": ["something else runs"]}
     document = {
         "machine": card,

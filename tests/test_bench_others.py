@@ -1,5 +1,6 @@
-"""How wrong others are: what their output says, what an error is, and what each habit makes of records whose truth is
-known. One trial of real traffic holds that ddsperf and our ledger count the same messages."""
+"""How wrong others are: what their output says, what an error is, and what each habit makes of
+records whose truth is known. One trial of real traffic holds that ddsperf and our ledger count the
+same messages."""
 
 import json
 import math
@@ -36,13 +37,30 @@ DDSPERF = """\
 def test_ddsperfs_lines_are_read_and_all_others_left_alone():
     first, second = ddsperf_text.counts(DDSPERF)
     assert (first.total, first.delta) == (0, 0)
-    assert (second.time_s, second.size_bytes, second.total, second.lost) == (15138.75, 1012, 975, 4294967295)
-    assert (second.delta, second.delta_lost, second.mbit_per_s, second.mbit10_per_s) == (501, 7, 4.05, 0.79)
+    assert (second.time_s, second.size_bytes, second.total, second.lost) == (
+        15138.75,
+        1012,
+        975,
+        4294967295,
+    )
+    assert (second.delta, second.delta_lost, second.mbit_per_s, second.mbit10_per_s) == (
+        501,
+        7,
+        4.05,
+        0.79,
+    )
     assert (second.rate_hz, second.rate10_hz) == pytest.approx((500.0, 100.0))
     one_way, half = ddsperf_text.latencies(DDSPERF)
     assert (one_way.one_way, one_way.peer, one_way.count) == (True, "730fb07dc56a2720", 474)
-    assert (one_way.p50_ns, one_way.p99_ns, one_way.max_ns) == pytest.approx((114_470, 3_197_959, 6_583_686))
-    assert (half.one_way, half.peer, half.count, half.min_ns) == (False, "vm:3", 11944, pytest.approx(9_854))
+    assert (one_way.p50_ns, one_way.p99_ns, one_way.max_ns) == pytest.approx(
+        (114_470, 3_197_959, 6_583_686)
+    )
+    assert (half.one_way, half.peer, half.count, half.min_ns) == (
+        False,
+        "vm:3",
+        11944,
+        pytest.approx(9_854),
+    )
 
 
 def readings(*pairs):
@@ -54,7 +72,12 @@ def test_an_error_has_an_interval_from_six_repetitions_on():
     assert (found["error"], found["low"], found["high"]) == (-7.5, -10.0, -5.0)
     assert found["relative"] == pytest.approx([-0.375, -0.5, -0.25]) and found["repetitions"] == 6
     five = line("t", "s", readings(*[(10.0, 20.0)] * 5))
-    assert (five["error"], five["low"], five["high"], five["relative"][1]) == (-10.0, None, None, None)
+    assert (five["error"], five["low"], five["high"], five["relative"][1]) == (
+        -10.0,
+        None,
+        None,
+        None,
+    )
 
 
 def test_an_error_relative_to_nothing_is_none():
@@ -84,7 +107,9 @@ def a_flow(n=2000, period_ns=2 * MS, *, lost=(), late=None, twice=(), swap=(), l
         taken[seq], taken[seq + 1] = taken[seq + 1], taken[seq]
     taken[list(lost)] = ABSENT
     seqs = [seq for seq in range(n) if seq not in set(lost)]
-    arrivals = sorted([(int(taken[seq]), seq) for seq in seqs] + [(int(taken[seq]) + 1000, seq) for seq in twice])
+    arrivals = sorted(
+        [(int(taken[seq]), seq) for seq in seqs] + [(int(taken[seq]) + 1000, seq) for seq in twice]
+    )
     arrived_ns, arrived_seq = (np.array(column, np.int64) for column in zip(*arrivals, strict=True))
     begin = int(intended[0])
     return habits.Flow(intended, call, taken, arrived_seq, arrived_ns, begin, begin + n * period_ns)
@@ -104,14 +129,20 @@ def test_losses_at_the_ends_are_not_gaps():
     assert wrong(habits.between_first_and_last, a_flow(lost=LOST)) == (40, 165)
     assert wrong(habits.between_first_and_last, a_flow()) == (0, 0)
     assert wrong(habits.survivors, a_flow(lost=LOST))[1] == math.inf
-    assert wrong(habits.fence_posts, a_flow(lost=LOST)) == pytest.approx((1835 / 3.748, 1835 / 4.0), rel=1e-3)
+    assert wrong(habits.fence_posts, a_flow(lost=LOST)) == pytest.approx(
+        (1835 / 3.748, 1835 / 4.0), rel=1e-3
+    )
 
 
 def test_order_and_copies_are_not_losses():
     assert wrong(habits.fresh_gaps, a_flow(swap=[1200])) == (2, 0)
     assert wrong(habits.unsigned_gaps, a_flow(swap=[1200])) == (2**32, 0)
     assert wrong(habits.unsigned_gaps, a_flow(twice=[700])) == (2**32 - 1, 0)
-    assert wrong(habits.fresh_gaps, a_flow(lost=[5])) == wrong(habits.unsigned_gaps, a_flow(lost=[5])) == (1, 1)
+    assert (
+        wrong(habits.fresh_gaps, a_flow(lost=[5]))
+        == wrong(habits.unsigned_gaps, a_flow(lost=[5]))
+        == (1, 1)
+    )
 
 
 def test_a_stall_of_the_publisher_is_not_in_what_is_stamped_at_the_call():
@@ -123,7 +154,9 @@ def test_a_stall_of_the_publisher_is_not_in_what_is_stamped_at_the_call():
         assert says == pytest.approx(ledger, rel=0.3), habit
     says, ledger = wrong(habits.too_late_removed, flow)
     assert says < 0.2 * MS and ledger > 10 * MS
-    assert wrong(habits.too_late_removed, a_flow())[0] == wrong(habits.too_late_removed, a_flow())[1]
+    assert (
+        wrong(habits.too_late_removed, a_flow())[0] == wrong(habits.too_late_removed, a_flow())[1]
+    )
 
 
 def test_the_mean_of_rates_is_not_a_rate():
@@ -131,7 +164,8 @@ def test_the_mean_of_rates_is_not_a_rate():
     assert wrong(habits.mean_of_rates, flow) == pytest.approx((500, 500), rel=0.01)
     clumped = np.sort(np.concatenate([flow.arrived_ns[::2], flow.arrived_ns[::2] + 1000]))
     says, ledger = wrong(
-        habits.mean_of_rates, habits.Flow(*[*vars(flow).values()][:4], clumped, *[*vars(flow).values()][5:])
+        habits.mean_of_rates,
+        habits.Flow(*[*vars(flow).values()][:4], clumped, *[*vars(flow).values()][5:]),
     )
     assert says > 100 * ledger
 
@@ -168,12 +202,26 @@ class Columns:
 
 def test_a_flow_is_the_steady_messages_of_a_pair():
     sent = [
-        {"endpoint": 1, "seq": seq, "intended_ns": 100 * seq, "call_ns": 100 * seq + 1, "flags": 4 if seq < 2 else 0}
+        {
+            "endpoint": 1,
+            "seq": seq,
+            "intended_ns": 100 * seq,
+            "call_ns": 100 * seq + 1,
+            "flags": 4 if seq < 2 else 0,
+        }
         for seq in range(6)
     ]
-    got = [(0, 0), (3, 0), (2, 0), (3, 0), (9, 0), (4, 16)]  # warm-up, swapped, twice, of no writer, foreign
+    # warm-up, swapped, twice, of no writer, foreign
+    got = [(0, 0), (3, 0), (2, 0), (3, 0), (9, 0), (4, 16)]
     received = [
-        {"endpoint": 2, "writer": 1, "seq": seq, "taken_ns": 1000 + place, "bytes": 8, "flags": flags}
+        {
+            "endpoint": 2,
+            "writer": 1,
+            "seq": seq,
+            "taken_ns": 1000 + place,
+            "bytes": 8,
+            "flags": flags,
+        }
         for place, (seq, flags) in enumerate(got)
     ]
     endpoints = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
@@ -213,8 +261,14 @@ def test_fast_dds_statistics_are_read_and_a_cut_line_is_left():
 
 
 # As ros2cli's verb/hz.py and verb/bw.py print.
-HZ = "average rate: 499.102\n\tmin: 0.001s max: 0.003s std dev: 0.00011s window: 500\naverage rate: 500.3\n"
-BW = "Subscribed to [/others]\n508.21 KB/s from 100 messages\n\tMessage size mean: 1.02 KB min: 1.02 KB max: 1.02 KB\n"
+HZ = (
+    "average rate: 499.102\n\tmin: 0.001s max: 0.003s std dev: 0.00011s window: 500\naverage "
+    "rate: 500.3\n"
+)
+BW = (
+    "Subscribed to [/others]\n508.21 KB/s from 100 messages\n\tMessage size mean: 1.02 KB min: "
+    "1.02 KB max: 1.02 KB\n"
+)
 
 
 def test_ros2_prints_are_read():
@@ -228,7 +282,9 @@ def test_without_ros2_the_table_says_so(monkeypatch, tmp_path):
     work = Work(1)
     work.run(["ros2"])
     document = work.document()
-    assert document["not_here"] == [{"tool": "ros2 topic hz, ros2 topic bw", "reason": ros2.NOT_HERE}]
+    assert document["not_here"] == [
+        {"tool": "ros2 topic hz, ros2 topic bw", "reason": ros2.NOT_HERE}
+    ]
     assert not document["tools"] and not document["failed"]
 
 
@@ -236,16 +292,28 @@ def test_the_table_shows_errors_absences_and_failures():
     from rich.console import Console
 
     work = Work(6)
-    work.tools["tool", "gaps", "messages lost"] = [Reading("messages lost", "messages", 40, 165)] * 6
+    work.tools["tool", "gaps", "messages lost"] = [
+        Reading("messages lost", "messages", 40, 165)
+    ] * 6
     work.tools["tool", "stall", "latency p99"] = [Reading("latency p99", "ns", 1e6, 300e6)] * 6
-    work.habits["habit (whose)", "gaps", "latency p99"] = [Reading("latency p99", "ns", 1e6, math.inf)] * 6
+    work.habits["habit (whose)", "gaps", "latency p99"] = [
+        Reading("latency p99", "ns", 1e6, math.inf)
+    ] * 6
     work.not_here.append({"tool": "another", "reason": "it is not installed"})
     work.failed.append({"what": "a third", "problem": "it crashed"})
     document = json.loads(json.dumps(work.document(), allow_nan=False))
     console = Console(width=220, record=True)
     table.render(document, console)
     shown = console.export_text()
-    for text in ("-125 [-125 … -125]", "1 ms", "300 ms", "-99.67 %", "never", "not here: another", "it crashed"):
+    for text in (
+        "-125 [-125 … -125]",
+        "1 ms",
+        "300 ms",
+        "-99.67 %",
+        "never",
+        "not here: another",
+        "it crashed",
+    ):
         assert text in shown, text
 
 
@@ -270,14 +338,21 @@ def test_a_wrong_argument_is_exit_code_2(wrong, capsys):
 @pytest.mark.timing
 def test_ddsperf_and_our_ledger_count_the_same_messages():
     release = workspace.target_directory() / "release"
-    if not (release / "rmwbench-bench-ddsperf-peer").exists() or not list(release.glob("ddsperf-*/bin/ddsperf")):
-        pytest.skip("ddsperf is not built here: `python -m bench others ddsperf` builds it, in about a minute")
+    if not (release / "rmwbench-bench-ddsperf-peer").exists() or not list(
+        release.glob("ddsperf-*/bin/ddsperf")
+    ):
+        pytest.skip(
+            "ddsperf is not built here: `python -m bench others ddsperf` builds it, in about a "
+            "minute"
+        )
     try:
         programs = ddsperf.found(release)
     except Crashed as crash:
         pytest.fail(str(crash))
     faults = {"lose": "0-9 200-219 590-599", "twice": "300"}
-    scenario = ddsperf.Scenario("test", "", ddsperf._subscriber([Stream(1, 1000, 500.0, faults)]), lambda seen: [])
+    scenario = ddsperf.Scenario(
+        "test", "", ddsperf._subscriber([Stream(1, 1000, 500.0, faults)]), lambda seen: []
+    )
     seen = ddsperf.trial(scenario, programs, seconds=1.2)
     ledger = seen.messages().ledger
     assert ledger.wanted == seen.scheduled == 600
@@ -288,4 +363,6 @@ def test_ddsperf_and_our_ledger_count_the_same_messages():
     # The gap in the middle it finds; the ends it cannot see; the copy turns its sum over.
     assert last.lost == 20 + 2**32 - 1
     latencies = ddsperf_text.latencies(seen.printed)
-    assert sum(second.count for second in latencies) == 561 and all(second.one_way for second in latencies)
+    assert sum(second.count for second in latencies) == 561 and all(
+        second.one_way for second in latencies
+    )

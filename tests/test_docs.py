@@ -26,7 +26,9 @@ def test_every_page_is_reached_from_the_readme():
     while todo:
         page = todo.pop()
         reached.add(page)
-        found = ((page.parent / x).resolve() for x in re.findall(r"\]\(([^)#\s]+\.md)", page.read_text()))
+        found = (
+            (page.parent / x).resolve() for x in re.findall(r"\]\(([^)#\s]+\.md)", page.read_text())
+        )
         todo += [x for x in found if x.exists() and x not in reached]
         if "(docs/formats/)" in page.read_text():
             todo += [x for x in (ROOT / "docs/formats").glob("*.md") if x not in reached]
@@ -50,7 +52,11 @@ def test_every_page_has_its_place_in_the_site():
     def pages(entry):
         if isinstance(entry, str):
             return [entry]
-        return [page for one in (entry.values() if isinstance(entry, dict) else entry) for page in pages(one)]
+        return [
+            page
+            for one in (entry.values() if isinstance(entry, dict) else entry)
+            for page in pages(one)
+        ]
 
     nav = pages(YAML(typ="safe").load((ROOT / "mkdocs.yml").read_text())["nav"])
     assert sorted(nav) == sorted(site().place(str(page.relative_to(ROOT))) for page in PAGES)
@@ -62,7 +68,12 @@ def test_every_page_has_its_place_in_the_site():
         ("README.md", "[a](docs/suites.md#x)", "[a](suites.md#x)", []),
         ("docs/suites.md", "[a](../README.md)", "[a](index.md)", []),
         ("docs/formats/plan.md", "[a](../suites.md)", "[a](../suites.md)", []),
-        ("docs/formats/plan.md", "[`a`](../../suites/quick.yaml)", "[`a`](../files/suites/quick.yaml)", ["quick"]),
+        (
+            "docs/formats/plan.md",
+            "[`a`](../../suites/quick.yaml)",
+            "[`a`](../files/suites/quick.yaml)",
+            ["quick"],
+        ),
         ("docs/limits.md", "in [limits/](../limits).", "in limits/.", []),
         ("docs/limits.md", "[a](https://example.org/b)", "[a](https://example.org/b)", []),
         ("docs/findings.md", "![a](findings/x.svg)", "![a](findings/x.svg)", []),

@@ -1,7 +1,9 @@
-"""Every command that docs/findings.md gives as evidence is run as it stands, into a pipe, and says something.
+"""Every command that docs/findings.md gives as evidence is run as it stands, into a pipe, and says
+something.
 
-Left out are those that measure (`run`, `claims run`), that need a campaign of one's own (`explain`), and the patterns
-of the first paragraphs (SOURCE, PATH). Commands on published data skip where it does not lie beside the checkout.
+Left out are those that measure (`run`, `claims run`), that need a campaign of one's own
+(`explain`), and the patterns of the first paragraphs (SOURCE, PATH). Commands on published data
+skip where it does not lie beside the checkout.
 """
 
 import contextlib
@@ -24,7 +26,11 @@ PAGE = Path(__file__).parents[1] / "docs/findings.md"
 COMMANDS = list(dict.fromkeys(re.findall(r"`(rmwbench [^`]+)`", PAGE.read_text(encoding="utf-8"))))
 ELSEWHERE = re.compile(r"rmwbench (run|claims run|explain)\b|rmwbench \S+ (SOURCE|PATH)\b")
 DATA = {
-    "2020-10-23_10-47-36.tar.gz": ("tsc-galactic-2020", "mininet_experiments", "2020-10-23_10-47-36.tar.gz"),
+    "2020-10-23_10-47-36.tar.gz": (
+        "tsc-galactic-2020",
+        "mininet_experiments",
+        "2020-10-23_10-47-36.tar.gz",
+    ),
     "DIR/build_farm": ("tsc-galactic-2020", "build_farm"),
     "DIR/cyclonedds_report_tables": ("tsc-humble-2021", "cyclonedds_report_tables"),
 }
@@ -36,7 +42,11 @@ def piped(command: str) -> tuple[int, str]:
     """Exit code and stdout of a command, which is not a terminal, in a directory of its own."""
     with tempfile.TemporaryDirectory(prefix="rmwbench-findings-") as place:
         # Charts need seconds to load, once per process: those that draw run in this one.
-        done = _here(command, place) if command.startswith("rmwbench figures") else _in_a_shell(command, place)
+        done = (
+            _here(command, place)
+            if command.startswith("rmwbench figures")
+            else _in_a_shell(command, place)
+        )
         written = [page.stat().st_size for page in Path(place).glob("*.html")]
     assert all(size > 10_000 for size in written), "an empty page"
     assert ("-o page.html" in command) == bool(written)
@@ -52,9 +62,17 @@ def _here(command: str, place: str) -> tuple[int, str]:
 
 def _in_a_shell(command: str, place: str) -> tuple[int, str]:
     bare = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
-    rmwbench = f'rmwbench() {{ "{sys.executable}" -c "from rmwbench.cli.main import main; main()" "$@"; }}; '
+    rmwbench = (
+        f'rmwbench() {{ "{sys.executable}" -c "from rmwbench.cli.main import main; main()" '
+        f'"$@"; }}; '
+    )
     done = subprocess.run(
-        ["bash", "-c", rmwbench + command], cwd=place, env=bare, capture_output=True, text=True, timeout=300
+        ["bash", "-c", rmwbench + command],
+        cwd=place,
+        env=bare,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     return done.returncode, done.stdout + done.stderr * (done.returncode != 0)
 
@@ -75,7 +93,9 @@ def test_a_command_says_something(command):
     assert code == 0, out
     assert out.strip()
     if rest:
-        found = subprocess.run(["bash", "-c", rest], input=out, capture_output=True, text=True, timeout=300)
+        found = subprocess.run(
+            ["bash", "-c", rest], input=out, capture_output=True, text=True, timeout=300
+        )
         assert found.returncode == 0, f"{rest}: nothing in {len(out.splitlines())} lines"
         assert found.stdout.strip()
 
@@ -88,4 +108,6 @@ def test_a_point_is_a_line_and_nothing_is_cut():
     points = lines[begin + 1 : lines.index("", begin)]
     (told,) = (int(found) for found in re.findall(r"(\d+) figure points", out))
     assert len(points) == told > 100
-    assert all(re.match(r"[a-z_0-9]+ {2,}\S", line) for line in points) and "…" not in "".join(points)
+    assert all(re.match(r"[a-z_0-9]+ {2,}\S", line) for line in points) and "…" not in "".join(
+        points
+    )

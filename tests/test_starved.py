@@ -1,4 +1,5 @@
-"""A failure is excused by a machine that is proved to have starved the test, and by nothing else."""
+"""A failure is excused by a machine that is proved to have starved the test, and by nothing
+else."""
 
 import subprocess
 import sys

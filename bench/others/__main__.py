@@ -1,8 +1,10 @@
-"""`python -m bench others [PART…] [--repetitions N] [--seconds S] [--bundle DIR] [--json]`: how wrong other tools are,
-read beside our ledger on the same traffic, and our records evaluated as others evaluate theirs.
+"""`python -m bench others [PART…] [--repetitions N] [--seconds S] [--bundle DIR] [--json]`: how
+wrong other tools are, read beside our ledger on the same traffic, and our records evaluated as
+others evaluate theirs.
 
-Scenarios take turns within each repetition, so that a busy minute disturbs all alike. Exit code 0 whatever the errors;
-1 when a part failed, 2 for a wrong argument, 130 after Ctrl-C. Progress goes to stderr, the result to stdout.
+Scenarios take turns within each repetition, so that a busy minute disturbs all alike. Exit code 0
+whatever the errors; 1 when a part failed, 2 for a wrong argument, 130 after Ctrl-C. Progress goes
+to stderr, the result to stdout.
 """
 
 import argparse
@@ -29,10 +31,21 @@ Readings = dict[tuple[str, str, str], list[Reading]]
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench others", description=__doc__.split(":", 1)[1].strip())
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (all without one)")
-    parser.add_argument("--repetitions", type=int, default=6, metavar="N", help="6 are the fewest with an interval")
-    parser.add_argument("--bundle", type=Path, metavar="DIR", help="only evaluate this bundle's records as others do")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench others", description=__doc__.split(":", 1)[1].strip()
+    )
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (all without one)"
+    )
+    parser.add_argument(
+        "--repetitions", type=int, default=6, metavar="N", help="6 are the fewest with an interval"
+    )
+    parser.add_argument(
+        "--bundle",
+        type=Path,
+        metavar="DIR",
+        help="only evaluate this bundle's records as others do",
+    )
     parser.add_argument("--json", action="store_true", help="the whole result as one JSON document")
     options = parser.parse_args(arguments)
     for part in options.parts:
@@ -87,7 +100,8 @@ class Work:
             self.interrupted = True
 
     def _steps(self, part: str) -> list[tuple[str, Callable[[], None]]]:
-        """What one repetition of a part does; builds first, because a compiler beside a measurement is measured."""
+        """What one repetition of a part does; builds first, because a compiler beside a measurement
+        is measured."""
         steps: list[tuple[str, Callable[[], None]]] = []
         if part == "ddsperf":
             self._attempt("ddsperf: building", lambda: steps.extend(self._ddsperf()))
@@ -115,7 +129,9 @@ class Work:
             self._take("ddsperf", scenario.name, scenario.readings(seen), seen)
             if not scenario.name.startswith("ping"):
                 flow = habits.flow(seen.columns, seen.endpoints, seen.window)
-                self._habits(scenario.name, flow, [h for h in habits.HABITS if scenario.name in h.shown_by])
+                self._habits(
+                    scenario.name, flow, [h for h in habits.HABITS if scenario.name in h.shown_by]
+                )
 
         return [(f"ddsperf, {s.name}: {s.about}", lambda s=s: step(s)) for s in ddsperf.SCENARIOS]
 
@@ -154,7 +170,9 @@ class Work:
         for reading in found:
             self.tools.setdefault((tool, scenario, reading.quantity), []).append(reading)
 
-    def _habits(self, scenario: str, flow: habits.Flow | None, chosen: Sequence[habits.Habit]) -> None:
+    def _habits(
+        self, scenario: str, flow: habits.Flow | None, chosen: Sequence[habits.Habit]
+    ) -> None:
         if flow is None:
             return
         self.flows.setdefault(scenario, []).append(flow)
@@ -164,7 +182,8 @@ class Work:
             self.habits.setdefault((*key, reading.quantity), []).append(reading)
 
     def bundle(self, directory: Path) -> None:
-        """Every habit on every done trial of a bundle, cell by cell; of a trial its first pair of writer and reader."""
+        """Every habit on every done trial of a bundle, cell by cell; of a trial its first pair of
+        writer and reader."""
         from rmwbench.bundle import Bundle
 
         bundle = Bundle(directory)
@@ -175,8 +194,10 @@ class Work:
             name = f"{cells.get(evidence.cell, 'cell')} ({evidence.cell})"
             self._attempt(
                 f"trial {evidence.trial}",
-                lambda evidence=evidence, endpoints=endpoints, window=window, name=name: self._habits(
-                    name, habits.flow(evidence.records, endpoints, window), habits.HABITS
+                lambda evidence=evidence, endpoints=endpoints, window=window, name=name: (
+                    self._habits(
+                        name, habits.flow(evidence.records, endpoints, window), habits.HABITS
+                    )
                 ),
             )
 
@@ -196,7 +217,10 @@ class Work:
             "time_utc": state["time_utc"],
             "machine": self.card,
             "load_average": {"begin": state["load_1min"], "end": machine.state()["load_1min"]},
-            "tools": [line(*key[:2], found, self.warnings.get(key[:2])) for key, found in self.tools.items()],
+            "tools": [
+                line(*key[:2], found, self.warnings.get(key[:2]))
+                for key, found in self.tools.items()
+            ],
             "habits": [line(*key[:2], found) for key, found in self.habits.items()],
             "seconds_as_samples": pooled,
             "not_here": self.not_here,

@@ -1,7 +1,8 @@
 """ddsperf beside our ledger: the scenarios, and what the one and the other say of each quantity.
 
-Our publishers speak ddsperf's topic (native/bench/cyclonedds, the peer), so `ddsperf sub` and our reader get the same
-messages; with `ping` it makes its own, beside ours, between processes that are stopped at the same moments.
+Our publishers speak ddsperf's topic (native/bench/cyclonedds, the peer), so `ddsperf sub` and our
+reader get the same messages; with `ping` it makes its own, beside ours, between processes that are
+stopped at the same moments.
 """
 
 import json
@@ -37,7 +38,9 @@ class Programs:
 
 def programs() -> Programs:
     """Builds what is missing (ddsperf: once, about a minute). Raises Crashed."""
-    bench = Path(build(Program("ddsperf", ("rmwbench-cyclonedds", "rmwbench-bench-cyclonedds"), (), ""))[0])
+    bench = Path(
+        build(Program("ddsperf", ("rmwbench-cyclonedds", "rmwbench-bench-cyclonedds"), (), ""))[0]
+    )
     return found(bench.parent)
 
 
@@ -48,7 +51,9 @@ def found(directory: Path) -> Programs:
     if done.returncode:
         raise Crashed(f"`{' '.join(asked)}` ended with status {done.returncode}")
     peer = directory / "rmwbench-bench-ddsperf-peer"
-    description = json.loads(subprocess.run([peer, "--describe"], capture_output=True, check=True).stdout)
+    description = json.loads(
+        subprocess.run([peer, "--describe"], capture_output=True, check=True).stdout
+    )
     profile = next(profile for profile in description["profiles"] if profile["name"] == "tuned")
     return Programs(Path(done.stdout.strip()), peer, directory / "rmwbench-cyclonedds", profile)
 
@@ -68,7 +73,13 @@ def _subscriber(streams: Sequence[Stream], arguments: Sequence[str] = (), **more
 
     def trial(programs: Programs, seconds: float) -> Trial:
         words = ["-R", "0", "-1", "-l", *arguments, "sub", "waitset"]
-        tool = Tool("ddsperf sub", programs.ddsperf, words, True, {"CYCLONEDDS_URI": programs.profile["text"]})
+        tool = Tool(
+            "ddsperf sub",
+            programs.ddsperf,
+            words,
+            True,
+            {"CYCLONEDDS_URI": programs.profile["text"]},
+        )
         return Trial(
             programs.peer,
             programs.profile,
@@ -78,7 +89,9 @@ def _subscriber(streams: Sequence[Stream], arguments: Sequence[str] = (), **more
             matches=(2, len(streams) + 1),
             tools=[tool],
             ready=lambda text: bool(ddsperf_text.counts(text)),
-            done=lambda text, last_s: any(count.time_s > last_s for count in ddsperf_text.counts(text)),
+            done=lambda text, last_s: any(
+                count.time_s > last_s for count in ddsperf_text.counts(text)
+            ),
             **more,
         )
 
@@ -86,8 +99,8 @@ def _subscriber(streams: Sequence[Stream], arguments: Sequence[str] = (), **more
 
 
 def _pinger(mode: Sequence[str], pauses: Sequence[tuple[float, float]]) -> Callable:
-    """Trials of `ddsperf ping` to `ddsperf pong` beside our Cyclone worker's open-loop messages; pong and our reader
-    stand still together."""
+    """Trials of `ddsperf ping` to `ddsperf pong` beside our Cyclone worker's open-loop messages;
+    pong and our reader stand still together."""
 
     def trial(programs: Programs, seconds: float) -> Trial:
         environment = {"CYCLONEDDS_URI": programs.profile["text"]}
@@ -102,7 +115,9 @@ def _pinger(mode: Sequence[str], pauses: Sequence[tuple[float, float]]) -> Calla
             tools=[ping, pong],
             pauses=pauses,
             ready=lambda text: bool(ddsperf_text.latencies(text)),
-            done=lambda text, last_s: any(line.time_s > last_s for line in ddsperf_text.latencies(text)),
+            done=lambda text, last_s: any(
+                line.time_s > last_s for line in ddsperf_text.latencies(text)
+            ),
         )
 
     return trial
@@ -128,7 +143,9 @@ def _rates(seen: Seen) -> list[Reading]:
         # Its first and last second are not full ones, which only its reader can know.
         Reading("rate, the same without first and last", "1/s", _mean(rates[1:-1]), rate_hz),
         Reading("rate, its 10 s average at the end", "1/s", lines[-1].rate10_hz, rate_hz),
-        Reading("throughput, mean of its lines", "Mbit/s", statistics.fmean(mbit), bits / seconds / 1e6),
+        Reading(
+            "throughput, mean of its lines", "Mbit/s", statistics.fmean(mbit), bits / seconds / 1e6
+        ),
     ]
 
 
@@ -148,7 +165,11 @@ def _clean(seen: Seen) -> list[Reading]:
     lines = [line for line in ddsperf_text.latencies(seen.printed) if line.one_way]
     service = messages.samples["service_latency"]
     says = statistics.fmean(line.p50_ns for line in lines)
-    return [*_counting(seen), *_rates(seen), Reading("latency from the call, p50", "ns", says, service.exact[0.5])]
+    return [
+        *_counting(seen),
+        *_rates(seen),
+        Reading("latency from the call, p50", "ns", says, service.exact[0.5]),
+    ]
 
 
 def _sizes(seen: Seen) -> list[Reading]:
@@ -159,7 +180,8 @@ def _sizes(seen: Seen) -> list[Reading]:
 
 
 def _overrun(seen: Seen) -> list[Reading]:
-    """Each reader loses other messages: what ddsperf should count is what was sent and what it did not get."""
+    """Each reader loses other messages: what ddsperf should count is what was sent and what it did
+    not get."""
     last = ddsperf_text.counts(seen.printed)[-1]
     sent = seen.messages().ledger.published
     return [Reading("messages lost", "messages", last.lost, sent - last.total)]
@@ -172,13 +194,24 @@ def _pings(seen: Seen) -> list[Reading]:
     return _latency_readings(during, seen.messages(), "response_latency")
 
 
-def _latency_readings(lines: Sequence[ddsperf_text.Latency], messages: Messages, stem: str) -> list[Reading]:
-    """What a reader of ddsperf's lines can make of a whole run: means of its seconds, and the largest maximum."""
+def _latency_readings(
+    lines: Sequence[ddsperf_text.Latency], messages: Messages, stem: str
+) -> list[Reading]:
+    """What a reader of ddsperf's lines can make of a whole run: means of its seconds, and the
+    largest maximum."""
     sample: Sample = messages.samples[stem]
     return [
-        Reading("latency p50, mean of its lines", "ns", statistics.fmean(x.p50_ns for x in lines), sample.exact[0.5]),
         Reading(
-            "latency p99, mean of its lines", "ns", statistics.fmean(x.p99_ns for x in lines), sample.exact.get(0.99)
+            "latency p50, mean of its lines",
+            "ns",
+            statistics.fmean(x.p50_ns for x in lines),
+            sample.exact[0.5],
+        ),
+        Reading(
+            "latency p99, mean of its lines",
+            "ns",
+            statistics.fmean(x.p99_ns for x in lines),
+            sample.exact.get(0.99),
         ),
         Reading("latency, largest", "ns", max(x.max_ns for x in lines), float(sample.values[-1])),
     ]
@@ -223,7 +256,9 @@ SCENARIOS = (
     Scenario(
         "overrun",
         "best effort, 60 kB; the readers stand still for 400 ms and the kernel drops",
-        _subscriber([Stream(1, 60_000, RATE_HZ)], ["-u"], reliability="best_effort", pauses=((1.5, 0.4),)),
+        _subscriber(
+            [Stream(1, 60_000, RATE_HZ)], ["-u"], reliability="best_effort", pauses=((1.5, 0.4),)
+        ),
         _overrun,
     ),
     Scenario(

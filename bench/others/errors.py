@@ -1,4 +1,5 @@
-"""The error of a tool: what it says less what our ledger says, over repetitions, with a distribution-free interval."""
+"""The error of a tool: what it says less what our ledger says, over repetitions, with a
+distribution-free interval."""
 
 import math
 import statistics
@@ -19,11 +20,14 @@ class Reading:
     ledger: float | None
 
 
-def line(tool: str, scenario: str, readings: Sequence[Reading], note: str | None = None) -> dict[str, Any]:
+def line(
+    tool: str, scenario: str, readings: Sequence[Reading], note: str | None = None
+) -> dict[str, Any]:
     """Readings of one quantity over repetitions, as one line of `--json` (docs/other-tools.md).
 
-    `error` is the median of the differences in `unit`; `low` and `high` bound it with at least 95 % (order statistics,
-    from 6 repetitions on; None below). `relative`: the same three of says / ledger − 1; None where the ledger has a 0.
+    `error` is the median of the differences in `unit`; `low` and `high` bound it with at least 95 %
+    (order statistics, from 6 repetitions on; None below). `relative`: the same three of says /
+    ledger − 1; None where the ledger has a 0.
     """
     known = [r for r in readings if _finite(r.says) and _finite(r.ledger)]
     first = readings[0]
@@ -77,6 +81,10 @@ def _why(readings: Sequence[Reading]) -> str:
     reasons = {
         "the tool says nothing": sum(r.says is None for r in readings),
         "the ledger gives no number of so few messages": sum(r.ledger is None for r in readings),
-        "the ledger says never: lost messages are later than all": sum(r.ledger == math.inf for r in readings),
+        "the ledger says never: lost messages are later than all": sum(
+            r.ledger == math.inf for r in readings
+        ),
     }
-    return "; ".join(f"{what} ({count} of {len(readings)})" for what, count in reasons.items() if count)
+    return "; ".join(
+        f"{what} ({count} of {len(readings)})" for what, count in reasons.items() if count
+    )

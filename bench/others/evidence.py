@@ -1,6 +1,8 @@
-"""What a trial of this bench leaves: our records, as the analysis wants them, and what the other tool printed.
+"""What a trial of this bench leaves: our records, as the analysis wants them, and what the other
+tool printed.
 
-The ledger is the analysis of every campaign (rmwbench.analysis), not a second one made for this table.
+The ledger is the analysis of every campaign (rmwbench.analysis), not a second one made for this
+table.
 """
 
 from collections.abc import Sequence
@@ -15,10 +17,14 @@ from rmwbench.lab.process.records import RECEIVED, SENT, Section
 
 
 class RecordColumns:
-    """Sections of records files as columns over all endpoints; stamps that were not taken are `ABSENT`."""
+    """Sections of records files as columns over all endpoints; stamps that were not taken are
+    `ABSENT`."""
 
     def __init__(self, sections: Sequence[Section]):
-        self._rows = {kind: [section.rows for section in sections if section.kind == kind] for kind in (SENT, RECEIVED)}
+        self._rows = {
+            kind: [section.rows for section in sections if section.kind == kind]
+            for kind in (SENT, RECEIVED)
+        }
         surplus = sum(section.overflow for section in sections)
         if surplus:
             raise ValueError(f"{surplus} messages found no room in the records")
@@ -37,8 +43,8 @@ class RecordColumns:
 
 @dataclass(frozen=True)
 class Seen:
-    """One trial. `window` is the schedule's, from its first message to its end, in CLOCK_MONOTONIC; `printed` is the
-    tool's standard output; `scheduled` how many messages the schedule held."""
+    """One trial. `window` is the schedule's, from its first message to its end, in CLOCK_MONOTONIC;
+    `printed` is the tool's standard output; `scheduled` how many messages the schedule held."""
 
     columns: RecordColumns
     endpoints: Sequence[Endpoint]

@@ -1,8 +1,8 @@
-"""Fast DDS's statistics module beside our ledger: our Fast DDS worker with the module switched on in its profile, and a
-reader of what it publishes (native/bench/fastdds).
+"""Fast DDS's statistics module beside our ledger: our Fast DDS worker with the module switched on
+in its profile, and a reader of what it publishes (native/bench/fastdds).
 
-What the module publishes is one value per event, so everything that a dashboard shows is made of those: here their
-median, their largest, their mean or their last, over what came of the window.
+What the module publishes is one value per event, so everything that a dashboard shows is made of
+those: here their median, their largest, their mean or their last, over what came of the window.
 """
 
 import json
@@ -21,7 +21,8 @@ from rmwbench.lab.middleware import find_workers
 
 RATE_HZ, SECONDS, BYTES = 500.0, 4.0, 1000
 TOPICS = (
-    "HISTORY_LATENCY_TOPIC;PUBLICATION_THROUGHPUT_TOPIC;SUBSCRIPTION_THROUGHPUT_TOPIC;RTPS_LOST_TOPIC;DATA_COUNT_TOPIC"
+    "HISTORY_LATENCY_TOPIC;PUBLICATION_THROUGHPUT_TOPIC;SUBSCRIPTION_THROUGHPUT_TOPIC;"
+    "RTPS_LOST_TOPIC;DATA_COUNT_TOPIC"
 )
 _PROPERTY = (
     "<propertiesPolicy><properties><property><name>fastdds.statistics</name>"
@@ -40,8 +41,8 @@ _TUNED = """
       </propertiesPolicy>
     </data_writer>
 """
-"""The module's own writers with room for what they are to tell: as installed they keep the last 10 values and tell them
-when a heartbeat was answered, every 3 s."""
+"""The module's own writers with room for what they are to tell: as installed they keep the last 10
+values and tell them when a heartbeat was answered, every 3 s."""
 HEARTBEAT_S = 3.0
 CDR_BYTES = 16
 """Around a payload of Bytes(n): encapsulation, layout and length; the module counts them."""
@@ -58,7 +59,9 @@ class Programs:
 
 def programs() -> Programs:
     """Builds what is missing. Raises Crashed."""
-    bench = Path(build(Program("fastdds", ("rmwbench-fastdds", "rmwbench-bench-fastdds"), (), ""))[0])
+    bench = Path(
+        build(Program("fastdds", ("rmwbench-fastdds", "rmwbench-bench-fastdds"), (), ""))[0]
+    )
     return found(bench.parent)
 
 
@@ -67,14 +70,17 @@ def found(directory: Path) -> Programs:
     tuned = worker.profile("tuned")
     text = tuned["text"].replace("<rtps>", f"<rtps>{_PROPERTY}", 1)
     roomy = text.replace("</profiles>", f"{_TUNED}</profiles>", 1)
-    assert _PROPERTY in text and _TUNED in roomy, "the tuned profile has no rtps or no profiles element"
+    assert _PROPERTY in text and _TUNED in roomy, (
+        "the tuned profile has no rtps or no profiles element"
+    )
     watcher = directory / "rmwbench-bench-fastdds-statistics"
     return Programs(watcher, worker.executable, {**tuned, "text": text}, {**tuned, "text": roomy})
 
 
 @dataclass(frozen=True)
 class Told:
-    """One value of the module. `guid` is of the writer, reader or participant that it is about, in hexadecimal."""
+    """One value of the module. `guid` is of the writer, reader or participant that it is about, in
+    hexadecimal."""
 
     time_ns: int
     statistic: str
@@ -84,7 +90,11 @@ class Told:
 
 def told(text: str) -> list[Told]:
     """What the watcher printed of user-defined endpoints; raises ValueError for any other line."""
-    lines = [json.loads(line) for line in text.splitlines() if line.startswith("{") and line.endswith("}")]
+    lines = [
+        json.loads(line)
+        for line in text.splitlines()
+        if line.startswith("{") and line.endswith("}")
+    ]
     return [Told(**line) for line in lines if "statistic" in line]
 
 
@@ -97,7 +107,8 @@ def absent(text: str) -> str | None:
 
 
 def _of_user(guid: str) -> bool:
-    """Entity kinds of user-defined writers and readers (RTPS 2.5, table 9.1): not of discovery, not of the module."""
+    """Entity kinds of user-defined writers and readers (RTPS 2.5, table 9.1): not of discovery, not
+    of the module."""
     return guid.endswith(("02", "03", "04", "07"))
 
 
@@ -127,7 +138,9 @@ def _trials(streams: Sequence[Stream], roomy: bool = True, **more: Any) -> Calla
             (1, 1),
             [tool],
             ready=_ready,
-            done=lambda text, last_s: absent(text) is not None or time.monotonic() > last_s + late_s,
+            done=lambda text, last_s: (
+                absent(text) is not None or time.monotonic() > last_s + late_s
+            ),
             late_s=late_s + 1.0,
             **more,
         )
@@ -148,7 +161,9 @@ def _clean(seen: Seen) -> list[Reading]:
     messages = seen.messages()
     service, latency = messages.samples["service_latency"], _values(seen, "history_latency_ns")
     return [
-        Reading("messages sent (DATA_COUNT)", "messages", _last(seen, "data_count"), messages.publishes),
+        Reading(
+            "messages sent (DATA_COUNT)", "messages", _last(seen, "data_count"), messages.publishes
+        ),
         Reading("latency samples", "messages", float(len(latency)), messages.ledger.delivered),
         Reading("latency from the write, p50", "ns", _median(latency), service.exact[0.5]),
         *_throughput(seen),
@@ -160,19 +175,32 @@ def _throughput(seen: Seen) -> list[Reading]:
     seconds = seen.window.length_ns / 1e9
     bytes_per_s = (messages.bytes_in_window + CDR_BYTES * messages.arrived_in_window) / seconds
     return [
-        Reading("publication throughput, mean", "byte/s", _mean(_values(seen, "publication_throughput")), bytes_per_s),
         Reading(
-            "subscription throughput, mean", "byte/s", _mean(_values(seen, "subscription_throughput")), bytes_per_s
+            "publication throughput, mean",
+            "byte/s",
+            _mean(_values(seen, "publication_throughput")),
+            bytes_per_s,
+        ),
+        Reading(
+            "subscription throughput, mean",
+            "byte/s",
+            _mean(_values(seen, "subscription_throughput")),
+            bytes_per_s,
         ),
     ]
 
 
 def _stall(seen: Seen) -> list[Reading]:
-    response, latency = seen.messages().samples["response_latency"], sorted(_values(seen, "history_latency_ns"))
+    response, latency = (
+        seen.messages().samples["response_latency"],
+        sorted(_values(seen, "history_latency_ns")),
+    )
     p99 = latency[-max(1, len(latency) // 100)] if len(latency) >= 1000 else None
     return [
         Reading("latency p99", "ns", p99, response.exact.get(0.99)),
-        Reading("latency, largest", "ns", latency[-1] if latency else None, float(response.values[-1])),
+        Reading(
+            "latency, largest", "ns", latency[-1] if latency else None, float(response.values[-1])
+        ),
         *_throughput(seen),
     ]
 
@@ -182,15 +210,28 @@ def _lost(seen: Seen) -> list[Reading]:
     lost = _values(seen, "rtps_lost_packets")
     delivered = float(len(_values(seen, "history_latency_ns")))
     return [
-        Reading("messages sent (DATA_COUNT)", "messages", _last(seen, "data_count"), messages.publishes),
-        Reading("messages lost (RTPS_LOST, packets)", "messages", max(lost, default=0.0), messages.ledger.lost),
-        Reading("messages delivered (latency samples)", "messages", delivered, messages.ledger.delivered),
+        Reading(
+            "messages sent (DATA_COUNT)", "messages", _last(seen, "data_count"), messages.publishes
+        ),
+        Reading(
+            "messages lost (RTPS_LOST, packets)",
+            "messages",
+            max(lost, default=0.0),
+            messages.ledger.lost,
+        ),
+        Reading(
+            "messages delivered (latency samples)", "messages", delivered, messages.ledger.delivered
+        ),
     ]
 
 
 def _last(seen: Seen, statistic: str) -> float | None:
     """Of a counter, over the writers that have one."""
-    last = {one.guid: one.value for one in told(seen.printed) if one.statistic == statistic and _of_user(one.guid)}
+    last = {
+        one.guid: one.value
+        for one in told(seen.printed)
+        if one.statistic == statistic and _of_user(one.guid)
+    }
     return sum(last.values()) if last else None
 
 
@@ -205,7 +246,12 @@ def _mean(values: Sequence[float]) -> float | None:
 _ONE = Stream(1, BYTES, RATE_HZ)
 
 SCENARIOS = (
-    Scenario("clean, as installed", "500 messages/s for 4 s, nothing goes wrong", _trials([_ONE], roomy=False), _clean),
+    Scenario(
+        "clean, as installed",
+        "500 messages/s for 4 s, nothing goes wrong",
+        _trials([_ONE], roomy=False),
+        _clean,
+    ),
     Scenario("clean", "the same, with room in the module's writers", _trials([_ONE]), _clean),
     Scenario(
         "stall",

@@ -1,8 +1,9 @@
-"""The same records, evaluated as others evaluate theirs: what each habit of a published tool would have said of a
-trial, beside our ledger.
+"""The same records, evaluated as others evaluate theirs: what each habit of a published tool would
+have said of a trial, beside our ledger.
 
-Which tool has which habit, and where that was read: docs/other-tools.md. A habit that needs more than records (an
-untouched payload, a path that is assumed, a clock that is not described) cannot be shown here.
+Which tool has which habit, and where that was read: docs/other-tools.md. A habit that needs more
+than records (an untouched payload, a path that is assumed, a clock that is not described) cannot be
+shown here.
 """
 
 import math
@@ -22,9 +23,9 @@ SECOND_NS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Flow:
-    """The steady messages of one writer as one reader got them. By message: `intended_ns`, `call_ns`, `taken_ns`
-    (`ABSENT` where it did not arrive), shape (n,). By arrival, further copies included, in order of time:
-    `arrived_seq`, `arrived_ns`, shape (m,)."""
+    """The steady messages of one writer as one reader got them. By message: `intended_ns`,
+    `call_ns`, `taken_ns` (`ABSENT` where it did not arrive), shape (n,). By arrival, further copies
+    included, in order of time: `arrived_seq`, `arrived_ns`, shape (m,)."""
 
     intended_ns: np.ndarray
     call_ns: np.ndarray
@@ -50,15 +51,16 @@ class Flow:
 
     @property
     def seconds_ns(self) -> list[np.ndarray]:
-        """Service latencies by the second in which they arrived, as a tool that wakes once a second has them."""
+        """Service latencies by the second in which they arrived, as a tool that wakes once a second
+        has them."""
         taken = self.taken_ns[self.arrived]
         row = (taken - self.begin_ns) // SECOND_NS
         return [self.service_ns[row == second] for second in np.unique(row)]
 
 
 def flow(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> Flow | None:
-    """The first pair of writer and reader of a trial; None without a pair or a window. Raises ValueError where the
-    records contradict their format."""
+    """The first pair of writer and reader of a trial; None without a pair or a window. Raises
+    ValueError where the records contradict their format."""
     pairs = paired(columns, endpoints, window)
     if not pairs or window.length_ns is None:
         return None
@@ -82,7 +84,8 @@ def flow(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> Flo
 
 
 def quantile(values: np.ndarray, q: float) -> float | None:
-    """The order statistic of the analysis; None where the values are too few for it (rule 5 of the design)."""
+    """The order statistic of the analysis; None where the values are too few for it (rule 5 of the
+    design)."""
     if not allowed(len(values), q):
         return None
     return float(np.sort(values)[rank(len(values), q)])
@@ -94,7 +97,12 @@ def printed_quantile(values: np.ndarray, q: float) -> float | None:
 
 
 def from_the_call(flow: Flow) -> Reading:
-    return Reading("latency p99", "ns", printed_quantile(flow.service_ns, 0.99), quantile(flow.response_ns, 0.99))
+    return Reading(
+        "latency p99",
+        "ns",
+        printed_quantile(flow.service_ns, 0.99),
+        quantile(flow.response_ns, 0.99),
+    )
 
 
 def of_means(flow: Flow) -> Reading:
@@ -105,11 +113,17 @@ def of_means(flow: Flow) -> Reading:
 
 def mean_of_quantiles(flow: Flow) -> Reading:
     p99s = [printed_quantile(second, 0.99) for second in flow.seconds_ns]
-    return Reading("latency p99", "ns", float(np.mean(p99s)) if p99s else None, quantile(flow.response_ns, 0.99))
+    return Reading(
+        "latency p99",
+        "ns",
+        float(np.mean(p99s)) if p99s else None,
+        quantile(flow.response_ns, 0.99),
+    )
 
 
 def between_first_and_last(flow: Flow) -> Reading:
-    """Loss as the gaps between arrivals: what is missing before the first and after the last is not."""
+    """Loss as the gaps between arrivals: what is missing before the first and after the last is
+    not."""
     seq = np.unique(flow.arrived_seq)
     says = int(seq[-1] - seq[0] + 1 - len(seq)) if len(seq) else 0
     return Reading("messages lost", "messages", says, _lost(flow))
@@ -136,13 +150,16 @@ def survivors(flow: Flow) -> Reading:
 
 
 def too_late_removed(flow: Flow) -> Reading:
-    """Messages later than their period, or than 50 ms, are counted as too late and taken out of the mean."""
+    """Messages later than their period, or than 50 ms, are counted as too late and taken out of the
+    mean."""
     response = flow.response_ns
     known = response[np.isfinite(response)]
     period = float(np.median(np.diff(flow.intended_ns))) if len(flow.intended_ns) > 1 else math.inf
     kept = known[known <= min(period, 50e6)]
     says = float(kept.mean()) if len(kept) else None
-    return Reading("mean latency of what arrived", "ns", says, float(known.mean()) if len(known) else None)
+    return Reading(
+        "mean latency of what arrived", "ns", says, float(known.mean()) if len(known) else None
+    )
 
 
 def fence_posts(flow: Flow) -> Reading:
@@ -156,12 +173,14 @@ def mean_of_rates(flow: Flow) -> Reading:
     """The mean of 1 / (time since the last message)."""
     gaps = np.diff(flow.arrived_ns)
     gaps = gaps[gaps > 0]
-    return Reading("rate", "1/s", float(np.mean(SECOND_NS / gaps)) if len(gaps) else None, _rate(flow))
+    return Reading(
+        "rate", "1/s", float(np.mean(SECOND_NS / gaps)) if len(gaps) else None, _rate(flow)
+    )
 
 
 def overflowing(flow: Flow) -> Reading:
-    """Standard deviation of the worst second from Σx² − (Σx)²/n with (Σx)² in signed 64 bits; a negative variance has
-    no root, so no data."""
+    """Standard deviation of the worst second from Σx² − (Σx)²/n with (Σx)² in signed 64 bits; a
+    negative variance has no root, so no data."""
     worst = max(flow.seconds_ns, key=lambda second: float(second.sum()), default=np.empty(0))
     n = len(worst)
     if n < 2:
@@ -171,7 +190,9 @@ def overflowing(flow: Flow) -> Reading:
     wrapped = (square + 2**63) % 2**64 - 2**63
     variance = (sum(value * value for value in whole) - wrapped / n) / (n - 1)
     says = math.sqrt(variance) if variance >= 0 else None
-    return Reading("standard deviation of the worst second", "ns", says, float(np.std(worst, ddof=1)))
+    return Reading(
+        "standard deviation of the worst second", "ns", says, float(np.std(worst, ddof=1))
+    )
 
 
 def deep_quantile(flow: Flow) -> Reading:
@@ -192,7 +213,8 @@ def _rate(flow: Flow) -> float:
 
 @dataclass(frozen=True)
 class Habit:
-    """`shown_by`: scenarios of ddsperf.py, one without faults and those with the fault that the habit hides."""
+    """`shown_by`: scenarios of ddsperf.py, one without faults and those with the fault that the
+    habit hides."""
 
     name: str
     seen_in: str
@@ -208,8 +230,15 @@ HABITS = (
         ("clean", "stall"),
     ),
     Habit("p95 of one-second means", "buildfarm_perf_tests", of_means, ("clean", "stall")),
-    Habit("mean of one-second p99s", "ddsperf, by its reader", mean_of_quantiles, ("clean", "stall")),
-    Habit("loss between first and last arrival", "performance_test", between_first_and_last, ("clean", "gaps")),
+    Habit(
+        "mean of one-second p99s", "ddsperf, by its reader", mean_of_quantiles, ("clean", "stall")
+    ),
+    Habit(
+        "loss between first and last arrival",
+        "performance_test",
+        between_first_and_last,
+        ("clean", "gaps"),
+    ),
     Habit("loss as fresh gaps", "Fast DDS ThroughputTest", fresh_gaps, ("clean", "swapped")),
     Habit("loss in unsigned 32 bits", "ddsperf", unsigned_gaps, ("clean", "twice", "swapped")),
     Habit("quantiles of survivors", "ddsperf", survivors, ("clean", "gaps")),
@@ -222,8 +251,9 @@ HABITS = (
 
 
 def seconds_as_samples(flows: Sequence[Flow]) -> tuple[int, int] | None:
-    """How many trials' 95 % interval of the mean latency, made of their one-second means as if they were independent
-    samples, holds the mean over all trials: (that many, of how many); None where there is nothing to compare."""
+    """How many trials' 95 % interval of the mean latency, made of their one-second means as if they
+    were independent samples, holds the mean over all trials: (that many, of how many); None where
+    there is nothing to compare."""
     from scipy.stats import t
 
     means, held = [], 0

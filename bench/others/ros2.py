@@ -1,8 +1,8 @@
-"""`ros2 topic hz` and `ros2 topic bw` beside our ledger, where a ROS 2 is sourced: our Cyclone DDS worker publishes
-std_msgs/msg/UInt8MultiArray under ROS 2's names, and both tools subscribe to it.
+"""`ros2 topic hz` and `ros2 topic bw` beside our ledger, where a ROS 2 is sourced: our Cyclone DDS
+worker publishes std_msgs/msg/UInt8MultiArray under ROS 2's names, and both tools subscribe to it.
 
-Both subscribe best effort with a history of 5 (rclpy's qos_profile_sensor_data), so what they print is what reached
-them, and a topic that is faster than Python looks slower than it is.
+Both subscribe best effort with a history of 5 (rclpy's qos_profile_sensor_data), so what they print
+is what reached them, and a topic that is faster than Python looks slower than it is.
 """
 
 import os
@@ -24,7 +24,13 @@ CDR_BYTES = 16
 _RATE = re.compile(r"average rate: ([\d.]+)")
 _BANDWIDTH = re.compile(r"([\d.]+) (B|KB|MB)/s from (\d+) messages")
 _FACTOR = {"B": 1.0, "KB": 1e3, "MB": 1e6}
-_ENVIRONMENT = ("PYTHONPATH", "LD_LIBRARY_PATH", "AMENT_PREFIX_PATH", "COLCON_PREFIX_PATH", "ROS_DISTRO")
+_ENVIRONMENT = (
+    "PYTHONPATH",
+    "LD_LIBRARY_PATH",
+    "AMENT_PREFIX_PATH",
+    "COLCON_PREFIX_PATH",
+    "ROS_DISTRO",
+)
 _ENVIRONMENT += ("ROS_VERSION", "ROS_PYTHON_VERSION", "RMW_IMPLEMENTATION")
 
 

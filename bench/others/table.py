@@ -21,7 +21,10 @@ def render(document: Mapping[str, Any], console: Any) -> None:
         console.print(Text(f"not here: {absent['tool']}: {absent['reason']}", "bold yellow"))
     _table(console, "The same records, evaluated as others do", document["habits"])
     for pooled in document["seconds_as_samples"]:
-        held = f"{pooled['held']} of {pooled['trials']} intervals of 95 % hold the mean of the other trials"
+        held = (
+            f"{pooled['held']} of {pooled['trials']} intervals of 95 % hold the mean of the "
+            "other trials"
+        )
         console.print(Text(f"seconds as samples: {pooled['scenario']}: {held}"))
     for failure in document["failed"]:
         console.print(Text(f"failed: {failure['what']}: {failure['problem']}", "red"))
@@ -34,7 +37,9 @@ def _table(console: Any, title: str, lines: Sequence[Mapping[str, Any]]) -> None
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="bold"
+    )
     for heading, justify in (
         ("tool", "left"),
         ("scenario", "left"),
@@ -48,7 +53,15 @@ def _table(console: Any, title: str, lines: Sequence[Mapping[str, Any]]) -> None
         table.add_column(heading, justify=justify)
     for line in lines:
         says, ledger = (number(line[side], line["unit"]) for side in ("says", "ledger"))
-        cells = [line["tool"], line["scenario"], line["quantity"], says, ledger, error(line), str(line["repetitions"])]
+        cells = [
+            line["tool"],
+            line["scenario"],
+            line["quantity"],
+            says,
+            ledger,
+            error(line),
+            str(line["repetitions"]),
+        ]
         table.add_row(*map(Text, cells), Text(line["note"] or "", "dim"))
     console.print(table)
 
@@ -70,7 +83,8 @@ def _digits(value: float) -> str:
 
 
 def error(line: Mapping[str, Any]) -> str:
-    """The error is relative where the ledger's value is not 0 and not a count; else it is in the quantity's unit."""
+    """The error is relative where the ledger's value is not 0 and not a count; else it is in the
+    quantity's unit."""
     if line["error"] is None:
         return "–"
     if line["unit"] == "messages" or line["relative"] is None:
@@ -86,4 +100,10 @@ def _percent(value: float | None) -> str:
     if value >= 1:
         return f"× {value + 1:.3g}"
     # a thousandth is the rounding of the tool's own digits
-    return "0 %" if abs(value) < 5e-4 else f"{100 * value:+.1f} %" if value > -0.99 else f"{100 * value:+.2f} %"
+    return (
+        "0 %"
+        if abs(value) < 5e-4
+        else f"{100 * value:+.1f} %"
+        if value > -0.99
+        else f"{100 * value:+.2f} %"
+    )

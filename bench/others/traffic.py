@@ -1,8 +1,9 @@
-"""One trial: our publishers and our reader as workers, with the harness's schedule and records, and processes of
-another tool on the same topic, all in a host of their own: nothing is heard outside, nothing stays.
+"""One trial: our publishers and our reader as workers, with the harness's schedule and records, and
+processes of another tool on the same topic, all in a host of their own: nothing is heard outside,
+nothing stays.
 
-The other tool starts first and is matched before the schedule begins; it is ended only when it has printed a line later
-than the last message, so that what it says is what it knows.
+The other tool starts first and is matched before the schedule begins; it is ended only when it has
+printed a line later than the last message, so that what it says is what it knows.
 """
 
 import contextlib
@@ -54,11 +55,12 @@ class Tool:
 
 @dataclass(frozen=True)
 class Trial:
-    """`matches`: peers that each publisher and our reader expect, the other tool's among them. `pauses`: (begin,
-    length) in seconds from the start, in which our reader (with `paused="talkers"` our publishers) and the tools that
-    pause are stopped by SIGSTOP. `depth`: of keep last; 0 keeps all. `ready` and `done` look at what the first tool
-    printed so far (and at the time of the last message, in seconds of the clock); `done` is asked for until it is true
-    or `late_s` is over.
+    """`matches`: peers that each publisher and our reader expect, the other tool's among them.
+    `pauses`: (begin, length) in seconds from the start, in which our reader (with
+    `paused="talkers"` our publishers) and the tools that pause are stopped by SIGSTOP. `depth`: of
+    keep last; 0 keeps all. `ready` and `done` look at what the first tool printed so far (and at
+    the time of the last message, in seconds of the clock); `done` is asked for until it is true or
+    `late_s` is over.
     """
 
     worker: Path
@@ -79,7 +81,8 @@ class Trial:
 
 
 def run(trial: Trial) -> Seen:
-    """Raises WorkerFailed or HostBroken where a process of ours fails, ToolFailed where one of the other's does."""
+    """Raises WorkerFailed or HostBroken where a process of ours fails, ToolFailed where one of the
+    other's does."""
     with contextlib.ExitStack() as stack:
         host = stack.enter_context(Host("others"))
         host.wait_ready()
@@ -102,7 +105,9 @@ def run(trial: Trial) -> Seen:
             # A peer that is gone shows first as a match that never comes.
             for tool in tools:
                 if not Path(f"/proc/{tool.pid}").exists():
-                    raise ToolFailed(tool.tool.name, f"ended early ({failed.reason()})", tool.text()) from None
+                    raise ToolFailed(
+                        tool.tool.name, f"ended early ({failed.reason()})", tool.text()
+                    ) from None
             raise
         for tool in tools:
             tool.end(host)
@@ -113,20 +118,32 @@ def run(trial: Trial) -> Seen:
     return Seen(RecordColumns(sections), endpoints, window, wanted, printed, warnings)
 
 
-def _live(trial: Trial, host: Host, crew: Crew, tools: "Sequence[Running]") -> tuple[Window, list[str]]:
+def _live(
+    trial: Trial, host: Host, crew: Crew, tools: "Sequence[Running]"
+) -> tuple[Window, list[str]]:
     for stream in trial.streams:
-        fields = {"trial_nonce": f"{NONCE:016x}", "domain_id": 0, "profile": trial.profile, "options": stream.options}
+        fields = {
+            "trial_nonce": f"{NONCE:016x}",
+            "domain_id": 0,
+            "profile": trial.profile,
+            "options": stream.options,
+        }
         crew.ask({f"talker{stream.endpoint}": ("open", fields)}, TIMEOUT_S)
     crew.ask({"listener": ("open", {**fields, "options": {}})}, TIMEOUT_S)
     peers, writers = trial.matches
     for stream in trial.streams:
         arrival = {"kind": "periodic", "period_ns": round(1e9 / stream.rate_hz), "phase_ns": 0}
-        endpoint = _endpoint(trial, stream.endpoint, "publisher", stream.payload_bytes, peers) | {"arrival": arrival}
+        endpoint = _endpoint(trial, stream.endpoint, "publisher", stream.payload_bytes, peers) | {
+            "arrival": arrival
+        }
         nodes = {"nodes": [{"name": f"talker{stream.endpoint}", "endpoints": [endpoint]}]}
         crew.ask({f"talker{stream.endpoint}": ("create", nodes)}, TIMEOUT_S)
     largest = max(stream.payload_bytes for stream in trial.streams)
     endpoint = _endpoint(trial, LISTENER, "subscription", largest, writers)
-    crew.ask({"listener": ("create", {"nodes": [{"name": "listener", "endpoints": [endpoint]}]})}, TIMEOUT_S)
+    crew.ask(
+        {"listener": ("create", {"nodes": [{"name": "listener", "endpoints": [endpoint]}]})},
+        TIMEOUT_S,
+    )
     crew.ask_all("match", {"timeout_ns": round(TIMEOUT_S * 1e9)}, TIMEOUT_S + 1)
     settled = time.monotonic() + SETTLE_S
     while (rest := settled - time.monotonic()) > 0:
@@ -160,11 +177,19 @@ def _live(trial: Trial, host: Host, crew: Crew, tools: "Sequence[Running]") -> t
 
     crew.wait(all_finished, TIMEOUT_S, "end of the schedule")
     never = sum(event["never_sent"] for event in finished.values())
-    expect = {str(LISTENER): {str(w): event["last_seq"] for w, event in finished.items() if "last_seq" in event}}
+    expect = {
+        str(LISTENER): {
+            str(w): event["last_seq"] for w, event in finished.items() if "last_seq" in event
+        }
+    }
     # What was lost on purpose never comes, so an incomplete drain is not a failure.
     crew.ask({"listener": ("drain", {"expect": expect, "timeout_ns": DRAIN_NS})}, TIMEOUT_S)
     last_s = time.monotonic()
-    while tools and not trial.done(tools[0].text(), last_s) and time.monotonic() < last_s + trial.late_s:
+    while (
+        tools
+        and not trial.done(tools[0].text(), last_s)
+        and time.monotonic() < last_s + trial.late_s
+    ):
         crew.turn(0.05)
     warnings = [f"{never} messages of the schedule were never sent"] if never else []
     if tools and not trial.done(tools[0].text(), last_s):
@@ -173,7 +198,9 @@ def _live(trial: Trial, host: Host, crew: Crew, tools: "Sequence[Running]") -> t
     return Window(begin_ns, end_ns), warnings
 
 
-def _endpoint(trial: Trial, number: int, kind: str, payload_bytes: int, matches: int) -> dict[str, Any]:
+def _endpoint(
+    trial: Trial, number: int, kind: str, payload_bytes: int, matches: int
+) -> dict[str, Any]:
     from rmwbench.suite.workload.message_type import message_type
 
     history = {"history": "keep_last" if trial.depth else "keep_all", "depth": trial.depth}
@@ -222,8 +249,15 @@ class Running:
 def _start(stack: contextlib.ExitStack, host: Host, tool: Tool) -> Running:
     output = os.memfd_create("rmwbench-other-tool", os.MFD_CLOEXEC)
     stack.callback(os.close, output)
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": "/tmp", "LANG": "C.UTF-8", **tool.environment}
-    host.spawn(f"other {tool.name}", tool.executable, tool.arguments, {1: output, 2: output}, environment)
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": "/tmp",
+        "LANG": "C.UTF-8",
+        **tool.environment,
+    }
+    host.spawn(
+        f"other {tool.name}", tool.executable, tool.arguments, {1: output, 2: output}, environment
+    )
     report = host.receive(TIMEOUT_S)
     if not isinstance(report, Spawned):
         raise ToolFailed(tool.name, f"cannot be started ({report})", "")

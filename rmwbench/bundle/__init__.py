@@ -1,4 +1,5 @@
-"""The bundle: what a campaign leaves behind and the only thing a report reads (docs/formats/bundle.md)."""
+"""The bundle: what a campaign leaves behind and the only thing a report reads
+(docs/formats/bundle.md)."""
 
 from rmwbench.bundle.read import Bundle
 from rmwbench.bundle.write import BundleWriter

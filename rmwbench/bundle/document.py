@@ -1,7 +1,9 @@
-"""What must be of which type in campaign.json and in a line of the journal (docs/formats/bundle.md), checked once,
-where they are read: whoever uses a field later finds what the format promises, or that it is absent.
+"""What must be of which type in campaign.json and in a line of the journal
+(docs/formats/bundle.md), checked once, where they are read: whoever uses a field later finds what
+the format promises, or that it is absent.
 
-Fields that are not named here are passed on as they are. Every field may be absent; `null` counts as absent.
+Fields that are not named here are passed on as they are. Every field may be absent; `null` counts
+as absent.
 """
 
 from functools import cache
@@ -263,7 +265,8 @@ _LINES: dict[str, Any] = {
     "created": _Resource,
     "removed": _Resource,
 }
-"""What a line of a type has; of other types anything, so that an older tool reads a newer journal."""
+"""What a line of a type has; of other types anything, so that an older tool reads a newer
+journal."""
 
 
 def check_campaign(document: Any) -> None:

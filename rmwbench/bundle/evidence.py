@@ -1,5 +1,5 @@
-"""A bundle's trials as analysis takes them (`rmwbench.analysis.metrics.trial.Evidence`): small tables as rows grouped
-by trial, records as columns read when asked for.
+"""A bundle's trials as analysis takes them (`rmwbench.analysis.metrics.trial.Evidence`): small
+tables as rows grouped by trial, records as columns read when asked for.
 """
 
 from collections import defaultdict
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 SMALL_ROWS = 200_000
-"""Up to this many rows a trial's records are read at once: opening a file five times costs more than reading it."""
+"""Up to this many rows a trial's records are read at once: opening a file five times costs more
+than reading it."""
 
 
 MANY = 32
-"""From this many trials on they are read from merged files; of those a row group is the least that can be decoded."""
+"""From this many trials on they are read from merged files; of those a row group is the least that
+can be decoded."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +50,16 @@ class TrialEvidence:
         return self.bundle.columns("spans", self.trial) if self.has_spans else None
 
     def frames(self) -> dict[str, Any] | None:
-        """The columns of the frame log: arrays, and (codes into names, names) for texts, code −1 for null; None where
-        the trial has none."""
+        """The columns of the frame log: arrays, and (codes into names, names) for texts, code −1
+        for null; None where the trial has none."""
         if not self.has_frames:
             return None
         table = self.bundle.table("frames", self.trial)
         return {name: _column(table.column(name)) for name in table.column_names}
 
     def samples(self) -> list[tuple[int, str, str, float]]:
-        """(time_ns, process, `cpu`, `pss` or `file_pss`, ns or bytes) of the time series; empty where it was not asked
-        for."""
+        """(time_ns, process, `cpu`, `pss` or `file_pss`, ns or bytes) of the time series; empty
+        where it was not asked for."""
         names = ["time_ns", "process", "counter", "value"]
         table = self.bundle.table("samples", self.trial, names)
         table = table.filter(pc.is_in(table["counter"], pa.array(["cpu", "pss", "file_pss"])))
@@ -65,13 +67,16 @@ class TrialEvidence:
 
 
 class Records:
-    """A trial's records as `rmwbench.analysis.metrics.latency.Columns`; those that are in a merged file come from
-    there."""
+    """A trial's records as `rmwbench.analysis.metrics.latency.Columns`; those that are in a merged
+    file come from there."""
 
     def __init__(self, bundle: "Bundle", trial: int, merged: dict[str, list["Lots"]]):
         self._bundle, self._trial = bundle, trial
         self._small: dict[str, dict[str, np.ndarray] | None] = {
-            table: lots.columns(trial) for table, found in merged.items() for lots in found if trial in lots.trials
+            table: lots.columns(trial)
+            for table, found in merged.items()
+            for lots in found
+            if trial in lots.trials
         }
 
     def sent(self, column: str) -> np.ndarray:
@@ -85,15 +90,22 @@ class Records:
             few = self._bundle.count(table, self._trial) <= SMALL_ROWS
             self._small[table] = self._bundle.columns(table, self._trial) if few else None
         small = self._small[table]
-        return self._bundle.columns(table, self._trial, [column])[column] if small is None else small[column]
+        return (
+            self._bundle.columns(table, self._trial, [column])[column]
+            if small is None
+            else small[column]
+        )
 
 
 class Small:
-    """The tables that are a few rows per trial, read once for all trials or those given, grouped by trial."""
+    """The tables that are a few rows per trial, read once for all trials or those given, grouped by
+    trial."""
 
     def __init__(self, bundle: "Bundle", trials: Sequence[int] | None = None):
         self._bundle, self._trials = bundle, trials
-        self.trials: dict[int, dict[str, Any]] = {t: rows[-1] for t, rows in self._grouped("trials").items()}
+        self.trials: dict[int, dict[str, Any]] = {
+            t: rows[-1] for t, rows in self._grouped("trials").items()
+        }
         self.endpoints = self._grouped("endpoints")
         self.counters = self._grouped("counters")
         self.events = self._grouped("events")
@@ -105,11 +117,16 @@ class Small:
         return defaultdict(list, {t: self._bundle.rows(name, t) for t in self._trials})
 
 
-def evidence(bundle: "Bundle", lines: Iterable["TrialLine"], small: Small | None = None) -> Iterator[TrialEvidence]:
-    """The evidence of these trials, one after the other; `small` where the caller has read it already."""
+def evidence(
+    bundle: "Bundle", lines: Iterable["TrialLine"], small: Small | None = None
+) -> Iterator[TrialEvidence]:
+    """The evidence of these trials, one after the other; `small` where the caller has read it
+    already."""
     lines = list(lines)
     small = small or Small(bundle, [x.trial for x in lines])
-    merged = {name: bundle.lots(name) for name in ("sent", "received")} if len(lines) >= MANY else {}
+    merged = (
+        {name: bundle.lots(name) for name in ("sent", "received")} if len(lines) >= MANY else {}
+    )
     definitions = {row["cell"]: row["definition"] for row in bundle.rows("cells")}
     for x in lines:
         yield TrialEvidence(
@@ -132,7 +149,11 @@ def evidence(bundle: "Bundle", lines: Iterable["TrialLine"], small: Small | None
 
 def _column(column: pa.ChunkedArray) -> Any:
     if not pa.types.is_string(column.type):
-        return column.fill_null(0).to_numpy() if pa.types.is_integer(column.type) else column.to_numpy()
+        return (
+            column.fill_null(0).to_numpy()
+            if pa.types.is_integer(column.type)
+            else column.to_numpy()
+        )
     encoded = pc.dictionary_encode(column.combine_chunks())
     return encoded.indices.fill_null(-1).to_numpy(), tuple(encoded.dictionary.to_pylist())
 

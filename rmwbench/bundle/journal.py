@@ -1,6 +1,8 @@
-"""The journal: one JSON line per finished step, appended and flushed, so that a power loss costs at most the last line.
+"""The journal: one JSON line per finished step, appended and flushed, so that a power loss costs at
+most the last line.
 
-It alone says which files belong to the bundle: a table that no line names is a leftover of a trial that never finished.
+It alone says which files belong to the bundle: a table that no line names is a leftover of a trial
+that never finished.
 """
 
 import json
@@ -18,7 +20,8 @@ NAME = "journal.jsonl"
 
 @dataclass
 class Journal:
-    """What the lines say. `trials` maps trial number to its last line; `lines` holds every line in order."""
+    """What the lines say. `trials` maps trial number to its last line; `lines` holds every line in
+    order."""
 
     lines: list[dict[str, Any]] = field(default_factory=list)
     trials: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -45,12 +48,15 @@ class Journal:
     def left_behind(self) -> list[dict[str, Any]]:
         """The `created` lines without a `removed` line for the same resource."""
         removed = {
-            json.dumps(line.get("resource"), sort_keys=True) for line in self.lines if line.get("type") == "removed"
+            json.dumps(line.get("resource"), sort_keys=True)
+            for line in self.lines
+            if line.get("type") == "removed"
         }
         return [
             line
             for line in self.lines
-            if line.get("type") == "created" and json.dumps(line.get("resource"), sort_keys=True) not in removed
+            if line.get("type") == "created"
+            and json.dumps(line.get("resource"), sort_keys=True) not in removed
         ]
 
 
@@ -59,16 +65,21 @@ def _holds(merged: dict[str, Any], trial: int) -> bool:
 
 
 def load(directory: Path) -> Journal:
-    """Reads the journal. A last line cut short is ignored; any other unreadable line is a UserError."""
+    """Reads the journal. A last line cut short is ignored; any other unreadable line is a
+    UserError."""
     path = directory / NAME
     try:
         raw = read_input(path)
     except FileNotFoundError:
         raise UserError(
-            "the campaign has no journal", where=str(path), fix="is this a campaign directory of rmwbench?"
+            "the campaign has no journal",
+            where=str(path),
+            fix="is this a campaign directory of rmwbench?",
         ) from None
     except OSError as error:
-        raise UserError("the journal cannot be read", where=str(path), actual=error.strerror) from None
+        raise UserError(
+            "the journal cannot be read", where=str(path), actual=error.strerror
+        ) from None
     journal = Journal()
     complete, _, _ = raw.rpartition(b"\n")
     for number, text in enumerate(complete.split(b"\n") if complete else [], start=1):
@@ -82,14 +93,15 @@ def load(directory: Path) -> Journal:
                 where=f"{path}:{number}",
                 expected="one JSON object with a type",
                 actual=f"{text[:80].decode(errors='replace')!r} ({error})",
-                fix="only a cut last line is harmless; restore the file from a copy, or delete this line to lose "
-                "that step",
+                fix="only a cut last line is harmless; restore the file from a copy, or delete "
+                "this line to lose that step",
             ) from None
     return journal
 
 
 def append(directory: Path, line: dict[str, Any]) -> None:
-    """Appends one line and flushes it to disk. A cut last line of an earlier crash is removed first."""
+    """Appends one line and flushes it to disk. A cut last line of an earlier crash is removed
+    first."""
     text = json.dumps(line, ensure_ascii=False, separators=(", ", ": ")) + "\n"
     with open(directory / NAME, "a+b") as file:
         size = file.seek(0, os.SEEK_END)

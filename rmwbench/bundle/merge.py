@@ -1,9 +1,9 @@
-"""Many small files into few: a campaign of 5 000 trials has 45 000 files, and opening one costs as much as reading
-10 000 of its rows.
+"""Many small files into few: a campaign of 5 000 trials has 45 000 files, and opening one costs as
+much as reading 10 000 of its rows.
 
-Merged files are copies. The trials' own files stay what they are, so that nothing can be lost here, a bundle without
-merged files reads the same but slower, and one whose merged files were deleted does too. Files that are large enough to
-be read well by themselves are not merged.
+Merged files are copies. The trials' own files stay what they are, so that nothing can be lost here,
+a bundle without merged files reads the same but slower, and one whose merged files were deleted
+does too. Files that are large enough to be read well by themselves are not merged.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,8 @@ FEWEST_TRIALS = 64
 MOST_BYTES, MOST_ROWS = 262_144, 262_144
 """A trial's file beyond either is not merged."""
 ROWS_PER_GROUP = 262_144
-"""A row group holds whole trials, about this many rows: what reading one trial out of it costs in memory."""
+"""A row group holds whole trials, about this many rows: what reading one trial out of it costs in
+memory."""
 
 Ranges = list[tuple[int, int]]
 """Trial numbers as ranges, both ends included."""
@@ -44,20 +45,26 @@ def covered(journal: Journal, directory: Path, table: str) -> list[tuple[Path, s
     for line in journal.merged:
         path = path_of(directory, table, line["merge"])
         if table in line["tables"] and (line.get("only") or path.exists()):
-            found.append((path, {n for low, high in line["tables"][table] for n in range(low, high + 1)}))
+            found.append(
+                (path, {n for low, high in line["tables"][table] for n in range(low, high + 1)})
+            )
     return found
 
 
 def packed(journal: Journal, directory: Path, table: str, trial: int) -> Path | None:
-    """The file that holds this trial's rows and of which no copy exists (`only`): an imported bundle has no others."""
+    """The file that holds this trial's rows and of which no copy exists (`only`): an imported
+    bundle has no others."""
     for line in journal.merged:
-        if line.get("only") and any(low <= trial <= high for low, high in line["tables"].get(table, ())):
+        if line.get("only") and any(
+            low <= trial <= high for low, high in line["tables"].get(table, ())
+        ):
             return path_of(directory, table, line["merge"])
     return None
 
 
 def candidates(bundle: "Bundle") -> dict[str, list[int]]:
-    """Table -> the trials, ascending, whose files are small and not merged yet; only tables with enough of them."""
+    """Table -> the trials, ascending, whose files are small and not merged yet; only tables with
+    enough of them."""
     out = {}
     for table in TABLES:
         if table in WHOLE_CAMPAIGN:
@@ -68,7 +75,8 @@ def candidates(bundle: "Bundle") -> dict[str, list[int]]:
             for line in bundle.trials()
             if table in line.tables
             and line.trial not in done
-            and (bundle.directory / "tables" / table / f"{line.trial:06d}.parquet").stat().st_size <= MOST_BYTES
+            and (bundle.directory / "tables" / table / f"{line.trial:06d}.parquet").stat().st_size
+            <= MOST_BYTES
             and bundle.count(table, line.trial) <= MOST_ROWS
         ]
         if len(trials) >= FEWEST_TRIALS:
@@ -92,7 +100,9 @@ def groups(parts: Iterable[tuple[int, pa.Table]]) -> Iterator[tuple[list[int], p
         yield trials, pa.concat_tables(tables)
 
 
-def write(path: Path, schema: pa.Schema, lots: Iterable[tuple[list[int], pa.Table]], **options: object) -> Ranges:
+def write(
+    path: Path, schema: pa.Schema, lots: Iterable[tuple[list[int], pa.Table]], **options: object
+) -> Ranges:
     """One row group per lot; returns which trials the file holds."""
     held: list[int] = []
     with pq.ParquetWriter(path, schema, **options) as writer:

@@ -1,4 +1,5 @@
-"""Where campaigns go when no place is named, and which one is meant when none is named: the newest there."""
+"""Where campaigns go when no place is named, and which one is meant when none is named: the newest
+there."""
 
 from pathlib import Path
 
@@ -20,6 +21,8 @@ def newest_campaign(under: Path = CAMPAIGNS) -> Path:
         found.append((created, path.parent.name, path.parent))
     if not found:
         raise UserError(
-            "no campaign yet", where=str(under), fix="run one (`rmwbench run quick`), or name a campaign's directory"
+            "no campaign yet",
+            where=str(under),
+            fix="run one (`rmwbench run quick`), or name a campaign's directory",
         )
     return max(found)[2]

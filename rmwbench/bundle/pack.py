@@ -1,8 +1,10 @@
-"""Writes a whole bundle at once, when all of it is known before anyone reads it: an import of 900 trials.
+"""Writes a whole bundle at once, when all of it is known before anyone reads it: an import of 900
+trials.
 
-A campaign writes one file per table and trial so that nothing is lost when the power goes; an import that is cut short
-is simply made again. So each table is one file with a row group per lot of trials, nothing is visible under the final
-name until all of it is on disk, and an error leaves nothing behind.
+A campaign writes one file per table and trial so that nothing is lost when the power goes; an
+import that is cut short is simply made again. So each table is one file with a row group per lot of
+trials, nothing is visible under the final name until all of it is on disk, and an error leaves
+nothing behind.
 """
 
 import fcntl
@@ -23,15 +25,17 @@ from rmwbench.bundle.write import encoding, flush
 from rmwbench.errors import UserError
 
 ROWS_PER_LOT = 262_144
-"""As in merged files: what reading one trial decodes, and what the writer holds in memory per table."""
+"""As in merged files: what reading one trial decodes, and what the writer holds in memory per
+table."""
 
 
 class PackedWriter:
-    """A bundle under construction in `DIRECTORY.partial`. A context manager: `finish` renames it, any other end of the
-    block removes it, and the directories above that it made.
+    """A bundle under construction in `DIRECTORY.partial`. A context manager: `finish` renames it,
+    any other end of the block removes it, and the directories above that it made.
 
-    Trials are numbered in the order of `trial`; rows come in the same order, whole trials at a time. A partial
-    directory is locked while its writer lives, so what a killed one left is recognised and removed.
+    Trials are numbered in the order of `trial`; rows come in the same order, whole trials at a
+    time. A partial directory is locked while its writer lives, so what a killed one left is
+    recognised and removed.
     """
 
     def __init__(self, directory: Path | str):
@@ -62,7 +66,9 @@ class PackedWriter:
                 fix="wait for it, or choose another directory with --out",
             ) from None
         except OSError as error:
-            raise UserError(f"cannot make the directory: {error.strerror}", where=str(self._partial)) from None
+            raise UserError(
+                f"cannot make the directory: {error.strerror}", where=str(self._partial)
+            ) from None
         except BaseException:  # a signal, which may come between any two of these lines
             self._unlock()
             with suppress(FileExistsError, OSError):  # of somebody else, who is at work
@@ -74,7 +80,8 @@ class PackedWriter:
     def __exit__(self, *_: object) -> None:
         if not self._finished:
             for writer in self._writers.values():
-                with suppress(OSError, pa.ArrowException):  # a full disk; what it wrote is removed next
+                # a full disk; what it wrote is removed next
+                with suppress(OSError, pa.ArrowException):
                     writer.close()
             shutil.rmtree(self._partial, ignore_errors=True)
             self._remove_made()
@@ -115,8 +122,11 @@ class PackedWriter:
         """How many trials there are: the number of the next."""
         return len(self._lines)
 
-    def trial(self, *, cell: int, block: int, tables: Sequence[str], failed: str | None = None) -> int:
-        """Names the next trial and the tables that have rows of it; its number. `failed` is why it has no result."""
+    def trial(
+        self, *, cell: int, block: int, tables: Sequence[str], failed: str | None = None
+    ) -> int:
+        """Names the next trial and the tables that have rows of it; its number. `failed` is why it
+        has no result."""
         number = self.trials
         line = {"type": "trial", "trial": number, "cell": cell, "block": block}
         line |= {"status": "failed" if failed else "done", "reason": failed}
@@ -131,8 +141,11 @@ class PackedWriter:
         if sum(part.num_rows for part in pending) >= ROWS_PER_LOT:
             self._write(name)
 
-    def finish(self, campaign: Mapping[str, Any], whole: Mapping[str, list[dict[str, Any]]]) -> None:
-        """Writes what is of the whole campaign, flushes everything and gives the directory its name."""
+    def finish(
+        self, campaign: Mapping[str, Any], whole: Mapping[str, list[dict[str, Any]]]
+    ) -> None:
+        """Writes what is of the whole campaign, flushes everything and gives the directory its
+        name."""
         for name, rows in whole.items():
             assert name in WHOLE_CAMPAIGN, name
             self._writer(name, "000000").write_table(table_from_rows(name, rows))
@@ -149,7 +162,9 @@ class PackedWriter:
             _text("".join(json.dumps(x, ensure_ascii=False) + "\n" for x in lines))
         )
         document = {"schema": SCHEMA, "version": VERSION, **campaign}
-        (self._partial / "campaign.json").write_bytes(_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n"))
+        (self._partial / "campaign.json").write_bytes(
+            _text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        )
         flush(self._partial.rglob("*"))
         _refuse_occupied(self.directory)
         if self.directory.exists():

@@ -1,6 +1,7 @@
 """SQL over a bundle: a view per table, over exactly the files that the journal names.
 
-DuckDB reads Parquet in place, so nothing is copied; the connection is in memory and cannot write to the bundle.
+DuckDB reads Parquet in place, so nothing is copied; the connection is in memory and cannot write to
+the bundle.
 """
 
 import os
@@ -22,11 +23,11 @@ PATIENCE_S = 0.8
 
 
 def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
-    """A connection with a view for every table, empty ones included; the views' columns are those of
-    docs/formats/bundle.md.
+    """A connection with a view for every table, empty ones included; the views' columns are those
+    of docs/formats/bundle.md.
 
-    Once the views exist, files can no longer be reached by name and settings are locked: a query from a script cannot
-    read or write elsewhere.
+    Once the views exist, files can no longer be reached by name and settings are locked: a query
+    from a script cannot read or write elsewhere.
     """
     connection = duckdb.connect(":memory:")
     allowed: list[str] = []
@@ -37,7 +38,9 @@ def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
             bundle.open(name)
             files = ", ".join(_literal(p) for p in paths)
             columns, by_name = _columns(bundle, name)
-            connection.execute(f'create view "{name}" as select {columns} from read_parquet([{files}]{by_name})')
+            connection.execute(
+                f'create view "{name}" as select {columns} from read_parquet([{files}]{by_name})'
+            )
             allowed += paths
         else:
             connection.register(f"_empty_{name}", schema.empty_table())
@@ -49,14 +52,22 @@ def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
 
 
 def _columns(bundle: Bundle, name: str) -> tuple[str, str]:
-    """What to select of a table, and how its files come together: a bundle may lack columns that were added later, or a
-    resumed one have them in some files only."""
+    """What to select of a table, and how its files come together: a bundle may lack columns that
+    were added later, or a resumed one have them in some files only."""
     schema, there = TABLES[name], bundle.column_names(name)
-    found = [f'"{f.name}"' if f.name in there else f'null::{_SQL_TYPES[f.type]} as "{f.name}"' for f in schema]
+    found = [
+        f'"{f.name}"' if f.name in there else f'null::{_SQL_TYPES[f.type]} as "{f.name}"'
+        for f in schema
+    ]
     return ", ".join(found), ", union_by_name = true" if name in ADDED else ""
 
 
-_SQL_TYPES = {pa.string(): "varchar", pa.int64(): "bigint", pa.uint64(): "ubigint", pa.uint32(): "uinteger"}
+_SQL_TYPES = {
+    pa.string(): "varchar",
+    pa.int64(): "bigint",
+    pa.uint64(): "ubigint",
+    pa.uint32(): "uinteger",
+}
 
 
 @dataclass(frozen=True)
@@ -75,15 +86,17 @@ def run(bundle: Bundle, sql: str) -> tuple[list[str], list[tuple]]:
 
 
 def ask(bundle: Bundle, sql: str, most_rows: int | None = None) -> Answer:
-    """The answer of one SQL statement, its first `most_rows` rows or all. Ctrl-C ends it at once. UserError for a wrong
-    statement, with the nearest table where that helps."""
+    """The answer of one SQL statement, its first `most_rows` rows or all. Ctrl-C ends it at once.
+    UserError for a wrong statement, with the nearest table where that helps."""
     if not sql.strip().strip(";"):
         raise UserError("an empty query", where="SQL", fix=_EXAMPLE)
     try:
         connection = connect(bundle)
         return _interruptible(connection, lambda: _answer(connection, sql, most_rows))
     except UnicodeEncodeError:
-        raise UserError("the query has bytes that are not UTF-8", where="SQL", actual=ascii(sql)[:80]) from None
+        raise UserError(
+            "the query has bytes that are not UTF-8", where="SQL", actual=ascii(sql)[:80]
+        ) from None
     except duckdb.Error as error:
         text = str(error).strip()
         raise UserError(
@@ -108,7 +121,8 @@ def _answer(connection: duckdb.DuckDBPyConnection, sql: str, most_rows: int | No
 
 
 def _interruptible(connection: duckdb.DuckDBPyConnection, ask: Callable[[], Answer]) -> Answer:
-    """What `ask` gives. It runs in another thread, since DuckDB looks at no signal while it works."""
+    """What `ask` gives. It runs in another thread, since DuckDB looks at no signal while it
+    works."""
     found: Future[Answer] = Future()
 
     def work() -> None:
@@ -123,7 +137,8 @@ def _interruptible(connection: duckdb.DuckDBPyConnection, ask: Callable[[], Answ
     except KeyboardInterrupt:
         connection.interrupt()
         wait([found], timeout=PATIENCE_S)
-        if not found.done():  # ending the interpreter under it would abort; and nothing of a query is to be saved
+        # ending the interpreter under it would abort; and nothing of a query is to be saved
+        if not found.done():
             os._exit(130)
         raise
 

@@ -1,4 +1,5 @@
-"""Opens a bundle for reading: only what the journal names exists, and what is broken says so once, clearly."""
+"""Opens a bundle for reading: only what the journal names exists, and what is broken says so once,
+clearly."""
 
 import hashlib
 import re
@@ -30,9 +31,10 @@ UNREADABLE = (OSError, pa.ArrowException, UnicodeDecodeError)
 
 @dataclass(frozen=True)
 class TrialLine:
-    """A trial as the journal has it: numbers, status (`done`, `failed`, `void`), reason, names of its tables; the
-    number of the void trial that it `repeats`, and the `cause` (`machine`, `no match`, `no delivery`); who is at fault
-    for a failure, and the codes of the reasons (rmwbench/codes.py), in their order."""
+    """A trial as the journal has it: numbers, status (`done`, `failed`, `void`), reason, names of
+    its tables; the number of the void trial that it `repeats`, and the `cause` (`machine`, `no
+    match`, `no delivery`); who is at fault for a failure, and the codes of the reasons
+    (rmwbench/codes.py), in their order."""
 
     trial: int
     cell: int
@@ -47,7 +49,8 @@ class TrialLine:
 
 
 class Bundle:
-    """A campaign directory. Raises UserError when it is not one, is from another version, or names missing files."""
+    """A campaign directory. Raises UserError when it is not one, is from another version, or names
+    missing files."""
 
     def __init__(self, directory: Path | str):
         self.directory = Path(directory)
@@ -57,36 +60,45 @@ class Bundle:
         self._files: dict[Path, pq.ParquetFile] = {}
 
     def trials(self, status: str | None = None) -> list[TrialLine]:
-        """The finished trials by number, all or those of one status. A trial that was spoilt by the machine takes its
-        block along: those that it names are void as well."""
+        """The finished trials by number, all or those of one status. A trial that was spoilt by the
+        machine takes its block along: those that it names are void as well."""
         spoilt = {n: line for line in self.journal.trials.values() for n in line.get("voids") or ()}
         lines = [
-            _with_its_block(_trial_line(n, line), spoilt.get(n)) for n, line in sorted(self.journal.trials.items())
+            _with_its_block(_trial_line(n, line), spoilt.get(n))
+            for n, line in sorted(self.journal.trials.items())
         ]
         return [t for t in lines if status is None or t.status == status]
 
     @property
     def ended_at(self) -> tuple[int, ...]:
-        """After how many blocks looks found that time was over, each the end of a campaign that may have been
-        resumed."""
-        return tuple(x["blocks"] for x in self.journal.lines if x.get("type") == "look" and x.get("ended"))
+        """After how many blocks looks found that time was over, each the end of a campaign that may
+        have been resumed."""
+        return tuple(
+            x["blocks"] for x in self.journal.lines if x.get("type") == "look" and x.get("ended")
+        )
 
     @property
     def host(self) -> str | None:
-        """What its trials ran on, in words; None where they were not run by rmwbench, or before this was kept."""
+        """What its trials ran on, in words; None where they were not run by rmwbench, or before
+        this was kept."""
         kind = ((self.campaign.get("plan") or {}).get("host") or {}).get("kind")
         return {"own": "namespaces of their own", "shared": "the shared host"}.get(kind or "")
 
     @property
     def unsupported(self) -> dict[int, str]:
-        """Cells that were not run because their middleware cannot do what they ask for, with the reason."""
+        """Cells that were not run because their middleware cannot do what they ask for, with the
+        reason."""
         planned = (self.campaign.get("plan") or {}).get("unsupported") or ()
-        found = [*planned, *(line for line in self.journal.lines if line.get("type") == "unsupported")]
+        found = [
+            *planned,
+            *(line for line in self.journal.lines if line.get("type") == "unsupported"),
+        ]
         return {row["cell"]: row["reason"] for row in found}
 
     @property
     def dropped(self) -> dict[int, int]:
-        """Cell -> the number of blocks after which it was not run any more, because nobody needed it or for time."""
+        """Cell -> the number of blocks after which it was not run any more, because nobody needed
+        it or for time."""
         lines = (line for line in self.journal.lines if line.get("type") == "dropped")
         return {cell: line["blocks"] for line in lines for cell in line["cells"]}
 
@@ -102,7 +114,8 @@ class Bundle:
         return evidence.evidence(self, lines, small)
 
     def paths(self, name: str) -> list[Path]:
-        """The fewest of the files that the journal names that hold a table: merged ones, then trials' own in order."""
+        """The fewest of the files that the journal names that hold a table: merged ones, then
+        trials' own in order."""
         if name not in TABLES:
             near = nearest(name, TABLES)
             raise UserError(
@@ -124,8 +137,11 @@ class Bundle:
         """The names of the tables that have at least one file."""
         return [name for name in TABLES if self.paths(name)]
 
-    def table(self, name: str, trial: int | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """A table as pyarrow, of one trial or of all; empty (with its schema) where the journal names no file."""
+    def table(
+        self, name: str, trial: int | None = None, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """A table as pyarrow, of one trial or of all; empty (with its schema) where the journal
+        names no file."""
         schema = TABLES[name] if name in TABLES else self.paths(name) and None
         wanted = schema if columns is None else pa.schema([schema.field(c) for c in columns])
         if packed := self._packed(name, trial):
@@ -137,7 +153,10 @@ class Bundle:
         """The same as dictionaries, for the small tables."""
         table = self.table(name, trial)
         names = table.column_names
-        return [dict(zip(names, row, strict=True)) for row in zip(*map(_values, table.columns), strict=True)]
+        return [
+            dict(zip(names, row, strict=True))
+            for row in zip(*map(_values, table.columns), strict=True)
+        ]
 
     def count(self, name: str, trial: int) -> int:
         """Rows of a trial's table, 0 where it has none."""
@@ -145,19 +164,27 @@ class Bundle:
             return self._rows_of(packed, trial, ["trial"]).num_rows
         return sum(self._open(path).metadata.num_rows for path in self._selected(name, trial))
 
-    def columns(self, name: str, trial: int, columns: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-        """Columns of one trial as numpy, shape (rows,), numbers only, filled row group by row group to keep memory at
-        one copy.
+    def columns(
+        self, name: str, trial: int, columns: Sequence[str] | None = None
+    ) -> dict[str, np.ndarray]:
+        """Columns of one trial as numpy, shape (rows,), numbers only, filled row group by row group
+        to keep memory at one copy.
 
-        Null becomes `ABSENT` in integer columns (unsigned ones with nulls are widened to i64) and NaN in floating ones.
-        A column that is constant by the file's statistics is one value repeated by stride 0, read-only: it costs
-        nothing.
+        Null becomes `ABSENT` in integer columns (unsigned ones with nulls are widened to i64) and
+        NaN in floating ones. A column that is constant by the file's statistics is one value
+        repeated by stride 0, read-only: it costs nothing.
         """
-        wanted = [f for f in TABLES[name] if f.type != pa.string() and (columns is None or f.name in columns)]
+        wanted = [
+            f
+            for f in TABLES[name]
+            if f.type != pa.string() and (columns is None or f.name in columns)
+        ]
         if packed := self._packed(name, trial):
             table = self._rows_of(packed, trial, [f.name for f in wanted])
             return {
-                f.name: _fill(np.empty(table.num_rows, f.type.to_pandas_dtype()), 0, table.column(f.name))
+                f.name: _fill(
+                    np.empty(table.num_rows, f.type.to_pandas_dtype()), 0, table.column(f.name)
+                )
                 for f in wanted
             }
         paths = self._selected(name, trial)
@@ -165,11 +192,19 @@ class Bundle:
             return {f.name: np.empty(0, f.type.to_pandas_dtype()) for f in wanted}
         file = self._open(paths[0])
         rows = file.metadata.num_rows
-        if any(f.name not in file.schema_arrow.names for f in wanted):  # of a bundle before these were added
+        # of a bundle before these were added
+        if any(f.name not in file.schema_arrow.names for f in wanted):
             table = self._read(paths[0], [f.name for f in wanted])
-            return {f.name: _fill(np.empty(rows, f.type.to_pandas_dtype()), 0, table.column(f.name)) for f in wanted}
+            return {
+                f.name: _fill(np.empty(rows, f.type.to_pandas_dtype()), 0, table.column(f.name))
+                for f in wanted
+            }
         constant = {f.name: v for f in wanted if (v := _constant(file, f)) is not None}
-        out = {f.name: np.empty(rows, f.type.to_pandas_dtype()) for f in wanted if f.name not in constant}
+        out = {
+            f.name: np.empty(rows, f.type.to_pandas_dtype())
+            for f in wanted
+            if f.name not in constant
+        }
         repeated = {n: np.broadcast_to(v, rows) for n, v in constant.items()}
         wanted = [f for f in wanted if f.name in out]
         if not wanted:
@@ -187,7 +222,10 @@ class Bundle:
 
     def lots(self, name: str) -> "list[Lots]":
         """The merged files of a table, for reading trial after trial."""
-        return [Lots(self._open(path), path, held) for path, held in merge.covered(self.journal, self.directory, name)]
+        return [
+            Lots(self._open(path), path, held)
+            for path, held in merge.covered(self.journal, self.directory, name)
+        ]
 
     def file(self, sha256: str) -> bytes:
         """A stored file's content, checked against its name."""
@@ -200,29 +238,39 @@ class Bundle:
             ) from None
         actual = hashlib.sha256(content).hexdigest()
         if actual != sha256:
-            raise UserError("a stored file was changed", where=str(path), expected=sha256, actual=actual)
+            raise UserError(
+                "a stored file was changed", where=str(path), expected=sha256, actual=actual
+            )
         return content
 
     def open(self, name: str) -> None:
-        """Checks that every file of a table is there and whole, by its footer. UserError for the first that is not."""
+        """Checks that every file of a table is there and whole, by its footer. UserError for the
+        first that is not."""
         for path in self.paths(name):
             self._open(path)
 
     def column_names(self, name: str) -> set[str]:
-        """Columns that any file of a table has; one file speaks for all where none were added later."""
+        """Columns that any file of a table has; one file speaks for all where none were added
+        later."""
         paths = self.paths(name)
-        return {c for path in (paths if name in ADDED else paths[:1]) for c in self._open(path).schema_arrow.names}
+        return {
+            c
+            for path in (paths if name in ADDED else paths[:1])
+            for c in self._open(path).schema_arrow.names
+        }
 
     def check(self) -> None:
-        """Opens every file that the journal names and reads its footer: UserError for the first that is broken."""
+        """Opens every file that the journal names and reads its footer: UserError for the first
+        that is broken."""
         for name in TABLES:
             self.open(name)
             for path in self._own(name):
                 self._open(path)
 
     def unnamed(self) -> list[Path]:
-        """Files that a step writes and that no line of the journal names: what a power cut left of it. By name and
-        place they are ours; what anybody else put into the directory is not among them."""
+        """Files that a step writes and that no line of the journal names: what a power cut left of
+        it. By name and place they are ours; what anybody else put into the directory is not among
+        them."""
         named = {path for name in TABLES for path in [*self.paths(name), *self._own(name)]}
         steps = [
             path
@@ -230,15 +278,27 @@ class Bundle:
             for path in _files_in(self.directory, "tables", name)
             if _STEP_FILE.fullmatch(path.name) and path not in named
         ]
-        stored = [path for path in _files_in(self.directory, "files") if _STORED_PARTIAL.fullmatch(path.name)]
-        return sorted([*steps, *stored, *(p for p in _files_in(self.directory) if p.name == "campaign.json.partial")])
+        stored = [
+            path
+            for path in _files_in(self.directory, "files")
+            if _STORED_PARTIAL.fullmatch(path.name)
+        ]
+        return sorted(
+            [
+                *steps,
+                *stored,
+                *(p for p in _files_in(self.directory) if p.name == "campaign.json.partial"),
+            ]
+        )
 
     def _own(self, name: str) -> list[Path]:
         """The trials' own files of a table, merged or not."""
         return [
             self._path(name, n)
             for n, line in sorted(self.journal.trials.items())
-            if name not in WHOLE_CAMPAIGN and name in (line.get("tables") or ()) and not self._packed(name, n)
+            if name not in WHOLE_CAMPAIGN
+            and name in (line.get("tables") or ())
+            and not self._packed(name, n)
         ]
 
     def _packed(self, name: str, trial: int | None) -> Path | None:
@@ -274,7 +334,9 @@ class Bundle:
                 raise _corrupt(path, error) from None
             expected, actual = TABLES[path.parent.name], file.schema_arrow
             later = ADDED.get(path.parent.name, ())
-            missing = [f.name for f in expected if f.name not in actual.names and f.name not in later]
+            missing = [
+                f.name for f in expected if f.name not in actual.names and f.name not in later
+            ]
             if missing:
                 raise UserError(
                     "a table lacks columns",
@@ -313,18 +375,20 @@ class Bundle:
 
 
 MOST = 1e30
-"""Of any number in a table: integers have 64 bits, and sums and squares of larger ones leave the numbers that there
-are."""
+"""Of any number in a table: integers have 64 bits, and sums and squares of larger ones leave the
+numbers that there are."""
 
 
 def _refuse_infinite(table: pa.Table) -> None:
-    """Raises pa.ArrowInvalid for a column with a value that is not a number, or larger than any that is measured: what
-    is absent is null."""
+    """Raises pa.ArrowInvalid for a column with a value that is not a number, or larger than any
+    that is measured: what is absent is null."""
     for field in table.schema:
         if not pa.types.is_floating(field.type):
             continue
         if pc.all(pc.less_equal(pc.abs(table.column(field.name)), MOST)).as_py() is False:
-            raise pa.ArrowInvalid(f"column {field.name} has a value that is not a number up to {MOST:g}")
+            raise pa.ArrowInvalid(
+                f"column {field.name} has a value that is not a number up to {MOST:g}"
+            )
 
 
 _JSON = dict.fromkeys(("definition", "factors", "asked", "granted"), ("{", "object"))
@@ -333,7 +397,8 @@ _JSON |= dict.fromkeys(("peers", "segments"), ("[", "list"))
 
 
 def _refuse_other_json(table: pa.Table) -> None:
-    """Raises pa.ArrowInvalid where a text says another kind of JSON than its column has; absent and empty say none."""
+    """Raises pa.ArrowInvalid where a text says another kind of JSON than its column has; absent and
+    empty say none."""
     for name in _JSON.keys() & set(table.column_names):
         begin, kind = _JSON[name]
         column = table.column(name)
@@ -357,12 +422,22 @@ def _trial_line(number: int, line: dict[str, Any]) -> TrialLine:
 
 
 def _with_its_block(trial: TrialLine, by: dict[str, Any] | None) -> TrialLine:
-    """The trial as it counts where `by`, the journal's line of another trial of its block, voided both."""
+    """The trial as it counts where `by`, the journal's line of another trial of its block, voided
+    both."""
     if by is None:
         return trial
-    had = f"; by itself it had been {trial.status}: {trial.reason}" if trial.status != "done" else ""
+    had = (
+        f"; by itself it had been {trial.status}: {trial.reason}" if trial.status != "done" else ""
+    )
     reason = f"its block is void with trial {by['trial']} ({by.get('reason')}){had}"
-    return replace(trial, status="void", reason=reason, cause="machine", failed_by=None, codes=(str(Code.BLOCK),))
+    return replace(
+        trial,
+        status="void",
+        reason=reason,
+        cause="machine",
+        failed_by=None,
+        codes=(str(Code.BLOCK),),
+    )
 
 
 class Lots:
@@ -373,7 +448,9 @@ class Lots:
         self._file, self._path = file, path
         self._fields = [f for f in TABLES[path.parent.name] if f.type != pa.string()]
         column = file.schema_arrow.get_field_index("trial")
-        groups = (file.metadata.row_group(g).column(column).statistics for g in range(file.num_row_groups))
+        groups = (
+            file.metadata.row_group(g).column(column).statistics for g in range(file.num_row_groups)
+        )
         self._last = [s.max for s in groups]
         self._group = -1
         self._columns: dict[str, np.ndarray] = {}
@@ -400,7 +477,9 @@ class Lots:
             self._columns[f.name] = _fill(out, 0, part.column(f.name))
         found, begins = np.unique(self._columns["trial"], return_index=True)
         ends = [*begins[1:].tolist(), part.num_rows]
-        self._rows = {n: slice(b, e) for n, b, e in zip(found.tolist(), begins.tolist(), ends, strict=True)}
+        self._rows = {
+            n: slice(b, e) for n, b, e in zip(found.tolist(), begins.tolist(), ends, strict=True)
+        }
         self._group = group
 
 
@@ -409,7 +488,8 @@ _STORED_PARTIAL = re.compile(r"[0-9a-f]{64}\.partial")
 
 
 def _files_in(directory: Path, *below: str) -> list[Path]:
-    """The regular files of a directory of the campaign, none where a symbolic link leads elsewhere."""
+    """The regular files of a directory of the campaign, none where a symbolic link leads
+    elsewhere."""
     for name in below:
         directory = directory / name
         if directory.is_symlink():
@@ -432,8 +512,8 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _constant(file: pq.ParquetFile, field: pa.Field) -> Any:
-    """The column's only value by its row groups' statistics, as a numpy scalar, or None where it has several, nulls or
-    no statistics.
+    """The column's only value by its row groups' statistics, as a numpy scalar, or None where it
+    has several, nulls or no statistics.
     """
     if file.metadata.num_rows < 1000 or not pa.types.is_integer(field.type):
         return None
@@ -441,7 +521,12 @@ def _constant(file: pq.ParquetFile, field: pa.Field) -> Any:
     seen = set()
     for group in range(file.num_row_groups):
         statistics = file.metadata.row_group(group).column(index).statistics
-        if statistics is None or not statistics.has_min_max or statistics.null_count is None or statistics.null_count:
+        if (
+            statistics is None
+            or not statistics.has_min_max
+            or statistics.null_count is None
+            or statistics.null_count
+        ):
             return None
         seen |= {statistics.min, statistics.max}
         if len(seen) > 1:
@@ -468,7 +553,8 @@ def _filled(chunk: pa.Array, out: np.ndarray) -> tuple[pa.Array, np.ndarray]:
 
 
 def refuse_bytes(directory: Path) -> None:
-    """Raises UserError for a path with bytes that are not UTF-8: Parquet and SQL cannot reach a file below it."""
+    """Raises UserError for a path with bytes that are not UTF-8: Parquet and SQL cannot reach a
+    file below it."""
     try:
         str(directory.absolute()).encode()
     except UnicodeEncodeError:
@@ -493,11 +579,19 @@ def _campaign(directory: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UserError(
-            "campaign.json cannot be read", where=str(path), actual=reason, fix="restore the campaign from a copy"
+            "campaign.json cannot be read",
+            where=str(path),
+            actual=reason,
+            fix="restore the campaign from a copy",
         ) from None
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         actual = document.get("schema") if isinstance(document, dict) else type(document).__name__
-        raise UserError("not a campaign of rmwbench", where=str(path), expected=f"schema {SCHEMA}", actual=repr(actual))
+        raise UserError(
+            "not a campaign of rmwbench",
+            where=str(path),
+            expected=f"schema {SCHEMA}",
+            actual=repr(actual),
+        )
     if document.get("version") != VERSION:
         raise UserError(
             "this bundle is of another version",
@@ -531,7 +625,8 @@ def _corrupt(path: Path, error: Exception) -> UserError:
         "a table is truncated or corrupt",
         where=str(path),
         actual=str(error).splitlines()[0][:200],
-        fix="delete this file: it is a copy of the trials' own, which are read then (of an import: import again)"
+        fix="delete this file: it is a copy of the trials' own, which are read then (of an import: "
+        "import again)"
         if merge.is_merged(path)
         else "restore the campaign from a copy, or run it again",
     )

@@ -1,8 +1,9 @@
-"""Every table's columns, types and units in one place, because three parties meet here: campaign, importers, report.
+"""Every table's columns, types and units in one place, because three parties meet here: campaign,
+importers, report.
 
-The unit of a column is in its field metadata (`unit`), and in its name where the name ends in one. Columns whose raw
-record says 0 for "not stamped" carry `absent=0`: `table_from_columns` turns those zeros into nulls, so that absent is
-never zero once it is in a bundle.
+The unit of a column is in its field metadata (`unit`), and in its name where the name ends in one.
+Columns whose raw record says 0 for "not stamped" carry `absent=0`: `table_from_columns` turns those
+zeros into nulls, so that absent is never zero once it is in a bundle.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,9 @@ ROWS_PER_GROUP = 1_048_576
 _SUFFIX_UNITS = {"_ns": "ns", "_bytes": "bytes", "_hz": "Hz", "_utc": "UTC, ISO 8601"}
 
 
-def _field(name: str, kind: pa.DataType, *, unit: str | None = None, zero_is_absent: bool = False) -> pa.Field:
+def _field(
+    name: str, kind: pa.DataType, *, unit: str | None = None, zero_is_absent: bool = False
+) -> pa.Field:
     unit = unit or next((u for suffix, u in _SUFFIX_UNITS.items() if name.endswith(suffix)), None)
     metadata = {}
     if unit:
@@ -39,7 +42,18 @@ def _stamp(name: str) -> pa.Field:
 TABLES: dict[str, pa.Schema] = {
     "cells": pa.schema(
         [_field("cell", U32)]
-        + [_field(n, TEXT) for n in ("workload", "arm", "middleware", "layer", "version", "release_date", "profile")]
+        + [
+            _field(n, TEXT)
+            for n in (
+                "workload",
+                "arm",
+                "middleware",
+                "layer",
+                "version",
+                "release_date",
+                "profile",
+            )
+        ]
         + [_field(n, TEXT, unit="JSON") for n in ("factors", "definition")]
     ),
     "trials": pa.schema(
@@ -48,7 +62,14 @@ TABLES: dict[str, pa.Schema] = {
         + [_field("seed", U64)]
         + [
             _field(n, I64)
-            for n in ("start_ns", "steady_begin_ns", "steady_end_ns", "drain_end_ns", "setup_ns", "duration_ns")
+            for n in (
+                "start_ns",
+                "steady_begin_ns",
+                "steady_end_ns",
+                "drain_end_ns",
+                "setup_ns",
+                "duration_ns",
+            )
         ]
         + [_field("nonce", TEXT, unit="hexadecimal"), _field("machine", TEXT)]
     ),
@@ -58,21 +79,39 @@ TABLES: dict[str, pa.Schema] = {
         + [_field("payload_bytes", U64)]
         + [_field(n, TEXT, unit="JSON") for n in ("asked", "granted")]
         + [_field("matches", U32, unit="endpoints")]
-        + [_field("peers", TEXT, unit="JSON"), _field("reply_bytes", U64), _field("middleware", TEXT)]
+        + [
+            _field("peers", TEXT, unit="JSON"),
+            _field("reply_bytes", U64),
+            _field("middleware", TEXT),
+        ]
         + [_field(n, I64) for n in ("joins_ns", "leaves_ns")]
     ),
     "sent": pa.schema(
-        [_field("trial", U32), _field("endpoint", U32), _field("seq", U64), _field("intended_ns", I64)]
+        [
+            _field("trial", U32),
+            _field("endpoint", U32),
+            _field("seq", U64),
+            _field("intended_ns", I64),
+        ]
         + [_stamp(n) for n in ("begun_ns", "call_ns", "return_ns")]
         + [_field("bytes", U32, unit="bytes"), _field("flags", U32, unit="bits")]
-        + [_field("cause_endpoint", U32, zero_is_absent=True), _field("cause_seq", U64), _field("fill_ns", I64)]
+        + [
+            _field("cause_endpoint", U32, zero_is_absent=True),
+            _field("cause_seq", U64),
+            _field("fill_ns", I64),
+        ]
     ),
     "received": pa.schema(
         [_field("trial", U32), _field("endpoint", U32), _field("writer", U32), _field("seq", U64)]
-        + [_stamp(n) for n in ("notified_ns", "taken_ns", "callback_ns", "consumed_ns", "intended_ns")]
+        + [
+            _stamp(n)
+            for n in ("notified_ns", "taken_ns", "callback_ns", "consumed_ns", "intended_ns")
+        ]
         + [_field("bytes", U32, unit="bytes"), _field("flags", U32, unit="bits")]
     ),
-    "recorded": pa.schema([_field("trial", U32), _field("process", TEXT), _field("endpoint", U32), _field("seq", U64)]),
+    "recorded": pa.schema(
+        [_field("trial", U32), _field("process", TEXT), _field("endpoint", U32), _field("seq", U64)]
+    ),
     "spans": pa.schema(
         [
             _field("trial", U32),
@@ -152,11 +191,15 @@ TABLES: dict[str, pa.Schema] = {
         + [_field(n, I64) for n in ("in_ns", "due_ns", "out_ns")]
         + [_field(n, U32) for n in ("frame_bytes", "payload_bytes")]
         + [_field(n, TEXT) for n in ("from_host", "to_host", "verdict", "class")]
-        + [_field(n, BOOL) for n in ("retransmission", "multicast", "duplicate", "corrupted", "fragment")]
+        + [
+            _field(n, BOOL)
+            for n in ("retransmission", "multicast", "duplicate", "corrupted", "fragment")
+        ]
         + [_field("attempts", U8, unit="transmissions on a shared medium")]
     ),
     "clock_map": pa.schema(
-        [_field("trial", U32), _field("host", TEXT)] + [_field(n, I64) for n in ("t_ns", "offset_ns", "bound_ns")]
+        [_field("trial", U32), _field("host", TEXT)]
+        + [_field(n, I64) for n in ("t_ns", "offset_ns", "bound_ns")]
     ),
     "attestations": pa.schema(
         [
@@ -176,7 +219,12 @@ TABLES: dict[str, pa.Schema] = {
         + [_field("bytes", U64, unit="bytes")]
     ),
     "files": pa.schema(
-        [_field("trial", U32), _field("name", TEXT), _field("sha256", TEXT), _field("bytes", U64, unit="bytes")]
+        [
+            _field("trial", U32),
+            _field("name", TEXT),
+            _field("sha256", TEXT),
+            _field("bytes", U64, unit="bytes"),
+        ]
     ),
     "machine": pa.schema(
         [_field(n, TEXT, unit="JSON") for n in ("hardware", "kernel", "sysctls", "start", "end")]
@@ -204,10 +252,12 @@ WHOLE_CAMPAIGN = ("cells", "machine", "figures")
 
 
 def table_from_columns(name: str, columns: Mapping[str, Any], rows: int | None = None) -> pa.Table:
-    """A table of `TABLES[name]` from numpy arrays, sequences or scalars (repeated); missing columns are null.
+    """A table of `TABLES[name]` from numpy arrays, sequences or scalars (repeated); missing columns
+    are null.
 
-    Arrays have shape (rows,); numpy masked arrays mark absent values by their mask. Raises ValueError for an unknown
-    column, unequal lengths or a value that does not fit: these are the caller's bugs, not the user's input.
+    Arrays have shape (rows,); numpy masked arrays mark absent values by their mask. Raises
+    ValueError for an unknown column, unequal lengths or a value that does not fit: these are the
+    caller's bugs, not the user's input.
     """
     schema = TABLES[name]
     unknown = set(columns) - set(schema.names)
@@ -218,13 +268,17 @@ def table_from_columns(name: str, columns: Mapping[str, Any], rows: int | None =
         if len(lengths) > 1:
             raise ValueError(f"table {name}: columns of unequal length {sorted(lengths)}")
         rows = lengths.pop() if lengths else 1
-    return pa.Table.from_arrays([_column(columns.get(f.name), f, rows) for f in schema], schema=schema)
+    return pa.Table.from_arrays(
+        [_column(columns.get(f.name), f, rows) for f in schema], schema=schema
+    )
 
 
 def table_from_rows(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """The same from a list of dictionaries, for the small tables."""
     return table_from_columns(
-        name, {key: [row.get(key) for row in rows] for row in rows[:1] for key in _keys(rows)}, len(rows)
+        name,
+        {key: [row.get(key) for row in rows] for row in rows[:1] for key in _keys(rows)},
+        len(rows),
     )
 
 

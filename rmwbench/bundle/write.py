@@ -1,7 +1,8 @@
-"""Writes a bundle so that it is valid at every instant: a file is complete on disk before the journal names it.
+"""Writes a bundle so that it is valid at every instant: a file is complete on disk before the
+journal names it.
 
-One writer per directory: a second campaign in the same directory is refused, and a lock keeps two processes from
-resuming the same campaign at once.
+One writer per directory: a second campaign in the same directory is refused, and a lock keeps two
+processes from resuming the same campaign at once.
 """
 
 import fcntl
@@ -18,7 +19,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rmwbench.bundle import journal, merge
-from rmwbench.bundle.schema import ROWS_PER_GROUP, SCHEMA, TABLES, VERSION, WHOLE_CAMPAIGN, table_from_columns
+from rmwbench.bundle.schema import (
+    ROWS_PER_GROUP,
+    SCHEMA,
+    TABLES,
+    VERSION,
+    WHOLE_CAMPAIGN,
+    table_from_columns,
+)
 from rmwbench.errors import UserError
 
 LOCK = ".lock"
@@ -33,7 +41,8 @@ class BundleWriter:
 
     @classmethod
     def create(cls, directory: Path | str, campaign: Mapping[str, Any]) -> "BundleWriter":
-        """Makes the directory with its campaign.json (schema and version are added) and an empty journal.
+        """Makes the directory with its campaign.json (schema and version are added) and an empty
+        journal.
 
         Raises UserError when the directory holds anything already: it may be another campaign.
         """
@@ -43,14 +52,19 @@ class BundleWriter:
         refuse_bytes(directory)
         if directory.exists():
             if not directory.is_dir():
-                raise UserError("not a directory", where=str(directory), fix="choose another place for the campaign")
+                raise UserError(
+                    "not a directory",
+                    where=str(directory),
+                    fix="choose another place for the campaign",
+                )
             there = sorted(p.name for p in directory.iterdir())
             if "campaign.json" in there:
                 raise UserError(
                     "this directory holds a campaign already",
                     where=str(directory),
                     expected="a new or empty directory",
-                    fix=f"finish it with `rmwbench resume {directory}`, or choose another directory",
+                    fix=f"finish it with `rmwbench resume {directory}`, or choose another "
+                    "directory",
                 )
             if there:
                 raise UserError(
@@ -81,7 +95,8 @@ class BundleWriter:
 
     @classmethod
     def reopen(cls, directory: Path | str) -> "BundleWriter":
-        """Opens an unfinished campaign to continue it; leftovers that no journal line names are removed."""
+        """Opens an unfinished campaign to continue it; leftovers that no journal line names are
+        removed."""
         from rmwbench.bundle.read import Bundle
 
         bundle = Bundle(directory)
@@ -91,34 +106,44 @@ class BundleWriter:
         return writer
 
     def write_campaign(self, campaign: Mapping[str, Any]) -> None:
-        """Replaces campaign.json atomically (its closing state may be added when the campaign ends)."""
+        """Replaces campaign.json atomically (its closing state may be added when the campaign
+        ends)."""
         document = {"schema": SCHEMA, "version": VERSION, **campaign}
         text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
         _replace(self.directory / "campaign.json", text.encode())
 
-    def write_tables(self, trial: int | None, tables: Mapping[str, pa.Table | Mapping[str, Any]]) -> list[str]:
-        """Writes one file per table, durable on return, and gives their names; nothing counts before a journal line.
+    def write_tables(
+        self, trial: int | None, tables: Mapping[str, pa.Table | Mapping[str, Any]]
+    ) -> list[str]:
+        """Writes one file per table, durable on return, and gives their names; nothing counts
+        before a journal line.
 
-        `trial` is None for the tables of the whole campaign (`cells`, `machine`). A value is a pyarrow table of the
-        schema or a mapping of columns as `table_from_columns` takes it.
+        `trial` is None for the tables of the whole campaign (`cells`, `machine`). A value is a
+        pyarrow table of the schema or a mapping of columns as `table_from_columns` takes it.
         """
         with _durable_batch() as durable:
             for name, table in tables.items():
                 if name not in TABLES:
                     raise ValueError(f"no table {name}")
                 if (trial is None) != (name in WHOLE_CAMPAIGN):
-                    raise ValueError(f"table {name} is {'' if name in WHOLE_CAMPAIGN else 'not '}of the whole campaign")
+                    raise ValueError(
+                        f"table {name} is {'' if name in WHOLE_CAMPAIGN else 'not '}of the whole "
+                        "campaign"
+                    )
                 if not isinstance(table, pa.Table):
                     table = table_from_columns(name, table)
                 if table.schema != TABLES[name]:
                     table = table.select(TABLES[name].names).cast(TABLES[name])
                 path = self.directory / "tables" / name / f"{trial or 0:06d}.parquet"
                 path.parent.mkdir(exist_ok=True)
-                pq.write_table(table, durable(path), row_group_size=ROWS_PER_GROUP, **encoding(table.schema))
+                pq.write_table(
+                    table, durable(path), row_group_size=ROWS_PER_GROUP, **encoding(table.schema)
+                )
         return list(tables)
 
     def merge(self) -> list[str]:
-        """Copies the small files of many trials into one file per table, for readers; the names of the tables.
+        """Copies the small files of many trials into one file per table, for readers; the names of
+        the tables.
 
         Costs about 1 ms per file: at the end of a campaign, or when it is interrupted.
         """
@@ -153,13 +178,15 @@ class BundleWriter:
         again: bool | None = None,
         voids: Sequence[int] = (),
     ) -> None:
-        """Writes a trial's tables and then its journal line. `status` is `done`, `failed` or `void`.
+        """Writes a trial's tables and then its journal line. `status` is `done`, `failed` or
+        `void`.
 
-        `cause` is `machine` where the machine alone made it void, `no match` or `no delivery` where it failed before
-        its window, `repeats` the number of such a trial whose place this one takes, `failed_by` who is at fault for a
-        failure, and `reasons` the codes with the texts that `reason` joins (rmwbench/codes.py); `again` says of a
-        trial that the machine spoilt whether its block runs again, and `voids` are the block's trials that are void
-        with it. The line has none of them where it is None or empty.
+        `cause` is `machine` where the machine alone made it void, `no match` or `no delivery` where
+        it failed before its window, `repeats` the number of such a trial whose place this one
+        takes, `failed_by` who is at fault for a failure, and `reasons` the codes with the texts
+        that `reason` joins (rmwbench/codes.py); `again` says of a trial that the machine spoilt
+        whether its block runs again, and `voids` are the block's trials that are void with it. The
+        line has none of them where it is None or empty.
         """
         if status not in ("done", "failed", "void"):
             raise ValueError(f"status {status}")
@@ -215,7 +242,8 @@ class BundleWriter:
         self.close()
 
 
-# Times and sequence numbers grow by small steps: as deltas they take a third of the space and read as fast.
+# Times and sequence numbers grow by small steps: as deltas they take a third of the space and read
+# as fast.
 _DELTA_COLUMNS = {
     "seq",
     "intended_ns",
@@ -236,7 +264,8 @@ def encoding(schema: pa.Schema) -> dict[str, Any]:
         "compression": "zstd",
         "compression_level": 1,
         "use_dictionary": [n for n in schema.names if n not in _DELTA_COLUMNS and n != "cause_seq"],
-        "column_encoding": {n: "DELTA_BINARY_PACKED" for n in schema.names if n in _DELTA_COLUMNS} or None,
+        "column_encoding": {n: "DELTA_BINARY_PACKED" for n in schema.names if n in _DELTA_COLUMNS}
+        or None,
         "write_page_checksum": True,  # a flipped bit on a disk must not become a latency
     }
 
@@ -256,7 +285,9 @@ def _take_lock(directory: Path) -> Any:
     except OSError:
         file.close()
         raise UserError(
-            "another rmwbench is writing this campaign", where=str(directory), fix="wait for it, or stop it first"
+            "another rmwbench is writing this campaign",
+            where=str(directory),
+            fix="wait for it, or stop it first",
         ) from None
     return file
 
@@ -270,9 +301,11 @@ def _durable(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _durable_batch() -> Iterator[Callable[[Path], Path]]:
-    """Gives a name to write to for each path; when all has succeeded the files are on disk under their paths.
+    """Gives a name to write to for each path; when all has succeeded the files are on disk under
+    their paths.
 
-    They are flushed at the same time: a disk that takes 3 ms for one flush takes hardly more for ten at once.
+    They are flushed at the same time: a disk that takes 3 ms for one flush takes hardly more for
+    ten at once.
     """
     named: dict[Path, Path] = {}
 
@@ -287,7 +320,9 @@ def _durable_batch() -> Iterator[Callable[[Path], Path]]:
             partial.unlink(missing_ok=True)
         where = str(next(reversed(named), "")) or None
         raise UserError(
-            f"cannot write the bundle: {error.strerror or error}", where=where, fix="is the disk full?"
+            f"cannot write the bundle: {error.strerror or error}",
+            where=where,
+            fix="is the disk full?",
         ) from None
     except BaseException:
         for partial in named.values():
@@ -301,7 +336,8 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def _unmake(directory: Path, made: Iterable[Path]) -> None:
-    """Removes the beginnings of a campaign that could not be made, and the directories that were `made` for it."""
+    """Removes the beginnings of a campaign that could not be made, and the directories that were
+    `made` for it."""
     with suppress(OSError):
         for name in ("tables", "files"):
             (directory / name).rmdir()

@@ -1,5 +1,5 @@
-"""Settles the journal of a campaign whose orchestrator died: what it had created is gone, and says so; unfinished files
-are removed.
+"""Settles the journal of a campaign whose orchestrator died: what it had created is gone, and says
+so; unfinished files are removed.
 
 Finished trials are never touched.
 """
@@ -21,10 +21,17 @@ def settle(directory: Path, dry_run: bool) -> list[str]:
     bags = sorted(directory.glob(PARTIAL_BAGS))
     for line in open_ends:
         if marker.lives(str(line["resource"].get("marker", ""))):
-            raise UserError("this campaign still runs", where=str(directory), fix="wait for it, or stop it with Ctrl-C")
+            raise UserError(
+                "this campaign still runs",
+                where=str(directory),
+                fix="wait for it, or stop it with Ctrl-C",
+            )
     found = [f"{path}, which no journal line names" for path in files]
     found += [f"{path}, a bag that was being recorded" for path in bags]
-    found += [f"the journal's open end for {line['resource'].get('kind', 'a resource')}" for line in open_ends]
+    found += [
+        f"the journal's open end for {line['resource'].get('kind', 'a resource')}"
+        for line in open_ends
+    ]
     if found and not dry_run:
         for path in bags:
             shutil.rmtree(path, ignore_errors=True)

@@ -1,15 +1,18 @@
-"""What a campaign does next: the plan's trials in their order, blocks that the machine spoilt once more, and the looks
-between blocks. Pure: it reads no clock and runs nothing, so that a whole campaign can be gone through in a test.
+"""What a campaign does next: the plan's trials in their order, blocks that the machine spoilt once
+more, and the looks between blocks. Pure: it reads no clock and runs nothing, so that a whole
+campaign can be gone through in a test.
 
-A spoilt block runs again right away, and from its second time on at the campaign's end: what other guests take from a
-machine comes in spells of minutes, and a block that is repeated into the same spell is spoilt again.
+A spoilt block runs again right away, and from its second time on at the campaign's end: what other
+guests take from a machine comes in spells of minutes, and a block that is repeated into the same
+spell is spoilt again.
 
-A trial that the machine spoilt takes the trials of all other arms of its comparison in that block along: they are void
-too, and all of them run again or none does. Were it repeated alone, the arm that the machine hits more often (the one
-that asks for more processor time) would keep its quiet moments only, and look faster than it is.
+A trial that the machine spoilt takes the trials of all other arms of its comparison in that block
+along: they are void too, and all of them run again or none does. Were it repeated alone, the arm
+that the machine hits more often (the one that asks for more processor time) would keep its quiet
+moments only, and look faster than it is.
 
-It is made from the plan and the journal, and only the journal knows what was repeated and looked at: a resumed campaign
-therefore goes on exactly where the first one was.
+It is made from the plan and the journal, and only the journal knows what was repeated and looked
+at: a resumed campaign therefore goes on exactly where the first one was.
 """
 
 from collections import Counter, deque
@@ -20,16 +23,16 @@ from typing import Any, NamedTuple
 from rmwbench.campaign.plan.plan import Plan, Trial
 
 UNSUPPORTED = "unsupported"
-"""Status of a trial whose worker said that its middleware cannot do this, and type of the journal's line about its
-cell: neither done nor failed, and not tried again."""
+"""Status of a trial whose worker said that its middleware cannot do this, and type of the journal's
+line about its cell: neither done nor failed, and not tried again."""
 
 DROPPED = "dropped"
-"""Type of the journal's line about cells that need not run any more: what they were run for is decided, or there is no
-time."""
+"""Type of the journal's line about cells that need not run any more: what they were run for is
+decided, or there is no time."""
 
 MOST_REPEATS = 4
-"""Per block of a comparison. Where one trial in twenty is spoilt by itself, every other block of fifteen arms is; a
-machine that spoils five in a row will spoil the sixth."""
+"""Per block of a comparison. Where one trial in twenty is spoilt by itself, every other block of
+fifteen arms is; a machine that spoils five in a row will spoil the sixth."""
 
 RIGHT_AWAY = 1
 """So many repeats of a block run right away; the others are put off to the campaign's end."""
@@ -44,9 +47,9 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Spoilt:
-    """What a trial that the machine spoilt does to its block: `voids` are the trials of the other arms that ran before
-    it and are void with it; all of them run `again`, right away or `put_off` to the campaign's end, or those that were
-    still to come do not run either."""
+    """What a trial that the machine spoilt does to its block: `voids` are the trials of the other
+    arms that ran before it and are void with it; all of them run `again`, right away or `put_off`
+    to the campaign's end, or those that were still to come do not run either."""
 
     voids: tuple[int, ...]
     again: bool
@@ -54,9 +57,10 @@ class Spoilt:
 
 
 class Course:
-    """`next` is the trial to run, `ended` says how it went, `look_due` whether to look first. `spoilt` is what the
-    trial that ended last does to its block; None for one that the machine left alone. `begins_block`: whether the next
-    trial is the first of another block, or none is left; `late`: whether only blocks are left that were put off."""
+    """`next` is the trial to run, `ended` says how it went, `look_due` whether to look first.
+    `spoilt` is what the trial that ended last does to its block; None for one that the machine left
+    alone. `begins_block`: whether the next trial is the first of another block, or none is left;
+    `late`: whether only blocks are left that were put off."""
 
     def __init__(self, plan: Plan, journal: Iterable[Mapping[str, Any]] = ()):
         self.plan = plan
@@ -71,7 +75,8 @@ class Course:
         """Comparison -> how many of its blocks this run gave up."""
         self._decided = False
         ran: dict[tuple[int, int], int] = {}  # (cell, block) -> the number of its last trial
-        counts: dict[Key, set[tuple[int, int]]] = {}  # those of them that no spoilt block took along
+        # those of them that no spoilt block took along
+        counts: dict[Key, set[tuple[int, int]]] = {}
         unable: set[int] = set()
         for line in journal:
             match line.get("type"):
@@ -83,7 +88,8 @@ class Course:
                     if line.get("again") is not None:
                         counts[key].clear()
                         self._repeats[key] += line["again"]
-                    if line.get("again") is False:  # given up then; who goes on has time, and a quieter machine perhaps
+                    # given up then; who goes on has time, and a quieter machine perhaps
+                    if line.get("again") is False:
                         del self._repeats[key]
                 case "unsupported":
                     unable.add(line["cell"])
@@ -92,7 +98,8 @@ class Course:
                 case "look":
                     self._looked.add(line["blocks"])
                     self._decided = line.get("stop") == "decided"
-                    self._looks = plan.judged_after  # a fixed design that time ended is judged once more at its own end
+                    # a fixed design that time ended is judged once more at its own end
+                    self._looks = plan.judged_after
         self._number = max([len(plan.trials), *ran.values()])
         self._here: dict[Key, list[Trial]] = {}
         self._rest: deque[Trial] = deque()
@@ -118,7 +125,8 @@ class Course:
 
     @property
     def rest(self) -> tuple[Trial, ...]:
-        """What is left of the plan, the next trial first; what was put off is not among it before its time."""
+        """What is left of the plan, the next trial first; what was put off is not among it before
+        its time."""
         return tuple(self._rest)
 
     @property
@@ -138,7 +146,8 @@ class Course:
 
     @property
     def look_due(self) -> bool:
-        """Whether a planned look is to be taken before the next trial: the last one when nothing is left."""
+        """Whether a planned look is to be taken before the next trial: the last one when nothing is
+        left."""
         look = self.next_look
         if look is None or self._decided or (look == self.plan.blocks and self._rest):
             return False
@@ -154,20 +163,25 @@ class Course:
         return not self._rest and not self.look_due
 
     def block_of(self, trial: Trial) -> list[Trial]:
-        """The trials of its comparison in its block: what runs again where the machine spoils one of them."""
+        """The trials of its comparison in its block: what runs again where the machine spoils one
+        of them."""
         key = self._key(trial)
-        return [*self._here.get(key, ()), *(other for other in self._rest if self._key(other) == key)]
+        return [
+            *self._here.get(key, ()),
+            *(other for other in self._rest if self._key(other) == key),
+        ]
 
     def needs(self, trial: Trial) -> bool:
-        """Whether the comparison of `trial` cannot lose another block: with fewer than the suite's minimum of blocks
-        it would decide nothing."""
+        """Whether the comparison of `trial` cannot lose another block: with fewer than the suite's
+        minimum of blocks it would decide nothing."""
         left = self.plan.blocks - self._left_out[self._key(trial).comparison]
         return left <= self.plan.suite.blocks.minimum
 
     def ended(self, trial: Trial, status: str, cause: str | None, may_repeat: bool) -> Trial | None:
-        """Takes note that `trial`, the next one, has run, and gives the one after it. One that is void for the
-        machine's sake voids its block: where `may_repeat` it runs again, each trial that had run with a number of its
-        own beyond the plan's. One that is unsupported takes its cell's others along.
+        """Takes note that `trial`, the next one, has run, and gives the one after it. One that is
+        void for the machine's sake voids its block: where `may_repeat` it runs again, each trial
+        that had run with a number of its own beyond the plan's. One that is unsupported takes its
+        cell's others along.
         """
         if self._rest[0].trial != trial.trial:
             raise ValueError(f"trial {trial.trial} was not the next")
@@ -177,7 +191,10 @@ class Course:
         if status == UNSUPPORTED:
             self.drop({trial.cell})
         elif status == "void" and cause == "machine":
-            ran, left = [*self._here.pop(key, ()), trial], [t for t in self._rest if self._key(t) == key]
+            ran, left = (
+                [*self._here.pop(key, ()), trial],
+                [t for t in self._rest if self._key(t) == key],
+            )
             again = may_repeat and self._repeats[key] < MOST_REPEATS
             put_off = again and self._repeats[key] >= RIGHT_AWAY
             self.spoilt = Spoilt(tuple(t.trial for t in ran[:-1]), again, put_off)
@@ -197,7 +214,10 @@ class Course:
     def lacks(self, least: int) -> bool:
         """Whether a comparison has fewer than `least` of its blocks, and others could still run."""
         left = {self._key(trial) for trial in (*self._rest, *self.later)}
-        return any(self.plan.blocks - count < least for count in Counter(key.comparison for key in left).values())
+        return any(
+            self.plan.blocks - count < least
+            for count in Counter(key.comparison for key in left).values()
+        )
 
     def give_up(self) -> None:
         """Takes note that there is no time for the block that was put off and would run now."""
@@ -221,7 +241,8 @@ class Course:
         self._begin_late()
 
     def _put_off(self) -> None:
-        """The same for what a journal says: the blocks that wait for the end, without the order that they had."""
+        """The same for what a journal says: the blocks that wait for the end, without the order
+        that they had."""
         late: dict[Key, list[Trial]] = {}
         for trial in self._rest:
             if self._repeats[self._key(trial)] > RIGHT_AWAY:

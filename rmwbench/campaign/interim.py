@@ -1,8 +1,9 @@
 """A look at a campaign under way, or at one that time ends: the same verdicts that its report would
-give, at the share of alpha that this look may spend, and whether anything that matters is still open.
+give, at the share of alpha that this look may spend, and whether anything that matters is still
+open.
 
-It reads the bundle and not the trials in memory, because that is what the report will read; and only trials that are
-new since the last look, between two trials, when no window is open.
+It reads the bundle and not the trials in memory, because that is what the report will read; and
+only trials that are new since the last look, between two trials, when no window is open.
 """
 
 import math
@@ -23,8 +24,8 @@ from rmwbench.campaign.plan.plan import Plan
 
 @dataclass(frozen=True)
 class Open:
-    """A comparison that matters and is undecided. `minutes`: length of a campaign that would decide it, where one
-    would."""
+    """A comparison that matters and is undecided. `minutes`: length of a campaign that would decide
+    it, where one would."""
 
     comparison: str
     arm: str
@@ -34,8 +35,9 @@ class Open:
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen after `blocks` whole blocks. `decided` counts the verdicts that matter and are not open; `ended`
-    says that this is the last look whatever it shows, because time is over (`sequential.alpha_at`)."""
+    """What was seen after `blocks` whole blocks. `decided` counts the verdicts that matter and are
+    not open; `ended` says that this is the last look whatever it shows, because time is over
+    (`sequential.alpha_at`)."""
 
     blocks: int
     alpha: float
@@ -53,12 +55,14 @@ class Look:
 
     @property
     def minutes_to_decide(self) -> float | None:
-        """Of a campaign that would decide all that is open; None where nothing is, or where none would."""
+        """Of a campaign that would decide all that is open; None where nothing is, or where none
+        would."""
         minutes = [found.minutes for found in self.open]
         return None if not minutes or None in minutes else max(minutes)
 
     def line(self, plan: Plan, stop: str | None) -> dict[str, Any]:
-        """The journal's line (docs/formats/bundle.md). `stop`: why the campaign ends here, or None."""
+        """The journal's line (docs/formats/bundle.md). `stop`: why the campaign ends here, or
+        None."""
         minutes = self.minutes_to_decide
         return {
             "type": "look",
@@ -69,7 +73,12 @@ class Look:
             "decided": self.decided,
             "of": self.of,
             "open": [
-                {"comparison": o.comparison, "arm": o.arm, "reason": o.reason, "minutes": _rounded(o.minutes)}
+                {
+                    "comparison": o.comparison,
+                    "arm": o.arm,
+                    "reason": o.reason,
+                    "minutes": _rounded(o.minutes),
+                }
                 for o in self.open
             ],
             "minutes_to_decide": _rounded(minutes),
@@ -80,7 +89,8 @@ class Look:
 
 
 class Judge:
-    """Call it after whole blocks. Raises UserError where the records of a trial contradict the format."""
+    """Call it after whole blocks. Raises UserError where the records of a trial contradict the
+    format."""
 
     def __init__(self, plan: Plan, directory: Path):
         self._plan, self._bundle = plan, Bundle(directory)
@@ -110,8 +120,9 @@ def seen(
     comparison_of: Mapping[str, str] = MappingProxyType({}),
     leaving: tuple[int, ...] = (),
 ) -> Look:
-    """What of these verdicts (unit -> arm; `comparison_of`: of what comparison a unit is a topic) matters and is open.
-    An arm without any data is not waited for: what failed in every block will fail in the next."""
+    """What of these verdicts (unit -> arm; `comparison_of`: of what comparison a unit is a topic)
+    matters and is open. An arm without any data is not waited for: what failed in every block will
+    fail in the next."""
     wanted = plan.suite.blocks.decide
     matter = {c.key for c in plan.comparisons if not wanted or c.workload in wanted}
     units = [unit for unit in verdicts if comparison_of.get(unit, unit) in matter]
@@ -122,7 +133,9 @@ def seen(
         for key, arm, found in judged
         if found.verdict == "undecided"
     )
-    words = {key: {arm: found.verdict for arm, found in arms.items()} for key, arms in verdicts.items()}
+    words = {
+        key: {arm: found.verdict for arm, found in arms.items()} for key, arms in verdicts.items()
+    }
     return Look(blocks, alpha, ended, len(judged) - len(still), still, words, took_ns, leaving)
 
 

@@ -1,6 +1,7 @@
-"""The looks of a campaign: after so many blocks, what is decided ends it or leaves the coming blocks, and what is open
-gets their time. A fixed design looks only where time ends it before its plan: the journal then knows what share of the
-error that end has spent, and who resumes it gets the rest."""
+"""The looks of a campaign: after so many blocks, what is decided ends it or leaves the coming
+blocks, and what is open gets their time. A fixed design looks only where time ends it before its
+plan: the journal then knows what share of the error that end has spent, and who resumes it gets the
+rest."""
 
 from collections.abc import Callable
 
@@ -12,24 +13,34 @@ from rmwbench.campaign.progress import Progress
 from rmwbench.errors import UserError
 
 Judging = Callable[[int, float, bool], Look]
-"""What is decided after so many blocks, with the minutes that a block takes, and whether the time is over."""
+"""What is decided after so many blocks, with the minutes that a block takes, and whether the time
+is over."""
 
 
 class InterimLooks:
     """`races`: what is decided leaves; otherwise somebody else says what need not run any more."""
 
     def __init__(
-        self, plan: Plan, course: Course, writer: BundleWriter, judging: Judging | None = None, *, races: bool = True
+        self,
+        plan: Plan,
+        course: Course,
+        writer: BundleWriter,
+        judging: Judging | None = None,
+        *,
+        races: bool = True,
     ):
         self._plan, self._course, self._writer, self._races = plan, course, writer, races
         self._judging: Judging = judging or Judge(plan, writer.directory)
 
     def take(self, progress: Progress, elapsed_s: float, *, over: bool) -> None:
-        """Judges the look that is due; with time `over` the last of them is at the blocks that there are."""
+        """Judges the look that is due; with time `over` the last of them is at the blocks that
+        there are."""
         course = self._course
         blocks = course.blocks_done if over or course.next_look is None else course.next_look
         done = course.blocks_done
-        minutes_per_block = (elapsed_s / done if done and not course.resumed else self._plan.block_s) / 60
+        minutes_per_block = (
+            elapsed_s / done if done and not course.resumed else self._plan.block_s
+        ) / 60
         try:
             look = self._judging(blocks, minutes_per_block, over)
         except UserError as error:  # the report will say it too; what was run is not lost for it
@@ -50,6 +61,8 @@ class InterimLooks:
         course = self._course
         still = {trial.cell for trial in course.rest}
         if cells := [cell for cell in look.leaving if cell in still]:
-            self._writer.append({"type": DROPPED, "blocks": course.blocks_done, "cells": cells, "why": "decided"})
+            self._writer.append(
+                {"type": DROPPED, "blocks": course.blocks_done, "cells": cells, "why": "decided"}
+            )
             course.drop(cells)
             progress.say(f"decided, and not run any more: {len(cells)} of {len(still)} cells")

@@ -1,8 +1,9 @@
 """One line on stderr that says where a campaign is and how long it still takes.
 
-It is drawn between trials only: a redraw inside a window would be measured. The time left is what this campaign's own
-trials took so far, per cell where the cell has run and by the plan's estimate, corrected by the mean surplus, where it
-has not. A sequential campaign cannot know when it ends: it says when the next look is, and the longest it can take.
+It is drawn between trials only: a redraw inside a window would be measured. The time left is what
+this campaign's own trials took so far, per cell where the cell has run and by the plan's estimate,
+corrected by the mean surplus, where it has not. A sequential campaign cannot know when it ends: it
+says when the next look is, and the longest it can take.
 """
 
 import math
@@ -25,10 +26,16 @@ NAMED = 3
 
 
 class Progress:
-    """`begin` before a trial, `end` after it, `look` after a look. On a terminal the line is redrawn; otherwise each
-    block ends with a line."""
+    """`begin` before a trial, `end` after it, `look` after a look. On a terminal the line is
+    redrawn; otherwise each block ends with a line."""
 
-    def __init__(self, plan: Plan, console: Console, course: Course, limit_s: Callable[[], float] | None = None):
+    def __init__(
+        self,
+        plan: Plan,
+        console: Console,
+        course: Course,
+        limit_s: Callable[[], float] | None = None,
+    ):
         """`limit_s`: what the campaign may still take, where somebody else says so."""
         self._plan, self._console, self._course, self._limit_s = plan, console, course, limit_s
         self._took_s: dict[int, list[float]] = {}
@@ -42,7 +49,8 @@ class Progress:
         self._draw(trial, f"{cell.comparison}: {cell.arm.name}")
 
     def end(self, trial: Trial, status: str, reason: str | None, took_s: float) -> None:
-        """`took_s` is the whole trial with writing its tables. The course knows already that it ended."""
+        """`took_s` is the whole trial with writing its tables. The course knows already that it
+        ended."""
         self._count(trial, status, took_s)
         following = self._course.next
         self._tell(trial, status, reason, self._course.spoilt)
@@ -64,8 +72,8 @@ class Progress:
             cell = self._plan.cell(trial.cell)
             said = NOT_SUPPORTED if status == UNSUPPORTED else status
             self.say(
-                f"trial {trial.trial}, {escape(cell.comparison)}: {escape(cell.arm.name)} {said}: {escape(reason)}"
-                + _of_its_block(spoilt)
+                f"trial {trial.trial}, {escape(cell.comparison)}: {escape(cell.arm.name)} {said}: "
+                f"{escape(reason)}" + _of_its_block(spoilt)
             )
 
     def unsupported(self, reasons: Mapping[int, str]) -> None:
@@ -86,7 +94,11 @@ class Progress:
         else:
             text += f"all {look.of} decided"
             spared = self._plan.blocks - look.blocks if stop == "decided" else 0
-            text += f"; the other {spared} of at most {self._plan.blocks} blocks are not needed" if spared else ""
+            text += (
+                f"; the other {spared} of at most {self._plan.blocks} blocks are not needed"
+                if spared
+                else ""
+            )
         self.say(text)
 
     def left_s(self, blocks: int | None = None) -> float:
@@ -117,7 +129,10 @@ class Progress:
         end = _rounded(left_s)
         if look is None or look >= self._plan.blocks:
             return f"about {end} left"
-        return f"about {_rounded(self.left_s(look))} to the look after block {look}, at most {end} left"
+        return (
+            f"about {_rounded(self.left_s(look))} to the look after block {look}, at most "
+            f"{end} left"
+        )
 
     def _most(self) -> str:
         open_end = self._plan.sequential or self._limit_s is not None
@@ -126,13 +141,19 @@ class Progress:
     def _draw(self, trial: Trial, what: str) -> None:
         if not self._console.is_terminal:
             return
-        bad = "".join(f", {count} {word}" for count, word in ((self._failed, "failed"), (self._void, "void")) if count)
+        bad = "".join(
+            f", {count} {word}"
+            for count, word in ((self._failed, "failed"), (self._void, "void"))
+            if count
+        )
         planned = f"trial {trial.trial}/{len(self._plan.trials)}"
         number = f"trial {trial.repeats} again" if trial.repeats else planned
         where = f"block {trial.block + 1}/{self._plan.blocks}, {number}"
         text = f"{where}{bad}, {self._left()}  {what}"
         width = max(20, self._console.width - 1)
-        self._console.file.write("\r\x1b[2K" + (text if len(text) <= width else text[: width - 1] + "…"))
+        self._console.file.write(
+            "\r\x1b[2K" + (text if len(text) <= width else text[: width - 1] + "…")
+        )
         self._console.file.flush()
 
     def say(self, text: str) -> None:
@@ -149,10 +170,20 @@ class Progress:
 def _of_its_block(spoilt: Spoilt | None) -> str:
     if spoilt is None:
         return ""
-    then = "is left out" if not spoilt.again else "runs again at the end" if spoilt.put_off else "runs again"
+    then = (
+        "is left out"
+        if not spoilt.again
+        else "runs again at the end"
+        if spoilt.put_off
+        else "runs again"
+    )
     return f"; its block is void for every arm, and {then}"
 
 
 def _rounded(seconds: float) -> str:
     """An estimate is not a measurement: whole seconds, whole minutes."""
-    return duration_text(math.ceil(seconds)) if seconds < 90 else duration_text(math.ceil(seconds / 60) * 60)
+    return (
+        duration_text(math.ceil(seconds))
+        if seconds < 90
+        else duration_text(math.ceil(seconds / 60) * 60)
+    )

@@ -1,8 +1,10 @@
-"""A campaign: the plan's trials in their order, each written to the bundle before the next one starts.
+"""A campaign: the plan's trials in their order, each written to the bundle before the next one
+starts.
 
-The bundle is valid at every instant: a signal discards the trial under way and nothing else, and a trial that failed is
-a result like any other. The next trial's host is started before the last one's tables are written, so that the two
-overlap. Between blocks, with no window open, a sequential campaign looks at what it has and may end.
+The bundle is valid at every instant: a signal discards the trial under way and nothing else, and a
+trial that failed is a result like any other. The next trial's host is started before the last one's
+tables are written, so that the two overlap. Between blocks, with no window open, a sequential
+campaign looks at what it has and may end.
 """
 
 import gc
@@ -37,8 +39,8 @@ from rmwbench.words.numbers import counted
 
 @dataclass(frozen=True)
 class Ending:
-    """How a campaign ended: by itself, or by the signal `stopped_by`. The counts are of this run, resumed ones not
-    included."""
+    """How a campaign ended: by itself, or by the signal `stopped_by`. The counts are of this run,
+    resumed ones not included."""
 
     stopped_by: str | None
     done: int
@@ -74,14 +76,16 @@ class Hold(Protocol):
     """Who runs a campaign for a purpose of its own, and says between blocks what it still needs."""
 
     def __call__(self, blocks: int, elapsed_s: float, next_s: Mapping[int, float]) -> Dropped:
-        """After `blocks` whole blocks, with what each cell's trials of the next block are expected to take."""
+        """After `blocks` whole blocks, with what each cell's trials of the next block are expected
+        to take."""
 
     def left_s(self, elapsed_s: float) -> float:
         """The time that the campaign may still take."""
 
 
 class Runner(Protocol):
-    """A campaign that can be run: on this machine (`Campaign`), or on those of a cluster (rmwbench/cluster)."""
+    """A campaign that can be run: on this machine (`Campaign`), or on those of a cluster
+    (rmwbench/cluster)."""
 
     name: str
     plan: Plan
@@ -97,8 +101,9 @@ class Runner(Protocol):
 
 @dataclass
 class Campaign:
-    """The course still to run, the workers to run it with, and the bundle that it goes to. `judge` looks at the bundle
-    after so many blocks (`rmwbench.campaign.interim`); `hold` may drop cells after any."""
+    """The course still to run, the workers to run it with, and the bundle that it goes to. `judge`
+    looks at the bundle after so many blocks (`rmwbench.campaign.interim`); `hold` may drop cells
+    after any."""
 
     name: str
     plan: Plan
@@ -113,14 +118,16 @@ class Campaign:
     """Of the trials that have run, by the plan's estimates."""
 
     def run(self, console: Console, first_host: Host | Hosts | None = None) -> Ending:
-        """Runs until the end or a signal (SIGINT, SIGTERM, SIGHUP); the journal says which. Call it in the main
-        thread."""
+        """Runs until the end or a signal (SIGINT, SIGTERM, SIGHUP); the journal says which. Call it
+        in the main thread."""
         limit_s = self.hold and (lambda: self.hold.left_s(time.monotonic() - self._started_s))
         progress = Progress(self.plan, console, self.course, limit_s)
         if self.plan.host.shared:
             progress.say(escape(self.plan.host.told()))
         if keeps_spoilt():
-            progress.say(f"trials that a noisy machine spoilt are kept, with a flag ({SPOILT}={KEEP})")
+            progress.say(
+                f"trials that a noisy machine spoilt are kept, with a flag ({SPOILT}={KEEP})"
+            )
         for text in told_left_out(self.plan.left_out):
             progress.say(f"left out: {escape(text)}")
         if self.plan.cut is not None:
@@ -132,9 +139,13 @@ class Campaign:
         host, current = first_host, None
         stopped_by = None
         self._started_s = time.monotonic()
-        looks = InterimLooks(self.plan, self.course, self.writer, self.judge, races=self.hold is None)
+        looks = InterimLooks(
+            self.plan, self.course, self.writer, self.judge, races=self.hold is None
+        )
         gc.collect()
-        gc.freeze()  # the imported modules: collecting before each window then takes a millisecond instead of thirty
+        # the imported modules: collecting before each window then takes a millisecond instead of
+        # thirty
+        gc.freeze()
         with StopSignals() as signals:
             try:
                 goes_on = self._between_blocks(progress, looks)  # a resumed campaign may owe a look
@@ -149,7 +160,12 @@ class Campaign:
                     host = self._host(following) if following else None
                     if result.status == UNSUPPORTED:
                         self.writer.append(
-                            {"type": UNSUPPORTED, "cell": current.cell, "trial": current.trial, "reason": result.reason}
+                            {
+                                "type": UNSUPPORTED,
+                                "cell": current.cell,
+                                "trial": current.trial,
+                                "reason": result.reason,
+                            }
                         )
                     else:
                         write_trial(self.writer, result, current.repeats, self.course.spoilt)
@@ -157,7 +173,8 @@ class Campaign:
                     progress.end(current, result.status, result.reason, time.monotonic() - begun_s)
                     if self.course.begins_block:
                         goes_on = self._between_blocks(progress, looks)
-                    if host is not None and self.course.next is not following:  # it was made for a dropped cell
+                    # it was made for a dropped cell
+                    if host is not None and self.course.next is not following:
                         host.close()
                         host = None
             except Stopped as stopped:
@@ -168,10 +185,15 @@ class Campaign:
                 progress.close()
             if stopped_by and current:
                 self.writer.append(
-                    {"type": "note", "text": f"{stopped_by} in trial {current.trial}, which was discarded"}
+                    {
+                        "type": "note",
+                        "text": f"{stopped_by} in trial {current.trial}, which was discarded",
+                    }
                 )
             self.writer.append({"type": "removed", "resource": hosts})
-            self.writer.write_whole_campaign({"machine": machine_table(self._described, machine.state())})
+            self.writer.write_whole_campaign(
+                {"machine": machine_table(self._described, machine.state())}
+            )
             self.writer.merge()
             if not stopped_by:
                 self.writer.append({"type": "finished"})
@@ -202,15 +224,17 @@ class Campaign:
         next_s = progress.expected_s(blocks)
         dropped = self.hold(blocks, elapsed_s, next_s)
         for why in dict.fromkeys(dropped.cells.values()):
-            if cells := sorted(cell for cell, found in dropped.cells.items() if found == why and cell in next_s):
+            if cells := sorted(
+                cell for cell, found in dropped.cells.items() if found == why and cell in next_s
+            ):
                 self.writer.append({"type": DROPPED, "blocks": blocks, "cells": cells, "why": why})
         self.course.drop(dropped.cells)
         if dropped.text:
             progress.say(escape(dropped.text))
 
     def _next_block_s(self, elapsed_s: float) -> float | None:
-        """What the next block is expected to take without the arms that have left: its planned time, as much longer as
-        the trials so far took than was planned. None where none has run."""
+        """What the next block is expected to take without the arms that have left: its planned
+        time, as much longer as the trials so far took than was planned. None where none has run."""
         following = self.course.next
         if following is None or not self._planned_s:
             return None
@@ -232,17 +256,25 @@ class Campaign:
             self.course.give_up()
             count += 1
         if count:
-            text = f"no time for {counted(count, 'block')} of a comparison that the machine spoilt twice"
+            text = (
+                f"no time for {counted(count, 'block')} of a comparison that the machine "
+                "spoilt twice"
+            )
             self.writer.append({"type": "note", "text": text})
             progress.say(f"{text}; `rmwbench resume` runs {'it' if count == 1 else 'them'}")
 
     def _may_repeat(self, trial: Trial) -> bool:
-        """Whether the block of the trial's comparison may run again, should the machine have spoilt it."""
+        """Whether the block of the trial's comparison may run again, should the machine have spoilt
+        it."""
         if self.course.resumed:
             return True
         again = self.course.block_of(trial)
         numbers = {t.trial for t in again}
-        others_s = sum(t.estimated_s for t in self.course.rest if t.block == trial.block and t.trial not in numbers)
+        others_s = sum(
+            t.estimated_s
+            for t in self.course.rest
+            if t.block == trial.block and t.trial not in numbers
+        )
         again_s = sum(t.estimated_s for t in again)
         elapsed_s = time.monotonic() - self._started_s
         block = self.plan.blocks if self.course.late else trial.block
@@ -256,10 +288,21 @@ class Campaign:
 
 
 def order(campaign: Runner, trial: Trial) -> Order:
-    """The nonce follows from the seed like every other draw; it differs from trial to trial and from campaign to
-    campaign."""
+    """The nonce follows from the seed like every other draw; it differs from trial to trial and
+    from campaign to campaign."""
     plan = campaign.plan
-    high, low = (derive_seed(plan.seed, "nonce", campaign.name, trial.trial, half) for half in ("high", "low"))
+    high, low = (
+        derive_seed(plan.seed, "nonce", campaign.name, trial.trial, half)
+        for half in ("high", "low")
+    )
     nonce = (high << 32 ^ low) & (1 << 64) - 1
     directory = campaign.writer.directory
-    return Order(trial.trial, plan.cell(trial.cell), trial.block, trial.position, trial.seed, nonce, directory)
+    return Order(
+        trial.trial,
+        plan.cell(trial.cell),
+        trial.block,
+        trial.position,
+        trial.seed,
+        nonce,
+        directory,
+    )

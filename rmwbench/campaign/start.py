@@ -1,7 +1,7 @@
 """From what the user typed to a campaign that can run: a new one, or one that is resumed.
 
-A resumed campaign must be the same campaign: same suite text, same cells, same versions, same machine. Whatever differs
-would be mixed into one comparison, so it is refused and not guessed.
+A resumed campaign must be the same campaign: same suite text, same cells, same versions, same
+machine. Whatever differs would be mixed into one comparison, so it is refused and not guessed.
 """
 
 import hashlib
@@ -34,31 +34,34 @@ from rmwbench.suite.file.load import find, read, shown
 
 
 class Lab(Protocol):
-    """Where a campaign's trials run: on this machine (`Here`), or on those of a cluster (rmwbench/cluster)."""
+    """Where a campaign's trials run: on this machine (`Here`), or on those of a cluster
+    (rmwbench/cluster)."""
 
     def machine(self) -> Machine | None:
-        """What its machine has, where it is this one: a plan then says what is beyond it, and a budget leaves out what
-        it does not hold."""
+        """What its machine has, where it is this one: a plan then says what is beyond it, and a
+        budget leaves out what it does not hold."""
 
     def host(self) -> Kind:
         """The kind of host that trials get there."""
 
     def budget_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
-        """The machine time of the blocks that fit into the time `budget_s`; `make` plans with a budget. Asked where
-        the machine is another."""
+        """The machine time of the blocks that fit into the time `budget_s`; `make` plans with a
+        budget. Asked where the machine is another."""
 
     def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
         """Raises UserError where the plan cannot be run there."""
 
-    def rehearse(self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places) -> dict[int, str]:
+    def rehearse(
+        self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places
+    ) -> dict[int, str]:
         """As `rmwbench.campaign.plan.rehearse`."""
 
     def describe(self) -> dict[str, Any]:
         """The machine card."""
 
     def calibration(self) -> dict[str, Any]:
-        """What campaign.json keeps of the newest calibration of the machine that trials run on; empty where there is
-        none."""
+        """What campaign.json keeps of the newest calibration of the machine that trials run on;
+        empty where there is none."""
 
     def document(self) -> dict[str, Any]:
         """What campaign.json says of it besides."""
@@ -80,7 +83,9 @@ class Here:
         preflight.check_memory(plan)
         preflight.check_lab().close()
 
-    def rehearse(self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places) -> dict[int, str]:
+    def rehearse(
+        self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places
+    ) -> dict[int, str]:
         return rehearse(cells, workers, places)
 
     def describe(self) -> dict[str, Any]:
@@ -111,12 +116,14 @@ def new_campaign(
     least_blocks: int | None = None,
     machine_s: float | None = None,
 ) -> Campaign:
-    """Checks everything, then makes the directory. Raises UserError before anything is written. `calibrated`: the
-    campaign takes the newest calibration of its lab with it. `shortened`: the suite's short version. `placed`: the
-    option by which its hosts are machines, with a lab that has them. `lab`: where its trials run, here where None.
-    `choice`: what the command line says of the suite's arms. `comparisons`: only these; all where None.
-    `least_blocks`: so many run however slow the machine is, where the suite's own minimum is smaller. `machine_s`: the
-    time of one machine that the blocks take, where `budget_s` is that of a lab with several and both are planned."""
+    """Checks everything, then makes the directory. Raises UserError before anything is written.
+    `calibrated`: the campaign takes the newest calibration of its lab with it. `shortened`: the
+    suite's short version. `placed`: the option by which its hosts are machines, with a lab that has
+    them. `lab`: where its trials run, here where None. `choice`: what the command line says of the
+    suite's arms. `comparisons`: only these; all where None. `least_blocks`: so many run however
+    slow the machine is, where the suite's own minimum is smaller. `machine_s`: the time of one
+    machine that the blocks take, where `budget_s` is that of a lab with several and both are
+    planned."""
     lab = lab or Here()
     path = find(suite)
     text = read(path)
@@ -139,7 +146,9 @@ def new_campaign(
     if budget_s is not None:
         if has is None:
             if machine_s is None:
-                machine_s = lab.budget_s(lambda given: planner.plan(replace(request, budget_s=given)), budget_s)
+                machine_s = lab.budget_s(
+                    lambda given: planner.plan(replace(request, budget_s=given)), budget_s
+                )
             request = replace(request, budget_s=machine_s)
         if has is not None or request.comparisons is not None:
             request, left_out = planner.within_budget(request, has or Machine.here())
@@ -148,7 +157,14 @@ def new_campaign(
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     name = directory.resolve().name
     document = campaign_document(
-        name, plan, text, sha256, asdict(request), workers, lab.describe(), lab.calibration() if calibrated else {}
+        name,
+        plan,
+        text,
+        sha256,
+        asdict(request),
+        workers,
+        lab.describe(),
+        lab.calibration() if calibrated else {},
     )
     document |= lab.document()
     writer = BundleWriter.create(directory, document)
@@ -161,12 +177,14 @@ def new_campaign(
 def checked(
     planner: Planner, request: Request, text: str, lab: Lab, directory: Path | None = None
 ) -> tuple[dict[str, Worker], dict[int, str]]:
-    """The workers of a campaign, and the cells that they cannot do, with the reason. Raises UserError for all that
-    would keep it from running, before anything is written: `rmwbench plan` and `rmwbench run` refuse the same.
-    `directory`: where it will be written, and needs room; None where nobody knows yet."""
+    """The workers of a campaign, and the cells that they cannot do, with the reason. Raises
+    UserError for all that would keep it from running, before anything is written: `rmwbench plan`
+    and `rmwbench run` refuse the same. `directory`: where it will be written, and needs room; None
+    where nobody knows yet."""
     keeps_spoilt()  # a word that it does not know is refused here, and not in the first trial
     host = lab.host()
-    plan = planner.plan(request, planner.described(request, host), host=host)  # a budget pays for what can run
+    # a budget pays for what can run
+    plan = planner.plan(request, planner.described(request, host), host=host)
     places = _places(request, text, plan, planner.choice)
     shared_host.check(plan.cells, plan.host, places.file)
     decidable.check(plan, places)
@@ -177,22 +195,28 @@ def checked(
     if directory is not None:
         preflight.check_disk(plan, directory)
     lab.check(plan, workers)
-    lacking |= lab.rehearse([cell for cell in plan.cells if cell.number not in lacking], workers, places)
+    lacking |= lab.rehearse(
+        [cell for cell in plan.cells if cell.number not in lacking], workers, places
+    )
     unsupported.check_some_left(plan, lacking, places)
     return workers, lacking
 
 
 def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
-    """The campaign of a directory with the trials that it still lacks. Raises UserError where it cannot be the same
-    campaign."""
+    """The campaign of a directory with the trials that it still lacks. Raises UserError where it
+    cannot be the same campaign."""
     lab = lab or Here()
     bundle = Bundle(directory)
     stored = bundle.campaign
     if ("cluster" in stored) != ("cluster" in lab.document()):
         raise UserError(
-            "this campaign began on the machines of a cluster" if "cluster" in stored else "this campaign began here",
+            "this campaign began on the machines of a cluster"
+            if "cluster" in stored
+            else "this campaign began here",
             where=str(directory),
-            fix="resume it with --cluster ADDRESS" if "cluster" in stored else "resume it without --cluster",
+            fix="resume it with --cluster ADDRESS"
+            if "cluster" in stored
+            else "resume it without --cluster",
         )
     request, text, choice, plan = _planned(bundle, lab.host())
     course = Course(plan, bundle.journal.lines)
@@ -204,35 +228,47 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
     writer = BundleWriter.reopen(directory)
     if not course.finished:
         left = len(course.rest) + len(course.later)
-        writer.append({"type": "resumed", "trials_left": left, "kernel": machine.describe()["kernel"]["release"]})
-    elif not bundle.journal.finished:  # it was killed between its last trial and the line that says so
+        writer.append(
+            {
+                "type": "resumed",
+                "trials_left": left,
+                "kernel": machine.describe()["kernel"]["release"],
+            }
+        )
+    elif (
+        not bundle.journal.finished
+    ):  # it was killed between its last trial and the line that says so
         writer.append({"type": "finished"})
     return Campaign(stored["campaign"], plan, course, workers, writer)
 
 
 def course_of(directory: Path) -> Course:
-    """What a campaign still lacks, whether or not it could be run here. Raises UserError where it cannot be resumed."""
+    """What a campaign still lacks, whether or not it could be run here. Raises UserError where it
+    cannot be resumed."""
     bundle = Bundle(directory)
     *_, plan = _planned(bundle, host_kind())
     return Course(plan, bundle.journal.lines)
 
 
 def _planned(bundle: Bundle, host: Kind) -> tuple[Request, str, Choice, Plan]:
-    """The plan that a campaign began with: its looks, whatever this version of rmwbench would plan today, and what was
-    found impossible then."""
+    """The plan that a campaign began with: its looks, whatever this version of rmwbench would plan
+    today, and what was found impossible then."""
     stored = bundle.campaign
     try:
         request = Request.of_document(stored["request"])
         text = stored["suite"]["text"]
     except (KeyError, TypeError, AttributeError):
         raise UserError(
-            "this campaign cannot be resumed: it was not made by `rmwbench run`", where=str(bundle.directory)
+            "this campaign cannot be resumed: it was not made by `rmwbench run`",
+            where=str(bundle.directory),
         ) from None
     before = stored.get("plan") or {}
     lacking = {row["cell"]: row["reason"] for row in before.get("unsupported") or ()}
     looks = (before.get("blocks") or {}).get("looks") or ()
     choice = Choice(written=request.written)
-    plan = Planner(text, request.suite_file, choice).plan(request, lacking, looks=tuple(looks), host=host)
+    plan = Planner(text, request.suite_file, choice).plan(
+        request, lacking, looks=tuple(looks), host=host
+    )
     return request, text, choice, plan
 
 
@@ -240,8 +276,14 @@ def _places(request: Request, text: str, plan: Plan, choice: Choice) -> Places:
     return Places(shown(Path(request.suite_file)), text, plan.suite, request.shortened, choice)
 
 
-def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], described: Mapping[str, Any]) -> None:
-    host = (bundle.campaign["plan"].get("host") or {}).get("kind", OWN) if "plan" in bundle.campaign else OWN
+def _check_same(
+    bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], described: Mapping[str, Any]
+) -> None:
+    host = (
+        (bundle.campaign["plan"].get("host") or {}).get("kind", OWN)
+        if "plan" in bundle.campaign
+        else OWN
+    )
     if host != plan.host.name:
         raise UserError(
             "trials would run on another kind of host than when this campaign began",
@@ -259,9 +301,13 @@ def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], descr
                 "the campaign's cells are not what they were",
                 where=f"{bundle.directory}, cell {number}",
                 actual=_difference(before.get(number), now.get(number)),
-                fix="restore the profile files and workers it was started with, or start a new campaign",
+                fix="restore the profile files and workers it was started with, or start a new "
+                "campaign",
             )
-    versions = {described["middleware"]: described["version"] for described in bundle.campaign.get("middlewares", [])}
+    versions = {
+        described["middleware"]: described["version"]
+        for described in bundle.campaign.get("middlewares", [])
+    }
     for name, worker in workers.items():
         version = (worker.description or {}).get("version")
         if versions.get(name) != version:

@@ -1,7 +1,7 @@
 """Ctrl-C and SIGTERM: a trial is given up at once, what is being written is finished.
 
-Hence two phases: inside `interruptible()` a signal raises Stopped, outside it is remembered until the next such phase
-begins.
+Hence two phases: inside `interruptible()` a signal raises Stopped, outside it is remembered until
+the next such phase begins.
 """
 
 import contextlib
@@ -13,8 +13,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopped(BaseException):
-    """A signal asked for the end of the campaign; `name` is SIGINT or the like. No Exception, so that nothing swallows
-    it."""
+    """A signal asked for the end of the campaign; `name` is SIGINT or the like. No Exception, so
+    that nothing swallows it."""
 
     def __init__(self, name: str):
         self.name = name
@@ -52,5 +52,6 @@ class StopSignals:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         self.asked = signal.Signals(number).name
         if self._interruptible:
-            self._interruptible = False  # a second signal must not interrupt the cleaning up of the first
+            # a second signal must not interrupt the cleaning up of the first
+            self._interruptible = False
             raise Stopped(self.asked)

@@ -1,5 +1,5 @@
-"""`--candidates`, `--with` and `--without`: what the command line says of a suite's arms, the same for every verb that
-plans or runs."""
+"""`--candidates`, `--with` and `--without`: what the command line says of a suite's arms, the same
+for every verb that plans or runs."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +16,10 @@ def complete_candidate(incomplete: str) -> list[str]:
     return [name for name in known_candidates().names if name.startswith(incomplete)]
 
 
-WHICH = "A candidate, a set (`rmwbench candidates` lists both) or your own file of candidates; may be repeated."
+WHICH = (
+    "A candidate, a set (`rmwbench candidates` lists both) or your own file of candidates; "
+    "may be repeated."
+)
 Candidates = Annotated[
     list[str] | None,
     typer.Option(
@@ -53,7 +56,9 @@ def by_option(
     return {"--candidates": candidates, "--with": added, "--without": without}
 
 
-def choice(candidates: list[str] | None, added: list[str] | None, without: list[str] | None) -> "Choice":
+def choice(
+    candidates: list[str] | None, added: list[str] | None, without: list[str] | None
+) -> "Choice":
     from rmwbench.suite.file.candidates import Choice
 
     return Choice(tuple(candidates or ()), tuple(added or ()), tuple(without or ()))

@@ -1,8 +1,8 @@
 """Where verbs print: the only place that makes consoles, so that every verb treats a pipe alike.
 
-A terminal has a width, and tables and sentences are wrapped to it. A pipe or a file has none: what goes there is
-searched by the line (`| grep`) or read by a program, so nothing is wrapped, folded or cut, unless COLUMNS is exported,
-which asks for that width.
+A terminal has a width, and tables and sentences are wrapped to it. A pipe or a file has none: what
+goes there is searched by the line (`| grep`) or read by a program, so nothing is wrapped, folded or
+cut, unless COLUMNS is exported, which asks for that width.
 """
 
 import codecs
@@ -50,8 +50,8 @@ PLAIN = {
 
 
 def _plainer(error: UnicodeError) -> tuple[str, int]:
-    """A handler for `codecs`: what an encoding lacks, in ASCII. Never fails, since an answer must not be lost for a
-    sign in it; a lone surrogate, which is in no encoding, becomes its number."""
+    """A handler for `codecs`: what an encoding lacks, in ASCII. Never fails, since an answer must
+    not be lost for a sign in it; a lone surrogate, which is in no encoding, becomes its number."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end].translate(PLAIN)
@@ -75,8 +75,8 @@ class _Stdout(io.FileIO):
 
 
 def make_streams_safe() -> None:
-    """Opens /dev/null for standard streams that are closed, so that the next file does not get their number, and makes
-    sure that a sign which the terminal lacks does not end a verb."""
+    """Opens /dev/null for standard streams that are closed, so that the next file does not get
+    their number, and makes sure that a sign which the terminal lacks does not end a verb."""
     codecs.register_error("rmwbench.plainer", _plainer)
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
@@ -91,15 +91,17 @@ def make_streams_safe() -> None:
     if sys.stdout is sys.__stdout__:
         sys.stdout.flush()
         raw = _Stdout(1, "w", closefd=False)
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding=sys.stdout.encoding, line_buffering=os.isatty(1))
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw), encoding=sys.stdout.encoding, line_buffering=os.isatty(1)
+        )
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="rmwbench.plainer")
 
 
 def print_json(document: Any, default: "Callable[[Any], Any] | None" = None) -> None:
-    """A document as one line of JSON on stdout; in ASCII where stdout is not UTF-8. Values that JSON has no number for
-    are a mistake of ours."""
+    """A document as one line of JSON on stdout; in ASCII where stdout is not UTF-8. Values that
+    JSON has no number for are a mistake of ours."""
     import json
 
     utf8 = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
@@ -122,19 +124,21 @@ def stderr_console() -> "Console":
     """For progress, on stderr: a line each, which the terminal wraps."""
     from rich.console import Console
 
-    return _printing(Console)(file=cast("IO[str]", _Progress(sys.stderr)), highlight=False, soft_wrap=True)
+    return _printing(Console)(
+        file=cast("IO[str]", _Progress(sys.stderr)), highlight=False, soft_wrap=True
+    )
 
 
 def say(text: object) -> None:
-    """A line on stdout without control codes, since names and texts of others are in it, and with calls of this program
-    as they are typed here."""
+    """A line on stdout without control codes, since names and texts of others are in it, and with
+    calls of this program as they are typed here."""
     print(printable(as_typed(str(text))))
 
 
 @cache
 def _printing(kind: "type[Console]") -> "type[Console]":
-    """A console that prints every text without control codes (those of its own styles come later), and every call of
-    this program as it is typed here."""
+    """A console that prints every text without control codes (those of its own styles come later),
+    and every call of this program as it is typed here."""
 
     from rich.text import Text
 
@@ -151,7 +155,9 @@ def _printing(kind: "type[Console]") -> "type[Console]":
             given = options or self.options
             text = renderable
             if isinstance(renderable, str):
-                text = self.render_str(renderable, markup=given.markup, highlight=bool(given.highlight))
+                text = self.render_str(
+                    renderable, markup=given.markup, highlight=bool(given.highlight)
+                )
             made, done = text.blank_copy(), 0
             for begin, end in calls(text.plain):
                 made.append(text[done:begin]).append(command())
@@ -162,7 +168,8 @@ def _printing(kind: "type[Console]") -> "type[Console]":
 
 
 class _Progress:
-    """stderr for progress: where it cannot be written, it is lost, and the campaign that it tells of goes on."""
+    """stderr for progress: where it cannot be written, it is lost, and the campaign that it tells
+    of goes on."""
 
     def __init__(self, stream: Any):
         self._stream = stream

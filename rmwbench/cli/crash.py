@@ -1,4 +1,5 @@
-"""The end of a verb by an exception that nobody foresaw: one line, and a file with what is needed to repair it.
+"""The end of a verb by an exception that nobody foresaw: one line, and a file with what is needed
+to repair it.
 
 It is never an answer, so its exit code is 2: a script must not take a crash for "no".
 """
@@ -38,7 +39,8 @@ def _details(error: BaseException) -> str:
     from importlib.metadata import version
 
     lines = [
-        f"rmwbench {version('rmwbench')}, Python {platform.python_version()}, {platform.platform()}",
+        f"rmwbench {version('rmwbench')}, Python {platform.python_version()}, "
+        f"{platform.platform()}",
         f"at {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())}, in {os.getcwd()}",
         "arguments: " + " ".join(map(repr, sys.argv[1:])),
         "",
@@ -48,7 +50,8 @@ def _details(error: BaseException) -> str:
 
 
 def _kept(details: str) -> Path | None:
-    """The file that has them now: in the state directory, or where that is not possible in that of temporary files."""
+    """The file that has them now: in the state directory, or where that is not possible in that of
+    temporary files."""
     stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
     for place in (directory, lambda: Path(tempfile.gettempdir())):
         try:

@@ -1,4 +1,5 @@
-"""Whether what a suite calls acceptable was reached, as an exit code: `outcomes:` makes `run` and `show` a gate."""
+"""Whether what a suite calls acceptable was reached, as an exit code: `outcomes:` makes `run` and
+`show` a gate."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +8,8 @@ if TYPE_CHECKING:
 
 REACHED = "all acceptable"
 OPEN = ("undecided", "no data")
-"""Outcomes of a condition (`rmwbench.analysis.verdicts.outcomes`); every other one is not acceptable."""
+"""Outcomes of a condition (`rmwbench.analysis.verdicts.outcomes`); every other one is not
+acceptable."""
 
 
 def limits(bundle: "Bundle") -> bool:
@@ -16,8 +18,8 @@ def limits(bundle: "Bundle") -> bool:
 
 
 def exit_code(document: dict[str, Any]) -> int:
-    """Of a show document: 0 where every condition is acceptable or the suite sets no limits, 1 where one is not, 2
-    where that could not be told."""
+    """Of a show document: 0 where every condition is acceptable or the suite sets no limits, 1
+    where one is not, 2 where that could not be told."""
     judged = document.get("outcomes")
     if not judged:
         return 0

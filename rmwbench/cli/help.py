@@ -1,4 +1,5 @@
-"""Help as plain text: what draws frames around it takes longer to import than all verbs together."""
+"""Help as plain text: what draws frames around it takes longer to import than all verbs
+together."""
 
 from typing import Any
 
@@ -7,8 +8,8 @@ from typer.core import TyperGroup
 
 
 class PlainGroup(TyperGroup):
-    """A list of verbs, each with its whole first paragraph. `ORDER`: the verbs' order where it is not that in which
-    they were added."""
+    """A list of verbs, each with its whole first paragraph. `ORDER`: the verbs' order where it is
+    not that in which they were added."""
 
     ORDER: tuple[str, ...] = ()
 
@@ -19,12 +20,14 @@ class PlainGroup(TyperGroup):
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, (verb.help or "").partition("\n\n")[0]) for name, verb in found if verb])
+            formatter.write_dl(
+                [(name, (verb.help or "").partition("\n\n")[0]) for name, verb in found if verb]
+            )
 
 
 class NamesOrVerbs(PlainGroup):
-    """A verb that is mostly given names, and has verbs of its own besides: without one of these, the names are those of
-    its verb `show`."""
+    """A verb that is mostly given names, and has verbs of its own besides: without one of these,
+    the names are those of its verb `show`."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
         own = args[:1] == ["--help"] or (bool(args) and args[0] in self.commands)

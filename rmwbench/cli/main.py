@@ -1,7 +1,9 @@
-"""`rmwbench`: collects the verbs, and turns what can go wrong into one clear message and an exit code.
+"""`rmwbench`: collects the verbs, and turns what can go wrong into one clear message and an exit
+code.
 
-Exit codes: 0 yes, 1 no, 2 could not tell (bad input included), 130 interrupted. Verbs are imported by name, and
-import what they need only when they run: the help must not wait half a second for Arrow and charts.
+Exit codes: 0 yes, 1 no, 2 could not tell (bad input included), 130 interrupted. Verbs are imported
+by name, and import what they need only when they run: the help must not wait half a second for
+Arrow and charts.
 """
 
 import errno
@@ -21,7 +23,18 @@ from rmwbench.typed import VERBS
 EVALUATIONS = ("claims", "questionnaire", "figures")
 """Verbs of the published evaluations, in their own folder."""
 
-GATES = ("doctor", "calibrate", "run", "resume", "show", "compare", "capacity", "decide", "evaluate", "claims run")
+GATES = (
+    "doctor",
+    "calibrate",
+    "run",
+    "resume",
+    "show",
+    "compare",
+    "capacity",
+    "decide",
+    "evaluate",
+    "claims run",
+)
 """Verbs whose exit code is an answer."""
 
 HELP = """
@@ -62,7 +75,13 @@ def _app(asked: str) -> typer.Typer:
     @app.callback()
     def _rmwbench(
         version: Annotated[
-            bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+            bool,
+            typer.Option(
+                "--version",
+                callback=_print_version,
+                is_eager=True,
+                help="Print the version and exit.",
+            ),
         ] = False,
     ) -> None: ...
 
@@ -77,7 +96,8 @@ REFUSED = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO),
     *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENAMETOOLONG, errno.ELOOP),
 )
-"""What a machine may answer to any file operation, whatever we do: no mistake of ours, so no report of one."""
+"""What a machine may answer to any file operation, whatever we do: no mistake of ours, so no report
+of one."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -86,8 +106,12 @@ def main(arguments: list[str] | None = None) -> None:
     from rmwbench.errors import UserError
 
     make_streams_safe()
-    if not os.environ.get("SOURCE_DATE_EPOCH", "0").isdigit() or len(os.environ.get("SOURCE_DATE_EPOCH", "0")) > 11:
-        del os.environ["SOURCE_DATE_EPOCH"]  # NumPy reads it, and does not load where it is not a time
+    if (
+        not os.environ.get("SOURCE_DATE_EPOCH", "0").isdigit()
+        or len(os.environ.get("SOURCE_DATE_EPOCH", "0")) > 11
+    ):
+        # NumPy reads it, and does not load where it is not a time
+        del os.environ["SOURCE_DATE_EPOCH"]
     try:
         _guarded(arguments)
     except UserError as error:
@@ -95,18 +119,25 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except MemoryError:
-        _fail("not enough memory\n  do: ask for less at once (--workload NAME, --arm NAME), or free memory")
+        _fail(
+            "not enough memory\n  do: ask for less at once (--workload NAME, --arm NAME), or free "
+            "memory"
+        )
     except Exception as error:
         if isinstance(error, OSError) and error.errno in REFUSED:
             where = f"{error.filename}: " if error.filename else ""
-            _fail(f"{where}{error.strerror}\n  do: make room or give access there, or use another place")
+            _fail(
+                f"{where}{error.strerror}\n  do: make room or give access there, or use another "
+                "place"
+            )
         from rmwbench.cli.crash import told
 
         _fail(told(error))
 
 
 def _fail(text: str) -> NoReturn:
-    """One error on stderr, exit code 2. What others wrote in it does not reach the terminal as a control code."""
+    """One error on stderr, exit code 2. What others wrote in it does not reach the terminal as a
+    control code."""
     from rmwbench.words.printable import printable
 
     with suppress(OSError):  # stderr may be full, too; the exit code still says it
@@ -115,8 +146,9 @@ def _fail(text: str) -> NoReturn:
 
 
 def _guarded(arguments: list[str] | None) -> None:
-    """Runs the verb. A reader that closed the pipe early (`| head`) has what it wanted, so that is a success; a verb
-    whose exit code is an answer, and that had no time to give it, could not tell."""
+    """Runs the verb. A reader that closed the pipe early (`| head`) has what it wanted, so that is
+    a success; a verb whose exit code is an answer, and that had no time to give it, could not
+    tell."""
     from rmwbench.cli.console import StdoutRefused
     from rmwbench.errors import UserError
 
@@ -138,7 +170,9 @@ def _guarded(arguments: list[str] | None) -> None:
     except StdoutRefused as error:
         _forget_stdout()
         raise UserError(
-            "the answer cannot be written to stdout", actual=error.strerror, fix="make room where it goes"
+            "the answer cannot be written to stdout",
+            actual=error.strerror,
+            fix="make room where it goes",
         ) from error
     if stdout is not None and _reader_gone(stdout):
         _forget_stdout()
@@ -172,8 +206,8 @@ def _stdout() -> int | None:
 
 
 def _reader_gone(stdout: int | None) -> bool:
-    """Whether stdout is a pipe without reader. A broken pipe of anything else, such as a worker's socket, is a bug
-    and stays one."""
+    """Whether stdout is a pipe without reader. A broken pipe of anything else, such as a worker's
+    socket, is a bug and stays one."""
     if stdout is None:
         return False
     poll = select.poll()

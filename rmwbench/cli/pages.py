@@ -8,14 +8,18 @@ import typer
 from rmwbench.whole_file import check_page, is_written_through
 
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write it as a page: one HTML file, with charts.")
+    Path | None,
+    typer.Option(
+        "--out", "-o", metavar="FILE", help="Write it as a page: one HTML file, with charts."
+    ),
 ]
 Html = Annotated[Path | None, typer.Option("--html", hidden=True)]
 """An earlier name of `--out`, still taken."""
 
 
 def page(out: Path | None, earlier: Path | None = None) -> Path | None:
-    """The page that was asked for. Raises UserError where it cannot be written, before any work was done for it."""
+    """The page that was asked for. Raises UserError where it cannot be written, before any work was
+    done for it."""
     path = out or earlier
     if path is not None:
         check_page(path)

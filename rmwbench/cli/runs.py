@@ -1,5 +1,5 @@
-"""A campaign carried out for somebody at a terminal: what stops it costs as little as possible, how to go on is said,
-and its answer is shown."""
+"""A campaign carried out for somebody at a terminal: what stops it costs as little as possible, how
+to go on is said, and its answer is shown."""
 
 import contextlib
 import errno
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 E = TypeVar("E", covariant=True)
 
 ENDING = (
-    "Exit code 0: finished with at least one good trial, 130: stopped, 2: otherwise. Where the suite says what is "
-    "acceptable (`outcomes`, docs/suites.md): 0 where all is, 1 where it is not, 2 where that could not be told."
+    "Exit code 0: finished with at least one good trial, 130: stopped, 2: otherwise. Where the "
+    "suite says what is acceptable (`outcomes`, docs/suites.md): 0 where all is, 1 where it is "
+    "not, 2 where that could not be told."
 )
-NoReport = Annotated[bool, typer.Option("--no-report", help="Run only; `rmwbench show DIR` gives the answer later.")]
+NoReport = Annotated[
+    bool, typer.Option("--no-report", help="Run only; `rmwbench show DIR` gives the answer later.")
+]
 
 
 class Runs(Protocol[E]):
@@ -32,22 +35,33 @@ class Runs(Protocol[E]):
     def run(self, console: "Console") -> E: ...
 
 
-def carry_out(campaign: "Runner", directory: Path, no_report: bool, cluster: str | None) -> NoReturn:
-    """Runs what a campaign lacks, on the cluster at this address if one is named, and shows its answer; ends the
-    verb."""
+def carry_out(
+    campaign: "Runner", directory: Path, no_report: bool, cluster: str | None
+) -> NoReturn:
+    """Runs what a campaign lacks, on the cluster at this address if one is named, and shows its
+    answer; ends the verb."""
     console = stderr_console()
     go_on = f"rmwbench resume {directory}" + f" --cluster {cluster}" * bool(cluster)
     if any(cell.sampling.traced for cell in campaign.plan.cells):
-        console.print("traced: every thread's schedule is recorded; latencies are not comparable with other trials")
+        console.print(
+            "traced: every thread's schedule is recorded; latencies are not comparable with other "
+            "trials"
+        )
     with campaign.writer, getattr(campaign, "fleet", contextlib.nullcontext()):
         if not campaign.course.finished:
             ending = guarded(campaign, directory, console, go_on)
         else:
-            done = "everything was decided" if campaign.course.decided else "every trial of this campaign is finished"
+            done = (
+                "everything was decided"
+                if campaign.course.decided
+                else "every trial of this campaign is finished"
+            )
             console.print(f"{done}: nothing is left to run")
             ending = None
     if ending is not None and ending.stopped_by:
-        console.print(f"stopped by {ending.stopped_by}; {directory} is a valid campaign of what was finished")
+        console.print(
+            f"stopped by {ending.stopped_by}; {directory} is a valid campaign of what was finished"
+        )
         console.print(f"go on:   {go_on}\nlook:    rmwbench show {directory}")
         raise typer.Exit(130)
     code = _answer(directory, no_report)
@@ -58,14 +72,18 @@ def carry_out(campaign: "Runner", directory: Path, no_report: bool, cluster: str
 
 
 def guarded(runs: "Runs[E]", directory: Path, console: "Console", go_on: str) -> "E":
-    """What stops a campaign from being written, mostly a full disk, costs the trial under way and nothing else.
-    `go_on`: the command that goes on."""
+    """What stops a campaign from being written, mostly a full disk, costs the trial under way and
+    nothing else. `go_on`: the command that goes on."""
     try:
         return runs.run(console)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
             raise
-        what, where, actual = "the campaign cannot be written", error.filename or str(directory), error.strerror
+        what, where, actual = (
+            "the campaign cannot be written",
+            error.filename or str(directory),
+            error.strerror,
+        )
     except UserError as error:
         what, where, actual = error.what, error.where, error.actual
     raise UserError(

@@ -14,29 +14,35 @@ RESOURCE = "rmwbench"
 
 
 def connect(address: str) -> Any:
-    """Ray, connected. `address`: `auto`, `HOST:PORT` of the head, or `ray://HOST:PORT` from outside. Raises
-    UserError."""
+    """Ray, connected. `address`: `auto`, `HOST:PORT` of the head, or `ray://HOST:PORT` from
+    outside. Raises UserError."""
     if importlib.util.find_spec("ray") is None:
-        raise UserError("--cluster needs Ray, which is not installed", where="--cluster", fix=INSTALL)
+        raise UserError(
+            "--cluster needs Ray, which is not installed", where="--cluster", fix=INSTALL
+        )
     if address.startswith("ray://") and importlib.util.find_spec("grpc") is None:
         raise UserError(
             "a ray:// address needs Ray's client",
             where="--cluster",
             actual="the package grpcio is not installed",
-            fix="pip install 'ray[client]', or run rmwbench on a machine of the cluster with --cluster auto",
+            fix="pip install 'ray[client]', or run rmwbench on a machine of the cluster with "
+            "--cluster auto",
         )
     _check_reachable(_found() if address == "auto" else address)
     import ray
 
     try:
-        ray.init(address=address, namespace="rmwbench", log_to_driver=False, logging_level=logging.ERROR)
+        ray.init(
+            address=address, namespace="rmwbench", log_to_driver=False, logging_level=logging.ERROR
+        )
     except (ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
         raise _unreachable(address, _first_line(error)) from None
     return ray
 
 
 def _found() -> str:
-    """Where `auto` leads. Ray tells it nowhere in public, and would try a dead cluster's address for minutes."""
+    """Where `auto` leads. Ray tells it nowhere in public, and would try a dead cluster's address
+    for minutes."""
     from ray._private.services import canonicalize_bootstrap_address
 
     try:
@@ -52,7 +58,8 @@ def _check_reachable(address: str) -> None:
         raise UserError(
             "this is not an address of a Ray cluster",
             where="--cluster",
-            expected="auto, HOST:PORT of the head (its port is 6379 unless chosen), or ray://HOST:10001",
+            expected="auto, HOST:PORT of the head (its port is 6379 unless chosen), or "
+            "ray://HOST:10001",
             actual=address,
         )
     try:
@@ -72,8 +79,8 @@ def _unreachable(address: str, why: str) -> UserError:
 
 
 def nodes(ray: Any) -> list[dict[str, Any]]:
-    """The machines that may be used: alive, with processors for work, or those of the resource `rmwbench` where one
-    has it."""
+    """The machines that may be used: alive, with processors for work, or those of the resource
+    `rmwbench` where one has it."""
     alive = [node for node in ray.nodes() if node["Alive"]]
     chosen = [node for node in alive if node["Resources"].get(RESOURCE)]
     found = chosen or [node for node in alive if node["Resources"].get("CPU")]

@@ -1,7 +1,9 @@
-"""The actor that a machine's Ray starts for us: it unpacks this rmwbench and hands everything else to it.
+"""The actor that a machine's Ray starts for us: it unpacks this rmwbench and hands everything else
+to it.
 
-Its class is made in a function, which is what makes Ray send its code along instead of importing it: the machine needs
-no rmwbench of its own, only what rmwbench depends on. Hence it uses the standard library alone.
+Its class is made in a function, which is what makes Ray send its code along instead of importing
+it: the machine needs no rmwbench of its own, only what rmwbench depends on. Hence it uses the
+standard library alone.
 """
 
 
@@ -15,7 +17,11 @@ def door_class() -> type:
             import zipfile
             from pathlib import Path
 
-            cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rmwbench" / "cluster"
+            cache = (
+                Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+                / "rmwbench"
+                / "cluster"
+            )
             place = cache / "code" / digest
             if not place.exists():
                 partial = place.with_name(f"{digest}.{os.getpid()}.partial")

@@ -1,8 +1,9 @@
-"""The copy of a bundle on a shared filesystem: `s3://…`, `gs://…`, `hdfs://…`, `file://…`, by pyarrow's filesystems.
+"""The copy of a bundle on a shared filesystem: `s3://…`, `gs://…`, `hdfs://…`, `file://…`, by
+pyarrow's filesystems.
 
-The bundle itself is on the driver's disk, where a file can be flushed and renamed. The copy gets what is new after each
-block: tables and files, which never change once they are there, before the journal that names them, so that the copy is
-a valid campaign at every instant, too.
+The bundle itself is on the driver's disk, where a file can be flushed and renamed. The copy gets
+what is new after each block: tables and files, which never change once they are there, before the
+journal that names them, so that the copy is a valid campaign at every instant, too.
 """
 
 import re
@@ -23,7 +24,8 @@ def is_address(text: str) -> bool:
 
 
 class Copy:
-    """`update` after each block. Raises UserError where the filesystem cannot be reached or written."""
+    """`update` after each block. Raises UserError where the filesystem cannot be reached or
+    written."""
 
     def __init__(self, directory: Path, address: str):
         from pyarrow import ArrowException, fs

@@ -1,7 +1,7 @@
 """Which machines are alike: those whose facts below are equal. A comparison never mixes others.
 
-Bytes of memory differ a little between twins (what firmware keeps for itself), hence whole GiB; everything else that
-changes what a message costs is taken as it is said.
+Bytes of memory differ a little between twins (what firmware keeps for itself), hence whole GiB;
+everything else that changes what a message costs is taken as it is said.
 """
 
 import hashlib
@@ -38,12 +38,15 @@ def fingerprint(found: Facts) -> str:
 def differences(ours: Facts, theirs: Facts) -> str:
     """`kernel 6.1.0 instead of 6.8.0, …`: how another machine differs from ours."""
     return ", ".join(
-        f"{name} {theirs.get(name)} instead of {ours[name]}" for name in ours if theirs.get(name) != ours[name]
+        f"{name} {theirs.get(name)} instead of {ours[name]}"
+        for name in ours
+        if theirs.get(name) != ours[name]
     )
 
 
 def groups(machines: Iterable[tuple[str, Facts]]) -> list[list[str]]:
-    """Names of machines that are alike, the largest group first; of equally large ones the one seen first."""
+    """Names of machines that are alike, the largest group first; of equally large ones the one seen
+    first."""
     found: dict[str, list[str]] = {}
     for name, what in machines:
         found.setdefault(fingerprint(what), []).append(name)

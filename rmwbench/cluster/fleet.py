@@ -1,4 +1,5 @@
-"""The machines of one campaign: found, looked at, one group of like ones chosen, equipped and tried.
+"""The machines of one campaign: found, looked at, one group of like ones chosen, equipped and
+tried.
 
 A machine that cannot take part is left out with its reason; what none can do is the user's error.
 """
@@ -32,7 +33,8 @@ SHARED = "RMWBENCH_CLUSTER_SHARED"
 
 @dataclass
 class Remote:
-    """A machine: its name in Ray, its actor, its card (`rmwbench.cluster.machine`), and Ray's address of it."""
+    """A machine: its name in Ray, its actor, its card (`rmwbench.cluster.machine`), and Ray's
+    address of it."""
 
     name: str
     node: str
@@ -55,16 +57,16 @@ class MachineLost(Exception):
 
 
 class Fleet:
-    """Use as a context manager: leaving it ends the actors and the connection. `machines` are alike; `left_out` says
-    why the others are not used; `runners` are what trials are given to: the machines, or gangs of them
-    (placed_fleet.py)."""
+    """Use as a context manager: leaving it ends the actors and the connection. `machines` are
+    alike; `left_out` says why the others are not used; `runners` are what trials are given to: the
+    machines, or gangs of them (placed_fleet.py)."""
 
     exclusive_actors = True
     """Whether an actor takes all of its machine's processors in Ray's books."""
 
     def __init__(self, address: str, like: Mapping[str, Any] | None = None, shared: bool = False):
-        """`like`: the machine card of the campaign to resume. `shared`: nodes of one kernel count as machines. Raises
-        UserError where no machine can be used."""
+        """`like`: the machine card of the campaign to resume. `shared`: nodes of one kernel count
+        as machines. Raises UserError where no machine can be used."""
         self.ray = connect(address)
         self.address, self.shared = address, shared
         self.machines: list[Remote] = []
@@ -106,7 +108,8 @@ class Fleet:
         return self.ray.wait(list(references), timeout=timeout_s)[0]
 
     def fetch(self, reference: Any) -> Any:
-        """The answer, or a list of them. Raises MachineLost; what our own code raised there is raised here."""
+        """The answer, or a list of them. Raises MachineLost; what our own code raised there is
+        raised here."""
         from ray.exceptions import RayError, RayTaskError
 
         try:
@@ -120,10 +123,15 @@ class Fleet:
         """Asks every machine the same; `answers` has what they say."""
         return {machine.name: machine.ask(method, *arguments) for machine in self.machines}
 
-    def answers(self, asked: Mapping[str, Any], timeout_s: float = CARD_TIMEOUT_S) -> dict[str, Any]:
+    def answers(
+        self, asked: Mapping[str, Any], timeout_s: float = CARD_TIMEOUT_S
+    ) -> dict[str, Any]:
         """What each answered within the time that all have together, or why it did not."""
         deadline_s = time.monotonic() + timeout_s
-        return {name: self._answer(ref, max(0.0, deadline_s - time.monotonic())) for name, ref in asked.items()}
+        return {
+            name: self._answer(ref, max(0.0, deadline_s - time.monotonic()))
+            for name, ref in asked.items()
+        }
 
     @property
     def facts(self) -> fingerprint.Facts:
@@ -132,7 +140,8 @@ class Fleet:
     # --- what a campaign asks of its lab (rmwbench/campaign/start.py) ---
 
     def machine(self) -> None:
-        """It is not this one: a budget that does not hold the suite is refused, and no plan is cut."""
+        """It is not this one: a budget that does not hold the suite is refused, and no plan is
+        cut."""
 
     def budget_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
         return machine_budget_s(make, len(self.machines), budget_s)
@@ -142,10 +151,14 @@ class Fleet:
         wanted = shipping.programs([*(worker.executable for worker in workers.values()), *_tools()])
         described = {name: worker.description for name, worker in workers.items()}
         self._ship(wanted)
-        self._keep(self.answers(self.all("prepare", list(wanted), described, plan), EQUIP_TIMEOUT_S))
+        self._keep(
+            self.answers(self.all("prepare", list(wanted), described, plan), EQUIP_TIMEOUT_S)
+        )
         self._release()
 
-    def rehearse(self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places) -> dict[int, str]:
+    def rehearse(
+        self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places
+    ) -> dict[int, str]:
         """On the first machine: the others run the same programs."""
         found = self.ray.get(self.machines[0].ask("rehearse", list(cells), places))
         if isinstance(found, UserError):
@@ -159,11 +172,15 @@ class Fleet:
         summary = card["summary"] if count == 1 else f"{count} machines like: {card['summary']}"
         warnings = list(card.get("warnings") or ())
         if self._kernels() < count:
-            warnings.append(f"these {count} are nodes on {_counted(self._kernels())}: their trials disturb each other")
+            warnings.append(
+                f"these {count} are nodes on {_counted(self._kernels())}: their trials disturb "
+                "each other"
+            )
         return card | {"summary": summary, "warnings": warnings}
 
     def calibration(self) -> dict[str, Any]:
-        """Of the one machine that all trials run on; a calibration says nothing of another machine, however alike."""
+        """Of the one machine that all trials run on; a calibration says nothing of another machine,
+        however alike."""
         return dict(self.machines[0].card["calibration"]) if len(self.machines) == 1 else {}
 
     def host(self) -> Kind:
@@ -171,7 +188,10 @@ class Fleet:
         return NAMESPACES
 
     def document(self) -> dict[str, Any]:
-        named = [{"machine": m.name, "node": m.node, "summary": m.card["machine"]["summary"]} for m in self.machines]
+        named = [
+            {"machine": m.name, "node": m.node, "summary": m.card["machine"]["summary"]}
+            for m in self.machines
+        ]
         return {
             "cluster": {
                 "fingerprint": fingerprint.fingerprint(self.facts),
@@ -185,8 +205,8 @@ class Fleet:
     # --- how it comes about ---
 
     def _look_at(self, found: Iterable[Mapping[str, Any]]) -> list[Remote]:
-        """An actor on each node, all of its processors taken, so that neither another campaign nor another job of Ray
-        runs beside a trial."""
+        """An actor on each node, all of its processors taken, so that neither another campaign nor
+        another job of Ray runs beside a trial."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         digest, archive = shipping.package()
@@ -197,7 +217,9 @@ class Fleet:
             amounts = node["Resources"]
             actor = door.options(
                 num_cpus=amounts.get("CPU", 0) if self.exclusive_actors else 0,
-                resources={RESOURCE: amounts[RESOURCE]} if RESOURCE in amounts and self.exclusive_actors else None,
+                resources={RESOURCE: amounts[RESOURCE]}
+                if RESOURCE in amounts and self.exclusive_actors
+                else None,
                 scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
                 max_restarts=0,
             ).remote(digest, packed)
@@ -208,7 +230,9 @@ class Fleet:
             name if names.count(name) == 1 else f"{name} {node['NodeID'][:8]}"
             for name, (node, _, _) in zip(names, asked, strict=True)
         ]
-        cards = self.answers({name: ref for name, (_, _, ref) in zip(unique, asked, strict=True)}, CARD_TIMEOUT_S)
+        cards = self.answers(
+            {name: ref for name, (_, _, ref) in zip(unique, asked, strict=True)}, CARD_TIMEOUT_S
+        )
         seen = []
         for name, (node, actor, _) in zip(unique, asked, strict=True):
             card = cards[name]
@@ -235,13 +259,15 @@ class Fleet:
         return found
 
     def _one_per_kernel(self, found: Sequence[Remote]) -> list[Remote]:
-        """Of nodes that are parts of one machine (containers on one kernel) the first: two trials there would disturb
-        each other."""
+        """Of nodes that are parts of one machine (containers on one kernel) the first: two trials
+        there would disturb each other."""
         kept: dict[str, Remote] = {}
         for remote in found:
             first = kept.setdefault(remote.card["boot"], remote)
             if first is not remote:
-                self.left_out.append((remote.name, f"the same machine as {first.name}: one trial at a time"))
+                self.left_out.append(
+                    (remote.name, f"the same machine as {first.name}: one trial at a time")
+                )
         return list(kept.values())
 
     def _choose(self, found: Sequence[Remote], like: Mapping[str, Any] | None) -> None:
@@ -249,12 +275,18 @@ class Fleet:
         by_name = {remote.name: remote for remote in found}
         seen = [(remote.name, fingerprint.facts(remote.card["machine"])) for remote in found]
         wanted = fingerprint.facts(like) if like else None
-        chosen = [group for group in fingerprint.groups(seen) if wanted is None or dict(seen)[group[0]] == wanted][:1]
+        chosen = [
+            group
+            for group in fingerprint.groups(seen)
+            if wanted is None or dict(seen)[group[0]] == wanted
+        ][:1]
         names = chosen[0] if chosen else []
         ours = wanted or (dict(seen)[names[0]] if names else {})
         for name, theirs in seen:
             if name not in names:
-                self.left_out.append((name, f"unlike the others: {fingerprint.differences(ours, theirs)}"))
+                self.left_out.append(
+                    (name, f"unlike the others: {fingerprint.differences(ours, theirs)}")
+                )
         self.machines = [by_name[name] for name in names]
         self._some_left()
 
@@ -306,7 +338,9 @@ class Fleet:
 
 def _line(error: BaseException, last: bool = False) -> str:
     """Ray says most in its first line, a traceback in its last."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [
+        type(error).__name__
+    ]
     return lines[-1 if last else 0][:300]
 
 
@@ -315,7 +349,8 @@ def _counted(kernels: int) -> str:
 
 
 def _tools() -> list[Path]:
-    """What trials may need besides workers, as far as it is built; the preflight has asked for what they do need."""
+    """What trials may need besides workers, as far as it is built; the preflight has asked for what
+    they do need."""
 
     def found(name: str) -> list[Path]:
         try:

@@ -1,7 +1,9 @@
-"""The hosts of a trial on the machines of a gang, as its leader sees them: the first host is here, in this machine's
-own network, and drives the trial; each other one is reached through its machine's agent.
+"""The hosts of a trial on the machines of a gang, as its leader sees them: the first host is here,
+in this machine's own network, and drives the trial; each other one is reached through its machine's
+agent.
 
-The leader's clock is the trial's reference, so the first host's offset is exact and only the others' are measured.
+The leader's clock is the trial's reference, so the first host's offset is exact and only the
+others' are measured.
 """
 
 from collections.abc import Mapping
@@ -15,9 +17,9 @@ from rmwbench.suite.network.placement import Gang
 
 
 def hosts_of(name: str, cell: Cell, gang: Gang, agents: Mapping[str, Agent]) -> tuple[Hosts, Gang]:
-    """The hosts of a cell over several machines, and the gang with what each says of its interface. `agents`: host →
-    its machine's agent, of all but the first. Raises HostBroken where a machine cannot be reached, or lacks the address
-    that it was to have."""
+    """The hosts of a cell over several machines, and the gang with what each says of its interface.
+    `agents`: host → its machine's agent, of all but the first. Raises HostBroken where a machine
+    cannot be reached, or lacks the address that it was to have."""
     first, *others = cell.hosts
     made: dict[str, Host | RemoteHost] = {}
     try:
@@ -30,7 +32,9 @@ def hosts_of(name: str, cell: Cell, gang: Gang, agents: Mapping[str, Agent]) -> 
         for host, card in cards.items():
             if card["device"] is None:
                 spot = gang.spots[host]
-                raise HostBroken(f"machine {spot.machine} has no interface with the address {spot.address}")
+                raise HostBroken(
+                    f"machine {spot.machine} has no interface with the address {spot.address}"
+                )
     except BaseException:
         Hosts.of(made).close()
         raise

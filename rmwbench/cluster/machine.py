@@ -1,8 +1,10 @@
-"""What a machine of the cluster does for a campaign; it lives in the door's process on that machine.
+"""What a machine of the cluster does for a campaign; it lives in the door's process on that
+machine.
 
-Ray starts its processes 15 steps of niceness down and first in line for the kernel's out-of-memory killer, which every
-worker of a trial would inherit. Both are put back to those of the machine's raylet, or the machine is not used: a
-trial must not depend on whether Ray or a shell has started it.
+Ray starts its processes 15 steps of niceness down and first in line for the kernel's out-of-memory
+killer, which every worker of a trial would inherit. Both are put back to those of the machine's
+raylet, or the machine is not used: a trial must not depend on whether Ray or a shell has started
+it.
 """
 
 import contextlib
@@ -39,8 +41,8 @@ SAFE_NICENESS = "RAY_worker_niceness=0 ray start …"
 
 
 class Machine:
-    """Every answer is plain data. What a user can repair comes back as text or UserError and is not raised: Ray would
-    wrap it into a traceback."""
+    """Every answer is plain data. What a user can repair comes back as text or UserError and is not
+    raised: Ray would wrap it into a traceback."""
 
     def __init__(self) -> None:
         self._store = Store(cache() / "programs")
@@ -49,12 +51,17 @@ class Machine:
         self._listening: dict[str, Any] = {}
 
     def card(self) -> dict[str, Any]:
-        """`machine` (the machine card), `calibration` (of `store.for_campaign`: by the user that Ray runs as), `boot`
-        (equal for two nodes on one kernel) and `problem` (or None)."""
+        """`machine` (the machine card), `calibration` (of `store.for_campaign`: by the user that
+        Ray runs as), `boot` (equal for two nodes on one kernel) and `problem` (or None)."""
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         card = machine.describe()
         calibration = store.for_campaign(card)
-        return {"machine": card, "calibration": calibration, "boot": boot, "problem": _as_a_shell_would()}
+        return {
+            "machine": card,
+            "calibration": calibration,
+            "boot": boot,
+            "problem": _as_a_shell_would(),
+        }
 
     def lacks(self, wanted: Sequence[Program]) -> list[Program]:
         return self._store.lacks(wanted)
@@ -62,11 +69,14 @@ class Machine:
     def put(self, program: Program, content: bytes) -> None:
         self._store.put(program, content)
 
-    def prepare(self, wanted: Sequence[Program], described: Mapping[str, Mapping[str, Any]], plan: Plan) -> str | None:
-        """Why the campaign cannot run here; None where it can. `described`: middleware → what its worker says on the
-        driver's machine."""
+    def prepare(
+        self, wanted: Sequence[Program], described: Mapping[str, Mapping[str, Any]], plan: Plan
+    ) -> str | None:
+        """Why the campaign cannot run here; None where it can. `described`: middleware → what its
+        worker says on the driver's machine."""
         os.environ[VARIABLE] = str(self._store.shelf(wanted))
-        os.environ[TARGET] = str(self._store.directory / "none")  # nothing that was built here may take part
+        # nothing that was built here may take part
+        os.environ[TARGET] = str(self._store.directory / "none")
         try:
             self._workers = require_workers(list(described))
             for name, worker in self._workers.items():
@@ -89,16 +99,18 @@ class Machine:
     def state(self) -> dict[str, Any]:
         return machine.state()
 
-    def run(self, order: Order, name: str) -> tuple[tuple[str, str | None, str | None], TrialResult]:
-        """One trial: (status, reason, cause), which is small, and the result, which may stay here until it is asked
-        for."""
+    def run(
+        self, order: Order, name: str
+    ) -> tuple[tuple[str, str | None, str | None], TrialResult]:
+        """One trial: (status, reason, cause), which is small, and the result, which may stay here
+        until it is asked for."""
         hosts = Hosts(f"{name}/{order.trial}", order.cell.all_hosts, beside=order.cell.beside)
         result = run_trial(order, self._workers, hosts)
         return (result.status, result.reason, result.cause), result
 
     def agent(self, token: str, address: str) -> dict[str, Any] | str:
-        """`port` and `certificate` of this machine's agent (rmwbench/lab/host/agent.py), which lives as long as this
-        process; started where none runs. Or why there is none."""
+        """`port` and `certificate` of this machine's agent (rmwbench/lab/host/agent.py), which
+        lives as long as this process; started where none runs. Or why there is none."""
         if self._agent is None or self._agent.poll() is not None:
             self._agent = subprocess.Popen(
                 [sys.executable, "-m", "rmwbench.lab.host.agent"],
@@ -121,14 +133,18 @@ class Machine:
             names = (worker.description or {}).get("inherit", ())
             inherit = {name: os.environ[name] for name in names if name in os.environ}
             inherit |= (worker.description or {}).get("environment", {})
-            one = found.setdefault(worker.executable.name, {"path": str(worker.executable), "inherit": {}})
+            one = found.setdefault(
+                worker.executable.name, {"path": str(worker.executable), "inherit": {}}
+            )
             one["inherit"] |= inherit
         shelf = Path(os.environ[VARIABLE])
         return {path.name: {"path": str(path), "inherit": {}} for path in shelf.iterdir()} | found
 
-    def run_on_gang(self, order: Order, name: str, gang: Gang, agents: Mapping[str, Agent]) -> tuple[Any, Any]:
-        """As `run`, with the cell's other hosts on other machines. Where one of those is lost there is no result, and
-        the status is LOST."""
+    def run_on_gang(
+        self, order: Order, name: str, gang: Gang, agents: Mapping[str, Agent]
+    ) -> tuple[Any, Any]:
+        """As `run`, with the cell's other hosts on other machines. Where one of those is lost there
+        is no result, and the status is LOST."""
         try:
             hosts, gang = hosts_of(f"{name}/{order.trial}", order.cell, gang, agents)
         except HostBroken as broken:
@@ -144,11 +160,16 @@ def _as_a_shell_would() -> str | None:
     """Takes back what Ray did to this process; says what it could not."""
     raylet = int(os.environ.get("RAY_RAYLET_PID") or os.getppid())
     with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text(Path(f"/proc/{raylet}/oom_score_adj").read_text())
+        Path("/proc/self/oom_score_adj").write_text(
+            Path(f"/proc/{raylet}/oom_score_adj").read_text()
+        )
     usual = os.getpriority(os.PRIO_PROCESS, raylet)
     try:
         os.setpriority(os.PRIO_PROCESS, 0, usual)
     except PermissionError:
         own = os.getpriority(os.PRIO_PROCESS, 0)
-        return f"Ray runs its processes at niceness {own} here, and only root may undo it: {SAFE_NICENESS}"
+        return (
+            f"Ray runs its processes at niceness {own} here, and only root may undo it: "
+            f"{SAFE_NICENESS}"
+        )
     return None

@@ -1,9 +1,10 @@
 """A fleet whose trials run over several machines each: gangs of them, reserved whole.
 
-A gang is a placement group of Ray with a bundle per machine (STRICT_SPREAD), so two campaigns never hold half of what
-each needs; the first host's machine leads it (rmwbench/cluster/gang.py). `--place` names the machines of the one gang,
-however unlike they are: what is compared then is compared on this gang alone. `--gang` makes as many as like machines
-allow, and a new one of those that are left when one is lost.
+A gang is a placement group of Ray with a bundle per machine (STRICT_SPREAD), so two campaigns never
+hold half of what each needs; the first host's machine leads it (rmwbench/cluster/gang.py).
+`--place` names the machines of the one gang, however unlike they are: what is compared then is
+compared on this gang alone. `--gang` makes as many as like machines allow, and a new one of those
+that are left when one is lost.
 """
 
 import secrets
@@ -27,15 +28,17 @@ NOTHING: Mapping[str, fingerprint.Facts] = {}
 RESERVE_TIMEOUT_S = 60.0
 AGENT_TIMEOUT_S = 20.0
 FIRST_DOMAIN, LAST_DOMAIN = 40, 99
-"""A gang's domain: none that a robot has by default, none whose ports are the kernel's own (above 101)."""
+"""A gang's domain: none that a robot has by default, none whose ports are the kernel's own (above
+101)."""
 MOST_LOSSES = 5
-"""Trials that machines lost though all of them are there: then something is wrong that trying again does not repair."""
+"""Trials that machines lost though all of them are there: then something is wrong that trying again
+does not repair."""
 
 
 @dataclass
 class GangRunner:
-    """Machines that run one trial at a time together; as a Remote to whoever gives out trials. `addresses` are where
-    the others reach each."""
+    """Machines that run one trial at a time together; as a Remote to whoever gives out trials.
+    `addresses` are where the others reach each."""
 
     name: str
     members: list[Remote]
@@ -47,17 +50,22 @@ class GangRunner:
     reserved: Any = None
 
     def ask(self, method: str, *arguments: Any, returns: int = 1) -> Any:
-        """As a Remote's. Only `run` is a gang's; a cell of one host runs on the gang's first machine."""
+        """As a Remote's. Only `run` is a gang's; a cell of one host runs on the gang's first
+        machine."""
         assert method == "run"
         order: Order = arguments[0]
         if order.cell.real is None:
             return self.members[0].ask(method, *arguments, returns=returns)
         index = self.placing.index(order.cell)
-        spots = {host: Spot(self.members[at].name, self.addresses[at]) for host, at in index.items()}
+        spots = {
+            host: Spot(self.members[at].name, self.addresses[at]) for host, at in index.items()
+        }
         first, *others = index
         agents = {host: self.agents[index[host]] for host in others}
         gang = Gang(spots, self.domain_id, notes=self.notes)
-        return self.members[index[first]].ask("run_on_gang", *arguments, gang, agents, returns=returns)
+        return self.members[index[first]].ask(
+            "run_on_gang", *arguments, gang, agents, returns=returns
+        )
 
 
 class PlacedFleet(Fleet):
@@ -73,7 +81,8 @@ class PlacedFleet(Fleet):
         shared: bool = False,
         before: Mapping[str, fingerprint.Facts] = NOTHING,
     ):
-        """As Fleet's. `before`: host → the facts of its machine when the campaign to resume began."""
+        """As Fleet's. `before`: host → the facts of its machine when the campaign to resume
+        began."""
         self.placing, self._before = placing, before
         self._gangs: list[GangRunner] = []
         self._token = secrets.token_hex(16)
@@ -114,15 +123,22 @@ class PlacedFleet(Fleet):
         found = super().describe()
         if not self.placing.hosts:
             return found | {"summary": f"{self._size} hosts per trial on {found['summary']}"}
-        cards = {h: m.card["machine"] for h, m in zip(self.placing.hosts, self.machines, strict=True)}
+        cards = {
+            h: m.card["machine"] for h, m in zip(self.placing.hosts, self.machines, strict=True)
+        }
         summary = "; ".join(f"{host}: {card['summary']}" for host, card in cards.items())
-        return found | {"summary": summary, "warnings": [*found["warnings"], *self._notes(self.machines)]}
+        return found | {
+            "summary": summary,
+            "warnings": [*found["warnings"], *self._notes(self.machines)],
+        }
 
     def document(self) -> dict[str, Any]:
         found = super().document()
         found["cluster"]["placement"] = self.placing.document()
         for host, machine in zip(self.placing.hosts, self.machines, strict=False):
-            found["cluster"]["placement"]["hosts"][host]["facts"] = fingerprint.facts(machine.card["machine"])
+            found["cluster"]["placement"]["hosts"][host]["facts"] = fingerprint.facts(
+                machine.card["machine"]
+            )
         found["cluster"]["machines_per_trial"] = self._size
         return found
 
@@ -132,16 +148,26 @@ class PlacedFleet(Fleet):
         """Takes the gang apart and makes another of what is left; in words, what became of it."""
         self._free(runner)
         self._gangs.remove(runner)
-        found = self.answers({m.name: m.ask("agent", self._token, m.address) for m in runner.members}, AGENT_TIMEOUT_S)
+        found = self.answers(
+            {m.name: m.ask("agent", self._token, m.address) for m in runner.members},
+            AGENT_TIMEOUT_S,
+        )
         gone = [m for m in runner.members if not isinstance(found[m.name], dict)]
         self.machines = [machine for machine in self.machines if machine not in gone]
         self._losses += not gone
         if self._losses >= MOST_LOSSES:
-            return f"lost {MOST_LOSSES} trials though no machine is gone: its gang is not used any more"
+            return (
+                f"lost {MOST_LOSSES} trials though no machine is gone: its gang is not used "
+                "any more"
+            )
         before = len(self._gangs)
         if not (gone and self.placing.hosts):
             self._form()
-        text = f"machine {', '.join(m.name for m in gone)} is gone" if gone else "all of its machines are still there"
+        text = (
+            f"machine {', '.join(m.name for m in gone)} is gone"
+            if gone
+            else "all of its machines are still there"
+        )
         made = self._gangs[before:]
         return text + (f"; {', '.join(gang.name for gang in made)} goes on" if made else "")
 
@@ -154,19 +180,34 @@ class PlacedFleet(Fleet):
             self._gangs.append(self._gang(members))
 
     def _gang(self, members: Sequence[Remote]) -> GangRunner:
-        found = self.answers({m.name: m.ask("agent", self._token, m.address) for m in members}, AGENT_TIMEOUT_S)
+        found = self.answers(
+            {m.name: m.ask("agent", self._token, m.address) for m in members}, AGENT_TIMEOUT_S
+        )
         for name, answer in found.items():
             if not isinstance(answer, dict):
-                raise UserError(f"machine {name} runs no agent", where=f"--cluster {self.address}", actual=str(answer))
+                raise UserError(
+                    f"machine {name} runs no agent",
+                    where=f"--cluster {self.address}",
+                    actual=str(answer),
+                )
         agents = [Agent(m.name, m.address, token=self._token, **found[m.name]) for m in members]
         own = [address for _, address in self.placing.hosts.values()] or [None] * len(members)
         addresses = [given or m.address for given, m in zip(own, members, strict=True)]
         taken = {gang.domain_id for gang in self._gangs}
-        domain = next(number for number in range(FIRST_DOMAIN, LAST_DOMAIN + 1) if number not in taken)
+        domain = next(
+            number for number in range(FIRST_DOMAIN, LAST_DOMAIN + 1) if number not in taken
+        )
         name = " + ".join(m.name for m in members)
         reserved = self._reserve(members)
         return GangRunner(
-            name, list(members), addresses, agents, domain, self.placing, tuple(self._notes(members)), reserved
+            name,
+            list(members),
+            addresses,
+            agents,
+            domain,
+            self.placing,
+            tuple(self._notes(members)),
+            reserved,
         )
 
     def _reserve(self, members: Sequence[Remote]) -> Any:
@@ -181,7 +222,8 @@ class PlacedFleet(Fleet):
             raise UserError(
                 "cannot have these machines for one trial at a time",
                 where=f"--cluster {self.address} {self.placing.option}",
-                expected=f"all processors of {names} free in Ray's books within {duration_text(RESERVE_TIMEOUT_S)}",
+                expected=f"all processors of {names} free in Ray's books within "
+                f"{duration_text(RESERVE_TIMEOUT_S)}",
                 actual="another job of Ray, or another campaign, has some of them",
             )
         return group
@@ -199,7 +241,9 @@ class PlacedFleet(Fleet):
         found = []
         for machine in members[1:]:
             if text := fingerprint.differences(ours, fingerprint.facts(machine.card["machine"])):
-                found.append(f"unlike machines in one trial: {machine.name} has {text} of {members[0].name}")
+                found.append(
+                    f"unlike machines in one trial: {machine.name} has {text} of {members[0].name}"
+                )
         return found
 
     # --- which machines ---
@@ -209,7 +253,11 @@ class PlacedFleet(Fleet):
             return list(found)
         chosen = []
         for host, (name, _) in self.placing.hosts.items():
-            these = [node for node in found if name in (node["NodeName"], node["NodeManagerAddress"], node["NodeID"])]
+            these = [
+                node
+                for node in found
+                if name in (node["NodeName"], node["NodeManagerAddress"], node["NodeID"])
+            ]
             if len(these) != 1:
                 known = ", ".join(sorted({node["NodeName"] for node in found}))
                 raise UserError(
@@ -217,7 +265,9 @@ class PlacedFleet(Fleet):
                     if not these
                     else f"the cluster has {len(these)} machines `{name}`",
                     where=PLACE,
-                    expected=f"one of {known}" if not these else "its address, or Ray's id of the node",
+                    expected=f"one of {known}"
+                    if not these
+                    else "its address, or Ray's id of the node",
                     actual=name,
                 )
             chosen += these

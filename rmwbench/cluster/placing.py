@@ -1,7 +1,8 @@
-"""Which machines the hosts of a workload are: as `--place` or `--gang` says, and how gangs of them are made.
+"""Which machines the hosts of a workload are: as `--place` or `--gang` says, and how gangs of them
+are made.
 
-A suite's hosts leave the machine only where one of the two was said: a list of machines, or the leave to take any.
-Pure: no Ray, no clock.
+A suite's hosts leave the machine only where one of the two was said: a list of machines, or the
+leave to take any. Pure: no Ray, no clock.
 """
 
 import re
@@ -19,8 +20,9 @@ _WORD = re.compile(r"(?P<host>[^=@,\s]+)=(?P<machine>[^=@,\s]+)(@(?P<address>[^=
 
 @dataclass(frozen=True)
 class Placing:
-    """`hosts`: host → its machine as the user named it, and the address that the other hosts reach it at (None: Ray's
-    own of that machine). Without any, hosts go to whatever like machines there are."""
+    """`hosts`: host → its machine as the user named it, and the address that the other hosts reach
+    it at (None: Ray's own of that machine). Without any, hosts go to whatever like machines there
+    are."""
 
     hosts: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
 
@@ -30,7 +32,12 @@ class Placing:
 
     def document(self) -> dict[str, Any]:
         """As campaign.json keeps it."""
-        return {"hosts": {host: {"machine": m, "address": address} for host, (m, address) in self.hosts.items()}}
+        return {
+            "hosts": {
+                host: {"machine": m, "address": address}
+                for host, (m, address) in self.hosts.items()
+            }
+        }
 
     @classmethod
     def of_document(cls, found: Mapping[str, Any]) -> "Placing":
@@ -47,10 +54,13 @@ class Placing:
         return {host: list(self.hosts).index(host) for host in cell.hosts}
 
     def check(self, plan: Plan) -> None:
-        """Raises UserError where a workload has a host without machine, or no workload has a host that is placed."""
+        """Raises UserError where a workload has a host without machine, or no workload has a host
+        that is placed."""
         if not self.hosts:
             return
-        wanted = {host: cell.workload.name for cell in plan.cells if cell.real for host in cell.hosts}
+        wanted = {
+            host: cell.workload.name for cell in plan.cells if cell.real for host in cell.hosts
+        }
         for host, workload in wanted.items():
             if host not in self.hosts:
                 raise UserError(
@@ -79,15 +89,26 @@ def parse(text: str) -> Placing:
             raise UserError(
                 "this does not say which machine a host is",
                 where=PLACE,
-                expected="HOST=MACHINE,HOST=MACHINE; a machine by the name or address that `ray status -v` shows, "
-                "with @ADDRESS behind it where the others reach it at another one",
+                expected="HOST=MACHINE,HOST=MACHINE; a machine by the name or address that `ray "
+                "status -v` shows, with @ADDRESS behind it where the others reach it at another "
+                "one",
                 actual=word.strip() or "nothing",
             )
         host, machine = match["host"], match["machine"]
         if host in found or machine in [other for other, _ in found.values()]:
             twice = f"host `{host}`" if host in found else f"machine `{machine}`"
-            raise UserError(f"{twice} is placed twice", where=PLACE, expected="one machine for each host", actual=text)
+            raise UserError(
+                f"{twice} is placed twice",
+                where=PLACE,
+                expected="one machine for each host",
+                actual=text,
+            )
         found[host] = machine, match["address"]
     if len(found) < 2:
-        raise UserError("one host alone is on one machine", where=PLACE, expected="two hosts or more", actual=text)
+        raise UserError(
+            "one host alone is on one machine",
+            where=PLACE,
+            expected="two hosts or more",
+            actual=text,
+        )
     return Placing(found)

@@ -1,5 +1,5 @@
-"""The progress of a campaign on many machines: the line of a campaign on one, with the time left divided among those
-that are there."""
+"""The progress of a campaign on many machines: the line of a campaign on one, with the time left
+divided among those that are there."""
 
 import time
 
@@ -42,7 +42,11 @@ class ClusterProgress(Progress):
         """A part is in the bundle; whole blocks are told as they come."""
         blocks = self._schedule.blocks_done
         if blocks > self._blocks_told and not self._console.is_terminal:
-            left = f", {self._left()}" if not self._schedule.finished and not self._schedule.look_due else ""
+            left = (
+                f", {self._left()}"
+                if not self._schedule.finished and not self._schedule.look_due
+                else ""
+            )
             first = self._blocks_told + 1
             told = f"block {blocks}" if blocks == first else f"blocks {first} to {blocks}"
             self.say(f"{told} of {self._most()} done{left}")
@@ -58,10 +62,17 @@ class ClusterProgress(Progress):
                 gone_s = now_s - self._begun[machine][1] if machine in self._begun else 0.0
                 busy_s.append(max(0.0, sum(map(self._expected_s, part.queue)) - gone_s))
         waiting = self._schedule.waiting
-        ends = [*(end for end in self._plan.looks if end > self._schedule.blocks_done), self._schedule.end]
+        ends = [
+            *(end for end in self._plan.looks if end > self._schedule.blocks_done),
+            self._schedule.end,
+        ]
         total_s, begin = 0.0, 0
         for end in ends if blocks is None else [blocks]:
-            parts_s = [sum(map(self._expected_s, t)) for key, t in waiting.items() if begin <= key.block < end]
+            parts_s = [
+                sum(map(self._expected_s, t))
+                for key, t in waiting.items()
+                if begin <= key.block < end
+            ]
             total_s += spread_s(parts_s, max(self.machines, 1), busy_s)
             begin, busy_s = end, []
         return total_s

@@ -1,8 +1,10 @@
-"""The loop of a campaign on a fleet: a trial to every idle machine, what they found into the bundle.
+"""The loop of a campaign on a fleet: a trial to every idle machine, what they found into the
+bundle.
 
-A part's results stay on its machine until the part is complete, and are then written together: a campaign that is
-killed, and a machine that is lost, leave whole blocks of comparisons and never a half one. The driver's machine may be
-one of the fleet; fetching and writing then waits until no trial runs on it, as in a campaign on one machine.
+A part's results stay on its machine until the part is complete, and are then written together: a
+campaign that is killed, and a machine that is lost, leave whole blocks of comparisons and never a
+half one. The driver's machine may be one of the fleet; fetching and writing then waits until no
+trial runs on it, as in a campaign on one machine.
 """
 
 import json
@@ -38,8 +40,8 @@ WAIT_S = 1.0
 
 @dataclass
 class ClusterCampaign:
-    """A campaign's plan, its schedule over a fleet, and the bundle that it goes to. `budget_s`: time of the cluster
-    that was asked for, None where none was."""
+    """A campaign's plan, its schedule over a fleet, and the bundle that it goes to. `budget_s`:
+    time of the cluster that was asked for, None where none was."""
 
     name: str
     plan: Plan
@@ -62,7 +64,9 @@ class ClusterCampaign:
     _limit_s: float = 0.0
 
     @classmethod
-    def on(cls, made: Campaign, fleet: Fleet, copy: Copy | None, budget_s: float | None) -> "ClusterCampaign":
+    def on(
+        cls, made: Campaign, fleet: Fleet, copy: Copy | None, budget_s: float | None
+    ) -> "ClusterCampaign":
         """The same campaign on a fleet."""
         bundle = Bundle(made.writer.directory)
         pins: dict[Key, str] = {}
@@ -73,9 +77,21 @@ class ClusterCampaign:
         schedule = Schedule(made.plan, bundle.journal.lines, here)
         for key in schedule.waiting:
             if key in pins and key not in here:  # it was killed while it wrote this part
-                text = f"block {key.block + 1} of {key.comparison} began on machine {pins[key]}, which is not here: "
+                text = (
+                    f"block {key.block + 1} of {key.comparison} began on machine {pins[key]}, "
+                    "which is not here: "
+                )
                 made.writer.append({"type": "note", "text": text + "what it lacks runs on another"})
-        return cls(made.name, made.plan, schedule, made.workers, made.writer, fleet=fleet, copy=copy, budget_s=budget_s)
+        return cls(
+            made.name,
+            made.plan,
+            schedule,
+            made.workers,
+            made.writer,
+            fleet=fleet,
+            copy=copy,
+            budget_s=budget_s,
+        )
 
     def run(self, console: Console) -> Ending:
         progress = ClusterProgress(self.plan, console, self.course, len(self.fleet.runners))
@@ -89,7 +105,8 @@ class ClusterCampaign:
             try:
                 while self._dispatch(progress) or self._pause(progress, looks):
                     if self._running:
-                        # A signal that raised within Ray's own code would come out of it as another error.
+                        # A signal that raised within Ray's own code would come out of it as another
+                        # error.
                         ended = self.fleet.wait(self._running, WAIT_S)
                         with signals.interruptible():
                             pass
@@ -141,7 +158,9 @@ class ClusterCampaign:
             return
         if status == UNSUPPORTED and trial.cell not in self._unsupported:
             self._unsupported.add(trial.cell)
-            self.writer.append({"type": UNSUPPORTED, "cell": trial.cell, "trial": trial.trial, "reason": reason})
+            self.writer.append(
+                {"type": UNSUPPORTED, "cell": trial.cell, "trial": trial.trial, "reason": reason}
+            )
         under_way = self.course.running[remote.name]
         may_repeat = cause == "machine" and self._may_repeat_on(under_way, progress)
         part = self.course.ended(remote.name, status, cause, may_repeat)
@@ -157,7 +176,10 @@ class ClusterCampaign:
                 found = self.fleet.fetch([result for _, result in results])
             except MachineLost as error:
                 self.course.again(part)
-                self._tell(f"the results of {_named(part)} were lost with machine {part.machine}: {error}", progress)
+                self._tell(
+                    f"the results of {_named(part)} were lost with machine {part.machine}: {error}",
+                    progress,
+                )
             else:
                 for (trial, _), result in zip(results, found, strict=True):
                     if result.status != UNSUPPORTED:
@@ -201,8 +223,8 @@ class ClusterCampaign:
     def _leave_out(self, progress: ClusterProgress, elapsed_s: float) -> None:
         left_out = self.plan.blocks - self.course.blocks_done
         self._tell(
-            f"{left_out} of {self.plan.blocks} blocks left out: {duration_text(elapsed_s)} had passed, of "
-            f"{duration_text(self._limit_s)} allowed; `rmwbench resume` runs them",
+            f"{left_out} of {self.plan.blocks} blocks left out: {duration_text(elapsed_s)} had "
+            f"passed, of {duration_text(self._limit_s)} allowed; `rmwbench resume` runs them",
             progress,
         )
 
@@ -212,12 +234,14 @@ class ClusterCampaign:
         return self._elapsed_s() + progress.left_s(block + 1) <= self._limit_s
 
     def _may_repeat_on(self, part: Part, progress: ClusterProgress) -> bool:
-        """As `pace.may_repeat`: while its block and the suite's minimum of blocks still fit, and longer where the
-        comparison cannot spare the block."""
+        """As `pace.may_repeat`: while its block and the suite's minimum of blocks still fit, and
+        longer where the comparison cannot spare the block."""
         if self.course.resumed:
             return True
         needed = max(part.key.block + 1, self.plan.suite.blocks.minimum)
-        ends_s = self._elapsed_s() + sum(trial.estimated_s for trial in (*part.counts, part.queue[0]))
+        ends_s = self._elapsed_s() + sum(
+            trial.estimated_s for trial in (*part.counts, part.queue[0])
+        )
         if ends_s + progress.left_s(needed) <= self._limit_s:
             return True
         return self.course.needs(part.queue[0]) and ends_s <= SPOILT_TOLERANCE * self._limit_s
@@ -248,14 +272,21 @@ class ClusterCampaign:
         progress.say(f"{count} machine{'s' * (count != 1)}: {escape(names)}; at most about {about}")
         for runner in self.fleet.runners:
             if len(runner.members) > 1:
-                self._tell(f"one trial at a time over {runner.name}, in domain {runner.domain_id}", progress)
-        for text in dict.fromkeys(text for cell in self.plan.cells if cell.real for text in cell.real.told()):
+                self._tell(
+                    f"one trial at a time over {runner.name}, in domain {runner.domain_id}",
+                    progress,
+                )
+        for text in dict.fromkeys(
+            text for cell in self.plan.cells if cell.real for text in cell.real.told()
+        ):
             self._tell(text, progress)
-        several = {cell.workload.name: cell.hosts for cell in self.plan.cells if cell.links is not None}
+        several = {
+            cell.workload.name: cell.hosts for cell in self.plan.cells if cell.links is not None
+        }
         for workload, hosts in several.items():
             self._tell(
-                f"workload {workload} is over the hosts {', '.join(hosts)}: each machine runs it whole, with the hosts "
-                "as namespaces and the network between them emulated",
+                f"workload {workload} is over the hosts {', '.join(hosts)}: each machine runs it "
+                "whole, with the hosts as namespaces and the network between them emulated",
                 progress,
             )
 
@@ -269,7 +300,10 @@ class ClusterCampaign:
             self._cards.setdefault(remote.name, remote.card["machine"])
         rows = [
             {name: json.dumps(card[name]) for name in ("hardware", "kernel", "sysctls")}
-            | {"start": json.dumps(card["state"]), "end": json.dumps(ends[name]) if name in ends else None}
+            | {
+                "start": json.dumps(card["state"]),
+                "end": json.dumps(ends[name]) if name in ends else None,
+            }
             | {"machine": name}
             for name, card in self._cards.items()
         ]
@@ -279,7 +313,9 @@ class ClusterCampaign:
         trials = sorted(trial.trial for _, trial in self._running.values())
         parts = [_named(part) for part in self.course.running.values()]
         if trials:
-            text = f"{signal} in trials {', '.join(map(str, trials))}; discarded: {'; '.join(parts)}"
+            text = (
+                f"{signal} in trials {', '.join(map(str, trials))}; discarded: {'; '.join(parts)}"
+            )
             self.writer.append({"type": "note", "text": text})
 
     def _tell(self, text: str, progress: ClusterProgress) -> None:
@@ -293,4 +329,7 @@ class ClusterCampaign:
 def _named(part: Part) -> str:
     """`block 3 of imu (trials 17 to 24)`."""
     numbers = [trial.trial for trial, _ in part.ended] + [trial.trial for trial in part.queue]
-    return f"block {part.key.block + 1} of {part.key.comparison} (trials {min(numbers)} to {max(numbers)})"
+    return (
+        f"block {part.key.block + 1} of {part.key.comparison} (trials {min(numbers)} to "
+        f"{max(numbers)})"
+    )

@@ -1,9 +1,11 @@
-"""Which machine runs which trial. Pure: no clock, no network, so that a test can lose machines at every step.
+"""Which machine runs which trial. Pure: no clock, no network, so that a test can lose machines at
+every step.
 
-The unit is a *part*: the trials of one block of one comparison. A part runs wholly on one machine, because its arms are
-compared with each other; it counts when all its trials are in the bundle, and a machine that is lost takes its part
-back to the queue, so that no block of a comparison is ever of two machines. Machines take untouched blocks first and
-share one only when none is left: a sweep then has as many machines as parts, and a small campaign whole blocks.
+The unit is a *part*: the trials of one block of one comparison. A part runs wholly on one machine,
+because its arms are compared with each other; it counts when all its trials are in the bundle, and
+a machine that is lost takes its part back to the queue, so that no block of a comparison is ever of
+two machines. Machines take untouched blocks first and share one only when none is left: a sweep
+then has as many machines as parts, and a small campaign whole blocks.
 """
 
 import heapq
@@ -18,9 +20,9 @@ from rmwbench.campaign.plan.plan import Plan, Trial
 
 @dataclass
 class Part:
-    """One that a machine has begun. `ended` are its trials with their status, in order; `queue` what it still lacks;
-    `counts` those that no spoilt trial took along, the bundle's included; `spoilt` says of those that did what they
-    took; `repeats` how often it began again."""
+    """One that a machine has begun. `ended` are its trials with their status, in order; `queue`
+    what it still lacks; `counts` those that no spoilt trial took along, the bundle's included;
+    `spoilt` says of those that did what they took; `repeats` how often it began again."""
 
     key: Key
     machine: str
@@ -32,13 +34,19 @@ class Part:
 
 
 class Schedule(Course):
-    """`take` gives a machine its next trial, `ended` says how it went; a complete part is `written` or, where its
-    results were lost with their machine, put back by `again`. The looks are the course's.
+    """`take` gives a machine its next trial, `ended` says how it went; a complete part is `written`
+    or, where its results were lost with their machine, put back by `again`. The looks are the
+    course's.
 
     `pins` say which machine has run trials of a part that the bundle has in part only.
     """
 
-    def __init__(self, plan: Plan, journal: Iterable[Mapping[str, Any]] = (), pins: Mapping[Key, str] | None = None):
+    def __init__(
+        self,
+        plan: Plan,
+        journal: Iterable[Mapping[str, Any]] = (),
+        pins: Mapping[Key, str] | None = None,
+    ):
         super().__init__(plan, journal)
         self._waiting: dict[Key, list[Trial]] = {}
         for trial in self._rest:
@@ -52,20 +60,23 @@ class Schedule(Course):
         self._gone: set[str] = set()
 
     def take(self, machine: str) -> Trial | None:
-        """The trial that this machine runs now: of its part, or of a new one; None where there is nothing for it."""
+        """The trial that this machine runs now: of its part, or of a new one; None where there is
+        nothing for it."""
         part = self._under_way.get(machine) or self._begin(machine)
         return part.queue[0] if part else None
 
     def next_block(self, machine: str) -> int | None:
-        """The block that `take` would begin on this machine as the first ever; None where it would begin none."""
+        """The block that `take` would begin on this machine as the first ever; None where it would
+        begin none."""
         key = None if machine in self._under_way else self._choose(machine)
         return key.block if key and key.block >= self._fresh else None
 
     def ended(  # type: ignore[override]
         self, machine: str, status: str, cause: str | None = None, may_repeat: bool = True
     ) -> Part | None:
-        """Takes note of how the machine's trial went; its part where it is complete now. A trial that the machine
-        spoilt begins its part again, or ends it; one that is unsupported takes its cell's others along."""
+        """Takes note of how the machine's trial went; its part where it is complete now. A trial
+        that the machine spoilt begins its part again, or ends it; one that is unsupported takes its
+        cell's others along."""
         part = self._under_way[machine]
         trial = part.queue.popleft()
         part.ended.append((trial, status))
@@ -85,7 +96,9 @@ class Schedule(Course):
         done = {trial.trial for trial in self._begun.pop(part.key)}
         self._rest = deque(trial for trial in self._rest if trial.trial not in done)
         self._repeats[part.key] += part.repeats
-        self._left_out[part.key.comparison] += any(not spoilt.again for spoilt in part.spoilt.values())
+        self._left_out[part.key.comparison] += any(
+            not spoilt.again for spoilt in part.spoilt.values()
+        )
 
     def again(self, part: Part) -> None:
         """Its results are gone: somebody runs it anew."""
@@ -94,7 +107,11 @@ class Schedule(Course):
         unable = {trial.trial for trial in begun if trial.cell in self._unable}
         self._rest = deque(trial for trial in self._rest if trial.trial not in unable)
         if trials:
-            self._waiting = dict(sorted([(part.key, trials), *self._waiting.items()], key=lambda one: one[1][0].trial))
+            self._waiting = dict(
+                sorted(
+                    [(part.key, trials), *self._waiting.items()], key=lambda one: one[1][0].trial
+                )
+            )
         if all(key.block != part.key.block for key in self._begun):
             self._owner.pop(part.key.block, None)
 
@@ -126,7 +143,8 @@ class Schedule(Course):
         return self._end
 
     def _put_off(self) -> None:
-        """Nothing: a part that runs again stays with the machine that has it, and others run meanwhile."""
+        """Nothing: a part that runs again stays with the machine that has it, and others run
+        meanwhile."""
 
     def _begin(self, machine: str) -> Part | None:
         key = self._choose(machine)
@@ -141,7 +159,8 @@ class Schedule(Course):
         return part
 
     def _choose(self, machine: str) -> Key | None:
-        """Its own by a pin, then of a block that is its own, then of an untouched block, then of anybody's."""
+        """Its own by a pin, then of a block that is its own, then of an untouched block, then of
+        anybody's."""
         bound = self._end if self.next_look is None else min(self._end, self.next_look)
         best: tuple[int, Key] | None = None
         for key in self._waiting:
@@ -157,7 +176,8 @@ class Schedule(Course):
         return best[1] if best else None
 
     def _leave_out(self, cell: int, ended: Part) -> None:
-        """A trial of it that runs already on another machine than that of the part `ended` is left to itself."""
+        """A trial of it that runs already on another machine than that of the part `ended` is left
+        to itself."""
         self._unable.add(cell)
         self._waiting = {
             key: able
@@ -184,8 +204,8 @@ class Schedule(Course):
 
 
 def duration_s(plan: Plan, machines: int) -> float:
-    """What a plan takes on so many machines, in seconds: the schedule itself, gone through with the plan's
-    estimates."""
+    """What a plan takes on so many machines, in seconds: the schedule itself, gone through with the
+    plan's estimates."""
     schedule, clock_s, idle = Schedule(plan), 0.0, deque(str(number) for number in range(machines))
     busy: list[tuple[float, str]] = []
     while True:

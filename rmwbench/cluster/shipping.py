@@ -1,8 +1,10 @@
-"""What travels to a machine: programs by their content, each once, into a cache directory named by hash.
+"""What travels to a machine: programs by their content, each once, into a cache directory named by
+hash.
 
-A program of machine code is shipped; its dynamic libraries are the machine's own, and whether they will do is asked of
-the program there. A worker in Python, or one that is part of a ROS 2 package (the one on rclcpp, which has libraries of
-its own beside it), is bound to its installation; of these the machine's own is looked for.
+A program of machine code is shipped; its dynamic libraries are the machine's own, and whether they
+will do is asked of the program there. A worker in Python, or one that is part of a ROS 2 package
+(the one on rclcpp, which has libraries of its own beside it), is bound to its installation; of
+these the machine's own is looked for.
 """
 
 import hashlib
@@ -29,14 +31,16 @@ def programs(executables: Iterable[Path]) -> dict[Program, Path]:
     """Those that can be shipped, each once."""
     found: dict[Program, Path] = {}
     for path in dict.fromkeys(executables):
-        content, of_ros = path.read_bytes(), path.parent.parent.name == "lib"  # PREFIX/lib/PACKAGE/PROGRAM
+        # PREFIX/lib/PACKAGE/PROGRAM
+        content, of_ros = path.read_bytes(), path.parent.parent.name == "lib"
         if content.startswith(ELF) and not of_ros:
             found[Program(path.name, hashlib.sha256(content).hexdigest())] = path
     return found
 
 
 def package() -> tuple[str, bytes]:
-    """rmwbench itself, as the hash of its files and a zip archive: driver and machines must be of one version."""
+    """rmwbench itself, as the hash of its files and a zip archive: driver and machines must be of
+    one version."""
     digest, archive = hashlib.sha256(), io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         for path in sorted(PACKAGE.rglob("*")):
@@ -53,8 +57,8 @@ def cache() -> Path:
 
 
 class Store:
-    """Programs on a machine: `HASH/NAME`, and per set of them a directory of links, which is what RMWBENCH_WORKERS can
-    name."""
+    """Programs on a machine: `HASH/NAME`, and per set of them a directory of links, which is what
+    RMWBENCH_WORKERS can name."""
 
     def __init__(self, directory: Path):
         self.directory = directory
@@ -77,7 +81,9 @@ class Store:
     def shelf(self, wanted: Iterable[Program]) -> Path:
         """The directory with a link to each."""
         ordered = sorted(wanted, key=lambda program: program.name)
-        name = hashlib.sha256("\n".join(f"{p.name} {p.sha256}" for p in ordered).encode()).hexdigest()
+        name = hashlib.sha256(
+            "\n".join(f"{p.name} {p.sha256}" for p in ordered).encode()
+        ).hexdigest()
         path = self.directory / "sets" / name
         path.mkdir(parents=True, exist_ok=True)
         for program in ordered:
@@ -98,10 +104,17 @@ class Store:
 
 
 def unlike(ours: Mapping[str, object] | None, theirs: Mapping[str, object] | None) -> str | None:
-    """The names of what a program describes otherwise there than here; None where it describes the same."""
+    """The names of what a program describes otherwise there than here; None where it describes the
+    same."""
     ours, theirs = ours or {}, theirs or {}
     names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
-    return ", ".join(f"{name} {_short(theirs.get(name))} instead of {_short(ours.get(name))}" for name in names) or None
+    return (
+        ", ".join(
+            f"{name} {_short(theirs.get(name))} instead of {_short(ours.get(name))}"
+            for name in names
+        )
+        or None
+    )
 
 
 def _short(value: object) -> str:

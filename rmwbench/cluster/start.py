@@ -1,5 +1,5 @@
-"""From an address to a campaign on the machines there, new or resumed: as rmwbench/campaign/start.py, which does the
-work."""
+"""From an address to a campaign on the machines there, new or resumed: as
+rmwbench/campaign/start.py, which does the work."""
 
 import os
 from collections.abc import Mapping
@@ -26,14 +26,18 @@ def new_campaign(
     budget_s: float | None,
     **request: Any,
 ) -> ClusterCampaign:
-    """`placing`: which machines hosts are; None: a trial is on one machine whole. `budget_s` is time of the cluster:
-    the plan gets as many blocks as its machines run in that time. Raises UserError before anything is written. The
-    fleet is open: close it."""
+    """`placing`: which machines hosts are; None: a trial is on one machine whole. `budget_s` is
+    time of the cluster: the plan gets as many blocks as its machines run in that time. Raises
+    UserError before anything is written. The fleet is open: close it."""
     copy = None
     if copy_to is not None:
         copy = Copy(directory, copy_to)
         if not copy.is_empty():
-            raise UserError("there is something already", where=copy_to, fix="choose another place for the campaign")
+            raise UserError(
+                "there is something already",
+                where=copy_to,
+                fix="choose another place for the campaign",
+            )
     fleet = _fleet(address, placing)
     try:
         fleet.copy_to = copy_to
@@ -52,7 +56,8 @@ def new_campaign(
 
 
 def machines(address: str) -> int:
-    """How many machines of the cluster can take part. Raises UserError where none can, or nothing answers."""
+    """How many machines of the cluster can take part. Raises UserError where none can, or nothing
+    answers."""
     with _fleet(address, None) as fleet:
         return len(fleet.machines)
 
@@ -61,7 +66,9 @@ def resumed_campaign(address: str, directory: Path) -> ClusterCampaign:
     """On machines like those that it began on, however many there are now."""
     stored = Bundle(directory).campaign
     found = (stored.get("cluster") or {}).get("placement")
-    fleet = _fleet(address, None if found is None else Placing.of_document(found), stored.get("machine"), found)
+    fleet = _fleet(
+        address, None if found is None else Placing.of_document(found), stored.get("machine"), found
+    )
     try:
         fleet.copy_to = (stored.get("cluster") or {}).get("copy_to")
         made = start.resumed_campaign(directory, lab=fleet)

@@ -1,8 +1,10 @@
-"""The bar that a middleware has to clear to be in a report: tier, licence, protocol, each with its evidence.
+"""The bar that a middleware has to clear to be in a report: tier, licence, protocol, each with its
+evidence.
 
-The evaluation of 2020 asked three things: Tier 1 in REP-2000, open source under a permissive licence, and an RTPS/DDS
-implementation. The last excludes by definition what is not DDS, so a candidate is judged criterion by criterion and
-nothing is left out of a table because of one. A criterion without evidence is `not stated`, never `not met`.
+The evaluation of 2020 asked three things: Tier 1 in REP-2000, open source under a permissive
+licence, and an RTPS/DDS implementation. The last excludes by definition what is not DDS, so a
+candidate is judged criterion by criterion and nothing is left out of a table because of one. A
+criterion without evidence is `not stated`, never `not met`.
 """
 
 import re
@@ -18,14 +20,40 @@ from rmwbench.report.view import Section, Table, View
 MET, NOT_MET, NOT_STATED = "met", "not met", "not stated"
 PERMISSIVE = frozenset(
     (
-        *("Apache-2.0", "MIT", "MIT-0", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "ISC", "Zlib", "BSL-1.0", "Unlicense"),
+        *(
+            "Apache-2.0",
+            "MIT",
+            "MIT-0",
+            "BSD-2-Clause",
+            "BSD-3-Clause",
+            "0BSD",
+            "ISC",
+            "Zlib",
+            "BSL-1.0",
+            "Unlicense",
+        ),
         *("CC0-1.0", "PostgreSQL", "NCSA", "X11"),
     )
 )
 OTHER_OPEN = frozenset(
     (
-        *("EPL-1.0", "EPL-2.0", "MPL-2.0", "LGPL-2.1-only", "LGPL-2.1-or-later", "LGPL-3.0-only", "LGPL-3.0-or-later"),
-        *("GPL-2.0-only", "GPL-2.0-or-later", "GPL-3.0-only", "GPL-3.0-or-later", "AGPL-3.0-only", "AGPL-3.0-or-later"),
+        *(
+            "EPL-1.0",
+            "EPL-2.0",
+            "MPL-2.0",
+            "LGPL-2.1-only",
+            "LGPL-2.1-or-later",
+            "LGPL-3.0-only",
+            "LGPL-3.0-or-later",
+        ),
+        *(
+            "GPL-2.0-only",
+            "GPL-2.0-or-later",
+            "GPL-3.0-only",
+            "GPL-3.0-or-later",
+            "AGPL-3.0-only",
+            "AGPL-3.0-or-later",
+        ),
         *("CDDL-1.0", "EUPL-1.2"),
     )
 )
@@ -41,16 +69,21 @@ CRITERIA = {
 }
 
 
-def document(path: Path, rep2000: Path | None = None, distribution: str | None = None) -> dict[str, Any]:
-    """The admission document (docs/community.md) of a YAML file of candidates. With REP-2000's text, tiers come from
-    its table for the distribution (the newest one it has a table for, if not named). UserError with file and line."""
+def document(
+    path: Path, rep2000: Path | None = None, distribution: str | None = None
+) -> dict[str, Any]:
+    """The admission document (docs/community.md) of a YAML file of candidates. With REP-2000's
+    text, tiers come from its table for the distribution (the newest one it has a table for, if not
+    named). UserError with file and line."""
     candidates = _load(path)
     support: dict[str, tuple[int, int]] = {}
     if rep2000 is not None:
         distribution, support = tiers(rep2000, distribution)
     elif distribution:
         raise UserError(
-            "a distribution without REP-2000's text", where=f"--distribution {distribution}", fix="--rep-2000"
+            "a distribution without REP-2000's text",
+            where=f"--distribution {distribution}",
+            fix="--rep-2000",
         )
     rows = []
     for candidate in candidates:
@@ -72,7 +105,9 @@ def document(path: Path, rep2000: Path | None = None, distribution: str | None =
             }
         )
         statuses = {c["status"] for c in rows[-1]["criteria"].values()}
-        rows[-1]["admitted"] = "yes" if statuses == {MET} else "no" if NOT_MET in statuses else "could not tell"
+        rows[-1]["admitted"] = (
+            "yes" if statuses == {MET} else "no" if NOT_MET in statuses else "could not tell"
+        )
     return {
         "schema": "rmwbench/community-admission",
         "version": 1,
@@ -105,7 +140,9 @@ def _protocol(given: dict[str, Any] | None) -> dict[str, Any]:
     return _criterion(status, name, given)
 
 
-def _criterion(status: str, value: str | None, given: dict[str, Any] | None, note: str | None = None) -> dict[str, Any]:
+def _criterion(
+    status: str, value: str | None, given: dict[str, Any] | None, note: str | None = None
+) -> dict[str, Any]:
     """Without evidence a value is somebody's word, and counts as not stated."""
     given = given or {}
     if status != NOT_STATED and not given.get("evidence"):
@@ -121,8 +158,9 @@ def _criterion(status: str, value: str | None, given: dict[str, Any] | None, not
 
 
 def permissive(expression: str) -> bool | None:
-    """Whether an SPDX expression can be had under permissive terms: one side of an OR is enough, an AND needs both.
-    None where a licence in it is not known here, or where it is not an expression."""
+    """Whether an SPDX expression can be had under permissive terms: one side of an OR is enough, an
+    AND needs both. None where a licence in it is not known here, or where it is not an
+    expression."""
     tokens = re.findall(r"\(|\)|[^\s()]+", expression)
 
     def either(at: int) -> tuple[bool | None, int]:
@@ -173,7 +211,11 @@ def tiers(path: Path, distribution: str | None = None) -> tuple[str, dict[str, t
     found: dict[str, dict[str, tuple[int, int]]] = {}
     current, inside = "", False
     for number, line in enumerate(lines, start=1):
-        if (match := _HEADING.fullmatch(line)) and number < len(lines) and set(lines[number].strip()) == {"-"}:
+        if (
+            (match := _HEADING.fullmatch(line))
+            and number < len(lines)
+            and set(lines[number].strip()) == {"-"}
+        ):
             current, inside = match[1], False
         row = cells(line)
         if row is None:
@@ -185,7 +227,10 @@ def tiers(path: Path, distribution: str | None = None) -> tuple[str, dict[str, t
             found.setdefault(current, {})[row[0].rstrip("*")] = (int(tier[1]), number)
     if not found:
         raise UserError(
-            "no table of middleware support", where=str(path), expected="REP-2000 as reStructuredText", actual="none"
+            "no table of middleware support",
+            where=str(path),
+            expected="REP-2000 as reStructuredText",
+            actual="none",
         )
     if distribution is None:
         chosen = list(found)[-1]
@@ -217,14 +262,20 @@ def _load(path: Path) -> list[dict[str, Any]]:
         raise UserError(f"not YAML: {error}", where=str(path)) from None
     candidates = loaded.get("candidates") if isinstance(loaded, dict) else None
     if not isinstance(candidates, list) or not candidates:
-        raise UserError("no candidates", where=str(path), expected="candidates: [{name: …, licence: {spdx: …}}, …]")
+        raise UserError(
+            "no candidates",
+            where=str(path),
+            expected="candidates: [{name: …, licence: {spdx: …}}, …]",
+        )
     return [_candidate(path, entry) for entry in candidates]
 
 
 def _candidate(path: Path, entry: Any) -> dict[str, Any]:
     where = f"{path}:{entry.lc.line + 1}" if hasattr(entry, "lc") else str(path)
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-        raise UserError("a candidate without a name", where=where, expected="name: …", actual=str(entry)[:80])
+        raise UserError(
+            "a candidate without a name", where=where, expected="name: …", actual=str(entry)[:80]
+        )
     _known(where, entry, FIELDS)
     out: dict[str, Any] = {"name": entry["name"], "package": entry.get("package")}
     for field, key in KEYS.items():
@@ -234,12 +285,19 @@ def _candidate(path: Path, entry: Any) -> dict[str, Any]:
         at = f"{path}:{entry.lc.key(field)[0] + 1}"
         if not isinstance(given, dict):
             raise UserError(
-                f"{field} is not a mapping", where=at, expected=f"{{{key}: …, evidence: URL}}", actual=str(given)
+                f"{field} is not a mapping",
+                where=at,
+                expected=f"{{{key}: …, evidence: URL}}",
+                actual=str(given),
             )
         _known(at, given, (key, *EVIDENCE))
         kind = int if key == "tier" else str
-        if given.get(key) is not None and (not isinstance(given[key], kind) or isinstance(given[key], bool)):
-            raise UserError(f"{field}.{key} is not of type {kind.__name__}", where=at, actual=str(given[key]))
+        if given.get(key) is not None and (
+            not isinstance(given[key], kind) or isinstance(given[key], bool)
+        ):
+            raise UserError(
+                f"{field}.{key} is not of type {kind.__name__}", where=at, actual=str(given[key])
+            )
         out[field] = dict(given) | {"date": _date(at, given.get("date"))}
     return out
 
@@ -261,7 +319,9 @@ def _date(where: str, value: Any) -> str | None:
     try:
         return date.fromisoformat(str(value)).isoformat()
     except ValueError:
-        raise UserError("not a date", where=where, expected="YYYY-MM-DD", actual=str(value)) from None
+        raise UserError(
+            "not a date", where=where, expected="YYYY-MM-DD", actual=str(value)
+        ) from None
 
 
 def view(doc: dict[str, Any]) -> View:
@@ -272,13 +332,32 @@ def view(doc: dict[str, Any]) -> View:
             found = candidate["criteria"][key]
             start = ["", ""] if place else [candidate["name"], candidate["admitted"]]
             rows.append(
-                [*start, text, found["status"], *(found[k] or "–" for k in ("value", "evidence", "date", "note"))]
+                [
+                    *start,
+                    text,
+                    found["status"],
+                    *(found[k] or "–" for k in ("value", "evidence", "date", "note")),
+                ]
             )
     columns = (
-        *(("candidate", False), ("admitted", False), ("criterion", False), ("status", False), ("found", False)),
+        *(
+            ("candidate", False),
+            ("admitted", False),
+            ("criterion", False),
+            ("status", False),
+            ("found", False),
+        ),
         *(("evidence", False), ("as of", False), ("note", False)),
     )
-    lead = ["The minimum bar of the evaluation of 2020, criterion by criterion; each status with its evidence."]
+    lead = [
+        "The minimum bar of the evaluation of 2020, criterion by criterion; each status with its "
+        "evidence."
+    ]
     if doc["distribution"]:
         lead.append(f"Tiers of REP-2000 for {doc['distribution']}.")
-    return View("Admission to a report", lead, [Section("Candidates", [], Table(columns, rows))], doc["source"])
+    return View(
+        "Admission to a report",
+        lead,
+        [Section("Candidates", [], Table(columns, rows))],
+        doc["source"],
+    )

@@ -1,4 +1,5 @@
-"""A view as one HTML file that opens offline, in the frame of the report's page (rmwbench/report/html.py)."""
+"""A view as one HTML file that opens offline, in the frame of the report's page
+(rmwbench/report/html.py)."""
 
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,10 @@
-"""A git repository on this machine, read without trusting it: nothing it configures is run, and nothing is fetched.
+"""A git repository on this machine, read without trusting it: nothing it configures is run, and
+nothing is fetched.
 
-Git itself reads it, since it alone knows every form of a repository (packs, worktrees, alternates). What a user's
-environment or the repository's own configuration could change is switched off: replaced commits, signature programs,
-the transports of a partial clone, and a search for a repository in the directories above.
+Git itself reads it, since it alone knows every form of a repository (packs, worktrees, alternates).
+What a user's environment or the repository's own configuration could change is switched off:
+replaced commits, signature programs, the transports of a partial clone, and a search for a
+repository in the directories above.
 """
 
 import os
@@ -22,22 +24,26 @@ class GitFailed(Exception):
 
 @dataclass(frozen=True)
 class Repository:
-    """A repository that has commits. `branch` is its default branch, `head` that branch's newest commit."""
+    """A repository that has commits. `branch` is its default branch, `head` that branch's newest
+    commit."""
 
     path: Path
     branch: str
     head: str
 
     def git(self, *arguments: str, given: str = "") -> str:
-        """What git prints for these arguments, with `given` on its standard input. GitFailed where it fails."""
+        """What git prints for these arguments, with `given` on its standard input. GitFailed where
+        it fails."""
         return _git(self.path, *arguments, given=given)
 
 
 def opened(path: Path) -> Repository:
-    """The repository in a directory: a clone, its `.git`, or a bare one. UserError where there is none, or one whose
-    history is cut (a shallow clone)."""
+    """The repository in a directory: a clone, its `.git`, or a bare one. UserError where there is
+    none, or one whose history is cut (a shallow clone)."""
     if not path.is_dir():
-        raise UserError("no such directory", where=str(path), expected="a git clone, or a bare git directory")
+        raise UserError(
+            "no such directory", where=str(path), expected="a git clone, or a bare git directory"
+        )
     try:
         shallow = _git(path, "rev-parse", "--is-shallow-repository").strip()
     except GitFailed as error:
@@ -49,7 +55,8 @@ def opened(path: Path) -> Repository:
         ) from None
     if shallow == "true":
         raise UserError(
-            "the history is cut (a shallow clone), so what it lacks cannot be told from what never was",
+            "the history is cut (a shallow clone), so what it lacks cannot be told from what never "
+            "was",
             where=str(path),
             expected="the whole history",
             fix=f"git -C {path} fetch --unshallow",
@@ -65,7 +72,8 @@ def opened(path: Path) -> Repository:
 
 
 def _default_branch(path: Path) -> str:
-    """As the origin of a clone names it, whatever is checked out; in a bare repository what HEAD names."""
+    """As the origin of a clone names it, whatever is checked out; in a bare repository what HEAD
+    names."""
     for name in ("refs/remotes/origin/HEAD", "HEAD"):
         try:
             branch = _git(path, "symbolic-ref", "--quiet", name).strip()
@@ -92,13 +100,20 @@ def _git(path: Path, *arguments: str, given: str = "") -> str:
     except OSError as error:
         raise GitFailed(f"git cannot be run: {error.strerror}") from None
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or [f"git ended with {done.returncode}"]
-        raise GitFailed(next((line for line in said if line.startswith("fatal: ")), said[0]).removeprefix("fatal: "))
+        said = done.stderr.decode(errors="replace").strip().splitlines() or [
+            f"git ended with {done.returncode}"
+        ]
+        raise GitFailed(
+            next((line for line in said if line.startswith("fatal: ")), said[0]).removeprefix(
+                "fatal: "
+            )
+        )
     return done.stdout.decode(errors="replace")
 
 
 def _environment(path: Path) -> dict[str, str]:
-    """Ours without what names another repository (GIT_DIR, as hooks have it); the user's own configuration stays."""
+    """Ours without what names another repository (GIT_DIR, as hooks have it); the user's own
+    configuration stays."""
     kept = {
         name: value
         for name, value in os.environ.items()

@@ -1,5 +1,6 @@
-"""The view of a document that a verb of `rmwbench community` printed with `--json`, whichever it was; and those that
-are shipped, because what they are about is public and was read on a day that they name."""
+"""The view of a document that a verb of `rmwbench community` printed with `--json`, whichever it
+was; and those that are shipped, because what they are about is public and was read on a day that
+they name."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,9 +33,12 @@ def shipped(name: str) -> Path | None:
 
 
 def replaceable(view: View, command: str, kept_as: Path) -> View:
-    """The view of a shipped document, which says that it is one, and which command's output in which file stands in
-    its place."""
-    told = f"Shipped with rmwbench, as of the dates named. What `{command}` prints stands here instead as {kept_as}."
+    """The view of a shipped document, which says that it is one, and which command's output in
+    which file stands in its place."""
+    told = (
+        f"Shipped with rmwbench, as of the dates named. What `{command}` prints stands here "
+        f"instead as {kept_as}."
+    )
     return replace(view, lead=[*view.lead, told])
 
 

@@ -1,8 +1,8 @@
 """A view in the terminal: the same sentences and tables as on the page, without the pictures.
 
-Words are never broken: a name in two pieces cannot be copied. A table whose longest words do not fit side by side is
-printed in parts, each with the columns that tell its rows apart; where not even those leave room for one more, as a
-paragraph per row.
+Words are never broken: a name in two pieces cannot be copied. A table whose longest words do not
+fit side by side is printed in parts, each with the columns that tell its rows apart; where not even
+those leave room for one more, as a paragraph per row.
 """
 
 import textwrap
@@ -42,7 +42,9 @@ GAP = 3
 def _print_table(shown: Table, console: Console) -> None:
     names = [name for name, _ in shown.columns]
     rows = [[printable(cell) for cell in row] for row in shown.rows]
-    needed = [max(_longest_word(text) for text in column) for column in zip(names, *rows, strict=True)]
+    needed = [
+        max(_longest_word(text) for text in column) for column in zip(names, *rows, strict=True)
+    ]
     keys = _keys(rows, len(names))
     parts = _parts(keys, needed, console.width)
     if parts is None:
@@ -57,7 +59,8 @@ def _longest_word(text: str) -> int:
 
 
 def _keys(rows: Sequence[Sequence[str]], columns: int) -> list[int]:
-    """The first columns, as many as make every row another; an empty cell stands for the one above it."""
+    """The first columns, as many as make every row another; an empty cell stands for the one above
+    it."""
     above, whole = [""] * columns, []
     for row in rows:
         above = [cell or before for cell, before in zip(row, above, strict=True)]
@@ -81,17 +84,26 @@ def _width(needed: Sequence[int], part: Sequence[int]) -> int:
 
 
 def _table(
-    shown: Table, rows: Sequence[Sequence[str]], part: Sequence[int], needed: Sequence[int], width: int
+    shown: Table,
+    rows: Sequence[Sequence[str]],
+    part: Sequence[int],
+    needed: Sequence[int],
+    width: int,
 ) -> RichTable:
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     # Set here, since rich narrows columns below what it was asked to keep.
     widths = {n: needed[n] for n in part}
-    wanted = {n: max(cell_len(text) for text in (shown.columns[n][0], *(row[n] for row in rows))) for n in part}
+    wanted = {
+        n: max(cell_len(text) for text in (shown.columns[n][0], *(row[n] for row in rows)))
+        for n in part
+    }
     for _ in range(min(width - _width(needed, part), sum(wanted[n] - widths[n] for n in part))):
         widths[max(part, key=lambda n: wanted[n] / max(1, widths[n]))] += 1
     for n in part:
         name, right = shown.columns[n]
-        table.add_column(name, justify="right" if right else "left", overflow="fold", width=widths[n])
+        table.add_column(
+            name, justify="right" if right else "left", overflow="fold", width=widths[n]
+        )
     for row in rows:
         table.add_row(*(Text(row[n]) for n in part))
     return table
@@ -99,7 +111,11 @@ def _table(
 
 def _print_rows(names: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> None:
     for row in rows:
-        told = [f"{name}: {cell}" if n else cell for n, (name, cell) in enumerate(zip(names, row, strict=True)) if cell]
+        told = [
+            f"{name}: {cell}" if n else cell
+            for n, (name, cell) in enumerate(zip(names, row, strict=True))
+            if cell
+        ]
         text = "; ".join(told)
         lines = textwrap.wrap(
             text,

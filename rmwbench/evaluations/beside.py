@@ -1,4 +1,5 @@
-"""A campaign's show document, set beside the published evaluations: what its report shows of them."""
+"""A campaign's show document, set beside the published evaluations: what its report shows of
+them."""
 
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,8 @@ from rmwbench.report.evaluated import Evaluated
 
 
 def evaluated(document: dict[str, Any]) -> Evaluated:
-    """What the shipped claims and figures say of the campaign; `document` is as `summarise` made it."""
+    """What the shipped claims and figures say of the campaign; `document` is as `summarise` made
+    it."""
     section = of_campaign(document)
     return Evaluated(
         section=section,

@@ -1,5 +1,5 @@
-"""A directory of several campaigns that are run for one question, and the file in it that says what was asked for: what
-`rmwbench claims run` and `rmwbench evaluate -o` have in common."""
+"""A directory of several campaigns that are run for one question, and the file in it that says what
+was asked for: what `rmwbench claims run` and `rmwbench evaluate -o` have in common."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -39,12 +39,14 @@ class StateFile:
                 raise ValueError("another schema or version")
             return made(document)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise UserError(f"this is not a directory of `{self.verb}`", where=str(path), actual=str(error)) from None
+            raise UserError(
+                f"this is not a directory of `{self.verb}`", where=str(path), actual=str(error)
+            ) from None
 
 
 def make_empty(directory: Path, what: str, fix: str) -> None:
-    """Makes the directory. UserError where it cannot be made, or where something is there: that `what` says then, with
-    its `fix`."""
+    """Makes the directory. UserError where it cannot be made, or where something is there: that
+    `what` says then, with its `fix`."""
     if directory.is_dir() and any(directory.iterdir()):
         raise UserError(what, where=str(directory), fix=fix)
     make_directory(directory)

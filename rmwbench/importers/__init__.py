@@ -1,5 +1,6 @@
-"""Published data -> bundles (docs/importers.md): what others measured, read by the rules of their own formats, with the
-limits of the original kept visible and every figure both as published and as corrected.
+"""Published data -> bundles (docs/importers.md): what others measured, read by the rules of their
+own formats, with the limits of the original kept visible and every figure both as published and as
+corrected.
 """
 
 from rmwbench.importers.kinds import KINDS, Kind

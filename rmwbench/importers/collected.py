@@ -1,6 +1,8 @@
-"""The figures of published data without a bundle: for those who want to draw them and not to keep the seconds.
+"""The figures of published data without a bundle: for those who want to draw them and not to keep
+the seconds.
 
-The same readers, the same rules and errors; what they say of trials and windows is counted and dropped.
+The same readers, the same rules and errors; what they say of trials and windows is counted and
+dropped.
 """
 
 from collections.abc import Iterable
@@ -43,8 +45,9 @@ class Collected(Published):
 
 
 def collect(path: Path | str, kinds: Iterable[str] = ()) -> dict[str, Rows]:
-    """The figures of all published data at or below a path, by kind; with `kinds`, of these alone. Several sources of
-    one kind (raw logs and their summary): the first value that says something stands.
+    """The figures of all published data at or below a path, by kind; with `kinds`, of these alone.
+    Several sources of one kind (raw logs and their summary): the first value that says something
+    stands.
 
     UserError where nothing there is of a known kind, or data is not as its format says.
     """
@@ -88,7 +91,11 @@ def _merge(merged: dict[tuple[str, str, str], dict[str, Any]], row: dict[str, An
     known = merged[key]
     for value in ("as_published", "as_corrected"):
         if known[value] is None and row[value] is not None:
-            merged[key] = known = known | {value: row[value], "note": row["note"], "count": row["count"]}
+            merged[key] = known = known | {
+                value: row[value],
+                "note": row["note"],
+                "count": row["count"],
+            }
 
 
 def _places(path: Path, depth: int) -> list[Path]:
@@ -97,10 +104,18 @@ def _places(path: Path, depth: int) -> list[Path]:
         raise UserError("no such file or directory", where=str(path))
     if path.is_file() or depth >= DEEPEST:
         return [path]
-    archives = [p for p in sorted(path.iterdir()) if p.is_file() and p.name.endswith((".tar.gz", ".tar.xz", ".tar"))]
+    archives = [
+        p
+        for p in sorted(path.iterdir())
+        if p.is_file() and p.name.endswith((".tar.gz", ".tar.xz", ".tar"))
+    ]
     try:
         recognise(Source(path))
         return [*archives, path]
     except NotRecognised:
-        inner = [p for p in sorted(path.iterdir()) if not p.name.startswith(".") and (p.is_dir() or p in archives)]
+        inner = [
+            p
+            for p in sorted(path.iterdir())
+            if not p.name.startswith(".") and (p.is_dir() or p in archives)
+        ]
         return [place for p in inner for place in _places(p, depth + 1)] or [path]

@@ -1,7 +1,8 @@
-"""Every format that can be imported, and which one a path holds: decided by content, never by a file's name alone.
+"""Every format that can be imported, and which one a path holds: decided by content, never by a
+file's name alone.
 
-A reader is a module with two functions: `recognises(item)` says whether one file is of its format, `read(source, out)`
-reads them all. It is imported when it is needed.
+A reader is a module with two functions: `recognises(item)` says whether one file is of its format,
+`read(source, out)` reads them all. It is imported when it is needed.
 """
 
 from collections import Counter
@@ -19,13 +20,14 @@ LOOKED_AT = 40
 
 
 class NotRecognised(UserError):
-    """What lies at a path is of no known kind, or of several. Damage is a UserError of another class."""
+    """What lies at a path is of no known kind, or of several. Damage is a UserError of another
+    class."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A format: its name on the command line, what it is, what a path may be, and its reader's module. `within` are
-    more general formats whose files lie in this one's directories.
+    """A format: its name on the command line, what it is, what a path may be, and its reader's
+    module. `within` are more general formats whose files lie in this one's directories.
     """
 
     name: str
@@ -41,7 +43,8 @@ class Kind:
 _KINDS = (
     Kind(
         "tsc-2020-build-farm",
-        "OSRF's TSC report 2020: build farm, empty node, publisher and subscriber, interoperability",
+        "OSRF's TSC report 2020: build farm, empty node, publisher and subscriber, "
+        "interoperability",
         "one of the five merged CSV files, or their directory",
         "build_farm_2020",
     ),
@@ -58,7 +61,13 @@ _KINDS = (
         "mininet",
         within=("perf-test", "tsc-2020-wifi"),
     ),
-    Kind("tsc-2020-wifi", "OSRF's TSC report 2020: WiFi", "the directory of logs", "wifi", within=("perf-test",)),
+    Kind(
+        "tsc-2020-wifi",
+        "OSRF's TSC report 2020: WiFi",
+        "the directory of logs",
+        "wifi",
+        within=("perf-test",),
+    ),
     Kind(
         "github-csv",
         "OSRF's TSC report 2020: pull requests, issues and commits",
@@ -72,7 +81,12 @@ _KINDS = (
         "one table or their directory",
         "cyclonedds_2021",
     ),
-    Kind("gscam", "NEWSLab's gscam stress test 2025", "the directory of one run, or of several", "gscam"),
+    Kind(
+        "gscam",
+        "NEWSLab's gscam stress test 2025",
+        "the directory of one run, or of several",
+        "gscam",
+    ),
     Kind(
         "hop-chain-2026",
         "the comparison of four RMWs over six hops on Lyrical, 2026 (ivoheck/rmw_benchmarking)",
@@ -85,7 +99,12 @@ _KINDS = (
         "CSV files (decimal commas are understood) or a directory of them",
         "eprosima_2019",
     ),
-    Kind("irobot", "iRobot's ros2-performance", "a directory with latency_all.txt and what lies beside it", "irobot"),
+    Kind(
+        "irobot",
+        "iRobot's ros2-performance",
+        "a directory with latency_all.txt and what lies beside it",
+        "irobot",
+    ),
     Kind("ddsperf", "Cyclone DDS's ddsperf", "its output, or a directory of outputs", "ddsperf"),
     Kind(
         "perf-test",
@@ -110,7 +129,8 @@ def named(name: str) -> Kind:
 
 
 def recognise(source: Source) -> Kind:
-    """The kind of what lies at a path. UserError where no file of it is of a known format, or files of several are."""
+    """The kind of what lies at a path. UserError where no file of it is of a known format, or files
+    of several are."""
     found: Counter[str] = Counter()
     first: Item | None = None
     for item in islice(source, LOOKED_AT):
@@ -132,14 +152,19 @@ def recognise(source: Source) -> Kind:
     )
 
 
-_HELP = "`rmwbench import --list` says what can be imported; name the KIND to learn what is wrong with a file"
+_HELP = (
+    "`rmwbench import --list` says what can be imported; name the KIND to learn what is wrong "
+    "with a file"
+)
 
 
 def _unknown(source: Source, first: Item | None) -> NotRecognised:
     """Why nothing was recognised, as far as the first file tells."""
     expected = "published data of a known kind"
     if first is None:
-        return NotRecognised("no file at all", where=shown(source.path), expected=expected, fix=_HELP)
+        return NotRecognised(
+            "no file at all", where=shown(source.path), expected=expected, fix=_HELP
+        )
     what, where, fix = "no known format", shown(source.path), _HELP
     actual = f"{first.name} begins with {first.data[:60]!r}"
     if not first.data.strip():
@@ -153,7 +178,10 @@ def _unknown(source: Source, first: Item | None) -> NotRecognised:
         )
     elif any(k.reader().recognises(_with_commas(first)) for k in _KINDS):
         what, where = "semicolons between the cells", f"{first.where}:1"
-        actual, fix = shown(first.data[:60].decode(errors="replace")), "save it with commas between the cells"
+        actual, fix = (
+            shown(first.data[:60].decode(errors="replace")),
+            "save it with commas between the cells",
+        )
     return NotRecognised(what, where=where, expected=expected, actual=actual, fix=fix)
 
 

@@ -1,7 +1,8 @@
-"""What a reader of a format hands over, piece by piece: cells, trials with their windows, figures, limits, errors.
+"""What a reader of a format hands over, piece by piece: cells, trials with their windows, figures,
+limits, errors.
 
-It goes to disk as it comes; what is held is one lot of windows (`FLUSH_VALUES` values), the small tables and the
-figures.
+It goes to disk as it comes; what is held is one lot of windows (`FLUSH_VALUES` values), the small
+tables and the figures.
 """
 
 import json
@@ -71,7 +72,8 @@ class Published:
         factors: Mapping[str, Any] | None = None,
         definition: Mapping[str, Any] | None = None,
     ) -> int:
-        """A new cell; its number. `version` and `release_date` are None where the original does not say."""
+        """A new cell; its number. `version` and `release_date` are None where the original does not
+        say."""
         self._cells.append(
             {
                 "cell": len(self._cells),
@@ -139,8 +141,8 @@ class Published:
         unit: str,
         values: np.ndarray | float | None,
     ) -> None:
-        """Values of the newest trial, one per interval (None: a run whose length the original does not say);
-        what is not finite becomes null: absent is never zero.
+        """Values of the newest trial, one per interval (None: a run whose length the original does
+        not say); what is not finite becomes null: absent is never zero.
         """
         if not isinstance(values, np.ndarray) or values.dtype != np.float64:
             values = np.atleast_1d(np.asarray(np.nan if values is None else values, np.float64))
@@ -160,13 +162,18 @@ class Published:
         count: int | None = None,
         note: str | None = None,
     ) -> None:
-        """One point of a figure. None where there is no such value: `published` where the original never showed it,
-        `corrected` where the data cannot tell, and then the note says why.
+        """One point of a figure. None where there is no such value: `published` where the original
+        never showed it, `corrected` where the data cannot tell, and then the note says why.
         """
         if corrected is None and note is None:
             raise ValueError(f"{figure} {series} {x}: no corrected value and no reason")
         row = {"figure": figure, "series": series, "x": str(x), "unit": unit}
-        row |= {"as_published": _plain(published), "as_corrected": _plain(corrected), "count": count, "note": note}
+        row |= {
+            "as_published": _plain(published),
+            "as_corrected": _plain(corrected),
+            "count": count,
+            "note": note,
+        }
         self.figures.append(row)
 
     def limit(self, metric: str, reason: str) -> None:
@@ -174,7 +181,8 @@ class Published:
         self.limits[metric] = reason
 
     def error(self, name: str, text: str, figures: str = "") -> None:
-        """A known error of the original: what it did, and the figures (a prefix of their names) that it touches."""
+        """A known error of the original: what it did, and the figures (a prefix of their names)
+        that it touches."""
         self.errors[name] = {"text": text, "figures": figures}
 
     def flush(self) -> None:
@@ -183,7 +191,11 @@ class Published:
         self._since = self.trials
         for name, held in self._small.items():
             if held:
-                ids = trials if name == "trials" else list(dict.fromkeys(row["trial"] for row in held))
+                ids = (
+                    trials
+                    if name == "trials"
+                    else list(dict.fromkeys(row["trial"] for row in held))
+                )
                 self._writer.rows(name, table_from_rows(name, held), ids)
                 held.clear()
         if self._windows:

@@ -32,10 +32,11 @@ class Imported:
 
 
 def import_published(path: Path | str, out: Path | str, kind: str | None = None) -> Imported:
-    """Reads published data into a new bundle at `out`. The kind is recognised by content where none is named.
+    """Reads published data into a new bundle at `out`. The kind is recognised by content where none
+    is named.
 
-    UserError for data that is not as its format says (file, line, expected, found), an unknown kind, a place that is
-    taken or a full disk; then nothing is left at `out`.
+    UserError for data that is not as its format says (file, line, expected, found), an unknown
+    kind, a place that is taken or a full disk; then nothing is left at `out`.
     """
     chosen = named(kind) if kind else None
     source = Source(path)
@@ -44,7 +45,9 @@ def import_published(path: Path | str, out: Path | str, kind: str | None = None)
     except OSError as error:
         # What cannot be read is told by the source: this is writing.
         reason = error.strerror or str(error)
-        raise UserError(f"cannot write the bundle: {reason}", where=shown(out), fix="make room, or use --out") from None
+        raise UserError(
+            f"cannot write the bundle: {reason}", where=shown(out), fix="make room, or use --out"
+        ) from None
 
 
 def _import(source: Source, out: Path, chosen: Kind | None) -> Imported:
@@ -58,7 +61,9 @@ def _import(source: Source, out: Path, chosen: Kind | None) -> Imported:
         if published.cells:
             whole["cells"] = published.cells
         writer.finish(_campaign(chosen, source, published, out), whole)
-        return Imported(out, chosen, source.files, published.trials, published.windows, len(published.figures))
+        return Imported(
+            out, chosen, source.files, published.trials, published.windows, len(published.figures)
+        )
 
 
 def _campaign(kind: Kind, source: Source, published: Published, out: Path) -> dict[str, Any]:
@@ -79,7 +84,9 @@ def _campaign(kind: Kind, source: Source, published: Published, out: Path) -> di
                 "skipped": source.skipped,
                 "checked": source.checked,
             },
-            "limits": [{"metric": metric, "no_data": reason} for metric, reason in published.limits.items()],
+            "limits": [
+                {"metric": metric, "no_data": reason} for metric, reason in published.limits.items()
+            ],
             "errors": [{"name": name, **error} for name, error in published.errors.items()],
         },
         "machine": {"summary": "imported: see the original for its machine"},

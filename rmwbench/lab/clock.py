@@ -1,10 +1,11 @@
 """The clocks of a trial's hosts against the orchestrator's, by exchanges over the control sockets.
 
-The control socket is not the network under test: a link's delay and jitter would be in the bound. A host on this kernel
-and in our time namespace has our very clock: that is looked up, not measured, and costs nothing. Of any other host one
-worker speaks for all, since its processes have one clock; on another machine its agent does, which answers sooner, and
-whether the workers stamp with the same clock is seen at the end of the trial. Readings are taken before the window, in
-it and after it; `rmwbench.analysis.records.clocks` makes of them what is known at a time.
+The control socket is not the network under test: a link's delay and jitter would be in the bound. A
+host on this kernel and in our time namespace has our very clock: that is looked up, not measured,
+and costs nothing. Of any other host one worker speaks for all, since its processes have one clock;
+on another machine its agent does, which answers sooner, and whether the workers stamp with the same
+clock is seen at the end of the trial. Readings are taken before the window, in it and after it;
+`rmwbench.analysis.records.clocks` makes of them what is known at a time.
 """
 
 import os
@@ -17,9 +18,11 @@ from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerProcess
 
 EXCHANGES, EXCHANGES_IN_WINDOW = 32, 8
-"""Of a reading. An exchange takes some 50 µs; the shortest of 32 is rarely longer than one alone on an idle machine."""
+"""Of a reading. An exchange takes some 50 µs; the shortest of 32 is rarely longer than one alone on
+an idle machine."""
 TIMEOUT_S, TIMEOUT_IN_WINDOW_S = 5.0, 0.05
-"""A worker that is stopped or busy is not waited for in the window: the readings on both sides are enough."""
+"""A worker that is stopped or busy is not waited for in the window: the readings on both sides are
+enough."""
 IN_WINDOW_NS = 1_000_000_000
 """At most one reading a second there: the processors belong to the trial."""
 
@@ -27,7 +30,8 @@ OWN = fit([Reading(0, 0, 0)])
 
 
 class HostClocks:
-    """Of one trial. `places`: worker → host; those who were started have said hello by the time of `begin`."""
+    """Of one trial. `places`: worker → host; those who were started have said hello by the time of
+    `begin`."""
 
     def __init__(self, crew: Crew, places: Mapping[str, str]):
         self._crew, self._places = crew, dict(places)
@@ -36,7 +40,8 @@ class HostClocks:
         self._begun_ns = 0
 
     def begin(self) -> None:
-        """Finds the hosts that have another clock than ours, and reads theirs. Raises WorkerFailed."""
+        """Finds the hosts that have another clock than ours, and reads theirs. Raises
+        WorkerFailed."""
         self._begun_ns = time.monotonic_ns()
         for process, host in self._here():
             if not is_own(self._crew.workers[process].pid):
@@ -49,15 +54,16 @@ class HostClocks:
         return tuple(self._readings)
 
     def read(self) -> None:
-        """One reading of each foreign clock, where a worker of its host still runs. Raises WorkerFailed where it does
-        not answer."""
+        """One reading of each foreign clock, where a worker of its host still runs. Raises
+        WorkerFailed where it does not answer."""
         for host in self._readings:
             speaker = self._speaker(host)
             if not self._take(host, speaker, EXCHANGES, TIMEOUT_S) and not speaker.ended:
                 raise speaker.failure("timeout", f"did not tell its clock within {TIMEOUT_S:g} s")
 
     def read_in_window(self) -> None:
-        """The same with less of it; who does not answer at once is left alone. Raises WorkerFailed where one ends."""
+        """The same with less of it; who does not answer at once is left alone. Raises WorkerFailed
+        where one ends."""
         for host in self._readings:
             self._take(host, self._speaker(host), EXCHANGES_IN_WINDOW, TIMEOUT_IN_WINDOW_S)
 
@@ -77,13 +83,15 @@ class HostClocks:
         return self._clocks[host]
 
     def check(self) -> None:
-        """Whether each clock's readings fit together, now that all are there. Raises WorkerFailed."""
+        """Whether each clock's readings fit together, now that all are there. Raises
+        WorkerFailed."""
         for host in self._readings:
             self.of_host(host)
 
     def rows(self) -> Iterator[dict[str, object]]:
-        """Of the table `clock_map`: every reading of a foreign clock, and one exact row of each that is our own. None
-        where the trial has one host with our own clock: there is nothing to translate."""
+        """Of the table `clock_map`: every reading of a foreign clock, and one exact row of each
+        that is our own. None where the trial has one host with our own clock: there is nothing to
+        translate."""
         hosts = dict.fromkeys(self._places.values())
         if len(hosts) < 2 and not self._readings:
             return
@@ -97,10 +105,15 @@ class HostClocks:
 
     def _here(self) -> list[tuple[str, str]]:
         """Of the places those whose worker was started: who follows a killed one comes later."""
-        return [(process, host) for process, host in self._places.items() if process in self._crew.workers]
+        return [
+            (process, host)
+            for process, host in self._places.items()
+            if process in self._crew.workers
+        ]
 
     def _take(self, host: str, worker: WorkerProcess, count: int, timeout_s: float) -> bool:
-        """Whether it told the time. Exchanges one after the other: two under way would wait for each other."""
+        """Whether it told the time. Exchanges one after the other: two under way would wait for
+        each other."""
         deadline = time.monotonic() + timeout_s
         found = []
         while len(found) < count and not worker.ended:
@@ -111,12 +124,17 @@ class HostClocks:
                 found.append(Exchange(*told))
                 continue
             posted = self._crew.post(worker.process, "clock", {})
-            while not (posted.answered or worker.ended) and (rest_s := deadline - time.monotonic()) > 0:
+            while (
+                not (posted.answered or worker.ended)
+                and (rest_s := deadline - time.monotonic()) > 0
+            ):
                 self._crew.turn(rest_s)
             if not posted.answered:
                 break
             told = posted.take()
-            found.append(Exchange(posted.asked_ns, told["received_ns"], told["sent_ns"], posted.answered_ns))
+            found.append(
+                Exchange(posted.asked_ns, told["received_ns"], told["sent_ns"], posted.answered_ns)
+            )
         if found:
             try:
                 self._readings[host].append(intersect(found))
@@ -127,8 +145,9 @@ class HostClocks:
 
 
 def is_own(pid: int | None) -> bool:
-    """Whether a process of this machine reads our CLOCK_MONOTONIC; not where that cannot be told (another machine).
-    Processes of one time namespace have one clock (time_namespaces(7)); a kernel without them has one for all."""
+    """Whether a process of this machine reads our CLOCK_MONOTONIC; not where that cannot be told
+    (another machine). Processes of one time namespace have one clock (time_namespaces(7)); a kernel
+    without them has one for all."""
     if pid is None:
         return False
     try:

@@ -1,4 +1,5 @@
-"""The charts of a workload that brings up lifecycle nodes: how many are active after how long, and what each costs."""
+"""The charts of a workload that brings up lifecycle nodes: how many are active after how long, and
+what each costs."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,9 @@ from rmwbench.report.captioned import Figure
 from rmwbench.report.charts import MUTED, TEXT, Spec
 from rmwbench.report.style import looks
 
-_READING = "Dot: mean over trials. Line: its interval; where two lines overlap widely, the order is open."
+_READING = (
+    "Dot: mean over trials. Line: its interval; where two lines overlap widely, the order is open."
+)
 _HEIGHT = 300
 
 
@@ -22,13 +25,15 @@ def figures(workload: dict[str, Any], *, phone: bool) -> Iterator[Figure]:
         f"{_READING} An arm of which a node was never active in half of its trials has no dot.",
         charts.comparison(workload, "time until all nodes are active"),
         wide=True,
-        narrow=charts.comparison(workload, "time until all nodes are active", narrow=True) if phone else None,
+        narrow=charts.comparison(workload, "time until all nodes are active", narrow=True)
+        if phone
+        else None,
     )
     yield Figure(
         "up",
         "Nodes up",
-        "How many nodes are active after how long, the mean over trials. A curve that ends below the dashed line left "
-        "nodes that never were.",
+        "How many nodes are active after how long, the mean over trials. A curve that ends below "
+        "the dashed line left nodes that never were.",
         up(workload),
         wide=True,
     )
@@ -37,7 +42,11 @@ def figures(workload: dict[str, Any], *, phone: bool) -> Iterator[Figure]:
         ("pss_per_node", "memory", "Memory per node"),
     ):
         spec = charts.comparison(workload, title.lower(), metric=metric)
-        narrow = charts.comparison(workload, title.lower(), metric=metric, narrow=True) if phone else None
+        narrow = (
+            charts.comparison(workload, title.lower(), metric=metric, narrow=True)
+            if phone
+            else None
+        )
         yield Figure(key, title, f"Manager and daemons included. {_READING}", spec, True, narrow)
 
 
@@ -56,12 +65,18 @@ def up(workload: dict[str, Any]) -> Spec | None:
     names = [one["arm"] for one in curves]
     colours = alt.Scale(domain=names, range=[arms[name].colour for name in names])
     dashes = alt.Scale(domain=names, range=[list(arms[name].dash) or [1, 0] for name in names])
-    key = alt.Legend(orient="bottom", columns=2, title=None, symbolType="stroke", symbolSize=300, labelColor=TEXT)
+    key = alt.Legend(
+        orient="bottom", columns=2, title=None, symbolType="stroke", symbolSize=300, labelColor=TEXT
+    )
     lines = (
         alt.Chart(alt.NamedData("points"))
         .mark_line(strokeWidth=2, interpolate="step-after")
         .encode(
-            x=alt.X("t:Q", scale=alt.Scale(nice=False), axis=charts._axis(title="time since the launch, s")),
+            x=alt.X(
+                "t:Q",
+                scale=alt.Scale(nice=False),
+                axis=charts._axis(title="time since the launch, s"),
+            ),
             y=alt.Y("y:Q", axis=charts._axis(title="active nodes", tickCount=5)),
             order=alt.Order("t:Q"),
             color=alt.Color("arm:N", scale=colours, legend=key),
@@ -69,5 +84,11 @@ def up(workload: dict[str, Any]) -> Spec | None:
         )
     )
     nodes = max(one["nodes"] for one in curves)
-    whole = alt.Chart(alt.NamedData("whole")).mark_rule(strokeDash=[3, 3], color=MUTED).encode(y=alt.Y("y:Q"))
-    return charts._finish(alt.layer(whole, lines), height=_HEIGHT, points=points, whole=[{"y": nodes}])
+    whole = (
+        alt.Chart(alt.NamedData("whole"))
+        .mark_rule(strokeDash=[3, 3], color=MUTED)
+        .encode(y=alt.Y("y:Q"))
+    )
+    return charts._finish(
+        alt.layer(whole, lines), height=_HEIGHT, points=points, whole=[{"y": nodes}]
+    )

@@ -1,5 +1,6 @@
-"""Where the time goes along a chain: a bar per arm, one part after the other from the intended time to the last
-subscription, and the same by layer. The parts are means over the messages around the median, which add up."""
+"""Where the time goes along a chain: a bar per arm, one part after the other from the intended time
+to the last subscription, and the same by layer. The parts are means over the messages around the
+median, which add up."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,8 +16,16 @@ from rmwbench.results.chain import finite, lost_where
 from rmwbench.words import numbers as fmt
 
 KINDS = {
-    "source": ("machine", "waiting at the source", "from the intended time until the source's publish call"),
-    "transport": ("way", "transport", "from a publish call until the next node has the message; every second paler"),
+    "source": (
+        "machine",
+        "waiting at the source",
+        "from the intended time until the source's publish call",
+    ),
+    "transport": (
+        "way",
+        "transport",
+        "from a publish call until the next node has the message; every second paler",
+    ),
     "relay": ("publisher", "relay", "from then until the relay's own publish call"),
 }
 """Kind of part → whose colour it has, its name, and what it is."""
@@ -49,8 +58,9 @@ def _along(workload: dict[str, Any], phone: bool) -> Explained:
     arms = [arm for arm in workload["arms"] if arm.get("chain")]
     parts = {arm["arm"]: list(_parts(arm)) for arm in arms}
     reading = (
-        "From left to right the way of a message from its intended time to the last subscription: means over the "
-        "messages around the median, which add up to their end-to-end latency, the number beside the bar."
+        "From left to right the way of a message from its intended time to the last subscription: "
+        "means over the messages around the median, which add up to their end-to-end latency, the "
+        "number beside the bar."
     )
     columns = ("arm", "part", "messages", "lost here", "typical", "median", "p95")
     rows = [
@@ -66,7 +76,9 @@ def _along(workload: dict[str, Any], phone: bool) -> Explained:
     ]
     spec, narrow = _draw(workload, parts), _draw(workload, parts, narrow=True) if phone else None
     keys = [Key(kind, COUNTED, name, words) for kind, name, words in KINDS.values()]
-    figure = Figure("chain", "Where the time goes along the chain", reading, spec, wide=True, narrow=narrow)
+    figure = Figure(
+        "chain", "Where the time goes along the chain", reading, spec, wide=True, narrow=narrow
+    )
     return Explained(figure, keys, (Table("Part by part", columns, rows, 2),))
 
 
@@ -74,14 +86,19 @@ def _by_layer(workload: dict[str, Any], phone: bool) -> Explained:
     arms = [arm for arm in workload["arms"] if arm.get("layers")]
     parts = {
         arm["arm"]: [
-            {"name": one["category"], "ns": finite(one["time"]) or 0.0, "kind": LAYER_LOOKS[one["category"]], "pale": 1}
+            {
+                "name": one["category"],
+                "ns": finite(one["time"]) or 0.0,
+                "kind": LAYER_LOOKS[one["category"]],
+                "pale": 1,
+            }
             for one in arm["layers"]
         ]
         for arm in arms
     }
     reading = (
-        "The same time by layer, all hops together, cut at the same places for every middleware; what could not be "
-        "told apart is the remainder."
+        "The same time by layer, all hops together, cut at the same places for every middleware; "
+        "what could not be told apart is the remainder."
     )
     rows = [
         (arm["arm"], one["category"], fmt.metric(one["time"]).full, percent(max(0.0, one["share"])))
@@ -96,7 +113,9 @@ def _by_layer(workload: dict[str, Any], phone: bool) -> Explained:
     ]
     spec, narrow = _draw(workload, parts), _draw(workload, parts, narrow=True) if phone else None
     figure = Figure("layers", "Which layer takes the time", reading, spec, wide=True, narrow=narrow)
-    return Explained(figure, keys, (Table("Layer by layer", ("arm", "layer", "time", "share"), rows, 2),))
+    return Explained(
+        figure, keys, (Table("Layer by layer", ("arm", "layer", "time", "share"), rows, 2),)
+    )
 
 
 def _parts(arm: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -107,7 +126,9 @@ def _parts(arm: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"name": label, "ns": finite(part["typical"]) or 0.0, "kind": kind, "pale": pale}
 
 
-def _draw(workload: dict[str, Any], parts: dict[str, list[dict[str, Any]]], *, narrow: bool = False) -> Spec | None:
+def _draw(
+    workload: dict[str, Any], parts: dict[str, list[dict[str, Any]]], *, narrow: bool = False
+) -> Spec | None:
     """Stacked bars from zero in the order of the arms; None where no message arrived."""
     rows, values = [], []
     for arm in (a for a in workload["arms"] if a["arm"] in parts):
@@ -115,18 +136,36 @@ def _draw(workload: dict[str, Any], parts: dict[str, list[dict[str, Any]]], *, n
         whole = sum(part["ns"] for part in parts[arm["arm"]])
         for part in parts[arm["arm"]]:
             end = begin + part["ns"]
-            shown = f"{fmt.quantity(part['ns'], 'ns')}, {percent(part['ns'] / whole if whole else 0.0)}"
+            shown = (
+                f"{fmt.quantity(part['ns'], 'ns')}, {percent(part['ns'] / whole if whole else 0.0)}"
+            )
             values.append(
-                {"arm": arm["arm"], "name": part["name"], "begin": begin, "end": end, "shown": shown}
+                {
+                    "arm": arm["arm"],
+                    "name": part["name"],
+                    "begin": begin,
+                    "end": end,
+                    "shown": shown,
+                }
                 | {"colour": style.part(part["kind"]), "opacity": part["pale"]}
             )
             begin = end
         text = fmt.quantity(whole, "ns") if whole else "nothing arrived"
-        rows.append({"arm": arm["arm"], "label": text, "shown": text, "label_colour": charts.TEXT, "basis": None})
+        rows.append(
+            {
+                "arm": arm["arm"],
+                "label": text,
+                "shown": text,
+                "label_colour": charts.TEXT,
+                "basis": None,
+            }
+        )
     if not any(value["end"] for value in values):
         return None
     y = charts._by_arm(rows, narrow)
-    axis = charts._axis(title="time of a typical message", labelExpr=charts._TIME_LABEL, tickCount=5)
+    axis = charts._axis(
+        title="time of a typical message", labelExpr=charts._TIME_LABEL, tickCount=5
+    )
     bars = (
         alt.Chart(charts._PARTS)
         .mark_bar(height=_HEIGHT, xOffset=0.5, x2Offset=-0.5)
@@ -152,10 +191,15 @@ def words(arm: dict[str, Any]) -> list[str]:
     chain = arm.get("chain")
     found = []
     if chain:
-        sums = {kind: sum(finite(p["typical"]) or 0.0 for p in chain["parts"] if p["kind"] == kind) for kind in KINDS}
+        sums = {
+            kind: sum(finite(p["typical"]) or 0.0 for p in chain["parts"] if p["kind"] == kind)
+            for kind in KINDS
+        }
         whole = sum(sums.values())
         shares = ", ".join(
-            f"{KINDS[kind][1]} {fmt.quantity(ns, 'ns')} ({percent(ns / whole)})" for kind, ns in sums.items() if whole
+            f"{KINDS[kind][1]} {fmt.quantity(ns, 'ns')} ({percent(ns / whole)})"
+            for kind, ns in sums.items()
+            if whole
         )
         nodes = " to ".join(dict.fromkeys(str(n) for n in chain["nodes"]))
         ways = f", {chain['ways']} ways" if chain["ways"] > 1 else ""
@@ -165,5 +209,8 @@ def words(arm: dict[str, Any]) -> list[str]:
             for name, lost in lost_where(chain["parts"])
         ]
     for one in arm.get("layers") or ():
-        found.append(f"{fmt.metric(one['time']).text:>8}  {percent(max(0.0, one['share'])):>7}  {one['category']}")
+        found.append(
+            f"{fmt.metric(one['time']).text:>8}  {percent(max(0.0, one['share'])):>7}  "
+            f"{one['category']}"
+        )
     return found

@@ -1,9 +1,10 @@
 """The charts as Vega-Lite specifications: one source for the page, SVG and PNG.
 
-A specification is built for the light page; the dark one is the same with its colours replaced (`look.to_dark`), so the
-two cannot drift apart. `usermeta.rmwbench.facet` says how a page fits a chart to its box: charts with panels get a
-width per panel, the others a width for the whole picture; `narrow` draws the variant for a phone. Lines are labelled
-where they run instead of in a legend; label positions are computed here, because Vega-Lite has no layout for them.
+A specification is built for the light page; the dark one is the same with its colours replaced
+(`look.to_dark`), so the two cannot drift apart. `usermeta.rmwbench.facet` says how a page fits a
+chart to its box: charts with panels get a width per panel, the others a width for the whole
+picture; `narrow` draws the variant for a phone. Lines are labelled where they run instead of in a
+legend; label positions are computed here, because Vega-Lite has no layout for them.
 """
 
 import json
@@ -20,13 +21,17 @@ from rmwbench.words import numbers as fmt
 Spec = dict[str, Any]
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', sans-serif"
-TEXT, MUTED, GRID, SURFACE, LOST = (NEUTRAL[name][0] for name in ("text", "muted", "grid", "surface", "lost"))
+TEXT, MUTED, GRID, SURFACE, LOST = (
+    NEUTRAL[name][0] for name in ("text", "muted", "grid", "surface", "lost")
+)
 
-_ROW, _NARROW_ROW = 26, 40  # height of a row of a horizontal chart, px; a narrow one has the name above the mark
+# height of a row of a horizontal chart, px; a narrow one has the name above the mark
+_ROW, _NARROW_ROW = 26, 40
 _LINE_HEIGHT = 300
 _PANEL_HEIGHT = 54
 _LABEL_GAP = 15  # px between the centres of two labels
-_LETTER, _LABELLED_WIDTH = 7.1, 380  # px: a letter of a label, the plot of the smallest page that labels its curves
+# px: a letter of a label, the plot of the smallest page that labels its curves
+_LETTER, _LABELLED_WIDTH = 7.1, 380
 _POINTS_PER_ARM = 1500  # a longer series is thinned to its extremes; a panel is about 500 px wide
 
 
@@ -34,7 +39,8 @@ def _unit_label(scales: tuple[tuple[str, str], ...]) -> str:
     """A Vega expression that writes an axis value with its unit."""
     *steps, (_, smallest) = scales
     text = "".join(
-        f"abs(datum.value) >= {size} ? format(datum.value / {size}, '.3~g') + ' {unit}' : " for size, unit in steps
+        f"abs(datum.value) >= {size} ? format(datum.value / {size}, '.3~g') + ' {unit}' : "
+        for size, unit in steps
     )
     return f"datum.value == 0 ? '0' : {text}format(datum.value, '.3~g') + ' {smallest}'"
 
@@ -51,10 +57,13 @@ def comparison(
     narrow: bool = False,
     metric: str | None = None,
 ) -> Spec | None:
-    """A metric (the primary one) with its interval per arm on a log axis, fastest first; multiples of the floor along
-    the top."""
+    """A metric (the primary one) with its interval per arm on a log axis, fastest first; multiples
+    of the floor along the top."""
     metric = metric or workload["primary_metric"]
-    label = next((_LABELS[unit] for arm in workload["arms"] if (unit := _unit(arm, metric)) in _LABELS), _TIME_LABEL)
+    label = next(
+        (_LABELS[unit] for arm in workload["arms"] if (unit := _unit(arm, metric)) in _LABELS),
+        _TIME_LABEL,
+    )
     rows = _rows(workload, metric)
     rows.sort(key=lambda row: (not row["floor"], inf if row["value"] is None else row["value"]))
     domain = _domain([row[key] for row in rows for key in ("value", "low", "high")])
@@ -70,7 +79,9 @@ def comparison(
         base.mark_rule(strokeWidth=2.5, opacity=0.55, clip=True)
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
         .encode(
-            x=alt.X("low:Q", scale=scale, axis=_log_axis(domain, f"{title} (log axis)", label=label)),
+            x=alt.X(
+                "low:Q", scale=scale, axis=_log_axis(domain, f"{title} (log axis)", label=label)
+            ),
             x2=alt.X2("high:Q"),
             y=y,
             color=_literal("colour"),
@@ -92,18 +103,23 @@ def comparison(
     bound = min((row["value"] for row in rows if row["floor"] and row["value"]), default=None)
     if bound is not None:
         layers.insert(0, _floor_line(bound, domain, scale))
-    return _finish(alt.layer(*layers).resolve_axis(x="independent"), height=_rows_height(rows, narrow), rows=rows)
+    return _finish(
+        alt.layer(*layers).resolve_axis(x="independent"),
+        height=_rows_height(rows, narrow),
+        rows=rows,
+    )
 
 
 def ecdf(workload: dict[str, Any], *, narrow: bool = False) -> Spec | None:
-    """Share of messages that arrived within a time; a curve that stays below 100 % lost the rest."""
+    """Share of messages that arrived within a time; a curve that stays below 100 % lost the
+    rest."""
     curves = _curves(workload, "ecdf", "fraction")
     if not curves:
         return None
     domain = _domain([point["latency"] for curve in curves for point in curve["points"]])
     points = _long(curves, lambda p: {"latency": p["latency"], "share": p["other"]})
-    # Labels sit on their curves at staggered heights, the faster half to the left, so that none hides another label
-    # and the outermost have the free side of the picture.
+    # Labels sit on their curves at staggered heights, the faster half to the left, so that none
+    # hides another label and the outermost have the free side of the picture.
     ordered = sorted(curves, key=lambda curve: _at(curve["points"], 0.5))
     labels = []
     for place, curve in enumerate(ordered):
@@ -125,7 +141,9 @@ def ecdf(workload: dict[str, Any], *, narrow: bool = False) -> Spec | None:
         axis=_log_axis(domain, "arrived within (log axis)"),
     )
     y = alt.Y(
-        "share:Q", scale=alt.Scale(domain=[0, 1]), axis=_axis(title="share of messages", format=".0%", tickCount=5)
+        "share:Q",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=_axis(title="share of messages", format=".0%", tickCount=5),
     )
     lines = _lines(curves, x, y, "share:Q", narrow)
     if narrow:
@@ -133,24 +151,36 @@ def ecdf(workload: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     layers = [lines]
     for left in (True, False):
         chosen = alt.Chart(alt.Data(values=[label for label in labels if label["left"] is left]))
-        layers += _halo(chosen, x, alt.Y("share:Q"), align="right" if left else "left", dx=-7 if left else 7)
+        layers += _halo(
+            chosen, x, alt.Y("share:Q"), align="right" if left else "left", dx=-7 if left else 7
+        )
     return _finish(alt.layer(*layers), height=_LINE_HEIGHT, points=points)
 
 
-def spectrum(workload: dict[str, Any], title: str = "response latency", *, narrow: bool = False) -> Spec | None:
-    """Latency at every percentile with the tail spread out: each step to the right is ten times rarer."""
+def spectrum(
+    workload: dict[str, Any], title: str = "response latency", *, narrow: bool = False
+) -> Spec | None:
+    """Latency at every percentile with the tail spread out: each step to the right is ten times
+    rarer."""
     curves = _curves(workload, "spectrum", "quantile")
     for curve in curves:
-        curve["points"] = [p | {"rarity": 1 / (1 - p["other"])} for p in curve["points"] if p["other"] < 1]
+        curve["points"] = [
+            p | {"rarity": 1 / (1 - p["other"])} for p in curve["points"] if p["other"] < 1
+        ]
     curves = [curve for curve in curves if curve["points"]]
     if not curves:
         return None
     domain = _domain([point["latency"] for curve in curves for point in curve["points"]])
     far = max(point["rarity"] for curve in curves for point in curve["points"]) * 1.02
     points = _long(curves, lambda p: {"latency": p["latency"], "rarity": p["rarity"]})
-    ends = [curve["points"][-1] | {"arm": curve["arm"], "colour": curve["look"].colour} for curve in curves]
+    ends = [
+        curve["points"][-1] | {"arm": curve["arm"], "colour": curve["look"].colour}
+        for curve in curves
+    ]
     ends.sort(key=lambda end: end["latency"])
-    for end, place in zip(ends, _spread([end["latency"] for end in ends], domain, _LINE_HEIGHT), strict=True):
+    for end, place in zip(
+        ends, _spread([end["latency"] for end in ends], domain, _LINE_HEIGHT), strict=True
+    ):
         end["place"] = place
     x = alt.X(
         "rarity:Q",
@@ -173,33 +203,49 @@ def spectrum(workload: dict[str, Any], title: str = "response latency", *, narro
     layers = [
         lines,
         ending.mark_rule(opacity=0.45, strokeWidth=1).encode(
-            x=x, x2=alt.X2Value(alt.ExprRef("width + 14")), y=y, y2=alt.Y2("place:Q"), color=_literal("colour")
+            x=x,
+            x2=alt.X2Value(alt.ExprRef("width + 14")),
+            y=y,
+            y2=alt.Y2("place:Q"),
+            color=_literal("colour"),
         ),
         ending.mark_text(align="left", fontSize=12, fontWeight=600).encode(
-            x=_at_px("width + 18"), y=alt.Y("place:Q"), text=alt.Text("arm:N"), color=_literal("colour")
+            x=_at_px("width + 18"),
+            y=alt.Y("place:Q"),
+            text=alt.Text("arm:N"),
+            color=_literal("colour"),
         ),
     ]
     return _finish(alt.layer(*layers), height=_LINE_HEIGHT, points=points)
 
 
 def series(workload: dict[str, Any]) -> Spec | None:
-    """Every message of one trial per arm over time, a panel per arm on one log axis; lost ones mark the top edge."""
+    """Every message of one trial per arm over time, a panel per arm on one log axis; lost ones mark
+    the top edge."""
     arms = looks(workload["arms"])
-    listed = [s for s in workload.get("charts", {}).get("series", []) if s["arm"] in arms and s["latency_ns"]]
+    listed = [
+        s
+        for s in workload.get("charts", {}).get("series", [])
+        if s["arm"] in arms and s["latency_ns"]
+    ]
     values, names, colours = [], [], []
     for item in listed:
         names.append(f"{item['arm']}, trial {item['trial']}")
         colours.append(arms[item["arm"]].colour)
         messages = list(zip(item["time_s"], map(fmt.finite, item["latency_ns"]), strict=True))
         panel = len(names) - 1
-        values += [{"n": panel, "t": t, "y": ns and float(f"{ns:.4g}")} for t, ns in _thinned(messages)]
+        values += [
+            {"n": panel, "t": t, "y": ns and float(f"{ns:.4g}")} for t, ns in _thinned(messages)
+        ]
     domain = _domain([value["y"] for value in values])
     if domain is None:
         return None
     few = max(len(item["latency_ns"]) for item in listed) < 100
     x = alt.X("t:Q", axis=_axis(title="time in the trial, s", tickCount=5))
     y = alt.Y(
-        "y:Q", scale=alt.Scale(type="log", domain=domain, nice=False), axis=_log_axis(domain, None, most=4, apart=0.3)
+        "y:Q",
+        scale=alt.Scale(type="log", domain=domain, nice=False),
+        axis=_log_axis(domain, None, most=4, apart=0.3),
     )
     arrived = (
         alt.Chart()
@@ -208,7 +254,9 @@ def series(workload: dict[str, Any]) -> Spec | None:
         .encode(
             x=x,
             y=y,
-            color=alt.Color("n:N", scale=alt.Scale(domain=list(range(len(names))), range=colours), legend=None),
+            color=alt.Color(
+                "n:N", scale=alt.Scale(domain=list(range(len(names))), range=colours), legend=None
+            ),
         )
     )
     lost = (
@@ -244,7 +292,8 @@ def _panels(layers: list[Any], names: list[str], height: int) -> Any:
 
 
 def loss(workload: dict[str, Any], metric: str, *, narrow: bool = False) -> Spec | None:
-    """Share of messages lost, with its interval; None where nothing was lost (a sentence says that better)."""
+    """Share of messages lost, with its interval; None where nothing was lost (a sentence says that
+    better)."""
     rows = _rows(workload, metric)
     if not any(row["value"] for row in rows):
         return None
@@ -273,9 +322,15 @@ def loss(workload: dict[str, Any], metric: str, *, narrow: bool = False) -> Spec
 
 
 def parts(
-    workload: dict[str, Any], metrics: dict[str, str], total: str, title: str, *, narrow: bool = False
+    workload: dict[str, Any],
+    metrics: dict[str, str],
+    total: str,
+    title: str,
+    *,
+    narrow: bool = False,
 ) -> Spec | None:
-    """Stacked bars per arm: `metrics` maps what a part is called to its metric, `total` is printed beside the bar."""
+    """Stacked bars per arm: `metrics` maps what a part is called to its metric, `total` is printed
+    beside the bar."""
     rows = _rows(workload, total)
     arms = looks(workload["arms"])
     values = []
@@ -288,7 +343,15 @@ def parts(
                 unit = entry["unit"]
                 colour, opacity = arms[arm["arm"]].colour, (0.9, 0.45, 0.25)[place % 3]
                 shown = fmt.quantity(value, unit)
-                values.append({"arm": arm["arm"], "part": part, "place": place, "value": value, "shown": shown})
+                values.append(
+                    {
+                        "arm": arm["arm"],
+                        "part": part,
+                        "place": place,
+                        "value": value,
+                        "shown": shown,
+                    }
+                )
                 values[-1] |= {"colour": colour, "opacity": opacity}
     if not values:
         return None
@@ -319,9 +382,22 @@ def parts(
 
 
 def with_card(spec: Spec, title: str, card: list[str], width: int = 720) -> Spec:
-    """The chart to be taken away: title and experiment card (suite, machine, blocks, date) are part of the picture."""
-    heading = {"text": title, "subtitle": card, "anchor": "start", "frame": "bounds", "offset": 14, "color": TEXT}
-    heading |= {"fontSize": 15, "subtitleFontSize": 11, "subtitleColor": MUTED, "subtitlePadding": 5}
+    """The chart to be taken away: title and experiment card (suite, machine, blocks, date) are part
+    of the picture."""
+    heading = {
+        "text": title,
+        "subtitle": card,
+        "anchor": "start",
+        "frame": "bounds",
+        "offset": 14,
+        "color": TEXT,
+    }
+    heading |= {
+        "fontSize": 15,
+        "subtitleFontSize": 11,
+        "subtitleColor": MUTED,
+        "subtitlePadding": 5,
+    }
     out = {**spec, "background": SURFACE, "title": heading, "padding": 14}
     if spec["usermeta"]["rmwbench"]["facet"]:
         out["spec"] = {**spec["spec"], "width": width // 2 - 60}
@@ -330,7 +406,8 @@ def with_card(spec: Spec, title: str, card: list[str], width: int = 720) -> Spec
     return out
 
 
-# --- pieces ---------------------------------------------------------------------------------------------------------
+# --- pieces
+# --------------------------------------------------------------------------------------------------
 
 _ROWS, _POINTS, _PARTS = (alt.NamedData(name=name) for name in ("rows", "points", "parts"))
 _TOOLTIP = [
@@ -341,7 +418,8 @@ _TOOLTIP = [
 
 
 def _rows(workload: dict[str, Any], metric: str) -> list[dict[str, Any]]:
-    """One row per arm with the metric's value, interval, label and look; absent and infinite values are None."""
+    """One row per arm with the metric's value, interval, label and look; absent and infinite values
+    are None."""
     arms = looks(workload["arms"])
     rows = []
     for arm in workload["arms"]:
@@ -369,7 +447,8 @@ def _rows(workload: dict[str, Any], metric: str) -> list[dict[str, Any]]:
 
 
 def _curves(workload: dict[str, Any], chart: str, other: str) -> list[dict[str, Any]]:
-    """The curves of the arms, each with its `look` and its finite, positive points as {latency, other}."""
+    """The curves of the arms, each with its `look` and its finite, positive points as {latency,
+    other}."""
     arms = looks(workload["arms"])
     curves = []
     for item in workload.get("charts", {}).get(chart, []):
@@ -380,7 +459,9 @@ def _curves(workload: dict[str, Any], chart: str, other: str) -> list[dict[str, 
     return curves
 
 
-def _long(curves: list[dict[str, Any]], row: Callable[[dict[str, Any]], dict[str, Any]]) -> list[dict[str, Any]]:
+def _long(
+    curves: list[dict[str, Any]], row: Callable[[dict[str, Any]], dict[str, Any]]
+) -> list[dict[str, Any]]:
     return [{"arm": curve["arm"]} | row(point) for curve in curves for point in curve["points"]]
 
 
@@ -389,7 +470,14 @@ def _lines(curves: list[dict[str, Any]], x: alt.X, y: alt.Y, order: str, legend:
     style: list[Look] = [curve["look"] for curve in curves]
     colours = alt.Scale(domain=names, range=[look.colour for look in style])
     key = (
-        alt.Legend(orient="bottom", columns=2, title=None, symbolType="stroke", symbolSize=300, labelColor=TEXT)
+        alt.Legend(
+            orient="bottom",
+            columns=2,
+            title=None,
+            symbolType="stroke",
+            symbolSize=300,
+            labelColor=TEXT,
+        )
         if legend
         else None
     )
@@ -409,7 +497,8 @@ def _lines(curves: list[dict[str, Any]], x: alt.X, y: alt.Y, order: str, legend:
 
 
 def _halo(chart: alt.Chart, x: alt.X, y: alt.Y, **mark: Any) -> list[alt.Chart]:
-    """The arm's name in its colour over a seam of the page's surface, legible where it crosses other curves."""
+    """The arm's name in its colour over a seam of the page's surface, legible where it crosses
+    other curves."""
     mark |= {"baseline": "middle", "fontSize": 12, "fontWeight": 600}
     seam = chart.mark_text(stroke=SURFACE, strokeWidth=4, strokeJoin="round", **mark)
     return [
@@ -419,23 +508,38 @@ def _halo(chart: alt.Chart, x: alt.X, y: alt.Y, **mark: Any) -> list[alt.Chart]:
 
 
 def _values_beside(base: alt.Chart, y: alt.Y, narrow: bool) -> list[alt.Chart]:
-    """The numbers in a column of their own right of the picture, where they align; and the names, if narrow."""
+    """The numbers in a column of their own right of the picture, where they align; and the names,
+    if narrow."""
     numbers = base.mark_text(align="left", fontSize=12, fontWeight=600).encode(
-        x=_at_px("width + 12"), y=y, text=alt.Text("label:N"), color=_literal("label_colour"), tooltip=_TOOLTIP
+        x=_at_px("width + 12"),
+        y=y,
+        text=alt.Text("label:N"),
+        color=_literal("label_colour"),
+        tooltip=_TOOLTIP,
     )
     if not narrow:
         return [numbers]
     name = {"align": "left", "fontSize": 12, "dy": -15}
     seam = base.mark_text(stroke=SURFACE, strokeWidth=4, strokeJoin="round", **name)
     left, text = alt.XValue(0), alt.Text("arm:N")  # type: ignore[no-untyped-call]
-    names = [mark.encode(x=left, y=y, text=text) for mark in (seam, base.mark_text(color=TEXT, **name))]
+    names = [
+        mark.encode(x=left, y=y, text=text) for mark in (seam, base.mark_text(color=TEXT, **name))
+    ]
     return [numbers, *names]
 
 
 def _floor_line(bound: float, domain: list[float], scale: alt.Scale) -> alt.Chart:
     """A line at the floor, and the axis of its multiples along the top."""
     span = domain[1] / domain[0]
-    mantissas = (1, 1.5, 2, 3, 5, 7) if span < 12 else (1, 2, 5) if span < 300 else (1, 3) if span < 3000 else (1,)
+    mantissas = (
+        (1, 1.5, 2, 3, 5, 7)
+        if span < 12
+        else (1, 2, 5)
+        if span < 300
+        else (1, 3)
+        if span < 3000
+        else (1,)
+    )
     steps = [m * 10.0**d for d in range(9) for m in mantissas if bound * m * 10.0**d <= domain[1]]
     top = _axis(
         orient="top",
@@ -468,7 +572,11 @@ def _by_arm(rows: list[dict[str, Any]], narrow: bool) -> alt.Y:
         labelLimit=220,
     )
     return alt.Y(
-        "arm:N", sort=order, scale=alt.Scale(domain=order, paddingOuter=0.35 if narrow else 0.05), axis=axis, title=None
+        "arm:N",
+        sort=order,
+        scale=alt.Scale(domain=order, paddingOuter=0.35 if narrow else 0.05),
+        axis=axis,
+        title=None,
     )
 
 
@@ -489,7 +597,12 @@ def _axis(**settings: Any) -> alt.Axis:
 
 
 def _log_axis(
-    domain: list[float], title: str | None, *, most: int = 9, apart: float = 0.0, label: str = _TIME_LABEL
+    domain: list[float],
+    title: str | None,
+    *,
+    most: int = 9,
+    apart: float = 0.0,
+    label: str = _TIME_LABEL,
 ) -> alt.Axis:
     return _axis(values=_ticks(domain, most, apart), labelExpr=label, title=title)
 
@@ -503,12 +616,15 @@ def _unit(arm: dict[str, Any], metric: str) -> str | None:
 
 
 def _ticks(domain: list[float], most: int, apart: float) -> list[float]:
-    """The finest round steps with at most `most` ticks, each at least the share `apart` of the axis from the next."""
+    """The finest round steps with at most `most` ticks, each at least the share `apart` of the axis
+    from the next."""
     span = log(domain[1] / domain[0])
     decades = range(floor(log10(domain[0])), ceil(log10(domain[1])) + 1)
     found: list[float] = []
     for mantissas in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
-        found = [m * 10.0**d for d in decades for m in mantissas if domain[0] <= m * 10.0**d <= domain[1]]
+        found = [
+            m * 10.0**d for d in decades for m in mantissas if domain[0] <= m * 10.0**d <= domain[1]
+        ]
         close = any(log(b / a) < apart * span for a, b in pairwise(found))
         if len(found) <= most and not close:
             return found
@@ -516,8 +632,8 @@ def _ticks(domain: list[float], most: int, apart: float) -> list[float]:
 
 
 def _domain(values: list[float | None]) -> list[float] | None:
-    """A log domain a little wider than the positive values, and not narrower than a factor 1.5, so that noise does not
-    look like a mountain; None without any."""
+    """A log domain a little wider than the positive values, and not narrower than a factor 1.5, so
+    that noise does not look like a mountain; None without any."""
     positive = [value for value in values if value is not None and value > 0]
     if not positive:
         return None
@@ -537,7 +653,8 @@ def _at(points: list[dict[str, float]], share: float) -> float:
 
 
 def _with_room(domain: list[float], labels: list[dict[str, Any]]) -> list[float]:
-    """The domain widened until the labels stay inside a picture of the smallest width that has them."""
+    """The domain widened until the labels stay inside a picture of the smallest width that has
+    them."""
     low, high = log(domain[0]), log(domain[1])
     for label in labels:
         share = min(0.6, (len(label["arm"]) * _LETTER + 12) / _LABELLED_WIDTH)
@@ -550,12 +667,17 @@ def _with_room(domain: list[float], labels: list[dict[str, Any]]) -> list[float]
 
 
 def _spread(values: list[float], domain: list[float], height: float) -> list[float]:
-    """Label places for ascending values of a log axis: `_LABEL_GAP` px apart, else as near to them as possible."""
+    """Label places for ascending values of a log axis: `_LABEL_GAP` px apart, else as near to them
+    as possible."""
     scale = height / log(domain[1] / domain[0])
-    groups: list[tuple[float, int]] = []  # (centre of the wanted places, labels); touching groups merge
+    # (centre of the wanted places, labels); touching groups merge
+    groups: list[tuple[float, int]] = []
     for value in values:
         groups.append((log(value / domain[0]) * scale, 1))
-        while len(groups) > 1 and groups[-1][0] - groups[-2][0] < _LABEL_GAP * (groups[-1][1] + groups[-2][1]) / 2:
+        while (
+            len(groups) > 1
+            and groups[-1][0] - groups[-2][0] < _LABEL_GAP * (groups[-1][1] + groups[-2][1]) / 2
+        ):
             (high, m), (low, n) = groups.pop(), groups.pop()
             groups.append(((low * n + high * m) / (n + m), n + m))
     places = [centre + _LABEL_GAP * (i - (n - 1) / 2) for centre, n in groups for i in range(n)]
@@ -563,7 +685,8 @@ def _spread(values: list[float], domain: list[float], height: float) -> list[flo
 
 
 def _thinned(points: list[tuple[float, float | None]]) -> list[tuple[float, float | None]]:
-    """All points, or of a long series the extremes of each slice and every lost message: what the picture is for."""
+    """All points, or of a long series the extremes of each slice and every lost message: what the
+    picture is for."""
     if len(points) <= _POINTS_PER_ARM:
         return points
     size = ceil(len(points) * 2 / _POINTS_PER_ARM)
@@ -576,9 +699,11 @@ def _thinned(points: list[tuple[float, float | None]]) -> list[tuple[float, floa
     return kept
 
 
-def _finish(chart: alt.TopLevelMixin, *, height: int | None, **datasets: list[dict[str, Any]]) -> Spec:
-    """The specification with the common style and its data sets, which are put in here instead of handed to Altair:
-    it takes a second to walk through ten thousand rows."""
+def _finish(
+    chart: alt.TopLevelMixin, *, height: int | None, **datasets: list[dict[str, Any]]
+) -> Spec:
+    """The specification with the common style and its data sets, which are put in here instead of
+    handed to Altair: it takes a second to walk through ten thousand rows."""
     return _styled(chart.to_dict(validate=False), height=height, **datasets)
 
 
@@ -603,6 +728,10 @@ def _styled(spec: Spec, *, height: int | None, **datasets: list[dict[str, Any]])
     }
     spec["padding"] = {"left": 6, "top": 4, "bottom": 4, "right": 6}
     if not facet:
-        spec |= {"autosize": {"type": "fit-x", "contains": "padding"}, "height": height, "width": 720}
+        spec |= {
+            "autosize": {"type": "fit-x", "contains": "padding"},
+            "height": height,
+            "width": 720,
+        }
     spec["usermeta"] = {"rmwbench": {"facet": facet}}
     return spec

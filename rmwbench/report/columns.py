@@ -1,7 +1,9 @@
-"""Which metrics the tables show, in which order, under which short title: one list for terminal, HTML and Markdown.
+"""Which metrics the tables show, in which order, under which short title: one list for terminal,
+HTML and Markdown.
 
-Each column names the metrics that may fill it, best first: a workload with 30 messages has a p90 where one with 1 100
-has a p99, and the header says which one it is. A metric outside this list is still in the report, behind its arm.
+Each column names the metrics that may fill it, best first: a workload with 30 messages has a p90
+where one with 1 100 has a p99, and the header says which one it is. A metric outside this list is
+still in the report, behind its arm.
 """
 
 import math
@@ -15,8 +17,8 @@ from rmwbench.words import numbers as fmt
 
 @dataclass(frozen=True)
 class Column:
-    """A column: `metrics` are tried in order; `group` (latency, beside, cost or asked) is where a narrow rendering puts
-    it."""
+    """A column: `metrics` are tried in order; `group` (latency, beside, cost or asked) is where a
+    narrow rendering puts it."""
 
     key: str
     title: str
@@ -36,8 +38,9 @@ CONSUMED = Column("consumed", "consumed p50", ("consumed_latency_p50",), "beside
 
 COLUMNS = (MEDIAN, TAIL, LOSS, PUBLISH, CPU, MEMORY)
 BESIDE = (SERVICE, CONSUMED)
-"""Shown where some arm's is apart from its response latency by more than a tenth: then the time before the publish call
-(writing the payload, or a late schedule) or after the message was taken (reading it) is part of the answer."""
+"""Shown where some arm's is apart from its response latency by more than a tenth: then the time
+before the publish call (writing the payload, or a late schedule) or after the message was taken
+(reading it) is part of the answer."""
 APART = 1.1
 TOPIC = (
     MEDIAN,
@@ -67,7 +70,9 @@ BRING_UP = (
 """Of workloads that bring up lifecycle nodes and are judged by that."""
 ASKED_FOR = (
     Column("allocations_publisher", "allocs pub", ("allocations_per_message_publisher",), "asked"),
-    Column("allocations_subscription", "allocs sub", ("allocations_per_message_subscription",), "asked"),
+    Column(
+        "allocations_subscription", "allocs sub", ("allocations_per_message_subscription",), "asked"
+    ),
     Column("growth_publisher", "growth pub", ("pss_growth_per_message_publisher",), "asked"),
     Column("growth_subscription", "growth sub", ("pss_growth_per_message_subscription",), "asked"),
 )
@@ -75,7 +80,8 @@ ASKED_FOR = (
 
 
 def of(workload: dict[str, Any]) -> tuple[Column, ...]:
-    """The columns of a workload: its primary metric unless all workloads have it, these, and what was asked for."""
+    """The columns of a workload: its primary metric unless all workloads have it, these, and what
+    was asked for."""
     if is_bring_up(workload):
         return BRING_UP
     if is_idle(workload):
@@ -87,9 +93,21 @@ def of(workload: dict[str, Any]) -> tuple[Column, ...]:
     primary = workload.get("primary_metric")
     known = {name for column in (*COLUMNS, *BESIDE, *ASKED_FOR) for name in column.metrics}
     entry = GLOSSARY.get(primary or "")
-    own = (Column("primary", entry.title, (entry.name,), "latency"),) if entry and primary not in known else ()
-    there = [c for c in ASKED_FOR if any("value" in a["metrics"].get(c.metrics[0], {}) for a in workload["arms"])]
-    beside = [c for c in BESIDE if any(_is_apart(arm["metrics"], c.metrics[0]) for arm in workload["arms"])]
+    own = (
+        (Column("primary", entry.title, (entry.name,), "latency"),)
+        if entry and primary not in known
+        else ()
+    )
+    there = [
+        c
+        for c in ASKED_FOR
+        if any("value" in a["metrics"].get(c.metrics[0], {}) for a in workload["arms"])
+    ]
+    beside = [
+        c
+        for c in BESIDE
+        if any(_is_apart(arm["metrics"], c.metrics[0]) for arm in workload["arms"])
+    ]
     return (*own, MEDIAN, TAIL, *beside, LOSS, PUBLISH, CPU, MEMORY, *there)
 
 
@@ -102,7 +120,8 @@ def _is_apart(metrics: dict[str, Any], name: str) -> bool:
 
 
 def is_by_topic(workload: dict[str, Any]) -> bool:
-    """Whether its topics are judged one by one, so that no latency or loss is the workload's own."""
+    """Whether its topics are judged one by one, so that no latency or loss is the workload's
+    own."""
     return any(topic["judged"] for topic in workload.get("topics", ()))
 
 
@@ -123,8 +142,8 @@ def is_bring_up(workload: dict[str, Any]) -> bool:
 
 
 def chosen(workload: dict[str, Any], column: Column) -> str | None:
-    """The metric that fills the column in this workload: the first with a value in any arm, else with a bound, else the
-    first listed at all."""
+    """The metric that fills the column in this workload: the first with a value in any arm, else
+    with a bound, else the first listed at all."""
     arms = workload.get("arms", [])
     for key in ("value", "at_least", "no_data"):
         for name in column.metrics:

@@ -1,5 +1,5 @@
-"""A chart as a picture file. The library that draws ends the whole process on a text that XML cannot hold, and what
-others wrote (names, titles) stands in charts."""
+"""A chart as a picture file. The library that draws ends the whole process on a text that XML
+cannot hold, and what others wrote (names, titles) stands in charts."""
 
 from typing import Any
 

@@ -11,10 +11,11 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluated:
-    """Of one campaign. `section`: the claims of the HTML page, None where no claim is about the suite.
-    `answers`: the page's words for each answer. `lines`: (answer, text) per claim, for the terminal.
-    `table`: (claim, as published, as corrected, here) per claim, for Markdown. `write_figures`: writes
-    the page of redrawn figures beside a report and returns its name, or None where there is none."""
+    """Of one campaign. `section`: the claims of the HTML page, None where no claim is about the
+    suite. `answers`: the page's words for each answer. `lines`: (answer, text) per claim, for the
+    terminal. `table`: (claim, as published, as corrected, here) per claim, for Markdown.
+    `write_figures`: writes the page of redrawn figures beside a report and returns its name, or
+    None where there is none."""
 
     section: Mapping[str, Any] | None
     answers: Mapping[str, str]
@@ -23,5 +24,7 @@ class Evaluated:
     write_figures: Callable[[Path], str | None]
 
 
-NOT_EVALUATED = Evaluated(section=None, answers={}, lines=(), table=(), write_figures=lambda report: None)
+NOT_EVALUATED = Evaluated(
+    section=None, answers={}, lines=(), table=(), write_figures=lambda report: None
+)
 """Of a report that nobody set beside the published evaluations."""

@@ -1,8 +1,10 @@
-"""The report as one HTML file that needs nothing else: styles, scripts, Vega and all data are inside.
+"""The report as one HTML file that needs nothing else: styles, scripts, Vega and all data are
+inside.
 
-A content security policy in the page forbids every request and every script but the ones written here (by their hash),
-so the file is as harmless as a picture even when a middleware's log tries to be markup. All texts go through Jinja's
-escaping; JSON for scripts has its `<` written as an escape, because `</script>` ends a script wherever it stands.
+A content security policy in the page forbids every request and every script but the ones written
+here (by their hash), so the file is as harmless as a picture even when a middleware's log tries to
+be markup. All texts go through Jinja's escaping; JSON for scripts has its `<` written as an escape,
+because `</script>` ends a script wherever it stands.
 """
 
 import base64
@@ -44,15 +46,17 @@ VERDICTS = {
 
 
 def write_html(doc: dict[str, Any], path: Path | str, evaluated: Evaluated = NOT_EVALUATED) -> None:
-    """Write the report of a show document (docs/formats/show.md) to `path`, one file of about 3 MB; beside it
-    NAME-figures.html where its suite repeats figures of a published evaluation."""
+    """Write the report of a show document (docs/formats/show.md) to `path`, one file of about 3 MB;
+    beside it NAME-figures.html where its suite repeats figures of a published evaluation."""
     doc = doc | {"redrawn": evaluated.write_figures(Path(path))}
     write_whole(path, render_html(doc, evaluated))
 
 
 def render_html(doc: dict[str, Any], evaluated: Evaluated = NOT_EVALUATED) -> str:
     specs: list[dict[str, Any]] = []
-    workloads = [_workload(doc, number, workload, specs) for number, workload in enumerate(doc["workloads"])]
+    workloads = [
+        _workload(doc, number, workload, specs) for number, workload in enumerate(doc["workloads"])
+    ]
     return render_page(
         "page.html.j2",
         specs,
@@ -81,9 +85,9 @@ def render_html(doc: dict[str, Any], evaluated: Evaluated = NOT_EVALUATED) -> st
 
 
 def render_page(template: str, specs: list[dict[str, Any]], **context: Any) -> str:
-    """A template of this package with everything that any page needs inside: styles, scripts, Vega, the charts' `specs`
-    and the hashes that allow its own scripts and no others. Also passed: `fmt`, the filters `commands`, `ink` and
-    `letter`.
+    """A template of this package with everything that any page needs inside: styles, scripts, Vega,
+    the charts' `specs` and the hashes that allow its own scripts and no others. Also passed: `fmt`,
+    the filters `commands`, `ink` and `letter`.
     """
     made = environment()
     inks = {light: f"var(--ink-{number})" for number, light in enumerate(look.to_dark())}
@@ -108,7 +112,8 @@ def render_page(template: str, specs: list[dict[str, Any]], **context: Any) -> s
 def _workload(
     doc: dict[str, Any], number: int, workload: dict[str, Any], specs: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """What the template shows of a workload; its charts are added to `specs` and referred to by their place."""
+    """What the template shows of a workload; its charts are added to `specs` and referred to by
+    their place."""
     looks = look.looks(workload["arms"])
     shown = {column: columns.chosen(workload, column) for column in columns.of(workload)}
     drawn = [
@@ -124,17 +129,31 @@ def _workload(
         "number": number,
         "of": workload,
         "headline": headline(workload, conditions(doc).get(workload["workload"])),
-        "columns": [(column, metric, columns.title(column, metric)) for column, metric in shown.items()],
-        "arms": [_arm(f"{number}-{place}", arm, looks[arm["arm"]]) for place, arm in enumerate(workload["arms"])],
+        "columns": [
+            (column, metric, columns.title(column, metric)) for column, metric in shown.items()
+        ],
+        "arms": [
+            _arm(f"{number}-{place}", arm, looks[arm["arm"]])
+            for place, arm in enumerate(workload["arms"])
+        ],
         "figures": [drawing for drawing in drawn if drawing["figure"].key != "comparison"],
-        "comparison": next((drawing for drawing in drawn if drawing["figure"].key == "comparison"), None),
+        "comparison": next(
+            (drawing for drawing in drawn if drawing["figure"].key == "comparison"), None
+        ),
         "why": [
             _drawing(one.figure, specs) | {"keys": one.keys, "tables": one.tables}
-            for one in (*chains(workload, phone=True), *explained(workload, phone=True), *links(workload, phone=True))
+            for one in (
+                *chains(workload, phone=True),
+                *explained(workload, phone=True),
+                *links(workload, phone=True),
+            )
         ],
         "effect_columns": effects.columns(workload),
         "groups_of_metrics": wire.groups(workload),
-        "topics": [_topic(number, place, topic, specs) for place, topic in enumerate(workload.get("topics", ()))],
+        "topics": [
+            _topic(number, place, topic, specs)
+            for place, topic in enumerate(workload.get("topics", ()))
+        ],
         "topic_rows": topic_rows.rows(workload) if workload.get("topics") else [],
         "matrix": interop.shown(workload) if workload.get("matrix") else [],
         "notes": notes,
@@ -143,7 +162,9 @@ def _workload(
     }
 
 
-def _topic(number: int, place: int, topic: dict[str, Any], specs: list[dict[str, Any]]) -> dict[str, Any]:
+def _topic(
+    number: int, place: int, topic: dict[str, Any], specs: list[dict[str, Any]]
+) -> dict[str, Any]:
     """What the template shows of a topic that is judged by itself."""
     looks = look.looks(topic["arms"])
     shown = {column: columns.chosen(topic, column) for column in columns.of(topic)}
@@ -157,7 +178,9 @@ def _topic(number: int, place: int, topic: dict[str, Any], specs: list[dict[str,
         "of": topic,
         "facts": topics.facts(topic),
         "headline": headline(topic) if topic["judged"] else None,
-        "columns": [(column, metric, columns.title(column, metric)) for column, metric in shown.items()],
+        "columns": [
+            (column, metric, columns.title(column, metric)) for column, metric in shown.items()
+        ],
         "arms": [
             {
                 "of": arm,
@@ -172,7 +195,8 @@ def _topic(number: int, place: int, topic: dict[str, Any], specs: list[dict[str,
 
 
 def _drawing(figure: Figure, specs: list[dict[str, Any]]) -> dict[str, Any]:
-    """A figure and the place of its chart in `specs`, to which it is added; None where it has no chart."""
+    """A figure and the place of its chart in `specs`, to which it is added; None where it has no
+    chart."""
     if figure.spec is None:
         return {"figure": figure, "place": None}
     specs.append(
@@ -189,13 +213,18 @@ def _arm(key: str, arm: dict[str, Any], style: look.Look) -> dict[str, Any]:
     metrics = []
     for name, entry in arm["metrics"].items():
         values = arm.get("per_trial", {}).get(name, [])
-        largest = max((v for item in values if (v := fmt.finite(item["value"])) is not None), default=0) or 1
+        largest = (
+            max((v for item in values if (v := fmt.finite(item["value"])) is not None), default=0)
+            or 1
+        )
         trials = [
             {
                 "trial": item["trial"],
                 "block": item["block"],
                 "text": _trial_text(item["value"], entry.get("unit")),
-                "share": "" if item["value"] == "inf" else round(100 * (fmt.finite(item["value"]) or 0) / largest),
+                "share": ""
+                if item["value"] == "inf"
+                else round(100 * (fmt.finite(item["value"]) or 0) / largest),
             }
             for item in values
         ]
@@ -216,7 +245,8 @@ def _trial_text(value: Any, unit: str | None) -> str:
 
 
 def _groups(workload: dict[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The contenders by verdict, each with its ratio where one is decided: (verdict, [(arm, ratio text)])."""
+    """The contenders by verdict, each with its ratio where one is decided: (verdict, [(arm, ratio
+    text)])."""
     groups = []
     for verdict in VERDICTS:
         members = [
@@ -231,7 +261,13 @@ def _groups(workload: dict[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]
         if verdict == "worse":
             members.sort(key=lambda member: inf if member[2] is None else member[2])
             groups.append(
-                (verdict, [(name, ratio.text if ratio.state == "measured" else "") for name, ratio, _ in members])
+                (
+                    verdict,
+                    [
+                        (name, ratio.text if ratio.state == "measured" else "")
+                        for name, ratio, _ in members
+                    ],
+                )
             )
         else:
             groups.append((verdict, [(name, "") for name, *_ in members]))
@@ -246,12 +282,14 @@ def _without_data(spec: dict[str, Any]) -> dict[str, Any]:
 def _commands(text: str) -> Markup:
     """A sentence with its commands set as code."""
     return Markup("").join(
-        Markup("<code>{}</code>").format(part) if command else part for part, command in fmt.commands(text)
+        Markup("<code>{}</code>").format(part) if command else part
+        for part, command in fmt.commands(text)
     )
 
 
 def _by_workload(doc: dict[str, Any], kind: str) -> list[tuple[str, list[str]]]:
-    """Conclusions under the titles of their workloads, in the document's order; the general ones last."""
+    """Conclusions under the titles of their workloads, in the document's order; the general ones
+    last."""
     titles = {workload["workload"]: workload["title"] for workload in doc["workloads"]}
     found: dict[str, list[str]] = {}
     for where, text in said_once(doc, kind, titles):
@@ -266,14 +304,17 @@ def _colours() -> str:
     dark = "".join(f"--ink-{n}:{pair[1]};" for n, pair in enumerate(pairs))
     return (
         f":root{{{light}}}\n"
-        f"@media screen and (prefers-color-scheme: dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
+        "@media screen and (prefers-color-scheme: "
+        f"dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
         f"@media screen{{:root[data-theme=dark]{{{dark}}}}}\n"
     )
 
 
 def _json(value: Any) -> Markup:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+    return Markup(
+        text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    )
 
 
 def _csp_hash(script: str) -> str:

@@ -1,4 +1,5 @@
-"""The charts of a workload in which nothing is sent: what being there costs, processor and memory, with intervals."""
+"""The charts of a workload in which nothing is sent: what being there costs, processor and memory,
+with intervals."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,7 +7,9 @@ from typing import Any
 from rmwbench.report import charts
 from rmwbench.report.captioned import Figure
 
-_READING = "Dot: mean over trials. Line: its interval; where two lines overlap widely, the order is open."
+_READING = (
+    "Dot: mean over trials. Line: its interval; where two lines overlap widely, the order is open."
+)
 FIGURES = {
     "pss": (
         "memory",
@@ -44,4 +47,11 @@ def figures(workload: dict[str, Any], *, phone: bool) -> Iterator[Figure]:
         key, title, axis, what = FIGURES[metric]
         spec = charts.comparison(workload, axis, metric=metric)
         narrow = charts.comparison(workload, axis, metric=metric, narrow=True) if phone else None
-        yield Figure("comparison" if metric == primary else key, title, f"{what} {_READING}", spec, True, narrow)
+        yield Figure(
+            "comparison" if metric == primary else key,
+            title,
+            f"{what} {_READING}",
+            spec,
+            True,
+            narrow,
+        )

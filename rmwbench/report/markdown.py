@@ -1,7 +1,9 @@
-"""The report as Markdown with its charts beside it as SVG and PNG, for wikis, issues and pull requests.
+"""The report as Markdown with its charts beside it as SVG and PNG, for wikis, issues and pull
+requests.
 
-Every picture carries its experiment card (suite, blocks, date, machine): it will be copied out of the page it was made
-for. Texts are escaped so that a name or a log line stays text in the renderers that allow HTML.
+Every picture carries its experiment card (suite, blocks, date, machine): it will be copied out of
+the page it was made for. Texts are escaped so that a name or a log line stays text in the renderers
+that allow HTML.
 """
 
 import re
@@ -15,7 +17,16 @@ from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
 from rmwbench.report.workload_charts import Figure, card, figures
-from rmwbench.results import bring_up, effects, groups, interop, outcomes, recordings, ros_variables, topics
+from rmwbench.results import (
+    bring_up,
+    effects,
+    groups,
+    interop,
+    outcomes,
+    recordings,
+    ros_variables,
+    topics,
+)
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import said_once
 from rmwbench.results.answer.headline import conditions, headline
@@ -32,9 +43,9 @@ def write_markdown(
     bitmaps: bool = True,
     charts: Collection[str] | None = None,
 ) -> list[Path]:
-    """Write the report to `path` and its charts to the directory `NAME-charts` beside it; every path written. The
-    report shows the charts as SVG; `bitmaps`: as PNG too, for places that take no SVG. `charts`: only those of these
-    keys; all where None."""
+    """Write the report to `path` and its charts to the directory `NAME-charts` beside it; every
+    path written. The report shows the charts as SVG; `bitmaps`: as PNG too, for places that take no
+    SVG. `charts`: only those of these keys; all where None."""
     import vl_convert
 
     from rmwbench.report.charts import with_card
@@ -49,7 +60,9 @@ def write_markdown(
         for figure in drawn[workload["workload"]]:
             if figure.spec is None or (charts is not None and figure.key not in charts):
                 continue
-            spec = with_card(figure.spec, f"{workload['title']}: {figure.title}", card(doc, workload))
+            spec = with_card(
+                figure.spec, f"{workload['title']}: {figure.title}", card(doc, workload)
+            )
             name = f"{file_name(workload['workload'])}-{figure.key}"
             svg = svg_of(spec)
             write_whole(directory / f"{name}.svg", svg)
@@ -63,7 +76,8 @@ def write_markdown(
 
 
 def charts_directory(path: Path) -> Path:
-    """Where the charts of a report at `path` are: WORKLOAD-KEY.svg and .png, by `file_name` and the figure's key."""
+    """Where the charts of a report at `path` are: WORKLOAD-KEY.svg and .png, by `file_name` and the
+    figure's key."""
     return path.with_name(f"{path.stem}-charts")
 
 
@@ -73,14 +87,18 @@ def render_markdown(
     images: dict[tuple[str, str], str],
     evaluated: Evaluated = NOT_EVALUATED,
 ) -> str:
-    """The text; `drawn` has the figures of each workload, `images` the relative path of each (workload, figure)."""
+    """The text; `drawn` has the figures of each workload, `images` the relative path of each
+    (workload, figure)."""
     tables = (bring_up_lines, ros_variable_lines, recording_lines, outcome_lines)
     lines, told = [*_head(doc), *(line for table in tables for line in table(doc))], Told()
     for workload in doc["workloads"]:
         lines += _workload(doc, workload, drawn[workload["workload"]], images, told)
     if doc.get("growth"):
         lines += ["## Growth with the number of nodes", ""]
-        lines += [table_row(["arm", "cost", "exponent", "it"]), table_row(["---", "---", "---:", "---"])]
+        lines += [
+            table_row(["arm", "cost", "exponent", "it"]),
+            table_row(["---", "---", "---:", "---"]),
+        ]
         for row in doc["growth"]:
             title = doc["glossary"][row["metric"]]["title"]
             lines.append(table_row([escape(row["arm"]), title, fmt.exponent(row), row["text"]]))
@@ -92,7 +110,12 @@ def render_markdown(
             lines += [f"- {_prefix(at)}{escape(text)}" for at, text in items]
             lines.append("")
     if found := more.lines(doc):
-        lines += ["## What more blocks would decide", "", *(f"- {escape(text)}" for text in found), ""]
+        lines += [
+            "## What more blocks would decide",
+            "",
+            *(f"- {escape(text)}" for text in found),
+            "",
+        ]
     lines += _claims(evaluated)
     lines += _machine(doc)
     return "\n".join(lines).rstrip() + "\n"
@@ -104,8 +127,8 @@ def _head(doc: dict[str, Any]) -> Iterable[str]:
     yield ""
     counts = ", ".join(done.counts(campaign))
     yield (
-        f"{escape(machine['summary'])} · {str(campaign['created_utc'])[:10]} · {counts} · {done.blocks(campaign)} · "
-        f"campaign `{campaign['name']}`"
+        f"{escape(machine['summary'])} · {str(campaign['created_utc'])[:10]} · {counts} · "
+        f"{done.blocks(campaign)} · campaign `{campaign['name']}`"
     )
     yield ""
     if calibrated := calibration_line(machine):
@@ -135,11 +158,19 @@ def ros_variable_lines(doc: dict[str, Any]) -> Iterable[str]:
         yield table_row(map(escape, ["case", "by the documentation", *found["heads"]]))
         yield table_row(["---"] * (2 + len(found["heads"])))
         for row in part["rows"]:
-            cells = [f"{c['mark']} {c['answer']} {c['words']}".rstrip() if c else "" for c in row["cells"]]
+            cells = [
+                f"{c['mark']} {c['answer']} {c['words']}".rstrip() if c else ""
+                for c in row["cells"]
+            ]
             must = f"[{escape(row['expected'])}]({row['source']})"
             yield table_row([escape(f"{row['case']}: {row['text']}"), must, *map(escape, cells)])
         yield ""
-    yield from (escape(f"{doc['ros_variables']['text']} Beside each answer: messages heard of those published."), "")
+    yield from (
+        escape(
+            f"{doc['ros_variables']['text']} Beside each answer: messages heard of those published."
+        ),
+        "",
+    )
     if notes := [f"- {escape(note)}" for note in ros_variables.notes(doc["ros_variables"])]:
         yield from (*notes, "")
 
@@ -185,14 +216,25 @@ def outcome_lines(doc: dict[str, Any]) -> Iterable[str]:
     yield table_row(map(escape, [*found["heads"], *found["arms"], "all together"]))
     yield table_row(["---"] * (len(found["heads"]) + len(found["arms"]) + 1))
     for row in found["rows"]:
-        cells = [f"{c['mark']} {c['outcome']} {c['value']}".rstrip() if c else "" for c in row["cells"]]
+        cells = [
+            f"{c['mark']} {c['outcome']} {c['value']}".rstrip() if c else "" for c in row["cells"]
+        ]
         more = f" ({escape(row['more'])})" if row["more"] else ""
-        yield table_row([*map(escape, [*row["labels"], *cells]), f"**{row['mark']} {escape(row['words'])}**{more}"])
+        yield table_row(
+            [
+                *map(escape, [*row["labels"], *cells]),
+                f"**{row['mark']} {escape(row['words'])}**{more}",
+            ]
+        )
     yield from ("", escape(doc["outcomes"]["text"]), "")
 
 
 def _workload(
-    doc: dict[str, Any], workload: dict[str, Any], drawn: list[Figure], images: dict[tuple[str, str], str], told: Told
+    doc: dict[str, Any],
+    workload: dict[str, Any],
+    drawn: list[Figure],
+    images: dict[tuple[str, str], str],
+    told: Told,
 ) -> Iterable[str]:
     answer = headline(workload, conditions(doc).get(workload["workload"]))
     yield f"## {escape(workload['title'])}"
@@ -248,7 +290,9 @@ def _topics(workload: dict[str, Any]) -> Iterable[str]:
     yield table_row(["---", *(["---:"] * len(found)), "---"])
     for row in topic_rows.rows(workload):
         cells = [
-            " ".join(part for part in (cell.full, cell.mark, cell.lost and f"lost {cell.lost}") if part)
+            " ".join(
+                part for part in (cell.full, cell.mark, cell.lost and f"lost {cell.lost}") if part
+            )
             for cell in row.cells
         ]
         yield table_row(map(escape, [row.arm, *cells, row.worst or "–"]))
@@ -293,23 +337,41 @@ def matrix_lines(workload: dict[str, Any]) -> Iterable[str]:
     yield table_row(["---", *(["---:"] * len(workload["matrix"]["listeners"]))])
     for talker, row in interop.shown(workload):
         yield table_row(
-            [escape(talker), *("" if cell is None else escape(f"{cell['mark']} {cell['words']}") for cell in row)]
+            [
+                escape(talker),
+                *(
+                    "" if cell is None else escape(f"{cell['mark']} {cell['words']}")
+                    for cell in row
+                ),
+            ]
         )
     yield ""
 
 
 def _table(workload: dict[str, Any]) -> Iterable[str]:
     shown = [(column, columns.chosen(workload, column)) for column in columns.of(workload)]
-    header = ["arm", *(columns.title(column, metric) for column, metric in shown), "released", "× floor", "verdict"]
+    header = [
+        "arm",
+        *(columns.title(column, metric) for column, metric in shown),
+        "released",
+        "× floor",
+        "verdict",
+    ]
     yield table_row(header)
     yield table_row(["---", *(["---:"] * len(shown)), "---", "---:", "---"])
     for arm in workload["arms"]:
         cells = [f"{escape(arm['arm'])} {escape(marks(arm))}".rstrip()]
         cells += [escape(fmt.metric(arm["metrics"].get(metric or "")).full) for _, metric in shown]
-        floor, ratio, verdict = fmt.ratio(arm["times_floor"]), fmt.ratio(arm["verdict"]["ratio"]), arm["verdict"]
+        floor, ratio, verdict = (
+            fmt.ratio(arm["times_floor"]),
+            fmt.ratio(arm["verdict"]["ratio"]),
+            arm["verdict"],
+        )
         cells.append(escape(arm["release_date"] or "–"))
         cells.append(escape(floor.full) if floor.state == "measured" else "–")
-        decided = verdict["verdict"] in ("worse", "undecided", "equivalent") and ratio.state == "measured"
+        decided = (
+            verdict["verdict"] in ("worse", "undecided", "equivalent") and ratio.state == "measured"
+        )
         cells.append(f"**{verdict['verdict']}**" + (f" {escape(ratio.full)}" if decided else ""))
         yield table_row(cells)
 
@@ -318,7 +380,8 @@ def _claims(evaluated: Evaluated) -> Iterable[str]:
     if evaluated.table:
         yield from ("## Claims", "")
         yield from table(
-            ("claim", "as published", "as corrected", "here"), (map(escape, row) for row in evaluated.table)
+            ("claim", "as published", "as corrected", "here"),
+            (map(escape, row) for row in evaluated.table),
         )
 
 
@@ -350,10 +413,12 @@ def table_row(cells: Iterable[str]) -> str:
 
 
 def escape(text: str) -> str:
-    """Text that stays text: Markdown's and HTML's special characters escaped, line breaks as spaces. A command of ours
-    between backticks stays code."""
+    """Text that stays text: Markdown's and HTML's special characters escaped, line breaks as
+    spaces. A command of ours between backticks stays code."""
     flat = " ".join(str(text).split("\n")).strip()
-    return "".join(f"`{part}`" if command else _escaped(part) for part, command in fmt.commands(flat))
+    return "".join(
+        f"`{part}`" if command else _escaped(part) for part, command in fmt.commands(flat)
+    )
 
 
 def _escaped(flat: str) -> str:

@@ -1,6 +1,6 @@
-"""Marks behind an arm's name: `*` where isolation forced a setting of its profile, `†` where it is unlike the others in
-more than the middleware, `‡` where the machine disturbed most of its trials. One place, so that terminal and Markdown
-mark alike."""
+"""Marks behind an arm's name: `*` where isolation forced a setting of its profile, `†` where it is
+unlike the others in more than the middleware, `‡` where the machine disturbed most of its trials.
+One place, so that terminal and Markdown mark alike."""
 
 from typing import Any
 
@@ -17,10 +17,11 @@ Told = dict[tuple[str, str], set[str]]
 
 
 def notes(workload: dict[str, Any], told: Told | None = None) -> list[tuple[str, str]]:
-    """(mark, `ARMS: TEXT`) for each different flag of a workload, in the order of the arms. What the machine did is one
-    note for all arms that it did it to, in the words of the first.
+    """(mark, `ARMS: TEXT`) for each different flag of a workload, in the order of the arms. What
+    the machine did is one note for all arms that it did it to, in the words of the first.
 
-    `told` is what other workloads of the same report have said: a note is there once, for each arm once.
+    `told` is what other workloads of the same report have said: a note is there once, for each arm
+    once.
     """
     told = {} if told is None else told
     arms: dict[tuple[str, str], list[str]] = {}

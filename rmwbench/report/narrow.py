@@ -1,5 +1,5 @@
-"""A table in a terminal that is too narrow for it: several tables one below the other, each with the first column
-again, since a number that is cut is a wrong number."""
+"""A table in a terminal that is too narrow for it: several tables one below the other, each with
+the first column again, since a number that is cut is a wrong number."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -34,11 +34,20 @@ def _with_room_for(rest: Sequence[Column], names: Column, table: Table, console:
     widest = max((_width(_of(table, [column]), console) for column in rest), default=0)
     alone = _width(_of(table, [names]), console)
     room = console.width - widest - 2
-    return names if alone <= room else replace(names, no_wrap=False, max_width=max(LEAST_OF_NAMES, room))
+    return (
+        names
+        if alone <= room
+        else replace(names, no_wrap=False, max_width=max(LEAST_OF_NAMES, room))
+    )
 
 
 def _of(table: Table, columns: Sequence[Column]) -> Table:
-    made = Table(box=table.box, padding=table.padding, header_style=table.header_style, pad_edge=table.pad_edge)
+    made = Table(
+        box=table.box,
+        padding=table.padding,
+        header_style=table.header_style,
+        pad_edge=table.pad_edge,
+    )
     made.collapse_padding = table.collapse_padding
     for column in columns:
         made.add_column(

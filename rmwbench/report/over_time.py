@@ -1,5 +1,6 @@
-"""What arrived per second over the window, a panel per arm: where a stream stalls, when it comes back, and whether it
-comes back whole. Outages are shaded, so that what the network did and what the middleware made of it stand apart.
+"""What arrived per second over the window, a panel per arm: where a stream stalls, when it comes
+back, and whether it comes back whole. Outages are shaded, so that what the network did and what the
+middleware made of it stand apart.
 """
 
 from typing import Any
@@ -20,8 +21,9 @@ def interrupted(workload: dict[str, Any]) -> bool:
 
 
 def delivered(workload: dict[str, Any]) -> Spec | None:
-    """A panel per arm on common axes: the mean over trials as a line, each trial as a thin one, what was due as a
-    dashed line, outages as shaded bands. None where no trial was looked at stream by stream."""
+    """A panel per arm on common axes: the mean over trials as a line, each trial as a thin one,
+    what was due as a dashed line, outages as shaded bands. None where no trial was looked at stream
+    by stream."""
     arms = looks(workload["arms"])
     listed = [one for one in workload.get("charts", {}).get("delivered", []) if one["arm"] in arms]
     if not listed:
@@ -38,16 +40,33 @@ def delivered(workload: dict[str, Any]) -> Spec | None:
                 for t, y in zip(edges, rates, strict=True)
             ]
             end = one["time_s"][-1] + one["bin_s"] / 2
-            rows.append({"n": panel, "line": line, "kind": kind, "t": round(end, 6), "y": rates[-1]})
+            rows.append(
+                {"n": panel, "line": line, "kind": kind, "t": round(end, 6), "y": rates[-1]}
+            )
         for outage in one["outages"]:
             end = rows[-1]["t"] if outage["end_s"] is None else outage["end_s"]
-            mark = {"n": panel, "kind": "outage", "t": outage["begin_s"], "t2": end, "text": outage["text"]}
+            mark = {
+                "n": panel,
+                "kind": "outage",
+                "t": outage["begin_s"],
+                "t2": end,
+                "text": outage["text"],
+            }
             rows.append(mark | {"moment": end - outage["begin_s"] < one["bin_s"] / 4})
-    colours = alt.Scale(domain=list(range(len(listed))), range=[arms[one["arm"]].colour for one in listed])
+    colours = alt.Scale(
+        domain=list(range(len(listed))), range=[arms[one["arm"]].colour for one in listed]
+    )
     colour = alt.Color("n:N", scale=colours, legend=None)
-    x = alt.X("t:Q", scale=alt.Scale(nice=False), axis=charts._axis(title="time in the steady state, s", tickCount=6))
+    x = alt.X(
+        "t:Q",
+        scale=alt.Scale(nice=False),
+        axis=charts._axis(title="time in the steady state, s", tickCount=6),
+    )
     y = alt.Y("y:Q", axis=charts._axis(title=None, tickCount=3, format="~s"))
-    told = [alt.Tooltip("line:N", title="line"), alt.Tooltip("y:Q", title="per second", format=".4~s")]
+    told = [
+        alt.Tooltip("line:N", title="line"),
+        alt.Tooltip("y:Q", title="per second", format=".4~s"),
+    ]
     step = {"interpolate": "step-after", "clip": True}
 
     def of(kind: str) -> alt.Chart:
@@ -57,7 +76,9 @@ def delivered(workload: dict[str, Any]) -> Spec | None:
         of("trial")
         .mark_line(strokeWidth=0.8, opacity=0.35, **step)
         .encode(x=x, y=y, color=colour, detail=alt.Detail("line:N")),
-        of("due").mark_line(strokeWidth=1, strokeDash=[3, 3], color=MUTED, **step).encode(x=x, y=y, tooltip=told),
+        of("due")
+        .mark_line(strokeWidth=1, strokeDash=[3, 3], color=MUTED, **step)
+        .encode(x=x, y=y, tooltip=told),
         of("mean").mark_line(strokeWidth=2, **step).encode(x=x, y=y, color=colour, tooltip=told),
     ]
     outages = of("outage")

@@ -1,4 +1,5 @@
-"""What all HTML pages are made with: the templates of this package, and the styles and scripts beside them."""
+"""What all HTML pages are made with: the templates of this package, and the styles and scripts
+beside them."""
 
 import shlex
 from importlib.resources import files
@@ -7,7 +8,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
 def environment() -> Environment:
-    """Everything that a template is given is escaped, and a name that it was not given is an error."""
+    """Everything that a template is given is escaped, and a name that it was not given is an
+    error."""
     made = Environment(
         loader=PackageLoader("rmwbench.report"),
         autoescape=True,

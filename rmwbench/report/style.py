@@ -1,10 +1,11 @@
 """How an arm looks everywhere: colour = middleware, line and marker = profile.
 
-Each colour is a pair for the light and the dark page, with a contrast of at least 4.5:1 so that it may also colour
-text. The pairs of the first set differ in lightness as well as hue and stay apart under simulated protanopia and
-deuteranopia; nothing rests on colour alone, because every mark is labelled. Where a middleware
-has several profiles, tuned is solid and filled and untouched is dashed and hollow; one that has a single profile is
-solid. The floor is grey because it is a bound, not a contender.
+Each colour is a pair for the light and the dark page, with a contrast of at least 4.5:1 so that it
+may also colour text. The pairs of the first set differ in lightness as well as hue and stay apart
+under simulated protanopia and deuteranopia; nothing rests on colour alone, because every mark is
+labelled. Where a middleware has several profiles, tuned is solid and filled and untouched is dashed
+and hollow; one that has a single profile is solid. The floor is grey because it is a bound, not a
+contender.
 """
 
 from collections.abc import Iterable
@@ -38,8 +39,8 @@ NEUTRAL: dict[str, Pair] = {
     "surface": ("#fefefe", "#171b20"),
     "lost": ("#c8102e", "#ff6b7a"),
 }
-# Parts of explaining bars: paths, and where a message was lost or held up. Quieter than the middlewares' colours,
-# because they are not arms; a name stands in or beside each.
+# Parts of explaining bars: paths, and where a message was lost or held up. Quieter than the
+# middlewares' colours, because they are not arms; a name stands in or beside each.
 PARTS: dict[str, Pair] = {
     "shm": ("#2b6f77", "#7cc5cd"),
     "process": ("#3b6f45", "#93cf9c"),
@@ -59,7 +60,8 @@ _UNTOUCHED_DASH = (5, 3)
 
 @dataclass(frozen=True)
 class Look:
-    """`colour` on the light page and on the dark one, `hollow` markers, the `dash` pattern of lines (empty: solid)."""
+    """`colour` on the light page and on the dark one, `hollow` markers, the `dash` pattern of lines
+    (empty: solid)."""
 
     colour: str
     dark: str
@@ -68,10 +70,14 @@ class Look:
 
 
 def looks(arms: Iterable[dict[str, Any]]) -> dict[str, Look]:
-    """The look of each arm by name; depends on the order of the arms only where a middleware or profile is unknown."""
+    """The look of each arm by name; depends on the order of the arms only where a middleware or
+    profile is unknown."""
     arms = list(arms)
     several = {
-        a["middleware"] for a in arms for b in arms if _kind(a) != _kind(b) and a["middleware"] == b["middleware"]
+        a["middleware"]
+        for a in arms
+        for b in arms
+        if _kind(a) != _kind(b) and a["middleware"] == b["middleware"]
     }
     result: dict[str, Look] = {}
     unknown: dict[str, Pair] = {}
@@ -83,7 +89,9 @@ def looks(arms: Iterable[dict[str, Any]]) -> dict[str, Look]:
         if arm.get("role") == "floor":
             pair = FLOOR
         else:
-            pair = _KNOWN.get(middleware) or unknown.setdefault(middleware, _OTHERS[len(unknown) % len(_OTHERS)])
+            pair = _KNOWN.get(middleware) or unknown.setdefault(
+                middleware, _OTHERS[len(unknown) % len(_OTHERS)]
+            )
         if _kind(arm) and middleware in several:
             result[arm["arm"]] = Look(*pair, True, _UNTOUCHED_DASH)
         else:
@@ -102,6 +110,7 @@ def part(kind: str) -> str:
 
 
 def to_dark() -> dict[str, str]:
-    """Every colour of a light chart with its counterpart: a dark chart is the light one with the colours replaced."""
+    """Every colour of a light chart with its counterpart: a dark chart is the light one with the
+    colours replaced."""
     pairs = [*_KNOWN.values(), *_OTHERS, *NEUTRAL.values(), *PARTS.values()]
     return dict(pairs)

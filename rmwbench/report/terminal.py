@@ -1,8 +1,9 @@
 """The answer in a terminal: one table per workload, then what to conclude and what not.
 
-A workload is one table where that fits (about 120 columns), otherwise two (latency and verdict, then cost), or more
-where a number would be cut, rather than one with columns dropped: a hidden column reads as `not measured`. Colour comes
-from rich, which is silent on pipes and under NO_COLOR; no statement rests on it alone.
+A workload is one table where that fits (about 120 columns), otherwise two (latency and verdict,
+then cost), or more where a number would be cut, rather than one with columns dropped: a hidden
+column reads as `not measured`. Colour comes from rich, which is silent on pipes and under NO_COLOR;
+no statement rests on it alone.
 """
 
 import textwrap
@@ -41,7 +42,12 @@ _VERDICT_STYLE = {
 }
 MOST_OPEN = 8
 """Lines about what is open; the report and `--json` have all."""
-_TONE_STYLE = {"decided": "bold green", "shared": "bold green", "open": "bold yellow", "none": "bold magenta"}
+_TONE_STYLE = {
+    "decided": "bold green",
+    "shared": "bold green",
+    "open": "bold yellow",
+    "none": "bold magenta",
+}
 
 
 def print_show(doc: dict[str, Any], console: Console, evaluated: Evaluated = NOT_EVALUATED) -> None:
@@ -62,20 +68,27 @@ def print_show(doc: dict[str, Any], console: Console, evaluated: Evaluated = NOT
 
 
 def verdict_text(arm: dict[str, Any]) -> str:
-    """`best`, `worse 1.84×`, `undecided`: a ratio stands only beside a verdict that says there is a difference."""
+    """`best`, `worse 1.84×`, `undecided`: a ratio stands only beside a verdict that says there is a
+    difference."""
     if arm.get("not_supported"):
         return "not supported"
     verdict = arm.get("verdict", {})
     name = str(verdict.get("verdict", "no data"))
     ratio = fmt.ratio(verdict.get("ratio"))
-    where = f" in {verdict['topic']}" if verdict.get("topic") and name in ("worse", "undecided") else ""
-    return (f"{name} {ratio.text}" if ratio.state == "measured" and name == "worse" else name) + where
+    where = (
+        f" in {verdict['topic']}" if verdict.get("topic") and name in ("worse", "undecided") else ""
+    )
+    return (
+        f"{name} {ratio.text}" if ratio.state == "measured" and name == "worse" else name
+    ) + where
 
 
 def _print_campaign(doc: dict[str, Any], console: Console) -> None:
     campaign, machine = doc.get("campaign", {}), doc.get("machine", {})
     console.print()
-    console.print(Text(str(campaign.get("title") or campaign.get("suite", "campaign")), style="bold"))
+    console.print(
+        Text(str(campaign.get("title") or campaign.get("suite", "campaign")), style="bold")
+    )
     counts = [*done.counts(campaign), *filter(None, (done.blocks(campaign),))]
     if not campaign.get("finished"):
         counts.append("not finished")
@@ -87,14 +100,20 @@ def _print_campaign(doc: dict[str, Any], console: Console) -> None:
     _line(console, str(machine.get("summary", "")))
     _line(console, calibration_line(machine))
     for warning in machine.get("warnings", []):
-        _bullet(console, "!", str(warning), "bold red" if str(warning).startswith("RED ") else "yellow")
+        _bullet(
+            console, "!", str(warning), "bold red" if str(warning).startswith("RED ") else "yellow"
+        )
 
 
-def _print_workload(doc: dict[str, Any], workload: dict[str, Any], told: Told, console: Console) -> None:
+def _print_workload(
+    doc: dict[str, Any], workload: dict[str, Any], told: Told, console: Console
+) -> None:
     answer = headline(workload, conditions(doc).get(workload["workload"]))
     name, title = str(workload["workload"]), str(workload.get("title", ""))
     console.print()
-    console.print(Text.assemble((name, "bold underline"), (f"  {title}" if title != name else "", "dim")))
+    console.print(
+        Text.assemble((name, "bold underline"), (f"  {title}" if title != name else "", "dim"))
+    )
     if answer.limits:
         console.print(Text(answer.limits, style="bold"))
     console.print(Text(answer.answer, style=_TONE_STYLE[answer.tone]))
@@ -107,16 +126,24 @@ def _print_workload(doc: dict[str, Any], workload: dict[str, Any], told: Told, c
     print_topics(workload, console)
     shown = columns.of(workload)
     whole = _table(workload, shown, released=True, judged=True)
-    if Measurement.get(console, console.options.update(max_width=10_000), whole).maximum <= console.width:
+    if (
+        Measurement.get(console, console.options.update(max_width=10_000), whole).maximum
+        <= console.width
+    ):
         console.print(whole)
     else:
         latency, cost, *others = (
-            tuple(c for c in shown if c.group == name) for name in ("latency", "cost", "beside", "asked")
+            tuple(c for c in shown if c.group == name)
+            for name in ("latency", "cost", "beside", "asked")
         )
         parts = [_table(workload, latency, released=False, judged=True)]
         parts.append(_table(workload, cost, released=True, judged=False))
-        parts += [_table(workload, columns, released=False, judged=False) for columns in others if columns]
-        for place, part in enumerate(table for whole in parts for table in narrow.fitting(whole, console)):
+        parts += [
+            _table(workload, columns, released=False, judged=False) for columns in others if columns
+        ]
+        for place, part in enumerate(
+            table for whole in parts for table in narrow.fitting(whole, console)
+        ):
             if place:
                 console.print()
             console.print(part)
@@ -132,7 +159,10 @@ def _print_workload(doc: dict[str, Any], workload: dict[str, Any], told: Told, c
             lines = str(failure.get("reason", "")).splitlines()
             reason = lines[0] if lines else "no reason recorded"
             _bullet(
-                console, "!", f"{arm['arm']}: trial {failure.get('trial')} {failure.get('status')}: {reason}", "magenta"
+                console,
+                "!",
+                f"{arm['arm']}: trial {failure.get('trial')} {failure.get('status')}: {reason}",
+                "magenta",
             )
 
 
@@ -144,7 +174,9 @@ def _matrix(workload: dict[str, Any]) -> Table:
         table.add_column(listener, justify="right")
     for talker, row in interop.shown(workload):
         cells = [
-            Text("") if cell is None else Text(f"{cell['mark']} {cell['words']}", style=_OUTCOME_STYLE[cell["outcome"]])
+            Text("")
+            if cell is None
+            else Text(f"{cell['mark']} {cell['words']}", style=_OUTCOME_STYLE[cell["outcome"]])
             for cell in row
         ]
         table.add_row(Text(talker), *cells)
@@ -176,7 +208,8 @@ def _print_effects(doc: dict[str, Any], workload: dict[str, Any], console: Conso
 
 
 def _print_groups(workload: dict[str, Any], console: Console) -> None:
-    """Links, late nodes, interruptions: an arm's numbers below each other where they do not fit beside each other."""
+    """Links, late nodes, interruptions: an arm's numbers below each other where they do not fit
+    beside each other."""
     for group in groups.groups(workload):
         rows = groups.rows(workload, group)
         table = plain_table()
@@ -186,7 +219,10 @@ def _print_groups(workload: dict[str, Any], console: Console) -> None:
             table.add_column(head, justify="right" if place else "left", no_wrap=True)
         for row in across:
             table.add_row(*row)
-        if Measurement.get(console, console.options.update(max_width=10_000), table).maximum > console.width:
+        if (
+            Measurement.get(console, console.options.update(max_width=10_000), table).maximum
+            > console.width
+        ):
             table = plain_table()
             for head in ("", *(row[0] for row in rows)):
                 table.add_column(head, justify="right" if head else "left")
@@ -205,10 +241,16 @@ def _print_growth(doc: dict[str, Any], console: Console) -> None:
     console.print(Text("Growth with the number of nodes", style="bold underline"))
     for row in rows:
         title = str(doc["glossary"][row["metric"]]["title"])
-        _bullet(console, "∝", f"{row['arm']}: {title} ∝ nodes^{fmt.exponent(row)}: {row['text']}", "")
+        _bullet(
+            console, "∝", f"{row['arm']}: {title} ∝ nodes^{fmt.exponent(row)}: {row['text']}", ""
+        )
 
 
-_OBEYED_STYLE = {ros_variables.OBEYED: "green", ros_variables.NOT_OBEYED: "red", ros_variables.NO_DATA: "magenta"}
+_OBEYED_STYLE = {
+    ros_variables.OBEYED: "green",
+    ros_variables.NOT_OBEYED: "red",
+    ros_variables.NO_DATA: "magenta",
+}
 
 
 def print_ros_variables(doc: dict[str, Any], console: Console) -> None:
@@ -226,13 +268,17 @@ def print_ros_variables(doc: dict[str, Any], console: Console) -> None:
         console.print(table)
     console.print()
     console.print(Text(doc["ros_variables"]["summary"]))
-    _line(console, f"{doc['ros_variables']['text']} Beside each answer: messages heard of those published.")
+    _line(
+        console,
+        f"{doc['ros_variables']['text']} Beside each answer: messages heard of those published.",
+    )
     for note in ros_variables.notes(doc["ros_variables"]):
         _bullet(console, "!", note, "magenta")
 
 
 def print_bring_up(doc: dict[str, Any], console: Console) -> None:
-    """For each workload with lifecycle nodes: how they came up, and how many were active after how long."""
+    """For each workload with lifecycle nodes: how they came up, and how many were active after how
+    long."""
     parts = bring_up.shown(doc)
     for part in parts:
         console.print()
@@ -247,7 +293,11 @@ def print_bring_up(doc: dict[str, Any], console: Console) -> None:
         _line(console, doc["bring_up"]["text"])
 
 
-_RECORDED_STYLE = {recordings.KEPT_ALL: "green", recordings.LOSES: "red", recordings.NO_DATA: "magenta"}
+_RECORDED_STYLE = {
+    recordings.KEPT_ALL: "green",
+    recordings.LOSES: "red",
+    recordings.NO_DATA: "magenta",
+}
 
 
 def print_recordings(doc: dict[str, Any], console: Console) -> None:
@@ -260,7 +310,10 @@ def print_recordings(doc: dict[str, Any], console: Console) -> None:
         table = plain_table()
         for place, arm in enumerate(["", *(row["arm"] for row in part["rows"])]):
             table.add_column(Text(arm), justify="right" if place else "left")
-        answers = [Text(row["cells"][1], style=_RECORDED_STYLE.get(row["answer"], "dim")) for row in part["rows"]]
+        answers = [
+            Text(row["cells"][1], style=_RECORDED_STYLE.get(row["answer"], "dim"))
+            for row in part["rows"]
+        ]
         table.add_row("", *answers)
         for place, head in enumerate(found["heads"][2:], start=2):
             table.add_row(head, *(row["cells"][place] for row in part["rows"]))
@@ -281,12 +334,16 @@ def _obeyed(cell: dict[str, str] | None) -> Text:
 
 
 def _print_outcomes(doc: dict[str, Any], console: Console) -> None:
-    """What becomes of each condition: words where they fit, otherwise a letter for an arm, and its mark alone."""
+    """What becomes of each condition: words where they fit, otherwise a letter for an arm, and its
+    mark alone."""
     found = outcomes.shown(doc)
     if not found:
         return
     table, letters = _outcome_table(found, words=True), ""
-    if Measurement.get(console, console.options.update(max_width=10_000), table).maximum > console.width:
+    if (
+        Measurement.get(console, console.options.update(max_width=10_000), table).maximum
+        > console.width
+    ):
         table = _outcome_table(found, words=False)
         letters = ", ".join(f"{_letter(place)} {arm}" for place, arm in enumerate(found["arms"]))
     console.print()
@@ -312,13 +369,19 @@ def _outcome_table(found: dict[str, Any], *, words: bool) -> Table:
             Text("")
             if cell is None
             else Text(
-                f"{cell['mark']} {cell['outcome']} {cell['value']}".rstrip() if words else cell["mark"],
+                f"{cell['mark']} {cell['outcome']} {cell['value']}".rstrip()
+                if words
+                else cell["mark"],
                 style=_CONDITION_STYLE.get(cell["outcome"], "dim"),
             )
             for cell in row["cells"]
         ]
-        whole = f"{row['mark']} {row['words']}" + (f" ({row['more']})" if words and row["more"] else "")
-        table.add_row(*row["labels"], *cells, Text(whole, style=_CONDITION_STYLE.get(row["outcome"], "dim")))
+        whole = f"{row['mark']} {row['words']}" + (
+            f" ({row['more']})" if words and row["more"] else ""
+        )
+        table.add_row(
+            *row["labels"], *cells, Text(whole, style=_CONDITION_STYLE.get(row["outcome"], "dim"))
+        )
     return table
 
 
@@ -338,8 +401,12 @@ _CONDITION_STYLE = {
 }
 
 
-def _table(workload: dict[str, Any], shown: tuple[Column, ...], *, released: bool, judged: bool) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), collapse_padding=False, header_style="dim", pad_edge=False)
+def _table(
+    workload: dict[str, Any], shown: tuple[Column, ...], *, released: bool, judged: bool
+) -> Table:
+    table = Table(
+        box=None, padding=(0, 2, 0, 0), collapse_padding=False, header_style="dim", pad_edge=False
+    )
     table.add_column("arm", no_wrap=True)
     metrics = {column.key: columns.chosen(workload, column) for column in shown}
     primary = workload.get("primary_metric")
@@ -353,19 +420,31 @@ def _table(workload: dict[str, Any], shown: tuple[Column, ...], *, released: boo
         table.add_column("× floor", justify="right", no_wrap=True)
         table.add_column("verdict", no_wrap=True)
     for arm in workload.get("arms", []):
-        cells: list[Text] = [Text(f"{arm['arm']}{marks(arm)}", style="dim" if arm.get("role") == "floor" else "")]
+        cells: list[Text] = [
+            Text(f"{arm['arm']}{marks(arm)}", style="dim" if arm.get("role") == "floor" else "")
+        ]
         for column in shown:
             value = fmt.metric(arm.get("metrics", {}).get(metrics[column.key] or ""))
-            whole = column is columns.MEDIAN or (column in columns.IDLE and metrics[column.key] == primary)
+            whole = column is columns.MEDIAN or (
+                column in columns.IDLE and metrics[column.key] == primary
+            )
             text = value.full if whole else "never" if value.state == "never" else value.text
-            cells.append(Text(text, style={"absent": "dim", "never": "red", "bound": "italic"}.get(value.state, "")))
+            cells.append(
+                Text(
+                    text,
+                    style={"absent": "dim", "never": "red", "bound": "italic"}.get(value.state, ""),
+                )
+            )
         if released:
             cells.append(Text(str(arm.get("release_date") or "–")[:7], style="dim"))
         if judged:
             floor = fmt.ratio(arm.get("times_floor"))
             cells.append(Text(floor.text if floor.state == "measured" else "–"))
             cells.append(
-                Text(verdict_text(arm), style=_VERDICT_STYLE.get(str(arm.get("verdict", {}).get("verdict")), ""))
+                Text(
+                    verdict_text(arm),
+                    style=_VERDICT_STYLE.get(str(arm.get("verdict", {}).get("verdict")), ""),
+                )
             )
         table.add_row(*cells)
     return table
@@ -377,12 +456,15 @@ def _notes(workload: dict[str, Any], told: Told) -> list[str]:
     measured = [
         entry
         for arm in workload.get("arms", [])
-        if (entry := arm.get("metrics", {}).get(workload.get("primary_metric", ""))) and "value" in entry
+        if (entry := arm.get("metrics", {}).get(workload.get("primary_metric", "")))
+        and "value" in entry
     ]
     if measured:
         counts = _range([entry.get("count") for entry in measured])
         what = "trials" if is_cost(workload["primary_metric"]) else "messages"
-        notes.append(f"[low–high]: {measured[0].get('interval', 'interval')}; n = {counts} {what} per arm")
+        notes.append(
+            f"[low–high]: {measured[0].get('interval', 'interval')}; n = {counts} {what} per arm"
+        )
     if workload.get("resolution", {}).get("text"):
         notes.append(str(workload["resolution"]["text"]))
     notes += [f"{mark} {text}" for mark, text in marked_notes(workload, told)]
@@ -427,15 +509,22 @@ def _print_claims(claimed: Sequence[tuple[str, str]], console: Console) -> None:
 
 
 def _print_more(doc: dict[str, Any], console: Console) -> None:
-    """What is open, and how many blocks would decide it: the last thing, because it is what to do next."""
+    """What is open, and how many blocks would decide it: the last thing, because it is what to do
+    next."""
     lines = more.lines(doc)
     if not lines:
         return
-    console.print(Text("What more blocks would decide, were ratios and scatter what they are now", style="bold"))
+    console.print(
+        Text(
+            "What more blocks would decide, were ratios and scatter what they are now", style="bold"
+        )
+    )
     for text in lines[:MOST_OPEN]:
         _bullet(console, "?", text, "yellow")
     if len(lines) > MOST_OPEN:
-        _bullet(console, "?", f"{len(lines) - MOST_OPEN} more take longer: --json has them", "yellow")
+        _bullet(
+            console, "?", f"{len(lines) - MOST_OPEN} more take longer: --json has them", "yellow"
+        )
     console.print()
 
 
@@ -445,7 +534,8 @@ def _line(console: Console, text: str) -> None:
 
 
 def _bullet(console: Console, mark: str, text: str, style: str) -> None:
-    """A marked paragraph with a hanging indent; wrapped here because a grid pads every line with blanks."""
+    """A marked paragraph with a hanging indent; wrapped here because a grid pads every line with
+    blanks."""
     lines = textwrap.wrap(
         fmt.plain(text), max(20, console.width - 3), break_long_words=False, break_on_hyphens=False
     ) or [""]

@@ -1,4 +1,5 @@
-"""The topics of a workload in a terminal: arms by topics where that fits, otherwise a line per topic and arm."""
+"""The topics of a workload in a terminal: arms by topics where that fits, otherwise a line per
+topic and arm."""
 
 from typing import Any
 
@@ -20,13 +21,20 @@ def print_topics(workload: dict[str, Any], console: Console) -> None:
     if not workload.get("topics"):
         return
     table = _across(workload)
-    if Measurement.get(console, console.options.update(max_width=10_000), table).maximum > console.width:
+    if (
+        Measurement.get(console, console.options.update(max_width=10_000), table).maximum
+        > console.width
+    ):
         table = _down(workload)
     for part in narrow.fitting(table, console):
         console.print(part)
     metric = workload["topics"][0]["primary_metric"].replace("_", " ")
     judged = any(topic["judged"] for topic in workload["topics"])
-    key = topic_rows.KEY if judged else "told and not judged: the workload is judged by another metric"
+    key = (
+        topic_rows.KEY
+        if judged
+        else "told and not judged: the workload is judged by another metric"
+    )
     console.print(Text(f"by topic: {metric}, lost; {key}", style="dim"))
     told = (f"{topic['topic']}: {topics.facts(topic)}" for topic in workload["topics"])
     console.print(Text("; ".join(told), style="dim"))
@@ -40,7 +48,9 @@ def _across(workload: dict[str, Any]) -> Table:
         table.add_column(topic["topic"], no_wrap=True)
     for row, arm in zip(topic_rows.rows(workload), workload["arms"], strict=True):
         cells = [Text(cell.text, style=_STYLES.get(cell.verdict, "")) for cell in row.cells]
-        table.add_row(Text(f"{row.arm}{marks(arm)}", style="dim" if row.role == "floor" else ""), *cells)
+        table.add_row(
+            Text(f"{row.arm}{marks(arm)}", style="dim" if row.role == "floor" else ""), *cells
+        )
     return table
 
 
@@ -48,11 +58,17 @@ def _down(workload: dict[str, Any]) -> Table:
     """A line per topic and arm: no number is cut in a narrow terminal."""
     table = plain_table()
     for head in ("topic", "arm", "", "lost", "verdict"):
-        table.add_column(head, justify="right" if head in ("", "lost") else "left", no_wrap=head != "arm")
+        table.add_column(
+            head, justify="right" if head in ("", "lost") else "left", no_wrap=head != "arm"
+        )
     rows = topic_rows.rows(workload)
     for place, topic in enumerate(workload["topics"]):
         for n, row in enumerate(rows):
             cell = row.cells[place]
-            verdict = Text(f"{cell.verdict} {cell.ratio}".strip(), style=_STYLES.get(cell.verdict, ""))
-            table.add_row("" if n else topic["topic"], row.arm, cell.value, cell.lost or "–", verdict)
+            verdict = Text(
+                f"{cell.verdict} {cell.ratio}".strip(), style=_STYLES.get(cell.verdict, "")
+            )
+            table.add_row(
+                "" if n else topic["topic"], row.arm, cell.value, cell.lost or "–", verdict
+            )
     return table

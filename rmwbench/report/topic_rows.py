@@ -1,5 +1,5 @@
-"""The topics of a workload as a matrix: arms down, topics across, in each place the primary metric, what
-was lost, and a mark for the verdict. One place, so that terminal, page and Markdown agree.
+"""The topics of a workload as a matrix: arms down, topics across, in each place the primary metric,
+what was lost, and a mark for the verdict. One place, so that terminal, page and Markdown agree.
 """
 
 from dataclasses import dataclass
@@ -22,8 +22,9 @@ KEY = "★ best, = equivalent, ✗ worse, ? undecided, · no data"
 
 @dataclass(frozen=True)
 class Cell:
-    """An arm in a topic: `value` of the primary metric, what was `lost` (empty for nothing), the `verdict`, its `mark`
-    (empty where the topic is not judged) and `ratio` (of a worse one), `full` with the interval, `reason`."""
+    """An arm in a topic: `value` of the primary metric, what was `lost` (empty for nothing), the
+    `verdict`, its `mark` (empty where the topic is not judged) and `ratio` (of a worse one), `full`
+    with the interval, `reason`."""
 
     value: str
     full: str
@@ -56,7 +57,15 @@ def rows(workload: dict[str, Any]) -> list[Row]:
     for place, arm in enumerate(workload["arms"]):
         cells = tuple(_cell(topic, topic["arms"][place]) for topic in workload["topics"])
         verdict = arm["verdict"]
-        found.append(Row(arm["arm"], arm["role"], cells, str(verdict["verdict"]), str(verdict.get("topic") or "")))
+        found.append(
+            Row(
+                arm["arm"],
+                arm["role"],
+                cells,
+                str(verdict["verdict"]),
+                str(verdict.get("topic") or ""),
+            )
+        )
     return found
 
 

@@ -1,5 +1,6 @@
-"""Vega as one script, for pages that need nothing else. Bundling takes two seconds of CPU and always gives the same, so
-the bundle is kept in the user's cache, by the version of what made it; it may be deleted at any time."""
+"""Vega as one script, for pages that need nothing else. Bundling takes two seconds of CPU and
+always gives the same, so the bundle is kept in the user's cache, by the version of what made it; it
+may be deleted at any time."""
 
 import os
 from contextlib import suppress

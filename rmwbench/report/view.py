@@ -1,4 +1,5 @@
-"""What a page and a terminal show of a document: sections of sentences, one table and pictures, made once for both."""
+"""What a page and a terminal show of a document: sections of sentences, one table and pictures,
+made once for both."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +8,8 @@ from rmwbench.report.charts import Spec
 
 @dataclass(frozen=True)
 class Table:
-    """`columns` are (heading, whether it is right-aligned); a cell is a text, never empty for absent."""
+    """`columns` are (heading, whether it is right-aligned); a cell is a text, never empty for
+    absent."""
 
     columns: tuple[tuple[str, bool], ...]
     rows: list[list[str]]

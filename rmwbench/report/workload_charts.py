@@ -1,4 +1,5 @@
-"""Which charts a workload has, with the words that stand beside them: one list for the page and for Markdown.
+"""Which charts a workload has, with the words that stand beside them: one list for the page and for
+Markdown.
 
 Each figure says in one sentence how to read it, for somebody who has never seen such a chart.
 """
@@ -16,8 +17,8 @@ from rmwbench.words import numbers as fmt
 
 
 def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure]:
-    """The figures of a workload in reading order, with `narrow` variants if asked for; a chart without any data has no
-    specification."""
+    """The figures of a workload in reading order, with `narrow` variants if asked for; a chart
+    without any data has no specification."""
 
     def narrow(draw: Callable[..., Spec | None], *arguments: Any) -> Spec | None:
         return draw(workload, *arguments, narrow=True) if phone else None
@@ -35,8 +36,9 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
         yield Figure(
             "delivered",
             "Delivered per second",
-            "Thick: the mean over trials; thin: each trial; dashed: what was due. A line above the dashes delivers "
-            "what was held up before." + (_SHADED if over_time.interrupted(workload) else ""),
+            "Thick: the mean over trials; thin: each trial; dashed: what was due. A line above the "
+            "dashes delivers what was held up "
+            "before." + (_SHADED if over_time.interrupted(workload) else ""),
             over,
             wide=True,
         )
@@ -46,7 +48,8 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
     yield Figure(
         "cpu",
         "Processor time per message",
-        "Dark: publisher. Light: subscription. The number is both together, with helper processes where there are any.",
+        "Dark: publisher. Light: subscription. The number is both together, with helper processes "
+        "where there are any.",
         pictures.parts(workload, cpu, "cpu_per_message", "CPU time per message"),
         narrow=narrow(pictures.parts, cpu, "cpu_per_message", "CPU time per message"),
     )
@@ -54,7 +57,8 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
     yield Figure(
         "memory",
         "Memory",
-        "Dark: publisher. Light: subscription. Proportional set size, without shared segments and the recorder.",
+        "Dark: publisher. Light: subscription. Proportional set size, without shared segments and "
+        "the recorder.",
         pictures.parts(workload, memory, "pss", "proportional set size"),
         narrow=narrow(pictures.parts, memory, "pss", "proportional set size"),
     )
@@ -72,14 +76,16 @@ def latencies(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figu
     def narrow(draw: Callable[..., Spec | None], *arguments: Any) -> Spec | None:
         return draw(workload, *arguments, narrow=True) if phone else None
 
-    latency = GLOSSARY[chart_points.source(workload["primary_metric"]) + "_p50"].title.removesuffix(", median")
+    latency = GLOSSARY[chart_points.source(workload["primary_metric"]) + "_p50"].title.removesuffix(
+        ", median"
+    )
     title = _title(workload)
     yield Figure(
         "comparison",
         title,
-        f"Dot: {_dot(workload)}. Line: its interval; where two lines overlap widely, the order is open. Hollow dots "
-        "are untouched configurations of middlewares that were also tuned. The dotted line is the floor, what the "
-        "machine can do without any middleware.",
+        f"Dot: {_dot(workload)}. Line: its interval; where two lines overlap widely, the order is "
+        "open. Hollow dots are untouched configurations of middlewares that were also tuned. The "
+        "dotted line is the floor, what the machine can do without any middleware.",
         pictures.comparison(workload, _lower(title)),
         wide=True,
         narrow=narrow(pictures.comparison, _lower(title)),
@@ -87,8 +93,8 @@ def latencies(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figu
     yield Figure(
         "spectrum",
         "Latency at every percentile",
-        "Further right is rarer: at 90 %, nine of ten messages were at least this fast. A flat line is a steady "
-        "middleware; a step up is a tail.",
+        "Further right is rarer: at 90 %, nine of ten messages were at least this fast. A flat "
+        "line is a steady middleware; a step up is a tail.",
         pictures.spectrum(workload, latency),
         narrow=narrow(pictures.spectrum, latency),
     )
@@ -102,8 +108,8 @@ def latencies(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figu
     yield Figure(
         "series",
         "One trial, message by message",
-        "Each dot is a message; a red mark at the top edge is a message that never arrived. One typical trial per arm, "
-        "all panels on the same axes.",
+        "Each dot is a message; a red mark at the top edge is a message that never arrived. One "
+        "typical trial per arm, all panels on the same axes.",
         pictures.series(workload),
         wide=True,
     )
@@ -122,17 +128,24 @@ def _dot(workload: dict[str, Any]) -> str:
     return "median" if workload["primary_metric"].endswith("_p50") else _lower(_title(workload))
 
 
-_SHADED = " Shaded: a link or node was away; a line that stays at zero behind the shade has not recovered."
+_SHADED = (
+    " Shaded: a link or node was away; a line that stays at zero behind the shade has not "
+    "recovered."
+)
 
 
 def card(document: dict[str, Any], workload: dict[str, Any]) -> list[str]:
     """The experiment card that travels with every exported chart: suite, trials, date, machine."""
     campaign = document["campaign"]
     blocks = workload.get("resolution", {}).get("blocks") or campaign["blocks_complete"]
-    conditions = {arm.get("conditions") for arm in workload["arms"]} - {None, "nothing else running"}
+    conditions = {arm.get("conditions") for arm in workload["arms"]} - {
+        None,
+        "nothing else running",
+    }
     return [
-        f"suite {campaign['suite']} · {fmt.counted(int(blocks), 'block')} · {str(campaign['created_utc'])[:10]} · "
-        f"rmwbench {campaign.get('tool_version', '')} · {campaign['name']}",
+        f"suite {campaign['suite']} · {fmt.counted(int(blocks), 'block')} · "
+        f"{str(campaign['created_utc'])[:10]} · rmwbench {campaign.get('tool_version', '')} · "
+        f"{campaign['name']}",
         " · ".join([str(document["machine"]["summary"]), *sorted(conditions)]),
     ]
 
@@ -152,15 +165,16 @@ def _loss(workload: dict[str, Any], phone: bool) -> Figure:
     counts = [
         int(entry["count"])
         for arm in workload["arms"]
-        if (entry := arm["metrics"].get(metric, {})).get("value") == 0 and entry.get("count") is not None
+        if (entry := arm["metrics"].get(metric, {})).get("value") == 0
+        and entry.get("count") is not None
     ]
     if not counts:
         return Figure("loss", "Lost messages", "No data.", None, wide=True)
     return Figure(
         "loss",
         "Lost messages",
-        f"None: every one of the {fmt.significant_count(sum(counts))} messages of {fmt.counted(len(counts), 'arm')} "
-        "with data arrived.",
+        f"None: every one of the {fmt.significant_count(sum(counts))} messages of "
+        f"{fmt.counted(len(counts), 'arm')} with data arrived.",
         None,
         wide=True,
     )

@@ -1,4 +1,4 @@
-"""What did a campaign find? A bundle in; the answer out, from which terminal, HTML and Markdown are made:
-`show` of a campaign, `compare` of two, `capacity`, `explain`.
+"""What did a campaign find? A bundle in; the answer out, from which terminal, HTML and Markdown are
+made: `show` of a campaign, `compare` of two, `capacity`, `explain`.
 
 Imports `bundle`, `analysis`, `suite` and `words`; `report` renders what is made here."""

@@ -1,5 +1,5 @@
-"""What the show document says of one arm in one workload: how it was configured, what was granted and attested, its
-metrics.
+"""What the show document says of one arm in one workload: how it was configured, what was granted
+and attested, its metrics.
 """
 
 from collections import Counter
@@ -45,8 +45,12 @@ class ArmReport:
         self.floor = is_floor(cell)
         endpoints = [e for t in trials for e in small.endpoints[t.trial]]
         granted = [(e["kind"], loads(e["asked"]), loads(e["granted"])) for e in endpoints]
-        self.publish_mode = _one(g.get("publish_mode") for kind, _, g in granted if kind == "publisher")
-        self.payload_bytes = max((e["payload_bytes"] or 0 for e in endpoints if e["kind"] == "publisher"), default=None)
+        self.publish_mode = _one(
+            g.get("publish_mode") for kind, _, g in granted if kind == "publisher"
+        )
+        self.payload_bytes = max(
+            (e["payload_bytes"] or 0 for e in endpoints if e["kind"] == "publisher"), default=None
+        )
         self.touch = _one(a.get("touch") for _, a, _ in granted)
         self.qos = _one(_qos(g["qos"]) for _, _, g in granted if g.get("qos"))
         self.take = _one(g.get("take") for kind, _, g in granted if kind == "subscription")
@@ -55,19 +59,27 @@ class ArmReport:
         focus = focus_of(self.definition)
         self.topics = judged_topics(small.endpoints[trials[0].trial], focus) if trials else []
         """Those that are judged one by one; empty where all are alike."""
-        self.topic_names = list(dict.fromkeys(e["topic"] for e in endpoints if not focus or e["topic"] in focus))
+        self.topic_names = list(
+            dict.fromkeys(e["topic"] for e in endpoints if not focus or e["topic"] in focus)
+        )
         self._of_topics = [(e["topic"], loads(e["granted"]).get("qos")) for e in endpoints]
         self.found = interim.Found()
         for trial in trials:
             bound = interim.is_bound(small.events[trial.trial])
             self.found.add(trial, primary, small.endpoints[trial.trial], focus, bound)
-        self.regrant = sorted({t for _, a, g in granted for t in _regranted(a.get("qos") or {}, g.get("qos") or {})})
+        self.regrant = sorted(
+            {t for _, a, g in granted for t in _regranted(a.get("qos") or {}, g.get("qos") or {})}
+        )
         disturbances = disturbed.disturbances([t.trial for t in trials], small.events)
         self.disturbed = [one.text for one in disturbances]
         self.disturbed_by = {one.code: one.trials for one in disturbances}
         self.notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
         attested = [r for t in trials for r in small.attestations[t.trial]]
-        untold = {r["note"] for r in attested if r["path"] == "other" and (r["fraction"] or 0) >= 0.5 and r["note"]}
+        untold = {
+            r["note"]
+            for r in attested
+            if r["path"] == "other" and (r["fraction"] or 0) >= 0.5 and r["note"]
+        }
         self.notes += [f"path: {note}" for note in sorted(untold)]
         self.paths = _paths(
             attested,
@@ -97,7 +109,9 @@ class ArmReport:
             self.cell["release_date"],
             self.floor,
             disturbed.conditions(self.definition),
-            network.get("backend", "switch") if (network := self.definition.get("network")) else None,
+            network.get("backend", "switch")
+            if (network := self.definition.get("network"))
+            else None,
             self.host,
             self.take,
             self.when_full,
@@ -121,19 +135,29 @@ class ArmReport:
         if own.get("text") is not None:
             return {"format": own.get("format"), "text": own["text"]}
         for described in bundle.campaign.get("middlewares") or []:
-            if described.get("middleware") == self.cell["middleware"] and described.get("layer") == self.cell["layer"]:
+            if (
+                described.get("middleware") == self.cell["middleware"]
+                and described.get("layer") == self.cell["layer"]
+            ):
                 for profile in described.get("profiles") or []:
                     if profile.get("name") == self.cell["profile"]:
                         return {"format": profile.get("format"), "text": profile.get("text")}
         return None
 
-    def document(self, verdict: best.Verdict, unlike: list[str], floor: "ArmReport | None") -> dict[str, Any]:
+    def document(
+        self, verdict: best.Verdict, unlike: list[str], floor: "ArmReport | None"
+    ) -> dict[str, Any]:
         counts = Counter(line.status for line in self.lines)
         if interim.is_untimed(self.cell) and not self.floor:
-            verdict = best.Verdict("no data", None, None, "allocations were counted, so nothing here was timed")
+            verdict = best.Verdict(
+                "no data", None, None, "allocations were counted, so nothing here was timed"
+            )
         return {
             "arm": self.name,
-            **{k: self.cell[k] for k in ("middleware", "layer", "version", "profile", "release_date")},
+            **{
+                k: self.cell[k]
+                for k in ("middleware", "layer", "version", "profile", "release_date")
+            },
             "role": "floor" if self.floor else "contender",
             "cell": self.cell["cell"],
             "factors": loads(self.cell["factors"]),
@@ -161,7 +185,9 @@ class ArmReport:
             "not_supported": self.not_supported,
             "trials": {
                 **{s: counts[s] for s in ("done", "failed", "void")},
-                "voided_by": dict(Counter(code for x in self.lines if x.status == "void" for code in x.codes)),
+                "voided_by": dict(
+                    Counter(code for x in self.lines if x.status == "void" for code in x.codes)
+                ),
                 "numbers": [t.trial for t in self.trials],
                 "failures": [
                     {
@@ -202,7 +228,9 @@ class ArmReport:
 
     def _not_pooled(self) -> dict[str, Any]:
         """A median over an IMU and a camera is that of neither."""
-        return {name: NoData(GLOSSARY[name].unit, WHY_NOT_POOLED).document() for name in sorted(POOLED)}
+        return {
+            name: NoData(GLOSSARY[name].unit, WHY_NOT_POOLED).document() for name in sorted(POOLED)
+        }
 
     def _times_floor(self, floor: "ArmReport | None") -> dict[str, Any]:
         if floor is None:
@@ -215,8 +243,8 @@ class ArmReport:
 
 
 def _paths(rows: list[dict[str, Any]], trials: int) -> list[dict[str, Any]]:
-    """Path, interface, how it is known, and its fraction of the payload, the largest first: fractions averaged over
-    trials; bytes where there are no fractions."""
+    """Path, interface, how it is known, and its fraction of the payload, the largest first:
+    fractions averaged over trials; bytes where there are no fractions."""
     use = "fraction" if all(r["fraction"] is not None for r in rows) else "bytes"
     weight: Counter[tuple[str, str, str]] = Counter()
     for r in rows:
@@ -240,7 +268,9 @@ def _path(paths: list[dict[str, Any]]) -> tuple[str | None, str | None]:
         return None, None
     ordered = sorted(fractions.items(), key=lambda x: (-x[1], x[0]))
     texts = [
-        f"{p} {100 * n:.0f} %{' (inferred)' if labels[p] == {'inferred'} else ''}" for p, n in ordered if n >= 0.005
+        f"{p} {100 * n:.0f} %{' (inferred)' if labels[p] == {'inferred'} else ''}"
+        for p, n in ordered
+        if n >= 0.005
     ]
     return ", ".join(texts), ordered[0][0]
 
@@ -252,9 +282,13 @@ def _qos(qos: dict[str, Any]) -> str:
 
 def _regranted(asked: dict[str, Any], granted: dict[str, Any]) -> list[str]:
     """What was granted otherwise; a depth means nothing beside keep_all."""
-    compared = asked.keys() & granted.keys() - ({"depth"} if asked.get("history") == "keep_all" else set())
+    compared = asked.keys() & granted.keys() - (
+        {"depth"} if asked.get("history") == "keep_all" else set()
+    )
     return [
-        f"asked for {k} {asked[k]}, granted {granted[k]}" for k in asked if k in compared and granted[k] != asked[k]
+        f"asked for {k} {asked[k]}, granted {granted[k]}"
+        for k in asked
+        if k in compared and granted[k] != asked[k]
     ]
 
 

@@ -1,6 +1,6 @@
-"""Bring-up: for each workload with lifecycle nodes and each arm, in how many trials all were active, how many nodes
-were active after how long, and where those stopped that never were. The verdict is the workload's own, by its primary
-metric."""
+"""Bring-up: for each workload with lifecycle nodes and each arm, in how many trials all were
+active, how many nodes were active after how long, and where those stopped that never were. The
+verdict is the workload's own, by its primary metric."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,15 +27,18 @@ SHOWN = {
 }
 """Columns and their metrics."""
 TEXT = (
-    "Time counts from the launch of the nodes, whose programs had been started before; a node is active when the "
-    "manager knows it. Half and all: until so many are active; complete: trials in which all were, as Nav2's manager "
-    "demands, which ends at the first node that fails. This one leaves such a node alone and goes on."
+    "Time counts from the launch of the nodes, whose programs had been started before; a node is "
+    "active when the manager knows it. Half and all: until so many are active; complete: trials in "
+    "which all were, as Nav2's manager demands, which ends at the first node that fails. This one "
+    "leaves such a node alone and goes on."
 )
 
 
-def document(arms: Mapping[str, Sequence[ArmReport]], titles: Mapping[str, str]) -> dict[str, Any] | None:
-    """`bring_up` of the show document; None where nothing is brought up. `arms`: comparison → its arms; `titles` are
-    those of the comparisons."""
+def document(
+    arms: Mapping[str, Sequence[ArmReport]], titles: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """`bring_up` of the show document; None where nothing is brought up. `arms`: comparison → its
+    arms; `titles` are those of the comparisons."""
     rows = []
     for name, found in arms.items():
         asked = [arm for arm in found if arm.definition.get("bring_up")]
@@ -51,13 +54,20 @@ def document(arms: Mapping[str, Sequence[ArmReport]], titles: Mapping[str, str])
 
 
 def _window_s(arms: Sequence[ArmReport]) -> float | None:
-    return next((arm.definition["timeline"]["steady_s"] for arm in arms if arm.definition.get("timeline")), None)
+    return next(
+        (arm.definition["timeline"]["steady_s"] for arm in arms if arm.definition.get("timeline")),
+        None,
+    )
 
 
 def _arm(arm: ArmReport, times_s: Sequence[float]) -> dict[str, Any]:
     found = [trial.bring_up for trial in arm.trials if trial.bring_up is not None]
     stopped = sum((Counter(one.stopped) for one in found), Counter[str]())
-    places = [{"place": place, "text": PLACES[place], "nodes": stopped[place]} for place in PLACES if stopped[place]]
+    places = [
+        {"place": place, "text": PLACES[place], "nodes": stopped[place]}
+        for place in PLACES
+        if stopped[place]
+    ]
     return {
         **{key: arm.cell[key] for key in ("middleware", "version", "cell")},
         "arm": arm.name,
@@ -67,7 +77,11 @@ def _arm(arm: ArmReport, times_s: Sequence[float]) -> dict[str, Any]:
         "complete": sum(one.whole for one in found),
         "stopped": places,
         "nodes_of_all_trials": sum(one.nodes for one in found),
-        "up": [{"after_s": after_s, "nodes": round(active_after(found, after_s), 3)} for after_s in times_s if found],
+        "up": [
+            {"after_s": after_s, "nodes": round(active_after(found, after_s), 3)}
+            for after_s in times_s
+            if found
+        ],
     }
 
 
@@ -78,15 +92,19 @@ def active_after(found: Sequence[BringUp], after_s: float) -> float:
 
 def _times_s(arms: Sequence[ArmReport], window_s: float | None) -> list[float]:
     """At which a reader is told how many nodes are active: until all that ever are are there."""
-    last_ns = max((t.bring_up.up_ns[-1] for a in arms for t in a.trials if t.bring_up and t.bring_up.up_ns), default=0)
+    last_ns = max(
+        (t.bring_up.up_ns[-1] for a in arms for t in a.trials if t.bring_up and t.bring_up.up_ns),
+        default=0,
+    )
     within = [time_s for time_s in TIMES_S if window_s is None or time_s <= window_s]
     needed = [time_s for time_s in within if time_s * 1e9 < last_ns]
     return within[: len(needed) + 1]
 
 
 def chart(arm: str, trials: Sequence[Trial]) -> dict[str, Any] | None:
-    """The points of `charts.up` of an arm: nodes that are active after each time, the mean over trials; a point for
-    each node that becomes active, the first at 0. None where nothing is brought up."""
+    """The points of `charts.up` of an arm: nodes that are active after each time, the mean over
+    trials; a point for each node that becomes active, the first at 0. None where nothing is brought
+    up."""
     found = [trial.bring_up for trial in trials if trial.bring_up is not None]
     if not found:
         return None
@@ -102,16 +120,19 @@ def chart(arm: str, trials: Sequence[Trial]) -> dict[str, Any] | None:
 
 
 def shown(doc: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The tables as every renderer has them; empty without any. For each workload `workload`, `title`, `about`,
-    `heads` and `rows` (arm, complete, the metrics of `SHOWN`, where others stopped), `up_heads` and `up_rows` (arm,
-    nodes active after each time)."""
+    """The tables as every renderer has them; empty without any. For each workload `workload`,
+    `title`, `about`, `heads` and `rows` (arm, complete, the metrics of `SHOWN`, where others
+    stopped), `up_heads` and `up_rows` (arm, nodes active after each time)."""
     found = doc.get("bring_up")
     if not found:
         return []
     metrics = {w["workload"]: {a["arm"]: a["metrics"] for a in w["arms"]} for w in doc["workloads"]}
     parts = []
     for row in found["rows"]:
-        about = f"{fmt.counted(row['nodes'], 'lifecycle node')}, service time-out {row['service_timeout_s']:g} s"
+        about = (
+            f"{fmt.counted(row['nodes'], 'lifecycle node')}, service time-out "
+            f"{row['service_timeout_s']:g} s"
+        )
         if row["window_s"] is not None:
             about += f", window {row['window_s']:g} s"
         parts.append(
@@ -121,9 +142,14 @@ def shown(doc: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "about": about,
                 "heads": ["", "complete", *SHOWN, "stopped"],
                 "rows": [_row(arm, metrics[row["workload"]][arm["arm"]]) for arm in row["arms"]],
-                "up_heads": ["nodes up after", *next((_heads(a["up"]) for a in row["arms"] if a["up"]), ())],
+                "up_heads": [
+                    "nodes up after",
+                    *next((_heads(a["up"]) for a in row["arms"] if a["up"]), ()),
+                ],
                 "up_rows": [
-                    [arm["arm"], *(f"{one['nodes']:.3g}" for one in arm["up"])] for arm in row["arms"] if arm["up"]
+                    [arm["arm"], *(f"{one['nodes']:.3g}" for one in arm["up"])]
+                    for arm in row["arms"]
+                    if arm["up"]
                 ],
             }
         )
@@ -137,7 +163,12 @@ def _heads(up: Sequence[Mapping[str, float]]) -> list[str]:
 def _row(arm: Mapping[str, Any], metrics: Mapping[str, Any]) -> list[str]:
     complete = f"{arm['complete']} of {arm['trials']}" if arm["trials"] else "no data"
     found = [fmt.metric(metrics.get(name)) for name in SHOWN.values()]
-    return [arm["arm"], complete, *("never" if one.state == "never" else one.full for one in found), _stopped(arm)]
+    return [
+        arm["arm"],
+        complete,
+        *("never" if one.state == "never" else one.full for one in found),
+        _stopped(arm),
+    ]
 
 
 def _stopped(arm: Mapping[str, Any]) -> str:

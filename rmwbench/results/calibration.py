@@ -1,7 +1,8 @@
-"""How a calibration is shown: in full after `rmwbench calibrate`, in one line in every report of its machine.
+"""How a calibration is shown: in full after `rmwbench calibrate`, in one line in every report of
+its machine.
 
-A report's line is read off the campaign alone, and the calibration's age is counted to the campaign's own start: the
-same bundle says the same for ever.
+A report's line is read off the campaign alone, and the calibration's age is counted to the
+campaign's own start: the same bundle says the same for ever.
 """
 
 from collections.abc import Mapping
@@ -16,13 +17,22 @@ from rmwbench.words import numbers as fmt
 
 OLD_DAYS = 1
 """The noise of a machine is that of a day."""
-NEVER = "The instrument was not calibrated on this machine: run `rmwbench calibrate --quick`, about three minutes."
-FLEET = "The trials ran on several machines, and a calibration says nothing of another machine: none is used here."
+NEVER = (
+    "The instrument was not calibrated on this machine: run `rmwbench calibrate --quick`, "
+    "about three minutes."
+)
+FLEET = (
+    "The trials ran on several machines, and a calibration says nothing of another machine: "
+    "none is used here."
+)
 
 
-def calibration(machine: Mapping[str, Any], created_utc: str | None, machines: int = 1) -> dict[str, Any]:
-    """`machine.calibration` of the show document: `text` (one line), `warnings`, and the counts behind them; of a
-    campaign's `machine` and its start, and of how many machines its trials ran on."""
+def calibration(
+    machine: Mapping[str, Any], created_utc: str | None, machines: int = 1
+) -> dict[str, Any]:
+    """`machine.calibration` of the show document: `text` (one line), `warnings`, and the counts
+    behind them; of a campaign's `machine` and its start, and of how many machines its trials ran
+    on."""
     found = machine.get("calibration")
     if not found and not machine.get("kernel"):  # imported: measured elsewhere, by something else
         return {"text": "", "warnings": [], "known": False}
@@ -45,13 +55,15 @@ def calibration(machine: Mapping[str, Any], created_utc: str | None, machines: i
 
 
 def calibration_line(machine: Mapping[str, Any]) -> str:
-    """What a renderer prints of a show document's `machine`; empty where there is none, since a warning says that."""
+    """What a renderer prints of a show document's `machine`; empty where there is none, since a
+    warning says that."""
     shown = machine.get("calibration") or {}
     return str(shown.get("text", "")) if shown.get("known") else ""
 
 
 def line(found: Mapping[str, Any], age_days: float | None) -> str:
-    """`Calibrated 3 h before, Linux 6.1: 23 of 23 truths recovered, A/A different in 0 of 10, A/A floor 12 %; …`"""
+    """`Calibrated 3 h before, Linux 6.1: 23 of 23 truths recovered, A/A different in 0 of 10, A/A
+    floor 12 %; …`"""
     truths, aa = found["truths"], found["aa"]
     parts = [f"{truths['recovered']} of {fmt.counted(truths['total'], 'injected truth')} recovered"]
     parts += [f"{truths['unknown']} could not be told"] * bool(truths["unknown"])
@@ -68,7 +80,10 @@ def own_text(own: Mapping[str, Any]) -> str:
     """What of each number is ours; empty where it was not measured. Where a calibration
     knows several sizes, the conclusions say it (own_cost.py)."""
     if own.get("sizes"):
-        return "What the instrument itself adds stands under “What you may not”; nothing is subtracted."
+        return (
+            "What the instrument itself adds stands under “What you may not”; nothing is "
+            "subtracted."
+        )
     parts = []
     latency, cpu = own.get("latency") or {}, own.get("cpu_per_message") or {}
     if "value" in latency:
@@ -76,7 +91,10 @@ def own_text(own: Mapping[str, Any]) -> str:
     if "value" in cpu:
         parts.append(f"of a message {fmt.metric(cpu).text} of processor time")
     text = ", ".join(parts)
-    larger = "; larger messages cost more, which this calibration did not measure; nothing is subtracted."
+    larger = (
+        "; larger messages cost more, which this calibration did not measure; nothing is "
+        "subtracted."
+    )
     return f"Of messages of 64 bytes: {text}{larger}" if text else ""
 
 
@@ -85,19 +103,31 @@ def _warnings(found: Mapping[str, Any], age_days: float | None, kernel: str | No
     truths, aa = found["truths"], found["aa"]
     out = []
     if truths["failed"]:
-        out.append(f"The calibration of this machine did not recover {truths['failed']} of {truths['total']} truths.")
+        out.append(
+            f"The calibration of this machine did not recover {truths['failed']} of "
+            f"{truths['total']} truths."
+        )
     if aa["different"]:
-        out.append(f"The calibration found a difference where there is none in {aa['different']} of {aa['total']} A/A.")
+        out.append(
+            f"The calibration found a difference where there is none in {aa['different']} of "
+            f"{aa['total']} A/A."
+        )
     if age_days is not None and age_days > OLD_DAYS:
         out.append(f"The calibration of this machine is {_age(age_days)} old: {again}.")
     if kernel and found.get("kernel") and kernel != found["kernel"]:
-        out.append(f"The calibration is from kernel {found['kernel']}, this campaign from {kernel}: {again}.")
+        out.append(
+            f"The calibration is from kernel {found['kernel']}, this campaign from {kernel}: "
+            f"{again}."
+        )
     return out
 
 
 def _age_days(earlier: str | None, later: str | None) -> float | None:
     try:
-        begin, end = (datetime.strptime(t or "", "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC) for t in (earlier, later))
+        begin, end = (
+            datetime.strptime(t or "", "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+            for t in (earlier, later)
+        )
     except ValueError:
         return None
     return (end - begin).total_seconds() / 86400
@@ -128,7 +158,9 @@ def print_calibration(document: Mapping[str, Any], console: Console) -> None:
             table.add_column(name, overflow="fold")
         for truth in odd:
             checks = [check for check in truth["checks"] if check["outcome"] != "recovered"]
-            rows = [(c["what"], c["expected"], c["found"]) for c in checks] or [(truth["reason"] or "", "", "")]
+            rows = [(c["what"], c["expected"], c["found"]) for c in checks] or [
+                (truth["reason"] or "", "", "")
+            ]
             for what, expected, found in rows:
                 style = "red" if truth["outcome"] == "failed" else "yellow"
                 cells = (
@@ -144,9 +176,17 @@ def print_calibration(document: Mapping[str, Any], console: Console) -> None:
         console.print()
     for pair in aa["pairs"]:
         if pair["outcome"] != "no difference":
-            console.print(Text(f"A/A {pair['middleware']} {pair['workload']}: {pair['outcome']}, {pair['reason']}"))
+            console.print(
+                Text(
+                    f"A/A {pair['middleware']} {pair['workload']}: {pair['outcome']}, "
+                    f"{pair['reason']}"
+                )
+            )
         if pair["unconfirmed"]:
-            text = f"A/A {pair['middleware']} {pair['workload']}: different at first, not again ({pair['unconfirmed']})"
+            text = (
+                f"A/A {pair['middleware']} {pair['workload']}: different at first, not again "
+                f"({pair['unconfirmed']})"
+            )
             console.print(Text(text))
     for missing in document["not_tested"]:
         console.print(Text(f"not tested: {missing['what']}: {missing['why']}", style="dim"))
@@ -156,16 +196,30 @@ def print_calibration(document: Mapping[str, Any], console: Console) -> None:
         + f"; A/A declared different in {aa['different']} of {aa['total']}"
         + (f" ({aa['unknown']} could not tell)" if aa["unknown"] else "")
     )
-    console.print(Text(answer, style=("bold green", "bold red", "bold yellow")[exit_code(document)]))
-    console.print(Text(f"{truths['checks']} checks, {fmt.counted(truths['void_trials'], 'trial')} void by the machine"))
+    console.print(
+        Text(answer, style=("bold green", "bold red", "bold yellow")[exit_code(document)])
+    )
+    console.print(
+        Text(
+            f"{truths['checks']} checks, {fmt.counted(truths['void_trials'], 'trial')} void by the "
+            "machine"
+        )
+    )
     floor = aa["floor"]
     if floor.get("all") is not None:
         text = f"A/A floor at {aa['floor_blocks']} blocks: {_percent(floor['all'])}"
-        sizes = [f"{name} {_percent(value)}" for name, value in floor.items() if name != "all" and value is not None]
-        console.print(Text(f"{text} ({', '.join(sizes)}): a smaller difference is told with a warning"))
+        sizes = [
+            f"{name} {_percent(value)}"
+            for name, value in floor.items()
+            if name != "all" and value is not None
+        ]
+        console.print(
+            Text(f"{text} ({', '.join(sizes)}): a smaller difference is told with a warning")
+        )
     for size in ("small", "large"):
         own_floors = [
-            f"{pair['middleware']} {_percent(of['value'])} [{_percent(of['low'])} to {_percent(of['high'])}]"
+            f"{pair['middleware']} {_percent(of['value'])} [{_percent(of['low'])} to "
+            f"{_percent(of['high'])}]"
             for pair in aa["pairs"]
             if pair["workload"] == size and (of := pair.get("floor"))
         ]
@@ -180,7 +234,11 @@ def print_calibration(document: Mapping[str, Any], console: Console) -> None:
     ]
     if costs:
         console.print(Text(", ".join(costs)))
-    console.print(Text(f"took {fmt.duration(document['wall_s'])}; stored as {document['stored']}", style="dim"))
+    console.print(
+        Text(
+            f"took {fmt.duration(document['wall_s'])}; stored as {document['stored']}", style="dim"
+        )
+    )
 
 
 def _percent(fraction: float) -> str:

@@ -1,5 +1,5 @@
-"""What the show document says of relayed messages: the parts of their way one after the other, and the layers that
-their time went to, each over trials with an interval."""
+"""What the show document says of relayed messages: the parts of their way one after the other, and
+the layers that their time went to, each over trials with an interval."""
 
 import math
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ HOP = SAMPLES[2]
 
 
 def applies(name: str, trials: Sequence[Trial], primary: str) -> bool:
-    """Whether an arm's document lists the metric: those of chains, of layers and of lifecycle nodes are left out where
-    no trial could have them, for most campaigns have none."""
+    """Whether an arm's document lists the metric: those of chains, of layers and of lifecycle nodes
+    are left out where no trial could have them, for most campaigns have none."""
     if name == primary:
         return True
     if name in bring_up.NAMES:
@@ -46,9 +46,17 @@ def document(trials: Sequence[Trial]) -> dict[str, Any] | None:
         count = sum(part.count for part in found)
         metrics = {"typical": _over([p.typical_ns for p in found], count, _SPENT, across)}
         for q in PART_QUANTILES:
-            metrics[f"p{q * 100:g}"] = _over([p.quantiles.get(q) for p in found], count, _TOOK, across)
+            metrics[f"p{q * 100:g}"] = _over(
+                [p.quantiles.get(q) for p in found], count, _TOOK, across
+            )
         parts.append(
-            {"kind": of.kind, "hop": of.hop, "name": of.name, "count": count, "lost": sum(p.lost for p in found)}
+            {
+                "kind": of.kind,
+                "hop": of.hop,
+                "name": of.name,
+                "count": count,
+                "lost": sum(p.lost for p in found),
+            }
             | {name: metric.document() for name, metric in metrics.items()}
         )
     return {
@@ -61,7 +69,8 @@ def document(trials: Sequence[Trial]) -> dict[str, Any] | None:
 
 
 def layers(trials: Sequence[Trial]) -> list[dict[str, Any]] | None:
-    """`layers` of an arm: each category with its time, all hops of a way together, and its share; None without any."""
+    """`layers` of an arm: each category with its time, all hops of a way together, and its share;
+    None without any."""
     found = [t.layers for t in trials if t.layers is not None]
     if not found:
         return None
@@ -72,7 +81,14 @@ def layers(trials: Sequence[Trial]) -> list[dict[str, Any]] | None:
         if any(value is not None for value in spent):
             mean = float(np.mean([value or 0.0 for value in spent]))
             metric = _over(spent, sum(one.messages for one in found), _SPENT, 0.0).document()
-            out.append({"category": name, "text": WORDS[name], "time": metric, "share": mean / whole if whole else 0.0})
+            out.append(
+                {
+                    "category": name,
+                    "text": WORDS[name],
+                    "time": metric,
+                    "share": mean / whole if whole else 0.0,
+                }
+            )
     return out
 
 
@@ -85,7 +101,8 @@ def _over(values: Sequence[float | None], count: int, entry: Entry, bound_ns: fl
 
 
 def lost_where(parts: Sequence[dict[str, Any]]) -> list[tuple[str, int]]:
-    """(name of the part, messages that it lost), of those that lost any, in the order of the way."""
+    """(name of the part, messages that it lost), of those that lost any, in the order of the
+    way."""
     return [(part["name"], part["lost"]) for part in parts if part["lost"]]
 
 

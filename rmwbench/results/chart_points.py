@@ -1,7 +1,8 @@
-"""The points behind a workload's charts, thinned so that a report stays small: shapes survive, single messages do not.
+"""The points behind a workload's charts, thinned so that a report stays small: shapes survive,
+single messages do not.
 
-Quantiles come from done trials pooled; lost messages keep their weight, so a distribution function ends below 1 where
-messages never arrived.
+Quantiles come from done trials pooled; lost messages keep their weight, so a distribution function
+ends below 1 where messages never arrived.
 """
 
 import math
@@ -18,19 +19,25 @@ ECDF_POINTS, SPECTRUM_POINTS = 200, 120
 
 
 def source(primary: str) -> str:
-    """The latency that the charts of a workload draw: that of its chains where it is judged by these."""
+    """The latency that the charts of a workload draw: that of its chains where it is judged by
+    these."""
     return END_TO_END if primary.startswith("end_to_end_") else RESPONSE
 
 
 def ecdf(arm: str, trials: list[Trial], of: str = RESPONSE) -> dict[str, Any] | None:
-    """Points (latency, fraction of the wanted messages at or below), denser towards both ends; ends at the delivered
-    fraction.
+    """Points (latency, fraction of the wanted messages at or below), denser towards both ends; ends
+    at the delivered fraction.
     """
     values, cumulative, total = _pooled(trials, of)
     if not total:
         return None
     # logit-spaced fractions: a straight line in the middle, both tails visible on a log axis
-    grid = 1 / (1 + np.exp(-np.linspace(-math.log(max(total - 1, 2)), math.log(max(total - 1, 2)), ECDF_POINTS - 2)))
+    grid = 1 / (
+        1
+        + np.exp(
+            -np.linspace(-math.log(max(total - 1, 2)), math.log(max(total - 1, 2)), ECDF_POINTS - 2)
+        )
+    )
     fractions = np.unique(np.concatenate([[1 / total], grid, [1.0]]))
     at = np.minimum(np.searchsorted(cumulative, fractions * total - 1e-9), len(values) - 1)
     latency = values[at]
@@ -39,14 +46,21 @@ def ecdf(arm: str, trials: list[Trial], of: str = RESPONSE) -> dict[str, Any] | 
     if not len(latency):
         return None
     last = int(np.count_nonzero(np.isfinite(values))) - 1
-    latency, fractions = np.append(latency, values[last]), np.append(fractions, cumulative[last] / total)
+    latency, fractions = (
+        np.append(latency, values[last]),
+        np.append(fractions, cumulative[last] / total),
+    )
     _, unique = np.unique(fractions, return_index=True)
-    return {"arm": arm, "latency_ns": _numbers(latency[unique]), "fraction": _numbers(fractions[unique])}
+    return {
+        "arm": arm,
+        "latency_ns": _numbers(latency[unique]),
+        "fraction": _numbers(fractions[unique]),
+    }
 
 
 def spectrum(arm: str, trials: list[Trial], of: str = RESPONSE) -> dict[str, Any] | None:
-    """Quantiles 0 … 1 − 10/n, spaced evenly in log(1−q): as deep as rule 5 allows for the pooled messages; null where
-    lost messages reach.
+    """Quantiles 0 … 1 − 10/n, spaced evenly in log(1−q): as deep as rule 5 allows for the pooled
+    messages; null where lost messages reach.
     """
     values, cumulative, total = _pooled(trials, of)
     if total < 2 * BEYOND:
@@ -60,14 +74,20 @@ def spectrum(arm: str, trials: list[Trial], of: str = RESPONSE) -> dict[str, Any
 def series(
     arm: str, trials: list[Trial], metric_by_trial: dict[int, float], of: str = RESPONSE
 ) -> dict[str, Any] | None:
-    """The trial whose primary metric is the middle one (the lower of two): representative, not chosen by eye."""
+    """The trial whose primary metric is the middle one (the lower of two): representative, not
+    chosen by eye."""
     with_series = [t for t in trials if _series(t, of) is not None]
     if not with_series:
         return None
     ordered = sorted(with_series, key=lambda t: (metric_by_trial.get(t.trial, math.inf), t.trial))
     chosen = ordered[(len(ordered) - 1) // 2]
     time_s, latency = _series(chosen, of)
-    return {"arm": arm, "trial": chosen.trial, "time_s": _numbers(time_s), "latency_ns": _numbers(latency)}
+    return {
+        "arm": arm,
+        "trial": chosen.trial,
+        "time_s": _numbers(time_s),
+        "latency_ns": _numbers(latency),
+    }
 
 
 def _series(trial: Trial, of: str) -> tuple[np.ndarray, np.ndarray] | None:
@@ -82,7 +102,9 @@ def _pooled(trials: list[Trial], of: str) -> tuple[np.ndarray, np.ndarray, int]:
     if not samples:
         return np.empty(0), np.empty(0), 0
     values = np.concatenate([s.values for s in samples])
-    weights = np.concatenate([np.ones(len(s.values)) if s.weight is None else s.weight for s in samples])
+    weights = np.concatenate(
+        [np.ones(len(s.values)) if s.weight is None else s.weight for s in samples]
+    )
     order = np.argsort(values, kind="stable")
     cumulative = np.cumsum(weights[order])
     return values[order], cumulative, round(float(cumulative[-1]))

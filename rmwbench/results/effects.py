@@ -1,8 +1,10 @@
-"""What one thing does: arms that name another `against`, as ratios to it, metric by metric, each with an interval.
+"""What one thing does: arms that name another `against`, as ratios to it, metric by metric, each
+with an interval.
 
-A feature on and off, or the next rung of a ladder, differ in one thing, and both are in every block: so the ratio is of
-pairs. All of a report are judged together (analysis/verdicts/gains.py): the words beside a table, "raises" and
-"lowers", are false anywhere in a report with a probability of at most 5 %.
+A feature on and off, or the next rung of a ladder, differ in one thing, and both are in every
+block: so the ratio is of pairs. All of a report are judged together (analysis/verdicts/gains.py):
+the words beside a table, "raises" and "lowers", are false anywhere in a report with a probability
+of at most 5 %.
 """
 
 import math
@@ -34,7 +36,8 @@ METRICS = (
 
 @dataclass
 class Effect:
-    """An arm ÷ another, metric by metric, before it is judged. `after`: what its sentence ends with."""
+    """An arm ÷ another, metric by metric, before it is judged. `after`: what its sentence ends
+    with."""
 
     workload: str
     arm: str
@@ -63,7 +66,9 @@ def effects(workload: str, arms: Sequence[ArmReport]) -> list[Effect]:
     for arm in arms:
         base = by_name.get(str(arm.arm.get("against")))
         if base is not None:
-            out.append(Effect(workload, arm.name, base.name, _planned(arm, base, (arm.primary, *METRICS))))
+            out.append(
+                Effect(workload, arm.name, base.name, _planned(arm, base, (arm.primary, *METRICS)))
+            )
     return out
 
 
@@ -77,8 +82,11 @@ BESIDE = (
 """Of a workload that is put beside another: what its messages suffer."""
 
 
-def beside(workload: str, arms: Sequence[ArmReport], others: Sequence[ArmReport], title: str) -> list[Effect]:
-    """The same for a workload that names another `against`, called `title`: each arm with itself there."""
+def beside(
+    workload: str, arms: Sequence[ArmReport], others: Sequence[ArmReport], title: str
+) -> list[Effect]:
+    """The same for a workload that names another `against`, called `title`: each arm with itself
+    there."""
     by_name = {arm.name: arm for arm in others}
     out = []
     for arm in (a for a in arms if a.name in by_name):
@@ -94,12 +102,17 @@ RELIABLE, BEST_EFFORT = "reliable", "best_effort"
 
 
 def reliability_costs(name: str, arms: Mapping[str, Sequence[ArmReport]]) -> list[Effect]:
-    """What reliability costs: each arm of a comparison at the level `reliable` ÷ itself at `best_effort`, all other
-    levels alike, paired within blocks. Empty for any other comparison. `arms`: comparison → its arms."""
+    """What reliability costs: each arm of a comparison at the level `reliable` ÷ itself at
+    `best_effort`, all other levels alike, paired within blocks. Empty for any other comparison.
+    `arms`: comparison → its arms."""
     mine = [(arm, loads(arm.cell["factors"])) for arm in arms[name]]
     if not any(factors.get("reliability") == RELIABLE for _, factors in mine):
         return []
-    key = lambda arm, factors: (arm.cell["workload"], arm.cell["arm"], sorted(map(repr, factors.items())))  # noqa: E731
+    key = lambda arm, factors: (  # noqa: E731
+        arm.cell["workload"],
+        arm.cell["arm"],
+        sorted(map(repr, factors.items())),
+    )
     there = {
         repr(key(arm, factors)): arm
         for found in arms.values()
@@ -120,7 +133,8 @@ def _undelivered(arm: ArmReport) -> str:
 
 
 def _planned(arm: ArmReport, base: ArmReport, metrics: Iterable[str]) -> dict[str, gains.Planned]:
-    """Without metrics that either has not, or that are 0 somewhere: then there is nothing to divide."""
+    """Without metrics that either has not, or that are 0 somewhere: then there is nothing to
+    divide."""
     out = {}
     for metric in dict.fromkeys(metrics):
         a, b = (_of_blocks(side, metric) for side in (arm, base))
@@ -130,8 +144,9 @@ def _planned(arm: ArmReport, base: ArmReport, metrics: Iterable[str]) -> dict[st
 
 
 def _of_blocks(side: ArmReport, metric: str) -> dict[int, float]:
-    """Block -> value, by the rules of a verdict: a block that the arm lost is infinite in its primary metric and its
-    latencies, a block on a machine that was too busy for a network is left out, and an untimed trial has no times."""
+    """Block -> value, by the rules of a verdict: a block that the arm lost is infinite in its
+    primary metric and its latencies, a block on a machine that was too busy for a network is left
+    out, and an untimed trial has no times."""
     entry, found = GLOSSARY[metric], side.found
     if entry.unit == "ns" and is_untimed(side.cell):
         return {}
@@ -147,19 +162,31 @@ def _of_blocks(side: ArmReport, metric: str) -> dict[int, float]:
 
 def _words(judged: Mapping[str, gains.Gain]) -> str:
     """Which metrics it raises, lowers, or leaves within the margin; the others are open."""
-    groups = ((gains.Answer.LARGER, "raises"), (gains.Answer.SMALLER, "lowers"), (gains.Answer.SAME, "keeps"))
-    names = [(word, [n for n, gain in judged.items() if gain.answer == answer]) for answer, word in groups]
+    groups = (
+        (gains.Answer.LARGER, "raises"),
+        (gains.Answer.SMALLER, "lowers"),
+        (gains.Answer.SAME, "keeps"),
+    )
+    names = [
+        (word, [n for n, gain in judged.items() if gain.answer == answer])
+        for answer, word in groups
+    ]
     return "; ".join(f"{word} {', '.join(found)}" for word, found in names if found)
 
 
 def columns(workload: dict[str, Any]) -> list[str]:
     """The metrics that any effect of the workload has, in the order of a table's columns."""
     there = {name for effect in workload.get("effects") or () for name in effect["ratios"]}
-    return [name for name in dict.fromkeys((workload["primary_metric"], *BESIDE, *METRICS)) if name in there]
+    return [
+        name
+        for name in dict.fromkeys((workload["primary_metric"], *BESIDE, *METRICS))
+        if name in there
+    ]
 
 
 def rows(workload: dict[str, Any]) -> list[list[str]]:
-    """The table as text: `arm ÷ against`, then a ratio with its interval or `–` for each of `columns`."""
+    """The table as text: `arm ÷ against`, then a ratio with its interval or `–` for each of
+    `columns`."""
     found = []
     for effect in workload["effects"]:
         ratios = [fmt.ratio(effect["ratios"].get(name)) for name in columns(workload)]

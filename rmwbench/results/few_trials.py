@@ -9,7 +9,8 @@ from rmwbench.words import numbers as fmt
 
 
 def why_none(missed: Sequence[TrialLine]) -> str:
-    """`2 failed and 1 void; the first: REASON` of the finished trials that are not done; empty where there are none."""
+    """`2 failed and 1 void; the first: REASON` of the finished trials that are not done; empty
+    where there are none."""
     if not missed:
         return ""
     first = str(missed[0].reason or "no reason recorded").partition("\n")[0]
@@ -22,4 +23,7 @@ def undecided(said: str, trials: int) -> str | None:
     """That so few trials, which all `said` the same, decide nothing; None where they are enough."""
     if trials >= DECIDABLE_BLOCKS:
         return None
-    return f"{said} in {fmt.counted(trials, 'trial')}, and fewer than {DECIDABLE_BLOCKS} decide nothing"
+    return (
+        f"{said} in {fmt.counted(trials, 'trial')}, and fewer than {DECIDABLE_BLOCKS} decide "
+        "nothing"
+    )

@@ -1,5 +1,5 @@
-"""Which distribution each arm's latencies follow: for a person, as JSON, as CSV. Fitted to the messages of all done
-trials of a cell (rmwbench/analysis/stats/fit.py)."""
+"""Which distribution each arm's latencies follow: for a person, as JSON, as CSV. Fitted to the
+messages of all done trials of a cell (rmwbench/analysis/stats/fit.py)."""
 
 import csv
 import io
@@ -24,8 +24,8 @@ CSV_COLUMNS = (
 
 
 def fits(bundle: Bundle) -> list[dict[str, Any]]:
-    """`workload`, `arm`, `cell`, `metric`, `factors` and the fit (docs/formats/show.md) of each cell with done trials.
-    UserError for an imported bundle, which has no messages."""
+    """`workload`, `arm`, `cell`, `metric`, `factors` and the fit (docs/formats/show.md) of each
+    cell with done trials. UserError for an imported bundle, which has no messages."""
     refuse_imported(bundle)
     cells = bundle.rows("cells")
     found: dict[int, list[Any]] = defaultdict(list)
@@ -67,11 +67,16 @@ def print_fits(document: list[dict[str, Any]], console: Console) -> None:
     if not document:
         console.print("No trial of this campaign sent a message.")
     for one in document:
-        console.print(f"[bold]{escape(one['workload'])}[/bold]  {escape(one['arm'])}  [dim]{one['metric']}[/dim]")
+        console.print(
+            f"[bold]{escape(one['workload'])}[/bold]  {escape(one['arm'])}  "
+            f"[dim]{one['metric']}[/dim]"
+        )
         console.print(f"  {escape(one['text'])}", soft_wrap=True)
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
         for title in ("  family", "distance", "ΔAIC", "p95 off by", "parameters"):
-            table.add_column(title, justify="left" if title in ("  family", "parameters") else "right")
+            table.add_column(
+                title, justify="left" if title in ("  family", "parameters") else "right"
+            )
         for family in one["families"]:
             table.add_row(
                 f"  {family['family']}",

@@ -1,7 +1,8 @@
-"""Links, outages and late nodes in a report: which of their metrics stand together, and what is told of each link.
+"""Links, outages and late nodes in a report: which of their metrics stand together, and what is
+told of each link.
 
-Most campaigns have none of it. So these are tables of their own that appear where any arm has a value, instead of
-columns of the main table that would read `no data` everywhere else.
+Most campaigns have none of it. So these are tables of their own that appear where any arm has a
+value, instead of columns of the main table that would read `no data` everywhere else.
 """
 
 from collections import Counter
@@ -67,7 +68,8 @@ GROUPS = (
     ),
     Group(
         "By layer",
-        "Shares of the time from the publish call to the last callback, in trials that trace the layers.",
+        "Shares of the time from the publish call to the last callback, in trials that trace the "
+        "layers.",
         {
             "ROS 2": "layer_share_ros2",
             "notification": "layer_share_notification",
@@ -78,27 +80,34 @@ GROUPS = (
     ),
     Group(
         "On the links",
-        "What crossed the links between hosts in the steady window, for each payload byte that reached another host.",
+        "What crossed the links between hosts in the steady window, for each payload byte that "
+        "reached another host.",
         {"bytes per byte": BYTES}
         | {kind: f"{BYTES}_{kind}" for kind in CLASSES}
         | {"sent again": RETRANSMITTED, "frames lost": LOST, "busiest link": USED},
     ),
     Group(
         "Traffic of others",
-        "TCP between hosts that are not the robot's, over the same network: what its receivers read in the steady "
-        "window, all of it together. The CPU is that of its own processes, on this machine as everything else.",
-        {"goodput": cross_traffic.GOODPUT, "worst second": cross_traffic.LEAST, "CPU": cross_traffic.CPU},
+        "TCP between hosts that are not the robot's, over the same network: what its receivers "
+        "read in the steady window, all of it together. The CPU is that of its own processes, on "
+        "this machine as everything else.",
+        {
+            "goodput": cross_traffic.GOODPUT,
+            "worst second": cross_traffic.LEAST,
+            "CPU": cross_traffic.CPU,
+        },
     ),
     Group(
         "Further interfaces",
-        "What hosts sent from before the first session until the window's end that could reach no other host: into "
-        "interfaces that lead nowhere, and over the loopback to an address that two hosts have.",
+        "What hosts sent from before the first session until the window's end that could reach no "
+        "other host: into interfaces that lead nowhere, and over the loopback to an address that "
+        "two hosts have.",
         {"into them": STRAY, "to itself": TO_ITSELF},
     ),
     Group(
         "Discovery or delivery",
-        "Where messages for or from nodes that joined within the window were lost, as shares of all that were "
-        "published for them.",
+        "Where messages for or from nodes that joined within the window were lost, as shares of "
+        "all that were published for them.",
         {
             "before the first delivery": delivery.DISCOVERY,
             "of these unmatched": delivery.UNMATCHED,
@@ -109,8 +118,8 @@ GROUPS = (
     ),
     Group(
         "Around the interruption",
-        "Messages per trial, once per reader. Recovered is who has a message that was published after the link or node "
-        "was back.",
+        "Messages per trial, once per reader. Recovered is who has a message that was published "
+        "after the link or node was back.",
         {
             "time to recover": "recovery_time",
             "silence": "outage_stall",
@@ -129,14 +138,17 @@ GROUPS = (
 
 
 def groups(workload: dict[str, Any]) -> list[Group]:
-    """The tables of a workload, each with the columns that have data in any arm. If its only data is a stall, there
-    is no such table: the main tables have it."""
+    """The tables of a workload, each with the columns that have data in any arm. If its only data
+    is a stall, there is no such table: the main tables have it."""
     found = []
     for group in GROUPS:
         metrics = {
             title: name
             for title, name in group.metrics.items()
-            if any("no_data" not in arm["metrics"].get(name, {"no_data": ""}) for arm in workload["arms"])
+            if any(
+                "no_data" not in arm["metrics"].get(name, {"no_data": ""})
+                for arm in workload["arms"]
+            )
         }
         if set(metrics.values()) - {"stall_outside_outages"}:
             found.append(Group(group.title, group.reading, metrics))
@@ -146,7 +158,10 @@ def groups(workload: dict[str, Any]) -> list[Group]:
 def rows(workload: dict[str, Any], group: Group) -> list[list[str]]:
     """The table as text: the arm, then each metric with its interval."""
     return [
-        [arm["arm"], *(fmt.metric(arm["metrics"].get(name)).full for name in group.metrics.values())]
+        [
+            arm["arm"],
+            *(fmt.metric(arm["metrics"].get(name)).full for name in group.metrics.values()),
+        ]
         for arm in workload["arms"]
     ]
 
@@ -156,7 +171,11 @@ def document(trials: Sequence[Trial]) -> dict[str, Any] | None:
     seen = [t.network for t in trials if t.network.wire is not None]
     if not seen and not any(t.network.outages for t in trials):
         return None
-    return {"sent": _sent(seen), "links": _links(seen), "outages": _outages([t.network for t in trials])}
+    return {
+        "sent": _sent(seen),
+        "links": _links(seen),
+        "outages": _outages([t.network for t in trials]),
+    }
 
 
 def _sent(seen: Sequence[Network]) -> list[dict[str, Any]]:
@@ -168,10 +187,21 @@ def _sent(seen: Sequence[Network]) -> list[dict[str, Any]]:
             counts = [n.wire.sent.get((host, kind), (0, 0)) for n in seen]
             if not any(frames for frames, _ in counts):
                 continue
-            rate = _amount("bytes/s", [1e9 * size / n.length_ns for (_, size), n in zip(counts, seen, strict=True)])
+            rate = _amount(
+                "bytes/s",
+                [1e9 * size / n.length_ns for (_, size), n in zip(counts, seen, strict=True)],
+            )
             share = sum(size for _, size in counts) / total
             frames = sum(frames for frames, _ in counts)
-            found.append({"host": host, "class": kind, "frames": frames, "bytes_per_s": rate, "share": finite(share)})
+            found.append(
+                {
+                    "host": host,
+                    "class": kind,
+                    "frames": frames,
+                    "bytes_per_s": rate,
+                    "share": finite(share),
+                }
+            )
     return found
 
 
@@ -184,7 +214,9 @@ def _links(seen: Sequence[Network]) -> list[dict[str, Any]]:
         lost: Counter[str] = Counter()
         of_trial = []
         for n in seen:
-            here = {verdict: c for (h, w, verdict), c in n.wire.lost.items() if (h, w) == (host, way)}
+            here = {
+                verdict: c for (h, w, verdict), c in n.wire.lost.items() if (h, w) == (host, way)
+            }
             lost.update(here)
             of_trial.append(sum(here.values()))
         found.append(
@@ -200,7 +232,8 @@ def _links(seen: Sequence[Network]) -> list[dict[str, Any]]:
 
 
 def _outages(seen: Sequence[Network]) -> list[dict[str, Any]]:
-    """The interruptions of a trial by their place in it, each with the recovery of every stream that it touched."""
+    """The interruptions of a trial by their place in it, each with the recovery of every stream
+    that it touched."""
     most = max(seen, key=lambda n: len(n.outages), default=Network())
     found = []
     for place, outage in enumerate(most.outages):
@@ -230,12 +263,14 @@ def _outages(seen: Sequence[Network]) -> list[dict[str, Any]]:
 
 
 def delivered(arm: str, trials: Sequence[Trial]) -> dict[str, Any] | None:
-    """`charts.delivered` of an arm: per bin of the window the mean over trials of messages due and taken per second,
-    and each trial's own; None where no trial was looked at stream by stream."""
+    """`charts.delivered` of an arm: per bin of the window the mean over trials of messages due and
+    taken per second, and each trial's own; None where no trial was looked at stream by stream."""
     seen = [t for t in trials if t.network.bin_ns]
     if not seen:
         return None
-    bin_ns, _ = Counter((t.network.bin_ns, len(t.network.arrived)) for t in seen).most_common(1)[0][0]
+    bin_ns, _ = Counter((t.network.bin_ns, len(t.network.arrived)) for t in seen).most_common(1)[0][
+        0
+    ]
     seen = [t for t in seen if t.network.bin_ns == bin_ns]
     length = min(len(t.network.arrived) for t in seen)
     first = seen[0].network
@@ -249,7 +284,8 @@ def delivered(arm: str, trials: Sequence[Trial]) -> dict[str, Any] | None:
         "rate_hz": finites(rates.mean(axis=0)),
         "wanted_hz": finites(np.mean([t.network.wanted[:length] / widths for t in seen], axis=0)),
         "trials": [
-            {"trial": t.trial, "rate_hz": finites(rate)} for t, rate in list(zip(seen, rates, strict=True))[:TRIALS]
+            {"trial": t.trial, "rate_hz": finites(rate)}
+            for t, rate in list(zip(seen, rates, strict=True))[:TRIALS]
         ],
         "outages": [
             {"begin_s": o["begin_s"], "end_s": o["end_s"], "text": f"{o['who']}: {o['what']}"}
@@ -274,7 +310,9 @@ def _fraction(events: Sequence[int], of: Sequence[int]) -> dict[str, Any]:
     if not kept.any():
         return NoData("fraction", "no frame met this link").document()
     (value, low, high), method = intervals.clustered_fraction(counts[kept], totals[kept])
-    return Measured("fraction", value, low, high, int(totals.sum()), int(kept.sum()), method).document()
+    return Measured(
+        "fraction", value, low, high, int(totals.sum()), int(kept.sum()), method
+    ).document()
 
 
 def slowest(arm: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -283,7 +321,9 @@ def slowest(arm: dict[str, Any]) -> list[tuple[str, ...]]:
     for outage in (arm.get("network") or {}).get("outages", ()):
         what = f"{outage['who']}: {outage['what']}"
         end = outage["end_s"]
-        when = f"{outage['begin_s']:.3g} s" + ("" if end == outage["begin_s"] else f" to {_seconds(end)}")
+        when = f"{outage['begin_s']:.3g} s" + (
+            "" if end == outage["begin_s"] else f" to {_seconds(end)}"
+        )
         streams = sorted(outage["streams"], key=lambda one: -_value(one["recovery_time"]))
         for one in streams[:MOST_STREAMS]:
             stream = f"{one['topic']}: {one['writer']} → {one['reader']}"

@@ -1,4 +1,5 @@
-"""How discovery grows with the number of nodes: a line per arm and cost, where graphs of several sizes were run."""
+"""How discovery grows with the number of nodes: a line per arm and cost, where graphs of several
+sizes were run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,13 +9,16 @@ from rmwbench.results.arm import ArmReport
 
 
 def nodes_of(definition: Mapping[str, Any]) -> int | None:
-    """How many nodes a cell brings up, or has at its start; None where some join late: then the graph is never complete
-    at once."""
+    """How many nodes a cell brings up, or has at its start; None where some join late: then the
+    graph is never complete at once."""
     if managed := definition.get("bring_up"):
         return len(managed["nodes"])
     if any(endpoint.get("joins_s") is not None for endpoint in definition.get("endpoints") or ()):
         return None
-    return sum(len(process.get("nodes") or ()) for process in definition.get("processes") or ()) or None
+    return (
+        sum(len(process.get("nodes") or ()) for process in definition.get("processes") or ())
+        or None
+    )
 
 
 def growths(arms: Mapping[str, Sequence[ArmReport]]) -> list[dict[str, Any]]:
@@ -23,9 +27,13 @@ def growths(arms: Mapping[str, Sequence[ArmReport]]) -> list[dict[str, Any]]:
     sizes = sizes_of(list(arms), counts)
     out = []
     for name in dict.fromkeys(arm.name for workload in sizes for arm in arms[workload]):
-        of_arm = {n: arm for workload, n in sizes.items() for arm in arms[workload] if arm.name == name}
+        of_arm = {
+            n: arm for workload, n in sizes.items() for arm in arms[workload] if arm.name == name
+        }
         for metric in METRICS:
-            found = growth({n: {t.block: v for t, v in arm.values[metric]} for n, arm in of_arm.items()})
+            found = growth(
+                {n: {t.block: v for t, v in arm.values[metric]} for n, arm in of_arm.items()}
+            )
             if found is not None:
                 out.append(
                     {

@@ -1,8 +1,8 @@
-"""What an imported bundle shows: where it comes from, what its original could not tell, which errors it has, and its
-figures as published beside as corrected.
+"""What an imported bundle shows: where it comes from, what its original could not tell, which
+errors it has, and its figures as published beside as corrected.
 
-An imported bundle has no records, so the metrics of a campaign would all be `no data`; they are named with the reason
-instead.
+An imported bundle has no records, so the metrics of a campaign would all be `no data`; they are
+named with the reason instead.
 """
 
 from collections import Counter
@@ -59,7 +59,9 @@ def _summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         both = row["as_published"] is not None and row["as_corrected"] is not None
         found["changed"] += both and not _same(row["as_published"], row["as_corrected"])
     names = ("points", "published", "changed", "no_data")
-    return [{"figure": f, "unit": u, **{n: found[n] for n in names}} for (f, u), found in counts.items()]
+    return [
+        {"figure": f, "unit": u, **{n: found[n] for n in names}} for (f, u), found in counts.items()
+    ]
 
 
 def _same(a: float, b: float) -> bool:
@@ -74,14 +76,22 @@ def print_imported(doc: dict[str, Any], console: Console, *, figures: bool = Fal
     console.print()
     console.print(Text(imported["title"], style="bold"))
     counts = (
-        f"{doc['cells']} cells, {doc['trials']} trials, {doc['windows']} windows, {len(doc['figures'])} figure points"
+        f"{doc['cells']} cells, {doc['trials']} trials, {doc['windows']} windows, "
+        f"{len(doc['figures'])} figure points"
     )
-    console.print(Text(f"{imported['kind']}, imported from {source['name']} ({source['files']} files): {counts}"))
+    console.print(
+        Text(
+            f"{imported['kind']}, imported from {source['name']} ({source['files']} files): "
+            f"{counts}"
+        )
+    )
     if source.get("skipped"):
         why = "an archive is imported by itself, links and pipes are not read"
         console.print(Text(f"skipped ({why}): {', '.join(source['skipped'])}"))
     if source.get("checked"):
-        console.print(Text(f"{source['checked']} files agree with the list of checksums that comes with them"))
+        console.print(
+            Text(f"{source['checked']} files agree with the list of checksums that comes with them")
+        )
     console.print(Text(f"bundle: {doc['campaign']['directory']}", style="dim"))
     console.print()
     if figures:
@@ -89,16 +99,27 @@ def print_imported(doc: dict[str, Any], console: Console, *, figures: bool = Fal
         console.print()
     else:
         console.print(_lines(doc["summary"]))
-    _list(console, "Known errors of the original", [(e["name"], e["text"]) for e in imported["errors"]])
+    _list(
+        console,
+        "Known errors of the original",
+        [(e["name"], e["text"]) for e in imported["errors"]],
+    )
     _list(console, "No data", [(x["metric"], x["no_data"]) for x in imported["limits"]])
 
 
 def _lines(summary: list[dict[str, Any]]) -> Table:
-    table = _table(("figure", False), ("unit", False), ("points", True), ("changed", True), ("no data", True))
+    table = _table(
+        ("figure", False), ("unit", False), ("points", True), ("changed", True), ("no data", True)
+    )
     for line in summary:
         changed = str(line["changed"]) if line["changed"] else ""
         missing = str(line["no_data"]) if line["no_data"] else ""
-        table.add_row(*(Text(x) for x in (line["figure"], line["unit"], str(line["points"]), changed, missing)))
+        table.add_row(
+            *(
+                Text(x)
+                for x in (line["figure"], line["unit"], str(line["points"]), changed, missing)
+            )
+        )
     return table
 
 
@@ -107,18 +128,30 @@ NUMBERS = ("as published", "as corrected", "n")
 
 
 def _points(rows: list[dict[str, Any]]) -> list[str]:
-    """A line per point, however narrow the terminal is: there are thousands, and they are searched by the line."""
+    """A line per point, however narrow the terminal is: there are thousands, and they are searched
+    by the line."""
     lines = [POINT]
     for row in rows:
         published = "–" if row["as_published"] is None else f"{row['as_published']:.6g}"
         corrected = "no data" if row["as_corrected"] is None else f"{row['as_corrected']:.6g}"
         count = "" if row["count"] is None else str(row["count"])
-        cells = (row["figure"], row["series"], row["x"], row["unit"], published, corrected, count, row["note"] or "")
+        cells = (
+            row["figure"],
+            row["series"],
+            row["x"],
+            row["unit"],
+            published,
+            corrected,
+            count,
+            row["note"] or "",
+        )
         lines.append(tuple(" ".join(cell.split()) for cell in cells))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     sides = [">" if name in NUMBERS else "<" for name in POINT]
     return [
-        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(line, sides, widths, strict=True)).rstrip()
+        "  ".join(
+            f"{cell:{side}{width}}" for cell, side, width in zip(line, sides, widths, strict=True)
+        ).rstrip()
         for line in lines
     ]
 

@@ -1,8 +1,10 @@
-"""Who talks to whom: a workload whose arms are pairs of middlewares, as one table of talkers by listeners.
+"""Who talks to whom: a workload whose arms are pairs of middlewares, as one table of talkers by
+listeners.
 
-A pair is judged by what arrived, not by its rank among the others: `delivers` where every message came sound, once and
-in order; `degraded` with what was wrong, or where some trials failed; `no match`, `no delivery` or `failed` where no
-trial came through; `not supported` where one side cannot do what is asked.
+A pair is judged by what arrived, not by its rank among the others: `delivers` where every message
+came sound, once and in order; `degraded` with what was wrong, or where some trials failed; `no
+match`, `no delivery` or `failed` where no trial came through; `not supported` where one side cannot
+do what is asked.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,8 +43,8 @@ MARKS = {
 
 
 def pair_of(arm: dict[str, Any]) -> list[str] | None:
-    """[talker, listener] of an arm's definition, each a middleware with its profile; None for an arm that is
-    not a pair."""
+    """[talker, listener] of an arm's definition, each a middleware with its profile; None for an
+    arm that is not a pair."""
     others = list((arm.get("processes") or {}).values())
     return [_label(arm), _label({**arm, **others[0]})] if len(others) == 1 else None
 
@@ -53,7 +55,8 @@ def _label(side: dict[str, Any]) -> str:
 
 
 def matrix(arms: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """`matrix` of the show document's workload, from its arms' documents; None where fewer than two are pairs."""
+    """`matrix` of the show document's workload, from its arms' documents; None where fewer than two
+    are pairs."""
     paired = [arm for arm in arms if arm.get("pair")]
     if len(paired) < 2:
         return None
@@ -61,7 +64,13 @@ def matrix(arms: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
         "talkers": list(dict.fromkeys(arm["pair"][0] for arm in paired)),
         "listeners": list(dict.fromkeys(arm["pair"][1] for arm in paired)),
         "cells": [
-            {"talker": arm["pair"][0], "listener": arm["pair"][1], "arm": arm["arm"], **_outcome(arm)} for arm in paired
+            {
+                "talker": arm["pair"][0],
+                "listener": arm["pair"][1],
+                "arm": arm["arm"],
+                **_outcome(arm),
+            }
+            for arm in paired
         ],
     }
 
@@ -74,20 +83,32 @@ def _outcome(arm: dict[str, Any]) -> dict[str, Any]:
         failed, done = arm["trials"].get("failed", 0), arm["trials"]["done"]
         flags = [f"failed in {failed} of {fmt.counted(done + failed, 'trial')}"] if failed else []
         flags += _flags(arm["metrics"])
-        return {"outcome": "degraded" if flags else "delivers", "reason": "; ".join(flags), "flags": flags}
+        return {
+            "outcome": "degraded" if flags else "delivers",
+            "reason": "; ".join(flags),
+            "flags": flags,
+        }
     failures = arm["trials"]["failures"]
     if not failures:
         return {"outcome": "not run", "reason": "", "flags": []}
     causes = [failure.get("cause") for failure in failures]
     outcome = causes[0] if causes[0] in ("no match", "no delivery") else "failed"
-    return {"outcome": outcome, "reason": str(failures[0]["reason"] or "").partition("\n")[0], "flags": []}
+    return {
+        "outcome": outcome,
+        "reason": str(failures[0]["reason"] or "").partition("\n")[0],
+        "flags": [],
+    }
 
 
 def _flags(metrics: dict[str, Any]) -> Iterator[str]:
     for name, words in _WRONG:
         value = metrics.get(name, {}).get("value")
         if value:
-            amount = f"{value * 100:.3g} %" if metrics[name].get("unit") == "fraction" else f"{value:.3g} per trial"
+            amount = (
+                f"{value * 100:.3g} %"
+                if metrics[name].get("unit") == "fraction"
+                else f"{value:.3g} per trial"
+            )
             yield words.format(amount)
 
 
@@ -97,16 +118,21 @@ _HEAT_OF_RATIO = (1.25, 2.0, 4.0, 10.0)
 
 
 def shown(workload: dict[str, Any]) -> list[tuple[str, list[Words | None]]]:
-    """Rows of the matrix as every renderer has them: (talker, a cell for each listener or None where there is no such
-    pair). A cell: `outcome`, `mark`, `words` (the median, or the outcome), `reason`, `arm`, and `heat` 0 (the best
-    pair's median) to 4 (ten times it), empty where there is no median."""
+    """Rows of the matrix as every renderer has them: (talker, a cell for each listener or None
+    where there is no such pair). A cell: `outcome`, `mark`, `words` (the median, or the outcome),
+    `reason`, `arm`, and `heat` 0 (the best pair's median) to 4 (ten times it), empty where there is
+    no median."""
     found, arms = workload["matrix"], {arm["arm"]: arm for arm in workload["arms"]}
     at = {(cell["talker"], cell["listener"]): cell for cell in found["cells"]}
-    primary = {name: arm["metrics"].get(workload["primary_metric"], {}).get("value") for name, arm in arms.items()}
+    primary = {
+        name: arm["metrics"].get(workload["primary_metric"], {}).get("value")
+        for name, arm in arms.items()
+    }
     medians = {
         place: primary[cell["arm"]]
         for place, cell in at.items()
-        if cell["outcome"] in ("delivers", "degraded") and isinstance(primary[cell["arm"]], float | int)
+        if cell["outcome"] in ("delivers", "degraded")
+        and isinstance(primary[cell["arm"]], float | int)
     }
     best = min(medians.values(), default=0.0)
     rows: list[tuple[str, list[Words | None]]] = []

@@ -1,8 +1,9 @@
 """The answer of a campaign for Python programs: what `rmwbench.open` gives (docs/library.md).
 
-The same numbers as `rmwbench show --json`, as frozen objects whose names stay what they are: what is added here is
-never renamed. Times are in ns, memory in bytes, shares between 0 and 1; each metric has its unit with it. What was not
-measured has no value and a reason; a quantile that lost messages reach is infinite.
+The same numbers as `rmwbench show --json`, as frozen objects whose names stay what they are: what
+is added here is never renamed. Times are in ns, memory in bytes, shares between 0 and 1; each
+metric has its unit with it. What was not measured has no value and a reason; a quantile that lost
+messages reach is infinite.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A value with its interval [`low`, `high`], of `count` messages in `trials` trials; `interval` says how it was
-    made. `at_least`: a bound, where there are too few messages for a value. `no_data`: why there is neither."""
+    """A value with its interval [`low`, `high`], of `count` messages in `trials` trials; `interval`
+    says how it was made. `at_least`: a bound, where there are too few messages for a value.
+    `no_data`: why there is neither."""
 
     name: str
     unit: str
@@ -53,7 +55,9 @@ class Metric:
         if found is None:
             return cls(name=name, unit=GLOSSARY[name].unit, no_data="not measured for this arm")
         known = {one.name for one in fields(cls)} - {"name"}
-        return cls(name=name, **{key: _number(key, value) for key, value in found.items() if key in known})
+        return cls(
+            name=name, **{key: _number(key, value) for key, value in found.items() if key in known}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +72,8 @@ class Quantiles:
 
 @dataclass(frozen=True, kw_only=True)
 class Ratio:
-    """Left ÷ right over `blocks` that both have, with its interval; `no_data`: why there is none."""
+    """Left ÷ right over `blocks` that both have, with its interval; `no_data`: why there is
+    none."""
 
     value: float | None = None
     low: float | None = None
@@ -79,13 +84,15 @@ class Ratio:
     @classmethod
     def of(cls, found: Mapping[str, Any] | None) -> Self:
         known = {one.name for one in fields(cls)}
-        return cls(**{key: _number(key, value) for key, value in (found or {}).items() if key in known})
+        return cls(
+            **{key: _number(key, value) for key, value in (found or {}).items() if key in known}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """`verdict`: best, equivalent, worse, undecided, alone, reference or `no data`; `by`: what a worse arm is worse by
-    (loss, primary, failure)."""
+    """`verdict`: best, equivalent, worse, undecided, alone, reference or `no data`; `by`: what a
+    worse arm is worse by (loss, primary, failure)."""
 
     verdict: str
     against: str | None
@@ -105,7 +112,8 @@ class TrialValue:
 
 @dataclass(frozen=True, kw_only=True)
 class Arm:
-    """What is compared, in one workload or in one of its topics. `path` is the one most bytes took; None of a topic."""
+    """What is compared, in one workload or in one of its topics. `path` is the one most bytes took;
+    None of a topic."""
 
     name: str
     middleware: str
@@ -211,7 +219,9 @@ class Campaign:
 
     @cached_property
     def workloads(self) -> Mapping[str, Workload]:
-        return MappingProxyType({one["workload"]: _workload(one) for one in self._document["workloads"]})
+        return MappingProxyType(
+            {one["workload"]: _workload(one) for one in self._document["workloads"]}
+        )
 
     @property
     def arms(self) -> Mapping[str, Mapping[str, Arm]]:
@@ -219,11 +229,22 @@ class Campaign:
         return MappingProxyType({name: one.arms for name, one in self.workloads.items()})
 
     def metrics_table(self) -> "pa.Table":
-        """A row per workload, topic (null: the whole), arm and metric, as pyarrow: `.to_pandas()` and
-        `polars.from_arrow` make frames of it. What has no value is null, with its reason beside it."""
+        """A row per workload, topic (null: the whole), arm and metric, as pyarrow: `.to_pandas()`
+        and `polars.from_arrow` make frames of it. What has no value is null, with its reason beside
+        it."""
         import pyarrow as pa
 
-        strings = ("workload", "topic", "arm", "middleware", "version", "profile", "verdict", "metric", "unit")
+        strings = (
+            "workload",
+            "topic",
+            "arm",
+            "middleware",
+            "version",
+            "profile",
+            "verdict",
+            "metric",
+            "unit",
+        )
         numbers = ("value", "low", "high", "at_least")
         schema = pa.schema(
             [(name, pa.string()) for name in strings]
@@ -235,7 +256,10 @@ class Campaign:
                 **_about(workload, topic, arm),
                 "verdict": arm.verdict.verdict,
                 "metric": name,
-                **{key: getattr(metric, key) for key in ("unit", *numbers, "count", "trials", "no_data")},
+                **{
+                    key: getattr(metric, key)
+                    for key in ("unit", *numbers, "count", "trials", "no_data")
+                },
             }
             for workload, topic, arm in self._places()
             for name, metric in arm.metrics.items()
@@ -243,7 +267,8 @@ class Campaign:
         return pa.Table.from_pylist(rows, schema=schema)
 
     def trials_table(self) -> "pa.Table":
-        """A row per workload, topic, arm, metric and trial: what blocks and intervals are made of."""
+        """A row per workload, topic, arm, metric and trial: what blocks and intervals are made
+        of."""
         import pyarrow as pa
 
         strings = ("workload", "topic", "arm", "middleware", "version", "profile", "metric", "unit")
@@ -252,7 +277,12 @@ class Campaign:
             + [("trial", pa.int64()), ("block", pa.int64()), ("value", pa.float64())]
         )
         rows = [
-            {**_about(workload, topic, arm), "metric": name, "unit": GLOSSARY[name].unit, **vars(one)}
+            {
+                **_about(workload, topic, arm),
+                "metric": name,
+                "unit": GLOSSARY[name].unit,
+                **vars(one),
+            }
             for workload, topic, arm in self._places()
             for name, values in arm.per_trial.items()
             for one in values
@@ -260,7 +290,8 @@ class Campaign:
         return pa.Table.from_pylist(rows, schema=schema)
 
     def table(self, name: str, trial: int | None = None) -> "pa.Table":
-        """A table of the bundle (docs/formats/bundle.md), such as `sent` or `received`, of one trial or of all."""
+        """A table of the bundle (docs/formats/bundle.md), such as `sent` or `received`, of one
+        trial or of all."""
         return Bundle(self.directory).table(name, trial)
 
     def _places(self) -> Iterator[tuple[Workload, str | None, Arm]]:
@@ -271,7 +302,8 @@ class Campaign:
 
 
 def open_campaign(directory: Path | str | None = None) -> Campaign:
-    """The campaign in that directory; the newest below ./campaigns where None. Raises UserError where there is none."""
+    """The campaign in that directory; the newest below ./campaigns where None. Raises UserError
+    where there is none."""
     return Campaign(newest_campaign() if directory is None else directory)
 
 
@@ -282,7 +314,10 @@ def _workload(found: Mapping[str, Any]) -> Workload:
         primary_metric=found["primary_metric"],
         arms=_arms(found["arms"]),
         topics=MappingProxyType(
-            {one["topic"]: Topic(name=one["topic"], arms=_arms(one["arms"])) for one in found.get("topics", ())}
+            {
+                one["topic"]: Topic(name=one["topic"], arms=_arms(one["arms"]))
+                for one in found.get("topics", ())
+            }
         ),
     )
 
@@ -313,11 +348,14 @@ def _arm(found: Mapping[str, Any]) -> Arm:
             reason=verdict.get("reason"),
         ),
         times_floor=Ratio.of(found.get("times_floor")),
-        metrics=MappingProxyType({name: Metric.of(name, one) for name, one in found["metrics"].items()}),
+        metrics=MappingProxyType(
+            {name: Metric.of(name, one) for name, one in found["metrics"].items()}
+        ),
         per_trial=MappingProxyType(
             {
                 name: tuple(
-                    TrialValue(trial=one["trial"], block=one["block"], value=float(one["value"])) for one in values
+                    TrialValue(trial=one["trial"], block=one["block"], value=float(one["value"]))
+                    for one in values
                 )
                 for name, values in found["per_trial"].items()
             }
@@ -338,4 +376,6 @@ def _about(workload: Workload, topic: str | None, arm: Arm) -> dict[str, str | N
 
 def _number(key: str, value: Any) -> Any:
     """A value of the document as Python has it: infinity is a text there."""
-    return float(value) if key in ("value", "low", "high", "at_least") and value is not None else value
+    return (
+        float(value) if key in ("value", "low", "high", "at_least") and value is not None else value
+    )

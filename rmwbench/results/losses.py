@@ -13,38 +13,53 @@ from rmwbench.results.measure import Small
 from rmwbench.words import numbers as fmt
 
 
-def losses(trials: Sequence[Trial], small: Small, *, reliable: bool, keep_last: bool) -> dict[str, Any] | None:
-    """The show document's `losses`; None where everything had arrived when the trials ended, or no trial is done.
-    What was under way then is slow and not lost: it stands beside, and in none of the places."""
+def losses(
+    trials: Sequence[Trial], small: Small, *, reliable: bool, keep_last: bool
+) -> dict[str, Any] | None:
+    """The show document's `losses`; None where everything had arrived when the trials ended, or no
+    trial is done. What was under way then is slow and not lost: it stands beside, and in none of
+    the places."""
     if not trials:
         return None
     ledger = reduce(add, (t.messages.ledger for t in trials))
     if not ledger.undelivered and not ledger.under_way:
         return None
-    counted = reduce(add, (replace(drops(small.counters[t.trial]), links=_links(t)) for t in trials))
+    counted = reduce(
+        add, (replace(drops(small.counters[t.trial]), links=_links(t)) for t in trials)
+    )
     found = locate(ledger, counted, reliable=reliable, keep_last=keep_last)
     return {"wanted": ledger.wanted, "under_way": ledger.under_way} | found.document()
 
 
 def _links(trial: Trial) -> dict[str, int]:
-    """Maps a link and what happened on it to the number of frames with data that it lost, in words."""
+    """Maps a link and what happened on it to the number of frames with data that it lost, in
+    words."""
     found = trial.network.wire.lost_data if trial.network.wire else {}
-    return {f"{host} {way}: {VERDICTS.get(verdict, verdict)}": n for (host, way, verdict), n in found.items()}
+    return {
+        f"{host} {way}: {VERDICTS.get(verdict, verdict)}": n
+        for (host, way, verdict), n in found.items()
+    }
 
 
 def measure(place: dict[str, Any]) -> str:
     """`at most 32 messages (40 datagrams counted there)`, `32 messages, inferred`."""
-    text = ("at most " if place["label"] == "at most" else "") + fmt.counted(place["messages"], "message")
+    text = ("at most " if place["label"] == "at most" else "") + fmt.counted(
+        place["messages"], "message"
+    )
     if place["unit"] != "messages":
         text += f" ({fmt.significant_count(place['count'])} {place['unit']} counted there)"
     return text + (", inferred" if place["label"] == "inferred" else "")
 
 
 def slow(losses: dict[str, Any] | None) -> str | None:
-    """`7 messages (23 %) were still under way when the trials ended: slow, not lost`; None where none was."""
+    """`7 messages (23 %) were still under way when the trials ended: slow, not lost`; None where
+    none was."""
     count = (losses or {}).get("under_way")
     if not count:
         return None
     verb = "was" if count == 1 else "were"
     share = fmt.quantity(count / losses["wanted"], "fraction")
-    return f"{fmt.counted(count, 'message')} ({share}) {verb} still under way when the trials ended: slow, not lost"
+    return (
+        f"{fmt.counted(count, 'message')} ({share}) {verb} still under way when the trials "
+        "ended: slow, not lost"
+    )

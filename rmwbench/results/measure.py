@@ -1,4 +1,5 @@
-"""What a report reads of the small tables: those that measuring takes, and those that only a report shows."""
+"""What a report reads of the small tables: those that measuring takes, and those that only a report
+shows."""
 
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import Small as Evidence
@@ -6,7 +7,8 @@ from rmwbench.bundle.evidence import grouped
 
 
 class Small(Evidence):
-    """The tables that are a few rows per trial, read once for the whole bundle and grouped by trial."""
+    """The tables that are a few rows per trial, read once for the whole bundle and grouped by
+    trial."""
 
     def __init__(self, bundle: Bundle):
         super().__init__(bundle)

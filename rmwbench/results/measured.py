@@ -1,4 +1,5 @@
-"""A campaign's show document for those who set it beside what others published: claims, figures, a questionnaire."""
+"""A campaign's show document for those who set it beside what others published: claims, figures, a
+questionnaire."""
 
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ from rmwbench.results.show import summarise
 
 
 def measured(directory: Path, who: str, *, imported: str | None = None) -> dict[str, Any]:
-    """Raises UserError where the bundle is not a campaign of a suite: imported, or a search for a capacity. `who`
-    wants it, in the plural; `imported`: what to do with an imported one."""
+    """Raises UserError where the bundle is not a campaign of a suite: imported, or a search for a
+    capacity. `who` wants it, in the plural; `imported`: what to do with an imported one."""
     bundle = Bundle(directory)
     if is_imported(bundle) or is_capacity(bundle):
         raise UserError(
             f"{who} need a campaign of a suite",
             where=str(directory),
-            fix="give what `rmwbench run` made" + (f"; {imported}" if imported and is_imported(bundle) else ""),
+            fix="give what `rmwbench run` made"
+            + (f"; {imported}" if imported and is_imported(bundle) else ""),
         )
     return summarise(bundle)

@@ -1,9 +1,10 @@
-"""What every typed answer is made of: values with their intervals, and how an answer becomes its JSON document.
+"""What every typed answer is made of: values with their intervals, and how an answer becomes its
+JSON document.
 
-An answer is frozen objects whose names are the keys of its document (docs/formats), with real numbers: an infinite one
-is infinite, and only the document writes the word. A field that is `absent()` is left out of the document where it is
-None; any other None is written as null. The JSON Schema beside each page of docs/formats is generated from these
-classes (`schema.py`).
+An answer is frozen objects whose names are the keys of its document (docs/formats), with real
+numbers: an infinite one is infinite, and only the document writes the word. A field that is
+`absent()` is left out of the document where it is None; any other None is written as null. The JSON
+Schema beside each page of docs/formats is generated from these classes (`schema.py`).
 """
 
 import math
@@ -22,10 +23,15 @@ def absent() -> Any:
 
 
 def document(value: Any) -> Any:
-    """As JSON has it: mappings, lists, numbers of 6 significant digits, `inf` for an infinite one."""
+    """As JSON has it: mappings, lists, numbers of 6 significant digits, `inf` for an infinite
+    one."""
     if is_dataclass(value):
         found = ((one, getattr(value, one.name)) for one in fields(value))
-        return {one.name: document(held) for one, held in found if held is not None or ABSENT not in one.metadata}
+        return {
+            one.name: document(held)
+            for one, held in found
+            if held is not None or ABSENT not in one.metadata
+        }
     if isinstance(value, Mapping):
         return {key: document(held) for key, held in value.items()}
     if isinstance(value, list | tuple):
@@ -48,8 +54,9 @@ class _Of:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(_Of):
-    """A value with its interval [`low`, `high`], of `count` messages in `trials` trials; `interval` says how it was
-    made. `at_least`: a bound, where there are too few messages for a value. `no_data`: why there is neither."""
+    """A value with its interval [`low`, `high`], of `count` messages in `trials` trials; `interval`
+    says how it was made. `at_least`: a bound, where there are too few messages for a value.
+    `no_data`: why there is neither."""
 
     unit: str
     value: float | None = absent()
@@ -64,8 +71,8 @@ class Metric(_Of):
 
 @dataclass(frozen=True, kw_only=True)
 class Ratio(_Of):
-    """A ratio with its interval over so many blocks. `caution`: what the interval does not contain. `no_data`: why
-    there is no ratio."""
+    """A ratio with its interval over so many blocks. `caution`: what the interval does not contain.
+    `no_data`: why there is no ratio."""
 
     value: float | None = absent()
     low: float | None = absent()

@@ -1,6 +1,8 @@
-"""The outcome matrix: for each condition (a combination of levels) what becomes of each arm, and of all of them.
+"""The outcome matrix: for each condition (a combination of levels) what becomes of each arm, and of
+all of them.
 
-Made where the suite says what is acceptable (`outcomes:`, docs/suites.md); judged in `analysis/verdicts/outcomes.py`.
+Made where the suite says what is acceptable (`outcomes:`, docs/suites.md); judged in
+`analysis/verdicts/outcomes.py`.
 """
 
 from collections import Counter
@@ -15,18 +17,31 @@ from rmwbench.analysis.verdicts import outcomes
 from rmwbench.results.losses import slow
 from rmwbench.words import numbers as fmt
 
-MARKS = {"acceptable": "✓", "degraded": "!", "none": "✗", "undecided": "?", "no data": "·", "not supported": "–"}
+MARKS = {
+    "acceptable": "✓",
+    "degraded": "!",
+    "none": "✗",
+    "undecided": "?",
+    "no data": "·",
+    "not supported": "–",
+}
 _TOLD = 3
 """Of more outcomes than these that a condition may have, naming them tells nothing."""
 _CONDITION_MARKS = {"all acceptable": "✓", "only": "!"} | MARKS
 
 
-def document(thresholds: Mapping[str, Any] | None, workloads: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """`outcomes` of the show document, from the plan's `outcomes` and the workloads' documents; None where the suite
-    declares none."""
+def document(
+    thresholds: Mapping[str, Any] | None, workloads: Sequence[dict[str, Any]]
+) -> dict[str, Any] | None:
+    """`outcomes` of the show document, from the plan's `outcomes` and the workloads' documents;
+    None where the suite declares none."""
     if not thresholds:
         return None
-    conditions = [_condition(thresholds, workload) for workload in workloads if _has_limits(thresholds, workload)]
+    conditions = [
+        _condition(thresholds, workload)
+        for workload in workloads
+        if _has_limits(thresholds, workload)
+    ]
     return {
         **thresholds,
         "text": _text(thresholds),
@@ -37,7 +52,10 @@ def document(thresholds: Mapping[str, Any] | None, workloads: Sequence[dict[str,
 
 def _has_limits(thresholds: Mapping[str, Any], workload: Mapping[str, Any]) -> bool:
     """Whether any limit is of this workload or one of its topics."""
-    names = {*(workload.get("topic_names") or ()), *(topic["topic"] for topic in workload.get("topics") or ())}
+    names = {
+        *(workload.get("topic_names") or ()),
+        *(topic["topic"] for topic in workload.get("topics") or ()),
+    }
     return bool(thresholds["acceptable"]) or bool(names & set(thresholds.get("topics") or {}))
 
 
@@ -74,7 +92,9 @@ class _Judged:
     reason: str
 
 
-def _of_arm(thresholds: Mapping[str, Any], workload: Mapping[str, Any], arm: Mapping[str, Any]) -> _Judged:
+def _of_arm(
+    thresholds: Mapping[str, Any], workload: Mapping[str, Any], arm: Mapping[str, Any]
+) -> _Judged:
     """By each of its topics where the workload has unlike ones, and by what no topic has alone."""
     parts = dict(_parts(thresholds, workload, arm))
     found = {name: outcomes.of_arm(limits, own) for name, (limits, own) in parts.items()}
@@ -82,7 +102,10 @@ def _of_arm(thresholds: Mapping[str, Any], workload: Mapping[str, Any], arm: Map
         limits, own = parts[None]
         return _Judged(found[None], None, found[None].reason or _reason(limits, found[None], own))
     judged, topic = outcomes.of_topics(found)
-    said = {name: one.reason or _reason(parts[name][0], one, parts[name][1]) for name, one in found.items()}
+    said = {
+        name: one.reason or _reason(parts[name][0], one, parts[name][1])
+        for name, one in found.items()
+    }
     if judged.outcome in (outcomes.ACCEPTABLE, outcomes.NO_DATA, outcomes.NOT_SUPPORTED):
         text = "; ".join(f"{name}: {text}" if name else text for name, text in said.items())
         return _Judged(judged, None, text)
@@ -93,7 +116,8 @@ def _of_arm(thresholds: Mapping[str, Any], workload: Mapping[str, Any], arm: Map
 def _parts(
     thresholds: Mapping[str, Any], workload: Mapping[str, Any], arm: Mapping[str, Any]
 ) -> Iterator[tuple[str | None, tuple[dict[str, Any], dict[str, Any]]]]:
-    """(topic, or None for the whole workload; (its limits, the arm there)): only what has a limit."""
+    """(topic, or None for the whole workload; (its limits, the arm there)): only what has a
+    limit."""
     own, least = thresholds.get("topics") or {}, thresholds["none"]
     topics = workload.get("topics") or ()
     if not topics:
@@ -132,7 +156,8 @@ def _losses(there: Mapping[str, Any]) -> dict[str, int] | None:
 
 
 def _reason(thresholds: Mapping[str, Any], judged: outcomes.Judged, arm: Mapping[str, Any]) -> str:
-    """Of the metric that decided or leaves it open: its value, and the limit. Where all are within, each of them."""
+    """Of the metric that decided or leaves it open: its value, and the limit. Where all are within,
+    each of them."""
     if judged.metric is None:
         return "; ".join(_measured(limit["metric"], arm) for limit in thresholds["acceptable"])
     said = _measured(judged.metric, arm)
@@ -164,19 +189,22 @@ def amount(value: float, metric: str) -> str:
 
 def _text(thresholds: Mapping[str, Any]) -> str:
     said = [_limits(thresholds["acceptable"])] if thresholds["acceptable"] else []
-    said += [f"in {name} {_limits(limits)}" for name, limits in (thresholds.get("topics") or {}).items()]
+    said += [
+        f"in {name} {_limits(limits)}" for name, limits in (thresholds.get("topics") or {}).items()
+    ]
     limits = "; ".join(said)
     most = amount(1 - thresholds["none"]["at_least"], thresholds["none"]["metric"])
     return (
-        f"Acceptable: {limits}, with the whole interval. None: nothing arrived, and the interval leaves at most {most} "
-        "that does. Degraded: messages arrive, and a limit is missed. Undecided: an interval reaches to both sides of "
-        "its limit."
+        f"Acceptable: {limits}, with the whole interval. None: nothing arrived, and the interval "
+        f"leaves at most {most} that does. Degraded: messages arrive, and a limit is missed. "
+        "Undecided: an interval reaches to both sides of its limit."
     )
 
 
 def _limits(limits: Sequence[Mapping[str, Any]]) -> str:
     return " and ".join(
-        f"{GLOSSARY[limit['metric']].title} of at most {amount(limit['at_most'], limit['metric'])}" for limit in limits
+        f"{GLOSSARY[limit['metric']].title} of at most {amount(limit['at_most'], limit['metric'])}"
+        for limit in limits
     )
 
 
@@ -184,15 +212,20 @@ def _summary(conditions: Sequence[Mapping[str, Any]]) -> str:
     """`Of 30 conditions: 5 all acceptable, 10 degraded, 4 only cyclonedds, 11 none.`"""
     counts = Counter(f"only {one['only']}" if one["only"] else one["outcome"] for one in conditions)
     order = ("all acceptable", "degraded", *(name for name in counts if name.startswith("only ")))
-    found = [f"{counts[name]} {name}" for name in (*order, "none", "undecided", "no data") if counts[name]]
+    found = [
+        f"{counts[name]} {name}"
+        for name in (*order, "none", "undecided", "no data")
+        if counts[name]
+    ]
     return f"Of {fmt.counted(len(conditions), 'condition')}: {', '.join(found)}."
 
 
 def shown(doc: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The matrix as every renderer has it; None without one. `everywhere`: what is the same in all conditions; `heads`:
-    the factors that differ; `arms`; `rows`: `labels` (one per head), `cells` (one per arm, None where the condition
-    does not have it: `outcome`, `mark`, `value` of the metric that decided or why none did, `reason`,
-    `place` in the document's workloads and arms), and the condition's `outcome`, `mark`, `words` and `more`."""
+    """The matrix as every renderer has it; None without one. `everywhere`: what is the same in all
+    conditions; `heads`: the factors that differ; `arms`; `rows`: `labels` (one per head), `cells`
+    (one per arm, None where the condition does not have it: `outcome`, `mark`, `value` of the
+    metric that decided or why none did, `reason`, `place` in the document's workloads and arms),
+    and the condition's `outcome`, `mark`, `words` and `more`."""
     found = doc.get("outcomes")
     if not found:
         return None
@@ -205,7 +238,9 @@ def shown(doc: Mapping[str, Any]) -> dict[str, Any] | None:
     arms = list(dict.fromkeys(arm["arm"] for one in conditions for arm in one["arms"]))
     places = {workload["workload"]: place for place, workload in enumerate(doc["workloads"])}
     return {
-        "everywhere": ", ".join(f"{name}={found[0]}" for name, found in levels.items() if name not in axes),
+        "everywhere": ", ".join(
+            f"{name}={found[0]}" for name, found in levels.items() if name not in axes
+        ),
         "heads": list(axes),
         "arms": arms,
         "rows": [
@@ -216,10 +251,17 @@ def shown(doc: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _row(
-    doc: Mapping[str, Any], condition: Mapping[str, Any], labels: list[str], arms: Sequence[str], at: int
+    doc: Mapping[str, Any],
+    condition: Mapping[str, Any],
+    labels: list[str],
+    arms: Sequence[str],
+    at: int,
 ) -> dict[str, Any]:
     judged = {arm["arm"]: arm for arm in condition["arms"]}
-    metrics = {arm["arm"]: (place, arm["metrics"]) for place, arm in enumerate(doc["workloads"][at]["arms"])}
+    metrics = {
+        arm["arm"]: (place, arm["metrics"])
+        for place, arm in enumerate(doc["workloads"][at]["arms"])
+    }
     cells = []
     for name in arms:
         if name not in judged:
@@ -229,7 +271,11 @@ def _row(
         if one.get("topic"):
             (topic,) = [t for t in doc["workloads"][at]["topics"] if t["topic"] == one["topic"]]
             known = topic["arms"][place]["metrics"]
-        shown = fmt.metric(known.get(one["metric"])) if one["metric"] and one["outcome"] != "none" else None
+        shown = (
+            fmt.metric(known.get(one["metric"]))
+            if one["metric"] and one["outcome"] != "none"
+            else None
+        )
         # What an undecided one may be is in its interval; of the others the value is enough.
         value = "" if shown is None else shown.full if one["outcome"] == "undecided" else shown.text
         if one["outcome"] in ("undecided", "no data") and shown is None:

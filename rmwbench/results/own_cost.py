@@ -1,8 +1,9 @@
-"""What of a workload's numbers is the instrument's own, at its message size: writing the payload, reading it, stamps
-and records, as the calibration measured them with no middleware in between.
+"""What of a workload's numbers is the instrument's own, at its message size: writing the payload,
+reading it, stamps and records, as the calibration measured them with no middleware in between.
 
-Nothing is subtracted from any number. All arms of a workload share this cost, so it draws their ratios towards 1; what
-it does to them can be read from the service latency, which begins when the payload is written.
+Nothing is subtracted from any number. All arms of a workload share this cost, so it draws their
+ratios towards 1; what it does to them can be read from the service latency, which begins when the
+payload is written.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,22 +18,33 @@ LARGE = 0.1
 """Of the smallest value of any arm: from there on the sentence says what it does to ratios."""
 
 
-def own_share(own: Mapping[str, Any], payload_bytes: int | None, workload: Mapping[str, Any]) -> dict[str, Any] | None:
-    """`own_cost` of a workload in the show document: `payload_bytes`, of each of SHOWN its value at that size,
-    `largest_share`: the larger of what they are of the least of any arm, null where no arm has either, and `text`. None
-    where the calibration has no sizes, or the workload does not read what it carries."""
+def own_share(
+    own: Mapping[str, Any], payload_bytes: int | None, workload: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """`own_cost` of a workload in the show document: `payload_bytes`, of each of SHOWN its value at
+    that size, `largest_share`: the larger of what they are of the least of any arm, null where no
+    arm has either, and `text`. None where the calibration has no sizes, or the workload does not
+    read what it carries."""
     arms = [arm for arm in workload["arms"] if arm["role"] == "contender"]
-    if not payload_bytes or not own.get("sizes") or any(arm["touch"] not in (None, "all") for arm in arms):
+    if (
+        not payload_bytes
+        or not own.get("sizes")
+        or any(arm["touch"] not in (None, "all") for arm in arms)
+    ):
         return None
     found = {name: _at(own["sizes"], name, payload_bytes) for name in SHOWN}
     if None in found.values():
         return None
-    shares = {name: _largest_share(value["value"], arms, SHOWN[name]) for name, value in found.items()}
+    shares = {
+        name: _largest_share(value["value"], arms, SHOWN[name]) for name, value in found.items()
+    }
     response, cpu = (fmt.quantity(found[name]["value"], found[name]["unit"]) for name in SHOWN)
     text = (
-        f"With no middleware at all a message of {fmt.quantity(payload_bytes, 'bytes')} takes {response} here from its "
-        f"intended time until it is taken{_percent(shares['response_latency'])}, and {cpu} of processor "
-        f"time{_percent(shares['cpu_per_message'])}: that is the instrument's, in every arm, and nothing is subtracted."
+        f"With no middleware at all a message of {fmt.quantity(payload_bytes, 'bytes')} takes "
+        f"{response} here from its intended time until it is "
+        f"taken{_percent(shares['response_latency'])}, and {cpu} of processor "
+        f"time{_percent(shares['cpu_per_message'])}: that is the instrument's, in every arm, and "
+        "nothing is subtracted."
     )
     largest = max((share for share in shares.values() if share is not None), default=None)
     if largest is not None and largest >= LARGE:
@@ -41,15 +53,23 @@ def own_share(own: Mapping[str, Any], payload_bytes: int | None, workload: Mappi
 
 
 def _at(sizes: Sequence[Mapping[str, Any]], name: str, payload_bytes: int) -> dict[str, Any] | None:
-    """Between the sizes that were measured, and beyond the largest, a straight line: both ends of a message do the
-    same for every byte."""
-    known = sorted((one["payload_bytes"], one[name]) for one in sizes if "value" in one.get(name, {}))
+    """Between the sizes that were measured, and beyond the largest, a straight line: both ends of a
+    message do the same for every byte."""
+    known = sorted(
+        (one["payload_bytes"], one[name]) for one in sizes if "value" in one.get(name, {})
+    )
     if not known or payload_bytes < known[0][0]:
         return None if not known else {"unit": known[0][1]["unit"], "value": known[0][1]["value"]}
     points = [(size, metric["value"]) for size, metric in known]
     if len(points) == 1:
-        return {"unit": known[0][1]["unit"], "value": points[0][1]} if payload_bytes == points[0][0] else None
-    (x, a), (y, b) = next((pair for pair in pairwise(points) if payload_bytes <= pair[1][0]), (points[-2], points[-1]))
+        return (
+            {"unit": known[0][1]["unit"], "value": points[0][1]}
+            if payload_bytes == points[0][0]
+            else None
+        )
+    (x, a), (y, b) = next(
+        (pair for pair in pairwise(points) if payload_bytes <= pair[1][0]), (points[-2], points[-1])
+    )
     return {"unit": known[0][1]["unit"], "value": a + (b - a) * (payload_bytes - x) / (y - x)}
 
 
@@ -60,8 +80,9 @@ def _largest_share(value: float, arms: Sequence[Mapping[str, Any]], metric: str)
 
 
 def _percent(share: float | None) -> str:
-    """` (31 % of the least of any arm)`, nothing where there is none. A machine whose processors are kept awake wakes a
-    thread sooner than the idle one that was calibrated, so it may be more than all."""
+    """` (31 % of the least of any arm)`, nothing where there is none. A machine whose processors
+    are kept awake wakes a thread sooner than the idle one that was calibrated, so it may be more
+    than all."""
     if share is None:
         return ""
     return (

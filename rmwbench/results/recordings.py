@@ -1,8 +1,9 @@
-"""What rosbag2's recorder kept beside the readers of a workload, and where it lost the rest: for each case and each
-arm, of all done trials together.
+"""What rosbag2's recorder kept beside the readers of a workload, and where it lost the rest: for
+each case and each arm, of all done trials together.
 
-No interval: the places are counts, and what is asked is whether there are any. Whether an arm loses messages at a place
-is said from five trials on, where all of them agree; fewer decide nothing, here as everywhere.
+No interval: the places are counts, and what is asked is whether there are any. Whether an arm loses
+messages at a place is said from five trials on, where all of them agree; fewer decide nothing, here
+as everywhere.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,15 +29,28 @@ NAMES = {
     "disk": "disk",
     "unplaced": "not told",
 }
-HEADS = ("arm", "answer", "sent", "kept", *NAMES.values(), "RMW told", "beside", "MB/s", "cores", "memory", "stop")
+HEADS = (
+    "arm",
+    "answer",
+    "sent",
+    "kept",
+    *NAMES.values(),
+    "RMW told",
+    "beside",
+    "MB/s",
+    "cores",
+    "memory",
+    "stop",
+)
 TEXT = (
-    "Messages of all done trials, warm-up included: sent = kept + the five places. Unheard: sent before the first "
-    "message of that publisher in the bag, while discovery was under way. Before rosbag2: it never reached the "
-    "recorder's callback; the middleware lost it, or the executor came too late for a full queue, and nobody counts "
-    "these two apart. RMW told: how many the recorder's own RMW said were lost on the way, by its message-lost events; "
-    "“–” where this rosbag2 does not count them. Cache: dropped by rosbag2's cache. Disk: handed to the storage and "
-    "not in the file. Not told: rosbag2 did not end in order and gave no account. Beside: taken by a reader of ours "
-    "of the same quality of service."
+    "Messages of all done trials, warm-up included: sent = kept + the five places. Unheard: sent "
+    "before the first message of that publisher in the bag, while discovery was under way. Before "
+    "rosbag2: it never reached the recorder's callback; the middleware lost it, or the executor "
+    "came too late for a full queue, and nobody counts these two apart. RMW told: how many the "
+    "recorder's own RMW said were lost on the way, by its message-lost events; “–” where this "
+    "rosbag2 does not count them. Cache: dropped by rosbag2's cache. Disk: handed to the storage "
+    "and not in the file. Not told: rosbag2 did not end in order and gave no account. Beside: "
+    "taken by a reader of ours of the same quality of service."
 )
 
 
@@ -50,10 +64,12 @@ class Answer:
 
 
 def judged(trials: Sequence[Fates], missed: Sequence[TrialLine] = ()) -> Answer:
-    """From the fates of each trial's messages, all topics together; `missed` are the finished trials that are not
-    done."""
+    """From the fates of each trial's messages, all topics together; `missed` are the finished
+    trials that are not done."""
     if not trials:
-        return Answer(NO_DATA, ": ".join(filter(None, ("no trial with a bag is done", why_none(missed)))))
+        return Answer(
+            NO_DATA, ": ".join(filter(None, ("no trial with a bag is done", why_none(missed))))
+        )
     contradiction = next((one.contradiction for one in trials if one.contradiction), "")
     lossy = sum(one.lost > 0 for one in trials)
     places = tuple(name for name in PLACES[1:] if all(getattr(one, name) for one in trials))
@@ -82,10 +98,14 @@ def of_trial(bundle: Bundle, trial: int, topics: Sequence[str], small: Small) ->
     received = bundle.columns("received", trial, ["writer", "seq", "flags"])
     in_bag = bundle.columns("recorded", trial, ["endpoint", "seq"])
     columns = {**sent, "called": sent["call_ns"] != ABSENT}
-    return recorded(small.endpoints[trial], topics, columns, received, in_bag, small.counters[trial])
+    return recorded(
+        small.endpoints[trial], topics, columns, received, in_bag, small.counters[trial]
+    )
 
 
-def document(bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Small) -> dict[str, Any] | None:
+def document(
+    bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Small
+) -> dict[str, Any] | None:
     """`recordings` of the show document; None where no cell has a recorder."""
     rows: dict[str, dict[str, Any]] = {}
     for cell in bundle.rows("cells"):
@@ -103,10 +123,19 @@ def document(bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Sma
         if reason := bundle.unsupported.get(cell["cell"]):
             answer = Answer(NOT_SUPPORTED, reason)
         else:
-            missed = [line for line in bundle.trials() if line.cell == cell["cell"] and line.status != "done"]
+            missed = [
+                line
+                for line in bundle.trials()
+                if line.cell == cell["cell"] and line.status != "done"
+            ]
             answer = judged([one.all for one in found], missed)
         arm = {name: cell[name] for name in ("arm", "middleware", "version", "cell")}
-        arm |= {"answer": answer.answer, "reason": answer.reason, "places": list(answer.places), "trials": len(found)}
+        arm |= {
+            "answer": answer.answer,
+            "reason": answer.reason,
+            "places": list(answer.places),
+            "trials": len(found),
+        }
         there["arms"].append(arm | (_measured(found, span_s, steady_s) if found else {}))
     return {"text": TEXT, "rows": list(rows.values())} if rows else None
 
@@ -114,7 +143,8 @@ def document(bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Sma
 def _measured(found: Sequence[Recorded], span_s: float, steady_s: float) -> dict[str, Any]:
     """Counts of all trials together; of costs their mean, None where a trial has none."""
     topics = [
-        {"topic": parts[0].topic, **_counts(total(parts))} for parts in zip(*(one.topics for one in found), strict=True)
+        {"topic": parts[0].topic, **_counts(total(parts))}
+        for parts in zip(*(one.topics for one in found), strict=True)
     ]
     transport = [one.transport for one in found]
     return {
@@ -130,7 +160,11 @@ def _measured(found: Sequence[Recorded], span_s: float, steady_s: float) -> dict
 
 
 def _counts(fates: Fates) -> dict[str, Any]:
-    return {name: value for name, value in asdict(fates).items() if name not in ("topic", "contradiction")}
+    return {
+        name: value
+        for name, value in asdict(fates).items()
+        if name not in ("topic", "contradiction")
+    }
 
 
 def _mean(values: Sequence[float | None], divisor: float = 1.0) -> float | None:
@@ -139,8 +173,9 @@ def _mean(values: Sequence[float | None], divisor: float = 1.0) -> float | None:
 
 
 def shown(doc: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The table as every renderer has it; None without one. `heads`, and `parts`: for each case its `title` and `rows`
-    (one per arm: `answer`, `mark`, `reason`, `cells` in the order of the heads)."""
+    """The table as every renderer has it; None without one. `heads`, and `parts`: for each case its
+    `title` and `rows` (one per arm: `answer`, `mark`, `reason`, `cells` in the order of the
+    heads)."""
     found = doc.get("recordings")
     if not found:
         return None
@@ -149,15 +184,28 @@ def shown(doc: Mapping[str, Any]) -> dict[str, Any] | None:
         cache = f"cache of {row['cache_mib']} MiB" if row["cache_mib"] else "no cache"
         place = {"tmpfs": "in memory", "disk": "on disk"}[row["place"]]
         title = f"{row['title']}: bag {place}, {cache}"
-        parts.append({"title": title, "workload": row["workload"], "rows": [_row(arm) for arm in row["arms"]]})
+        parts.append(
+            {
+                "title": title,
+                "workload": row["workload"],
+                "rows": [_row(arm) for arm in row["arms"]],
+            }
+        )
     return {"heads": HEADS, "parts": parts, "text": found["text"]}
 
 
 def _row(arm: Mapping[str, Any]) -> dict[str, Any]:
-    head = {"arm": arm["arm"], "answer": arm["answer"], "mark": MARKS[arm["answer"]], "reason": arm["reason"]}
+    head = {
+        "arm": arm["arm"],
+        "answer": arm["answer"],
+        "mark": MARKS[arm["answer"]],
+        "reason": arm["reason"],
+    }
     where = f": {', '.join(NAMES[name] for name in arm['places'])}" if arm["places"] else ""
     if not arm["trials"]:
-        return head | {"cells": [arm["arm"], f"{head['mark']} {arm['answer']}", *([""] * (len(HEADS) - 2))]}
+        return head | {
+            "cells": [arm["arm"], f"{head['mark']} {arm['answer']}", *([""] * (len(HEADS) - 2))]
+        }
     counts = [_of(arm["kept"], arm["sent"]), *(_of(arm[name], arm["sent"]) for name in PLACES)]
     costs = [
         _number(arm["written_bytes_per_s"], 1e-6, ""),

@@ -1,10 +1,11 @@
-"""ROS variables obeyed or not: for each case of them (rmwbench/suite/ros_variables.py) and each arm, what was heard,
-against what ROS 2's documentation says must happen.
+"""ROS variables obeyed or not: for each case of them (rmwbench/suite/ros_variables.py) and each
+arm, what was heard, against what ROS 2's documentation says must happen.
 
-No interval and no verdict: of messages to be heard some arrive in every trial, of others none does in any. Silence
-alone proves nothing, so it counts only beside the case without variables, in which the same arm on the same hosts heard
-every message in every trial; without that there is no data. To be heard proves as little where no setting of the
-variable silences the arm: who ignores it is heard as well. What was heard against the documentation needs no proof.
+No interval and no verdict: of messages to be heard some arrive in every trial, of others none does
+in any. Silence alone proves nothing, so it counts only beside the case without variables, in which
+the same arm on the same hosts heard every message in every trial; without that there is no data. To
+be heard proves as little where no setting of the variable silences the arm: who ignores it is heard
+as well. What was heard against the documentation needs no proof.
 """
 
 from collections import Counter
@@ -24,22 +25,30 @@ from rmwbench.results.measure import Small
 from rmwbench.suite.ros_variables import CONTROL, HEARD, LENT, LOANS, NOT_HEARD, NOT_LENT
 from rmwbench.words import numbers as fmt
 
-OBEYED, NOT_OBEYED, NO_DATA, NOT_SUPPORTED, IS_CONTROL = "obeyed", "not obeyed", "no data", "not supported", "control"
+OBEYED, NOT_OBEYED, NO_DATA, NOT_SUPPORTED, IS_CONTROL = (
+    "obeyed",
+    "not obeyed",
+    "no data",
+    "not supported",
+    "control",
+)
 TAKEN_AS_LOAN = "own.taken_as_loan"
-"""The worker's counter of messages that it took in the middleware's memory; absent where there were none."""
+"""The worker's counter of messages that it took in the middleware's memory; absent where there were
+none."""
 MARKS = {OBEYED: "✓", NOT_OBEYED: "✗", NO_DATA: "·", NOT_SUPPORTED: "–", IS_CONTROL: "="}
 TEXT = (
-    "Obeyed: in every trial the reader heard messages where ROS 2's documentation says that it does, or none where it "
-    "says that it does not. Silence counts only where the same arm heard everything without any variable (the "
-    "control), and being heard only where another setting of the same variable silenced the arm."
+    "Obeyed: in every trial the reader heard messages where ROS 2's documentation says that it "
+    "does, or none where it says that it does not. Silence counts only where the same arm heard "
+    "everything without any variable (the control), and being heard only where another setting of "
+    "the same variable silenced the arm."
 )
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Of one arm in one case: messages of the steady state that readers took and that were published for them, of each
-    done trial; those that readers took as a loan, warm-up included; the trials in which a reader was matched; and the
-    finished trials that are not done."""
+    """Of one arm in one case: messages of the steady state that readers took and that were
+    published for them, of each done trial; those that readers took as a loan, warm-up included; the
+    trials in which a reader was matched; and the finished trials that are not done."""
 
     heard: tuple[int, ...]
     wanted: tuple[int, ...]
@@ -60,20 +69,25 @@ class Seen:
         """`heard 150 of 150, matched in 3 of 3 trials`."""
         of = f"{fmt.counted(self.trials, 'trial')}"
         lent = f", took {sum(self.lent)} as loans" if any(self.lent) else ""
-        return f"heard {sum(self.heard)} of {sum(self.wanted)}{lent}, matched in {self.matched} of {of}"
+        return (
+            f"heard {sum(self.heard)} of {sum(self.wanted)}{lent}, matched in {self.matched} "
+            f"of {of}"
+        )
 
 
 @dataclass(frozen=True)
 class Answer:
-    """`reason`: why there is no data, or in how many trials alone; empty where the numbers say all."""
+    """`reason`: why there is no data, or in how many trials alone; empty where the numbers say
+    all."""
 
     answer: str
     reason: str = ""
 
 
 def judged(expected: str, seen: Seen, control: Seen | None) -> Answer:
-    """What is seen of a case against what must happen there. `control` is what the same arm does on the same hosts
-    where it is not to be silent (without variables), or where it is to lend; None where the campaign has none."""
+    """What is seen of a case against what must happen there. `control` is what the same arm does on
+    the same hosts where it is not to be silent (without variables), or where it is to lend; None
+    where the campaign has none."""
     if not seen.trials:
         return Answer(NO_DATA, _missed(seen))
     if 0 in seen.wanted:
@@ -86,7 +100,10 @@ def judged(expected: str, seen: Seen, control: Seen | None) -> Answer:
     if expected == HEARD and some == seen.trials:
         return Answer(OBEYED)
     if control is None:
-        return Answer(NO_DATA, f"silence without a control: the campaign has no case `{CONTROL}` of this arm here")
+        return Answer(
+            NO_DATA,
+            f"silence without a control: the campaign has no case `{CONTROL}` of this arm here",
+        )
     if not control.everything:
         why = control.text if control.trials else _missed(control)
         return Answer(NO_DATA, f"silence without a control: without variables {why}")
@@ -96,7 +113,8 @@ def judged(expected: str, seen: Seen, control: Seen | None) -> Answer:
 
 
 def _of_loans(expected: str, seen: Seen, control: Seen | None) -> Answer:
-    """The same of loans. An arm that is allowed to lend and never does may be unable to: that is not disobedience."""
+    """The same of loans. An arm that is allowed to lend and never does may be unable to: that is
+    not disobedience."""
     some = sum(count > 0 for count in seen.lent)
     if expected == NOT_LENT and some:
         return Answer(NOT_OBEYED, _alone("took loans", some, seen))
@@ -105,7 +123,12 @@ def _of_loans(expected: str, seen: Seen, control: Seen | None) -> Answer:
     if not any(seen.heard):
         return Answer(NO_DATA, "nothing was heard, so nothing could be taken as a loan")
     if expected == LENT:
-        return Answer(NO_DATA, _alone("took loans", some, seen) if some else "it lent nothing though it was allowed to")
+        return Answer(
+            NO_DATA,
+            _alone("took loans", some, seen)
+            if some
+            else "it lent nothing though it was allowed to",
+        )
     if control is None or not control.trials or 0 in control.lent:
         return Answer(NO_DATA, f"it lent nothing where it was allowed to either (case `{LOANS}`)")
     return Answer(OBEYED)
@@ -120,21 +143,31 @@ def _of_enough_trials(answer: Answer, seen: Seen) -> Answer:
 
 def _alone(verb: str, some: int, seen: Seen) -> str:
     """Empty where it was in all trials."""
-    return "" if some == seen.trials else f"{verb} in {some} of {fmt.counted(seen.trials, 'trial')} alone"
+    return (
+        ""
+        if some == seen.trials
+        else f"{verb} in {some} of {fmt.counted(seen.trials, 'trial')} alone"
+    )
 
 
 def of_control(seen: Seen) -> Answer:
     """The case without variables itself."""
     if not seen.trials:
         return Answer(NO_DATA, _missed(seen))
-    return Answer(IS_CONTROL) if seen.everything else Answer(NO_DATA, "not everything is heard without variables")
+    return (
+        Answer(IS_CONTROL)
+        if seen.everything
+        else Answer(NO_DATA, "not everything is heard without variables")
+    )
 
 
 def _missed(seen: Seen) -> str:
     return f"no trial is done: {why_none(seen.missed)}" if seen.missed else "no trial was run"
 
 
-def document(bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Small) -> dict[str, Any] | None:
+def document(
+    bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Small
+) -> dict[str, Any] | None:
     """`ros_variables` of the show document; None where no cell has any."""
     found = [(row, loads(row["definition"])) for row in bundle.rows("cells")]
     found = [(row, definition) for row, definition in found if definition.get("ros_variables")]
@@ -150,7 +183,12 @@ def document(bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Sma
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for row, definition in found:
         asked, workload = definition["ros_variables"], definition["workload"]
-        head = {"workload": definition["comparison"], "title": workload["title"], **asked, "arms": []}
+        head = {
+            "workload": definition["comparison"],
+            "title": workload["title"],
+            **asked,
+            "arms": [],
+        }
         there = rows.setdefault((definition["comparison"], asked["case"]), head)
         one = seen[row["cell"]]
         if reason := bundle.unsupported.get(row["cell"]):
@@ -159,7 +197,9 @@ def document(bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Sma
             answer = of_control(one)
         else:
             control = LOANS if asked["expected"] == NOT_LENT else CONTROL
-            answer = judged(asked["expected"], one, controls.get((control, _place(row, definition))))
+            answer = judged(
+                asked["expected"], one, controls.get((control, _place(row, definition)))
+            )
             answer = _of_enough_trials(answer, one)
         there["arms"].append(
             {
@@ -179,8 +219,9 @@ def document(bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Sma
 
 
 def _only_what_differs(rows: Collection[dict[str, Any]]) -> None:
-    """To be heard is what an arm does without variables, too, and so does one that ignores them: it is obedience only
-    where the same arm is silent at another setting of one of these variables that demands it."""
+    """To be heard is what an arm does without variables, too, and so does one that ignores them: it
+    is obedience only where the same arm is silent at another setting of one of these variables that
+    demands it."""
     reads: dict[str, set[str]] = {}
     for row in rows:
         for arm in row["arms"]:
@@ -192,23 +233,35 @@ def _only_what_differs(rows: Collection[dict[str, Any]]) -> None:
             heard = row["expected"] == HEARD and arm["answer"] == OBEYED
             if heard and not reads.get(arm["arm"], set()) & names.keys():
                 arm["answer"] = NO_DATA
-                arm["reason"] = f"heard as without variables, and by no setting of {' or '.join(names)} is it silenced"
+                arm["reason"] = (
+                    f"heard as without variables, and by no setting of {' or '.join(names)} is it "
+                    "silenced"
+                )
 
 
 def _place(row: Mapping[str, Any], definition: Mapping[str, Any]) -> tuple[Any, ...]:
     """What an arm and its control have in common: everything but the case."""
-    levels = {name: level for name, level in definition["factors"].items() if name != "ros_variables"}
+    levels = {
+        name: level for name, level in definition["factors"].items() if name != "ros_variables"
+    }
     return row["arm"], definition["workload"]["name"], tuple(levels.items())
 
 
 def _seen(
-    bundle: Bundle, cell: int, measured: Mapping[int, Sequence[Trial]], lines: Sequence[TrialLine], small: Small
+    bundle: Bundle,
+    cell: int,
+    measured: Mapping[int, Sequence[Trial]],
+    lines: Sequence[TrialLine],
+    small: Small,
 ) -> Seen:
     trials = measured.get(cell, ())
     ledgers = [trial.messages.ledger for trial in trials]
     matched = sum(_reader_matched(trial.trial, small) for trial in trials)
     return Seen(
-        tuple(one.delivered or _anything(bundle, trial.trial) for trial, one in zip(trials, ledgers, strict=True)),
+        tuple(
+            one.delivered or _anything(bundle, trial.trial)
+            for trial, one in zip(trials, ledgers, strict=True)
+        ),
         tuple(one.published for one in ledgers),
         tuple(_lent(trial.trial, small) for trial in trials),
         matched,
@@ -217,30 +270,39 @@ def _seen(
 
 
 def _lent(trial: int, small: Small) -> int:
-    return sum(int(row["value"]) for row in small.counters[trial] if row["counter"] == TAKEN_AS_LOAN)
+    return sum(
+        int(row["value"]) for row in small.counters[trial] if row["counter"] == TAKEN_AS_LOAN
+    )
 
 
 def _reader_matched(trial: int, small: Small) -> bool:
     readers = {row["endpoint"] for row in small.endpoints[trial] if row["kind"] == "subscription"}
     events = small.events[trial]
-    return any(row["event"] == "matched" and row["value"] and row["endpoint"] in readers for row in events)
+    return any(
+        row["event"] == "matched" and row["value"] and row["endpoint"] in readers for row in events
+    )
 
 
 def _anything(bundle: Bundle, trial: int) -> int:
-    """Messages of the trial's own writers that arrived at any time: silence is more than a steady state without."""
+    """Messages of the trial's own writers that arrived at any time: silence is more than a steady
+    state without."""
     flags = bundle.columns("received", trial, ["flags"])["flags"]
     return int(np.count_nonzero((flags & FOREIGN) == 0))
 
 
 def _summary(rows: Sequence[Mapping[str, Any]]) -> str:
-    """`rclcpp/zenoh: 4 obeyed, 7 not obeyed, 1 no data.`, a sentence for each arm; controls are not cases."""
+    """`rclcpp/zenoh: 4 obeyed, 7 not obeyed, 1 no data.`, a sentence for each arm; controls are not
+    cases."""
     counts: dict[str, Counter[str]] = {}
     for row in rows:
         for arm in row["arms"]:
             if row["case"] != CONTROL:
                 counts.setdefault(arm["arm"], Counter())[arm["answer"]] += 1
     order = (OBEYED, NOT_OBEYED, NO_DATA, NOT_SUPPORTED)
-    said = {arm: ", ".join(f"{found[name]} {name}" for name in order if found[name]) for arm, found in counts.items()}
+    said = {
+        arm: ", ".join(f"{found[name]} {name}" for name in order if found[name])
+        for arm, found in counts.items()
+    }
     return " ".join(f"{arm}: {text}." for arm, text in said.items())
 
 
@@ -250,9 +312,9 @@ def variables(asked: Mapping[str, str]) -> str:
 
 
 def shown(doc: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The table as every renderer has it; None without one. `heads`: the names of the arms; `parts`: for each workload
-    its `title` and `rows` of `case`, `text`, `expected`, `source` and `cells` (one per arm, None where there is none:
-    `answer`, `mark`, `words`, `reason`)."""
+    """The table as every renderer has it; None without one. `heads`: the names of the arms;
+    `parts`: for each workload its `title` and `rows` of `case`, `text`, `expected`, `source` and
+    `cells` (one per arm, None where there is none: `answer`, `mark`, `words`, `reason`)."""
     found = doc.get("ros_variables")
     if not found:
         return None
@@ -265,20 +327,39 @@ def shown(doc: Mapping[str, Any]) -> dict[str, Any] | None:
             {name: row[name] for name in ("case", "text", "expected", "source")}
             | {"asked": asked, "cells": [by_name.get(arm) for arm in arms]}
         )
-    return {"heads": arms, "parts": [{"title": title, "rows": rows} for title, rows in parts.items()]}
+    return {
+        "heads": arms,
+        "parts": [{"title": title, "rows": rows} for title, rows in parts.items()],
+    }
 
 
 def _cell(arm: Mapping[str, Any]) -> dict[str, str]:
-    counted = f"{arm['heard']} of {arm['wanted']}" + (", as loans" if arm["lent"] else "") if arm["trials"] else ""
+    counted = (
+        f"{arm['heard']} of {arm['wanted']}" + (", as loans" if arm["lent"] else "")
+        if arm["trials"]
+        else ""
+    )
     said = "; ".join(filter(None, (arm["text"], arm["reason"])))
-    return {"answer": arm["answer"], "mark": MARKS[arm["answer"]], "words": counted, "reason": said, "arm": arm["arm"]}
+    return {
+        "answer": arm["answer"],
+        "mark": MARKS[arm["answer"]],
+        "words": counted,
+        "reason": said,
+        "arm": arm["arm"],
+    }
 
 
 def notes(found: Mapping[str, Any]) -> list[str]:
-    """`one_host [ros_variables=off], rclcpp/zenoh: no data: REASON` of each arm with a reason, the same ones once."""
+    """`one_host [ros_variables=off], rclcpp/zenoh: no data: REASON` of each arm with a reason, the
+    same ones once."""
     said: dict[tuple[str, str, str], list[str]] = {}
     for row in found["rows"]:
         for arm in row["arms"]:
             if arm["reason"]:
-                said.setdefault((arm["arm"], arm["answer"], arm["reason"]), []).append(row["workload"])
-    return [f"{arm}, {answer} in {', '.join(where)}: {reason}" for (arm, answer, reason), where in said.items()]
+                said.setdefault((arm["arm"], arm["answer"], arm["reason"]), []).append(
+                    row["workload"]
+                )
+    return [
+        f"{arm}, {answer} in {', '.join(where)}: {reason}"
+        for (arm, answer, reason), where in said.items()
+    ]

@@ -22,13 +22,18 @@ def text(kind: type) -> str:
     """The schema of one, as its file has it."""
     schema = TypeAdapter(kind).json_schema()
     own = {name: held["const"] for name, held in schema["properties"].items() if "const" in held}
-    made = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": kind.__name__, **_told(schema)}
+    made = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": kind.__name__,
+        **_told(schema),
+    }
     made["required"] = sorted({*made.get("required", ()), *own})
     return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
 
 
 def _told(schema: Any) -> Any:
-    """Numbers may be infinite; a default of ours is nobody else's, nor a title that is the key again."""
+    """Numbers may be infinite; a default of ours is nobody else's, nor a title that is the key
+    again."""
     if isinstance(schema, list):
         return [_told(one) for one in schema]
     if not isinstance(schema, dict):

@@ -1,5 +1,5 @@
-"""A bundle -> the show document (docs/formats/show.md), from which terminal, HTML and Markdown are rendered. Same
-bundle, same document.
+"""A bundle -> the show document (docs/formats/show.md), from which terminal, HTML and Markdown are
+rendered. Same bundle, same document.
 """
 
 import math
@@ -27,7 +27,15 @@ from rmwbench.analysis.verdicts.unlike import flags
 from rmwbench.analysis.verdicts.variances import Prior
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.results import bring_up, chart_points, groups, outcomes, recordings, ros_variables, topics
+from rmwbench.results import (
+    bring_up,
+    chart_points,
+    groups,
+    outcomes,
+    recordings,
+    ros_variables,
+    topics,
+)
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.more import more
 from rmwbench.results.arm import ArmReport
@@ -46,8 +54,9 @@ from rmwbench.words import numbers as fmt
 
 
 def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any]:
-    """The show document. Reads every record once; memory is one trial's columns. UserError for a broken bundle, and for
-    an imported one, which has no records. `limits` take the place of the suite's own.
+    """The show document. Reads every record once; memory is one trial's columns. UserError for a
+    broken bundle, and for an imported one, which has no records. `limits` take the place of the
+    suite's own.
     """
     refuse_imported(bundle)
     small = Small(bundle)
@@ -55,7 +64,9 @@ def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any
     lines = bundle.trials()
     cells = bundle.rows("cells")
     measured: dict[int, list[Trial]] = {c["cell"]: [] for c in cells}
-    for evidence in bundle.evidence((x for x in lines if x.status == "done" and x.cell in measured), small):
+    for evidence in bundle.evidence(
+        (x for x in lines if x.status == "done" and x.cell in measured), small
+    ):
         measured[evidence.cell].append(measure_trial(evidence))
     campaign = _campaign(bundle, plan, lines, cells, small)
     aa_floor = aa_noise(bundle.campaign.get("machine"))
@@ -84,8 +95,14 @@ def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any
         for w in workloads
     }
     bound = {w: bar_bound((a.cell, a.found) for a in found) for w, found in arms.items()}
-    topics_in = {w.name: topics_of((a.found for a in arms[w.name]), w.primary_metric) for w in workloads}
-    compared = {unit(w, t): [a.compared_in(t) for a in arms[w]] for w, found in topics_in.items() for t in found}
+    topics_in = {
+        w.name: topics_of((a.found for a in arms[w.name]), w.primary_metric) for w in workloads
+    }
+    compared = {
+        unit(w, t): [a.compared_in(t) for a in arms[w]]
+        for w, found in topics_in.items()
+        for t in found
+    }
     verdicts, judged = _judge(compared, rules, plan, campaign, bundle.ended_at)
     shared, alike = best.evidence(compared)
     contenders = sum(not a.floor and bool(a.primary) for found in compared.values() for a in found)
@@ -116,7 +133,9 @@ def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any
         found["effects"] = effects_of.get(found["workload"], [])
         found["tuning"] = tuning_of.get(found["workload"], [])
         payload_bytes = max((a.payload_bytes or 0 for a in arms[found["workload"]]), default=None)
-        found["own_cost"] = own_share(document["machine"]["calibration"].get("own_cost") or {}, payload_bytes, found)
+        found["own_cost"] = own_share(
+            document["machine"]["calibration"].get("own_cost") or {}, payload_bytes, found
+        )
         found["machine_bound_blocks"] = sorted(bound[found["workload"]])
     thresholds = plan.get("outcomes") if limits is None else limits.document()
     document["outcomes"] = outcomes.document(thresholds, _limited(document["workloads"], limits))
@@ -156,25 +175,41 @@ def _judge(
     campaign: dict[str, Any],
     endings: tuple[int, ...] = (),
 ) -> tuple[dict[str, dict[str, best.Verdict]], dict[str, Any]]:
-    """The verdicts, and at which level they were given. A sequential campaign's are those of its last look; a fixed one
-    has a look where time ended it before its plan, and is judged there and, resumed, at its end. One that
-    was interrupted has no look at its end: it is judged as if time had ended it there, and the report says that it is
-    not finished.
+    """The verdicts, and at which level they were given. A sequential campaign's are those of its
+    last look; a fixed one has a look where time ended it before its plan, and is judged there and,
+    resumed, at its end. One that was interrupted has no look at its end: it is judged as if time
+    had ended it there, and the report says that it is not finished.
     """
     planned = plan.get("blocks") or {}
     looks = planned.get("looks") or ((planned["count"],) if endings else ())
     if not looks:
         blocks = campaign["blocks_complete"]
-        return best.judge(arms, rules), {"blocks": blocks, "alpha": rules.alpha, "look": None, "looks": []}
+        return best.judge(arms, rules), {
+            "blocks": blocks,
+            "alpha": rules.alpha,
+            "look": None,
+            "looks": [],
+        }
     last = (campaign["looks"] or {}) if campaign["finished"] else {}
     there = max(
-        (b + 1 for found in arms.values() for a in found for b in (*a.primary, *a.undelivered, *a.failed)), default=0
+        (
+            b + 1
+            for found in arms.values()
+            for a in found
+            for b in (*a.primary, *a.undelivered, *a.failed)
+        ),
+        default=0,
     )
     blocks, ended = min(last.get("blocks", there), looks[-1]), last.get("ended", True)
     verdicts = sequential.judge(arms, rules, looks, blocks=blocks, ended=ended, endings=endings)
     level = sequential.alpha_at(looks, blocks, alpha=rules.alpha, ended=ended, endings=endings)
     passed = sum(n < blocks for n in looks) + 1
-    return verdicts, {"blocks": blocks, "alpha": finite(level), "look": passed, "looks": list(looks)}
+    return verdicts, {
+        "blocks": blocks,
+        "alpha": finite(level),
+        "look": passed,
+        "looks": list(looks),
+    }
 
 
 def _workload(
@@ -194,7 +229,10 @@ def _workload(
         "ecdf": [chart_points.ecdf(a.name, a.trials, drawn) for a in arms],
         "spectrum": [chart_points.spectrum(a.name, a.trials, drawn) for a in arms],
         "series": [
-            chart_points.series(a.name, a.trials, {t.trial: v for t, v in a.values[a.primary]}, drawn) for a in arms
+            chart_points.series(
+                a.name, a.trials, {t.trial: v for t, v in a.values[a.primary]}, drawn
+            )
+            for a in arms
         ],
         "delivered": [groups.delivered(a.name, a.trials) for a in arms],
         "up": [bring_up.chart(a.name, a.trials) for a in arms],
@@ -211,7 +249,8 @@ def _workload(
     if found:  # unlike topics together have no curve
         made["ecdf"], made["spectrum"], made["series"] = [], [], []
     resolved = [
-        _resolution([a.compared_in(t) for a in arms], judged, rules, contenders, shared[t], alike) for t in verdicts
+        _resolution([a.compared_in(t) for a in arms], judged, rules, contenders, shared[t], alike)
+        for t in verdicts
     ]
     return {
         "workload": w.name,
@@ -223,7 +262,9 @@ def _workload(
         "topic_names": list(dict.fromkeys(name for a in arms for name in a.topic_names)),
         "matrix": matrix(documents),
         "judged": judged,
-        "resolution": resolved[0] if len(resolved) == 1 else _least_resolved(list(by_topic), resolved),
+        "resolution": resolved[0]
+        if len(resolved) == 1
+        else _least_resolved(list(by_topic), resolved),
         "tuning": [],
         "effects": [],
         "charts": {kind: [c for c in found if c is not None] for kind, found in made.items()},
@@ -257,9 +298,10 @@ def _resolution(
     shared: Prior,
     alike: Likeness,
 ) -> dict[str, Any]:
-    """What this design would have found, from the spread that was seen: the ratio that has 95 % power at the first and
-    worst step of Holm's procedure, at the level of the last look that the workload came to: what is decided leaves a
-    campaign before its end. Blocks that resemble each other are worth fewer, as in the intervals.
+    """What this design would have found, from the spread that was seen: the ratio that has 95 %
+    power at the first and worst step of Holm's procedure, at the level of the last look that the
+    workload came to: what is decided leaves a campaign before its end. Blocks that resemble each
+    other are worth fewer, as in the intervals.
     """
     contenders = [a for a in arms if not a.floor and a.primary]
     blocks = _blocks_of(contenders, judged["blocks"])
@@ -268,9 +310,16 @@ def _resolution(
     sd = best.spread(arms)
     lossy = any(k for a in contenders for k, _ in a.undelivered.values())
     comparisons = tests_at_once(len(contenders), in_report, lossy=lossy)
-    out = {"blocks": blocks, "comparisons": comparisons, "log_ratio_sd": None, "resolvable_ratio": None}
+    out = {
+        "blocks": blocks,
+        "comparisons": comparisons,
+        "log_ratio_sd": None,
+        "resolvable_ratio": None,
+    }
     if len(contenders) < 2:
-        return out | {"text": "Fewer than two contenders have data: there is nothing to tell apart."}
+        return out | {
+            "text": "Fewer than two contenders have data: there is nothing to tell apart."
+        }
     if sd is None or blocks < rules.min_blocks:
         return out | {"text": "Too few blocks to say what could have been told apart."}
     freedom = max((blocks - 1 + shared.freedom) * alike.freedom_factor(), 1.0)
@@ -289,19 +338,23 @@ def _resolution(
         else f"no difference is sure to be found ({comparisons} comparisons)."
     )
     text = (
-        f"With {blocks} blocks and block ratios that scatter by {sd:.2g} (standard deviation of their logarithm), "
-        f"{found}{_level(judged)}"
+        f"With {blocks} blocks and block ratios that scatter by {sd:.2g} (standard deviation of "
+        f"their logarithm), {found}{_level(judged)}"
     )
     return out | {"log_ratio_sd": finite(sd), "resolvable_ratio": finite(ratio), "text": text}
 
 
 def _blocks_of(contenders: list[best.Arm], most: int) -> int:
     """How many blocks two of them have together at most."""
-    there = sorted((sum(b < most for b in a.primary.keys() | a.failed) for a in contenders), reverse=True)
+    there = sorted(
+        (sum(b < most for b in a.primary.keys() | a.failed) for a in contenders), reverse=True
+    )
     return there[1] if len(there) > 1 else most
 
 
-def _at_look(judged: dict[str, Any], rules: best.Rules, blocks: int) -> tuple[dict[str, Any], best.Rules]:
+def _at_look(
+    judged: dict[str, Any], rules: best.Rules, blocks: int
+) -> tuple[dict[str, Any], best.Rules]:
     """As it was judged after so many blocks, a planned look before the last."""
     alpha = sequential.alpha_at(judged["looks"], blocks, alpha=best.Rules().alpha)
     look = judged["looks"].index(blocks) + 1
@@ -317,18 +370,23 @@ def _least_resolved(names: list[str], found: list[dict[str, Any]]) -> dict[str, 
 
     place = max(range(len(found)), key=ratio)
     text = found[place]["text"]
-    return found[place] | {"topic": names[place], "text": f"The topic that resolves least is {names[place]}. {text}"}
+    return found[place] | {
+        "topic": names[place],
+        "text": f"The topic that resolves least is {names[place]}. {text}",
+    }
 
 
 def _level(judged: dict[str, Any]) -> str:
-    """At which look of a sequential campaign, and with how much of the error: ` Judged at look 2 of 4, …`."""
+    """At which look of a sequential campaign, and with how much of the error: ` Judged at look 2 of
+    4, …`."""
     if not judged["looks"]:
         return ""
     last = judged["blocks"] not in judged["looks"]
     look = "where time ended it" if last else f"at look {judged['look']} of {len(judged['looks'])}"
     return (
         f" Judged {look}, after {judged['blocks']} blocks, with "
-        f"{judged['alpha'] * 100:.2g} % of error for the whole report; what an earlier look decided stays decided."
+        f"{judged['alpha'] * 100:.2g} % of error for the whole report; what an earlier look "
+        "decided stays decided."
     )
 
 
@@ -339,10 +397,17 @@ def _tuning(
 ) -> dict[str, list[dict[str, Any]]]:
     """Workload -> each middleware tuned ÷ untouched, topic by topic where these are judged apart: a
     family of its own over the whole report."""
-    found = [(w, topic, *pair) for w, here in arms.items() for topic in topics_in[w] for pair in _tuned_pairs(here)]
+    found = [
+        (w, topic, *pair)
+        for w, here in arms.items()
+        for topic in topics_in[w]
+        for pair in _tuned_pairs(here)
+    ]
     planned = [_tuned(tuned, untouched, topic) for _, topic, tuned, untouched in found]
     out: dict[str, list[dict[str, Any]]] = {}
-    for (workload, topic, tuned, untouched), gain in zip(found, gains.judge(planned, rules), strict=True):
+    for (workload, topic, tuned, untouched), gain in zip(
+        found, gains.judge(planned, rules), strict=True
+    ):
         out.setdefault(workload, []).append(
             {
                 "middleware": tuned.cell["middleware"],
@@ -364,18 +429,29 @@ def _tuned(tuned: ArmReport, untouched: ArmReport, topic: str | None) -> gains.P
 def _tuned_pairs(arms: list[ArmReport]) -> Iterator[tuple[ArmReport, ArmReport]]:
     for tuned in arms:
         for untouched in arms:
-            same = all(tuned.cell[k] == untouched.cell[k] for k in ("middleware", "layer", "factors"))
-            if same and tuned.cell["profile"] == "tuned" and untouched.cell["profile"].rstrip("*") == "untouched":
+            same = all(
+                tuned.cell[k] == untouched.cell[k] for k in ("middleware", "layer", "factors")
+            )
+            if (
+                same
+                and tuned.cell["profile"] == "tuned"
+                and untouched.cell["profile"].rstrip("*") == "untouched"
+            ):
                 yield tuned, untouched
 
 
 def _campaign(
-    bundle: Bundle, plan: dict[str, Any], lines: list[TrialLine], cells: list[dict[str, Any]], small: Small
+    bundle: Bundle,
+    plan: dict[str, Any],
+    lines: list[TrialLine],
+    cells: list[dict[str, Any]],
+    small: Small,
 ) -> dict[str, Any]:
     c = bundle.campaign
     suite = c.get("suite") or {}
     counts = Counter(line.status for line in lines)
-    blocks: dict[int, set[int]] = {}  # a trial that is run again does not make its block more complete
+    # a trial that is run again does not make its block more complete
+    blocks: dict[int, set[int]] = {}
     for line in lines:
         if line.status != "void" or line.cause != "machine":
             blocks.setdefault(line.block, set()).add(line.cell)
@@ -385,7 +461,9 @@ def _campaign(
         planned = [t for t in planned if t["block"] < looks["blocks"]]
     dropped = bundle.dropped
     if dropped:
-        planned = [t for t in plan.get("trials") or () if t["block"] < dropped.get(t["cell"], math.inf)]
+        planned = [
+            t for t in plan.get("trials") or () if t["block"] < dropped.get(t["cell"], math.inf)
+        ]
     return {
         "name": c.get("campaign"),
         "directory": str(bundle.directory),
@@ -399,23 +477,32 @@ def _campaign(
         if dropped
         else (plan.get("blocks") or {}).get("count", len(blocks)),
         "blocks_complete": sum(
-            found >= {c["cell"] for c in cells if dropped.get(c["cell"], math.inf) > block} - bundle.unsupported.keys()
+            found
+            >= {c["cell"] for c in cells if dropped.get(c["cell"], math.inf) > block}
+            - bundle.unsupported.keys()
             for block, found in blocks.items()
         ),
-        "looks": looks and {k: looks[k] for k in ("blocks", "looks", "alpha", "ended", "decided", "of", "stop")},
+        "looks": looks
+        and {k: looks[k] for k in ("blocks", "looks", "alpha", "ended", "decided", "of", "stop")},
         "trials": {
             "planned": len(planned),
             **{s: counts[s] for s in ("done", "failed", "void")},
             "repeated": sum(line.repeats is not None for line in lines),
-            "voided_by": dict(Counter(code for x in lines if x.status == "void" for code in x.codes)),
+            "voided_by": dict(
+                Counter(code for x in lines if x.status == "void" for code in x.codes)
+            ),
         },
         "not_run": (plan.get("not_run") or {}).get("text"),
-        "left_out": told_left_out({one["arm"]: one["reason"] for one in plan.get("left_out") or ()}),
+        "left_out": told_left_out(
+            {one["arm"]: one["reason"] for one in plan.get("left_out") or ()}
+        ),
         "wall_s": round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
     }
 
 
-def _minutes_per_block(plan: dict[str, Any], lines: list[TrialLine], campaign: dict[str, Any]) -> float | None:
+def _minutes_per_block(
+    plan: dict[str, Any], lines: list[TrialLine], campaign: dict[str, Any]
+) -> float | None:
     """Measured where a block is complete, otherwise as planned."""
     if campaign["wall_s"] and campaign["blocks_complete"]:
         return campaign["wall_s"] / 60 / len({line.block for line in lines})

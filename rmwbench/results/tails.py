@@ -1,4 +1,5 @@
-"""The slowest messages of an arm, explained: of its worst trial, because a cause belongs to a moment."""
+"""The slowest messages of an arm, explained: of its worst trial, because a cause belongs to a
+moment."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -32,13 +33,18 @@ def worst_trial(trials: Sequence[Trial]) -> Trial | None:
 def of_worst(
     bundle: Bundle, cells: Mapping[int, Sequence[Trial]], lines: Iterable[TrialLine], small: Small
 ) -> dict[int, list[dict[str, Any]]]:
-    """Cell -> the tails of its worst trial, where it has one. In order of trials: that is how they are stored."""
+    """Cell -> the tails of its worst trial, where it has one. In order of trials: that is how they
+    are stored."""
     worst = {trial.trial for found in cells.values() if (trial := worst_trial(found)) is not None}
-    return {x.cell: _of(bundle, x) for x in evidence(bundle, (x for x in lines if x.trial in worst), small)}
+    return {
+        x.cell: _of(bundle, x)
+        for x in evidence(bundle, (x for x in lines if x.trial in worst), small)
+    }
 
 
 def tails(bundle: Bundle, line: TrialLine, small: Small) -> list[dict[str, Any]]:
-    """One document per writer and reader of the trial (docs/formats/show.md, `tail`), the longest tail first."""
+    """One document per writer and reader of the trial (docs/formats/show.md, `tail`), the longest
+    tail first."""
     (found,) = evidence(bundle, [line], small)
     return _of(bundle, found)
 
@@ -48,7 +54,9 @@ def _of(bundle: Bundle, found: TrialEvidence) -> list[dict[str, Any]]:
     endpoints = endpoints_of(found)
     known, clocks = told(found)
     window = window_of(known, clocks)
-    samples, schedule = (clocks.samples(bundle.rows(name, found.trial)) for name in ("samples", "schedule"))
+    samples, schedule = (
+        clocks.samples(bundle.rows(name, found.trial)) for name in ("samples", "schedule")
+    )
     log = found.frames()
     frames = None if log is None else frames_of(log)
     interruptions = outages(known.events, found.endpoints, window)
@@ -56,7 +64,9 @@ def _of(bundle: Bundle, found: TrialEvidence) -> list[dict[str, Any]]:
     out = []
     lived = lives(found.endpoints, known.events, window)
     for writer, reader, first_seq, pair in pairs(known.records, endpoints, window, lived):
-        seen = witnesses(known.events, samples, schedule, publisher=places[writer], receiver=places[reader])
+        seen = witnesses(
+            known.events, samples, schedule, publisher=places[writer], receiver=places[reader]
+        )
         seen = between(seen, frames, interruptions, writer=hosts[writer], reader=hosts[reader])
         tail = explain(pair, seen)
         if tail is not None and tail.messages:

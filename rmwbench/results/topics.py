@@ -1,5 +1,6 @@
-"""The topics of a workload that are judged one by one, as the show document has them: each is shaped like a workload,
-so that whatever renders a workload (headline, table, charts) renders a topic too.
+"""The topics of a workload that are judged one by one, as the show document has them: each is
+shaped like a workload, so that whatever renders a workload (headline, table, charts) renders a
+topic too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,23 +30,37 @@ def topics(arms: Sequence[ArmReport]) -> list[Topic]:
     return list(found.values())
 
 
-def documents(arms: Sequence[ArmReport], primary: str, verdicts: Mapping[str, Mapping[str, best.Verdict]]) -> Documents:
-    """`topics` of a workload's document: empty where it has one topic or only ones that are alike. `verdicts`: topic ->
-    arm -> verdict; empty where the workload is judged by a metric that is not one of messages, such as a time to
-    recover: then its topics are told and not judged."""
-    return [_topic(one, arms, primary if verdicts else "response_latency_p50", verdicts) for one in topics(arms)]
+def documents(
+    arms: Sequence[ArmReport], primary: str, verdicts: Mapping[str, Mapping[str, best.Verdict]]
+) -> Documents:
+    """`topics` of a workload's document: empty where it has one topic or only ones that are alike.
+    `verdicts`: topic -> arm -> verdict; empty where the workload is judged by a metric that is not
+    one of messages, such as a time to recover: then its topics are told and not judged."""
+    return [
+        _topic(one, arms, primary if verdicts else "response_latency_p50", verdicts)
+        for one in topics(arms)
+    ]
 
 
 def _topic(
-    topic: Topic, arms: Sequence[ArmReport], primary: str, verdicts: Mapping[str, Mapping[str, best.Verdict]]
+    topic: Topic,
+    arms: Sequence[ArmReport],
+    primary: str,
+    verdicts: Mapping[str, Mapping[str, best.Verdict]],
 ) -> dict[str, Any]:
     floor = next((arm for arm in arms if arm.floor), None)
-    trials = {arm.name: [t.topics[topic.name] for t in arm.trials if topic.name in t.topics] for arm in arms}
+    trials = {
+        arm.name: [t.topics[topic.name] for t in arm.trials if topic.name in t.topics]
+        for arm in arms
+    }
     drawn = chart_points.source(primary)
     made = {
         "ecdf": [chart_points.ecdf(name, found, drawn) for name, found in trials.items()],
         "spectrum": [chart_points.spectrum(name, found, drawn) for name, found in trials.items()],
-        "series": [chart_points.series(name, found, _primary(found, primary), drawn) for name, found in trials.items()],
+        "series": [
+            chart_points.series(name, found, _primary(found, primary), drawn)
+            for name, found in trials.items()
+        ],
     }
     judged = verdicts.get(topic.name)
     return {
@@ -58,7 +73,10 @@ def _topic(
         "reliable": topic.reliable,
         "judged": judged is not None,
         "primary_metric": primary,
-        "arms": [_arm(arm, topic.name, trials[arm.name], floor, judged and judged.get(arm.name)) for arm in arms],
+        "arms": [
+            _arm(arm, topic.name, trials[arm.name], floor, judged and judged.get(arm.name))
+            for arm in arms
+        ],
         "charts": {kind: [c for c in found if c is not None] for kind, found in made.items()},
     }
 
@@ -75,8 +93,13 @@ def _arm(
     floor: ArmReport | None,
     verdict: best.Verdict | None,
 ) -> dict[str, Any]:
-    values = {name: [(t, v) for t in trials if (v := trial_value(GLOSSARY[name], t)) is not None] for name in OF_TOPICS}
-    verdict = verdict or best.Verdict("no data", None, None, "the workload is not judged by its topics")
+    values = {
+        name: [(t, v) for t in trials if (v := trial_value(GLOSSARY[name], t)) is not None]
+        for name in OF_TOPICS
+    }
+    verdict = verdict or best.Verdict(
+        "no data", None, None, "the workload is not judged by its topics"
+    )
     return {
         **{key: arm.cell.get(key) for key in SAME},
         "arm": arm.name,
@@ -84,7 +107,10 @@ def _arm(
         "qos": arm.qos_of(topic),
         "trials": {
             "done": len(trials),
-            **{status: sum(line.status == status for line in arm.lines) for status in ("failed", "void")},
+            **{
+                status: sum(line.status == status for line in arm.lines)
+                for status in ("failed", "void")
+            },
             "numbers": [t.trial for t in trials],
         },
         "under_way": sum(t.messages.ledger.under_way for t in trials),
@@ -109,14 +135,20 @@ def _times_floor(arm: ArmReport, floor: ArmReport | None, topic: str) -> dict[st
 
 
 def judged(overall: Overall) -> dict[str, Any]:
-    """An arm's verdict over all topics as its document has it: with the `topic` that it rests on."""
+    """An arm's verdict over all topics as its document has it: with the `topic` that it rests
+    on."""
     return overall.verdict.document() | {"topic": overall.topic}
 
 
 def facts(topic: dict[str, Any]) -> str:
-    """`PointCloud512k, 524 kB at 10 Hz, best effort`; `8 topics` where it is several that are alike."""
+    """`PointCloud512k, 524 kB at 10 Hz, best effort`; `8 topics` where it is several that are
+    alike."""
     parts = [f"{len(topic['members'])} topics"] if len(topic["members"]) > 1 else []
-    size = fmt.quantity(topic["payload_bytes"], "bytes") if topic["payload_bytes"] is not None else "any size"
+    size = (
+        fmt.quantity(topic["payload_bytes"], "bytes")
+        if topic["payload_bytes"] is not None
+        else "any size"
+    )
     rate = topic["rate_hz"]
     parts.append(size + ("" if rate is None else f" at {fmt.quantity(rate, 'hz')}"))
     parts.append("reliable" if topic["reliable"] else "best effort")

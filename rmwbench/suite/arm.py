@@ -1,8 +1,8 @@
 """An arm: a middleware and how it is configured. Arms are what a suite compares.
 
-The suite knows the middlewares that ship with rmwbench by name only, so that a misspelt one is caught before anything
-runs; others are announced to `load` by whoever found their workers. A user's profile file is read here, at load, so
-that a cell carries the text it ran with.
+The suite knows the middlewares that ship with rmwbench by name only, so that a misspelt one is
+caught before anything runs; others are announced to `load` by whoever found their workers. A user's
+profile file is read here, at load, so that a cell carries the text it ran with.
 """
 
 import re
@@ -27,17 +27,18 @@ EITHER = "|"
 
 
 class Arm(Side):
-    """`processes` names those that run something else than the others: `listener` is also `listener_1`, `listener_2`…,
-    and `listener|service` is both.
+    """`processes` names those that run something else than the others: `listener` is also
+    `listener_1`, `listener_2`…, and `listener|service` is both.
 
-    An `optional` arm is left out where one of its middlewares is not ready, with the reason: a ROS 2 that is not
-    sourced is not a mistake.
+    An `optional` arm is left out where one of its middlewares is not ready, with the reason: a ROS
+    2 that is not sourced is not a mistake.
 
-    `against` names the arm that this one differs from in one thing: the report gives the ratio of the two, metric by
-    metric, with an interval of its own (a feature on and off, the next rung of a ladder).
+    `against` names the arm that this one differs from in one thing: the report gives the ratio of
+    the two, metric by metric, with an interval of its own (a feature on and off, the next rung of a
+    ladder).
 
-    `background` and `host_idle` replace the workload's for this arm: how else could the same middleware be compared on
-    an idle and on a busy machine?
+    `background` and `host_idle` replace the workload's for this arm: how else could the same
+    middleware be compared on an idle and on a busy machine?
     """
 
     name: ArmName
@@ -48,8 +49,9 @@ class Arm(Side):
     loan: bool = False
     publish_mode: PublishMode = "default"
     take: Take = "typed"
-    """Of its subscriptions: `typed`, as any user of the API gets a message (in the reader's own memory, or lent where
-    the API lends), or `raw`, serialised in the middleware's receive buffer."""
+    """Of its subscriptions: `typed`, as any user of the API gets a message (in the reader's own
+    memory, or lent where the API lends), or `raw`, serialised in the middleware's receive
+    buffer."""
     role: Role | None = None
     background: Background | None = None
     host_idle: HostIdle | None = None
@@ -88,7 +90,8 @@ class Arm(Side):
         return (self.role or ("floor" if self.middleware == "floor" else "contender")) == "floor"
 
     def key_of(self, process: str) -> str | None:
-        """The key of `processes` that a process falls under; its exact name before its name without number."""
+        """The key of `processes` that a process falls under; its exact name before its name without
+        number."""
         for name in (process, re.sub(r"_\d+$", "", process)):
             for key in self.processes:
                 if name in key.split(EITHER):
@@ -109,7 +112,9 @@ class Arm(Side):
             "loan": self.loan,
             "publish_mode": self.publish_mode,
         }
-        others = {key: override.over(self).side_definition() for key, override in self.processes.items()}
+        others = {
+            key: override.over(self).side_definition() for key, override in self.processes.items()
+        }
         if self.take != "typed":  # absent in what was measured before there was a choice
             found["take"] = self.take
         if self.against is not None:

@@ -1,4 +1,5 @@
-"""Factors × workloads × arms → cells: all that is needed to run one combination, and to store it."""
+"""Factors × workloads × arms → cells: all that is needed to run one combination, and to store
+it."""
 
 import math
 from collections.abc import Callable, Collection, Sequence
@@ -49,9 +50,10 @@ T = TypeVar("T", Workload, Arm, Network)
 
 @dataclass(frozen=True)
 class Process:
-    """One worker: its name, its host, and the nodes that live in it. `opens_s`: when its session opens, in seconds from
-    the start of the steady state, where all of its nodes come late; None: at the start of the trial. `follows` is the
-    process whose place it takes, which was killed: it is started when it opens."""
+    """One worker: its name, its host, and the nodes that live in it. `opens_s`: when its session
+    opens, in seconds from the start of the steady state, where all of its nodes come late; None: at
+    the start of the trial. `follows` is the process whose place it takes, which was killed: it is
+    started when it opens."""
 
     name: str
     host: str
@@ -62,8 +64,8 @@ class Process:
 
 @dataclass(frozen=True)
 class Change:
-    """A node that joins or leaves, `at_s` seconds after the start of the steady state, with its endpoints; one that is
-    `killed` leaves with its whole process."""
+    """A node that joins or leaves, `at_s` seconds after the start of the steady state, with its
+    endpoints; one that is `killed` leaves with its whole process."""
 
     at_s: float
     joins: bool
@@ -75,8 +77,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination of levels for one arm. `number` counts from 1 in the order of the file. Between several hosts lie
-    `links`, or, where they are machines, the `real` network (placement.py)."""
+    """One combination of levels for one arm. `number` counts from 1 in the order of the file.
+    Between several hosts lie `links`, or, where they are machines, the `real` network
+    (placement.py)."""
 
     number: int
     suite: str
@@ -91,13 +94,15 @@ class Cell:
 
     @cached_property
     def comparison(self) -> str:
-        """Cells with the same key are compared: the same workload at the same levels, whatever the arm."""
+        """Cells with the same key are compared: the same workload at the same levels, whatever the
+        arm."""
         levels = ", ".join(f"{name}={_text(level)}" for name, level in self.factors.items())
         return f"{self.workload.name} [{levels}]" if levels else self.workload.name
 
     @cached_property
     def processes(self) -> tuple[Process, ...]:
-        """The workers of a trial, in the order of the nodes; those that follow killed ones come last."""
+        """The workers of a trial, in the order of the nodes; those that follow killed ones come
+        last."""
         grouped: dict[str, list[Node]] = {}
         for node in self.workload.written_out:
             grouped.setdefault(node.process_name, []).append(node)
@@ -107,15 +112,23 @@ class Cell:
             opens_s = None if None in joins else min(joins)
             found.append(Process(name, nodes[0].host, tuple(node.name for node in nodes), opens_s))
         for name, nodes in grouped.items():
-            back = {node.name: node.restarts_s for node in nodes if node.killed_s is not None and node.restarts_s}
+            back = {
+                node.name: node.restarts_s
+                for node in nodes
+                if node.killed_s is not None and node.restarts_s
+            }
             if back:
-                found.append(Process(name + SUCCESSOR, nodes[0].host, tuple(back), min(back.values()), name))
+                found.append(
+                    Process(name + SUCCESSOR, nodes[0].host, tuple(back), min(back.values()), name)
+                )
         return tuple(found)
 
     @property
     def hosts(self) -> tuple[str, ...]:
         """In the order of their addresses."""
-        return self.workload.hosts or tuple(dict.fromkeys(process.host for process in self.processes))
+        return self.workload.hosts or tuple(
+            dict.fromkeys(process.host for process in self.processes)
+        )
 
     @property
     def all_hosts(self) -> tuple[str, ...]:
@@ -130,7 +143,11 @@ class Cell:
     @property
     def beside(self) -> dict[str, tuple[str, ...]]:
         """Host → its devices besides `eth0` that lead to others."""
-        return {} if self.links is None else {host: self.links.beside(host) for host in self.links.hosts}
+        return (
+            {}
+            if self.links is None
+            else {host: self.links.beside(host) for host in self.links.hosts}
+        )
 
     @property
     def daemons_host(self) -> str:
@@ -139,11 +156,15 @@ class Cell:
     @cached_property
     def sides(self) -> dict[str, Side]:
         """Process → what it runs."""
-        return {process.name: self.arm.side(process.follows or process.name) for process in self.processes}
+        return {
+            process.name: self.arm.side(process.follows or process.name)
+            for process in self.processes
+        }
 
     @property
     def middlewares(self) -> tuple[str, ...]:
-        """Each once, in the order of the processes; the arm's own first where any process runs it."""
+        """Each once, in the order of the processes; the arm's own first where any process runs
+        it."""
         return tuple(dict.fromkeys(side.middleware for side in self.sides.values()))
 
     @property
@@ -153,31 +174,36 @@ class Cell:
 
     @cached_property
     def pairs(self) -> dict[int, tuple[int, ...]]:
-        """Reader → its writers, of those that are there from the start: the second half of the barrier waits for each
-        pair's first message."""
+        """Reader → its writers, of those that are there from the start: the second half of the
+        barrier waits for each pair's first message."""
         return {e.endpoint: e.present for e in self.endpoints if e.reads and e.life.begin_s is None}
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """Who joins and leaves within the steady state, in the order of time; of one instant, who leaves first."""
+        """Who joins and leaves within the steady state, in the order of time; of one instant, who
+        leaves first."""
         found: dict[tuple[float, int, str, str, bool], list[int]] = {}
         for e in self.endpoints:
             for at_s, joins in ((e.life.begin_s, 1), (e.life.end_s, 0)):
                 if at_s is not None:
                     killed = e.life.killed and not joins
-                    found.setdefault((at_s, joins, e.process, e.node, killed), []).append(e.endpoint)
+                    found.setdefault((at_s, joins, e.process, e.node, killed), []).append(
+                        e.endpoint
+                    )
         for node in self.workload.written_out:
             if node.is_empty and node.joins_s is not None:
                 found[node.joins_s, 1, node.process_name, node.name, False] = []
         return tuple(
             Change(at_s, bool(joins), process, node, tuple(numbers), killed)
-            for (at_s, joins, process, node, killed), numbers in sorted(found.items(), key=lambda item: item[0][:2])
+            for (at_s, joins, process, node, killed), numbers in sorted(
+                found.items(), key=lambda item: item[0][:2]
+            )
         )
 
     @property
     def conditions(self) -> dict[str, str]:
-        """What else the machine does (the arm's own word, else its workload's), in what containers processes are, and
-        how they are scheduled, where that is not as usual."""
+        """What else the machine does (the arm's own word, else its workload's), in what containers
+        processes are, and how they are scheduled, where that is not as usual."""
         found = {
             "background": self.arm.background or self.workload.background,
             "host_idle": self.arm.host_idle or self.workload.host_idle,
@@ -187,7 +213,8 @@ class Cell:
 
     @property
     def ros_case(self) -> Case | None:
-        """The ROS variables of its processes, by which alone it is judged; None for all other cells."""
+        """The ROS variables of its processes, by which alone it is judged; None for all other
+        cells."""
         return None if self.workload.ros_variables is None else CASES[self.workload.ros_variables]
 
     def ros_variables(self, process: str) -> dict[str, str]:
@@ -209,7 +236,9 @@ class Cell:
         if asked is None:
             return ()
         published = (endpoint for endpoint in self.endpoints if endpoint.kind == "publisher")
-        return tuple(endpoint for endpoint in published if not asked.topics or endpoint.topic in asked.topics)
+        return tuple(
+            endpoint for endpoint in published if not asked.topics or endpoint.topic in asked.topics
+        )
 
     @property
     def recorded_topics(self) -> tuple[str, ...]:
@@ -237,8 +266,9 @@ class Cell:
 
     @property
     def steady_messages(self) -> int:
-        """The fewest messages that a reader should see in the steady state of one trial: what its percentiles rest
-        on. Of readers that come late or leave only where there are no others, since all are pooled."""
+        """The fewest messages that a reader should see in the steady state of one trial: what its
+        percentiles rest on. Of readers that come late or leave only where there are no others,
+        since all are pooled."""
         focus = self.workload.focus
         readers = [e for e in self.endpoints if e.reads and (not focus or e.topic in focus)]
         whole = [e for e in readers if e.life.whole]
@@ -246,13 +276,14 @@ class Cell:
 
     @property
     def saturating(self) -> bool:
-        """Whether the number of messages is the middleware's answer, so that `steady_messages` is only an upper
-        bound."""
+        """Whether the number of messages is the middleware's answer, so that `steady_messages` is
+        only an upper bound."""
         return any(endpoint.saturating for endpoint in self.endpoints)
 
     def sections(self, process: str) -> list[tuple[int, int, int]]:
-        """(kind, endpoint, capacity in slots) for the process's record file: kind 1 SENT for who writes, 2 RECEIVED
-        for who reads, clients and services have both; 3 SPAN besides where the layers are traced."""
+        """(kind, endpoint, capacity in slots) for the process's record file: kind 1 SENT for who
+        writes, 2 RECEIVED for who reads, clients and services have both; 3 SPAN besides where the
+        layers are traced."""
         self._check_process(process)
         return [
             (kind, endpoint.endpoint, slots)
@@ -269,24 +300,42 @@ class Cell:
     @property
     def record_bytes(self) -> int:
         """Memory that the record files of a trial take."""
-        sections = (section for endpoint in self.endpoints for section in self._sections_of(endpoint))
+        sections = (
+            section for endpoint in self.endpoints for section in self._sections_of(endpoint)
+        )
         return SLOT_BYTES * sum(slots for _, slots in sections)
 
     def create_command(
-        self, process: str, schedule_seed: int = 0, only: Collection[int] | None = None, joining: str | None = None
+        self,
+        process: str,
+        schedule_seed: int = 0,
+        only: Collection[int] | None = None,
+        joining: str | None = None,
     ) -> list[dict[str, Any]]:
-        """The `nodes` of the protocol's `create` for one process: those that are there from the start, or those with
-        the endpoints in `only`, and the node that is `joining` also without any. `schedule_seed` is the trial's, shared
-        by the arms of a block."""
+        """The `nodes` of the protocol's `create` for one process: those that are there from the
+        start, or those with the endpoints in `only`, and the node that is `joining` also without
+        any. `schedule_seed` is the trial's, shared by the arms of a block."""
         self._check_process(process)
         nodes = next(found.nodes for found in self.processes if found.name == process)
-        chosen = [e for e in self.endpoints if (e.life.begin_s is None if only is None else e.endpoint in only)]
+        chosen = [
+            e
+            for e in self.endpoints
+            if (e.life.begin_s is None if only is None else e.endpoint in only)
+        ]
         made = [
-            {"name": node, "endpoints": [e.wire(self.arm, schedule_seed) for e in chosen if e.node == node]}
+            {
+                "name": node,
+                "endpoints": [e.wire(self.arm, schedule_seed) for e in chosen if e.node == node],
+            }
             for node in nodes
         ]
-        # A node whose endpoints all come later comes with them; one without any from the start, or when it joins.
-        there = {node.name for node in self.workload.written_out if node.is_empty and node.joins_s is None}
+        # A node whose endpoints all come later comes with them; one without any from the start, or
+        # when it joins.
+        there = {
+            node.name
+            for node in self.workload.written_out
+            if node.is_empty and node.joins_s is None
+        }
         now = there if only is None else {joining}
         return [node for node in made if node["endpoints"] or node["name"] in now]
 
@@ -314,11 +363,18 @@ class Cell:
             "timeline": self.timeline.model_dump(),
             "conditions": self.conditions,
             "processes": [
-                {"name": p.name, "host": p.host, "nodes": list(p.nodes)} | ({"follows": p.follows} if p.follows else {})
+                {"name": p.name, "host": p.host, "nodes": list(p.nodes)}
+                | ({"follows": p.follows} if p.follows else {})
                 for p in self.processes
             ],
             "endpoints": [
-                {"node": e.node, "process": e.process, "host": e.host, "peers": list(e.peers), "capacity": e.capacity}
+                {
+                    "node": e.node,
+                    "process": e.process,
+                    "host": e.host,
+                    "peers": list(e.peers),
+                    "capacity": e.capacity,
+                }
                 | ({} if e.life.whole else {"joins_s": e.life.begin_s, "leaves_s": e.life.end_s})
                 | ({"killed": True} if e.life.killed else {})
                 | e.wire(self.arm, 0)
@@ -329,7 +385,8 @@ class Cell:
         } | self._more()
 
     def _more(self) -> dict[str, Any]:
-        """What most cells do not have: their definitions stay what they were before there was any."""
+        """What most cells do not have: their definitions stay what they were before there was
+        any."""
         found: dict[str, Any] = {}
         if sampling := self.sampling.definition():
             found["sampling"] = sampling
@@ -365,18 +422,21 @@ class Cell:
 
 BAG_MARGIN = 1.05
 MOST_CELLS = 40_000
-"""Two hundred times what a campaign of a day has; more would not end, and their plan takes minutes."""
+"""Two hundred times what a campaign of a day has; more would not end, and their plan takes
+minutes."""
 
 
 _last: tuple[Suite, tuple[Cell, ...]] | None = None
-"""Who reads a suite has its cells made to find contradictions, and asks for them next: they are made once."""
+"""Who reads a suite has its cells made to find contradictions, and asks for them next: they are
+made once."""
 
 
 def cells(suite: Suite) -> tuple[Cell, ...]:
-    """Every cell of the suite: workloads, then combinations of levels, then arms, without the excluded ones.
+    """Every cell of the suite: workloads, then combinations of levels, then arms, without the
+    excluded ones.
 
-    Raises Fault, counted from the suite, where a level contradicts a workload or an arm, where a factor changes
-    nothing, or where a trial has too few messages for its workload's primary metric.
+    Raises Fault, counted from the suite, where a level contradicts a workload or an arm, where a
+    factor changes nothing, or where a trial has too few messages for its workload's primary metric.
     """
     global _last
     last = _last
@@ -404,8 +464,11 @@ def _made(suite: Suite) -> tuple[Cell, ...]:
             excluded = _excluded(suite, workload, levels)
             arms = [arm for arm in suite.arms if None not in excluded and arm.name not in excluded]
             if not arms:
-                continue  # before the levels are applied: an excluded combination may be a contradiction
-            changed = applied.at(workload, levels, f"workload `{workload.name}`", with_workload_level)
+                # before the levels are applied: an excluded combination may be a contradiction
+                continue
+            changed = applied.at(
+                workload, levels, f"workload `{workload.name}`", with_workload_level
+            )
             try:
                 graph = graphs.get(id(changed)) or endpoints(changed, timeline)
             except Fault as fault:
@@ -415,12 +478,27 @@ def _made(suite: Suite) -> tuple[Cell, ...]:
             links = _links(applied, suite, place, workload, changed, levels, timeline)
             for arm in arms:
                 asked = applied.at(arm, levels, f"arm `{arm.name}`", with_arm_level)
-                made = Cell(len(found) + 1, suite.suite, changed, asked, levels, timeline, graph, suite.sampling, links)
+                made = Cell(
+                    len(found) + 1,
+                    suite.suite,
+                    changed,
+                    asked,
+                    levels,
+                    timeline,
+                    graph,
+                    suite.sampling,
+                    links,
+                )
                 found.append(made)
             _check_primary_metric(found[-1], place)
             _check_drain(found[-1], place)
     if not found:
-        raise Fault("the exclusions leave nothing to run", expected="at least one cell", actual="none", at=("exclude",))
+        raise Fault(
+            "the exclusions leave nothing to run",
+            expected="at least one cell",
+            actual="none",
+            at=("exclude",),
+        )
     _check_one_backend(found)
     _check_factors_matter(suite, found)
     _check_overrides_matter(suite, found)
@@ -429,7 +507,11 @@ def _made(suite: Suite) -> tuple[Cell, ...]:
 
 def _check_one_backend(found: Sequence[Cell]) -> None:
     check_one_backend(
-        [(cell.workload.name, cell.workload.against, cell.links.network.backend) for cell in found if cell.links]
+        [
+            (cell.workload.name, cell.workload.against, cell.links.network.backend)
+            for cell in found
+            if cell.links
+        ]
     )
 
 
@@ -461,17 +543,18 @@ def _excluded(suite: Suite, workload: Workload, levels: Levels) -> set[Level | N
 
 
 class _Applied:
-    """Workloads, arms and networks with levels applied. What was applied once is not validated again: of a suite with
-    several factors most combinations differ in one."""
+    """Workloads, arms and networks with levels applied. What was applied once is not validated
+    again: of a suite with several factors most combinations differ in one."""
 
     def __init__(self, suite: Suite):
         self._suite = suite
         self._found: dict[tuple[int, str, type, Level], tuple[Any, Any]] = {}
-        """(id of what a level is applied to, factor, the level with its type) -> that itself, which keeps its id its
-        own, and the result."""
+        """(id of what a level is applied to, factor, the level with its type) -> that itself, which
+        keeps its id its own, and the result."""
 
     def at(self, item: T, levels: Levels, whose: str, apply: Callable[[T, str, Level], T]) -> T:
-        """The workload or arm with the levels applied; what is wrong with the result is reported at the level's line.
+        """The workload or arm with the levels applied; what is wrong with the result is reported at
+        the level's line.
 
         The history comes first, since whether a depth makes sense depends on it.
         """
@@ -483,7 +566,9 @@ class _Applied:
             item = self._found[key][1]
         return item
 
-    def _one(self, item: T, name: str, level: Level, whose: str, apply: Callable[[T, str, Level], T]) -> T:
+    def _one(
+        self, item: T, name: str, level: Level, whose: str, apply: Callable[[T, str, Level], T]
+    ) -> T:
         try:
             return apply(item, name, level)
         except ValidationError as error:
@@ -520,7 +605,9 @@ def _links(
         raise
     if links is None:
         return None
-    network = applied.at(links.network, levels, f"the network of workload `{workload.name}`", with_network_level)
+    network = applied.at(
+        links.network, levels, f"the network of workload `{workload.name}`", with_network_level
+    )
     return replace(links, network=network)
 
 
@@ -533,10 +620,12 @@ def _check_primary_metric(cell: Cell, place: int) -> None:
     longer = ""
     if cell.steady_messages:
         longer = (
-            f"lengthen the steady state to about {cell.timeline.steady_s * needed / cell.steady_messages:.3g} s, or "
+            "lengthen the steady state to about "
+            f"{cell.timeline.steady_s * needed / cell.steady_messages:.3g} s, or "
         )
     raise Fault(
-        f"a trial of workload `{cell.workload.name}` has too few messages for {cell.workload.primary_metric}",
+        f"a trial of workload `{cell.workload.name}` has too few messages for "
+        f"{cell.workload.primary_metric}",
         expected=f"at least {needed} messages in the steady state (rule: n·(1−q) ≥ 10)",
         actual=f"{cell.steady_messages} in {cell.timeline.steady_s:g} s",
         fix=longer + "choose a lower percentile",
@@ -545,8 +634,8 @@ def _check_primary_metric(cell: Cell, place: int) -> None:
 
 
 def _check_drain(cell: Cell, place: int) -> None:
-    """A reliable writer's history may hold this much when the schedule ends. A drain that cannot hold it would cut off
-    what is only slow."""
+    """A reliable writer's history may hold this much when the schedule ends. A drain that cannot
+    hold it would cut off what is only slow."""
     window_ns = cell.timeline.end_ns
     for endpoint in cell.endpoints:
         arrival, qos = endpoint.arrival, endpoint.qos.wire()
@@ -554,12 +643,14 @@ def _check_drain(cell: Cell, place: int) -> None:
         if endpoint.kind != "publisher" or not isinstance(arrival, Periodic) or not reliable:
             continue
         kept = min(qos["depth"], arrival.count(0, window_ns))
-        needed_s = (kept - 1) * arrival.period_ns / 1e9  # so old is the oldest when the newest is sent
+        # so old is the oldest when the newest is sent
+        needed_s = (kept - 1) * arrival.period_ns / 1e9
         if needed_s > cell.timeline.drain_most_s:
             raise Fault(
-                f"the drain of workload `{cell.workload.name}` is shorter than a reliable history of topic "
-                f"`{endpoint.topic}` may take",
-                expected=f"at least {needed_s:.3g} s, for {kept} messages at {1e9 / arrival.period_ns:.3g} Hz",
+                f"the drain of workload `{cell.workload.name}` is shorter than a reliable history "
+                f"of topic `{endpoint.topic}` may take",
+                expected=f"at least {needed_s:.3g} s, for {kept} messages at "
+                f"{1e9 / arrival.period_ns:.3g} Hz",
                 actual=f"{cell.timeline.drain_most_s:g} s",
                 fix=f"set `drain_s: {needed_s:.3g}` in its timeline, or a smaller depth",
                 at=("workloads", place),
@@ -567,13 +658,16 @@ def _check_drain(cell: Cell, place: int) -> None:
 
 
 def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
-    """A factor that leaves a cell as it was would be reported as `makes no difference`, which would be a lie."""
+    """A factor that leaves a cell as it was would be reported as `makes no difference`, which would
+    be a lie."""
     for name in (name for name in suite.factors if name in NETWORK_FACTORS):
         bare = next((cell for cell in found if cell.links is None), None)
         if bare is not None:
             raise Fault(
-                f"factor `{name}` changes nothing in workload `{bare.workload.name}`, which has no network",
-                expected="a workload whose nodes are on several hosts, with `network:` between them",
+                f"factor `{name}` changes nothing in workload `{bare.workload.name}`, which has no "
+                "network",
+                expected="a workload whose nodes are on several hosts, with `network:` between "
+                "them",
                 actual=f"hosts {', '.join(bare.hosts)}",
                 fix="add hosts and a network, or exclude this workload under `exclude`",
                 at=("factors", name),
@@ -584,7 +678,8 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
     texts: dict[int, str] = {}
 
     def written(part: object) -> str:
-        """Many cells share an arm, a timeline and a network: each is written out once. All live with the cells."""
+        """Many cells share an arm, a timeline and a network: each is written out once. All live
+        with the cells."""
         if (text := texts.get(id(part))) is None:
             text = texts[id(part)] = repr(part)
         return text
@@ -595,7 +690,9 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
             wires = [endpoint.wire(suite.arms[0], 0) for endpoint in cell.endpoints]
             places = [(process.name, process.host, process.nodes) for process in cell.processes]
             lifecycles = [(node.lifecycle, node.manages) for node in cell.workload.written_out]
-            graph = repr((wires, places, lifecycles, [endpoint.life for endpoint in cell.endpoints]))
+            graph = repr(
+                (wires, places, lifecycles, [endpoint.life for endpoint in cell.endpoints])
+            )
             graphs[id(cell.workload)] = graph = sha256(graph.encode()).hexdigest()
         network = cell.links and cell.links.network
         content = (
@@ -614,18 +711,23 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
         raise Fault(
             f"factor `{name}` changes nothing in workload `{cell.workload.name}`",
             expected="a level that overrides a setting of the workload or of its arms",
-            actual=f"`{_text(twin.factors[name])}` and `{_text(cell.factors[name])}` give the same cell",
-            fix="its nodes or an arm set it themselves: remove it there, or exclude the combination under `exclude`",
+            actual=f"`{_text(twin.factors[name])}` and `{_text(cell.factors[name])}` give the same "
+            "cell",
+            fix="its nodes or an arm set it themselves: remove it there, or exclude the "
+            "combination under `exclude`",
             at=("factors", name),
         )
 
 
 def _check_overrides_matter(suite: Suite, found: Sequence[Cell]) -> None:
-    """An override that falls on no process would leave a pair of middlewares talking to itself, under two names."""
+    """An override that falls on no process would leave a pair of middlewares talking to itself,
+    under two names."""
     for index, arm in enumerate(suite.arms):
         mine = [cell for cell in found if cell.arm.name == arm.name]
         for key in arm.processes:
-            processes = dict.fromkeys(p.name for cell in mine for p in cell.processes if p.follows is None)
+            processes = dict.fromkeys(
+                p.name for cell in mine for p in cell.processes if p.follows is None
+            )
             if mine and not any(arm.key_of(process) == key for process in processes):
                 raise Fault(
                     f"arm `{arm.name}` overrides process `{key}`, which no workload has",
@@ -635,7 +737,9 @@ def _check_overrides_matter(suite: Suite, found: Sequence[Cell]) -> None:
                     at=("arms", index, "processes", key),
                 )
         for cell in mine:
-            if arm.processes and all(arm.key_of(process.name) is None for process in cell.processes):
+            if arm.processes and all(
+                arm.key_of(process.name) is None for process in cell.processes
+            ):
                 raise Fault(
                     f"arm `{arm.name}` overrides no process of workload `{cell.workload.name}`",
                     expected="one of " + ", ".join(process.name for process in cell.processes),

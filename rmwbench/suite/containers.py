@@ -1,8 +1,8 @@
-"""Processes in containers of their own on one host, as `docker run --network=host` makes them: who still hears whom,
-and by which path?
+"""Processes in containers of their own on one host, as `docker run --network=host` makes them: who
+still hears whom, and by which path?
 
-The network is the host's in all of them; what differs is what shared memory needs. A process of a container has
-mounts, /tmp and PIDs of its own at every level but `none`.
+The network is the host's in all of them; what differs is what shared memory needs. A process of a
+container has mounts, /tmp and PIDs of its own at every level but `none`.
 """
 
 from typing import Annotated, NamedTuple
@@ -18,8 +18,8 @@ OTHER_UID = 1000
 
 
 class Level(NamedTuple):
-    """`own_ipc`: IPC and a /dev/shm of `shm_bytes` (0: read-only) are each process's own; `other_user`: every process
-    but the first is another user."""
+    """`own_ipc`: IPC and a /dev/shm of `shm_bytes` (0: read-only) are each process's own;
+    `other_user`: every process but the first is another user."""
 
     text: str
     own_ipc: bool = False
@@ -30,9 +30,13 @@ class Level(NamedTuple):
 CONTAINERS: dict[str, Level | None] = {
     "none": None,
     "same_ipc": Level("one IPC and one /dev/shm for all (--ipc=host)"),
-    "own_ipc": Level("IPC and a /dev/shm of 64 MiB for each, as Docker's default", True, DOCKER_SHM_BYTES),
+    "own_ipc": Level(
+        "IPC and a /dev/shm of 64 MiB for each, as Docker's default", True, DOCKER_SHM_BYTES
+    ),
     "no_shm": Level("IPC for each, and a /dev/shm that is read-only", True),
-    "other_user": Level("as same_ipc, and every process but the first is user 1000", other_user=True),
+    "other_user": Level(
+        "as same_ipc, and every process but the first is user 1000", other_user=True
+    ),
 }
 """None: processes share all that a host has."""
 

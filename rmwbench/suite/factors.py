@@ -1,9 +1,10 @@
 """Factors: axes of a suite that override a field of every workload or arm, crossed in full.
 
-A factor is named after the field it overrides, so there is nothing to learn beside the fields; `options.NAME` and
-`modes.NAME` reach an option and a mode of the arms, `graph.NAME`, `bring_up.NAME` and `recorder.NAME` a field of that
-part of a workload, `network.NAME` a field of every link in both directions. What tells arms apart
-(middleware, profile) is not a factor: arms are compared within a combination of levels, never across.
+A factor is named after the field it overrides, so there is nothing to learn beside the fields;
+`options.NAME` and `modes.NAME` reach an option and a mode of the arms, `graph.NAME`,
+`bring_up.NAME` and `recorder.NAME` a field of that part of a workload, `network.NAME` a field of
+every link in both directions. What tells arms apart (middleware, profile) is not a factor: arms are
+compared within a combination of levels, never across.
 """
 
 from itertools import product
@@ -43,7 +44,9 @@ ARM_FACTORS = ("wait", "loan", "publish_mode", "take")
 OPTION_PREFIX = "options."
 PARTS: dict[str, type[Strict]] = {"graph": Graph, "bring_up": BringUp, "recorder": Recorder}
 """Parts of a workload whose fields are factors too."""
-PART_FACTORS = tuple(f"{part}.{name}" for part, model in PARTS.items() for name in model.model_fields)
+PART_FACTORS = tuple(
+    f"{part}.{name}" for part, model in PARTS.items() for name in model.model_fields
+)
 MODE_FACTORS = tuple(MODE_PREFIX + name for name in NAMES)
 NETWORK_FACTORS = tuple(NETWORK_PREFIX + name for name in LINK_FACTORS)
 
@@ -56,25 +59,40 @@ def check_factor_name(name: str) -> None:
     known = [*WORKLOAD_FACTORS, *QOS_FACTORS, *ARM_FACTORS, *MODE_FACTORS, *PART_FACTORS]
     known += NETWORK_FACTORS
     if name == "payload":  # what one is likely to type; no word is similar enough to suggest it
-        raise Fault("unknown factor `payload`", expected="`message`, with levels such as Bytes(4096)", at=(name,))
-    if name not in known and not (name.startswith(OPTION_PREFIX) and len(name) > len(OPTION_PREFIX)):
+        raise Fault(
+            "unknown factor `payload`",
+            expected="`message`, with levels such as Bytes(4096)",
+            at=(name,),
+        )
+    if name not in known and not (
+        name.startswith(OPTION_PREFIX) and len(name) > len(OPTION_PREFIX)
+    ):
         raise unknown("factor", name, [*known, OPTION_PREFIX + "NAME"], at=(name,))
 
 
 def combinations(factors: dict[str, tuple[Level, ...]]) -> list[Levels]:
-    """Every combination of levels, the last factor fastest; one empty combination where there are no factors."""
+    """Every combination of levels, the last factor fastest; one empty combination where there are
+    no factors."""
     return [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
 
 
 def with_workload_level(workload: Workload, factor: str, level: Level) -> Workload:
-    """The workload with one level applied, validated again; unchanged for a factor that concerns arms."""
+    """The workload with one level applied, validated again; unchanged for a factor that concerns
+    arms."""
     if factor in QOS_FACTORS:
         return _with(workload, {"qos": _with_qos(workload.qos, factor, level)})
-    if factor == "rate_hz" and workload.arrival is not None and hasattr(workload.arrival, "rate_hz"):
-        arrival = workload.arrival.model_dump(by_alias=True, exclude_unset=True) | {"rate_hz": level}
+    if (
+        factor == "rate_hz"
+        and workload.arrival is not None
+        and hasattr(workload.arrival, "rate_hz")
+    ):
+        arrival = workload.arrival.model_dump(by_alias=True, exclude_unset=True) | {
+            "rate_hz": level
+        }
         return _with(workload, {"arrival": arrival})
     if factor == "network" and len(workload.host_names) < 2:
-        return workload  # nothing lies between one host; the cell stays as it was, and is refused for that
+        # nothing lies between one host; the cell stays as it was, and is refused for that
+        return workload
     if factor in WORKLOAD_FACTORS:
         return _with(workload, {factor: level})
     part, _, name = factor.partition(".")
@@ -84,14 +102,16 @@ def with_workload_level(workload: Workload, factor: str, level: Level) -> Worklo
 
 
 def with_network_level(network: Network, factor: str, level: Level) -> Network:
-    """Every link with one level applied in both directions, validated again; unchanged for any other factor."""
+    """Every link with one level applied in both directions, validated again; unchanged for any
+    other factor."""
     if factor not in NETWORK_FACTORS:
         return network
     return network.with_level(factor.removeprefix(NETWORK_PREFIX), level)
 
 
 def with_arm_level(arm: Arm, factor: str, level: Level) -> Arm:
-    """The arm with one level applied, validated again; unchanged for a factor that concerns workloads."""
+    """The arm with one level applied, validated again; unchanged for a factor that concerns
+    workloads."""
     if factor in ARM_FACTORS:
         return _with(arm, {factor: level})
     if factor.startswith(OPTION_PREFIX):
@@ -109,9 +129,12 @@ def with_arm_level(arm: Arm, factor: str, level: Level) -> Arm:
 def _with_qos(qos: Qos, factor: str, level: Level) -> Qos:
     asked = {name: getattr(qos, name) for name in qos.model_fields_set} | {factor: level}
     if factor == "history" and level == "keep_all":
-        asked.pop("depth", None)  # the level replaces the whole history, of which the depth was a part
+        # the level replaces the whole history, of which the depth was a part
+        asked.pop("depth", None)
     return Qos.model_validate(asked)
 
 
 def _with(model: Any, changes: dict[str, Any]) -> Any:
-    return type(model).model_validate({name: getattr(model, name) for name in model.model_fields_set} | changes)
+    return type(model).model_validate(
+        {name: getattr(model, name) for name in model.model_fields_set} | changes
+    )

@@ -1,7 +1,8 @@
 """A mistake found inside a model, carried to `load.py` together with the key at which it was made.
 
-The models know what is wrong but not where in the file they stand; only `load.py` knows lines. Pydantic keeps a
-ValueError raised in a validator, so the parts of the later message (expected, actual, fix) travel in one.
+The models know what is wrong but not where in the file they stand; only `load.py` knows lines.
+Pydantic keeps a ValueError raised in a validator, so the parts of the later message (expected,
+actual, fix) travel in one.
 """
 
 from typing import Any
@@ -12,7 +13,8 @@ from rmwbench.errors import did_you_mean
 
 
 class Fault(ValueError):
-    """What is wrong, and `at`: the keys and list indices from the model that raised it down to the culprit."""
+    """What is wrong, and `at`: the keys and list indices from the model that raised it down to the
+    culprit."""
 
     def __init__(
         self,
@@ -40,15 +42,18 @@ def unknown(kind: str, name: object, known: list[str], *, at: tuple[str | int, .
 
 
 class Strict(BaseModel):
-    """Base of everything in a suite file: no unknown keys, no silent conversions (`"30"` is not a number), and no
-    changes after loading."""
+    """Base of everything in a suite file: no unknown keys, no silent conversions (`"30"` is not a
+    number), and no changes after loading."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_by_alias=True, validate_by_name=False)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, validate_by_alias=True, validate_by_name=False
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _known_keys_only(cls, data: Any) -> Any:
-        """Pydantic's own `extra="forbid"` cannot name the nearest key; this check comes first and can."""
+        """Pydantic's own `extra="forbid"` cannot name the nearest key; this check comes first and
+        can."""
         if isinstance(data, dict):
             known = [field.alias or name for name, field in cls.model_fields.items()]
             for key in data:

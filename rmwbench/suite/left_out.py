@@ -6,8 +6,8 @@ from rmwbench.errors import as_typed
 
 
 def told_left_out(absent: Mapping[str, str]) -> list[str]:
-    """`ARMS: REASON`, each reason once, with all of its arms. `absent`: arm -> why not, with the command that changes
-    it."""
+    """`ARMS: REASON`, each reason once, with all of its arms. `absent`: arm -> why not, with the
+    command that changes it."""
     arms: dict[str, list[str]] = {}
     for arm, reason in absent.items():
         arms.setdefault(reason, []).append(arm)

@@ -1,4 +1,5 @@
-"""What else the machine does during a trial: a background load of a known kind, and processors kept awake or not.
+"""What else the machine does during a trial: a background load of a known kind, and processors kept
+awake or not.
 
 Both are conditions of the machine and not settings of a middleware; `rmwbench-load` puts them on
 (docs/formats/load.md).
@@ -19,7 +20,8 @@ BACKGROUNDS = {
 }
 HOST_IDLE = {
     "as_found": "processors sleep as the machine lets them",
-    "awake": "/dev/cpu_dma_latency held at 0, and a spinner that gives way to everything on each processor",
+    "awake": "/dev/cpu_dma_latency held at 0, and a spinner that gives way to everything on each "
+    "processor",
 }
 
 

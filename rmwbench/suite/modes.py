@@ -1,8 +1,9 @@
 """Modes: how a middleware does its work, in one vocabulary for all of them.
 
-A mode given replaces what the profile says. Each worker owns the mapping to its own configuration and answers
-`unsupported` to a level that its middleware cannot do; the cell is then `not supported`, with that reason. Whatever has
-no name here is an option of one middleware (`options`), not a mode.
+A mode given replaces what the profile says. Each worker owns the mapping to its own configuration
+and answers `unsupported` to a level that its middleware cannot do; the cell is then `not
+supported`, with that reason. Whatever has no name here is an option of one middleware (`options`),
+not a mode.
 """
 
 from typing import Annotated, Any
@@ -36,9 +37,16 @@ def check_mode(name: str, level: Any) -> Any:
             raise unknown(f"level of mode `{name}`", level, list(WORDS[name]), at=(name,))
     elif name in SWITCHES:
         if not isinstance(level, bool):
-            raise Fault(f"mode `{name}` is on or off", expected="true or false", actual=level, at=(name,))
+            raise Fault(
+                f"mode `{name}` is on or off", expected="true or false", actual=level, at=(name,)
+            )
     elif isinstance(level, bool) or not isinstance(level, int) or not 1 <= level <= MAX_NUMBER:
-        raise Fault(f"mode `{name}` is a whole number", expected=f"1 to {MAX_NUMBER}", actual=level, at=(name,))
+        raise Fault(
+            f"mode `{name}` is a whole number",
+            expected=f"1 to {MAX_NUMBER}",
+            actual=level,
+            at=(name,),
+        )
     return level
 
 

@@ -1,4 +1,5 @@
-"""What may be called how: ROS's rules for nodes and topics, and names that read well for workloads and arms."""
+"""What may be called how: ROS's rules for nodes and topics, and names that read well for workloads
+and arms."""
 
 import re
 from typing import Annotated
@@ -8,7 +9,8 @@ from pydantic import AfterValidator
 from rmwbench.suite.fault import Fault
 
 ALL = "all"
-"""Where hosts are named, the link of every host that has none of its own; so no host is called that."""
+"""Where hosts are named, the link of every host that has none of its own; so no host is called
+that."""
 
 
 def _matching(kind: str, pattern: str, expected: str):
@@ -16,7 +18,9 @@ def _matching(kind: str, pattern: str, expected: str):
 
     def check(name: str) -> str:
         if not compiled.fullmatch(name):
-            raise Fault(f"`{name}` is not a valid name for a {kind}", expected=expected, actual=repr(name))
+            raise Fault(
+                f"`{name}` is not a valid name for a {kind}", expected=expected, actual=repr(name)
+            )
         return name
 
     return AfterValidator(check)
@@ -25,7 +29,9 @@ def _matching(kind: str, pattern: str, expected: str):
 NodeName = Annotated[
     str,
     _matching(
-        "node, process or host", r"[A-Za-z_][A-Za-z0-9_]{0,99}", "letters, digits and underscores, no digit first"
+        "node, process or host",
+        r"[A-Za-z_][A-Za-z0-9_]{0,99}",
+        "letters, digits and underscores, no digit first",
     ),
 ]
 WorkloadName = Annotated[
@@ -38,7 +44,11 @@ WorkloadName = Annotated[
 ]
 SuiteName = Annotated[
     str,
-    _matching("suite", r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", "letters, digits, `-` and `_`: campaigns are named after it"),
+    _matching(
+        "suite",
+        r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}",
+        "letters, digits, `-` and `_`: campaigns are named after it",
+    ),
 ]
 TopicName = Annotated[
     str,
@@ -49,5 +59,10 @@ TopicName = Annotated[
     ),
 ]
 ArmName = Annotated[
-    str, _matching("arm", r"[^\s\x00-\x1f](?:[^\x00-\x1f]{0,78}[^\s\x00-\x1f])?", "1 to 80 characters in one line")
+    str,
+    _matching(
+        "arm",
+        r"[^\s\x00-\x1f](?:[^\x00-\x1f]{0,78}[^\s\x00-\x1f])?",
+        "1 to 80 characters in one line",
+    ),
 ]

@@ -1,5 +1,5 @@
-"""Which percentile how many messages allow: a quantile q is printed only where n·(1−q) ≥ 10, so at least ten messages
-lie beyond it."""
+"""Which percentile how many messages allow: a quantile q is printed only where n·(1−q) ≥ 10, so at
+least ten messages lie beyond it."""
 
 import math
 import re

@@ -1,5 +1,6 @@
-"""Processes as a real-time robot runs them: a scheduling class of their own, a processor of their own, memory that
-stays (docs.ros.org, "Building realtime Linux for ROS 2", and the demo `pendulum_control`).
+"""Processes as a real-time robot runs them: a scheduling class of their own, a processor of their
+own, memory that stays (docs.ros.org, "Building realtime Linux for ROS 2", and the demo
+`pendulum_control`).
 
 What the kernel gave is read back in every trial (rmwbench/campaign/trial/real_time.py).
 """
@@ -15,8 +16,8 @@ PRIORITY = 50
 
 
 class Level(NamedTuple):
-    """`fifo`: every thread is SCHED_FIFO with PRIORITY; `pinned`: each process has one processor, dealt out in turn;
-    `locked`: memory that was touched once stays (mlockall)."""
+    """`fifo`: every thread is SCHED_FIFO with PRIORITY; `pinned`: each process has one processor,
+    dealt out in turn; `locked`: memory that was touched once stays (mlockall)."""
 
     text: str
     fifo: bool = False
@@ -29,7 +30,9 @@ REAL_TIME: dict[str, Level | None] = {
     "pinned": Level("each process on one processor, in turn", pinned=True),
     "fifo": Level(f"SCHED_FIFO, priority {PRIORITY}", fifo=True),
     "locked": Level("locked memory (mlockall)", locked=True),
-    "all": Level(f"SCHED_FIFO, priority {PRIORITY}, locked memory, one processor each", True, True, True),
+    "all": Level(
+        f"SCHED_FIFO, priority {PRIORITY}, locked memory, one processor each", True, True, True
+    ),
 }
 """None: as any process."""
 

@@ -1,9 +1,9 @@
-"""ROS variables of the writer's and of the reader's process, and what ROS 2's documentation says must then happen: is
-each RMW obedient, or does it ignore them in silence?
+"""ROS variables of the writer's and of the reader's process, and what ROS 2's documentation says
+must then happen: is each RMW obedient, or does it ignore them in silence?
 
-A level is a case of the table below. Its trial is judged by whether the reader heard the writer, never by how fast, and
-its arms are not compared with each other. A case that demands silence is told from a middleware that never worked by
-the case `none`, in which the same arm has to be heard.
+A level is a case of the table below. Its trial is judged by whether the reader heard the writer,
+never by how fast, and its arms are not compared with each other. A case that demands silence is
+told from a middleware that never worked by the case `none`, in which the same arm has to be heard.
 """
 
 from typing import Annotated, NamedTuple
@@ -26,14 +26,16 @@ LAYER = "rclcpp"
 
 _DISCOVERY = "https://docs.ros.org/en/jazzy/Tutorials/Advanced/Improved-Dynamic-Discovery.html"
 _DOMAIN = "https://docs.ros.org/en/jazzy/Concepts/Intermediate/About-Domain-ID.html"
-_ENVIRONMENT = "https://docs.ros.org/en/jazzy/Tutorials/Beginner-CLI-Tools/Configuring-ROS2-Environment.html"
+_ENVIRONMENT = (
+    "https://docs.ros.org/en/jazzy/Tutorials/Beginner-CLI-Tools/Configuring-ROS2-Environment.html"
+)
 _LOANS = "https://docs.ros.org/en/jazzy/How-To-Guides/Configure-ZeroCopy-Messages.html"
 _RCL = "https://github.com/ros2/rcl/blob/jazzy/rcl/src/rcl/init.c"
 
 
 class Case(NamedTuple):
-    """`writer` and `reader`: the variables of each process. `one_host`, `two_hosts`: what must happen there by
-    `source`; None where it says nothing, or the case asks nothing."""
+    """`writer` and `reader`: the variables of each process. `one_host`, `two_hosts`: what must
+    happen there by `source`; None where it says nothing, or the case asks nothing."""
 
     text: str
     writer: dict[str, str]
@@ -57,25 +59,47 @@ _ONLY = {"ROS_LOCALHOST_ONLY": "1"}
 _FIRST, _SECOND = {"ROS_DOMAIN_ID": "41"}, {"ROS_DOMAIN_ID": "42"}
 
 CASES: dict[str, Case] = {
-    CONTROL: Case("no variable is set: the control of all others", {}, {}, HEARD, HEARD, _DISCOVERY),
+    CONTROL: Case(
+        "no variable is set: the control of all others", {}, {}, HEARD, HEARD, _DISCOVERY
+    ),
     "same_domain": Case("both in domain 41", _FIRST, _FIRST, HEARD, HEARD, _DOMAIN),
-    "other_domain": Case("writer in domain 41, reader in 42", _FIRST, _SECOND, NOT_HEARD, NOT_HEARD, _DOMAIN),
+    "other_domain": Case(
+        "writer in domain 41, reader in 42", _FIRST, _SECOND, NOT_HEARD, NOT_HEARD, _DOMAIN
+    ),
     "off": Case("both OFF", _range("OFF"), _range("OFF"), NOT_HEARD, NOT_HEARD, _DISCOVERY),
     "off_reader": Case("the reader OFF", {}, _range("OFF"), NOT_HEARD, NOT_HEARD, _DISCOVERY),
-    "localhost": Case("both LOCALHOST", _range("LOCALHOST"), _range("LOCALHOST"), HEARD, NOT_HEARD, _DISCOVERY),
-    "localhost_reader": Case("the reader LOCALHOST", {}, _range("LOCALHOST"), HEARD, NOT_HEARD, _DISCOVERY),
+    "localhost": Case(
+        "both LOCALHOST", _range("LOCALHOST"), _range("LOCALHOST"), HEARD, NOT_HEARD, _DISCOVERY
+    ),
+    "localhost_reader": Case(
+        "the reader LOCALHOST", {}, _range("LOCALHOST"), HEARD, NOT_HEARD, _DISCOVERY
+    ),
     "subnet": Case("both SUBNET", _range("SUBNET"), _range("SUBNET"), HEARD, HEARD, _DISCOVERY),
     "system_default": Case(
-        "both SYSTEM_DEFAULT", _range("SYSTEM_DEFAULT"), _range("SYSTEM_DEFAULT"), HEARD, HEARD, _DISCOVERY
+        "both SYSTEM_DEFAULT",
+        _range("SYSTEM_DEFAULT"),
+        _range("SYSTEM_DEFAULT"),
+        HEARD,
+        HEARD,
+        _DISCOVERY,
     ),
-    "static_peers": Case("both LOCALHOST, each with the other as peer", _PEERS, _PEERS, None, HEARD, _DISCOVERY),
+    "static_peers": Case(
+        "both LOCALHOST, each with the other as peer", _PEERS, _PEERS, None, HEARD, _DISCOVERY
+    ),
     "static_peers_reader": Case(
-        "both LOCALHOST, the reader with the writer as peer", _range("LOCALHOST"), _PEERS, None, HEARD, _DISCOVERY
+        "both LOCALHOST, the reader with the writer as peer",
+        _range("LOCALHOST"),
+        _PEERS,
+        None,
+        HEARD,
+        _DISCOVERY,
     ),
     "static_peers_off": Case(
         "both OFF, each with the other as peer", _OFF_PEERS, _OFF_PEERS, None, NOT_HEARD, _DISCOVERY
     ),
-    "localhost_only": Case("both with ROS_LOCALHOST_ONLY=1", _ONLY, _ONLY, HEARD, NOT_HEARD, _ENVIRONMENT),
+    "localhost_only": Case(
+        "both with ROS_LOCALHOST_ONLY=1", _ONLY, _ONLY, HEARD, NOT_HEARD, _ENVIRONMENT
+    ),
     "localhost_only_peers": Case(
         "both with ROS_LOCALHOST_ONLY=1, which goes before peers",
         _ONLY | {"ROS_STATIC_PEERS": PEER},
@@ -85,7 +109,12 @@ CASES: dict[str, Case] = {
         _RCL,
     ),
     LOANS: Case(
-        "the reader with ROS_DISABLE_LOANED_MESSAGES=0", {}, {"ROS_DISABLE_LOANED_MESSAGES": "0"}, LENT, None, _LOANS
+        "the reader with ROS_DISABLE_LOANED_MESSAGES=0",
+        {},
+        {"ROS_DISABLE_LOANED_MESSAGES": "0"},
+        LENT,
+        None,
+        _LOANS,
     ),
     "no_loans": Case(
         "the reader with ROS_DISABLE_LOANED_MESSAGES=1",
@@ -96,16 +125,19 @@ CASES: dict[str, Case] = {
         _LOANS,
     ),
 }
-"""The domains are above 0, which a trial has otherwise, and below 102, from where on ports meet Linux's ephemeral
-ones."""
+"""The domains are above 0, which a trial has otherwise, and below 102, from where on ports meet
+Linux's ephemeral ones."""
 
 
 def check_hosts(name: str, hosts: int) -> None:
     """Raises Fault where the case says nothing of so many hosts."""
     if CASES[name].expected(hosts) is None:
         raise Fault(
-            f"the case `{name}` of ros_variables says nothing of {'one host' if hosts == 1 else 'several hosts'}",
-            expected="`hosts: [robot, base]`, or another case" if hosts == 1 else "one host, or another case",
+            f"the case `{name}` of ros_variables says nothing of "
+            f"{'one host' if hosts == 1 else 'several hosts'}",
+            expected="`hosts: [robot, base]`, or another case"
+            if hosts == 1
+            else "one host, or another case",
             actual="one host" if hosts == 1 else f"{hosts} hosts",
             fix="exclude this combination under `exclude`",
             at=("ros_variables",),

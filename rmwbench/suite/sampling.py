@@ -1,4 +1,5 @@
-"""What is sampled of a trial beyond both edges of its window; all off unless a suite or `rmwbench run` asks."""
+"""What is sampled of a trial beyond both edges of its window; all off unless a suite or `rmwbench
+run` asks."""
 
 from pydantic import Field, model_validator
 
@@ -6,12 +7,13 @@ from rmwbench.suite.fault import Fault, Strict
 
 
 class Sampling(Strict):
-    """`series_hz`: a time series of CPU, memory and network, 0 for none. `threads`: CPU and wait of each thread.
-    `schedule`: when each thread got and lost a processor; this disturbs what it observes, so its trials are *traced*
-    and their latencies not comparable with others. `allocations`: every call that takes or gives back memory is
-    counted, which costs time as well: such trials are *untimed*. `memory`: each process's PSS with every
-    fifth sample of the series, whose reading walks all of its pages. `leftovers`: at the end all processes exit in
-    order, and what is still in their hosts' /dev/shm and /tmp is listed."""
+    """`series_hz`: a time series of CPU, memory and network, 0 for none. `threads`: CPU and wait of
+    each thread. `schedule`: when each thread got and lost a processor; this disturbs what it
+    observes, so its trials are *traced* and their latencies not comparable with others.
+    `allocations`: every call that takes or gives back memory is counted, which costs time as well:
+    such trials are *untimed*. `memory`: each process's PSS with every fifth sample of the series,
+    whose reading walks all of its pages. `leftovers`: at the end all processes exit in order, and
+    what is still in their hosts' /dev/shm and /tmp is listed."""
 
     series_hz: float = Field(default=0.0, ge=0.0, le=100.0)
     threads: bool = False

@@ -1,7 +1,7 @@
 """A side of a trial: the middleware that processes run, and how it is configured.
 
-Most arms have one. An arm that mixes middlewares (interoperability) has one for all its processes and others for those
-that it names.
+Most arms have one. An arm that mixes middlewares (interoperability) has one for all its processes
+and others for those that it names.
 """
 
 from pathlib import Path
@@ -26,12 +26,13 @@ MAX_PROFILE_BYTES = 256 * 1024
 """A profile travels in one protocol line of at most 1 MiB."""
 
 INSTALLED = ("rclcpp/", "rclpy/")
-"""Middlewares that a ROS 2 brings along: which there are is the machine's matter, so any name behind these is known."""
+"""Middlewares that a ROS 2 brings along: which there are is the machine's matter, so any name
+behind these is known."""
 
 
 class Profile(Strict):
-    """`text` is None for a profile embedded in the worker, which `WORKER --describe` prints; for a user's own it is
-    the content."""
+    """`text` is None for a profile embedded in the worker, which `WORKER --describe` prints; for a
+    user's own it is the content."""
 
     name: str
     format: str | None = None
@@ -66,7 +67,8 @@ def _profile(value: Any, info: ValidationInfo) -> Any:
             f"profile `{value}` cannot be read",
             expected=f"a file at {file}",
             actual=getattr(error, "strerror", None) or str(error),
-            fix="paths are relative to the suite's file; an embedded profile is named without directory or suffix",
+            fix="paths are relative to the suite's file; an embedded profile is named without "
+            "directory or suffix",
         ) from error
 
 
@@ -83,7 +85,8 @@ Options = dict[str, Scalar]
 
 
 class Side(Strict):
-    """`profile` is the name of an embedded profile, or the path of the user's own file (relative to the suite's)."""
+    """`profile` is the name of an embedded profile, or the path of the user's own file (relative to
+    the suite's)."""
 
     middleware: MiddlewareName
     profile: ProfileName = UNTOUCHED
@@ -91,7 +94,8 @@ class Side(Strict):
     modes: Modes = Field(default_factory=dict)
 
     def side_definition(self) -> dict[str, Any]:
-        """`modes` only where there are some: a cell's definition is compared with that of older campaigns."""
+        """`modes` only where there are some: a cell's definition is compared with that of older
+        campaigns."""
         found = {
             "middleware": self.middleware,
             "profile": self.profile.definition(),
@@ -101,8 +105,9 @@ class Side(Strict):
 
 
 class Override(Strict):
-    """What some processes run instead of the arm's own. Left out: the arm's, but for another middleware its profile
-    `untouched` and no options, since both belong to one middleware; modes are portable and stay."""
+    """What some processes run instead of the arm's own. Left out: the arm's, but for another
+    middleware its profile `untouched` and no options, since both belong to one middleware; modes
+    are portable and stay."""
 
     middleware: MiddlewareName | None = None
     profile: ProfileName | None = None

@@ -18,17 +18,19 @@ from rmwbench.suite.workload.workload import Workload
 MOST_ENTRIES = 1000
 """Arms, and workloads, of a suite; the largest that is shipped has some thirty."""
 DECIDABLE_BLOCKS = 5
-"""With fewer nothing is decided (`rmwbench.analysis.verdicts.verdict.Rules.min_blocks`), so a look at fewer would be
-wasted."""
+"""With fewer nothing is decided (`rmwbench.analysis.verdicts.verdict.Rules.min_blocks`), so a look
+at fewer would be wasted."""
 
 
 class Blocks(Strict):
-    """How often every arm runs. With `planned`, a fixed number of blocks; with `maximum`, a sequential design: looks at
-    set numbers of blocks from `minimum` on, and an end as soon as everything is decided. A budget replaces either
-    number. With fewer than `minimum` blocks there is no verdict.
+    """How often every arm runs. With `planned`, a fixed number of blocks; with `maximum`, a
+    sequential design: looks at set numbers of blocks from `minimum` on, and an end as soon as
+    everything is decided. A budget replaces either number. With fewer than `minimum` blocks there
+    is no verdict.
 
-    `within_s` plans a sequential design by the clock: what is decided leaves, the time goes to what is open, and the
-    campaign ends when so many seconds are over, though never below `minimum`. A budget replaces it too.
+    `within_s` plans a sequential design by the clock: what is decided leaves, the time goes to what
+    is open, and the campaign ends when so many seconds are over, though never below `minimum`. A
+    budget replaces it too.
 
     `decide` names the workloads that a sequential design waits for; all where it is empty.
     """
@@ -50,9 +52,14 @@ class Blocks(Strict):
 
     @model_validator(mode="after")
     def _one_design(self) -> "Blocks":
-        both = "`planned: 6` runs six blocks whatever they show; `maximum: 20` stops as soon as everything is decided"
+        both = (
+            "`planned: 6` runs six blocks whatever they show; `maximum: 20` stops as soon as "
+            "everything is decided"
+        )
         if self.planned is None and self.maximum is None:
-            raise Fault("how many blocks?", expected="`planned` or `maximum`", actual="neither", fix=both)
+            raise Fault(
+                "how many blocks?", expected="`planned` or `maximum`", actual="neither", fix=both
+            )
         if self.planned is not None and self.maximum is not None:
             raise Fault(
                 "a fixed and a sequential number of blocks contradict each other",
@@ -80,7 +87,8 @@ class Blocks(Strict):
             )
         if self.within_s is not None and not self.sequential:
             raise Fault(
-                "`within_s` is for a sequential design: in a fixed number of blocks no time becomes free",
+                "`within_s` is for a sequential design: in a fixed number of blocks no time "
+                "becomes free",
                 expected="`maximum` instead of `planned`",
                 actual=f"planned {self.planned}",
                 at=("within_s",),
@@ -96,8 +104,8 @@ class Blocks(Strict):
 
 
 class Suite(Strict):
-    """Everything a campaign runs. `suite` is its name; comparisons are between arms, within a workload and a
-    combination of levels."""
+    """Everything a campaign runs. `suite` is its name; comparisons are between arms, within a
+    workload and a combination of levels."""
 
     suite: SuiteName
     title: str
@@ -108,7 +116,9 @@ class Suite(Strict):
     arms: Annotated[tuple[Arm, ...], Field(strict=False)]
     workloads: Annotated[tuple[Workload, ...], Field(strict=False)]
     networks: dict[WorkloadName, Network] = Field(default_factory=dict)
-    factors: dict[str, Annotated[tuple[Scalar, ...], Field(strict=False)]] = Field(default_factory=dict)
+    factors: dict[str, Annotated[tuple[Scalar, ...], Field(strict=False)]] = Field(
+        default_factory=dict
+    )
     exclude: Annotated[tuple[dict[str, Scalar], ...], Field(strict=False)] = ()
     outcomes: Limits | None = None
 
@@ -117,7 +127,9 @@ class Suite(Strict):
     def _not_empty(cls, items: tuple) -> tuple:
         """Not pydantic's `min_length`, which also reports a list whose items are wrong as empty."""
         if not items:
-            raise Fault("nothing is listed here", expected="at least one entry", actual="an empty list")
+            raise Fault(
+                "nothing is listed here", expected="at least one entry", actual="an empty list"
+            )
         return items
 
     @field_validator("arms", "workloads", mode="before")
@@ -135,17 +147,24 @@ class Suite(Strict):
 
     @field_validator("factors")
     @classmethod
-    def _factors_override_something(cls, factors: dict[str, tuple[Scalar, ...]]) -> dict[str, tuple[Scalar, ...]]:
+    def _factors_override_something(
+        cls, factors: dict[str, tuple[Scalar, ...]]
+    ) -> dict[str, tuple[Scalar, ...]]:
         for name, levels in factors.items():
             check_factor_name(name)
             if not levels:
                 raise Fault(
-                    f"factor `{name}` has no levels", expected="at least one", actual="an empty list", at=(name,)
+                    f"factor `{name}` has no levels",
+                    expected="at least one",
+                    actual="an empty list",
+                    at=(name,),
                 )
             for index, level in enumerate(levels):
                 if any(level == other and type(level) is type(other) for other in levels[:index]):
                     raise Fault(
-                        f"factor `{name}` has the level `{level}` twice", expected="each level once", at=(name, index)
+                        f"factor `{name}` has the level `{level}` twice",
+                        expected="each level once",
+                        at=(name, index),
                     )
         return factors
 
@@ -174,16 +193,31 @@ class Suite(Strict):
         for index, workload in enumerate(self.workloads):
             others = [name for name in names if name != workload.name]
             if workload.against is not None and workload.against not in others:
-                raise unknown("other workload", workload.against, others, at=("workloads", index, "against"))
+                raise unknown(
+                    "other workload", workload.against, others, at=("workloads", index, "against")
+                )
             if isinstance(workload.network, str) and workload.network not in self.networks:
-                raise unknown("network", workload.network, list(self.networks), at=("workloads", index, "network"))
+                raise unknown(
+                    "network",
+                    workload.network,
+                    list(self.networks),
+                    at=("workloads", index, "network"),
+                )
         for index, level in enumerate(self.factors.get("network", ())):
             if level not in self.networks:
-                raise unknown("network", level, list(self.networks), at=("factors", "network", index))
+                raise unknown(
+                    "network", level, list(self.networks), at=("factors", "network", index)
+                )
         if self.outcomes is not None and self.outcomes.topics:
-            topics = list(dict.fromkeys(t for w in self.workloads for node in w.written_out for t in node.topics))
+            topics = list(
+                dict.fromkeys(
+                    t for w in self.workloads for node in w.written_out for t in node.topics
+                )
+            )
             for name in self.outcomes.topics:
-                if name not in topics and not any(t.startswith(name.removesuffix("*")) for t in topics if "*" in name):
+                if name not in topics and not any(
+                    t.startswith(name.removesuffix("*")) for t in topics if "*" in name
+                ):
                     raise unknown("topic", name, topics, at=("outcomes", "topics", name))
         axes: dict[str, list[Scalar]] = {
             "arm": [arm.name for arm in self.arms],
@@ -202,6 +236,9 @@ class Suite(Strict):
                     raise unknown("factor", axis, list(axes), at=("exclude", index, axis))
                 if level not in axes[axis]:
                     raise unknown(
-                        f"level of `{axis}`", level, [str(known) for known in axes[axis]], at=("exclude", index, axis)
+                        f"level of `{axis}`",
+                        level,
+                        [str(known) for known in axes[axis]],
+                        at=("exclude", index, axis),
                     )
         return self

@@ -1,4 +1,5 @@
-"""The spans of a trial: warm-up, steady state and drain are measured apart, so each has its own length."""
+"""The spans of a trial: warm-up, steady state and drain are measured apart, so each has its own
+length."""
 
 from typing import Annotated
 
@@ -15,7 +16,9 @@ def _finite(seconds: float) -> float:
 
 def _positive(seconds: float) -> float:
     if seconds <= 0:
-        raise Fault("the steady state needs a length", expected="more than 0 seconds", actual=seconds)
+        raise Fault(
+            "the steady state needs a length", expected="more than 0 seconds", actual=seconds
+        )
     return _finite(seconds)
 
 
@@ -32,9 +35,9 @@ DRAIN_MOST_S = 5.0
 
 
 class Timeline(Strict):
-    """Seconds. `grace_s`: how long after the end a late message may still be sent. `drain_s`: how long best-effort
-    readers wait for what is on its way; reliable ones wait until everything came or nothing comes any more, at most
-    `drain_most_s`. `match_s`: how long discovery may take."""
+    """Seconds. `grace_s`: how long after the end a late message may still be sent. `drain_s`: how
+    long best-effort readers wait for what is on its way; reliable ones wait until everything came
+    or nothing comes any more, at most `drain_most_s`. `match_s`: how long discovery may take."""
 
     warmup_s: Span = 0.5
     steady_s: SteadySpan = 5.0

@@ -1,8 +1,10 @@
-"""Numbers for people: three significant digits, the unit beside them, never without interval and count in reach.
+"""Numbers for people: three significant digits, the unit beside them, never without interval and
+count in reach.
 
-One function per kind of the show document's values (METRIC, RATIO) returns a `Shown`, which carries the number, its
-interval and where it comes from together; a renderer may put them in different places but cannot receive one without
-the others. Decimal prefixes throughout (1 MB = 10^6 bytes), because rates and payloads of robot traffic are quoted so.
+One function per kind of the show document's values (METRIC, RATIO) returns a `Shown`, which carries
+the number, its interval and where it comes from together; a renderer may put them in different
+places but cannot receive one without the others. Decimal prefixes throughout (1 MB = 10^6 bytes),
+because rates and payloads of robot traffic are quoted so.
 """
 
 import re
@@ -23,11 +25,17 @@ _SCALES: dict[str, tuple[tuple[float, float, str], ...]] = {
     "J": ((1.0, 1.0, "J"), (1e-3, 1e-3, "mJ"), (0.0, 1e-6, "µJ")),
     "s": ((60.0, 60.0, "min"), (1.0, 1.0, "s"), (1e-3, 1e-3, "ms"), (0.0, 1e-6, "µs")),
 }
-_SAME_UNIT = {"bytes_per_s": "bytes/s", "B": "bytes", "Hz": "hz", "ratio": "fraction", "share": "fraction"}
+_SAME_UNIT = {
+    "bytes_per_s": "bytes/s",
+    "B": "bytes",
+    "Hz": "hz",
+    "ratio": "fraction",
+    "share": "fraction",
+}
 _BARE = {"count", "messages", "1", "", None}
 LARGEST_RATIO = 1000
-"""No two middlewares ever differed by more in what is compared here: a bound beyond it says only that nothing is
-known."""
+"""No two middlewares ever differed by more in what is compared here: a bound beyond it says only
+that nothing is known."""
 
 
 _COMMAND = re.compile(r"`(rmwbench[^`<>&|]*)`")
@@ -46,7 +54,8 @@ def commands(text: str) -> list[tuple[str, bool]]:
 
 @dataclass(frozen=True)
 class Shown:
-    """A value ready to be placed: `text` with unit, `interval` as `[11.9–12.8]` or empty, `basis`: what it rests on."""
+    """A value ready to be placed: `text` with unit, `interval` as `[11.9–12.8]` or empty, `basis`:
+    what it rests on."""
 
     text: str
     interval: str
@@ -59,7 +68,8 @@ class Shown:
 
 
 def metric(value: dict[str, Any] | None) -> Shown:
-    """A METRIC of the show document; None (the metric does not exist for this arm) reads `no data` as well."""
+    """A METRIC of the show document; None (the metric does not exist for this arm) reads `no data`
+    as well."""
     if value is None:
         return Shown("no data", "", "not measured for this arm", "absent")
     if "no_data" in value:
@@ -71,7 +81,9 @@ def metric(value: dict[str, Any] | None) -> Shown:
     if number is None:
         return Shown("no data", "", "the document holds no value", "absent")
     if number == inf:
-        return Shown("never arrived", "", f"lost messages reach this quantile; {_basis(value)}", "never")
+        return Shown(
+            "never arrived", "", f"lost messages reach this quantile; {_basis(value)}", "never"
+        )
     return Shown(quantity(number, unit), _interval(number, value, unit), _basis(value), "measured")
 
 
@@ -81,15 +93,21 @@ def ratio(value: dict[str, Any] | None) -> Shown:
         return Shown("no data", "", "no comparison", "absent")
     number = _number(value.get("value"))
     if "no_data" in value or number is None:
-        return Shown("no data", "", str(value.get("no_data", "the document holds no value")), "absent")
+        return Shown(
+            "no data", "", str(value.get("no_data", "the document holds no value")), "absent"
+        )
     if number == inf:
         return Shown("never arrived", "", "an infinite quantile is compared by sign only", "never")
     bounds = [_number(value.get(side)) for side in ("low", "high")]
     interval = (
-        f"[{'–'.join(_ratio_bound(bound) for bound in bounds if bound is not None)}]" if None not in bounds else ""
+        f"[{'–'.join(_ratio_bound(bound) for bound in bounds if bound is not None)}]"
+        if None not in bounds
+        else ""
     )
     blocks = value.get("blocks")
-    return Shown(f"{significant(number)}×", interval, f"{blocks} blocks" if blocks else "", "measured")
+    return Shown(
+        f"{significant(number)}×", interval, f"{blocks} blocks" if blocks else "", "measured"
+    )
 
 
 def exponent(row: dict[str, Any]) -> str:
@@ -117,7 +135,9 @@ def significant(value: float) -> str:
     decimals = max(
         0, 2 - floor(log10(abs(round(value, decimals)) or abs(value)))
     )  # 9.996 rounds up into the next decade
-    return f"{value:,.{min(decimals, 9)}f}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", "−")
+    return f"{value:,.{min(decimals, 9)}f}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace(
+        "-", "−"
+    )
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:
@@ -183,7 +203,11 @@ def _scale(value: float, unit: str | None) -> tuple[float, str]:
 
 def _plain(value: float, unit: str | None) -> str:
     if _SAME_UNIT.get(unit, unit) == "fraction":
-        return f"{float(f'{value:.2g}'):f}".rstrip("0").rstrip(".") if abs(value) < 10 else significant(value)
+        return (
+            f"{float(f'{value:.2g}'):f}".rstrip("0").rstrip(".")
+            if abs(value) < 10
+            else significant(value)
+        )
     if unit in _BARE and value == int(value):
         return significant_count(int(value))
     return significant(value)

@@ -1,6 +1,8 @@
-"""Documents and texts without control characters: what others wrote must not drive the reader's terminal.
+"""Documents and texts without control characters: what others wrote must not drive the reader's
+terminal.
 
-A module of its own, which imports next to nothing: whoever prints a line need not wait for the tables of a campaign.
+A module of its own, which imports next to nothing: whoever prints a line need not wait for the
+tables of a campaign.
 """
 
 from dataclasses import fields, is_dataclass, replace
@@ -10,14 +12,22 @@ _HARMLESS = "\n\t\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # not `printable`
 
 
 def printable(value: Any) -> Any:
-    """A text, or a document or a typed answer with all its texts, without control characters; of a document's keys,
-    `charts` and `per_trial` are dropped: they are not for a terminal."""
+    """A text, or a document or a typed answer with all its texts, without control characters; of a
+    document's keys, `charts` and `per_trial` are dropped: they are not for a terminal."""
     if isinstance(value, str):
-        return "".join(c if c.isprintable() or c in _HARMLESS else "\N{REPLACEMENT CHARACTER}" for c in value)
+        return "".join(
+            c if c.isprintable() or c in _HARMLESS else "\N{REPLACEMENT CHARACTER}" for c in value
+        )
     if isinstance(value, dict):
-        return {key: printable(item) for key, item in value.items() if key not in ("charts", "per_trial")}
+        return {
+            key: printable(item)
+            for key, item in value.items()
+            if key not in ("charts", "per_trial")
+        }
     if isinstance(value, tuple):
         return tuple(map(printable, value))
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{one.name: printable(getattr(value, one.name)) for one in fields(value)})
+        return replace(
+            value, **{one.name: printable(getattr(value, one.name)) for one in fields(value)}
+        )
     return [printable(item) for item in value] if isinstance(value, list) else value

@@ -1,4 +1,5 @@
-"""B against A: planted differences are found, equal sides are not called different, loss comes first."""
+"""B against A: planted differences are found, equal sides are not called different, loss comes
+first."""
 
 import math
 from dataclasses import replace
@@ -35,7 +36,9 @@ def one(question, rules=RULES):
 
 
 @pytest.mark.parametrize("paired", [True, False])
-@pytest.mark.parametrize(("ratio", "verdict"), [(1.3, "worse"), (1 / 1.3, "better"), (1.0, "equivalent")])
+@pytest.mark.parametrize(
+    ("ratio", "verdict"), [(1.3, "worse"), (1 / 1.3, "better"), (1.0, "equivalent")]
+)
 def test_planted_ratios_are_found(paired, ratio, verdict):
     rng = np.random.default_rng(1)
     answer = one(ask(values(rng, n=20), values(rng, ratio, n=20), paired=paired))
@@ -65,9 +68,11 @@ def test_nothing_within_the_machines_own_noise_is_claimed():
     assert one(ask(a, b)).verdict == "worse"
     assert one(ask(a, b), Rules(aa_floor=0.2)).verdict == "undecided"
     same = one(ask(a, values(rng, sd=0.01)), Rules(aa_floor=0.2))
-    assert same.verdict == "undecided" and same.needed is None  # no number of trials shows that nothing changed
+    # no number of trials shows that nothing changed
+    assert same.verdict == "undecided" and same.needed is None
     near = one(ask(a, b), Rules(aa_floor=0.147))
-    assert near.effect.value > 1.147 and near.verdict == "undecided"  # beyond the noise, but not with certainty
+    # beyond the noise, but not with certainty
+    assert near.effect.value > 1.147 and near.verdict == "undecided"
 
 
 @settings(deadline=None)
@@ -101,7 +106,8 @@ def test_where_more_is_better_the_ratio_stays_b_over_a_and_the_verdict_turns():
 
 
 def test_equal_sides_are_called_different_in_few_tables():
-    """Family-wise: 300 tables of 12 rows without any difference, in fewer than 5 % a claim (allowing for chance)."""
+    """Family-wise: 300 tables of 12 rows without any difference, in fewer than 5 % a claim
+    (allowing for chance)."""
     rng = np.random.default_rng(8)
     wrong = 0
     for _ in range(300):
@@ -114,7 +120,10 @@ def test_sides_that_differ_by_the_margin_are_called_equivalent_in_few_tables():
     rng = np.random.default_rng(9)
     wrong = 0
     for _ in range(300):
-        rows = [ask(values(rng, sd=0.02, n=6), values(rng, 1.0501, sd=0.02, n=8), group=g) for g in range(6)]
+        rows = [
+            ask(values(rng, sd=0.02, n=6), values(rng, 1.0501, sd=0.02, n=8), group=g)
+            for g in range(6)
+        ]
         wrong += any(a.verdict == "equivalent" for a in judge(rows, RULES))
     assert wrong <= 300 * 0.05 + 3 * math.sqrt(300 * 0.05 * 0.95)
 
@@ -140,10 +149,12 @@ def test_loss_is_a_difference_and_reliable_arms_may_lose_nothing(paired):
     assert worse.effect.low > 0 and worse.effect.value == pytest.approx(0.0293, abs=1e-3)
     assert one(ask(some, none, entry=LOSS, paired=paired)).verdict == "better"
     little = losses(6, 5, 7, 4, 6, 5)
-    assert one(ask(none, little, entry=LOSS, paired=paired, reliable=False)).verdict == "equivalent"  # 1 % is allowed
+    # 1 % is allowed
+    assert one(ask(none, little, entry=LOSS, paired=paired, reliable=False)).verdict == "equivalent"
     same = one(ask(none, none, entry=LOSS, paired=paired))
     assert same.verdict == "equivalent"
-    assert same.effect.low < 0 < same.effect.high < 0.01  # what was not seen is bounded, not excluded
+    # what was not seen is bounded, not excluded
+    assert same.effect.low < 0 < same.effect.high < 0.01
 
 
 def test_one_lost_message_proves_nothing():
@@ -202,7 +213,10 @@ def test_a_decision_takes_about_as_many_trials_as_it_is_said_to():
     rng = np.random.default_rng(13)
     needed = one(ask(values(rng, sd=0.2, n=6), values(rng, 1.2, sd=0.2, n=6))).needed
     assert 6 < needed < 200
-    found = [one(ask(values(rng, sd=0.2, n=needed), values(rng, 1.2, sd=0.2, n=needed))).verdict for _ in range(20)]
+    found = [
+        one(ask(values(rng, sd=0.2, n=needed), values(rng, 1.2, sd=0.2, n=needed))).verdict
+        for _ in range(20)
+    ]
     assert found.count("worse") >= 12
 
 
@@ -217,7 +231,8 @@ def test_the_table_is_as_bad_as_its_worst_row():
 
 @pytest.mark.parametrize("paired", [True, False])
 def test_what_two_hosts_clocks_could_hide_is_not_claimed(paired):
-    """0.1 ms against 0.13 ms, over hosts whose clocks are known to ±9 µs: still worse; to ±20 µs it is not."""
+    """0.1 ms against 0.13 ms, over hosts whose clocks are known to ±9 µs: still worse; to ±20 µs it
+    is not."""
 
     def asked(ratio, bound):
         rng = np.random.default_rng(1)
@@ -227,7 +242,9 @@ def test_what_two_hosts_clocks_could_hide_is_not_claimed(paired):
     assert asked(1.3, 9_000).verdict == "worse" and asked(1 / 1.3, 6_000).verdict == "better"
     blurred = asked(1.3, 20_000)
     assert (
-        blurred.verdict == "undecided" and "clocks" in blurred.reason and blurred.effect.low < 1 < blurred.effect.high
+        blurred.verdict == "undecided"
+        and "clocks" in blurred.reason
+        and blurred.effect.low < 1 < blurred.effect.high
     )
     assert asked(1.0, 0).verdict == "equivalent" and asked(1.0, 9_000).verdict == "undecided"
     assert asked(1.3, 200_000).effect.high > 1e6
@@ -237,12 +254,18 @@ def test_what_two_hosts_clocks_could_hide_is_not_claimed(paired):
 def test_rows_share_their_variances_so_that_six_trials_find_what_one_row_alone_does_not(paired):
     rng = np.random.default_rng(3)
     rows = [
-        ask(values(rng, n=6, sd=0.1), values(rng, 1.4 if n == 0 else 1.0, 6, 0.1), paired=paired, group=n)
+        ask(
+            values(rng, n=6, sd=0.1),
+            values(rng, 1.4 if n == 0 else 1.0, 6, 0.1),
+            paired=paired,
+            group=n,
+        )
         for n in range(24)
     ]
     alone = [replace(q, entry=replace(LATENCY, name=f"metric{n}")) for n, q in enumerate(rows)]
     assert judge(rows, RULES)[0].verdict == "worse"
-    assert judge(alone, RULES)[0].verdict == "undecided"  # as many comparisons, each with its own variance
+    # as many comparisons, each with its own variance
+    assert judge(alone, RULES)[0].verdict == "undecided"
 
 
 @pytest.mark.parametrize("paired", [True, False])
@@ -251,14 +274,16 @@ def test_shared_variances_call_nothing_different_that_is_the_same(paired):
     for _ in range(tables):
         sds = 0.05 * np.exp(0.6 * rng.standard_normal(12))
         rows = [
-            ask(values(rng, n=6, sd=sd), values(rng, n=6, sd=sd), paired=paired, group=n) for n, sd in enumerate(sds)
+            ask(values(rng, n=6, sd=sd), values(rng, n=6, sd=sd), paired=paired, group=n)
+            for n, sd in enumerate(sds)
         ]
         false += any(a.verdict in ("worse", "better") for a in judge(rows, RULES))
     assert false <= binom.ppf(0.999, tables, 0.05)
 
 
 @pytest.mark.parametrize(
-    "metric", ["achieved_rate", "achieved_throughput", "sent_rate", "cross_goodput", "history_delivered"]
+    "metric",
+    ["achieved_rate", "achieved_throughput", "sent_rate", "cross_goodput", "history_delivered"],
 )
 def test_more_of_what_is_wanted_is_better(metric):
     rng = np.random.default_rng(6)

@@ -16,12 +16,18 @@ def step(node, code, asked_s, ended_s):
 
 def all_of(node, begin_s):
     """A node of which each of its three steps takes a second."""
-    return [step(node, f"{name}.done", begin_s + place, begin_s + place + 1) for place, name in enumerate(STEPS)]
+    return [
+        step(node, f"{name}.done", begin_s + place, begin_s + place + 1)
+        for place, name in enumerate(STEPS)
+    ]
 
 
 def found(*events, nodes="abc", end_s=60):
     managed = {"manager": "manager", "nodes": list(nodes), "service_timeout_s": 5.0}
-    definition = {"bring_up": managed, "processes": [{"name": f"process_{node}", "nodes": [node]} for node in nodes]}
+    definition = {
+        "bring_up": managed,
+        "processes": [{"name": f"process_{node}", "nodes": [node]} for node in nodes],
+    }
     later = {"event": "joining", "time_ns": 11 * S, "text": "b"}
     return bring_up([later, LAUNCH, *events], definition, round((10 + end_s) * S))
 
@@ -50,8 +56,18 @@ def test_who_stopped_is_counted_where_it_stopped_and_all_are_never_up():
 
 
 def test_a_node_whose_session_did_not_open_stopped_there_and_not_at_its_service():
-    refused = {"event": "not_joined", "process": "process_b", "time_ns": 12 * S, "text": "no participant index"}
-    one = found(*all_of("a", 0), step("b", "service.timed_out", 1, 6), refused, step("c", "service.timed_out", 6, 11))
+    refused = {
+        "event": "not_joined",
+        "process": "process_b",
+        "time_ns": 12 * S,
+        "text": "no participant index",
+    }
+    one = found(
+        *all_of("a", 0),
+        step("b", "service.timed_out", 1, 6),
+        refused,
+        step("c", "service.timed_out", 6, 11),
+    )
     assert one.stopped == {"session.refused": 1, "service.timed_out": 1}
     _, fractions, _ = metrics(one, {}, S)
     assert fractions["stopped_at_session"] == fractions["stopped_at_service"] == (1, 3)
@@ -60,13 +76,21 @@ def test_a_node_whose_session_did_not_open_stopped_there_and_not_at_its_service(
 
 def test_what_was_under_way_or_never_begun_when_the_window_ended_is_not_active():
     one = found(*all_of("a", 0), *all_of("b", 0)[:2], *all_of("c", 0)[:1], nodes="abcd", end_s=4)
-    assert one.stopped == {"activate.unfinished": 1, "configure.unfinished": 1, "service.unfinished": 1}
+    assert one.stopped == {
+        "activate.unfinished": 1,
+        "configure.unfinished": 1,
+        "service.unfinished": 1,
+    }
     late = found(*all_of("a", 2), nodes="a", end_s=4.5)
     assert late.up_ns == () and late.stopped == {"activate.unfinished": 1}
 
 
 def test_the_longest_change_is_of_configuring_and_activating_alone():
-    waited = [step("a", "service.done", 0, 4), step("a", "configure.done", 4, 6), step("a", "activate.done", 6, 6.5)]
+    waited = [
+        step("a", "service.done", 0, 4),
+        step("a", "configure.done", 4, 6),
+        step("a", "activate.done", 6, 6.5),
+    ]
     assert found(*waited, nodes="a").longest_change_ns == 2 * S
     assert found(*waited[:1], nodes="a").longest_change_ns is None
 
@@ -86,7 +110,11 @@ def test_metrics_share_costs_among_the_nodes_and_count_who_never_was_active():
     one = found(*all_of("a", 0), *all_of("b", 1), step("c", "service.timed_out", 0, 5))
     values, fractions, reasons = metrics(one, {"pss": 30.0, "cpu_cores": 0.5}, 60 * S)
     assert (values["pss_per_node"], values["cpu_per_node"]) == (10.0, 10 * S)
-    assert (values["bring_up_time"], values["half_up_time"], values["longest_change"]) == (inf, 4 * S, S)
+    assert (values["bring_up_time"], values["half_up_time"], values["longest_change"]) == (
+        inf,
+        4 * S,
+        S,
+    )
     assert fractions["never_active"] == fractions["stopped_at_service"] == (1, 3)
     assert fractions["stopped_at_configure"] == fractions["stopped_at_activate"] == (0, 3)
     assert not reasons

@@ -1,4 +1,5 @@
-"""Request and response: what a client is told of its requests, whatever numbers the service gave its replies."""
+"""Request and response: what a client is told of its requests, whatever numbers the service gave
+its replies."""
 
 import numpy as np
 
@@ -7,7 +8,11 @@ from rmwbench.analysis.metrics.stability import stability
 from rmwbench.analysis.records.columns import Endpoint, Window
 from tests.analysis.test_latency import Records, message
 
-TWO_CLIENTS = [Endpoint(1, "client", "add"), Endpoint(3, "client", "add"), Endpoint(2, "service", "add")]
+TWO_CLIENTS = [
+    Endpoint(1, "client", "add"),
+    Endpoint(3, "client", "add"),
+    Endpoint(2, "service", "add"),
+]
 WINDOW = Window(0, 1000)
 
 
@@ -34,7 +39,8 @@ def test_a_reply_is_the_arrival_of_its_request_whatever_its_own_number():
     arrived += [heard(3, 0, 90), heard(1, 1, 100), heard(1, 2, 200)]
     m = measure(Records(sent, arrived), TWO_CLIENTS, WINDOW)
     assert m.samples["response_latency"].values.tolist() == [80, 100, 100]
-    assert m.samples["request_leg"].values.tolist() == [30, 30, 40]  # from the call, 10 ns after the intended time
+    # from the call, 10 ns after the intended time
+    assert m.samples["request_leg"].values.tolist() == [30, 30, 40]
     assert m.samples["reply_leg"].values.tolist() == [30, 30, 40]
     assert (m.ledger.wanted, m.ledger.delivered, m.ledger.foreign, m.pairs) == (3, 3, 0, 2)
     assert m.calls_in_window == 3  # the replies are not publishes of the workload's schedule
@@ -46,11 +52,18 @@ def test_answered_twice_never_and_by_anothers_reply():
     arrived = [at_service(1, 0, 40), at_service(1, 2, 240), at_service(3, 0, 290)]
     arrived += [heard(1, 0, 80), heard(1, 1, 85), heard(1, 3, 350)]  # the last is client 3's
     m = measure(Records(sent, arrived), TWO_CLIENTS, WINDOW)
-    assert (m.ledger.wanted, m.ledger.delivered, m.ledger.duplicates, m.ledger.foreign) == (4, 1, 1, 1)
+    assert (m.ledger.wanted, m.ledger.delivered, m.ledger.duplicates, m.ledger.foreign) == (
+        4,
+        1,
+        1,
+        1,
+    )
     assert m.ledger.lost == 3
     assert np.isinf(m.samples["response_latency"].values).sum() == 3
-    assert m.samples["request_leg"].values.tolist() == [30, 30, 280, np.inf]  # request 1 never came to the service
-    assert m.samples["reply_leg"].values.tolist() == [30, 30, np.inf, np.inf]  # to 2 of client 1 and to client 3
+    # request 1 never came to the service
+    assert m.samples["request_leg"].values.tolist() == [30, 30, 280, np.inf]
+    # to 2 of client 1 and to client 3
+    assert m.samples["reply_leg"].values.tolist() == [30, 30, np.inf, np.inf]
 
 
 def test_a_reply_without_record_of_its_service_is_foreign():
@@ -59,9 +72,15 @@ def test_a_reply_without_record_of_its_service_is_foreign():
 
 
 def test_requests_that_are_answered_later_and_later_are_a_queue_that_grows():
-    sent = [request(1, i, i * 10) for i in range(100)] + [reply(i, 1, i, i * 20 + 5) for i in range(100)]
-    arrived = [at_service(1, i, i * 20 + 4) for i in range(100)] + [heard(1, i, i * 20 + 9) for i in range(100)]
+    sent = [request(1, i, i * 10) for i in range(100)] + [
+        reply(i, 1, i, i * 20 + 5) for i in range(100)
+    ]
+    arrived = [at_service(1, i, i * 20 + 4) for i in range(100)] + [
+        heard(1, i, i * 20 + 9) for i in range(100)
+    ]
     assert stability(Records(sent, arrived), TWO_CLIENTS, WINDOW).unstable
     quick = [reply(i, 1, i, i * 10 + 5) for i in range(100)]
-    arrived = [at_service(1, i, i * 10 + 4) for i in range(100)] + [heard(1, i, i * 10 + 9) for i in range(100)]
+    arrived = [at_service(1, i, i * 10 + 4) for i in range(100)] + [
+        heard(1, i, i * 10 + 9) for i in range(100)
+    ]
     assert not stability(Records(sent[:100] + quick, arrived), TWO_CLIENTS, WINDOW).unstable

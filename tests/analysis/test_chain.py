@@ -1,5 +1,5 @@
-"""Messages followed through relays: the parts add up to the whole, and whatever a hop loses is lost there and end to
-end. A simulation that follows each message by hand is the second opinion.
+"""Messages followed through relays: the parts add up to the whole, and whatever a hop loses is lost
+there and end to end. A simulation that follows each message by hand is the second opinion.
 """
 
 import json
@@ -23,8 +23,12 @@ class Records:
     """Columns from two lists of dictionaries."""
 
     def __init__(self, sent, received):
-        self._sent = [{"flags": 0, "cause_endpoint": ABSENT, "cause_seq": ABSENT} | row for row in sent]
-        self._received = [{"flags": 0, "notified_ns": ABSENT, "callback_ns": ABSENT} | row for row in received]
+        self._sent = [
+            {"flags": 0, "cause_endpoint": ABSENT, "cause_seq": ABSENT} | row for row in sent
+        ]
+        self._received = [
+            {"flags": 0, "notified_ns": ABSENT, "callback_ns": ABSENT} | row for row in received
+        ]
 
     def sent(self, column):
         return np.array([row[column] for row in self._sent], np.int64)
@@ -51,13 +55,17 @@ def chain(relays):
     for hop in range(relays):
         number = len(rows) + 1
         rows.append(endpoint(number, "subscription", f"t{hop}", f"relay_{hop + 1}"))
-        rows.append(endpoint(number + 1, "publisher", f"t{hop + 1}", f"relay_{hop + 1}", relays=number))
+        rows.append(
+            endpoint(number + 1, "publisher", f"t{hop + 1}", f"relay_{hop + 1}", relays=number)
+        )
     return [*rows, endpoint(len(rows) + 1, "subscription", f"t{relays}", "listener")]
 
 
 def sent(writer, seq, intended, call, cause=None, **more):
     caused = {} if cause is None else {"cause_endpoint": cause[0], "cause_seq": cause[1]}
-    return {"endpoint": writer, "seq": seq, "intended_ns": intended, "call_ns": call} | caused | more
+    return (
+        {"endpoint": writer, "seq": seq, "intended_ns": intended, "call_ns": call} | caused | more
+    )
 
 
 def got(reader, writer, seq, taken, **more):
@@ -69,7 +77,10 @@ ROWS = chain(1)  # 1 talker, 2 and 3 of the relay, 4 the listener
 
 def test_the_parts_of_a_message_add_up_to_its_end_to_end_latency():
     found = measure_chains(
-        Records([sent(1, 0, 100, 110), sent(3, 0, 165, 170, (1, 0))], [got(2, 1, 0, 160), got(4, 3, 0, 230)]),
+        Records(
+            [sent(1, 0, 100, 110), sent(3, 0, 165, 170, (1, 0))],
+            [got(2, 1, 0, 160), got(4, 3, 0, 230)],
+        ),
         ROWS,
         WINDOW,
         {},
@@ -95,8 +106,16 @@ LOST = {
     "first transport": ([sent(1, 0, 100, 110)], [], TRANSPORT),
     "corrupt on the way": ([sent(1, 0, 100, 110)], [got(2, 1, 0, 160, flags=1)], TRANSPORT),
     "relay kept it": ([sent(1, 0, 100, 110)], [got(2, 1, 0, 160)], RELAY),
-    "relay failed": ([sent(1, 0, 100, 110), sent(3, 0, 165, 170, (1, 0), flags=FAILED)], [got(2, 1, 0, 160)], RELAY),
-    "last transport": ([sent(1, 0, 100, 110), sent(3, 0, 165, 170, (1, 0))], [got(2, 1, 0, 160)], TRANSPORT),
+    "relay failed": (
+        [sent(1, 0, 100, 110), sent(3, 0, 165, 170, (1, 0), flags=FAILED)],
+        [got(2, 1, 0, 160)],
+        RELAY,
+    ),
+    "last transport": (
+        [sent(1, 0, 100, 110), sent(3, 0, 165, 170, (1, 0))],
+        [got(2, 1, 0, 160)],
+        TRANSPORT,
+    ),
     "too late": (
         [sent(1, 0, 100, 110), sent(3, 0, 165, 170, (1, 0))],
         [got(2, 1, 0, 160), got(4, 3, 0, 900, flags=8)],
@@ -142,7 +161,8 @@ def test_a_fork_counts_each_last_reader_and_a_join_each_way_in():
     fork = measure_chains(Records(sends, receipts), rows, WINDOW, {})
     assert fork.samples["end_to_end_latency"].values.tolist() == [100, np.inf]
     assert fork.chain.paths == 2 and fork.fractions["end_to_end_undelivered"] == (1, 2)
-    # Two talkers on topics of their own, both relayed by one node onto one topic: each message names its cause.
+    # Two talkers on topics of their own, both relayed by one node onto one topic: each message
+    # names its cause.
     rows = [
         endpoint(1, "publisher", "a", "left"),
         endpoint(2, "publisher", "b", "right"),
@@ -152,7 +172,12 @@ def test_a_fork_counts_each_last_reader_and_a_join_each_way_in():
         endpoint(6, "publisher", "c", "relay", relays=4),
         endpoint(7, "subscription", "c", "listener"),
     ]
-    sends = [sent(1, 0, 0, 0), sent(2, 0, 5, 5), sent(5, 0, 20, 20, (1, 0)), sent(6, 0, 30, 30, (2, 0))]
+    sends = [
+        sent(1, 0, 0, 0),
+        sent(2, 0, 5, 5),
+        sent(5, 0, 20, 20, (1, 0)),
+        sent(6, 0, 30, 30, (2, 0)),
+    ]
     receipts = [got(3, 1, 0, 10), got(4, 2, 0, 15), got(7, 5, 0, 50), got(7, 6, 0, 60)]
     join = measure_chains(Records(sends, receipts), rows, WINDOW, {})
     assert join.samples["end_to_end_latency"].values.tolist() == [50, 55]
@@ -164,7 +189,12 @@ def test_a_request_and_its_reply_are_a_chain_of_two():
         endpoint(2, "service", "s", "server"),
         endpoint(3, "client", "s", "x"),
     ]
-    sends = [sent(1, 0, 0, 5), sent(3, 0, 0, 6), sent(2, 0, 40, 45, (3, 0)), sent(2, 1, 50, 55, (1, 0))]
+    sends = [
+        sent(1, 0, 0, 5),
+        sent(3, 0, 0, 6),
+        sent(2, 0, 40, 45, (3, 0)),
+        sent(2, 1, 50, 55, (1, 0)),
+    ]
     receipts = [got(2, 1, 0, 30), got(2, 3, 0, 20), got(1, 2, 1, 90)]
     found = measure_chains(Records(sends, receipts), rows, WINDOW, {})
     assert sorted(found.samples["end_to_end_latency"].values.tolist()) == [90, np.inf]
@@ -176,7 +206,9 @@ def test_who_joins_late_or_filters_is_not_asked_for_more_than_it_may_expect():
     receipts = [got(2, 1, 1, 950), got(4, 3, 0, 1000)]
     late = measure_chains(Records(sends, receipts), ROWS, WINDOW, {4: Life(500, np.inf)})
     assert late.samples["end_to_end_latency"].values.tolist() == [100]
-    assert measure_chains(Records(sends, receipts), ROWS, WINDOW, {2: Life(percent=50)}).chain is None
+    assert (
+        measure_chains(Records(sends, receipts), ROWS, WINDOW, {2: Life(percent=50)}).chain is None
+    )
 
 
 def test_diamonds_without_end_are_refused_and_not_walked():
@@ -184,7 +216,15 @@ def test_diamonds_without_end_are_refused_and_not_walked():
     for hop in range(12):
         for side in ("a", "b"):
             rows.append(endpoint(subscription, "subscription", f"t{hop}", f"{side}{hop}"))
-            rows.append(endpoint(subscription + 1, "publisher", f"t{hop + 1}", f"{side}{hop}", relays=subscription))
+            rows.append(
+                endpoint(
+                    subscription + 1,
+                    "publisher",
+                    f"t{hop + 1}",
+                    f"{side}{hop}",
+                    relays=subscription,
+                )
+            )
             subscription += 2
     rows.append(endpoint(subscription, "subscription", "t12", "listener"))
     with pytest.raises(ValueError, match=str(MOST_PATHS)):
@@ -223,8 +263,13 @@ def test_it_agrees_with_following_each_message_by_hand(relays):
     records = Records([sends[i] for i in order[0]], [receipts[i] for i in order[1]])
     found = measure_chains(records, rows, Window(0, 1000 * n), {})
     assert found.samples["end_to_end_latency"].values.tolist() == sorted(truth)
-    assert found.values["lost_in_transport"] == lost[TRANSPORT] and found.values["lost_in_relays"] == lost[RELAY]
-    assert found.chain.nodes == (relays + 2, relays + 2) and len(found.chain.parts) == 2 * (relays + 1)
+    assert (
+        found.values["lost_in_transport"] == lost[TRANSPORT]
+        and found.values["lost_in_relays"] == lost[RELAY]
+    )
+    assert found.chain.nodes == (relays + 2, relays + 2) and len(found.chain.parts) == 2 * (
+        relays + 1
+    )
     assert sum(part.lost for part in found.chain.parts) == n - found.chain.arrived
 
 
@@ -245,8 +290,13 @@ def test_layers_add_up_and_what_is_out_of_order_is_the_remainder():
         "relays": 20,
         REMAINDER: 0,
     }
-    assert sum(found.spent_ns.values()) == found.end_to_end_ns == 170 and not found.traced and not found.shares
-    # The second reader was busy and needed no wake-up for this message: its notification is from before the publish.
+    assert (
+        sum(found.spent_ns.values()) == found.end_to_end_ns == 170
+        and not found.traced
+        and not found.shares
+    )
+    # The second reader was busy and needed no wake-up for this message: its notification is from
+    # before the publish.
     receipts[1]["notified_ns"] = 120
     (trace,) = traces(Records(sends, receipts), paths(ROWS), WINDOW, {})
     odd = layers([trace], None)
@@ -256,7 +306,15 @@ def test_layers_add_up_and_what_is_out_of_order_is_the_remainder():
 
 def test_traced_layers_are_cut_at_the_public_functions_of_rcl_and_rmw():
     rows = [endpoint(1, "publisher", "t", "talker"), endpoint(2, "subscription", "t", "listener")]
-    noted = [(1, 2, 120), (1, 3, 130), (2, 7, 200), (2, 9, 215), (2, 10, 220), (2, 11, 250), (2, 12, 255)]
+    noted = [
+        (1, 2, 120),
+        (1, 3, 130),
+        (2, 7, 200),
+        (2, 9, 215),
+        (2, 10, 220),
+        (2, 11, 250),
+        (2, 12, 255),
+    ]
     spans = {
         "endpoint": np.array([e for e, _, _ in noted]),
         "writer": np.ones(len(noted), np.int64),
@@ -284,4 +342,7 @@ def test_traced_layers_are_cut_at_the_public_functions_of_rcl_and_rmw():
     assert set(found.spent_ns) <= set(WORDS)
     without = {name: values[spans["layer"] != 7] for name, values in spans.items()}
     lacking = layers([trace], without)
-    assert lacking.spent_ns[REMAINDER] == 85 and sum(lacking.spent_ns.values()) == lacking.end_to_end_ns
+    assert (
+        lacking.spent_ns[REMAINDER] == 85
+        and sum(lacking.spent_ns.values()) == lacking.end_to_end_ns
+    )

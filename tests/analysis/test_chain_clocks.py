@@ -1,5 +1,5 @@
-"""A chain over hosts with clocks of their own: the errors of the clocks in between cancel, so that only the first and
-the last host count, and a chain that comes back is exact."""
+"""A chain over hosts with clocks of their own: the errors of the clocks in between cancel, so that
+only the first and the last host count, and a chain that comes back is exact."""
 
 import pytest
 
@@ -15,7 +15,12 @@ BOUNDS = {"robot": 0, "base": 30_000, "station": 5_000}
 
 def known(*hosts):
     readings = [
-        {"host": host, "t_ns": at, "offset_ns": 1_000_000 if BOUNDS[host] else 0, "bound_ns": BOUNDS[host]}
+        {
+            "host": host,
+            "t_ns": at,
+            "offset_ns": 1_000_000 if BOUNDS[host] else 0,
+            "bound_ns": BOUNDS[host],
+        }
         for host in hosts
         for at in (WINDOW.begin_ns, WINDOW.end_ns)
     ]
@@ -25,19 +30,40 @@ def known(*hosts):
 
 def test_the_ends_of_a_chain_bound_it_and_not_what_lies_between():
     # 0 robot → 1 base → 2 robot: twice through a clock that is known to 30 µs.
-    back = chain_bounds(known("robot", "base", "robot"), Chains(ends=((0, 2),), links=((0, 1), (1, 2))), WINDOW)
-    assert "end_to_end_latency" not in back and "chain_transport" not in back and "hop_relay" not in back
+    back = chain_bounds(
+        known("robot", "base", "robot"), Chains(ends=((0, 2),), links=((0, 1), (1, 2))), WINDOW
+    )
+    assert (
+        "end_to_end_latency" not in back
+        and "chain_transport" not in back
+        and "hop_relay" not in back
+    )
     assert back["hop_transport"] >= 30_000
     # … → 2 station: what counts is the station's clock, which is known to 5 µs.
-    there = chain_bounds(known("robot", "base", "station"), Chains(ends=((0, 2),), links=((0, 1), (1, 2))), WINDOW)
-    assert 5_000 <= there["end_to_end_latency"] == there["chain_transport"] < 30_000 <= there["hop_transport"]
+    there = chain_bounds(
+        known("robot", "base", "station"), Chains(ends=((0, 2),), links=((0, 1), (1, 2))), WINDOW
+    )
+    assert (
+        5_000
+        <= there["end_to_end_latency"]
+        == there["chain_transport"]
+        < 30_000
+        <= there["hop_transport"]
+    )
     assert not chain_bounds(known("robot"), Chains(ends=((0, 0),)), WINDOW)
 
 
 def test_a_call_that_comes_back_is_exact_however_the_other_clock_runs():
     trial = measure_trial(a_trial())
-    assert "end_to_end_latency" not in trial.clock_bounds and trial.clock_bounds["hop_transport"] > 0
+    assert (
+        "end_to_end_latency" not in trial.clock_bounds and trial.clock_bounds["hop_transport"] > 0
+    )
     found = trial.messages.samples["end_to_end_latency"]
     assert found.exact[0.5] == pytest.approx(2 * LATENCY_NS + 30_000, rel=1e-3)
-    assert [part.kind for part in trial.chain.parts] == ["source", "transport", "relay", "transport"]
+    assert [part.kind for part in trial.chain.parts] == [
+        "source",
+        "transport",
+        "relay",
+        "transport",
+    ]
     assert trial.chain.parts[2].quantiles[0.5] == pytest.approx(30_000, rel=1e-3)

@@ -1,4 +1,5 @@
-"""Two clocks by simulation: whatever the ways take and however the clocks drift, the truth lies within the bound."""
+"""Two clocks by simulation: whatever the ways take and however the clocks drift, the truth lies
+within the bound."""
 
 import numpy as np
 import pytest
@@ -12,13 +13,19 @@ SECOND = 1_000_000_000
 
 
 class Truth:
-    """The other clock: ahead by AHEAD_NS at BEGIN_NS, gaining `drift` (a function of seconds gives it in s/s)."""
+    """The other clock: ahead by AHEAD_NS at BEGIN_NS, gaining `drift` (a function of seconds gives
+    it in s/s)."""
 
     def __init__(self, drift):
-        self.gained = np.concatenate([[0.0], np.cumsum([drift(s / 100) * 1e7 for s in range(3000)])])  # every 10 ms
+        # every 10 ms
+        self.gained = np.concatenate(
+            [[0.0], np.cumsum([drift(s / 100) * 1e7 for s in range(3000)])]
+        )
 
     def offset_ns(self, t_ns):
-        return AHEAD_NS + np.interp((np.asarray(t_ns) - BEGIN_NS) / 1e7, np.arange(3001), self.gained)
+        return AHEAD_NS + np.interp(
+            (np.asarray(t_ns) - BEGIN_NS) / 1e7, np.arange(3001), self.gained
+        )
 
     def exchange(self, t_ns, out_ns, held_ns, back_ns):
         read_ns, sent_ns = t_ns + out_ns, t_ns + out_ns + held_ns
@@ -29,9 +36,15 @@ class Truth:
 WAYS = {
     # (out, back) in ns of n exchanges
     "even": lambda rng, n: (rng.exponential(8_000, n) + 5_000, rng.exponential(8_000, n) + 5_000),
-    "slow back": lambda rng, n: (rng.exponential(2_000, n) + 4_000, rng.exponential(60_000, n) + 90_000),
+    "slow back": lambda rng, n: (
+        rng.exponential(2_000, n) + 4_000,
+        rng.exponential(60_000, n) + 90_000,
+    ),
     "slow out": lambda rng, n: (rng.gamma(2, 50_000, n) + 200_000, np.full(n, 3_000)),
-    "bursts": lambda rng, n: (6_000 + 5e6 * (rng.random(n) < 0.4), 9_000 + 9e6 * (rng.random(n) < 0.4)),
+    "bursts": lambda rng, n: (
+        6_000 + 5e6 * (rng.random(n) < 0.4),
+        9_000 + 9e6 * (rng.random(n) < 0.4),
+    ),
     "radio": lambda rng, n: (abs(rng.normal(1e7, 2e6, n)), abs(rng.normal(1e7, 2e6, n))),
 }
 DRIFTS = {
@@ -50,10 +63,13 @@ def readings_of(truth, ways, rng, at_s=(0.5, 2.0, 6.0, 10.0, 14.0, 18.0)):
         starts = BEGIN_NS + at * SECOND + np.cumsum(rng.uniform(30_000, 200_000, 16))
         out, back = ways(rng, 16)
         exchanges = [
-            truth.exchange(t, o, rng.integers(500, 4_000), b) for t, o, b in zip(starts, out, back, strict=True)
+            truth.exchange(t, o, rng.integers(500, 4_000), b)
+            for t, o, b in zip(starts, out, back, strict=True)
         ]
         found.append(intersect(exchanges))
-        naive += [((e.received_ns - e.asked_ns) + (e.sent_ns - e.answered_ns)) / 2 for e in exchanges]
+        naive += [
+            ((e.received_ns - e.asked_ns) + (e.sent_ns - e.answered_ns)) / 2 for e in exchanges
+        ]
     return found, naive
 
 
@@ -61,13 +77,18 @@ def readings_of(truth, ways, rng, at_s=(0.5, 2.0, 6.0, 10.0, 14.0, 18.0)):
 @pytest.mark.parametrize("drift", DRIFTS)
 def test_the_truth_is_always_within_the_bound(ways, drift):
     truth = Truth(DRIFTS[drift])
-    t = BEGIN_NS + np.linspace(0, 20, 201).astype(np.int64) * SECOND // 1 + np.arange(201) * 1_000_003 % SECOND
+    t = (
+        BEGIN_NS
+        + np.linspace(0, 20, 201).astype(np.int64) * SECOND // 1
+        + np.arange(201) * 1_000_003 % SECOND
+    )
     for seed in range(25):
         readings, _ = readings_of(truth, WAYS[ways], np.random.default_rng(seed))
         clock = fit(readings)
         stamps = t + truth.offset_ns(t).astype(np.int64)
         wrong = np.abs((clock.to_reference(stamps) - t).astype(float))
-        # The clock runs on between the reading of its offset and the moment it is asked about: one ns of rounding.
+        # The clock runs on between the reading of its offset and the moment it is asked about: one
+        # ns of rounding.
         assert (wrong <= clock.bound(t) + 2).all(), (seed, wrong.max(), clock.bound(t).max())
 
 
@@ -88,7 +109,11 @@ def test_drift_is_found_and_not_taken_for_a_constant():
     constant = Clock(readings, (readings[0].t_ns,), (readings[0].offset_ns,), clock.corners)
     t = BEGIN_NS + 18 * SECOND
     stamp = np.array([t + int(truth.offset_ns(t))])
-    assert abs(int(constant.to_reference(stamp)[0]) - t) > 1_000_000 > 50 * abs(int(clock.to_reference(stamp)[0]) - t)
+    assert (
+        abs(int(constant.to_reference(stamp)[0]) - t)
+        > 1_000_000
+        > 50 * abs(int(clock.to_reference(stamp)[0]) - t)
+    )
 
 
 def test_more_exchanges_bound_tighter_than_the_shortest_alone():
@@ -113,9 +138,16 @@ def test_a_time_goes_there_and_back():
 def test_absent_stays_absent_and_the_reference_itself_is_exact():
     same = fit([Reading(BEGIN_NS, 0, 0)])
     stamps = np.array([ABSENT, 5, BEGIN_NS])
-    assert same.exact and (same.to_reference(stamps) == stamps).all() and not same.bound([0, BEGIN_NS]).any()
+    assert (
+        same.exact
+        and (same.to_reference(stamps) == stamps).all()
+        and not same.bound([0, BEGIN_NS]).any()
+    )
     other = fit([Reading(BEGIN_NS, AHEAD_NS, 10)])
-    assert other.to_reference(stamps).tolist() == [ABSENT, 5 - AHEAD_NS, BEGIN_NS - AHEAD_NS] and not other.exact
+    assert (
+        other.to_reference(stamps).tolist() == [ABSENT, 5 - AHEAD_NS, BEGIN_NS - AHEAD_NS]
+        and not other.exact
+    )
 
 
 def test_one_reading_is_worth_less_the_farther_away():

@@ -7,7 +7,17 @@ import pytest
 from scipy import stats
 from scipy.stats import binom
 
-from rmwbench.analysis.verdicts.best import Arm, NoRatio, Ratio, Rules, judge, ratio, sign_flip, spread, unpaired
+from rmwbench.analysis.verdicts.best import (
+    Arm,
+    NoRatio,
+    Ratio,
+    Rules,
+    judge,
+    ratio,
+    sign_flip,
+    spread,
+    unpaired,
+)
 
 RULES = Rules(minutes_per_block=1.0)
 
@@ -19,7 +29,8 @@ def arm(name, values, loss=None, **more):
 
 
 def campaign(rng, centres, blocks, sd):
-    """Arms with a common block effect (the machine's state) and their own noise; sd is that of a block log-ratio."""
+    """Arms with a common block effect (the machine's state) and their own noise; sd is that of a
+    block log-ratio."""
     mood = rng.standard_normal(blocks)
     return [
         arm(f"arm{i}", c * np.exp(0.5 * mood + sd / math.sqrt(2) * rng.standard_normal(blocks)))
@@ -66,14 +77,23 @@ def test_differences_that_the_plan_promises_are_found():
     rng = np.random.default_rng(23)
     found = 0
     for _ in range(50):
-        verdicts = judge({f"w{w}": campaign(rng, [1, 1.5, 2, 3, 4, 6, 8], 6, 0.1) for w in range(3)}, RULES)
+        verdicts = judge(
+            {f"w{w}": campaign(rng, [1, 1.5, 2, 3, 4, 6, 8], 6, 0.1) for w in range(3)}, RULES
+        )
         found += all(v["arm0"].verdict == "best" for v in verdicts.values())
     assert found >= 45
 
 
 def test_a_clear_order():
     verdicts = judge(
-        {"w": [arm("a", noisy(100, 0.05, 1)), arm("b", noisy(200, 0.05, 2)), arm("c", noisy(400, 0.05, 3))]}, RULES
+        {
+            "w": [
+                arm("a", noisy(100, 0.05, 1)),
+                arm("b", noisy(200, 0.05, 2)),
+                arm("c", noisy(400, 0.05, 3)),
+            ]
+        },
+        RULES,
     )["w"]
     assert verdicts["a"].verdict == "best"
     assert verdicts["a"].against == "b"
@@ -94,7 +114,9 @@ def test_the_shown_interval_agrees_with_the_verdict():
 
 
 def test_equivalent_within_the_margin():
-    verdicts = judge({"w": [arm("a", noisy(100, 0.005, 1)), arm("b", noisy(101, 0.005, 2))]}, RULES)["w"]
+    verdicts = judge(
+        {"w": [arm("a", noisy(100, 0.005, 1)), arm("b", noisy(101, 0.005, 2))]}, RULES
+    )["w"]
     assert {v.verdict for v in verdicts.values()} == {"equivalent"}
 
 
@@ -107,7 +129,13 @@ def test_a_difference_below_the_margin_is_not_claimed():
 @pytest.mark.parametrize("noise", [0.09, 0.3, 4.0])
 def test_a_calibration_takes_no_verdict_away_and_warns(noise):
     """Calibrated in a bad moment or not at all: the same verdicts."""
-    values = {"w": [arm("a", noisy(100, 0.002, 1)), arm("b", noisy(108, 0.002, 2)), arm("c", noisy(101, 0.002, 3))]}
+    values = {
+        "w": [
+            arm("a", noisy(100, 0.002, 1)),
+            arm("b", noisy(108, 0.002, 2)),
+            arm("c", noisy(101, 0.002, 3)),
+        ]
+    }
     quiet, warned = judge(values)["w"], judge(values, Rules(noise=noise))["w"]
     assert [v.verdict for v in warned.values()] == [v.verdict for v in quiet.values()]
     assert [v.ratio for v in warned.values()] == [v.ratio for v in quiet.values()]
@@ -118,12 +146,16 @@ def test_a_calibration_takes_no_verdict_away_and_warns(noise):
 
 def test_the_noise_that_is_mentioned_shrinks_with_the_number_of_blocks():
     rules = Rules(noise=0.5)
-    assert rules.noise_at(5) == pytest.approx(0.5) and rules.noise_at(20) == pytest.approx(math.sqrt(1.5) - 1)
+    assert rules.noise_at(5) == pytest.approx(0.5) and rules.noise_at(20) == pytest.approx(
+        math.sqrt(1.5) - 1
+    )
     assert rules.least() == rules.margin
 
 
 def test_fewer_blocks_than_the_minimum_decide_nothing():
-    verdicts = judge({"w": [arm("a", noisy(100, 0.01, 1, 4)), arm("b", noisy(900, 0.01, 2, 4))]}, RULES)["w"]
+    verdicts = judge(
+        {"w": [arm("a", noisy(100, 0.01, 1, 4)), arm("b", noisy(900, 0.01, 2, 4))]}, RULES
+    )["w"]
     assert verdicts["b"].verdict == verdicts["a"].verdict == "undecided"
     assert "only 4 blocks" in verdicts["b"].reason
     assert verdicts["b"].minutes_to_decide == 5
@@ -136,7 +168,10 @@ def test_only_blocks_that_both_arms_completed_are_used():
 
 
 def test_an_arm_without_trials_has_no_data_and_does_not_stand_in_the_way():
-    verdicts = judge({"w": [arm("a", noisy(100, 0.05, 1)), arm("b", noisy(300, 0.05, 2)), Arm("dead", {})]}, RULES)["w"]
+    verdicts = judge(
+        {"w": [arm("a", noisy(100, 0.05, 1)), arm("b", noisy(300, 0.05, 2)), Arm("dead", {})]},
+        RULES,
+    )["w"]
     assert verdicts["dead"].verdict == "no data"
     assert verdicts["a"].verdict == "best"
 
@@ -163,7 +198,13 @@ def test_a_lone_contender_is_not_praised():
 
 def test_a_fast_arm_that_loses_messages_is_worse():
     verdicts = judge(
-        {"w": [arm("lossy", noisy(50, 0.05, 1), [80, 95, 70, 88, 101, 90]), arm("sound", noisy(100, 0.05, 2))]}, RULES
+        {
+            "w": [
+                arm("lossy", noisy(50, 0.05, 1), [80, 95, 70, 88, 101, 90]),
+                arm("sound", noisy(100, 0.05, 2)),
+            ]
+        },
+        RULES,
     )["w"]
     assert verdicts["lossy"].verdict == "worse"
     assert "8.7 % of its messages" in verdicts["lossy"].reason
@@ -172,23 +213,32 @@ def test_a_fast_arm_that_loses_messages_is_worse():
 
 
 def test_a_single_lost_message_does_not_decide():
-    verdicts = judge({"w": [arm("a", noisy(50, 0.05, 1), [0, 0, 1, 0, 0, 0]), arm("b", noisy(100, 0.05, 2))]}, RULES)[
-        "w"
-    ]
+    verdicts = judge(
+        {"w": [arm("a", noisy(50, 0.05, 1), [0, 0, 1, 0, 0, 0]), arm("b", noisy(100, 0.05, 2))]},
+        RULES,
+    )["w"]
     assert verdicts["a"].verdict == "best"
     assert verdicts["b"].verdict == "worse"
 
 
 def test_equal_small_counts_are_not_taken_for_certainty():
     """One of 1000 in each block has no variance to see; a t test alone would call it certain."""
-    verdicts = judge({"w": [arm("a", noisy(50, 0.05, 1), [1] * 6), arm("b", noisy(100, 0.05, 2))]}, RULES)["w"]
+    verdicts = judge(
+        {"w": [arm("a", noisy(50, 0.05, 1), [1] * 6), arm("b", noisy(100, 0.05, 2))]}, RULES
+    )["w"]
     assert verdicts["a"].verdict == "best"
 
 
 def test_best_effort_may_lose_within_its_margin():
-    arms = [arm("a", noisy(50, 0.05, 1), [5] * 6, reliable=False), arm("b", noisy(100, 0.05, 2), reliable=False)]
+    arms = [
+        arm("a", noisy(50, 0.05, 1), [5] * 6, reliable=False),
+        arm("b", noisy(100, 0.05, 2), reliable=False),
+    ]
     assert judge({"w": arms}, RULES)["w"]["a"].verdict == "best"
-    arms = [arm("a", noisy(50, 0.05, 1), [200] * 6, reliable=False), arm("b", noisy(100, 0.05, 2), reliable=False)]
+    arms = [
+        arm("a", noisy(50, 0.05, 1), [200] * 6, reliable=False),
+        arm("b", noisy(100, 0.05, 2), reliable=False),
+    ]
     assert judge({"w": arms}, RULES)["w"]["a"].verdict == "worse"
 
 
@@ -198,7 +248,9 @@ def test_an_infinite_quantile_has_no_ratio():
     verdict = judge({"w": [arm("a", values), dead]}, RULES)["w"]["dead"]
     assert verdict.verdict == "worse"
     assert isinstance(verdict.ratio, NoRatio)
-    once = judge({"w": [arm("a", values), arm("b", [*noisy(200, 0.01, 2, 5), math.inf])]}, RULES)["w"]["b"]
+    once = judge({"w": [arm("a", values), arm("b", [*noisy(200, 0.01, 2, 5), math.inf])]}, RULES)[
+        "w"
+    ]["b"]
     assert isinstance(once.ratio, NoRatio)
     assert once.verdict in ("worse", "undecided")
 
@@ -209,15 +261,21 @@ def test_two_dead_arms_are_not_ordered():
 
 
 def test_undecided_says_how_long_would_decide():
-    verdicts = judge({"w": [arm("a", [100, 130, 90, 110, 95, 120]), arm("b", [150, 110, 140, 150, 105, 160])]}, RULES)[
-        "w"
-    ]
+    verdicts = judge(
+        {"w": [arm("a", [100, 130, 90, 110, 95, 120]), arm("b", [150, 110, 140, 150, 105, 160])]},
+        RULES,
+    )["w"]
     b = verdicts["b"]
     assert b.verdict == "undecided"
     assert 7 <= b.minutes_to_decide < 200
     assert verdicts["a"].minutes_to_decide == b.minutes_to_decide
     hopeless = judge(
-        {"w": [arm("a", [100, 130, 90, 110, 95, 120]), arm("b", [105.1, 136.4, 94.6, 115.2, 100.1, 126.0])]},
+        {
+            "w": [
+                arm("a", [100, 130, 90, 110, 95, 120]),
+                arm("b", [105.1, 136.4, 94.6, 115.2, 100.1, 126.0]),
+            ]
+        },
         Rules(minutes_per_block=60.0),
     )["w"]["b"]
     assert hopeless.minutes_to_decide is None
@@ -229,12 +287,14 @@ def test_the_promised_time_is_about_right():
     promised = [
         v.minutes_to_decide
         for _ in range(40)
-        if (v := judge({"w": campaign(rng, [1, 1.5], 6, 0.4)}, RULES)["w"]["arm1"]).verdict == "undecided"
+        if (v := judge({"w": campaign(rng, [1, 1.5], 6, 0.4)}, RULES)["w"]["arm1"]).verdict
+        == "undecided"
         and v.minutes_to_decide
     ]
     blocks = int(np.median(promised))
     decided = sum(
-        judge({"w": campaign(rng, [1, 1.5], blocks, 0.4)}, RULES)["w"]["arm1"].verdict == "worse" for _ in range(60)
+        judge({"w": campaign(rng, [1, 1.5], blocks, 0.4)}, RULES)["w"]["arm1"].verdict == "worse"
+        for _ in range(60)
     )
     assert decided >= 25
 
@@ -277,7 +337,9 @@ def test_unpaired_is_welch_and_says_that_it_is_not_interleaved():
     a, b = [100, 110, 95, 105, 120], [200, 230, 190, 215, 180, 240]
     found = unpaired(a, b)
     published = stats.ttest_ind(np.log(a), np.log(b), equal_var=False).confidence_interval(0.95)
-    assert (math.log(found.low), math.log(found.high)) == pytest.approx((published.low, published.high))
+    assert (math.log(found.low), math.log(found.high)) == pytest.approx(
+        (published.low, published.high)
+    )
     assert "not interleaved" in found.caution
     assert "caution" in found.document()
 
@@ -312,7 +374,11 @@ def test_equal_ratios_of_coarse_values_are_not_certainty():
     """Five blocks of 1 tick against 2 ticks: a t test on them alone has no variance at all."""
     ticks = [arm("a", [10e6] * 5), arm("b", [20e6] * 5), arm("c", [10e6, 20e6, 10e6, 10e6, 20e6])]
     assert judge({"w": ticks}, RULES)["w"]["b"].verdict == "undecided"
-    fine = [arm("a", noisy(10e6, 1e-6, 1, 5)), arm("b", noisy(20e6, 1e-6, 2, 5)), arm("c", noisy(15e6, 0.2, 3, 5))]
+    fine = [
+        arm("a", noisy(10e6, 1e-6, 1, 5)),
+        arm("b", noisy(20e6, 1e-6, 2, 5)),
+        arm("c", noisy(15e6, 0.2, 3, 5)),
+    ]
     assert judge({"w": fine}, RULES)["w"]["b"].verdict == "worse"
 
 

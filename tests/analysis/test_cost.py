@@ -14,20 +14,42 @@ WINDOW_NS = 2_000_000_000
 
 def both(process, role, counter, begin, end):
     return [
-        {"process": process, "role": role, "endpoint": None, "counter": counter, "at": at, "value": value}
+        {
+            "process": process,
+            "role": role,
+            "endpoint": None,
+            "counter": counter,
+            "at": at,
+            "value": value,
+        }
         for at, value in (("steady_begin", begin), ("steady_end", end))
     ]
 
 
 def at(process, role, counter, value, when="end"):
-    return [{"process": process, "role": role, "endpoint": None, "counter": counter, "at": when, "value": value}]
+    return [
+        {
+            "process": process,
+            "role": role,
+            "endpoint": None,
+            "counter": counter,
+            "at": when,
+            "value": value,
+        }
+    ]
 
 
 def worker(process, role, cpu):
     names = ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
     rows = [row for name in names for row in both(process, role, name, 10, 35)]
-    rows += both(process, role, "cpu", 1_000, 1_000 + cpu) + both(process, role, "run_delay", 5, 5 + cpu // 10)
-    return rows + [row for name in ("pss", "rss", "peak_rss", "shared_pss") for row in at(process, role, name, 1000)]
+    rows += both(process, role, "cpu", 1_000, 1_000 + cpu) + both(
+        process, role, "run_delay", 5, 5 + cpu // 10
+    )
+    return rows + [
+        row
+        for name in ("pss", "rss", "peak_rss", "shared_pss")
+        for row in at(process, role, name, 1000)
+    ]
 
 
 OLD = worker("talker", "publisher", 3_000_000) + worker("listener", "subscription", 1_000_000)
@@ -58,11 +80,16 @@ def test_a_middleware_costs_what_its_workers_daemons_and_children_use_and_we_are
     assert values["cpu_cores_other"] == pytest.approx(300_000 / WINDOW_NS)
     assert values["cpu_cores_harness"] == pytest.approx(6_000_000 / WINDOW_NS)
     assert values["cpu_cores_sampler"] == pytest.approx(4_000_000 / WINDOW_NS)
-    assert values["cpu_per_message_publisher"] == 60_000 and values["cpu_per_message_subscription"] == 10_000
+    assert (
+        values["cpu_per_message_publisher"] == 60_000
+        and values["cpu_per_message_subscription"] == 10_000
+    )
     assert values["softirq_cores"] == pytest.approx(0.01)
     assert values["context_switches_per_message"] == 2 and values["page_faults_per_message"] == 2
     assert values["processor_wait_per_message"] == 4_800
-    assert values["pss"] == 4000 and values["pss_daemon"] == 1000 and values["pss_publisher"] == 1000
+    assert (
+        values["pss"] == 4000 and values["pss_daemon"] == 1000 and values["pss_publisher"] == 1000
+    )
 
 
 def test_cpu_per_gigabyte_is_in_seconds():
@@ -73,19 +100,30 @@ def test_cpu_per_gigabyte_is_in_seconds():
 def test_bytes_on_the_wire_are_counted_by_interface():
     values, _ = measured(SAMPLED)
     assert values["wire_bytes_per_payload_byte"] == 3.5 and values["packets_per_message"] == 0.35
-    assert values["wire_bytes_per_payload_byte_lo"] == 3 and values["wire_bytes_per_payload_byte_eth0"] == 0.5
+    assert (
+        values["wire_bytes_per_payload_byte_lo"] == 3
+        and values["wire_bytes_per_payload_byte_eth0"] == 0.5
+    )
 
 
 def test_what_an_old_bundle_did_not_sample_is_absent_with_its_reason():
     values, reasons = measured(OLD)
     assert values["cpu_per_message"] == 40_000 and values["pss"] == 2000
-    for name in ("cpu_cores_daemon", "cpu_cores_other", "cpu_cores_harness", "cpu_cores_sampler", "softirq_cores"):
+    for name in (
+        "cpu_cores_daemon",
+        "cpu_cores_other",
+        "cpu_cores_harness",
+        "cpu_cores_sampler",
+        "softirq_cores",
+    ):
         assert reasons[name] == "no sampler read this trial"
     assert "interfaces" in reasons["wire_bytes_per_payload_byte"] and "power" in reasons
 
 
 def test_a_worker_called_sampler_hides_nothing():
-    rows = [row | {"process": "sampler#2"} if row["process"] == "sampler" else row for row in SAMPLED]
+    rows = [
+        row | {"process": "sampler#2"} if row["process"] == "sampler" else row for row in SAMPLED
+    ]
     rows += worker("sampler", "subscription", 7_000_000)
     values, _ = measured(rows)
     assert values["cpu_cores_sampler"] == pytest.approx(4_000_000 / WINDOW_NS)
@@ -100,12 +138,27 @@ def test_no_daemon_is_not_zero_but_no_child_is():
 
 def test_without_a_daemon_that_ran_no_sum_stands():
     rows = OLD + at("orchestrator", "machine", "step.daemon.roudi", 7)
-    values, reasons = measured(rows, no_data={"": "tool sampler: ended before its answer (SIGKILL)"})
-    for metric in ("cpu_per_message", "cpu_cores", "pss", "rss", "context_switches_per_message", "pss_daemon"):
+    values, reasons = measured(
+        rows, no_data={"": "tool sampler: ended before its answer (SIGKILL)"}
+    )
+    for metric in (
+        "cpu_per_message",
+        "cpu_cores",
+        "pss",
+        "rss",
+        "context_switches_per_message",
+        "pss_daemon",
+    ):
         assert metric not in values
-        assert reasons[metric] == "daemon roudi was not read: tool sampler: ended before its answer (SIGKILL)"
+        assert (
+            reasons[metric]
+            == "daemon roudi was not read: tool sampler: ended before its answer (SIGKILL)"
+        )
     assert values["cpu_per_message_publisher"] == 60_000
-    assert "cpu_per_message" in measured(SAMPLED + at("orchestrator", "machine", "step.daemon.roudi", 7))[0]
+    assert (
+        "cpu_per_message"
+        in measured(SAMPLED + at("orchestrator", "machine", "step.daemon.roudi", 7))[0]
+    )
 
 
 def test_what_the_sampler_could_not_read_is_told_in_its_words():
@@ -116,18 +169,32 @@ def test_what_the_sampler_could_not_read_is_told_in_its_words():
     ]
     without = [row for row in SAMPLED if row["counter"] != "run_delay"]
     _, reasons = measured(without, no_data=unread(events))
-    assert reasons["power"] == reasons["energy_per_message"] == "no RAPL counter and no board power sensor here"
+    assert (
+        reasons["power"]
+        == reasons["energy_per_message"]
+        == "no RAPL counter and no board power sensor here"
+    )
     assert reasons["processor_wait_per_message"] == "this kernel does not account for it"
     failed = unread([{"event": "no_data", "text": "the sampler did not answer within 10 s"}])
     assert failed == {"": "the sampler did not answer within 10 s"}
-    assert measured(OLD, no_data=failed)[1]["cpu_cores_other"] == "the sampler did not answer within 10 s"
-    assert unread([{"event": "no_data", "text": "tool sampler: ended"}]) == {"": "tool sampler: ended"}
+    assert (
+        measured(OLD, no_data=failed)[1]["cpu_cores_other"]
+        == "the sampler did not answer within 10 s"
+    )
+    assert unread([{"event": "no_data", "text": "tool sampler: ended"}]) == {
+        "": "tool sampler: ended"
+    }
 
 
 def test_packages_and_their_memory_are_added_and_their_parts_are_not():
     rapl = [
         row
-        for name, joules in (("package-0", 10.0), ("package-1", 4.0), ("package-0/core", 7.0), ("package-0/dram", 1.0))
+        for name, joules in (
+            ("package-0", 10.0),
+            ("package-1", 4.0),
+            ("package-0/core", 7.0),
+            ("package-0/dram", 1.0),
+        )
         for row in at("machine", "machine", f"energy.rapl:{name}", joules, "window")
     ]
     values, _ = measured(SAMPLED + rapl)
@@ -149,20 +216,26 @@ def test_nothing_delivered_is_not_a_division():
 
 
 def test_allocations_are_of_each_side_and_only_where_somebody_counted():
-    counted = both("talker", "publisher", "allocations", 300, 450) + both("talker", "publisher", "allocated", 0, 9_600)
+    counted = both("talker", "publisher", "allocations", 300, 450) + both(
+        "talker", "publisher", "allocated", 0, 9_600
+    )
     counted += both("listener", "subscription", "allocations", 40, 40)
     counted += both("listener", "subscription", "allocated", 5_000, 5_000)
     values, reasons = measured(OLD + counted)
-    assert values["allocations_per_message_publisher"] == 3 and values["allocated_bytes_per_message_publisher"] == 192
-    assert values["allocations_per_message_subscription"] == 0  # counted, and none: not the same as not counted
+    assert (
+        values["allocations_per_message_publisher"] == 3
+        and values["allocated_bytes_per_message_publisher"] == 192
+    )
+    # counted, and none: not the same as not counted
+    assert values["allocations_per_message_subscription"] == 0
     values, reasons = measured(OLD)
     assert "allocations_per_message_publisher" not in values
     assert "untimed" in reasons["allocations_per_message_publisher"]
 
 
 def test_cost_is_divided_by_what_happened_while_it_was_counted():
-    """30 Hz for a second, and a reader that needs 45 ms of processor time per message: its queue is worked off after
-    the window, and what is taken then has cost nothing within it."""
+    """30 Hz for a second, and a reader that needs 45 ms of processor time per message: its queue is
+    worked off after the window, and what is taken then has cost nothing within it."""
     second, needs_ns, messages = 1_000_000_000, 45_000_000, 30
     begin_ns = 10 * second
     due = begin_ns + np.arange(messages) * second // 30
@@ -180,7 +253,9 @@ def test_cost_is_divided_by_what_happened_while_it_was_counted():
     ends = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
     found = measure(Columns(sent, received), ends, Window(begin_ns, begin_ns + second))
     assert (found.ledger.delivered, found.arrived_in_window, found.calls_in_window) == (30, 22, 30)
-    rows = both("listener", "subscription", "cpu", 0, 22 * needs_ns) + both("talker", "publisher", "cpu", 0, 30_000)
+    rows = both("listener", "subscription", "cpu", 0, 22 * needs_ns) + both(
+        "talker", "publisher", "cpu", 0, 30_000
+    )
     values, _ = cost(
         rows,
         published=found.calls_in_window,

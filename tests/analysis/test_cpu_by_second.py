@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
-from rmwbench.analysis.metrics.cpu_by_second import METRICS, NAME, NO_SECOND, NOT_SAMPLED, Reading, cpu_by_second
+from rmwbench.analysis.metrics.cpu_by_second import (
+    METRICS,
+    NAME,
+    NO_SECOND,
+    NOT_SAMPLED,
+    Reading,
+    cpu_by_second,
+)
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import Messages
 from rmwbench.analysis.metrics.sample import make_sample
@@ -29,7 +36,9 @@ BEFORE_NS = 7e9
 """What a process had used when the window began."""
 
 
-def readings(process: str, cores, *, hz: float = 1.0, late_ms=lambda n: 0.2, until_s: float = 10.0) -> list[Reading]:
+def readings(
+    process: str, cores, *, hz: float = 1.0, late_ms=lambda n: 0.2, until_s: float = 10.0
+) -> list[Reading]:
     """Samples of a process that uses `cores(s)` cores in second s of the window."""
     used = np.concatenate([[0.0], np.cumsum([cores(s) for s in range(11)])])
     out: list[Reading] = []
@@ -43,7 +52,11 @@ def readings(process: str, cores, *, hz: float = 1.0, late_ms=lambda n: 0.2, unt
 
 
 def test_each_second_has_what_was_used_in_it_by_all_processes_of_the_middleware():
-    found = readings("talker", lambda s: 0.1 * s) + readings("router", lambda s: 0.5) + readings("sampler", lambda s: 9)
+    found = (
+        readings("talker", lambda s: 0.1 * s)
+        + readings("router", lambda s: 0.5)
+        + readings("sampler", lambda s: 9)
+    )
     cores, reason = cpu_by_second(found, COUNTERS, WINDOW)
     assert reason is None
     # The last second's end is the window's, where the series has no sample.
@@ -52,7 +65,9 @@ def test_each_second_has_what_was_used_in_it_by_all_processes_of_the_middleware(
 
 @pytest.mark.parametrize("hz", [1, 2, 10, 50])
 def test_how_often_was_sampled_does_not_matter(hz):
-    cores, _ = cpu_by_second(readings("talker", lambda s: 0.2 + 0.6 * (s % 2), hz=hz), ALONE, WINDOW)
+    cores, _ = cpu_by_second(
+        readings("talker", lambda s: 0.2 + 0.6 * (s % 2), hz=hz), ALONE, WINDOW
+    )
     assert cores[:9] == pytest.approx([0.2, 0.8, 0.2, 0.8, 0.2, 0.8, 0.2, 0.8, 0.2], abs=2e-3)
 
 
@@ -60,9 +75,13 @@ def test_a_late_sample_changes_nothing_and_a_missing_one_takes_its_two_seconds_w
     late = readings("talker", lambda s: 0.3, late_ms=lambda n: 40.0 if n == 4 else 0.0)
     assert cpu_by_second(late, ALONE, WINDOW)[0] == pytest.approx([0.3] * 9)
     lost = [one for n, one in enumerate(readings("talker", lambda s: 0.1 * s)) if n != 4]
-    assert cpu_by_second(lost, ALONE, WINDOW)[0] == pytest.approx([0.0, 0.1, 0.2, 0.5, 0.6, 0.7, 0.8], abs=1e-3)
+    assert cpu_by_second(lost, ALONE, WINDOW)[0] == pytest.approx(
+        [0.0, 0.1, 0.2, 0.5, 0.6, 0.7, 0.8], abs=1e-3
+    )
     both = lost + [(*one[:1], "router", *one[2:]) for one in readings("talker", lambda s: 0.1 * s)]
-    assert len(cpu_by_second(both, COUNTERS, WINDOW)[0]) == 7, "a second is of all processes or of none"
+    assert len(cpu_by_second(both, COUNTERS, WINDOW)[0]) == 7, (
+        "a second is of all processes or of none"
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +93,11 @@ def test_a_late_sample_changes_nothing_and_a_missing_one_takes_its_two_seconds_w
             readings("talker", lambda s: 1.0, hz=0.4) + readings("router", lambda s: 1.0, hz=0.4),
             NO_SECOND,
         ),
-        (readings("talker", lambda s: 1.0, until_s=1) + readings("router", lambda s: 1.0, until_s=1), NO_SECOND),
+        (
+            readings("talker", lambda s: 1.0, until_s=1)
+            + readings("router", lambda s: 1.0, until_s=1),
+            NO_SECOND,
+        ),
     ],
 )
 def test_nothing_is_made_of_nothing(found, reason):
@@ -86,7 +109,9 @@ def test_a_window_below_a_second_has_none():
     found = readings("talker", lambda s: 1.0, hz=10)
     assert cpu_by_second(found, ALONE, Window(1_000_000_000, 1_900_000_000))[1] == NO_SECOND
     assert cpu_by_second(found, ALONE, Window(None, None))[1] == NOT_SAMPLED
-    assert cpu_by_second(found, COUNTERS[2:], WINDOW)[1] == NOT_SAMPLED, "no process of the middleware, which is not 0"
+    assert cpu_by_second(found, COUNTERS[2:], WINDOW)[1] == NOT_SAMPLED, (
+        "no process of the middleware, which is not 0"
+    )
 
 
 def trials(*seconds, reasons=()):
@@ -98,7 +123,8 @@ def trials(*seconds, reasons=()):
 
 
 def test_a_percentile_is_printed_where_enough_seconds_lie_beyond_it():
-    """As one of messages (rule 5): the median from 20 seconds, p95 from 200 of all trials together."""
+    """As one of messages (rule 5): the median from 20 seconds, p95 from 200 of all trials
+    together."""
     p50, p95 = (GLOSSARY[name] for name in METRICS)
     assert (p50.unit, p95.unit) == ("cores", "cores")
     rng = np.random.default_rng(4)
@@ -132,7 +158,8 @@ def tables(trial: int) -> dict[str, Any]:
         for at, ns in edges.items()
     ]
     samples = [
-        base | {"process": name, "time_ns": topics_bundle.BEGIN_NS + n * 10**9, "value": cores * n * 1e9}
+        base
+        | {"process": name, "time_ns": topics_bundle.BEGIN_NS + n * 10**9, "value": cores * n * 1e9}
         for name, cores in USED.items()
         for n in range(3)
     ]
@@ -149,7 +176,9 @@ def test_a_campaign_has_it_where_a_series_was_asked_for(tmp_path, monkeypatch, s
     monkeypatch.delenv(kept.VARIABLE)  # what is written depends on more than what is asked for
     parts = ("counters", "samples") if sampled else ("counters",)
     monkeypatch.setattr(
-        topics_bundle, "_trial", lambda trial, *rest: made(trial, *rest) | {k: tables(trial)[k] for k in parts}
+        topics_bundle,
+        "_trial",
+        lambda trial, *rest: made(trial, *rest) | {k: tables(trial)[k] for k in parts},
     )
     flows = {"imu": topics_bundle.FLOWS["imu"]}
     carriers = {"zenoh": topics_bundle.CARRIERS["zenoh"]}

@@ -1,16 +1,28 @@
-"""The goodput of the traffic of others: from its receivers' counters, absent where they say nothing, and its frames in
-no figure of a middleware."""
+"""The goodput of the traffic of others: from its receivers' counters, absent where they say
+nothing, and its frames in no figure of a middleware."""
 
 import pytest
 
-from rmwbench.analysis.metrics.cross_traffic import METRICS, NO_ACCOUNT, NONE, ROLE, TOO_SHORT, asked, cross_traffic
+from rmwbench.analysis.metrics.cross_traffic import (
+    METRICS,
+    NO_ACCOUNT,
+    NONE,
+    ROLE,
+    TOO_SHORT,
+    asked,
+    cross_traffic,
+)
 from rmwbench.analysis.metrics.network import network
 from rmwbench.analysis.records.columns import Window
 from tests.analysis.test_latency import Records
 from tests.analysis.test_wire import log
 
 S = 1_000_000_000
-DEFINITION = {"network": {"cross_traffic": [{"from": "server", "to": "laptop"}, {"from": "server", "to": "tv"}]}}
+DEFINITION = {
+    "network": {
+        "cross_traffic": [{"from": "server", "to": "laptop"}, {"from": "server", "to": "tv"}]
+    }
+}
 
 
 def rows(process: str, received: dict[str, int], cpu_ns: int = 0, length_s: int = 2) -> list[dict]:
@@ -19,8 +31,18 @@ def rows(process: str, received: dict[str, int], cpu_ns: int = 0, length_s: int 
     times = {at: k * S for k, at in enumerate(received)}
     times["steady_end"] = length_s * S
     for at, value in received.items():
-        found.append({"process": process, "role": ROLE, "counter": "tcp.received", "at": at, "value": value})
-        found.append({"process": process, "role": ROLE, "counter": "snapshot_time", "at": at, "value": times[at]})
+        found.append(
+            {"process": process, "role": ROLE, "counter": "tcp.received", "at": at, "value": value}
+        )
+        found.append(
+            {
+                "process": process,
+                "role": ROLE,
+                "counter": "snapshot_time",
+                "at": at,
+                "value": times[at],
+            }
+        )
     for at, value in (("steady_begin", 7), ("steady_end", 7 + cpu_ns)):
         found.append({"process": process, "role": ROLE, "counter": "cpu", "at": at, "value": value})
     return found
@@ -33,19 +55,24 @@ TV = rows("b", {"steady_begin": 0, "second_1": 6000, "steady_end": 6000}, cpu_ns
 def test_all_flows_count_together_in_the_window_and_in_its_worst_second():
     values, reasons = cross_traffic([*LAPTOP, *TV], DEFINITION)
     assert values["cross_goodput"] == pytest.approx(5000)
-    # 1000 and 6000 bytes in the first second, 3000 and none in the second one, which ends with the window.
+    # 1000 and 6000 bytes in the first second, 3000 and none in the second one, which ends with the
+    # window.
     assert values["cross_goodput_least"] == pytest.approx(3000)
     assert values["cross_cpu_cores"] == pytest.approx(0.1) and reasons == {}
 
 
 def test_a_starved_flow_has_no_goodput_and_that_is_zero():
-    values, _ = cross_traffic(rows("a", {"steady_begin": 5, "second_1": 5, "steady_end": 5}), DEFINITION)
+    values, _ = cross_traffic(
+        rows("a", {"steady_begin": 5, "second_1": 5, "steady_end": 5}), DEFINITION
+    )
     assert values["cross_goodput"] == 0 and values["cross_goodput_least"] == 0
 
 
 def test_absent_is_not_zero():
     assert cross_traffic(LAPTOP, {})[1] == dict.fromkeys(METRICS, NONE)
-    assert cross_traffic(LAPTOP, {"network": {"hosts": ["robot"]}})[1] == dict.fromkeys(METRICS, NONE)
+    assert cross_traffic(LAPTOP, {"network": {"hosts": ["robot"]}})[1] == dict.fromkeys(
+        METRICS, NONE
+    )
     assert cross_traffic([], DEFINITION) == ({}, dict.fromkeys(METRICS, NO_ACCOUNT))
     half = [row for row in LAPTOP if row["at"] != "steady_end"]
     assert cross_traffic([*half, *TV], DEFINITION) == ({}, dict.fromkeys(METRICS, NO_ACCOUNT))
@@ -55,8 +82,14 @@ def test_absent_is_not_zero():
 
 def test_frames_of_cross_traffic_are_nobodys_bytes():
     assert asked(DEFINITION) == ("server", "laptop", "tv")
-    mine = [(0, "robot", "base", "delivered", "data", 150), (1, "base", "robot", "delivered", "acknowledgement", 60)]
-    theirs = [(2, "server", "laptop", "lost_down", "data", 1514), (3, "laptop", "server", "delivered", "data", 66)]
+    mine = [
+        (0, "robot", "base", "delivered", "data", 150),
+        (1, "base", "robot", "delivered", "acknowledgement", 60),
+    ]
+    theirs = [
+        (2, "server", "laptop", "lost_down", "data", 1514),
+        (3, "laptop", "server", "delivered", "data", 66),
+    ]
 
     def of(*found):
         *_, seen = network(Records([], []), [], [], [], Window(1000, 2000), log(*found), DEFINITION)

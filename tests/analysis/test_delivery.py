@@ -1,4 +1,5 @@
-"""Discovery or delivery: every lost message is in one of the parts, and trials that waited for the match have none."""
+"""Discovery or delivery: every lost message is in one of the parts, and trials that waited for the
+match have none."""
 
 import numpy as np
 import pytest
@@ -67,9 +68,18 @@ def test_a_trial_that_waited_says_so():
 
 
 @PATIENT
-@given(st.lists(st.lists(st.one_of(st.none(), st.integers(1, 50)), min_size=1, max_size=12), min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.lists(st.one_of(st.none(), st.integers(1, 50)), min_size=1, max_size=12),
+        min_size=1,
+        max_size=4,
+    )
+)
 def test_the_parts_add_up_to_what_is_missing(streams):
-    pairs = [pair([None if d is None else i * 100 + d for i, d in enumerate(s)], lives=LATE) for s in streams]
+    pairs = [
+        pair([None if d is None else i * 100 + d for i, d in enumerate(s)], lives=LATE)
+        for s in streams
+    ]
     found, _ = split(pairs, matched(120))
     missing = sum(d is None for s in streams for d in s)
     assert sum(found[name][0] for name in (DISCOVERY, DELIVERY, TAIL)) == missing
@@ -78,7 +88,9 @@ def test_the_parts_add_up_to_what_is_missing(streams):
     assert {found[name][1] for name in (DISCOVERY, DELIVERY, TAIL)} == {sum(map(len, streams))}
 
 
-@pytest.mark.parametrize(("length_ns", "messages"), [(4_000_000_000, 200), (10**9, 3), (60_000_000_000, 10**6), (1, 0)])
+@pytest.mark.parametrize(
+    ("length_ns", "messages"), [(4_000_000_000, 200), (10**9, 3), (60_000_000_000, 10**6), (1, 0)]
+)
 def test_bins_are_few_and_have_messages(length_ns, messages):
     bin_ns = bin_of(length_ns, messages)
     bins = len(edges_ns(Window(7, 7 + length_ns), bin_ns)) - 1

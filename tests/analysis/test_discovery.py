@@ -14,7 +14,12 @@ def counter(at, name, value, interface="eth0"):
 
 
 def test_each_endpoint_counts_from_its_own_creation_and_the_graph_from_the_first():
-    events = [event("created", 1, 100), event("created", 2, 400), event("matched", 1, 900), event("matched", 2, 390)]
+    events = [
+        event("created", 1, 100),
+        event("created", 2, 400),
+        event("matched", 1, 900),
+        event("matched", 2, 390),
+    ]
     assert sorted(endpoint_matches_ns(events)) == [0, 800]
     assert graph(events, [])[0] == {"graph_time": 800}
 
@@ -42,7 +47,10 @@ def test_the_wire_is_counted_between_the_first_session_and_the_complete_graph():
 
 def test_the_time_to_be_ready_is_the_sum_of_its_steps():
     events = [event("created", 1, 100), event("matched", 1, 900)]
-    steps = [{"at": "end", "counter": f"step.{name}", "value": ns} for name, ns in (("open", 70.0), ("create", 5.0))]
+    steps = [
+        {"at": "end", "counter": f"step.{name}", "value": ns}
+        for name, ns in (("open", 70.0), ("create", 5.0))
+    ]
     assert "ready_time" in graph(events, steps)[1]
     steps.append({"at": "end", "counter": "step.match", "value": 30.0})
     assert graph(events, steps)[0]["ready_time"] == 105.0

@@ -23,20 +23,26 @@ def line(status, failed_by=None):
 
 
 def test_an_arm_that_fails_in_four_of_ten_blocks_is_not_best_however_fast():
-    verdicts = judge({"w": [arm("flaky", 1e6, 10, failed=(1, 4, 6, 8)), arm("steady", 1.4e6, 10)]})["w"]
+    verdicts = judge({"w": [arm("flaky", 1e6, 10, failed=(1, 4, 6, 8)), arm("steady", 1.4e6, 10)]})[
+        "w"
+    ]
     assert verdicts["flaky"].verdict in ("undecided", "worse")
     assert verdicts["steady"].verdict != "worse"
     assert "failed in 4 of 10" in verdicts["flaky"].reason
 
 
 def test_an_arm_that_fails_in_most_blocks_is_worse_by_loss():
-    verdicts = judge({"w": [arm("flaky", 1e6, 12, failed=range(2, 12)), arm("steady", 1.4e6, 12)]})["w"]
+    verdicts = judge({"w": [arm("flaky", 1e6, 12, failed=range(2, 12)), arm("steady", 1.4e6, 12)]})[
+        "w"
+    ]
     assert (verdicts["flaky"].verdict, verdicts["flaky"].by) == ("worse", By.LOSS)
     assert verdicts["steady"].verdict == "best"
 
 
 def test_an_arm_that_fails_in_every_trial_is_worse_and_does_not_work_here():
-    verdicts = judge({"w": [arm("dead", 1, 5, failed=range(5)), arm("steady", 1e6, 5), arm("slow", 3e6, 5)]})["w"]
+    verdicts = judge(
+        {"w": [arm("dead", 1, 5, failed=range(5)), arm("steady", 1e6, 5), arm("slow", 3e6, 5)]}
+    )["w"]
     assert (verdicts["dead"].verdict, verdicts["dead"].by) == ("worse", By.FAILURE)
     assert verdicts["dead"].reason == "failed in each of 5 trials: it does not work here"
     assert verdicts["dead"].against == "steady"
@@ -58,7 +64,10 @@ def test_a_clearly_slower_arm_stays_worse_for_a_failure():
     """One block that it lost besides does not save it."""
     arms = [arm("slow", 4e6, 7, failed=(2,)), arm("fast", 1e6, 7)]
     assert judge({"w": arms})["w"]["slow"].verdict == "worse"
-    assert judge({"w": [arms[0], arm("flaky", 1e6, 7, failed=(5,))]})["w"]["slow"].verdict == "undecided"
+    assert (
+        judge({"w": [arms[0], arm("flaky", 1e6, 7, failed=(5,))]})["w"]["slow"].verdict
+        == "undecided"
+    )
 
 
 def test_failed_trials_have_as_many_messages_as_the_others_usually_have():

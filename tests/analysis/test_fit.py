@@ -1,4 +1,5 @@
-"""Families are recovered with their parameters, none is forced on data that follow none, and dependence is told."""
+"""Families are recovered with their parameters, none is forced on data that follow none, and
+dependence is told."""
 
 import json
 
@@ -10,11 +11,16 @@ from rmwbench.analysis.stats.fit import CLOSE, FAMILIES, FEWEST, correlation, fi
 N = 4000
 DRAWS = {
     "normal": (lambda r: r.normal(4e6, 5e5, N), {"mean_ns": 4e6, "sd_ns": 5e5}),
-    "lognormal": (lambda r: 5e4 + r.lognormal(10, 0.5, N), {"median_above_shift_ns": np.exp(10), "sigma_log": 0.5}),
+    "lognormal": (
+        lambda r: 5e4 + r.lognormal(10, 0.5, N),
+        {"median_above_shift_ns": np.exp(10), "sigma_log": 0.5},
+    ),
     "gamma": (lambda r: 2e4 + r.gamma(3, 2e4, N), {"shape": 3, "scale_ns": 2e4}),
     "weibull": (lambda r: 1e4 + 2e4 * r.weibull(1.7, N), {"shape": 1.7, "scale_ns": 2e4}),
     "skew normal": (
-        lambda r: 1e6 + 3e5 * (0.97 * np.abs(r.normal(size=N)) + np.sqrt(1 - 0.97**2) * r.normal(size=N)),
+        lambda r: (
+            1e6 + 3e5 * (0.97 * np.abs(r.normal(size=N)) + np.sqrt(1 - 0.97**2) * r.normal(size=N))
+        ),
         {"location_ns": 1e6, "scale_ns": 3e5},
     ),
 }
@@ -35,7 +41,9 @@ def test_a_family_is_found_among_the_others_with_its_parameters(name):
 
 def test_what_follows_no_family_is_said_so():
     rng = np.random.default_rng(1)
-    found = fit([np.concatenate([rng.normal(1e5, 1e3, N), rng.normal(5e5, 1e3, N)])[rng.permutation(2 * N)]])
+    found = fit(
+        [np.concatenate([rng.normal(1e5, 1e3, N), rng.normal(5e5, 1e3, N)])[rng.permutation(2 * N)]]
+    )
     assert found.verdict.startswith("None of these fits")
 
 

@@ -10,7 +10,10 @@ SIZES = (2, 10, 40)
 
 def values(exponent, blocks=6, noise=0.05, seed=1):
     rng = np.random.default_rng(seed)
-    return {n: {b: 3.0 * n**exponent * np.exp(rng.normal(0, noise)) for b in range(blocks)} for n in SIZES}
+    return {
+        n: {b: 3.0 * n**exponent * np.exp(rng.normal(0, noise)) for b in range(blocks)}
+        for n in SIZES
+    }
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 2.0])
@@ -43,7 +46,10 @@ def test_words_say_no_more_than_the_interval():
 
 @pytest.mark.parametrize(("low", "high"), [(-1.9, 1.4), (0.93, 3.1), (0.1, 1.2)])
 def test_an_interval_that_holds_1_and_much_else_decides_nothing(low, high):
-    assert words(Growth(1.0, low, high, 5, SIZES)) == "how it grows with the number of nodes is not decided"
+    assert (
+        words(Growth(1.0, low, high, 5, SIZES))
+        == "how it grows with the number of nodes is not decided"
+    )
 
 
 def test_a_second_workload_of_the_same_size_is_another_question():

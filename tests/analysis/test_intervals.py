@@ -1,5 +1,5 @@
-"""Intervals hold the truth as often as they say, also with 5 or 6 trials, skewed latencies and restless machines. Fixed
-seeds.
+"""Intervals hold the truth as often as they say, also with 5 or 6 trials, skewed latencies and
+restless machines. Fixed seeds.
 """
 
 import math
@@ -19,8 +19,11 @@ SHAPES = {
 
 
 def messages(rng, shape, sd, campaigns, trials, n):
-    """Latencies of shape (campaigns, trials, n): trials' levels are log-normal with `sd`, messages scatter around."""
-    return np.exp(sd * rng.standard_normal((campaigns, trials, 1))) * SHAPES[shape](rng, (campaigns, trials, n))
+    """Latencies of shape (campaigns, trials, n): trials' levels are log-normal with `sd`, messages
+    scatter around."""
+    return np.exp(sd * rng.standard_normal((campaigns, trials, 1))) * SHAPES[shape](
+        rng, (campaigns, trials, n)
+    )
 
 
 @pytest.mark.parametrize("trials", [5, 6])
@@ -42,7 +45,9 @@ def test_t_interval_covers_when_trials_have_heavy_tails(trials):
     rng = np.random.default_rng(12)
     covered = sum(
         low <= 1.0 <= high
-        for _, low, high in (intervals.log_t(np.exp(0.3 * rng.standard_t(3, trials))) for _ in range(CAMPAIGNS))
+        for _, low, high in (
+            intervals.log_t(np.exp(0.3 * rng.standard_t(3, trials))) for _ in range(CAMPAIGNS)
+        )
     )
     assert covered / CAMPAIGNS >= 0.93
 
@@ -65,7 +70,8 @@ def test_clustered_p90_covers(shape, sd, trials, n):
 
 
 def test_ignoring_the_clusters_would_not_cover():
-    """Why the interval is clustered: the textbook one, as if 180 messages were independent, is far too short."""
+    """Why the interval is clustered: the textbook one, as if 180 messages were independent, is far
+    too short."""
     rng = np.random.default_rng(14)
     truth = np.quantile(messages(rng, "lognormal", 0.3, 20_000, 1, 50), 0.9)
     covered = 0
@@ -102,7 +108,8 @@ def test_clopper_pearson_against_published_values():
 
 @pytest.mark.parametrize("bursty", [False, True])
 def test_loss_fraction_covers_bursts(bursty):
-    """Losses that come in bursts differ from trial to trial: the interval must be wider, not wrong."""
+    """Losses that come in bursts differ from trial to trial: the interval must be wider, not
+    wrong."""
     rng = np.random.default_rng(16)
     truth, covered, widths = 0.05, 0, []
     for _ in range(CAMPAIGNS):
@@ -127,7 +134,9 @@ def test_no_loss_is_a_bound_and_total_loss_too():
 
 
 def test_the_range_of_trials_covers_the_median_as_it_says():
-    (value, low, high), coverage = intervals.median_range(np.array([3.0, 1.0, np.inf, 2.0, 5.0, 4.0]))
+    (value, low, high), coverage = intervals.median_range(
+        np.array([3.0, 1.0, np.inf, 2.0, 5.0, 4.0])
+    )
     assert (value, low, high) == (3, 1, math.inf)
     assert coverage == 1 - 2 / 64
 
@@ -138,6 +147,7 @@ def test_an_interval_needs_two_trials():
 
 
 def test_what_no_trial_showed_may_be_in_many_trials():
-    """A fault of every third trial is in none of three in 30 % of campaigns, and inside the bound."""
+    """A fault of every third trial is in none of three in 30 % of campaigns, and inside the
+    bound."""
     assert intervals.wrong_trials(3) == pytest.approx(0.6316, abs=1e-4)
     assert all((1 - intervals.wrong_trials(n)) ** n == pytest.approx(0.05) for n in (1, 5, 11))

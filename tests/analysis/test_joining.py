@@ -1,4 +1,5 @@
-"""Late joiners and leavers: what they missed before is not lost, and what history they were given is counted apart."""
+"""Late joiners and leavers: what they missed before is not lost, and what history they were given
+is counted apart."""
 
 import json
 
@@ -10,7 +11,11 @@ from rmwbench.analysis.records.joining import history, lives, passes
 from tests.analysis.test_latency import Records, message
 
 WINDOW = Window(1000, 2000)
-ENDPOINTS = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t"), Endpoint(3, "subscription", "t")]
+ENDPOINTS = [
+    Endpoint(1, "publisher", "t"),
+    Endpoint(2, "subscription", "t"),
+    Endpoint(3, "subscription", "t"),
+]
 SENT = [message(i, 1000 + i * 100) for i in range(10)]
 
 
@@ -37,7 +42,8 @@ def test_what_a_late_joiner_missed_is_not_lost_and_what_it_lost_is():
     received = got(2, range(10)) + got(3, [5, 6, 8, 9])
     known = lives(rows(joins_ns=400), JOINED, WINDOW)
     m = measure(Records(SENT, received), ENDPOINTS, WINDOW, known)
-    assert (m.ledger.wanted, m.ledger.delivered, m.ledger.lost) == (15, 14, 1)  # 5 … 9 are its own, 7 never came
+    # 5 … 9 are its own, 7 never came
+    assert (m.ledger.wanted, m.ledger.delivered, m.ledger.lost) == (15, 14, 1)
     assert measure(Records(SENT, received), ENDPOINTS, WINDOW).ledger.lost == 6
 
 

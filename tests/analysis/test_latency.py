@@ -1,5 +1,5 @@
-"""One trial's records to numbers: what is lost is infinite, what was never stamped is no data, and large samples agree
-with small ones.
+"""One trial's records to numbers: what is lost is infinite, what was never stamped is no data, and
+large samples agree with small ones.
 """
 
 import numpy as np
@@ -22,14 +22,17 @@ class Records:
     def __init__(self, sent, received):
         self._sent = [{"endpoint": 1, "flags": 0, "bytes": 100} | r for r in sent]
         self._received = [
-            {"endpoint": 2, "writer": 1, "flags": 0, "bytes": 100, "consumed_ns": ABSENT} | r for r in received
+            {"endpoint": 2, "writer": 1, "flags": 0, "bytes": 100, "consumed_ns": ABSENT} | r
+            for r in received
         ]
 
     def sent(self, column):
         return np.array([r[column] for r in self._sent], np.uint64 if column == "seq" else np.int64)
 
     def received(self, column):
-        return np.array([r[column] for r in self._received], np.uint64 if column == "seq" else np.int64)
+        return np.array(
+            [r[column] for r in self._received], np.uint64 if column == "seq" else np.int64
+        )
 
 
 def message(seq, intended, call=None, back=None, **more):
@@ -44,10 +47,14 @@ def message(seq, intended, call=None, back=None, **more):
 
 def test_latencies_are_from_the_intended_time_and_loss_is_infinite():
     sent = [message(0, 0), message(1, 100, call=160), message(2, 200), message(3, 300, call=ABSENT)]
-    received = [{"seq": 0, "taken_ns": 50, "consumed_ns": 70}, {"seq": 1, "taken_ns": 190, "consumed_ns": ABSENT}]
+    received = [
+        {"seq": 0, "taken_ns": 50, "consumed_ns": 70},
+        {"seq": 1, "taken_ns": 190, "consumed_ns": ABSENT},
+    ]
     m = measure(Records(sent, received), PAIR, Window(0, 400))
     assert m.samples["response_latency"].values.tolist() == [50, 90, np.inf, np.inf]
-    assert m.samples["service_latency"].values.tolist() == [30, 40, np.inf]  # never sent: no call, so no service
+    # never sent: no call, so no service
+    assert m.samples["service_latency"].values.tolist() == [30, 40, np.inf]
     assert m.samples["consumed_latency"].values.tolist() == [70, np.inf, np.inf, np.inf]
     assert m.samples["publish_call"].values.tolist() == [20, 20, 20]
     assert m.samples["arrival_jitter"].values.tolist() == [40]
@@ -63,7 +70,9 @@ def test_a_publish_call_that_failed_or_never_returned_keeps_its_duration():
 
 def test_latencies_stay_exact_on_a_machine_that_has_been_up_for_years():
     up = 2**57 + 1
-    m = measure(Records([message(0, up)], [{"seq": 0, "taken_ns": up + 51}]), PAIR, Window(up, up + 100))
+    m = measure(
+        Records([message(0, up)], [{"seq": 0, "taken_ns": up + 51}]), PAIR, Window(up, up + 100)
+    )
     assert m.samples["response_latency"].values.tolist() == [51]
 
 
@@ -74,9 +83,19 @@ def test_unstamped_consumption_is_no_data():
 
 def test_two_readers_double_the_deliveries_that_are_wanted():
     endpoints = [*PAIR, Endpoint(3, "subscription", "t"), Endpoint(4, "subscription", "other")]
-    received = [{"seq": 0, "taken_ns": 50}, {"seq": 0, "taken_ns": 60, "endpoint": 3}, {"seq": 1, "taken_ns": 150}]
+    received = [
+        {"seq": 0, "taken_ns": 50},
+        {"seq": 0, "taken_ns": 60, "endpoint": 3},
+        {"seq": 1, "taken_ns": 150},
+    ]
     m = measure(Records([message(0, 0), message(1, 100)], received), endpoints, Window(0, 200))
-    assert (m.ledger.wanted, m.ledger.delivered, m.ledger.lost_end, m.pairs, m.readers) == (4, 3, 1, 2, 2)
+    assert (m.ledger.wanted, m.ledger.delivered, m.ledger.lost_end, m.pairs, m.readers) == (
+        4,
+        3,
+        1,
+        2,
+        2,
+    )
     assert m.samples["response_latency"].values.tolist() == [50, 50, 60, np.inf]
     assert (m.arrived_in_window, m.bytes_in_window, m.scheduled) == (3, 300, 2)
 
@@ -105,7 +124,10 @@ def test_records_in_any_order_give_the_same():
     window = Window(50, 400)
     reference = measure(Records(sent, sorted(received, key=lambda r: r["taken_ns"])), PAIR, window)
     shuffled = measure(
-        Records([sent[i] for i in rng.permutation(40)], [received[i] for i in rng.permutation(len(received))]),
+        Records(
+            [sent[i] for i in rng.permutation(40)],
+            [received[i] for i in rng.permutation(len(received))],
+        ),
         PAIR,
         window,
     )
@@ -144,7 +166,10 @@ def test_a_large_sample_has_exact_percentiles_and_a_close_shape(losses):
     for q, value in sample.exact.items():
         assert value == ordered[rank(n, q)]
     for place in (0, n // 10, n // 3, n - 200, n - 1):
-        assert sample.at(place) == pytest.approx(ordered[place], rel=0.004) or sample.at(place) == ordered[place]
+        assert (
+            sample.at(place) == pytest.approx(ordered[place], rel=0.004)
+            or sample.at(place) == ordered[place]
+        )
 
 
 def test_negative_latencies_of_wrong_clocks_survive():

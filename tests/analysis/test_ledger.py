@@ -35,7 +35,9 @@ def cases(draw):
             max_size=25,
         )
     )
-    seq, taken, flags = (np.array([r[i] for r in rows], t) for i, t in enumerate((np.uint64, np.int64, np.uint32)))
+    seq, taken, flags = (
+        np.array([r[i] for r in rows], t) for i, t in enumerate((np.uint64, np.int64, np.uint32))
+    )
     return writer, Arrivals(seq, taken, flags)
 
 
@@ -104,7 +106,9 @@ def test_same_as_a_dictionary(case):
     ledger, got, rows = reconcile(writer, arrivals)
     assert ledger == Ledger(**expected)
     assert got.tolist() == first
-    sound = [i for i in range(len(arrivals.seq)) if not arrivals.flags[i] & (CORRUPT | LATE | FOREIGN)]
+    sound = [
+        i for i in range(len(arrivals.seq)) if not arrivals.flags[i] & (CORRUPT | LATE | FOREIGN)
+    ]
     sound = [i for i in sound if 0 <= int(arrivals.seq[i]) - FIRST_SEQ < len(writer.steady)]
     in_order = list(range(len(arrivals.seq))) if rows is None else rows.tolist()
     assert in_order == sorted(sound, key=lambda i: (arrivals.taken_ns[i], i))
@@ -116,7 +120,12 @@ def test_every_wanted_message_has_exactly_one_fate(case):
     ledger, *_ = reconcile(*case)
     assert (
         ledger.wanted
-        == ledger.delivered + ledger.lost + ledger.late + ledger.corrupt + ledger.failed + ledger.never_sent
+        == ledger.delivered
+        + ledger.lost
+        + ledger.late
+        + ledger.corrupt
+        + ledger.failed
+        + ledger.never_sent
     )
     assert ledger.undelivered == ledger.not_delivered + ledger.failed + ledger.never_sent
 
@@ -124,7 +133,8 @@ def test_every_wanted_message_has_exactly_one_fate(case):
 def test_total_loss_counts_at_the_start_and_is_not_zero():
     yes = np.ones(5, bool)
     ledger, first, _ = reconcile(
-        Writer(0, yes, yes, ~yes), Arrivals(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.uint32))
+        Writer(0, yes, yes, ~yes),
+        Arrivals(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.uint32)),
     )
     assert (ledger.lost_start, ledger.delivered, ledger.undelivered) == (5, 0, 5)
     assert (first == -1).all()
@@ -132,10 +142,19 @@ def test_total_loss_counts_at_the_start_and_is_not_zero():
 
 def test_a_corrupt_copy_does_not_stand_for_the_sound_one():
     yes = np.ones(2, bool)
-    arrivals = Arrivals(np.array([0, 0, 1], np.uint64), np.array([1, 2, 3]), np.array([CORRUPT, 0, CORRUPT], np.uint32))
+    arrivals = Arrivals(
+        np.array([0, 0, 1], np.uint64),
+        np.array([1, 2, 3]),
+        np.array([CORRUPT, 0, CORRUPT], np.uint32),
+    )
     ledger, first, _ = reconcile(Writer(0, yes, yes, ~yes), arrivals)
     assert first.tolist() == [1, -1]
-    assert (ledger.delivered, ledger.corrupt, ledger.corrupt_copies, ledger.duplicates) == (1, 1, 2, 0)
+    assert (ledger.delivered, ledger.corrupt, ledger.corrupt_copies, ledger.duplicates) == (
+        1,
+        1,
+        2,
+        0,
+    )
 
 
 @given(st.permutations(range(7)))

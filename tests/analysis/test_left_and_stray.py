@@ -1,4 +1,5 @@
-"""What is left behind, and what goes where nobody is: counted where it was looked at, never zero where it was not."""
+"""What is left behind, and what goes where nobody is: counted where it was looked at, never zero
+where it was not."""
 
 from rmwbench.analysis.metrics.leftovers import NOT_ASKED, leftovers
 from rmwbench.analysis.metrics.stray import NO_FURTHER, NOT_READ, stray
@@ -23,7 +24,9 @@ def test_where_nobody_looked_there_is_no_figure():
     assert values == {} and set(reasons.values()) == {NOT_ASKED}
 
 
-DEFINITION = {"network": {"hosts": ["robot", "base"], "interfaces": {"robot": [{"name": "docker0"}]}}}
+DEFINITION = {
+    "network": {"hosts": ["robot", "base"], "interfaces": {"robot": [{"name": "docker0"}]}}
+}
 
 
 def counter(host, name, at, value):

@@ -1,4 +1,5 @@
-"""A loan is part of the publish call: one that is refused is a call that failed, and waiting for one is the call's."""
+"""A loan is part of the publish call: one that is refused is a call that failed, and waiting for
+one is the call's."""
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ MS = 1_000_000
 
 
 def measured(call_ns, flags, fill_ns):
-    """Ten messages, one per 10 ms; a call returns 7 ms after its message was due, half a millisecond later it is
-    taken, and the last five are refused their loan."""
+    """Ten messages, one per 10 ms; a call returns 7 ms after its message was due, half a
+    millisecond later it is taken, and the last five are refused their loan."""
     n = 10
     due = 1000 * MS + np.arange(n) * 10 * MS
     seq = np.arange(n, dtype=np.uint64)
@@ -35,7 +36,9 @@ def measured(call_ns, flags, fill_ns):
 HALF_REFUSED = np.array([LOANED] * 5 + [LOANED | FAILED] * 5)
 
 
-@pytest.mark.parametrize("refused_call_ns", [0, ABSENT], ids=["stamped before the loan", "of an older worker"])
+@pytest.mark.parametrize(
+    "refused_call_ns", [0, ABSENT], ids=["stamped before the loan", "of an older worker"]
+)
 def test_a_refused_loan_is_a_failed_call_and_not_a_message_that_was_never_sent(refused_call_ns):
     call_ns = np.array([0] * 5 + [refused_call_ns] * 5)
     found = measured(call_ns, HALF_REFUSED, np.where(HALF_REFUSED & FAILED, ABSENT, 2 * MS))

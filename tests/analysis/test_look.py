@@ -72,8 +72,14 @@ def test_what_leaves_a_campaign_is_worse_or_its_comparison_is_closed():
         },
         "closed": {"a": verdict("best"), "b": verdict("worse"), "floor": verdict("reference")},
     }
-    cells = {(w, arm): n for n, (w, arm) in enumerate((w, arm) for w, arms in verdicts.items() for arm in arms)}
-    assert leaving(verdicts, cells) == (cells["open", "b"], *(cells["closed", arm] for arm in ("a", "b", "floor")))
+    cells = {
+        (w, arm): n
+        for n, (w, arm) in enumerate((w, arm) for w, arms in verdicts.items() for arm in arms)
+    }
+    assert leaving(verdicts, cells) == (
+        cells["open", "b"],
+        *(cells["closed", arm] for arm in ("a", "b", "floor")),
+    )
     tied = {key: cell for key, cell in cells.items() if key != ("open", "b")}
     assert cells["open", "b"] not in leaving(verdicts, tied)
 
@@ -94,12 +100,16 @@ def busy(monkeypatch):
 def test_no_verdict_about_a_network_rests_on_machine_bound_trials(tmp_path, busy):
     directory = network_bundle.write(tmp_path / "c", blocks=6)
     first = Bundle(directory).trials()
-    # zenoh in `range` in four of six blocks: barred. fastdds in `lossy` in one: that block is nobody's.
+    # zenoh in `range` in four of six blocks: barred. fastdds in `lossy` in one: that block is
+    # nobody's.
     busy.update([t.trial for t in first if t.cell == 2][:4])
     busy.update(t.trial for t in first if t.cell == 4 and t.block == 3)
     arms = Looks(Bundle(directory)).arms()
     by_name = {a.name: a for a in arms["range"]}
-    assert by_name["zenoh"].primary == {} and "machine-bound in 4 of 6 trials" in by_name["zenoh"].barred
+    assert (
+        by_name["zenoh"].primary == {}
+        and "machine-bound in 4 of 6 trials" in by_name["zenoh"].barred
+    )
     assert set(by_name["fastdds"].primary) == set(range(6))
     assert all(3 not in a.primary and 3 not in a.undelivered for a in arms["lossy"])
     document = summarise(Bundle(directory))
@@ -123,10 +133,16 @@ def test_without_a_network_a_busy_machine_flags_and_bars_nobody(tmp_path, busy):
 
 def test_a_floor_that_is_machine_bound_bars_nobody_and_a_code_says_it_not_a_text():
     flag = {"event": "flag", "text": "machine_bound: busy"}
-    assert is_bound([flag | {"code": "machine_bound"}]) and not is_bound([flag | {"code": "canary"}, flag])
+    assert is_bound([flag | {"code": "machine_bound"}]) and not is_bound(
+        [flag | {"code": "canary"}, flag]
+    )
     network = {"network": {"links": {}}}
     floor, arm = (
-        {"layer": "native", "definition": json.dumps(network | {"arm": {"role": r}})} for r in ("floor", "contender")
+        {"layer": "native", "definition": json.dumps(network | {"arm": {"role": r}})}
+        for r in ("floor", "contender")
     )
-    cells = [(floor, Found(blocks={None: [(0,), (1,)]}, bound={0, 1})), (arm, Found(blocks={None: [(0,), (1,)]}))]
+    cells = [
+        (floor, Found(blocks={None: [(0,), (1,)]}, bound={0, 1})),
+        (arm, Found(blocks={None: [(0,), (1,)]})),
+    ]
     assert bar_bound(cells) == frozenset() and cells[0][1].barred is None

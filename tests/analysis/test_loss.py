@@ -1,4 +1,5 @@
-"""Where messages were lost: counts are believed in their own unit, and what nobody counted stays not located."""
+"""Where messages were lost: counts are believed in their own unit, and what nobody counted stays
+not located."""
 
 from dataclasses import replace
 
@@ -21,7 +22,9 @@ def ledger(wanted=100, **counts) -> Ledger:
 def test_nothing_missing_has_no_place_even_where_something_was_dropped_and_repeated():
     found = located(ledger(), replace(QUIET, sockets={"listener": 40}), reliable=True)
     assert (found.missing, found.not_located) == (0, 0)
-    assert [(p.place, p.count, p.messages) for p in found.places] == [("socket buffer of listener", 40, 0)]
+    assert [(p.place, p.count, p.messages) for p in found.places] == [
+        ("socket buffer of listener", 40, 0)
+    ]
 
 
 def test_what_no_counter_explains_stays_not_located():
@@ -30,8 +33,12 @@ def test_what_no_counter_explains_stays_not_located():
 
 
 @pytest.mark.parametrize(("dropped", "explained", "rest"), [(3, 3, 4), (7, 7, 0), (900, 7, 0)])
-def test_a_socket_explains_at_most_what_it_dropped_and_at_most_what_is_missing(dropped, explained, rest):
-    found = located(ledger(lost_middle=7), replace(QUIET, sockets={"listener": dropped, "talker": 0}))
+def test_a_socket_explains_at_most_what_it_dropped_and_at_most_what_is_missing(
+    dropped, explained, rest
+):
+    found = located(
+        ledger(lost_middle=7), replace(QUIET, sockets={"listener": dropped, "talker": 0})
+    )
     (place,) = found.places
     assert (place.messages, place.label, found.not_located) == (explained, "at most", rest)
     assert "rmem_max" in place.text
@@ -79,9 +86,14 @@ def test_a_place_that_nobody_counts_is_named_and_is_not_zero():
     assert total.sockets == {"a": 3, "b": 5}
 
 
-def counter(name: str, begin: float | None, end: float, process="listener", role="subscription") -> list[dict]:
+def counter(
+    name: str, begin: float | None, end: float, process="listener", role="subscription"
+) -> list[dict]:
     rows = [("steady_begin", begin), ("steady_end", end)] if begin is not None else [("end", end)]
-    return [{"process": process, "role": role, "counter": name, "at": at, "value": value} for at, value in rows]
+    return [
+        {"process": process, "role": role, "counter": name, "at": at, "value": value}
+        for at, value in rows
+    ]
 
 
 def test_counters_of_a_trial_become_drops_of_its_window():
@@ -98,19 +110,34 @@ def test_counters_of_a_trial_become_drops_of_its_window():
     ]
     found = drops(rows)
     assert found.sockets == {"listener": 4, "talker": 0}
-    assert (found.reassembly, found.interfaces, found.reader_queue, found.noticed) == (5, {"lo": 3}, 2, 7)
+    assert (found.reassembly, found.interfaces, found.reader_queue, found.noticed) == (
+        5,
+        {"lo": 3},
+        2,
+        7,
+    )
     assert drops(rows[4:6]).sockets == {"local": 99}
     assert drops([]) == Drops()
 
 
 def test_what_links_lost_is_a_place_and_no_history_is_blamed():
-    """A lossy network explains at most what it dropped; `nothing below dropped anything` would be wrong."""
+    """A lossy network explains at most what it dropped; `nothing below dropped anything` would be
+    wrong."""
     ledger = Ledger(wanted=100, delivered=90, lost_middle=10)
-    quiet = locate(ledger, Drops(sockets={}, interfaces={}, reassembly=0, noticed=0), reliable=True, keep_last=True)
+    quiet = locate(
+        ledger,
+        Drops(sockets={}, interfaces={}, reassembly=0, noticed=0),
+        reliable=True,
+        keep_last=True,
+    )
     assert [place.label for place in quiet.places] == ["inferred"]
     links = {"robot up: random loss": 7, "base down: random loss": 5}
-    lossy = Drops(sockets={}, interfaces={}, reassembly=0, noticed=0, links={"robot up: random loss": 7})
-    both = lossy + Drops(sockets={}, interfaces={}, reassembly=0, noticed=0, links={"base down: random loss": 5})
+    lossy = Drops(
+        sockets={}, interfaces={}, reassembly=0, noticed=0, links={"robot up: random loss": 7}
+    )
+    both = lossy + Drops(
+        sockets={}, interfaces={}, reassembly=0, noticed=0, links={"base down: random loss": 5}
+    )
     assert both.links == links
     found = locate(ledger, both, reliable=True, keep_last=True)
     told = [(p.place, p.count, p.unit, p.messages, p.label) for p in found.places]

@@ -27,7 +27,9 @@ def readings(process: str, pss, *, files=0.0, every_s: float = 0.5) -> list[memo
 
 
 def measured(found, **changes):
-    return memory.growth(found, COUNTERS, WINDOW, **({"published": 1000, "delivered": 500} | changes))
+    return memory.growth(
+        found, COUNTERS, WINDOW, **({"published": 1000, "delivered": 500} | changes)
+    )
 
 
 def test_a_leak_is_told_per_message_of_its_side():
@@ -65,5 +67,9 @@ def test_nothing_is_made_of_nothing():
     values, reasons = measured(readings("listener", lambda s: 1e6), delivered=0)
     assert reasons["pss_growth_per_message_subscription"] == "no message to divide by"
     both = [{"process": "all", "role": "both"}]
-    _, reasons = memory.growth(readings("all", lambda s: 1e6), both, WINDOW, published=1, delivered=1)
-    assert reasons["pss_growth_per_message_publisher"] == "publisher and subscription share a process"
+    _, reasons = memory.growth(
+        readings("all", lambda s: 1e6), both, WINDOW, published=1, delivered=1
+    )
+    assert (
+        reasons["pss_growth_per_message_publisher"] == "publisher and subscription share a process"
+    )

@@ -50,7 +50,8 @@ def test_rule_five_does_not_fall_over_binary_fractions(q):
 
 
 @pytest.mark.parametrize(
-    ("n", "q", "place"), [(20, 0.5, 9), (21, 0.5, 10), (100, 0.99, 98), (1000, 0.999, 998), (1, 0.5, 0)]
+    ("n", "q", "place"),
+    [(20, 0.5, 9), (21, 0.5, 10), (100, 0.99, 98), (1000, 0.999, 998), (1, 0.5, 0)],
 )
 def test_a_percentile_is_the_smallest_value_that_reaches_it(n, q, place):
     assert rank(n, q) == place

@@ -1,5 +1,5 @@
-"""A trial over two hosts, one of whose clocks is a quarter of an hour ahead and drifts: its latencies are the true ones
-within the bound they carry, and nonsense without the map."""
+"""A trial over two hosts, one of whose clocks is a quarter of an hour ahead and drifts: its
+latencies are the true ones within the bound they carry, and nonsense without the map."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -29,7 +29,11 @@ MEDIAN = GLOSSARY["response_latency_p50"]
 
 def base_ns(t_ns):
     """What the clock of the host `base` shows at a time of the reference."""
-    return np.asarray(t_ns) + AHEAD_NS + np.rint((np.asarray(t_ns) - BEGIN_NS) * DRIFT).astype(np.int64)
+    return (
+        np.asarray(t_ns)
+        + AHEAD_NS
+        + np.rint((np.asarray(t_ns) - BEGIN_NS) * DRIFT).astype(np.int64)
+    )
 
 
 @dataclass
@@ -78,7 +82,8 @@ def clock_map(error_ns=0):
 
 
 def a_trial(latency_ns=LATENCY_NS, rows=None, reader_host="base", told_early_ns=0) -> Evidence:
-    """A publisher on `robot`, one subscription on `reader_host`, and a client there whose service is on `robot`."""
+    """A publisher on `robot`, one subscription on `reader_host`, and a client there whose service
+    is on `robot`."""
     n = LENGTH_NS // PERIOD_NS
     seq = np.arange(n, dtype=np.uint64)
     due = BEGIN_NS + np.arange(n) * PERIOD_NS
@@ -125,14 +130,30 @@ def a_trial(latency_ns=LATENCY_NS, rows=None, reader_host="base", told_early_ns=
     kinds += (("client", "s", reader_host), ("service", "s", "robot"))
     endpoints = [
         {"endpoint": at + 1, "kind": kind, "topic": topic, "host": host, "process": f"p{at + 1}"}
-        | {"node": f"n{at + 1}", "asked": "{}", "granted": "{}", "joins_ns": None, "leaves_ns": None}
+        | {
+            "node": f"n{at + 1}",
+            "asked": "{}",
+            "granted": "{}",
+            "joins_ns": None,
+            "leaves_ns": None,
+        }
         for at, (kind, topic, host) in enumerate(kinds)
     ]
     events = [
-        {"event": event, "process": f"p{number}", "endpoint": number, "writer": None, "value": None, "text": None}
+        {
+            "event": event,
+            "process": f"p{number}",
+            "endpoint": number,
+            "writer": None,
+            "value": None,
+            "text": None,
+        }
         | {"time_ns": int(on_reader(t) if number in (2, 3) else t)}
         for number in (1, 2, 3, 4)
-        for event, t in (("created", BEGIN_NS - 90_000_000), ("matched", BEGIN_NS - 80_000_000 + number))
+        for event, t in (
+            ("created", BEGIN_NS - 90_000_000),
+            ("matched", BEGIN_NS - 80_000_000 + number),
+        )
     ]
     row = {"start_ns": BEGIN_NS, "steady_begin_ns": BEGIN_NS, "steady_end_ns": BEGIN_NS + LENGTH_NS}
     rows = clock_map() if rows is None else rows
@@ -146,7 +167,10 @@ def latencies(trial, stem="response_latency"):
 def test_one_way_latency_over_two_clocks_is_the_true_one_within_the_bound_it_carries():
     for error_ns in (0, BOUND_NS, -BOUND_NS):
         trial = measure_trial(a_trial(rows=clock_map(error_ns)))
-        (bound,) = {trial.clock_bounds[stem] for stem in ("response_latency", "service_latency", "request_leg")}
+        (bound,) = {
+            trial.clock_bounds[stem]
+            for stem in ("response_latency", "service_latency", "request_leg")
+        }
         assert BOUND_NS <= bound < 2 * BOUND_NS
         legs = latencies(trial, "request_leg")
         assert np.abs(legs - LATENCY_NS).max() <= bound
@@ -164,7 +188,12 @@ def test_without_the_map_the_same_trial_is_nonsense():
     naive = a_trial(rows=[])
     trial = measure_trial(naive)
     assert not trial.clock_bounds
-    assert latencies(trial, "request_leg").max() < -900 * 10**9 < 900 * 10**9 < latencies(trial, "reply_leg").min()
+    assert (
+        latencies(trial, "request_leg").max()
+        < -900 * 10**9
+        < 900 * 10**9
+        < latencies(trial, "reply_leg").min()
+    )
     assert trial.values["achieved_rate"] == 0
 
 
@@ -172,15 +201,22 @@ def test_that_nothing_arrived_in_a_few_trials_leaves_room_for_a_rate():
     trial = measure_trial(a_trial(rows=[]))
     few, many = (aggregate(GLOSSARY["achieved_rate"], [trial] * n) for n in (3, 12))
     assert isinstance(few, Measured) and isinstance(many, Measured)
-    assert few.value == few.low == 0 < many.high < few.high < math.inf and "rule of three" in few.interval
+    assert (
+        few.value == few.low == 0 < many.high < few.high < math.inf
+        and "rule of three" in few.interval
+    )
     assert few.high == pytest.approx(4 * many.high)
     carried = aggregate(GLOSSARY["achieved_throughput"], [trial] * 3)
     assert carried.value == carried.low == 0
-    assert carried.high == pytest.approx(few.high * trial.messages.longest_bytes) and trial.messages.longest_bytes > 0
+    assert (
+        carried.high == pytest.approx(few.high * trial.messages.longest_bytes)
+        and trial.messages.longest_bytes > 0
+    )
 
 
 def test_what_one_host_stamped_at_both_ends_is_exact():
-    """A client's answers: its own clock took both stamps, and its drift is parts per million of the time between."""
+    """A client's answers: its own clock took both stamps, and its drift is parts per million of the
+    time between."""
     trial = measure_trial(a_trial())
     client = [v for v in latencies(trial) if v > 2 * LATENCY_NS]
     assert len(client) == 1_000
@@ -192,14 +228,18 @@ def test_what_one_host_stamped_at_both_ends_is_exact():
 
 
 def test_hosts_on_one_clock_go_through_untouched():
-    rows = [{"host": host, "t_ns": BEGIN_NS, "offset_ns": 0, "bound_ns": 0} for host in ("robot", "base")]
+    rows = [
+        {"host": host, "t_ns": BEGIN_NS, "offset_ns": 0, "bound_ns": 0}
+        for host in ("robot", "base")
+    ]
     evidence = a_trial(rows=rows, reader_host="robot")
     told, known = on_one_clock(evidence)
     assert told is evidence and known.one and not measure_trial(evidence).clock_bounds
 
 
 def test_a_steady_state_that_began_by_an_earlier_reading_loses_no_message():
-    """The first message was due at a begin that is known better now, and lies microseconds before it."""
+    """The first message was due at a begin that is known better now, and lies microseconds before
+    it."""
     trial = measure_trial(a_trial(told_early_ns=1_000_000 + BOUND_NS // 2))
     assert trial.messages.ledger.wanted == 2_000
 
@@ -222,7 +262,10 @@ def arms(fast_ns, slow_ns, bound_ns):
         return {block: value * (1 + 0.001 * (block % 3)) for block in range(8)}
 
     bounds = dict.fromkeys(range(8), bound_ns)
-    return [Arm("fast", primary(fast_ns), bounds=bounds), Arm("slow", primary(slow_ns), bounds=bounds)]
+    return [
+        Arm("fast", primary(fast_ns), bounds=bounds),
+        Arm("slow", primary(slow_ns), bounds=bounds),
+    ]
 
 
 def test_a_difference_below_the_bound_is_not_claimed_and_one_above_is():
@@ -232,7 +275,11 @@ def test_a_difference_below_the_bound_is_not_claimed_and_one_above_is():
     clear = verdict(50_000.0, 60_000.0, 0.0)
     assert clear.verdict == "worse" and clear.ratio.high < 1.21
     blurred = verdict(50_000.0, 60_000.0, 9_000.0)
-    assert blurred.verdict == "undecided" and "10 µs apart" in blurred.reason and "±18 µs" in blurred.reason
+    assert (
+        blurred.verdict == "undecided"
+        and "10 µs apart" in blurred.reason
+        and "±18 µs" in blurred.reason
+    )
     assert blurred.ratio.low < 1 < 1.2 < blurred.ratio.high and blurred.minutes_to_decide is None
     assert verdict(50_000.0, 90_000.0, 9_000.0).verdict == "worse"
     # Equivalent is a claim as well: what the clocks could hide is not within the margin.

@@ -1,4 +1,5 @@
-"""Metrics that published evaluations print and verdicts do not rest on: the mean of what arrived, and what was sent."""
+"""Metrics that published evaluations print and verdicts do not rest on: the mean of what arrived,
+and what was sent."""
 
 import math
 
@@ -32,7 +33,9 @@ def test_the_mean_is_of_the_messages_that_arrived():
 def test_the_mean_of_many_messages_is_that_of_their_bins():
     values = np.random.default_rng(1).lognormal(10, 1, KEEP * 2)
     sample = make_sample([values])
-    assert sample.weight is not None and sample.mean_of_arrived == pytest.approx(values.mean(), rel=0.004)
+    assert sample.weight is not None and sample.mean_of_arrived == pytest.approx(
+        values.mean(), rel=0.004
+    )
 
 
 def test_what_was_sent_is_not_what_the_schedule_wanted():
@@ -41,7 +44,8 @@ def test_what_was_sent_is_not_what_the_schedule_wanted():
 
 
 def test_calls_after_the_window_are_in_no_rate_of_it():
-    """100 Hz are wanted, a call takes 16.8 ms, and late messages may be sent for 0.15 s after the window of 1 s."""
+    """100 Hz are wanted, a call takes 16.8 ms, and late messages may be sent for 0.15 s after the
+    window of 1 s."""
     begin_ns, n = 10**11, 100
     due = begin_ns + np.arange(n) * 10_000_000
     call = begin_ns + np.arange(n) * 16_800_000
@@ -54,5 +58,9 @@ def test_calls_after_the_window_are_in_no_rate_of_it():
     }  # fmt: skip
     none = ("endpoint", "writer", "seq", "taken_ns", "consumed_ns", "flags", "bytes")
     ends = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
-    found = measure(Columns(sent, dict.fromkeys(none, np.empty(0, np.int64))), ends, Window(begin_ns, begin_ns + 10**9))
+    found = measure(
+        Columns(sent, dict.fromkeys(none, np.empty(0, np.int64))),
+        ends,
+        Window(begin_ns, begin_ns + 10**9),
+    )
     assert Trial(1, 0, found, 10**9).values["sent_rate"] == 60 == math.ceil(1 / 0.0168)

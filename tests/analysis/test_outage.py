@@ -1,4 +1,5 @@
-"""Outages: recovered is who got something new, repaired is not recovered, and a stall has one cause."""
+"""Outages: recovered is who got something new, repaired is not recovered, and a stall has one
+cause."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -20,12 +21,20 @@ OUTAGE = Outage("network", "robot", "blackhole", 300, 600)
 
 
 def pair(
-    taken, due=None, again=(), writer=("talker", "robot"), reader=("listener", "base"), lives=((-np.inf, np.inf),) * 2
+    taken,
+    due=None,
+    again=(),
+    writer=("talker", "robot"),
+    reader=("listener", "base"),
+    lives=((-np.inf, np.inf),) * 2,
 ):
     """A message every 100 ns, due at 0, 100, …; `taken`: their times, None where lost."""
     due = np.arange(len(taken)) * 100 if due is None else np.array(due)
     got = np.array([ABSENT if t is None else t for t in taken], np.int64)
-    ends = [End(n, *place, *life) for n, (place, life) in enumerate(zip((writer, reader), lives, strict=True), start=1)]
+    ends = [
+        End(n, *place, *life)
+        for n, (place, life) in enumerate(zip((writer, reader), lives, strict=True), start=1)
+    ]
     sent = np.ones(len(taken), bool)
     return Pair("t", *ends, due, due + 1, got, sent, np.array(again, np.int64))
 
@@ -58,7 +67,11 @@ def test_changes_of_a_link_are_put_together():
 
 def test_a_restart_is_an_outage_of_its_node():
     row = {"node": "talker", "joins_ns": None, "leaves_ns": None}
-    rows = [row | {"leaves_ns": 200}, row | {"joins_ns": 500}, row | {"node": "late", "joins_ns": 100}]
+    rows = [
+        row | {"leaves_ns": 200},
+        row | {"joins_ns": 500},
+        row | {"node": "late", "joins_ns": 100},
+    ]
     (found,) = outages([], rows, WINDOW)
     assert found == Outage("restart", "talker", "restart", 200, 500)
 
@@ -81,7 +94,9 @@ def test_a_killed_process_is_an_outage_of_its_nodes_whether_they_come_back_or_no
 
 
 def test_the_survivors_of_a_kill_have_their_stall_of_their_own():
-    dead = pair([5, 105, 205], reader=("planner", "base"), lives=((-np.inf, np.inf), (-np.inf, 300)))
+    dead = pair(
+        [5, 105, 205], reader=("planner", "base"), lives=((-np.inf, np.inf), (-np.inf, 300))
+    )
     other = pair([5, 105, 205, None, None, 505, 605, 705, 805, 905])
     values, reasons = told([dead, other], [Outage("restart", "planner", "killed", 300, np.inf)])
     assert values["stall_outside_outages"] == 300
@@ -89,7 +104,10 @@ def test_the_survivors_of_a_kill_have_their_stall_of_their_own():
 
 
 def test_a_killed_service_is_an_outage_of_its_clients():
-    call = replace(pair([5, 105, 205, None, None, None, 709, 805, 905], reader=("talker", "robot")), servers=("adder",))
+    call = replace(
+        pair([5, 105, 205, None, None, None, 709, 805, 905], reader=("talker", "robot")),
+        servers=("adder",),
+    )
     found = [Outage("restart", "adder", "killed", 300, 500)]
     values, _ = told([call], found)
     assert values["recovery_time"] == 209 and values["lost_in_outage"] == 2
@@ -122,7 +140,9 @@ def test_recovered_is_the_first_new_message_and_not_a_repaired_one():
 
 
 def test_who_gets_nothing_new_never_recovers_and_its_bytes_are_no_data():
-    values, reasons = told([pair([5, 105, 205, None, 610, 615, None, None, None, None])], [OUTAGE], log())
+    values, reasons = told(
+        [pair([5, 105, 205, None, 610, 615, None, None, None, None])], [OUTAGE], log()
+    )
     assert values["recovery_time"] == np.inf
     assert values["lost_before_recovery"] == 4
     assert "did not recover" in reasons["recovery_bytes"]
@@ -170,7 +190,9 @@ def test_bytes_to_recover_are_all_but_new_data_and_only_until_then():
         (3, "base", "robot", "delivered", "acknowledgement", 60, {"in_ns": 599}),
         (4, "base", "robot", "delivered", "acknowledgement", 60, {"in_ns": 900}),
     ]
-    values, _ = told([pair([5, 105, 205, None, None, None, 650, 705, 805, 905])], [OUTAGE], log(*rows))
+    values, _ = told(
+        [pair([5, 105, 205, None, None, None, 650, 705, 805, 905])], [OUTAGE], log(*rows)
+    )
     assert values["recovery_bytes"] == 170
 
 
@@ -211,7 +233,14 @@ def test_what_is_lost_and_what_arrives_add_up(delays, down, length):
 def test_pairs_have_hosts_and_only_what_was_due_while_both_were_there():
     rows = [
         {"endpoint": 1, "kind": "publisher", "node": "talker", "host": "robot", "topic": "t"},
-        {"endpoint": 2, "kind": "subscription", "node": "listener", "host": "base", "topic": "t", "joins_ns": 250},
+        {
+            "endpoint": 2,
+            "kind": "subscription",
+            "node": "listener",
+            "host": "base",
+            "topic": "t",
+            "joins_ns": 250,
+        },
     ]
     sent = [message(i, i * 100) for i in range(10)]
     received = [{"seq": s, "taken_ns": s * 100 + 20} for s in (4, 5, 5)]

@@ -1,4 +1,5 @@
-"""What becomes of an arm and of a condition: intervals against limits, and nothing settled that is open."""
+"""What becomes of an arm and of a condition: intervals against limits, and nothing settled that is
+open."""
 
 import itertools
 
@@ -54,7 +55,13 @@ def waiting(count, **more):
 
 
 def failed(cause=None):
-    return {"trial": 7, "block": 0, "status": "failed", "reason": "it died\nstderr: …", "cause": cause}
+    return {
+        "trial": 7,
+        "block": 0,
+        "status": "failed",
+        "reason": "it died\nstderr: …",
+        "cause": cause,
+    }
 
 
 BOUND = {"machine_bound": 5}
@@ -88,7 +95,8 @@ BOUND = {"machine_bound": 5}
         (arm(done=0, failures=[failed("no match")]), "undecided", "adn"),
         # Trials that never matched are in no metric: what is left looks too good.
         (arm(failures=[failed("no delivery")]), "undecided", "ad"),
-        # Nor are trials that the arm broke: it may work in six of ten, and no robot takes it for that.
+        # Nor are trials that the arm broke: it may work in six of ten, and no robot takes it for
+        # that.
         (arm(failures=[failed()]), "undecided", "ad"),
         (arm(lost=(0.02, 0.2), failures=[failed()]), "degraded", "d"),
         (arm(failures=[failed() | {"failed_by": "host"}]), "acceptable", "a"),
@@ -97,7 +105,8 @@ BOUND = {"machine_bound": 5}
         (arm(lost=(0.02, 0.2), disturbed_by=BOUND), "undecided", "ad"),
         (arm(lost=(0.97, 1.0), nothing=True, disturbed_by=BOUND), "undecided", "adn"),
         (arm(not_supported="no hosts"), "not supported", ""),
-        # Nothing is lost, but two fifths had not arrived when the trials ended: whether they would have is not known.
+        # Nothing is lost, but two fifths had not arrived when the trials ended: whether they would
+        # have is not known.
         (waiting(400), "undecided", "ad"),
         (waiting(2), "acceptable", "a"),
         (waiting(400, lost=(0.02, 0.2)), "degraded", "d"),
@@ -114,7 +123,10 @@ def test_what_no_metric_says_has_a_reason():
     assert of_arm(THRESHOLDS, arm(done=0, failures=[failed()])).reason == "trial 7 failed: it died"
     assert of_arm(THRESHOLDS, arm(not_supported="no hosts")).reason == "no hosts"
     bound = of_arm(THRESHOLDS, arm(lost=(0.02, 0.2), disturbed_by=BOUND))
-    assert (bound.metric, bound.reason.partition(":")[0]) == (None, "machine-bound") and "5 of 5 trials" in bound.reason
+    assert (bound.metric, bound.reason.partition(":")[0]) == (
+        None,
+        "machine-bound",
+    ) and "5 of 5 trials" in bound.reason
     assert of_arm(THRESHOLDS, arm(lost=(0.0, 0.02))).metric == "undelivered"
     assert LEAST_TRIALS == 2
 
@@ -124,7 +136,9 @@ NAMES = {"a": "acceptable", "d": "degraded", "n": "none"}
 
 def judged(may):
     """By the initials of what it may be; `?` has no data, nothing is not supported."""
-    outcome = {"": "not supported", "?": "no data"}.get(may) or (NAMES[may] if len(may) == 1 else "undecided")
+    outcome = {"": "not supported", "?": "no data"}.get(may) or (
+        NAMES[may] if len(may) == 1 else "undecided"
+    )
     return Judged(outcome, frozenset(NAMES[c] for c in may.replace("?", "adn")))
 
 
@@ -178,9 +192,16 @@ def test_it_is_decided_exactly_where_every_possibility_leads_to_the_same():
     for size in (1, 2, 3):
         for mays in itertools.product(sets, repeat=size):
             names = [f"arm {n}" for n in range(size)]
-            possible = {settled(dict(zip(names, chosen, strict=True))) for chosen in itertools.product(*mays)}
+            possible = {
+                settled(dict(zip(names, chosen, strict=True)))
+                for chosen in itertools.product(*mays)
+            }
             found = of_condition({name: judged(may) for name, may in zip(names, mays, strict=True)})
-            told = {f"only {found.only}" if found.only else found.outcome} if not found.may else set(found.may)
+            told = (
+                {f"only {found.only}" if found.only else found.outcome}
+                if not found.may
+                else set(found.may)
+            )
             assert told == possible, mays
             assert (found.outcome == "undecided") == (len(possible) > 1)
 

@@ -31,7 +31,11 @@ def counter(name, value, endpoint=None, at="end", role="recorder"):
 
 
 def account(endpoint, handed, in_bag, cache):
-    found = {"rosbag2.handed_to_storage": handed, "bag.messages": in_bag, "rosbag2.lost_in_cache": cache}
+    found = {
+        "rosbag2.handed_to_storage": handed,
+        "bag.messages": in_bag,
+        "rosbag2.lost_in_cache": cache,
+    }
     return [counter(name, value, endpoint) for name, value in found.items()]
 
 
@@ -51,7 +55,8 @@ def of_one(in_bag, counters, *more):
 
 
 def test_every_place_gets_what_was_counted_there_and_the_rest_came_to_nobody():
-    # Sent 0 to 99; the first 5 were not heard; of the rest 12 are not in the bag: 4 cache, 3 disk, 5 before rosbag2.
+    # Sent 0 to 99; the first 5 were not heard; of the rest 12 are not in the bag: 4 cache, 3 disk,
+    # 5 before rosbag2.
     in_bag = [seq for seq in range(5, 100) if not 20 <= seq < 32]
     found = of_one(in_bag, account(1, handed=len(in_bag) + 3, in_bag=len(in_bag), cache=4))
     assert (found.sent, found.kept, found.unheard, found.lost) == (100, 83, 5, 12)
@@ -84,7 +89,9 @@ def test_what_is_twice_in_the_bag_is_kept_once():
 
 
 def test_what_was_never_sent_or_failed_cannot_be_lost():
-    published = sent((1, 0, 0), (1, 1, FAILED), (1, 2, 0), (1, 3, 0), called=[True, True, True, False])
+    published = sent(
+        (1, 0, 0), (1, 1, FAILED), (1, 2, 0), (1, 3, 0), called=[True, True, True, False]
+    )
     found = of_one([0], account(1, 1, 1, 0), NOBODY, published)
     assert (found.sent, found.kept, found.before) == (2, 1, 1)
 
@@ -99,7 +106,12 @@ def test_a_reader_of_ours_beside_it_tells_who_got_what():
 def test_topics_stand_apart_and_add_up():
     published = [(writer, seq, 0) for writer in (1, 2) for seq in range(10)]
     in_bag = rows(endpoint=[1] * 10 + [2] * 7, seq=[*range(10), *range(7)])
-    counters = [SIZE, *account(1, 10, 10, 0), *account(2, 7, 7, 3), counter("rosbag2.lost_in_transport", 0)]
+    counters = [
+        SIZE,
+        *account(1, 10, 10, 0),
+        *account(2, 7, 7, 3),
+        counter("rosbag2.lost_in_transport", 0),
+    ]
     found = recorded(ENDPOINTS, TOPICS, sent(*published), NOBODY, in_bag, counters)
     first, second = found.topics
     assert (first.topic, first.kept, first.lost) == ("image_1", 10, 0)

@@ -1,4 +1,5 @@
-"""What a plan promises, against the noncentral t of scipy.stats, which the analysis itself does not import."""
+"""What a plan promises, against the noncentral t of scipy.stats, which the analysis itself does not
+import."""
 
 import math
 
@@ -16,7 +17,9 @@ from rmwbench.analysis.stats.resolution import (
 )
 
 
-@pytest.mark.parametrize(("blocks", "tests", "sd"), [(5, 2, 0.1), (6, 42, 0.6), (12, 126, 0.3), (150, 42, 0.6)])
+@pytest.mark.parametrize(
+    ("blocks", "tests", "sd"), [(5, 2, 0.1), (6, 42, 0.6), (12, 126, 0.3), (150, 42, 0.6)]
+)
 def test_power_is_that_of_the_noncentral_t(blocks, tests, sd):
     ratio = resolvable_ratio(blocks, tests, sd, margin=0)
     critical = stats.t.ppf(1 - 0.05 / tests, blocks - 1)
@@ -26,7 +29,8 @@ def test_power_is_that_of_the_noncentral_t(blocks, tests, sd):
 
 
 def test_the_estimate_must_clear_the_margin_too():
-    """With next to no noise, the smallest ratio found is the margin plus what the estimate's own noise needs."""
+    """With next to no noise, the smallest ratio found is the margin plus what the estimate's own
+    noise needs."""
     assert resolvable_ratio(6, 2, 0.001, margin=0.05) == pytest.approx(
         1.05 * math.exp(1.645 * 0.001 / 6**0.5), rel=1e-4
     )
@@ -59,7 +63,11 @@ def test_blocks_are_the_fewest_that_suffice(ratio, tests, sd):
 @pytest.mark.parametrize("ratio", [0.8, 1.0, 1.03])
 def test_blocks_for_equivalence_are_the_fewest_that_suffice(ratio):
     blocks = blocks_for_equivalence(ratio, 0.1, 21)
-    assert power_equivalent(ratio, blocks, 0.1, 21) >= 0.95 > power_equivalent(ratio, blocks - 1, 0.1, 21)
+    assert (
+        power_equivalent(ratio, blocks, 0.1, 21)
+        >= 0.95
+        > power_equivalent(ratio, blocks - 1, 0.1, 21)
+    )
 
 
 def test_nothing_decides_what_lies_at_the_margin():

@@ -73,7 +73,13 @@ def test_looks_in_disorder_are_refused():
 
 
 def test_one_look_is_a_campaign_of_fixed_length():
-    arms = {"w": [arm("a", noisy(100, 0.1, 1, 6)), arm("b", noisy(130, 0.1, 2, 6)), arm("c", noisy(101, 0.1, 3, 6))]}
+    arms = {
+        "w": [
+            arm("a", noisy(100, 0.1, 1, 6)),
+            arm("b", noisy(130, 0.1, 2, 6)),
+            arm("c", noisy(101, 0.1, 3, 6)),
+        ]
+    }
     fixed, looked = judge(arms, Rules()), sequential.judge(arms, Rules(), (6,))
     assert looked == fixed
 
@@ -115,7 +121,12 @@ def test_equivalent_stays_and_gives_way_to_best_only():
     arms = {"w": [arm("a", noisy(100, 0.003, 1)), arm("b", noisy(100, 0.003, 2))]}
     early = sequential.judge(arms, Rules(), LOOKS, blocks=5)["w"]
     assert {v.verdict for v in early.values()} == {"equivalent"}
-    drifted = {"w": [arms["w"][0], arm("b", [*arms["w"][1].primary.values()][:5] + noisy(130, 0.003, 3, 15))]}
+    drifted = {
+        "w": [
+            arms["w"][0],
+            arm("b", [*arms["w"][1].primary.values()][:5] + noisy(130, 0.003, 3, 15)),
+        ]
+    }
     assert sequential.judge(drifted, Rules(), LOOKS)["w"]["b"].verdict == "equivalent"
 
 
@@ -123,10 +134,15 @@ def test_blocks_after_a_look_are_not_seen_by_it():
     rng = np.random.default_rng(5)
     arms = {"w": [arm(n, noisy(100 + 20 * k, 0.3, k)) for k, n in enumerate("abc")]}
     other = {
-        "w": [Arm(a.name, {b: v if b < 8 else float(rng.random()) for b, v in a.primary.items()}) for a in arms["w"]]
+        "w": [
+            Arm(a.name, {b: v if b < 8 else float(rng.random()) for b, v in a.primary.items()})
+            for a in arms["w"]
+        ]
     }
     strip = {"w": [Arm(a.name, a.primary) for a in arms["w"]]}
-    assert sequential.judge(strip, Rules(), LOOKS, blocks=8) == sequential.judge(other, Rules(), LOOKS, blocks=8)
+    assert sequential.judge(strip, Rules(), LOOKS, blocks=8) == sequential.judge(
+        other, Rules(), LOOKS, blocks=8
+    )
 
 
 def test_the_end_of_the_budget_decides_with_what_is_left():
@@ -151,7 +167,10 @@ def test_more_is_needed_only_for_what_matters():
     ratio = Ratio(1, 0.9, 1.1, 5)
     verdicts = {
         "imu": {"a": Verdict("best", None, ratio, ""), "b": Verdict("worse", "a", ratio, "")},
-        "camera": {"a": Verdict("undecided", "b", ratio, ""), "f": Verdict("reference", None, None, "")},
+        "camera": {
+            "a": Verdict("undecided", "b", ratio, ""),
+            "f": Verdict("reference", None, None, ""),
+        },
         "scan": {"a": Verdict("no data", None, None, "")},
     }
     assert sequential.needs_more(verdicts)
@@ -168,12 +187,19 @@ def test_a_resumed_campaign_gets_no_alpha_twice(endings):
 
 
 def test_a_resumed_campaign_keeps_the_decisions_of_its_end():
-    """Decided at the time-out, with almost all of alpha; the little that is left later would not decide it again."""
+    """Decided at the time-out, with almost all of alpha; the little that is left later would not
+    decide it again."""
     rng = np.random.default_rng(12)
     early = [Arm("a", {b: float(v) for b, v in enumerate(100 * np.exp(rng.normal(0, 0.03, 7)))})]
-    early.append(Arm("b", {b: float(v) for b, v in enumerate(150 * np.exp(rng.normal(0, 0.03, 7)))}))
+    early.append(
+        Arm("b", {b: float(v) for b, v in enumerate(150 * np.exp(rng.normal(0, 0.03, 7)))})
+    )
     later = [
-        Arm(x.name, dict(x.primary) | {b: float(100 * np.exp(rng.normal(0, 1.0))) for b in range(7, 12)}) for x in early
+        Arm(
+            x.name,
+            dict(x.primary) | {b: float(100 * np.exp(rng.normal(0, 1.0))) for b in range(7, 12)},
+        )
+        for x in early
     ]
     at_end = sequential.judge({"w": early}, Rules(), LOOKS, blocks=7, ended=True)["w"]["b"]
     assert at_end.verdict == "worse"
@@ -182,12 +208,19 @@ def test_a_resumed_campaign_keeps_the_decisions_of_its_end():
 
 
 @pytest.mark.parametrize("cut", [5, 7, 11])
-def test_a_fixed_design_that_time_ends_and_that_is_resumed_errs_no_more_than_one_that_ran_through(cut):
-    """Judged at 5 % at both ends, 7.7 % of such campaigns claimed something false in one report or the other."""
+def test_a_fixed_design_that_time_ends_and_that_is_resumed_errs_no_more_than_one_that_ran_through(
+    cut,
+):
+    """Judged at 5 % at both ends, 7.7 % of such campaigns claimed something false in one report or
+    the other."""
     rng, campaigns, false = np.random.default_rng(14), 400, 0
     for _ in range(campaigns):
         logs = 0.4 * rng.standard_normal(12) + 0.2 * rng.standard_normal((2, 12))
-        arms = {"w": [Arm(n, dict(enumerate(np.exp(x).tolist()))) for n, x in zip("ab", logs, strict=True)]}
+        arms = {
+            "w": [
+                Arm(n, dict(enumerate(np.exp(x).tolist()))) for n, x in zip("ab", logs, strict=True)
+            ]
+        }
         resumed = sequential.judge(arms, Rules(), (12,), endings=(cut,))["w"]
         false += any(v.verdict == "worse" for v in resumed.values())
     assert false <= binom.ppf(0.999, campaigns, 0.05)
@@ -200,7 +233,12 @@ def test_false_verdicts_of_a_time_out_and_its_resumed_campaign_together_stay_rar
     for _ in range(campaigns):
         mood = 0.4 * rng.standard_normal(20)
         logs = mood + 0.2 * rng.standard_normal((2, 20))
-        arms = {"w": [Arm(n, dict(enumerate(np.exp(x).tolist()))) for n, x in zip("ab", logs, strict=True)]}
+        arms = {
+            "w": [
+                Arm(n, dict(enumerate(np.exp(x).tolist()))) for n, x in zip("ab", logs, strict=True)
+            ]
+        }
         resumed = sequential.judge(arms, Rules(), LOOKS, endings=(7,))["w"]
-        false += any(v.verdict == "worse" for v in resumed.values())  # it keeps what the time-out decided
+        # it keeps what the time-out decided
+        false += any(v.verdict == "worse" for v in resumed.values())
     assert false <= binom.ppf(0.999, campaigns, 0.05)

@@ -7,7 +7,15 @@ import pytest
 from scipy import stats
 
 from rmwbench.analysis.verdicts.likeness import NONE, likeness
-from rmwbench.analysis.verdicts.variances import MOST, NOTHING, TRUST, Prior, Variances, prior_of, priors
+from rmwbench.analysis.verdicts.variances import (
+    MOST,
+    NOTHING,
+    TRUST,
+    Prior,
+    Variances,
+    prior_of,
+    priors,
+)
 
 RNG = np.random.default_rng(5)
 
@@ -66,7 +74,9 @@ def correlated(rho, shape, rng):
 @pytest.mark.parametrize("rho", [0.0, 0.4, 0.7])
 def test_likeness_finds_the_correlation(blocks, rho):
     rng = np.random.default_rng(blocks)
-    found = likeness([correlated(rho, (30, blocks), rng) + 3 * rng.standard_normal(blocks) for _ in range(20)])
+    found = likeness(
+        [correlated(rho, (30, blocks), rng) + 3 * rng.standard_normal(blocks) for _ in range(20)]
+    )
     assert found.correlation == pytest.approx(rho, abs=0.15)
 
 
@@ -83,17 +93,22 @@ def test_inflated_variance_is_that_of_the_mean():
 
 def test_independent_blocks_are_seldom_inflated():
     rng = np.random.default_rng(4)
-    inflated = sum(likeness([rng.standard_normal((7, 8)) for _ in range(3)]).inflates for _ in range(400))
+    inflated = sum(
+        likeness([rng.standard_normal((7, 8)) for _ in range(3)]).inflates for _ in range(400)
+    )
     assert inflated <= stats.binom.ppf(0.999, 400, 0.12)
 
 
 def test_what_two_arms_look_alike_by_chance_leaves_their_interval_of_some_use():
-    """How much wider a t interval of eight blocks becomes: the worst of two thousand campaigns without any likeness."""
+    """How much wider a t interval of eight blocks becomes: the worst of two thousand campaigns
+    without any likeness."""
     rng = np.random.default_rng(6)
     found = [likeness([rng.standard_normal((2, 8))]) for _ in range(2000)]
     usual = stats.t.ppf(0.975, 7)
     wider = [
-        math.sqrt(one.variance_factor(8)) * stats.t.ppf(0.975, max(7 * one.freedom_factor(), 1.0)) / usual
+        math.sqrt(one.variance_factor(8))
+        * stats.t.ppf(0.975, max(7 * one.freedom_factor(), 1.0))
+        / usual
         for one in found
     ]
     assert sum(w > 1 for w in wider) > 50 and max(wider) < 10

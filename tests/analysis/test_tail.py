@@ -13,7 +13,8 @@ SLOW = 700_000
 
 
 def pair(**late: int) -> Pair:
-    """A good stream, in which `late` moves stamps of message AT: every named stamp and all behind it."""
+    """A good stream, in which `late` moves stamps of message AT: every named stamp and all behind
+    it."""
     intended = np.arange(N, dtype=np.int64) * PERIOD
     steps = {"begun": 1_000, "call": 2_000, "return": 9_000, "notified": 15_000, "taken": USUAL}
     stamps = {name: intended + step for name, step in steps.items()}
@@ -24,7 +25,11 @@ def pair(**late: int) -> Pair:
 
 
 def made(intended: np.ndarray, stamps: dict[str, np.ndarray]) -> Pair:
-    return Pair(intended, *(stamps[n] for n in ("begun", "call", "return", "notified", "taken")), np.ones(N, bool))
+    return Pair(
+        intended,
+        *(stamps[n] for n in ("begun", "call", "return", "notified", "taken")),
+        np.ones(N, bool),
+    )
 
 
 def cause(found: Pair, witnesses: Witnesses = Witnesses()) -> str:
@@ -39,7 +44,10 @@ def stretch(begin: int = 0, length: int = SLOW) -> np.ndarray:
 
 def bins(at: str | None = None, steal: float = 0.0) -> Bins:
     edges = np.arange(0, N + 1, 4, dtype=np.int64) * PERIOD
-    counts = {name: np.zeros(len(edges) - 1) for name in ("socket buffer full", "IP reassembly", "page fault")}
+    counts = {
+        name: np.zeros(len(edges) - 1)
+        for name in ("socket buffer full", "IP reassembly", "page fault")
+    }
     share = np.zeros(len(edges) - 1)
     share[AT // 4] = steal
     if at:
@@ -79,7 +87,13 @@ def test_a_publish_call_that_holds_up_the_next_message_is_named_for_both_and_wha
     found = pair(**{"return": 3 * PERIOD})
     for behind in (1, 2):  # in order: each is sent when the call before has returned
         place, free = AT + behind, AT * PERIOD + 9_000 + 3 * PERIOD
-        for column in (found.begun_ns, found.call_ns, found.return_ns, found.notified_ns, found.taken_ns):
+        for column in (
+            found.begun_ns,
+            found.call_ns,
+            found.return_ns,
+            found.notified_ns,
+            found.taken_ns,
+        ):
             column[place] = free + behind * 15_000
     causes = {slow.place: slow.cause for slow in explain(found).messages}
     assert causes == {AT: "publish blocked", AT + 1: "publish blocked", AT + 2: "publish blocked"}
@@ -94,17 +108,32 @@ def test_a_publish_call_that_holds_up_the_next_message_is_named_for_both_and_wha
 def test_a_publisher_that_loses_its_processor_within_a_publish_call_is_not_blocked_by_the_middleware():
     stamps = pair(**{"return": 3 * PERIOD})
     for behind in (1, 2, 3):  # the messages that came due meanwhile
-        for column in (stamps.begun_ns, stamps.call_ns, stamps.return_ns, stamps.notified_ns, stamps.taken_ns):
+        for column in (
+            stamps.begun_ns,
+            stamps.call_ns,
+            stamps.return_ns,
+            stamps.notified_ns,
+            stamps.taken_ns,
+        ):
             column[AT + behind] = max(column[AT + behind], stamps.return_ns[AT] + behind)
     causes = lambda w: {slow.place: slow.cause for slow in explain(stamps, w).messages}  # noqa: E731
     assert causes(Witnesses())[AT + 1] == "publish blocked"
-    assert causes(Witnesses(publisher_waits=stretch(length=3 * PERIOD)))[AT + 1] == "publisher not scheduled"
+    assert (
+        causes(Witnesses(publisher_waits=stretch(length=3 * PERIOD)))[AT + 1]
+        == "publisher not scheduled"
+    )
 
 
 def test_a_backlog_behind_a_late_message_is_not_blamed_on_its_publish_call():
     found = pair(begun=5 * PERIOD // 2)
     for behind in (1, 2):
-        for column in (found.begun_ns, found.call_ns, found.return_ns, found.notified_ns, found.taken_ns):
+        for column in (
+            found.begun_ns,
+            found.call_ns,
+            found.return_ns,
+            found.notified_ns,
+            found.taken_ns,
+        ):
             column[AT + behind] = column[AT] + behind * 10_000
     assert {slow.cause for slow in explain(found).messages} == {"publisher late"}
 
@@ -117,7 +146,8 @@ def test_lost_messages_are_not_a_tail_and_a_calm_stream_has_none():
     assert (
         explain(
             made(
-                found.intended_ns[:N], {n: np.full(N, ABSENT) for n in ("begun", "call", "return", "notified", "taken")}
+                found.intended_ns[:N],
+                {n: np.full(N, ABSENT) for n in ("begun", "call", "return", "notified", "taken")},
             )
         )
         is None
@@ -127,15 +157,22 @@ def test_lost_messages_are_not_a_tail_and_a_calm_stream_has_none():
 def test_the_document_counts_everything_and_says_what_nobody_watched():
     document = explain(pair(notified=SLOW)).document()
     assert (document["messages"], document["explained"], document["of"]) == (1, 0, N)
-    assert document["causes"] == [{"cause": "unexplained", "messages": 1, "share": 1.0, "text": CAUSES["unexplained"]}]
-    assert document["worst"][0]["phases_ns"] == {"late": 1_000, "writing": 1_000, "flight": SLOW + USUAL - 2_000}
+    assert document["causes"] == [
+        {"cause": "unexplained", "messages": 1, "share": 1.0, "text": CAUSES["unexplained"]}
+    ]
+    assert document["worst"][0]["phases_ns"] == {
+        "late": 1_000,
+        "writing": 1_000,
+        "flight": SLOW + USUAL - 2_000,
+    }
     assert len(document["unwatched"]) == 3
     watched = Witnesses(canary_late=stretch(), receiver_waits=stretch(), bins=bins())
     assert explain(pair(notified=SLOW), watched).document()["unwatched"] == []
 
 
 def test_the_network_between_hosts_is_a_cause_with_evidence():
-    """A link that was away covers the excess, or does not; a lost frame counts from when it was lost."""
+    """A link that was away covers the excess, or does not; a lost frame counts from when it was
+    lost."""
     assert cause(pair(taken=SLOW), Witnesses(away=stretch())) == "link away"
     assert cause(pair(taken=SLOW), Witnesses(away=stretch(length=SLOW // 3))) != "link away"
     at_once, at_last = (np.array([AT * PERIOD + at]) for at in (5_000, SLOW - 5_000))

@@ -8,9 +8,20 @@ from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Verdict
 
 
 def endpoint(
-    number, topic, kind="publisher", rate_hz=10.0, message="Array1k", size=1024, reliability="reliable", **more
+    number,
+    topic,
+    kind="publisher",
+    rate_hz=10.0,
+    message="Array1k",
+    size=1024,
+    reliability="reliable",
+    **more,
 ):
-    arrival = {"kind": "periodic", "period_ns": int(1e9 / rate_hz), "phase_ns": number} if rate_hz else None
+    arrival = (
+        {"kind": "periodic", "period_ns": int(1e9 / rate_hz), "phase_ns": number}
+        if rate_hz
+        else None
+    )
     asked = {"qos": {"reliability": reliability, "history": "keep_last", "depth": 5}}
     asked |= {"arrival": more.pop("arrival", arrival)} if kind in ("publisher", "client") else {}
     row = {"endpoint": number, "topic": topic, "kind": kind, "type": message, "payload_bytes": size}
@@ -28,7 +39,12 @@ def test_one_topic_and_topics_that_are_alike_have_one_number():
 
 def test_unlike_topics_are_apart_whatever_makes_them_unlike():
     assert names(endpoint(1, "imu"), endpoint(2, "front")) == [("imu", 1), ("front", 1)]
-    for other in ({"rate_hz": 20.0}, {"size": 4096}, {"message": "Image"}, {"reliability": "best_effort"}):
+    for other in (
+        {"rate_hz": 20.0},
+        {"size": 4096},
+        {"message": "Image"},
+        {"reliability": "best_effort"},
+    ):
         assert len(names(endpoint(1, "camera_1"), endpoint(2, "camera_2", **other))) == 2, other
 
 
@@ -60,15 +76,29 @@ def test_what_is_out_of_focus_is_not_judged():
 
 
 def verdict(name, ratio=None, by=None, minutes=None):
-    found = NoRatio("few") if ratio == "none" else None if ratio is None else Ratio(ratio, ratio / 2, ratio * 2, 6)
+    found = (
+        NoRatio("few")
+        if ratio == "none"
+        else None
+        if ratio is None
+        else Ratio(ratio, ratio / 2, ratio * 2, 6)
+    )
     return Verdict(name, "a", found, "why", minutes, by)
 
 
 def test_a_robot_needs_all_of_its_topics():
     found = over_topics(
         {
-            "imu": {"a": verdict("best"), "b": verdict("worse", 1.2, "latency"), "c": verdict("worse", 1.3, "latency")},
-            "front": {"a": verdict("worse", 3.0, "latency"), "b": verdict("best"), "c": verdict("worse", 9.0, "loss")},
+            "imu": {
+                "a": verdict("best"),
+                "b": verdict("worse", 1.2, "latency"),
+                "c": verdict("worse", 1.3, "latency"),
+            },
+            "front": {
+                "a": verdict("worse", 3.0, "latency"),
+                "b": verdict("best"),
+                "c": verdict("worse", 9.0, "loss"),
+            },
         }
     )
     assert {arm: (one.verdict.verdict, one.topic) for arm, one in found.items()} == {
@@ -80,8 +110,16 @@ def test_a_robot_needs_all_of_its_topics():
 
 
 def test_who_is_worse_nowhere_is_best_only_where_all_others_are_worse_somewhere():
-    one = {"a": verdict("equivalent", 1.0), "b": verdict("worse", 2.0, "latency"), "c": verdict("equivalent", 1.01)}
-    two = {"a": verdict("best", 0.5), "b": verdict("worse", 2.0, "latency"), "c": verdict("worse", 2.1, "latency")}
+    one = {
+        "a": verdict("equivalent", 1.0),
+        "b": verdict("worse", 2.0, "latency"),
+        "c": verdict("equivalent", 1.01),
+    }
+    two = {
+        "a": verdict("best", 0.5),
+        "b": verdict("worse", 2.0, "latency"),
+        "c": verdict("worse", 2.1, "latency"),
+    }
     assert over_topics({"x": one, "y": two})["a"].verdict.verdict == "best"
     assert over_topics({"x": one, "y": one})["a"].verdict.verdict == "equivalent"
 
@@ -90,7 +128,11 @@ def test_one_open_topic_leaves_the_arm_open_for_the_longest_time():
     one = {"a": verdict("equivalent"), "b": verdict("undecided", 1.1, minutes=5.0)}
     two = {"a": verdict("equivalent"), "b": verdict("undecided", 1.5, minutes=9.0)}
     found = over_topics({"x": one, "y": two})["b"]
-    assert (found.verdict.verdict, found.topic, found.verdict.minutes_to_decide) == ("undecided", "y", 9.0)
+    assert (found.verdict.verdict, found.topic, found.verdict.minutes_to_decide) == (
+        "undecided",
+        "y",
+        9.0,
+    )
     three = two | {"b": verdict("undecided", 1.5, minutes=None)}
     assert over_topics({"x": one, "y": three})["b"].verdict.minutes_to_decide is None
 
@@ -102,6 +144,9 @@ def test_the_worst_topic_of_an_open_arm_is_the_one_that_loses_most():
 
 
 def test_no_data_in_one_topic_is_open_and_in_all_no_data():
-    one, none = {"a": verdict("best"), "b": verdict("worse", 2.0, "latency")}, {"a": verdict("no data")}
+    one, none = (
+        {"a": verdict("best"), "b": verdict("worse", 2.0, "latency")},
+        {"a": verdict("no data")},
+    )
     assert over_topics({"x": one, "y": none})["a"].verdict.verdict == "undecided"
     assert over_topics({"x": none, "y": none})["a"].verdict.verdict == "no data"

@@ -1,4 +1,5 @@
-"""Slow is not lost: what a reliable stream had not delivered yet when the trial stopped waiting has its own fate."""
+"""Slow is not lost: what a reliable stream had not delivered yet when the trial stopped waiting has
+its own fate."""
 
 import math
 
@@ -18,7 +19,8 @@ MESSAGES, WARMUP = 35, 5
 
 
 def trial(latency_ms, drain_s, *, reliable=True, lost=()) -> tuple[Ledger, dict]:
-    """A camera of 30 Hz in a window of a second; every message arrives after its latency, but for the `lost`."""
+    """A camera of 30 Hz in a window of a second; every message arrives after its latency, but for
+    the `lost`."""
     place = np.arange(MESSAGES)
     due = BEGIN_NS - WARMUP * SECOND // 30 + place * SECOND // 30
     taken = due + (np.broadcast_to(latency_ms, MESSAGES) * 1e6).astype(np.int64)
@@ -42,9 +44,12 @@ def trial(latency_ms, drain_s, *, reliable=True, lost=()) -> tuple[Ledger, dict]
 
 
 def test_a_reliable_stream_that_is_only_slow_loses_nothing():
-    """Each message comes after 400 ms; the drain of 150 ms ends before a quarter of the window has arrived."""
+    """Each message comes after 400 ms; the drain of 150 ms ends before a quarter of the window has
+    arrived."""
     ledger, samples = trial(400, 0.15)
-    assert ledger.wanted == 30 and ledger.delivered + ledger.under_way == 30 and ledger.under_way == 7
+    assert (
+        ledger.wanted == 30 and ledger.delivered + ledger.under_way == 30 and ledger.under_way == 7
+    )
     assert (ledger.lost, ledger.not_delivered, ledger.undelivered) == (0, 0, 0)
     response = samples["response_latency"]
     assert response.exact[0.5] == pytest.approx(400e6) and math.isinf(response.values[-1])
@@ -69,13 +74,16 @@ def test_what_was_overtaken_is_lost_however_much_is_under_way():
 
 def test_what_came_after_the_drain_of_a_reliable_stream_was_under_way():
     ledger = Ledger(wanted=10, delivered=7, late=1, lost_end=2)
-    assert ledger.still_under_way(moving=False) == Ledger(wanted=10, delivered=7, under_way=1, lost_end=2)
+    assert ledger.still_under_way(moving=False) == Ledger(
+        wanted=10, delivered=7, under_way=1, lost_end=2
+    )
     assert ledger.still_under_way(moving=True) == Ledger(wanted=10, delivered=7, under_way=3)
 
 
 def late_reader(*, history) -> tuple[Columns, Window, dict]:
-    """10 Hz for 10 s; a reader comes after 5 s, is given the 50 messages before where it has a `history`, then each
-    message after 2 ms, and nothing from the eighth second on. The drain lasts 5 s."""
+    """10 Hz for 10 s; a reader comes after 5 s, is given the 50 messages before where it has a
+    `history`, then each message after 2 ms, and nothing from the eighth second on. The drain lasts
+    5 s."""
     due = BEGIN_NS + np.arange(100) * SECOND // 10
     joins = BEGIN_NS + 5 * SECOND
     live = (due >= joins) & (due < BEGIN_NS + 8 * SECOND)

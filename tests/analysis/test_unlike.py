@@ -4,7 +4,9 @@ from dataclasses import replace
 
 from rmwbench.analysis.verdicts.unlike import Facts, between, flags
 
-TYPED = Facts("a", take="typed", when_full="publisher overwrites at writer, subscription drops at reader")
+TYPED = Facts(
+    "a", take="typed", when_full="publisher overwrites at writer, subscription drops at reader"
+)
 
 
 def test_an_arm_that_takes_in_another_way_than_most_is_flagged():
@@ -12,14 +14,19 @@ def test_an_arm_that_takes_in_another_way_than_most_is_flagged():
     found = flags(arms)
     assert found["a"] == found["b"] == []
     assert found["c"] == [
-        "messages taken in the receive buffer, serialised, those of most others into the reader's own memory"
+        "messages taken in the receive buffer, serialised, those of most others into the reader's "
+        "own memory"
     ]
 
 
 def test_where_nothing_has_a_majority_every_arm_says_its_own():
     found = flags([TYPED, replace(TYPED, arm="b", take="lent")])
-    assert found["a"] == ["messages taken into the reader's own memory, those of others in lent memory"]
-    assert found["b"] == ["messages taken in lent memory, those of others into the reader's own memory"]
+    assert found["a"] == [
+        "messages taken into the reader's own memory, those of others in lent memory"
+    ]
+    assert found["b"] == [
+        "messages taken in lent memory, those of others into the reader's own memory"
+    ]
 
 
 def test_two_arms_whose_full_queues_differ_are_unlike():

@@ -1,4 +1,5 @@
-"""What crossed the links: nothing is counted twice and nothing is lost between the counts, whatever the log holds."""
+"""What crossed the links: nothing is counted twice and nothing is lost between the counts, whatever
+the log holds."""
 
 import numpy as np
 import pytest
@@ -29,22 +30,39 @@ PATIENT = settings(max_examples=60, deadline=None, suppress_health_check=[Health
 HOSTS = ("robot", "base", "tablet")
 AT_UP = ("lost_up", "queue_full_up", "no_destination")
 AT_DOWN = ("lost_down", "queue_full_down", "refused")
-VERDICTS = ("delivered", "under_way", "multicast_unwanted", *AT_UP, *AT_DOWN, "too_large", "blackhole")
+VERDICTS = (
+    "delivered",
+    "under_way",
+    "multicast_unwanted",
+    *AT_UP,
+    *AT_DOWN,
+    "too_large",
+    "blackhole",
+)
 
 
 def log(*rows):
-    """Frames from rows of (index, sender, receiver or None, verdict, class, bytes, further columns)."""
+    """Frames from rows of (index, sender, receiver or None, verdict, class, bytes, further
+    columns)."""
     full = [
         {"index": i, "from_host": a, "to_host": b, "verdict": v, "class": kind, "frame_bytes": size}
         | {"in_ns": 1500, "retransmission": False, "duplicate": False}
         | (more[0] if more else {})
         for i, a, b, v, kind, size, *more in rows
     ]
-    columns = {name: np.array([row[name] for row in full]) for name in ("index", "in_ns", "frame_bytes")}
-    columns |= {name: np.array([row[name] for row in full], bool) for name in ("retransmission", "duplicate")}
+    columns = {
+        name: np.array([row[name] for row in full]) for name in ("index", "in_ns", "frame_bytes")
+    }
+    columns |= {
+        name: np.array([row[name] for row in full], bool)
+        for name in ("retransmission", "duplicate")
+    }
     for name in ("from_host", "to_host", "verdict", "class"):
         names = tuple(dict.fromkeys(row[name] for row in full if row[name] is not None))
-        columns[name] = (np.array([names.index(row[name]) if row[name] else -1 for row in full], int), names)
+        columns[name] = (
+            np.array([names.index(row[name]) if row[name] else -1 for row in full], int),
+            names,
+        )
     return frames_of(columns)
 
 
@@ -67,7 +85,10 @@ def test_each_byte_has_one_class_and_the_parts_add_up():
 
 
 def test_a_multicast_frame_to_two_hosts_was_sent_once_and_can_be_lost_once():
-    frames = log((0, "robot", "base", "delivered", "data", 150), (0, "robot", "tablet", "lost_down", "data", 150))
+    frames = log(
+        (0, "robot", "base", "delivered", "data", 150),
+        (0, "robot", "tablet", "lost_down", "data", 150),
+    )
     wire, amounts, fractions, _ = measured(frames)
     assert amounts[BYTES] == pytest.approx(1.5)
     assert fractions[LOST] == (1, 2)
@@ -86,7 +107,11 @@ def test_what_the_network_duplicated_is_not_what_the_host_sent():
 
 
 def test_payload_counts_where_it_crossed_and_in_the_window():
-    rows = [{"endpoint": 1, "host": "robot"}, {"endpoint": 2, "host": "base"}, {"endpoint": 3, "host": "robot"}]
+    rows = [
+        {"endpoint": 1, "host": "robot"},
+        {"endpoint": 2, "host": "base"},
+        {"endpoint": 3, "host": "robot"},
+    ]
     received = [
         {"taken_ns": 1000},
         {"taken_ns": 1500, "flags": 8},  # late, and it reached the other host all the same
@@ -122,7 +147,8 @@ def test_what_was_sent_again_is_a_share_of_data_alone():
 
 def test_out_of_range_is_blamed_on_the_link_that_was_away():
     frames = log(
-        (0, "robot", "base", "blackhole", "data", 100), (1, "base", "robot", "blackhole", "acknowledgement", 60)
+        (0, "robot", "base", "blackhole", "data", 100),
+        (1, "base", "robot", "blackhole", "acknowledgement", 60),
     )
     wire, *_ = measured(frames, outages=[Outage("network", "robot", "blackhole", 1400, 1600)])
     assert wire.lost == {("robot", "up", "blackhole"): 1, ("robot", "down", "blackhole"): 1}
@@ -136,9 +162,16 @@ def test_the_busiest_link_is_told_against_its_rate():
 
 
 def test_a_rate_that_changes_or_is_replayed_is_not_a_constant_rate():
-    links = {"robot": {"up": {"nic": {"rate_bps": 5}}, "down": {"rate_bps": 7}}, "base": {"up": {"rate_bps": 9}}}
+    links = {
+        "robot": {"up": {"nic": {"rate_bps": 5}}, "down": {"rate_bps": 7}},
+        "base": {"up": {"rate_bps": 9}},
+    }
     links["tablet"] = {"up": {"rate_bps": 9, "trace": {}}, "down": {}}
-    assert rates_of({"network": {"links": links}}) == {("robot", "up"): 5, ("robot", "down"): 7, ("base", "up"): 9}
+    assert rates_of({"network": {"links": links}}) == {
+        ("robot", "up"): 5,
+        ("robot", "down"): 7,
+        ("base", "up"): 9,
+    }
     changes = [{"host": "robot", "change": "blackhole"}, {"host": "base", "up": {}}]
     found = rates_of({"network": {"links": links, "changes": changes}})
     assert found == {("robot", "up"): 5, ("robot", "down"): 7}
@@ -147,17 +180,31 @@ def test_a_rate_that_changes_or_is_replayed_is_not_a_constant_rate():
 
 @st.composite
 def frames_and_truth(draw):
-    """Logs as the switch writes them: a frame ends on its way up once, or meets each of its destinations."""
+    """Logs as the switch writes them: a frame ends on its way up once, or meets each of its
+    destinations."""
     rows = []
     for index in range(draw(st.integers(0, 25))):
         sender = draw(st.sampled_from(HOSTS))
         kind, size = draw(st.sampled_from(CLASSES)), draw(st.integers(60, 1514))
         if draw(st.booleans()):
-            rows.append((index, sender, None, draw(st.sampled_from((*AT_UP, "too_large", "blackhole"))), kind, size))
+            rows.append(
+                (
+                    index,
+                    sender,
+                    None,
+                    draw(st.sampled_from((*AT_UP, "too_large", "blackhole"))),
+                    kind,
+                    size,
+                )
+            )
             continue
-        others = draw(st.lists(st.sampled_from([h for h in HOSTS if h != sender]), min_size=1, unique=True))
+        others = draw(
+            st.lists(st.sampled_from([h for h in HOSTS if h != sender]), min_size=1, unique=True)
+        )
         below = [v for v in VERDICTS if v not in AT_UP]
-        rows += [(index, sender, other, draw(st.sampled_from(below)), kind, size) for other in others]
+        rows += [
+            (index, sender, other, draw(st.sampled_from(below)), kind, size) for other in others
+        ]
     return rows
 
 
@@ -168,14 +215,18 @@ def test_every_frame_is_accounted_for_once(rows):
     wire, amounts, fractions, _ = measured(frames, 1)
     sent = {row[0]: row[5] for row in rows}
     assert wire.bytes == sum(sent.values())
-    assert sum(amounts.get(f"{BYTES}_{kind}", 0) for kind in CLASSES) == pytest.approx(amounts[BYTES])
+    assert sum(amounts.get(f"{BYTES}_{kind}", 0) for kind in CLASSES) == pytest.approx(
+        amounts[BYTES]
+    )
     lost = [row for row in rows if row[3] not in ("delivered", "under_way", "multicast_unwanted")]
     assert sum(wire.lost.values()) == len(lost) == fractions[LOST][0]
     for host in HOSTS:
         up = {row[0]: row for row in rows if row[1] == host}
         assert wire.entered.get((host, "up"), 0) == len(up)
         gone = [i for i, row in up.items() if row[2] is None]
-        assert wire.carried.get((host, "up"), 0) == sum(row[5] for i, row in up.items() if i not in gone)
+        assert wire.carried.get((host, "up"), 0) == sum(
+            row[5] for i, row in up.items() if i not in gone
+        )
         assert wire.entered.get((host, "down"), 0) == sum(row[2] == host for row in rows)
 
 
@@ -183,6 +234,7 @@ def test_over_trials_that_scatter_the_data_do_not_exceed_the_whole():
     whole = np.array([1.1, 1.2, 2.4])
     names = (f"{BYTES}_data", BYTES)
     data, all_of_it = (
-        over_trials(GLOSSARY[name], of, 3, "values") for name, of in zip(names, (whole - 1e-3, whole), strict=True)
+        over_trials(GLOSSARY[name], of, 3, "values")
+        for name, of in zip(names, (whole - 1e-3, whole), strict=True)
     )
     assert data.value <= all_of_it.value

@@ -1,4 +1,5 @@
-"""Rows of a bundle become witnesses, and what nobody watched is not a witness, instead of a quiet one."""
+"""Rows of a bundle become witnesses, and what nobody watched is not a witness, instead of a quiet
+one."""
 
 import numpy as np
 
@@ -11,7 +12,13 @@ def of(events=(), samples=(), schedule=()):
 
 def sample(time_ns: int, **counters: float) -> list[dict]:
     return [
-        {"time_ns": time_ns, "process": "machine", "counter": name.replace("__", "."), "unit": "ns", "value": value}
+        {
+            "time_ns": time_ns,
+            "process": "machine",
+            "counter": name.replace("__", "."),
+            "unit": "ns",
+            "value": value,
+        }
         for name, value in counters.items()
     ]
 
@@ -59,7 +66,9 @@ def test_bins_hold_what_grew_and_steal_is_a_fraction_of_all_time():
     bins = of(samples=rows).bins
     assert bins.edges_ns.tolist() == [0, 10, 20]
     np.testing.assert_allclose(bins.steal, [0.25, 0.0])
-    assert {cause: counts.tolist() for cause, counts in bins.counts.items()} == {"socket buffer full": [0, 2]}
+    assert {cause: counts.tolist() for cause, counts in bins.counts.items()} == {
+        "socket buffer full": [0, 2]
+    }
 
 
 def test_a_counter_with_holes_is_left_out():

@@ -1,7 +1,8 @@
-"""A directory as a user has it: a suite, a worker, and the command line as a process of its own in it.
+"""A directory as a user has it: a suite, a worker, and the command line as a process of its own in
+it.
 
-Every refusal is held to the same promise: one error on stderr that says what, where and what to do, status 2, no
-traceback, nothing on stdout, no file written or changed, no process left.
+Every refusal is held to the same promise: one error on stderr that says what, where and what to do,
+status 2, no traceback, nothing on stdout, no file written or changed, no process left.
 """
 
 import os
@@ -45,14 +46,28 @@ class User:
         self.suite.write_text(SUITE.replace(old, new, 1))
 
     def types(self, *arguments: object, before: str = "") -> subprocess.CompletedProcess[str]:
-        """Runs `rmwbench ARGUMENTS`. With `before`, in a mount namespace of its own after these shell commands."""
+        """Runs `rmwbench ARGUMENTS`. With `before`, in a mount namespace of its own after these
+        shell commands."""
         if not before:
             done = rmwbench(*arguments, cwd=self.path, env=self._environ(), timeout=300)
             assert not [stray for stray in marker.strays() if stray.marker.pid == done.pid]
             return done
-        command = [*private_mounts(), "sh", "-ec", f'{before}\nexec "$@"', "sh", *COMMAND, *map(str, arguments)]
+        command = [
+            *private_mounts(),
+            "sh",
+            "-ec",
+            f'{before}\nexec "$@"',
+            "sh",
+            *COMMAND,
+            *map(str, arguments),
+        ]
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.path, env=self._environ()
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.path,
+            env=self._environ(),
         )
         out, err = process.communicate(timeout=300)
         assert not [stray for stray in marker.strays() if stray.marker.pid == process.pid]
@@ -66,7 +81,9 @@ class User:
         assert done.returncode == 2, (done.returncode, done.stderr, done.stdout)
         assert done.stderr.startswith("error: ") and done.stderr.count("error: ") == 1, done.stderr
         first, *rest = done.stderr.rstrip("\n").split("\n")
-        assert all(line.startswith(("  expected: ", "  actual: ", "  do: ")) for line in rest), done.stderr
+        assert all(line.startswith(("  expected: ", "  actual: ", "  do: ")) for line in rest), (
+            done.stderr
+        )
         assert "None" not in first
         if not writes:
             assert done.stdout == "" and self.tree() == there
@@ -78,14 +95,21 @@ class User:
         return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in files}
 
     def _environ(self) -> dict[str, str]:
-        here = {"RMWBENCH_WORKERS": str(self.workers), "RMWBENCH_TARGET_DIR": str(self.path / "no-target")}
+        here = {
+            "RMWBENCH_WORKERS": str(self.workers),
+            "RMWBENCH_TARGET_DIR": str(self.path / "no-target"),
+        }
         return {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", **here, **self.environment}
 
 
 def private_mounts() -> list[str]:
-    """The command that gives what follows mounts of its own; skips the test where that is not allowed."""
+    """The command that gives what follows mounts of its own; skips the test where that is not
+    allowed."""
     command = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-    if shutil.which("unshare") is None or subprocess.run([*command, "true"], capture_output=True).returncode:
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*command, "true"], capture_output=True).returncode
+    ):
         pytest.skip("no mount namespaces here")
     return command
 

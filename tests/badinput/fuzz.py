@@ -1,12 +1,14 @@
-"""A generator of bad inputs: suites, campaign.json, journals, tables, archives and options, each given to the command
-line, which must end with an exit code that means something, one clear error, and within a time.
+"""A generator of bad inputs: suites, campaign.json, journals, tables, archives and options, each
+given to the command line, which must end with an exit code that means something, one clear error,
+and within a time.
 
     make fuzz                                             5 000 cases, 0 where all ended gracefully
     .venv/bin/python -m tests.badinput.fuzz --cases 500 --seed 7 --keep
 
-A case is a document that says all of itself, so that one that was found stays what it is when this generator changes:
-`--keep` adds those that ended ungracefully to corpus.jsonl, which test_corpus.py runs with the ordinary tests. Each
-case runs in a process of its own, forked from one that has imported everything.
+A case is a document that says all of itself, so that one that was found stays what it is when this
+generator changes: `--keep` adds those that ended ungracefully to corpus.jsonl, which test_corpus.py
+runs with the ordinary tests. Each case runs in a process of its own, forked from one that has
+imported everything.
 """
 
 import argparse
@@ -29,7 +31,8 @@ from tests.support import synthetic_bundle
 
 CORPUS = Path(__file__).with_name("corpus.jsonl")
 PROCESSOR_S = 60
-"""That a case may take. Of time on the wall it has more: how busy the machine is says nothing of a case."""
+"""That a case may take. Of time on the wall it has more: how busy the machine is says nothing of a
+case."""
 TIMEOUT_S = 600.0
 SUITE = """\
 suite: mini
@@ -56,25 +59,108 @@ outcomes: {acceptable: {undelivered: 0.01}}
 """
 NASTY: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, -(2**63), 10**30, 1e308, -0.0, 1e-320, 0.5),
-    *(float("nan"), float("inf"), float("-inf"), "", " ", "a", "\x00", "\x1b[2J", "\ud800", "é" * 300, "x" * 70_000),
-    *("../../etc/passwd", "/dev/zero", "a\nb", "%s%n", "${HOME}", "<script>", "1e999", "-1", "nan", "2026-99-99T"),
-    *([], {}, [[]], [{}], [None], {"": None}, {"a": {"b": []}}, [1, "a", None], [0] * 2000, "done", "trial"),
+    *(
+        float("nan"),
+        float("inf"),
+        float("-inf"),
+        "",
+        " ",
+        "a",
+        "\x00",
+        "\x1b[2J",
+        "\ud800",
+        "é" * 300,
+        "x" * 70_000,
+    ),
+    *(
+        "../../etc/passwd",
+        "/dev/zero",
+        "a\nb",
+        "%s%n",
+        "${HOME}",
+        "<script>",
+        "1e999",
+        "-1",
+        "nan",
+        "2026-99-99T",
+    ),
+    *(
+        [],
+        {},
+        [[]],
+        [{}],
+        [None],
+        {"": None},
+        {"a": {"b": []}},
+        [1, "a", None],
+        [0] * 2000,
+        "done",
+        "trial",
+    ),
 )
 READERS = (
-    *(["show", "C"], ["show", "C", "--json"], ["explain", "C"], ["explain", "C", "--json"], ["show", "C", "--fit"]),
-    *(["report", "C", "--out", "OUT.html"], ["query", "select * from trials", "C"], ["clean", "C", "--dry-run"]),
-    *(["claims", "gscam-2025", "--campaign", "C", "--no-shipped"], ["compare", "C", "OTHER"], ["clean", "C"]),
+    *(
+        ["show", "C"],
+        ["show", "C", "--json"],
+        ["explain", "C"],
+        ["explain", "C", "--json"],
+        ["show", "C", "--fit"],
+    ),
+    *(
+        ["report", "C", "--out", "OUT.html"],
+        ["query", "select * from trials", "C"],
+        ["clean", "C", "--dry-run"],
+    ),
+    *(
+        ["claims", "gscam-2025", "--campaign", "C", "--no-shipped"],
+        ["compare", "C", "OTHER"],
+        ["clean", "C"],
+    ),
     ["report", "C", "--format", "markdown", "--out", "OUT.md"],
 )
 OPTIONS = (
-    *(["plan", "quick", "--cluster", "2", "--budget"], ["plan", "quick", "--cluster", "2", "--seed"]),
-    *(["plan", "quick", "--cluster"], ["plan", "quick", "--cluster", "2", "--arm"], ["plan", "--cluster", "2"]),
+    *(
+        ["plan", "quick", "--cluster", "2", "--budget"],
+        ["plan", "quick", "--cluster", "2", "--seed"],
+    ),
+    *(
+        ["plan", "quick", "--cluster"],
+        ["plan", "quick", "--cluster", "2", "--arm"],
+        ["plan", "--cluster", "2"],
+    ),
     *(["show"], ["report", "C", "--out"], ["report", "C", "--format"], ["explain", "C", "--trial"]),
-    *(["explain", "C", "--arm"], ["compare", "C", "OTHER", "--margin"], ["compare", "C", "OTHER", "--metric"]),
-    *(["compare", "C"], ["query"], ["query", "select 1", "C", "--rows"], ["claims"], ["claims", "--verdict"]),
-    *(["claims", "--heading"], ["figures"], ["figures", "--figure"], ["figures", "gscam-2025", "-o"]),
-    *(["questionnaire", "--question"], ["import"], ["import", "--out"], ["middlewares", "show"], ["clean"], [""]),
-    *(["community", "survey"], ["community", "admission"], ["community", "rep2004"], ["capacity", "quick", "--limit"]),
+    *(
+        ["explain", "C", "--arm"],
+        ["compare", "C", "OTHER", "--margin"],
+        ["compare", "C", "OTHER", "--metric"],
+    ),
+    *(
+        ["compare", "C"],
+        ["query"],
+        ["query", "select 1", "C", "--rows"],
+        ["claims"],
+        ["claims", "--verdict"],
+    ),
+    *(
+        ["claims", "--heading"],
+        ["figures"],
+        ["figures", "--figure"],
+        ["figures", "gscam-2025", "-o"],
+    ),
+    *(
+        ["questionnaire", "--question"],
+        ["import"],
+        ["import", "--out"],
+        ["middlewares", "show"],
+        ["clean"],
+        [""],
+    ),
+    *(
+        ["community", "survey"],
+        ["community", "admission"],
+        ["community", "rep2004"],
+        ["capacity", "quick", "--limit"],
+    ),
     *(
         ["resume"],
         ["run", "quick", "--series"],
@@ -111,7 +197,11 @@ class Material:
             directory / "campaign", blocks=5, workloads=("imu",), arms=synthetic_bundle.ARMS[:3]
         )
         self.other = synthetic_bundle.write(
-            directory / "other", blocks=5, workloads=("imu",), arms=synthetic_bundle.ARMS[:3], seed=9
+            directory / "other",
+            blocks=5,
+            workloads=("imu",),
+            arms=synthetic_bundle.ARMS[:3],
+            seed=9,
         )
         self.document = json.loads((self.campaign / "campaign.json").read_text())
         lines = (self.campaign / "journal.jsonl").read_text().splitlines()
@@ -127,7 +217,10 @@ class Material:
             "verdicts": {},
             "stop": None,
         }
-        resource_line = {"type": "created", "resource": {"kind": "hosts", "marker": "1:2:pid:[3]:x"}}
+        resource_line = {
+            "type": "created",
+            "resource": {"kind": "hosts", "marker": "1:2:pid:[3]:x"},
+        }
         merged = {"type": "merged", "merge": 0, "tables": {"sent": [[0, 3]]}}
         dropped = {"type": "dropped", "blocks": 3, "cells": [1], "why": "time"}
         lines += map(json.dumps, (look, resource_line, merged, dropped))
@@ -137,11 +230,26 @@ class Material:
 
 def case(draw: random.Random, material: Material) -> dict[str, Any]:
     """One bad input, as a document of JSON."""
-    kind = draw.choice(("suite", "suite", "campaign.json", "campaign.json", "journal", "table", "archive", "options"))
+    kind = draw.choice(
+        (
+            "suite",
+            "suite",
+            "campaign.json",
+            "campaign.json",
+            "journal",
+            "table",
+            "archive",
+            "options",
+        )
+    )
     verb = list(draw.choice(READERS))
     match kind:
         case "suite":
-            return {"input": kind, "text": _bent_text(draw), "verb": ["plan", "SUITE", "--cluster", "2"]}
+            return {
+                "input": kind,
+                "text": _bent_text(draw),
+                "verb": ["plan", "SUITE", "--cluster", "2"],
+            }
         case "campaign.json":
             path = _place(draw, material.document)
             return {"input": kind, "path": path, "value": draw.choice(NASTY), "verb": verb}
@@ -155,15 +263,29 @@ def case(draw: random.Random, material: Material) -> dict[str, Any]:
                     "verb": verb,
                 }
             path = _place(draw, material.lines[number])
-            return {"input": kind, "line": number, "path": path, "value": draw.choice(NASTY), "verb": verb}
+            return {
+                "input": kind,
+                "line": number,
+                "path": path,
+                "value": draw.choice(NASTY),
+                "verb": verb,
+            }
         case "table":
             return _bent_table(draw, material) | {"verb": verb}
         case "archive":
-            return {"input": kind, **_bent_archive(draw), "verb": ["import", "ARCHIVE", "--out", "OUT"]}
+            return {
+                "input": kind,
+                **_bent_archive(draw),
+                "verb": ["import", "ARCHIVE", "--out", "OUT"],
+            }
     words = list(draw.choice(OPTIONS))
     for _ in range(draw.randrange(1, 3)):
         value = draw.choice(NASTY)
-        text = " ".join(draw.choices(SQL, k=6)) if words == ["query"] else str(value).replace("\x00", "\\0")
+        text = (
+            " ".join(draw.choices(SQL, k=6))
+            if words == ["query"]
+            else str(value).replace("\x00", "\\0")
+        )
         words.append(text.encode("utf-8", "replace").decode()[:20_000])
     return {"input": "options", "verb": words}
 
@@ -171,7 +293,11 @@ def case(draw: random.Random, material: Material) -> dict[str, Any]:
 def _place(draw: random.Random, document: Any) -> list[str | int]:
     path: list[str | int] = []
     while isinstance(document, (dict, list)) and document and (not path or draw.random() < 0.75):
-        key = draw.choice(list(document)) if isinstance(document, dict) else draw.randrange(len(document))
+        key = (
+            draw.choice(list(document))
+            if isinstance(document, dict)
+            else draw.randrange(len(document))
+        )
         path.append(key)
         document = document[key]
     return path
@@ -227,24 +353,37 @@ def _bent_table(draw: random.Random, material: Material) -> dict[str, Any]:
     import pyarrow.parquet as pq
 
     name = draw.choice(material.tables)
-    file = draw.choice(sorted(path.name for path in (material.campaign / "tables" / name).iterdir()))
+    file = draw.choice(
+        sorted(path.name for path in (material.campaign / "tables" / name).iterdir())
+    )
     found = {"input": "table", "table": name, "file": file}
     size = (material.campaign / "tables" / name / file).stat().st_size
     if draw.random() < 0.3:
         return found | {
-            "flip": [[draw.randrange(size), draw.randrange(1, 256)] for _ in range(draw.choice((1, 3, 50)))]
+            "flip": [
+                [draw.randrange(size), draw.randrange(1, 256)]
+                for _ in range(draw.choice((1, 3, 50)))
+            ]
         }
     if draw.random() < 0.2:
         return found | {"cut": draw.randrange(size)}
     columns = pq.read_schema(material.campaign / "tables" / name / file).names
-    return found | {"column": draw.choice(columns), "value": draw.choice(NASTY), "rows": draw.choice((1, None))}
+    return found | {
+        "column": draw.choice(columns),
+        "value": draw.choice(NASTY),
+        "rows": draw.choice((1, None)),
+    }
 
 
 def _bent_archive(draw: random.Random) -> dict[str, Any]:
     import io
     import tarfile
 
-    text = "Experiment id: x\nLogfile name: y\n" + "T_experiment,T_loop,received,sent\n" + "1.0,1.0,30,30\n" * 3
+    text = (
+        "Experiment id: x\nLogfile name: y\n"
+        + "T_experiment,T_loop,received,sent\n"
+        + "1.0,1.0,30,30\n" * 3
+    )
     if draw.random() < 0.4:
         return {
             "name": draw.choice(("log", "log.csv", "log.json", "a.pcap")),
@@ -253,10 +392,18 @@ def _bent_archive(draw: random.Random) -> dict[str, Any]:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode=draw.choice(("w", "w:gz"))) as tar:
         for _ in range(draw.randrange(1, 4)):
-            member = tarfile.TarInfo(draw.choice(("a/log", "../log", "/log", "log", "a" * 300, "\x1b[2J")))
+            member = tarfile.TarInfo(
+                draw.choice(("a/log", "../log", "/log", "log", "a" * 300, "\x1b[2J"))
+            )
             content = _bent(draw, text).encode()
             member.type = draw.choice(
-                (tarfile.REGTYPE, tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE)
+                (
+                    tarfile.REGTYPE,
+                    tarfile.REGTYPE,
+                    tarfile.SYMTYPE,
+                    tarfile.FIFOTYPE,
+                    tarfile.CHRTYPE,
+                )
             )
             member.linkname = draw.choice(("log", "/etc/passwd", "../../x"))
             member.size = len(content) if member.isreg() else 0
@@ -326,7 +473,8 @@ def _bend_file(one: dict[str, Any], path: Path) -> None:
     try:
         column = pa.array(values, field.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        column = pa.array([json.dumps(value)[:100] for value in values])  # another type than the format's
+        # another type than the format's
+        column = pa.array([json.dumps(value)[:100] for value in values])
     pq.write_table(table.set_column(at, field.with_type(column.type), column), path)
 
 
@@ -350,7 +498,12 @@ def outcome(one: dict[str, Any], material: Material) -> str | None:
         return errors.partition("command: ")[2].partition("\n")[0][:150] or errors[:150]
     if "Traceback" in errors or code not in (0, 1, 2):
         return f"exit code {code}: {errors[-150:]!r}"
-    if code == 2 and "rror" not in errors and "Usage" not in errors + said and words[:1] != ["compare"]:
+    if (
+        code == 2
+        and "rror" not in errors
+        and "Usage" not in errors + said
+        and words[:1] != ["compare"]
+    ):
         return f"exit code 2 without an error: {errors[-150:]!r}"
     if any(ord(sign) < 32 and sign not in "\n\t" for sign in errors):
         return f"control codes on stderr: {errors[:150]!r}"
@@ -369,7 +522,12 @@ def _run(words: list[str], place: Path) -> tuple[str, str, int | None]:
                 os.dup2(os.open(name, os.O_RDWR | os.O_CREAT, 0o600), descriptor)
             sys.stdout = sys.__stdout__ = open(1, "w", closefd=False)  # noqa: SIM115
             sys.stderr = sys.__stderr__ = open(2, "w", closefd=False)  # noqa: SIM115
-            os.environ |= {"XDG_STATE_HOME": str(place), "NO_COLOR": "1", "COLUMNS": "100", "TERM": "dumb"}
+            os.environ |= {
+                "XDG_STATE_HOME": str(place),
+                "NO_COLOR": "1",
+                "COLUMNS": "100",
+                "TERM": "dumb",
+            }
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             from rmwbench.cli.main import main
 
@@ -394,7 +552,10 @@ def _run(words: list[str], place: Path) -> tuple[str, str, int | None]:
     if status is None:
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    texts = [(place / name).read_bytes()[:1_000_000].decode(errors="replace") for name in ("said", "errors")]
+    texts = [
+        (place / name).read_bytes()[:1_000_000].decode(errors="replace")
+        for name in ("said", "errors")
+    ]
     return texts[0], texts[1], status
 
 
@@ -416,13 +577,19 @@ def warm() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--cases", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="The number of the first case.")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="End after this time.")
-    parser.add_argument("--only", metavar="KIND", help="Cases of this kind of input alone, such as table.")
-    parser.add_argument("--keep", action="store_true", help="Add a case of each new cause to the corpus.")
+    parser.add_argument(
+        "--only", metavar="KIND", help="Cases of this kind of input alone, such as table."
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="Add a case of each new cause to the corpus."
+    )
     wanted = parser.parse_args()
     warm()
     run, causes, examples = collections.Counter[str](), collections.Counter[tuple[str, str]](), {}
@@ -441,7 +608,10 @@ def main() -> None:
                 causes[one["input"], problem] += 1
                 if (one["input"], problem) not in examples:
                     examples[one["input"], problem] = one
-                    print(f"{wanted.seed}:{number} {one['input']} {one['verb'][0]}: {problem}", flush=True)
+                    print(
+                        f"{wanted.seed}:{number} {one['input']} {one['verb'][0]}: {problem}",
+                        flush=True,
+                    )
     print("\ninput           cases  ungraceful")
     for kind, count in sorted(run.items()):
         print(f"{kind:<14} {count:>6} {sum(n for (of, _), n in causes.items() if of == kind):>11}")

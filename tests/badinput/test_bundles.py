@@ -1,4 +1,5 @@
-"""Bundles that are damaged, and directories that are not bundles: the error names the file, and nothing is changed."""
+"""Bundles that are damaged, and directories that are not bundles: the error names the file, and
+nothing is changed."""
 
 import json
 import shutil
@@ -48,12 +49,22 @@ def test_a_damaged_table_is_named(user, campaign, damage, arguments):
         (lambda path: path.unlink(), "no campaign here"),
         (lambda path: path.write_text("{"), "campaign.json cannot be read"),
         (lambda path: path.write_text("[]"), "not a campaign of rmwbench"),
-        (lambda path: path.write_text('{"schema": "other", "version": 1}'), "not a campaign of rmwbench"),
-        (lambda path: path.write_text(path.read_text().replace('"version": 1,', '"version": 7,', 1)), "version 7"),
+        (
+            lambda path: path.write_text('{"schema": "other", "version": 1}'),
+            "not a campaign of rmwbench",
+        ),
+        (
+            lambda path: path.write_text(
+                path.read_text().replace('"version": 1,', '"version": 7,', 1)
+            ),
+            "version 7",
+        ),
     ],
     ids=["gone", "cut", "list", "other", "newer"],
 )
-def test_a_campaign_json_that_is_not_valid_or_of_another_version_is_refused(user, campaign, damage, complaint):
+def test_a_campaign_json_that_is_not_valid_or_of_another_version_is_refused(
+    user, campaign, damage, complaint
+):
     damage(campaign / "campaign.json")
     assert complaint in user.is_refused("show", "campaign")
     if complaint == "version 7":
@@ -87,7 +98,9 @@ def test_a_journal_damaged_in_the_middle_is_named_with_its_line(user, campaign):
     journal = campaign / "journal.jsonl"
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text(lines[0] + lines[1][:20] + "\n" + "".join(lines[2:]))
-    assert "campaign/journal.jsonl:2: unreadable journal line" in user.is_refused("show", "campaign")
+    assert "campaign/journal.jsonl:2: unreadable journal line" in user.is_refused(
+        "show", "campaign"
+    )
     journal.unlink()
     assert "has no journal" in user.is_refused("show", "campaign")
 
@@ -118,12 +131,17 @@ def test_resuming_a_finished_campaign_changes_nothing(user, campaign):
     there = user.tree()
     done = user.types("resume", "campaign", "--no-report")
     assert done.returncode == 0 and "every trial of this campaign is finished" in done.stderr
-    assert {path: size for path, (size, _) in user.tree().items()} == {path: size for path, (size, _) in there.items()}
+    assert {path: size for path, (size, _) in user.tree().items()} == {
+        path: size for path, (size, _) in there.items()
+    }
 
 
 def test_resuming_with_an_edited_profile_is_refused_and_the_suite_may_change(user):
-    """The suite's text is in the bundle; a profile file is not copied until the campaign begins, and then must stay."""
-    user.suite.write_text(SUITE.replace("middleware: fake}", "middleware: fake, profile: ./mine.xml}"))
+    """The suite's text is in the bundle; a profile file is not copied until the campaign begins,
+    and then must stay."""
+    user.suite.write_text(
+        SUITE.replace("middleware: fake}", "middleware: fake, profile: ./mine.xml}")
+    )
     (user.path / "mine.xml").write_text("<a/>")
     process = subprocess.Popen(
         [*COMMAND, "run", "mini.yaml", "--out", "out", "--no-report"],
@@ -163,7 +181,9 @@ def test_sql_that_is_wrong_or_reaches_elsewhere_is_refused(user, campaign, sql, 
 
 
 def test_two_output_formats_at_once_are_refused(user, campaign):
-    assert "two output formats" in user.is_refused("query", "select 1", "campaign", "--json", "--csv")
+    assert "two output formats" in user.is_refused(
+        "query", "select 1", "campaign", "--json", "--csv"
+    )
 
 
 @pytest.mark.parametrize("arguments", [("show",), ("report",), ("query", "select 1")])

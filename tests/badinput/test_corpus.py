@@ -26,7 +26,8 @@ def test_what_is_drawn_ends_gracefully(material, number):
 
 
 def test_a_mistake_of_ours_would_be_found(material, monkeypatch):
-    """The judge of the others: a verb that fails in a way that nobody foresaw, and one that hangs."""
+    """The judge of the others: a verb that fails in a way that nobody foresaw, and one that
+    hangs."""
     import time
 
     import rmwbench.bundle.query as query

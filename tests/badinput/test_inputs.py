@@ -1,4 +1,5 @@
-"""Inputs that would hang a verb, fill the memory or drive the terminal, and documents with fields of wrong types."""
+"""Inputs that would hang a verb, fill the memory or drive the terminal, and documents with fields
+of wrong types."""
 
 import json
 import os
@@ -20,7 +21,9 @@ ESCAPE = "\x1b]0;owned\x07\x1b[2J\x9b31m"
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    return synthetic_bundle.write(tmp_path_factory.mktemp("inputs") / "campaign", blocks=2, workloads=("imu",))
+    return synthetic_bundle.write(
+        tmp_path_factory.mktemp("inputs") / "campaign", blocks=2, workloads=("imu",)
+    )
 
 
 @pytest.fixture
@@ -41,7 +44,9 @@ def test_only_a_regular_file_of_bounded_size_is_read(tmp_path, kind):
         path.mkdir()
     else:
         path.write_bytes(b"0" * 1001)
-    with pytest.raises(OSError, match=r"not a regular file|larger than 1000 bytes|[Ii]s a directory"):
+    with pytest.raises(
+        OSError, match=r"not a regular file|larger than 1000 bytes|[Ii]s a directory"
+    ):
         read_input(path, 1000)
 
 
@@ -65,11 +70,24 @@ def test_a_pipe_or_a_device_as_suite_profile_or_trace_is_refused(user):
 CAMPAIGN = {
     ("plan",): [1, "text", [1]],
     ("plan", "comparisons"): [{}, "text", [1], [{"comparison": 1, "workload": "w", "cells": [0]}]],
-    ("plan", "blocks"): [[], "text", {"count": "six"}, {"count": -1}, {"count": 10**30}, {"looks": "text"}],
+    ("plan", "blocks"): [
+        [],
+        "text",
+        {"count": "six"},
+        {"count": -1},
+        {"count": 10**30},
+        {"looks": "text"},
+    ],
     ("plan", "trials"): ["text", [[]], [{"cell": "a", "block": 0}]],
     ("plan", "unsupported"): [[1], [{"cell": 0}], [{"cell": 0, "reason": 7}]],
     ("plan", "suite"): ["text", {"title": ["a"]}],
-    ("machine",): ["text", {"facts": "text"}, {"facts": [{"name": 1}]}, {"warnings": "text"}, {"aa_floor": "wide"}],
+    ("machine",): [
+        "text",
+        {"facts": "text"},
+        {"facts": [{"name": 1}]},
+        {"warnings": "text"},
+        {"aa_floor": "wide"},
+    ],
     ("middlewares",): ["text", [[]], [{"middleware": 1}]],
     ("suite",): ["text", {"name": 5}],
     ("campaign",): [7, {}],
@@ -142,7 +160,9 @@ def test_json_without_end_or_with_half_a_character_cannot_break_a_reader():
 
 
 BOMB = "".join(
-    f"  {name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" if before else f"  {name}: &{name} [1, 1, 1, 1, 1]\n"
+    f"  {name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+    if before
+    else f"  {name}: &{name} [1, 1, 1, 1, 1]\n"
     for before, name in zip(["", *"abcdefghi"], "abcdefghij", strict=True)
 )
 
@@ -161,7 +181,10 @@ def test_more_arms_than_any_campaign_has_are_refused_at_once(user):
 
 def test_more_cells_than_any_campaign_has_are_refused_at_once(user):
     levels = ", ".join(map(str, range(1, 200)))
-    user.edit("workloads:", f"factors: {{rate_hz: [{levels}], depth: [{levels}], subscribers: [{levels}]}}\nworkloads:")
+    user.edit(
+        "workloads:",
+        f"factors: {{rate_hz: [{levels}], depth: [{levels}], subscribers: [{levels}]}}\nworkloads:",
+    )
     assert "too many cells" in user.is_refused("plan", "mini.yaml")
 
 
@@ -196,9 +219,18 @@ def test_control_codes_of_others_do_not_reach_the_terminal(user, damaged):
 def test_a_directory_whose_name_is_not_text_is_refused_with_the_reason(damaged, tmp_path):
     odd = os.path.join(os.fsencode(tmp_path), b"caf\xe9")
     os.rename(damaged, odd)
-    for verb in (["show"], ["show", "--json"], ["report"], ["query", "select count(*) from sent"], ["explain"]):
+    for verb in (
+        ["show"],
+        ["show", "--json"],
+        ["report"],
+        ["query", "select count(*) from sent"],
+        ["explain"],
+    ):
         done = rmwbench(*verb, odd, text=False)
-        assert done.returncode == 2 and b"not UTF-8" in done.stderr and b"rename" in done.stderr, (verb, done.stderr)
+        assert done.returncode == 2 and b"not UTF-8" in done.stderr and b"rename" in done.stderr, (
+            verb,
+            done.stderr,
+        )
 
 
 @pytest.mark.parametrize("value", ["x", "-5", "1e99", "99999999999999999999"])
@@ -231,9 +263,12 @@ def test_an_interrupt_ends_a_query_while_it_is_worked_on(damaged):
         "    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         "    return answer(*given)\n"
         "query._answer = begun\n"
-        f"main(['query', 'select count(*) from range(10000000) a, range(10000000) b', {str(damaged)!r}])"
+        "main(['query', 'select count(*) from range(10000000) a, range(10000000) b', "
+        f"{str(damaged)!r}])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
+    )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
@@ -253,6 +288,8 @@ def test_a_mistake_of_ours_ends_with_2_and_a_file_with_its_details(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     assert done.returncode == 2 and done.stdout == ""
     first, second = done.stderr.splitlines()
-    assert first.startswith("error: ") and "TypeError: nobody foresaw" in first and "\x1b" not in first
+    assert (
+        first.startswith("error: ") and "TypeError: nobody foresaw" in first and "\x1b" not in first
+    )
     details = next((tmp_path / "rmwbench" / "mistakes").iterdir())
     assert second.endswith(str(details)) and "Traceback" in details.read_text()

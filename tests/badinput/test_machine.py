@@ -27,7 +27,10 @@ def test_too_little_disk_is_refused_with_the_numbers(user):
 )
 def test_a_place_that_cannot_be_written_to_is_refused(user, out, before):
     error = user.is_refused("run", "mini.yaml", "--out", out, before=before)
-    assert "a campaign cannot be written here" in error and "choose another place with --out DIR" in error
+    assert (
+        "a campaign cannot be written here" in error
+        and "choose another place with --out DIR" in error
+    )
 
 
 def test_too_little_memory_is_refused_with_the_numbers(user):
@@ -67,8 +70,13 @@ def test_a_disk_that_fills_up_costs_the_trial_under_way_and_nothing_else(user):
     cp -r small/out copied
     """
     command = [*private_mounts(), "sh", "-c", script, "sh", *COMMAND]
-    done = subprocess.run(command, cwd=user.path, env=user._environ(), capture_output=True, text=True, timeout=120)
-    assert done.stdout.split("\n")[:4] == ["ended with 2", "shown", "small/out", "resumed"], (done.stdout, done.stderr)
+    done = subprocess.run(
+        command, cwd=user.path, env=user._environ(), capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.split("\n")[:4] == ["ended with 2", "shown", "small/out", "resumed"], (
+        done.stdout,
+        done.stderr,
+    )
     assert "Traceback" not in done.stderr and done.stderr.count("error: ") == 1
     assert "make room" in done.stderr and "rmwbench resume small/out" in done.stderr
     document = json.loads((user.path / "shown.json").read_text())

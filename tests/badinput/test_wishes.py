@@ -9,13 +9,49 @@ ARM, RATE = "middleware: fake}", "rate_hz: 400}"
 
 EDITS = {
     "middleware": (ARM, "middleware: fak}", 6, "unknown middleware `fak`", "did you mean `fake`?"),
-    "profile": (ARM, "middleware: fake, profile: untuched}", 6, "no profile", "did you mean 'untouched'?"),
-    "profile file": (ARM, "middleware: fake, profile: ./mine.xml}", 6, "cannot be read", "relative to the suite"),
-    "path": (ARM, "middleware: fake, options: {path: smh}}", 6, "unknown path `smh`", "did you mean `shm`?"),
-    "key of an arm": (ARM, "middleware: fake, optons: {}}", 6, "unknown key `optons`", "did you mean `options`?"),
-    "key of a workload": (RATE, "rate_hzz: 400}", 8, "unknown key `rate_hzz`", "did you mean `rate_hz`?"),
+    "profile": (
+        ARM,
+        "middleware: fake, profile: untuched}",
+        6,
+        "no profile",
+        "did you mean 'untouched'?",
+    ),
+    "profile file": (
+        ARM,
+        "middleware: fake, profile: ./mine.xml}",
+        6,
+        "cannot be read",
+        "relative to the suite",
+    ),
+    "path": (
+        ARM,
+        "middleware: fake, options: {path: smh}}",
+        6,
+        "unknown path `smh`",
+        "did you mean `shm`?",
+    ),
+    "key of an arm": (
+        ARM,
+        "middleware: fake, optons: {}}",
+        6,
+        "unknown key `optons`",
+        "did you mean `options`?",
+    ),
+    "key of a workload": (
+        RATE,
+        "rate_hzz: 400}",
+        8,
+        "unknown key `rate_hzz`",
+        "did you mean `rate_hz`?",
+    ),
     "key of the suite": ("blocks:", "bloks:", 3, "unknown key `bloks`", "did you mean `blocks`?"),
-    "factor": ("workloads:", "factors: {depht: [1, 2]}\nworkloads:", 7, "unknown factor `depht`", "mean `depth`?"),
+    "factor": (
+        "workloads:",
+        "factors: {depht: [1, 2]}\nworkloads:",
+        7,
+        "unknown factor `depht`",
+        "mean `depth`?",
+    ),
     "message": ("Bytes(100)", "Aray1k", 8, "unknown message type", "did you mean `Array1k`?"),
     "quality of service": (
         RATE,
@@ -32,14 +68,27 @@ EDITS = {
         "never matches",
         "best_effort",
     ),
-    "payload below the header": ("Bytes(100)", "Bytes(63)", 8, "cannot carry", "use Bytes(64) or more"),
+    "payload below the header": (
+        "Bytes(100)",
+        "Bytes(63)",
+        8,
+        "cannot carry",
+        "use Bytes(64) or more",
+    ),
     "rate beyond the clock": (RATE, "rate_hz: 3e6}", 8, "the clock cannot hold", "saturation"),
     "rate of nothing": (RATE, "rate_hz: 0}", 8, "positive", "more than 0 Hz"),
-    "capability": (ARM, "middleware: fake, loan: true}", 6, "cannot do what workload `small` asks", "exclude"),
+    "capability": (
+        ARM,
+        "middleware: fake, loan: true}",
+        6,
+        "cannot do what workload `small` asks",
+        "exclude",
+    ),
     "a network that is not there": (
         "{name: small, message: Bytes(100), rate_hz: 400}",
-        "{name: small, message: Bytes(100), rate_hz: 400, nodes: [{name: a, host: left, publishers: [{topic: t}]}, "
-        "{name: b, host: right, subscriptions: [{topic: t}]}], network: thin}",
+        "{name: small, message: Bytes(100), rate_hz: 400, nodes: [{name: a, host: left, "
+        "publishers: [{topic: t}]}, {name: b, host: right, subscriptions: [{topic: t}]}], network: "
+        "thin}",
         8,
         "unknown network `thin`",
         "the file defines no network",
@@ -81,9 +130,14 @@ def test_a_folder_of_suites_is_refused_with_what_is_in_it(user, verb):
 
 @pytest.mark.parametrize(
     ("part", "does"),
-    [("galactic-2020/community", "rmwbench community"), ("fastdds-2021/questionnaire", "rmwbench questionnaire")],
+    [
+        ("galactic-2020/community", "rmwbench community"),
+        ("fastdds-2021/questionnaire", "rmwbench questionnaire"),
+    ],
 )
-def test_a_part_of_an_evaluation_without_a_suite_is_refused_with_the_verb_that_it_is(user, part, does):
+def test_a_part_of_an_evaluation_without_a_suite_is_refused_with_the_verb_that_it_is(
+    user, part, does
+):
     assert f"do: {does}" in user.is_refused("run", part)
 
 
@@ -124,7 +178,9 @@ def test_a_worker_that_is_not_built_is_named_with_the_command_that_builds_it(use
 
 def test_a_directory_of_workers_that_is_not_valid_is_named(user):
     user.environment["RMWBENCH_WORKERS"] = str(user.path / "gone")
-    assert "RMWBENCH_WORKERS is not a directory" in user.is_refused("run", "mini.yaml", "--out", "out")
+    assert "RMWBENCH_WORKERS is not a directory" in user.is_refused(
+        "run", "mini.yaml", "--out", "out"
+    )
 
 
 def test_what_a_worker_refuses_to_open_is_learnt_before_the_campaign(user):
@@ -168,7 +224,15 @@ def test_a_misspelt_sampling_is_found_in_the_suite(user):
     assert "serie_hz" in error and "series_hz" in error
 
 
-REFUSED_BY_BOTH = ("middleware", "profile", "profile file", "path", "factor", "capability", "too much memory")
+REFUSED_BY_BOTH = (
+    "middleware",
+    "profile",
+    "profile file",
+    "path",
+    "factor",
+    "capability",
+    "too much memory",
+)
 
 
 @pytest.mark.parametrize("what", REFUSED_BY_BOTH)
@@ -191,17 +255,23 @@ def test_the_plan_refuses_a_worker_that_is_not_built_and_an_option_that_only_it_
 def test_a_network_factor_without_a_network_is_refused(user, verb):
     user.edit("workloads:", "factors: {network.loss: [0.01]}\nworkloads:")
     error = user.is_refused(verb, "mini.yaml")
-    assert "mini.yaml:7: " in error and "changes nothing in workload `small`, which has no network" in error
+    assert (
+        "mini.yaml:7: " in error
+        and "changes nothing in workload `small`, which has no network" in error
+    )
 
 
 @pytest.mark.parametrize(
-    ("limit", "needed"), [("undelivered: 0.001", "2995"), ("service_latency_p99_ms: 5", "1000"), ("loss: 0.01", "299")]
+    ("limit", "needed"),
+    [("undelivered: 0.001", "2995"), ("service_latency_p99_ms: 5", "1000"), ("loss: 0.01", "299")],
 )
 def test_a_limit_that_no_number_of_messages_planned_can_decide_is_refused(user, limit, needed):
     user.edit("workloads:", f"outcomes: {{acceptable: {{{limit}}}}}\nworkloads:")
     error = user.is_refused("plan", "mini.yaml")
     assert (
-        "too few messages to decide" in error and f"at least {needed} messages" in error and "80 in 2 blocks" in error
+        "too few messages to decide" in error
+        and f"at least {needed} messages" in error
+        and "80 in 2 blocks" in error
     )
     user.suite.write_text(user.suite.read_text().replace("steady_s: 0.1", "steady_s: 5.0"))
     assert user.types("plan", "mini.yaml").returncode == 0

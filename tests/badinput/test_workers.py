@@ -1,5 +1,5 @@
-"""Options and profiles that only a worker can judge, with the real floor and synthetic workers: the line in the suite,
-the worker's own words, and the nearest name."""
+"""Options and profiles that only a worker can judge, with the real floor and synthetic workers: the
+line in the suite, the worker's own words, and the nearest name."""
 
 import os
 
@@ -13,7 +13,9 @@ pytestmark = pytest.mark.timing
 @pytest.fixture
 def with_real_workers(user):
     for name in ("floor", "synthetic"):
-        (user.workers / f"rmwbench-{name}").symlink_to(os.path.realpath(tools.worker(name).executable))
+        (user.workers / f"rmwbench-{name}").symlink_to(
+            os.path.realpath(tools.worker(name).executable)
+        )
     return user
 
 
@@ -22,15 +24,25 @@ def with_real_workers(user):
     [
         ("floor, options: {transprt: tcp}", "refuses option transprt", "did you mean `transport`?"),
         ("floor, options: {transport: tpc}", "refuses option transport", "did you mean `tcp`?"),
-        ("synthetic, options: {latencyy: constant ns=5}", "refuses option latencyy", "did you mean `latency`?"),
-        ("synthetic, options: {latency: lognormal sigma=1}", "missing field `median_ns`", "latency: lognormal sigma=1"),
+        (
+            "synthetic, options: {latencyy: constant ns=5}",
+            "refuses option latencyy",
+            "did you mean `latency`?",
+        ),
+        (
+            "synthetic, options: {latency: lognormal sigma=1}",
+            "missing field `median_ns`",
+            "latency: lognormal sigma=1",
+        ),
         ("synthetic, options: {duplicate: 1.5}", "expected a probability", "duplicate: 1.5"),
         ("synthetic, profile: ./mine.json", "refuses profile mine", "correct the profile"),
         ("synthetic, profile: dmeo", "has no profile", "did you mean 'demo'?"),
         ("floor, publish_mode: async", "cannot do what workload `small` asks of floor", "exclude"),
     ],
 )
-def test_what_a_worker_refuses_is_learnt_before_the_campaign(with_real_workers, arm, complaint, advice):
+def test_what_a_worker_refuses_is_learnt_before_the_campaign(
+    with_real_workers, arm, complaint, advice
+):
     user = with_real_workers
     (user.path / "mine.json").write_text('{"latency": ')
     user.edit("middleware: fake", f"middleware: {arm}")

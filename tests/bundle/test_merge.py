@@ -49,12 +49,16 @@ def test_a_merged_bundle_says_what_it_said_before(plain, merged):
         assert len(Bundle(merged).paths(name)) <= 1
         assert rows(merged, name) == rows(plain, name)
     assert document(merged) == document(plain)
-    sql = "select trial, count(*), sum(taken_ns), count(consumed_ns) from received group by trial order by trial"
+    sql = (
+        "select trial, count(*), sum(taken_ns), count(consumed_ns) from received group by trial "
+        "order by trial"
+    )
     assert run(Bundle(merged), sql) == run(Bundle(plain), sql)
 
 
 def test_the_records_of_every_trial_come_back_from_the_merged_file(plain, merged, monkeypatch):
-    monkeypatch.setattr("rmwbench.bundle.merge.ROWS_PER_GROUP", 200)  # several row groups, several trials in each
+    # several row groups, several trials in each
+    monkeypatch.setattr("rmwbench.bundle.merge.ROWS_PER_GROUP", 200)
     merge(shutil.copytree(plain, merged.with_name("grouped")))
     for directory in (merged, merged.with_name("grouped")):
         bundle = Bundle(directory)
@@ -76,7 +80,9 @@ def test_without_the_merged_files_nothing_is_lost(plain, merged):
 
 def test_a_merged_file_that_the_journal_does_not_name_is_not_part_of_the_bundle(plain, merged):
     journal = merged / "journal.jsonl"
-    journal.write_text("".join(x for x in journal.read_text().splitlines(True) if '"merged"' not in x))
+    journal.write_text(
+        "".join(x for x in journal.read_text().splitlines(True) if '"merged"' not in x)
+    )
     bundle = Bundle(merged)
     assert len(bundle.paths("sent")) == 72
     assert {p.name for p in bundle.unnamed()} == {"merged-000000.parquet"}
@@ -89,7 +95,10 @@ def test_a_campaign_that_goes_on_is_merged_again_and_only_what_is_new(merged):
     add(merged, range(100, 170))
     assert len(Bundle(merged).paths("sent")) == 71
     merge(merged)
-    assert [p.name for p in Bundle(merged).paths("sent")] == ["merged-000000.parquet", "merged-000001.parquet"]
+    assert [p.name for p in Bundle(merged).paths("sent")] == [
+        "merged-000000.parquet",
+        "merged-000001.parquet",
+    ]
     assert Bundle(merged).journal.merged[1]["tables"]["sent"] == [[100, 169]]
     assert Bundle(merged).table("trials").num_rows == 142
     merge(merged)
@@ -130,7 +139,16 @@ def add(directory, trials):
     with BundleWriter.reopen(directory) as writer:
         for n in trials:
             row = {"trial": n, "cell": 0, "block": 99, "status": "failed", "reason": "again"}
-            tables = {"trials": table_from_rows("trials", [row]), "sent": {"trial": [n], "seq": [0]}}
+            tables = {
+                "trials": table_from_rows("trials", [row]),
+                "sent": {"trial": [n], "seq": [0]},
+            }
             writer.finish_trial(
-                trial=n, cell=0, block=99, status="failed", reason="again", finished_utc="", tables=tables
+                trial=n,
+                cell=0,
+                block=99,
+                status="failed",
+                reason="again",
+                finished_utc="",
+                tables=tables,
             )

@@ -20,7 +20,11 @@ from tests.support import synthetic_bundle
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
     # a quote in the path: file names go into SQL
-    return Bundle(synthetic_bundle.write(tmp_path_factory.mktemp("o'query") / "c", blocks=1, workloads=("pointcloud",)))
+    return Bundle(
+        synthetic_bundle.write(
+            tmp_path_factory.mktemp("o'query") / "c", blocks=1, workloads=("pointcloud",)
+        )
+    )
 
 
 def test_a_join_over_trials_and_cells(bundle):
@@ -105,9 +109,9 @@ def test_output_as_table_json_and_csv(bundle):
 
 
 def test_json_has_no_infinity(bundle):
-    assert json.loads(invoke("select 'inf'::double as x, 'nan'::double as y", bundle.directory, "--json").output) == [
-        {"x": None, "y": None}
-    ]
+    assert json.loads(
+        invoke("select 'inf'::double as x, 'nan'::double as y", bundle.directory, "--json").output
+    ) == [{"x": None, "y": None}]
 
 
 def test_default_is_the_newest_campaign_below_campaigns(bundle, tmp_path, monkeypatch):

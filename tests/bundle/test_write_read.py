@@ -28,7 +28,13 @@ def sent(n=5, **more):
 
 def finish(writer, trial=0, status="done", reason=None, **tables):
     writer.finish_trial(
-        trial=trial, cell=0, block=0, status=status, reason=reason, finished_utc="2026-01-01T00:00:00Z", tables=tables
+        trial=trial,
+        cell=0,
+        block=0,
+        status=status,
+        reason=reason,
+        finished_utc="2026-01-01T00:00:00Z",
+        tables=tables,
     )
 
 
@@ -41,7 +47,9 @@ def directory(tmp_path):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    return synthetic_bundle.write(tmp_path_factory.mktemp("bundle") / "c", blocks=1, workloads=("pointcloud",))
+    return synthetic_bundle.write(
+        tmp_path_factory.mktemp("bundle") / "c", blocks=1, workloads=("pointcloud",)
+    )
 
 
 def test_the_fixture_reads_back(whole):
@@ -50,7 +58,10 @@ def test_the_fixture_reads_back(whole):
     assert len(bundle.trials()) == 8
     assert bundle.trials("failed") == []
     assert bundle.table("sent").schema.equals(TABLES["sent"])
-    assert bundle.table("sent", trial=0, columns=["seq", "endpoint"]).column_names == ["seq", "endpoint"]
+    assert bundle.table("sent", trial=0, columns=["seq", "endpoint"]).column_names == [
+        "seq",
+        "endpoint",
+    ]
     assert bundle.table("spans").num_rows == 0
     assert bundle.count("sent", 0) == len(bundle.columns("sent", 0, ["seq"])["seq"])
     assert bundle.file(bundle.rows("files")[0]["sha256"]) == b"{mode: 'peer'}"
@@ -65,14 +76,17 @@ def test_units_are_in_the_files(whole):
 def test_zero_stamps_become_absent_and_stay_so(directory):
     table = Bundle(directory).table("sent")
     assert table.column("call_ns").to_pylist() == [None, 10, 20, 30, 40]
-    assert table.column("intended_ns").to_pylist() == [0, 10, 20, 30, 40]  # 0 is a time like any other here
+    # 0 is a time like any other here
+    assert table.column("intended_ns").to_pylist() == [0, 10, 20, 30, 40]
     columns = Bundle(directory).columns("sent", 0)
     assert columns["call_ns"].tolist() == [ABSENT, 10, 20, 30, 40]
     assert columns["cause_seq"].tolist() == [ABSENT] * 5
 
 
 def test_a_masked_array_is_null_where_masked():
-    table = table_from_columns("sent", sent(3, begun_ns=np.ma.masked_array([1, 2, 3], mask=[0, 1, 0])))
+    table = table_from_columns(
+        "sent", sent(3, begun_ns=np.ma.masked_array([1, 2, 3], mask=[0, 1, 0]))
+    )
     assert table.column("begun_ns").to_pylist() == [1, None, 3]
 
 
@@ -88,7 +102,9 @@ def test_unknown_columns_and_unequal_lengths_are_refused():
     with pytest.raises(ValueError, match="unequal length"):
         table_from_columns("sent", {"seq": [1, 2], "flags": [0]})
     assert (
-        table_from_rows("events", [{"event": "a", "time_ns": 1}, {"event": "b", "writer": 3}]).to_pylist()[1]["writer"]
+        table_from_rows(
+            "events", [{"event": "a", "time_ns": 1}, {"event": "b", "writer": 3}]
+        ).to_pylist()[1]["writer"]
         == 3
     )
 
@@ -131,7 +147,10 @@ def test_a_cut_last_line_is_ignored_and_then_overwritten(directory):
     with BundleWriter.reopen(directory) as writer:
         writer.append({"type": "finished"})
     assert Bundle(directory).journal.finished
-    assert [json.loads(line)["type"] for line in journal.read_text().splitlines()] == ["trial", "finished"]
+    assert [json.loads(line)["type"] for line in journal.read_text().splitlines()] == [
+        "trial",
+        "finished",
+    ]
 
 
 def test_a_journal_that_is_nothing_but_a_cut_line_can_be_continued(tmp_path):
@@ -146,7 +165,9 @@ def test_resources_left_behind_are_found(directory):
     with BundleWriter.reopen(directory) as writer:
         for kind, name in (("created", "a"), ("created", "b"), ("removed", "a")):
             writer.append({"type": kind, "resource": {"namespace": name}})
-    assert [line["resource"] for line in Bundle(directory).journal.left_behind()] == [{"namespace": "b"}]
+    assert [line["resource"] for line in Bundle(directory).journal.left_behind()] == [
+        {"namespace": "b"}
+    ]
 
 
 def test_a_second_campaign_in_the_same_directory_is_refused(directory):
@@ -166,7 +187,10 @@ def test_somebody_elses_directory_and_a_file_are_refused(tmp_path):
 
 
 def test_two_writers_at_once_are_refused(directory):
-    with BundleWriter.reopen(directory), pytest.raises(UserError, match="another rmwbench is writing"):
+    with (
+        BundleWriter.reopen(directory),
+        pytest.raises(UserError, match="another rmwbench is writing"),
+    ):
         BundleWriter.reopen(directory)
     BundleWriter.reopen(directory).close()
 
@@ -202,12 +226,16 @@ def broken(whole, tmp_path, damage):
             "not a campaign of rmwbench",
         ),
         (
-            lambda c: (c / "campaign.json").write_text('{"schema": "rmwbench/campaign", "version": 2}'),
+            lambda c: (c / "campaign.json").write_text(
+                '{"schema": "rmwbench/campaign", "version": 2}'
+            ),
             "another version",
         ),
         (lambda c: (c / "journal.jsonl").unlink(), "no journal"),
         (
-            lambda c: (c / "journal.jsonl").write_text('{"type": "note"}\nrubbish\n{"type": "finished"}\n'),
+            lambda c: (c / "journal.jsonl").write_text(
+                '{"type": "note"}\nrubbish\n{"type": "finished"}\n'
+            ),
             "journal.jsonl:2",
         ),
         (lambda c: (c / "tables/sent/000003.parquet").unlink(), "not there"),
@@ -219,7 +247,9 @@ def broken(whole, tmp_path, damage):
             "truncated or corrupt",
         ),
         (
-            lambda c: shutil.copy(c / "tables/received/000003.parquet", c / "tables/sent/000003.parquet"),
+            lambda c: shutil.copy(
+                c / "tables/received/000003.parquet", c / "tables/sent/000003.parquet"
+            ),
             "lacks columns",
         ),
     ],
@@ -267,7 +297,9 @@ def test_no_flipped_bit_changes_a_number_silently(tmp_path):
 
 
 def test_a_changed_file_is_found(whole, tmp_path):
-    bundle = Bundle(broken(whole, tmp_path, lambda c: [p.write_bytes(b"x") for p in (c / "files").iterdir()]))
+    bundle = Bundle(
+        broken(whole, tmp_path, lambda c: [p.write_bytes(b"x") for p in (c / "files").iterdir()])
+    )
     with pytest.raises(UserError, match="was changed"):
         bundle.file(bundle.rows("files")[0]["sha256"])
 
@@ -286,8 +318,21 @@ def test_a_bundle_from_before_a_column_was_added_reads_it_as_null(tmp_path):
     from rmwbench.bundle.query import run
     from rmwbench.bundle.schema import ADDED
 
-    row = {"endpoint": 1, "kind": "publisher", "node": "n", "process": "p", "payload_bytes": 64, "peers": "[2]"}
-    line = {"cell": 1, "block": 0, "status": "done", "reason": None, "finished_utc": "2026-01-01T00:00:00Z"}
+    row = {
+        "endpoint": 1,
+        "kind": "publisher",
+        "node": "n",
+        "process": "p",
+        "payload_bytes": 64,
+        "peers": "[2]",
+    }
+    line = {
+        "cell": 1,
+        "block": 0,
+        "status": "done",
+        "reason": None,
+        "finished_utc": "2026-01-01T00:00:00Z",
+    }
     with BundleWriter.create(tmp_path / "c", {"campaign": "c"}) as writer:
         for trial in (1, 2):
             columns = {name: [value] for name, value in row.items()} | {"trial": [trial]}
@@ -310,7 +355,9 @@ def test_a_bundle_from_before_a_column_was_added_reads_it_as_null(tmp_path):
         pq.read_table(path.with_name("000002.parquet")).drop_columns(list(ADDED["endpoints"])),
         path.with_name("000002.parquet"),
     )
-    assert run(Bundle(tmp_path / "c"), "select max(peers), max(reply_bytes) from endpoints")[1] == [(None, None)]
+    assert run(Bundle(tmp_path / "c"), "select max(peers), max(reply_bytes) from endpoints")[1] == [
+        (None, None)
+    ]
     pq.write_table(old.drop_columns(["kind"]), path)
     with pytest.raises(UserError, match="lacks columns"):
         Bundle(tmp_path / "c").rows("endpoints")

@@ -15,7 +15,9 @@ def document(verdicts=("undecided", "undecided"), ratio=1.1, blocks=5, failures=
     for workload in PAIRS:
         arms = []
         for arm, verdict, factor in zip(workload.arms, verdicts, (1.0, ratio), strict=True):
-            values = [{"trial": b, "block": b, "value": 1e5 * (b + 1) * factor} for b in range(blocks)]
+            values = [
+                {"trial": b, "block": b, "value": 1e5 * (b + 1) * factor} for b in range(blocks)
+            ]
             arms.append(
                 {
                     "arm": arm.name,
@@ -24,7 +26,9 @@ def document(verdicts=("undecided", "undecided"), ratio=1.1, blocks=5, failures=
                     "trials": {"failures": list(failures)},
                 }
             )
-        workloads.append({"workload": workload.name, "primary_metric": "response_latency_p50", "arms": arms})
+        workloads.append(
+            {"workload": workload.name, "primary_metric": "response_latency_p50", "arms": arms}
+        )
     return {"workloads": workloads}
 
 
@@ -33,7 +37,9 @@ def test_ratios_are_taken_block_by_block():
     assert (small.middleware, small.size, large.size) == ("zenoh", "small", "large")
     assert small.outcome == aa.CLEAN
     assert small.logs == pytest.approx([math.log(1.1)] * 5)
-    assert aa.floors([small, large], 5)["all"] == pytest.approx(math.expm1(2.228 * math.log(1.1) / 5**0.5), rel=0.2)
+    assert aa.floors([small, large], 5)["all"] == pytest.approx(
+        math.expm1(2.228 * math.log(1.1) / 5**0.5), rel=0.2
+    )
 
 
 def test_a_verdict_that_sees_a_difference_is_one():
@@ -44,7 +50,10 @@ def test_too_few_blocks_tell_nothing():
     pair = aa.judge(document(("undecided", "no data"), blocks=3), PAIRS)[0]
     assert (pair.outcome, pair.reason) == (aa.UNKNOWN, "3 blocks have both, 5 are needed")
     failures = [{"reason": "worker talker: died\nmore"}]
-    assert "worker talker: died" in aa.judge(document(("no data", "no data"), 1, 2, failures), PAIRS)[0].reason
+    assert (
+        "worker talker: died"
+        in aa.judge(document(("no data", "no data"), 1, 2, failures), PAIRS)[0].reason
+    )
     assert aa.judge({"workloads": []}, PAIRS)[0].outcome == aa.UNKNOWN
 
 

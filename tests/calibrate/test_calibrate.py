@@ -1,7 +1,8 @@
-"""The verb on this machine, and proof that it can fail: the bundle that it just judged good is judged again with one
-thing wrong at a time.
+"""The verb on this machine, and proof that it can fail: the bundle that it just judged good is
+judged again with one thing wrong at a time.
 
-No absolute time is asserted; how long it took is printed. A truth that the machine did not let through does not fail.
+No absolute time is asserted; how long it took is printed. A truth that the machine did not let
+through does not fail.
 """
 
 import copy
@@ -26,14 +27,23 @@ from rmwbench.results.show import summarise
 
 pytestmark = pytest.mark.timing
 
-COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()", "calibrate", "--quick", "--json"]
+COMMAND = [
+    sys.executable,
+    "-c",
+    "from rmwbench.cli.main import main; main()",
+    "calibrate",
+    "--quick",
+    "--json",
+]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """(directory, calibration, exit code, what it said) of one quick calibration."""
     out = tmp_path_factory.mktemp("calibrate") / "out"
-    done = subprocess.run([*COMMAND, "--out", str(out)], capture_output=True, text=True, timeout=900, env=os.environ)
+    done = subprocess.run(
+        [*COMMAND, "--out", str(out)], capture_output=True, text=True, timeout=900, env=os.environ
+    )
     assert done.returncode in (0, 1, 2), done.stderr
     assert done.stdout, done.stderr
     document = json.loads(done.stdout)
@@ -51,7 +61,10 @@ def judged(run):
 def failed(document):
     return [
         f"{truth['arm']}: {truth['truth']}: {truth['reason'] or ''}"
-        + "".join(f"\n    {c['what']}: expected {c['expected']}, found {c['found']}" for c in truth["checks"])
+        + "".join(
+            f"\n    {c['what']}: expected {c['expected']}, found {c['found']}"
+            for c in truth["checks"]
+        )
         for truth in document["truths"]["list"]
         if truth["outcome"] == "failed"
     ] + [str(pair) for pair in document["aa"]["pairs"] if pair["outcome"] == "different"]
@@ -68,21 +81,26 @@ def test_every_truth_is_recovered_and_no_difference_is_seen_where_there_is_none(
 def test_it_says_how_long_it_will_take_and_stores_what_it_found(run):
     _, document, _, said = run
     assert re.search(r"campaigns, about [\d.]+ (s|min) together", said)
-    assert re.search(r"Every middleware against itself: \d+ trials; about [\d.]+ (s|min) left", said)
+    assert re.search(
+        r"Every middleware against itself: \d+ trials; about [\d.]+ (s|min) left", said
+    )
     stored = json.loads(open(document["stored"]).read())  # noqa: SIM115
     assert stored["truths"] == document["truths"]
     assert document["stored"].startswith(os.environ["XDG_STATE_HOME"])
     # It must not rest on the calibration before it.
     for name in ("truths", "aa"):
-        assert "aa_floor" not in json.loads((run[0] / name / "campaign.json").read_text())["machine"]
+        assert (
+            "aa_floor" not in json.loads((run[0] / name / "campaign.json").read_text())["machine"]
+        )
 
 
 def test_what_is_ours_is_measured_and_small(run):
     own = run[1]["own_cost"]
     for name in ("latency", "cpu_per_message", "clock_read", "record"):
         assert 0 < own[name]["low"] <= own[name]["value"] <= own[name]["high"], name
-    # A delivery through nothing is two stamps and a call: if it takes a tenth of a millisecond, nothing else can be
-    # believed. It is a median over trials, so no single pause of the machine reaches it.
+    # A delivery through nothing is two stamps and a call: if it takes a tenth of a millisecond,
+    # nothing else can be believed. It is a median over trials, so no single pause of the machine
+    # reaches it.
     assert own["clock_read"]["value"] < own["latency"]["value"] < 100_000
 
 
@@ -100,7 +118,9 @@ def test_what_is_ours_grows_with_the_message_and_is_known_at_three_sizes(run):
 
 
 def outcomes(directory, document, worker, workloads=None):
-    found = truths.judge(Evidence(Bundle(directory), document, worker), workloads or grid.truths(quick=True))
+    found = truths.judge(
+        Evidence(Bundle(directory), document, worker), workloads or grid.truths(quick=True)
+    )
     return {(truth.arm, truth.truth): truth for truth in found}
 
 
@@ -137,8 +157,8 @@ def a_trial(judged, workload, name):
 
 
 def rewritten(judged, tmp_path, table, trial, change):
-    """A copy of the bundle with one table of one trial changed, and its document made anew. Without the merged files,
-    which hold the same rows once more."""
+    """A copy of the bundle with one table of one trial changed, and its document made anew. Without
+    the merged files, which hold the same rows once more."""
     copied = tmp_path / "copy"
     shutil.copytree(judged[0], copied, ignore=shutil.ignore_patterns("merged-*"))
     path = copied / "tables" / table / f"{trial:06d}.parquet"
@@ -165,38 +185,57 @@ def test_an_analysis_that_is_off_by_ten_percent_is_seen(judged, factor):
             if "latency" in metric and "value" in value:
                 value |= {end: float(value[end]) * factor for end in ("value", "low", "high")}
     seen = newly_failed(judged, document=document)
-    assert seen >= {(name, "latency") for name in ("constant", "lognormal", "pareto", "bimodal")} - {
-        key for key in unknown(judged)
-    }
+    assert seen >= {
+        (name, "latency") for name in ("constant", "lognormal", "pareto", "bimodal")
+    } - {key for key in unknown(judged)}
 
 
 def unknown(judged):
     directory, _, worker = judged
-    return {key for key, truth in unsabotaged(directory, worker).items() if truth.outcome == recovery.UNKNOWN}
+    return {
+        key
+        for key, truth in unsabotaged(directory, worker).items()
+        if truth.outcome == recovery.UNKNOWN
+    }
 
 
 def test_records_that_are_stretched_by_ten_percent_are_not_excused_by_the_machine(judged, tmp_path):
-    """Report and records agree here; only the worker's own count of its lateness contradicts them."""
+    """Report and records agree here; only the worker's own count of its lateness contradicts
+    them."""
     trial = a_trial(judged, "stream", "constant")
     sent = {row["seq"]: row["call_ns"] for row in Bundle(judged[0]).rows("sent", trial)}
 
     def change(table):
         taken, seq = table["taken_ns"].to_numpy(), table["seq"].to_numpy()
-        later = np.array([t + (t - sent[s]) // 10 for t, s in zip(taken, seq, strict=True)], np.int64)
-        return table.set_column(table.schema.get_field_index("taken_ns"), "taken_ns", pa.array(later))
+        later = np.array(
+            [t + (t - sent[s]) // 10 for t, s in zip(taken, seq, strict=True)], np.int64
+        )
+        return table.set_column(
+            table.schema.get_field_index("taken_ns"), "taken_ns", pa.array(later)
+        )
 
-    assert ("constant", "latency") in newly_failed(judged, *rewritten(judged, tmp_path, "received", trial, change))
+    assert ("constant", "latency") in newly_failed(
+        judged, *rewritten(judged, tmp_path, "received", trial, change)
+    )
 
 
 def test_one_lost_row_is_seen(judged, tmp_path):
     trial = a_trial(judged, "stream", "plain")
-    copied = rewritten(judged, tmp_path, "received", trial, lambda t: pa.concat_tables([t.slice(0, 120), t.slice(121)]))
+    copied = rewritten(
+        judged,
+        tmp_path,
+        "received",
+        trial,
+        lambda t: pa.concat_tables([t.slice(0, 120), t.slice(121)]),
+    )
     assert ("plain", "nothing") in newly_failed(judged, *copied)
 
 
 def test_one_doubled_record_is_seen(judged, tmp_path):
     trial = a_trial(judged, "stream", "plain")
-    copied = rewritten(judged, tmp_path, "received", trial, lambda t: pa.concat_tables([t, t.slice(120, 1)]))
+    copied = rewritten(
+        judged, tmp_path, "received", trial, lambda t: pa.concat_tables([t, t.slice(120, 1)])
+    )
     assert ("plain", "nothing") in newly_failed(judged, *copied)
 
 
@@ -204,14 +243,24 @@ def test_a_row_that_only_the_records_lost_is_seen(judged, tmp_path):
     """The report then still says the truth, because it reads another copy of the row."""
     trial = a_trial(judged, "stream", "plain")
     copied, _ = rewritten(
-        judged, tmp_path, "received", trial, lambda t: pa.concat_tables([t.slice(0, 120), t.slice(121)])
+        judged,
+        tmp_path,
+        "received",
+        trial,
+        lambda t: pa.concat_tables([t.slice(0, 120), t.slice(121)]),
     )
     assert ("plain", "nothing") in newly_failed(judged, copied, judged[1])
 
 
 def test_a_lost_row_is_seen_where_rows_are_lost_anyway(judged, tmp_path):
     trial = a_trial(judged, "stream", "bernoulli")
-    copied = rewritten(judged, tmp_path, "received", trial, lambda t: pa.concat_tables([t.slice(0, 120), t.slice(121)]))
+    copied = rewritten(
+        judged,
+        tmp_path,
+        "received",
+        trial,
+        lambda t: pa.concat_tables([t.slice(0, 120), t.slice(121)]),
+    )
     assert ("bernoulli", "loss") in newly_failed(judged, *copied)
 
 
@@ -229,12 +278,17 @@ def test_a_lost_row_is_seen_where_rows_are_lost_anyway(judged, tmp_path):
         ("everything", "loss", "seed", 5),
     ],
 )
-def test_an_arm_with_other_settings_than_the_truth_assumes_is_seen(judged, name, truth, setting, other):
+def test_an_arm_with_other_settings_than_the_truth_assumes_is_seen(
+    judged, name, truth, setting, other
+):
     """What ran is the grid's; the truth is asked for something else."""
     if (name, truth) in unknown(judged):
         pytest.skip("the machine took the arm's trials")
     stream, *rest = grid.truths(quick=True)
-    arms = [grid.Arm(arm.name, {**arm.options, setting: other}) if arm.name == name else arm for arm in stream.arms]
+    arms = [
+        grid.Arm(arm.name, {**arm.options, setting: other}) if arm.name == name else arm
+        for arm in stream.arms
+    ]
     workloads = [grid.Workload(stream.name, stream.title, tuple(arms), stream.settings), *rest]
     assert (name, truth) in newly_failed(judged, workloads=workloads)
 
@@ -244,7 +298,10 @@ def test_a_blocking_call_that_blocks_less_is_seen(judged, monkeypatch):
         pytest.skip("the machine took the arm's trials")
     before = outcomes(*judged)["blocking", "publish_block_ns"].outcome
     monkeypatch.setattr(checks, "BLOCK_NS", 600_000)
-    assert (before, outcomes(*judged)["blocking", "publish_block_ns"].outcome) == (recovery.RECOVERED, recovery.FAILED)
+    assert (before, outcomes(*judged)["blocking", "publish_block_ns"].outcome) == (
+        recovery.RECOVERED,
+        recovery.FAILED,
+    )
 
 
 def test_a_law_whose_formula_is_off_is_seen(judged, monkeypatch):
@@ -260,8 +317,18 @@ def test_a_law_whose_formula_is_off_is_seen(judged, monkeypatch):
     [
         ("twins", "20 ms", "worse", ("20 ms and 20 ms again", "equal arms")),
         ("twins", "20 ms again", "best", ("20 ms and 20 ms again", "equal arms")),
-        ("apart", "30 ms of two", "equivalent", ("20 ms of two and 30 ms of two", "1.5 times as slow")),
-        ("apart", "30 ms of two", "undecided", ("20 ms of two and 30 ms of two", "1.5 times as slow")),
+        (
+            "apart",
+            "30 ms of two",
+            "equivalent",
+            ("20 ms of two and 30 ms of two", "1.5 times as slow"),
+        ),
+        (
+            "apart",
+            "30 ms of two",
+            "undecided",
+            ("20 ms of two and 30 ms of two", "1.5 times as slow"),
+        ),
     ],
 )
 def test_a_wrong_verdict_is_seen(judged, workload, name, verdict, key):
@@ -311,7 +378,10 @@ def test_a_trial_lost_for_another_reason_than_the_machine_is_not_an_excuse(judge
     assert "died" in after["constant", "latency"].reason
     # The machine's own reasons are: then nothing can be told.
     for line in lines:
-        if line["type"] == "trial" and line["cell"] == arm_of(judged[1], "stream", "constant")["cell"]:
+        if (
+            line["type"] == "trial"
+            and line["cell"] == arm_of(judged[1], "stream", "constant")["cell"]
+        ):
             line |= {"status": "void", "reason": "machine: steal", "cause": "machine"}
     journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
     after = outcomes(copied, summarise(Bundle(copied)), judged[2])
@@ -328,8 +398,15 @@ def test_an_arm_that_the_report_lost_is_seen(judged):
 def test_a_difference_in_a_pair_is_counted(run):
     directory = run[0] / "aa"
     document = summarise(Bundle(directory))
-    names = [w["workload"].partition("_")[2] for w in document["workloads"] if w["workload"].startswith("small_")]
+    names = [
+        w["workload"].partition("_")[2]
+        for w in document["workloads"]
+        if w["workload"].startswith("small_")
+    ]
     pairs = grid.aa_pairs(names, quick=True)
-    assert all(pair.outcome != aa.DIFFERENT for pair in aa.judge(document, pairs)) or run[1]["aa"]["unconfirmed"]
+    assert (
+        all(pair.outcome != aa.DIFFERENT for pair in aa.judge(document, pairs))
+        or run[1]["aa"]["unconfirmed"]
+    )
     document["workloads"][0]["arms"][1]["verdict"]["verdict"] = "worse"
     assert sum(pair.outcome == aa.DIFFERENT for pair in aa.judge(document, pairs)) >= 1

@@ -44,7 +44,8 @@ def test_a_failure_outweighs_and_nothing_checked_is_nothing_told():
 
 @pytest.mark.parametrize("trials", [3, 5, 10])
 def test_laws_are_held_as_often_as_promised(trials):
-    """4 000 simulated arms: the reported interval holds the law's median in about 95 %, the widened one in 99.9 %."""
+    """4 000 simulated arms: the reported interval holds the law's median in about 95 %, the widened
+    one in 99.9 %."""
     random, n = np.random.default_rng(5), 4000
     held = reported = 0
     for logs in random.normal(0.0, 0.3, (n, trials)):
@@ -66,7 +67,9 @@ def test_a_law_that_is_off_is_not_held():
 
 def test_too_few_intervals_that_hold_their_law_are_a_failure():
     made = lambda within: Check("x", RECOVERED, "", "", within)  # noqa: E731
-    assert recovery.coverage_is_plausible([made(True)] * 18 + [made(False)] * 2).outcome == RECOVERED
+    assert (
+        recovery.coverage_is_plausible([made(True)] * 18 + [made(False)] * 2).outcome == RECOVERED
+    )
     assert recovery.coverage_is_plausible([made(True)] * 14 + [made(False)] * 6).outcome == FAILED
     assert recovery.coverage_is_plausible([Check("x", RECOVERED, "", "")]) is None
 
@@ -83,7 +86,8 @@ def test_no_lateness_of_a_mean_takes_a_quantile_beyond_the_latest(draws, latenes
 
 
 def test_the_floor_is_what_a_campaign_against_itself_stays_within():
-    """20 000 simulated A/A campaigns: 95 % of their ratios lie within the floor that another calibration gave."""
+    """20 000 simulated A/A campaigns: 95 % of their ratios lie within the floor that another
+    calibration gave."""
     random, blocks, sd = np.random.default_rng(7), 5, 0.3
     inside = 0
     for _ in range(2000):
@@ -106,7 +110,9 @@ def test_an_arms_own_floor_has_an_interval_that_holds_the_truth():
     found = [recovery.aa_floor_of_pair(random.normal(0, sd, blocks), blocks) for _ in range(2000)]
     assert 0.93 < np.mean([low <= truth <= high for _, low, high in found]) < 0.97
     assert all(low < value < high for value, low, high in found)
-    assert recovery.aa_floor_of_pair([0.1], 5) is None and recovery.aa_floor_of_pair([0.0, 0.0], 5) == (0, 0, 0)
+    assert recovery.aa_floor_of_pair([0.1], 5) is None and recovery.aa_floor_of_pair(
+        [0.0, 0.0], 5
+    ) == (0, 0, 0)
 
 
 def test_without_pairs_there_is_no_floor():

@@ -3,7 +3,14 @@
 import pytest
 from rich.console import Console
 
-from rmwbench.results.calibration import FLEET, NEVER, calibration, calibration_line, exit_code, print_calibration
+from rmwbench.results.calibration import (
+    FLEET,
+    NEVER,
+    calibration,
+    calibration_line,
+    exit_code,
+    print_calibration,
+)
 from tests.calibrate.test_store import calibration as stored
 
 CREATED = "2026-11-21T10:00:00Z"
@@ -24,9 +31,10 @@ def test_the_line_has_age_kernel_and_counts():
     own = {"latency": {"unit": "ns", "value": 118.0, "low": 110, "high": 130}}
     shown = calibration(machine(own_cost=own), "2026-11-21T13:05:00Z")
     assert shown["text"] == (
-        "Calibrated 3 hours before, kernel 6.1: 2 of 2 injected truths recovered, A/A declared different in 0 of 1, "
-        "A/A floor 12.0 %. Of messages of 64 bytes: of a latency 118 ns is ours; larger messages cost more, which this "
-        "calibration did not measure; nothing is subtracted."
+        "Calibrated 3 hours before, kernel 6.1: 2 of 2 injected truths recovered, A/A declared "
+        "different in 0 of 1, A/A floor 12.0 %. Of messages of 64 bytes: of a latency 118 ns is "
+        "ours; larger messages cost more, which this calibration did not measure; nothing is "
+        "subtracted."
     )
     assert shown["warnings"] == []
     assert calibration_line({"calibration": shown}) == shown["text"]
@@ -64,15 +72,33 @@ def test_what_weakens_it_is_a_warning(changes, now, part):
 
 def document(**changes):
     found = machine(**changes)["calibration"]
-    found |= {"not_tested": [{"what": "skewed clock", "why": "no namespace"}], "blocks": 5, "wall_s": 150.0}
+    found |= {
+        "not_tested": [{"what": "skewed clock", "why": "no namespace"}],
+        "blocks": 5,
+        "wall_s": 150.0,
+    }
     found["truths"] |= {"checks": 9, "void_trials": 1}
     found["aa"]["floor_blocks"] = 5
     found["stored"] = "there.json"
     check = {"what": "loss", "outcome": "failed", "expected": "0.1", "found": "0.2"}
-    truth = {"truth": "loss", "workload": "stream", "arm": "burst", "outcome": "failed", "reason": None}
+    truth = {
+        "truth": "loss",
+        "workload": "stream",
+        "arm": "burst",
+        "outcome": "failed",
+        "reason": None,
+    }
     found["truths"]["list"] = [truth | {"checks": [check]}] if found["truths"]["failed"] else []
-    pair = {"middleware": "zenoh", "workload": "small", "outcome": "no difference", "reason": None, "unconfirmed": None}
-    found["aa"]["pairs"] = [pair | ({"outcome": "different", "reason": "why"} if found["aa"]["different"] else {})]
+    pair = {
+        "middleware": "zenoh",
+        "workload": "small",
+        "outcome": "no difference",
+        "reason": None,
+        "unconfirmed": None,
+    }
+    found["aa"]["pairs"] = [
+        pair | ({"outcome": "different", "reason": "why"} if found["aa"]["different"] else {})
+    ]
     return found
 
 
@@ -101,7 +127,10 @@ def printed(found):
 def test_what_failed_is_a_table_and_the_answer_one_sentence():
     text = printed(document(truths__failed=1, truths__recovered=1))
     assert "recovered 1 of 2 injected truths (1 failed, 0 could not tell)" in text
-    assert all(word in text for word in ("stream: burst", "0.1", "0.2", "skewed clock: no namespace", "there.json"))
+    assert all(
+        word in text
+        for word in ("stream: burst", "0.1", "0.2", "skewed clock: no namespace", "there.json")
+    )
     assert "A/A declared different in 0 of 1" in text
 
 

@@ -1,4 +1,5 @@
-"""Calibrations are found again by machine, newest first, and a damaged file keeps nobody from measuring."""
+"""Calibrations are found again by machine, newest first, and a damaged file keeps nobody from
+measuring."""
 
 import copy
 import json

@@ -1,4 +1,5 @@
-"""Small cells and orders for tests of the campaign, from a suite file's text as a user would write it."""
+"""Small cells and orders for tests of the campaign, from a suite file's text as a user would write
+it."""
 
 from pathlib import Path
 
@@ -23,7 +24,14 @@ workloads:
 """
 
 
-def cell(options="", schedule="rate_hz: 200", subscribers=1, steady_s=0.2, processes="per_node", match_s=20) -> Cell:
+def cell(
+    options="",
+    schedule="rate_hz: 200",
+    subscribers=1,
+    steady_s=0.2,
+    processes="per_node",
+    match_s=20,
+) -> Cell:
     text = SUITE.format(
         options=options,
         schedule=schedule,
@@ -36,16 +44,23 @@ def cell(options="", schedule="rate_hz: 200", subscribers=1, steady_s=0.2, proce
 
 
 def order(made: Cell | None = None) -> Order:
-    return Order(trial=1, cell=made or cell(), block=0, position=0, seed=7, nonce=0xFEED_FACE_CAFE_BEEF)
+    return Order(
+        trial=1, cell=made or cell(), block=0, position=0, seed=7, nonce=0xFEED_FACE_CAFE_BEEF
+    )
 
 
 def outcome(made: Cell | None = None) -> Outcome:
-    """As after a good trial, without any record yet: started at 1000 ns, steady from 2000, ended at 12000."""
+    """As after a good trial, without any record yet: started at 1000 ns, steady from 2000, ended at
+    12000."""
     found = Outcome(order(made), TimeFacts("2026-01-01T00:00:00Z", begun_ns=500))
     found.times.window = Window(1000, 2000, 12000)
     found.times.started_late_ns = -1
     found.times.ended_ns = 20000
     for endpoint in found.order.cell.endpoints:
         wire = endpoint.wire(found.order.cell.arm, 7)
-        found.endpoints.granted[endpoint.endpoint] = {"qos": wire["qos"], "publish_mode": "sync", "wait": "block"}
+        found.endpoints.granted[endpoint.endpoint] = {
+            "qos": wire["qos"],
+            "publish_mode": "sync",
+            "wait": "block",
+        }
     return found

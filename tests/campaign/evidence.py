@@ -22,8 +22,14 @@ class Found:
     definition: str | None = None
 
     def __post_init__(self):
-        self.row, self.endpoints, self.events = self.rows["trials"][0], self.rows["endpoints"], self.rows["events"]
-        self.clock_map = self.rows.get("clock_map", []) if self.clock_map is None else self.clock_map
+        self.row, self.endpoints, self.events = (
+            self.rows["trials"][0],
+            self.rows["endpoints"],
+            self.rows["events"],
+        )
+        self.clock_map = (
+            self.rows.get("clock_map", []) if self.clock_map is None else self.clock_map
+        )
         self.records = self
 
     def sent(self, column):
@@ -33,10 +39,16 @@ class Found:
         return self._column("received", column)
 
     def _column(self, table, column):
-        return np.array([ABSENT if row[column] is None else row[column] for row in self.rows[table]], np.int64)
+        return np.array(
+            [ABSENT if row[column] is None else row[column] for row in self.rows[table]], np.int64
+        )
 
     def samples(self):
-        kept = (row for row in self.rows.get("samples", []) if row["counter"] in ("cpu", "pss", "file_pss"))
+        kept = (
+            row
+            for row in self.rows.get("samples", [])
+            if row["counter"] in ("cpu", "pss", "file_pss")
+        )
         return [(row["time_ns"], row["process"], row["counter"], row["value"]) for row in kept]
 
     def frames(self):

@@ -12,25 +12,43 @@ from rmwbench.lab.process.records import RECEIVED, Section
 from tests.campaign.cells import cell, outcome
 
 
-def received(count: int, *, endpoint: int = 2, taken_ns: int = 5000, flags: int = 0, size: int = 100) -> Section:
+def received(
+    count: int, *, endpoint: int = 2, taken_ns: int = 5000, flags: int = 0, size: int = 100
+) -> Section:
     rows = np.zeros(count, records._with_flags(np.zeros(0, records._SLOT[RECEIVED])).dtype)
     rows["taken_ns"], rows["bytes"], rows["flags"], rows["writer"] = taken_ns, size, flags, 1
     return Section(RECEIVED, endpoint, 1000, count, 0, rows)
 
 
-def observed(*sections: Section, lo: int | None = 0, eth0: int | None = 0, evidence=(), segments=((), ()), made=None):
+def observed(
+    *sections: Section,
+    lo: int | None = 0,
+    eth0: int | None = 0,
+    evidence=(),
+    segments=((), ()),
+    made=None,
+):
     """An outcome in which the interfaces carried these bytes during the window."""
     found = outcome(made)
     found.sections = list(sections)
     counts = {name: sent for name, sent in (("lo", lo), ("eth0", eth0)) if sent is not None}
     usage = [
         {"at": "steady_begin", "interfaces": {name: {"tx_bytes": 1000} for name in counts}},
-        {"at": "steady_end", "interfaces": {name: {"tx_bytes": 1000 + sent} for name, sent in counts.items()}},
+        {
+            "at": "steady_end",
+            "interfaces": {name: {"tx_bytes": 1000 + sent} for name, sent in counts.items()},
+        },
     ]
     for process, maps in zip(("talker", "listener"), segments, strict=True):
-        memory = {"shared_segments": [{"name": name, "rss_bytes": 1, "pss_bytes": 1} for name in maps]}
+        memory = {
+            "shared_segments": [{"name": name, "rss_bytes": 1, "pss_bytes": 1} for name in maps]
+        }
         endpoints = {"2": {"evidence": list(evidence)}} if process == "listener" else {}
-        found.sampling.collected[process] = {"usage": usage, "memory": memory, "endpoints": endpoints}
+        found.sampling.collected[process] = {
+            "usage": usage,
+            "memory": memory,
+            "endpoints": endpoints,
+        }
     return found
 
 
@@ -54,7 +72,10 @@ def test_bytes_on_an_interface_are_counted_and_never_more_than_all():
 
 
 def test_what_no_interface_saw_is_inferred_and_only_a_common_segment_makes_it_shared_memory():
-    assert shares(observed(received(10), lo=100, segments=BOTH)) == {("lo", "counted"): 0.1, ("shm", "inferred"): 0.9}
+    assert shares(observed(received(10), lo=100, segments=BOTH)) == {
+        ("lo", "counted"): 0.1,
+        ("shm", "inferred"): 0.9,
+    }
     assert shares(observed(received(10), lo=100, segments=(("/dev/shm/x",), ("/dev/shm/y",)))) == {
         ("lo", "counted"): 0.1,
         ("other", "inferred"): 0.9,
@@ -66,16 +87,23 @@ def test_the_middlewares_own_word_comes_first():
     shm = {"path": "shm", "messages": 10}
     assert shares(observed(received(10), lo=400, evidence=[shm])) == {("shm", "evidence"): 1.0}
     mixed = [{"path": "shm", "messages": 6}, {"path": "tcp", "messages": 4}]
-    assert shares(observed(received(10), lo=600, evidence=mixed)) == {("shm", "evidence"): 0.6, ("lo", "counted"): 0.4}
+    assert shares(observed(received(10), lo=600, evidence=mixed)) == {
+        ("shm", "evidence"): 0.6,
+        ("lo", "counted"): 0.4,
+    }
     unix = [{"path": "unix", "messages": 10}]
-    assert shares(observed(received(10), evidence=unix, segments=BOTH)) == {("unix", "evidence"): 1.0}
+    assert shares(observed(received(10), evidence=unix, segments=BOTH)) == {
+        ("unix", "evidence"): 1.0
+    }
 
 
 def test_evidence_is_scaled_from_the_trial_to_the_window():
     # 10 messages in the window and 10 in the warm-up; the middleware counts all 20.
     sections = received(10), received(10, taken_ns=1500)
     rows = np.concatenate([section.rows for section in sections])
-    found = observed(Section(RECEIVED, 2, 1000, 20, 0, rows), evidence=[{"path": "shm", "messages": 20}])
+    found = observed(
+        Section(RECEIVED, 2, 1000, 20, 0, rows), evidence=[{"path": "shm", "messages": 20}]
+    )
     assert shares(found) == {("shm", "evidence"): 1.0}
 
 
@@ -90,7 +118,9 @@ def test_nothing_delivered_or_nothing_counted_attests_nothing():
 
 
 def test_an_absent_interface_is_not_zero():
-    assert ("lo", "counted") not in {(r["interface"], r["label"]) for r in attestations(observed(received(5), lo=None))}
+    assert ("lo", "counted") not in {
+        (r["interface"], r["label"]) for r in attestations(observed(received(5), lo=None))
+    }
 
 
 @pytest.mark.parametrize(
@@ -123,10 +153,19 @@ def test_in_one_process_a_segment_of_its_own_counts():
 
 
 def sampled(
-    found, *, lo: int, tcp: int = 0, datagrams: int = 0, received_datagrams: int | None = None, unix=(), segments=0
+    found,
+    *,
+    lo: int,
+    tcp: int = 0,
+    datagrams: int = 0,
+    received_datagrams: int | None = None,
+    unix=(),
+    segments=0,
 ):
     """The sampler's snapshots of the same trial: what the sockets counted."""
-    sockets = lambda sent: [{"kind": "tcp", "inode": 7, "process": "talker", "sent_bytes": sent}] if tcp else []  # noqa: E731
+    sockets = lambda sent: (  # noqa: E731
+        [{"kind": "tcp", "inode": 7, "process": "talker", "sent_bytes": sent}] if tcp else []
+    )
     peers = [{"kind": "unix", "inode": 9, "process": a, "peer_process": b} for a, b in unix]
 
     def snapshot(at, grown):
@@ -145,7 +184,10 @@ def sampled(
 
 def test_the_sockets_tell_tcp_from_udp():
     rows = attestations(sampled(observed(received(10)), lo=1100, tcp=1000, segments=1, datagrams=1))
-    assert [(r["path"], r["interface"], r["bytes"]) for r in rows[:2]] == [("tcp", "lo", 1052), ("udp", "lo", 48)]
+    assert [(r["path"], r["interface"], r["bytes"]) for r in rows[:2]] == [
+        ("tcp", "lo", 1052),
+        ("udp", "lo", 48),
+    ]
     assert sum(r["fraction"] for r in rows) == pytest.approx(1.0) and rows[0]["fraction"] > 0.9
     (only,) = attestations(sampled(observed(received(10)), lo=1500, datagrams=10))
     assert (only["path"], only["label"], only["fraction"]) == ("udp", "counted", 1.0)
@@ -157,8 +199,12 @@ def test_tcp_whose_sockets_were_closed_is_still_tcp_where_no_datagram_was_sent()
 
 
 def test_a_multicast_datagram_counts_for_every_socket_that_received_it():
-    rows = attestations(sampled(observed(received(30)), lo=1000, datagrams=10, received_datagrams=30))
-    assert [(r["path"], round(r["fraction"], 2)) for r in rows] == [("udp", 1.0)] and "3 times" in rows[0]["note"]
+    rows = attestations(
+        sampled(observed(received(30)), lo=1000, datagrams=10, received_datagrams=30)
+    )
+    assert [(r["path"], round(r["fraction"], 2)) for r in rows] == [
+        ("udp", 1.0)
+    ] and "3 times" in rows[0]["note"]
 
 
 def test_a_unix_socket_is_named_where_it_connects_writer_and_reader_and_nothing_else_does():
@@ -178,22 +224,34 @@ def test_nodes_of_one_process_need_no_path():
 
 def test_a_void_says_what_the_worker_knows_of_the_reason():
     found = observed(received(10), lo=2000, segments=BOTH)
-    found.endpoints.granted[1]["notes"] = ["a pool of 3 slots", "path: keep_all switches shared memory off"]
+    found.endpoints.granted[1]["notes"] = [
+        "a pool of 3 slots",
+        "path: keep_all switches shared memory off",
+    ]
     found.endpoints.granted[2]["notes"] = ["path: keep_all switches shared memory off"]
     assert reasons(found) == ["keep_all switches shared memory off"]
     reason = contradiction("shm", attestations(found), reasons(found))
-    assert reason.startswith("path: asked for shm") and reason.endswith("; keep_all switches shared memory off")
+    assert reason.startswith("path: asked for shm") and reason.endswith(
+        "; keep_all switches shared memory off"
+    )
 
 
 def test_what_was_in_flight_at_the_windows_edges_is_not_a_path_of_its_own():
     (row,) = attestations(sampled(observed(received(100)), lo=9_700, datagrams=100))
-    assert (row["path"], row["label"], row["bytes"], row["fraction"]) == ("udp", "counted", 9_700, pytest.approx(1.0))
+    assert (row["path"], row["label"], row["bytes"], row["fraction"]) == (
+        "udp",
+        "counted",
+        9_700,
+        pytest.approx(1.0),
+    )
     assert len(attestations(sampled(observed(received(100)), lo=9_000, datagrams=100))) == 2
 
 
 def test_messages_so_few_and_small_that_discovery_outweighs_them_have_no_path_that_counters_tell():
     def seconds_long(**more):
-        found = sampled(observed(received(25, taken_ns=50_000, size=64), **more), lo=8_000, datagrams=20)
+        found = sampled(
+            observed(received(25, taken_ns=50_000, size=64), **more), lo=8_000, datagrams=20
+        )
         found.times.window = Window(0, 2_000, 2_000 + 2_500_000_000)
         return found
 
@@ -240,7 +298,9 @@ def test_a_shared_mapping_of_an_ordinary_file_is_not_a_segment():
     assert shares(found)[("other", "inferred")] == 0.9
 
 
-@pytest.mark.parametrize(("writable", "segments"), [((False, False), []), ((True, False), ["/dev/shm/x"])])
+@pytest.mark.parametrize(
+    ("writable", "segments"), [((False, False), []), ((True, False), ["/dev/shm/x"])]
+)
 def test_a_segment_that_nobody_may_write_to_carries_no_message(writable, segments):
     found = observed(received(10), segments=BOTH)
     for process, may in zip(("talker", "listener"), writable, strict=True):

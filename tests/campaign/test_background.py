@@ -1,5 +1,5 @@
-"""What else the machine does, for real: loads that come up, are accounted apart, end with the trial, and void it where
-they do not come up. Needs the built floor worker, sampler and load."""
+"""What else the machine does, for real: loads that come up, are accounted apart, end with the
+trial, and void it where they do not come up. Needs the built floor worker, sampler and load."""
 
 import os
 import signal
@@ -57,7 +57,11 @@ def run(worker, kind="idle", host_idle="as_found", transport="tcp") -> TrialResu
 
 
 def probes(result: TrialResult) -> dict[str, float]:
-    return {row["probe"]: row["value"] for row in result.tables["probes"].to_pylist() if row["at"] == "window"}
+    return {
+        row["probe"]: row["value"]
+        for row in result.tables["probes"].to_pylist()
+        if row["at"] == "window"
+    }
 
 
 def cpu_ns(result: TrialResult) -> dict[str, float]:
@@ -71,7 +75,8 @@ def cpu_ns(result: TrialResult) -> dict[str, float]:
 
 
 def not_failed(result: TrialResult) -> TrialResult:
-    """A machine that others keep busy may void the trial; the load's account is there all the same."""
+    """A machine that others keep busy may void the trial; the load's account is there all the
+    same."""
     assert well(result)
     assert "background" not in [reason.code for reason in result.reasons]
     return result
@@ -85,8 +90,13 @@ def loads() -> list[str]:
 def test_all_processors_busy_is_all_processors_busy(worker):
     result = not_failed(run(worker, "cpu100"))
     found = probes(result)
-    assert found["background_achieved"] > 0.8 and found["busy"] + found["softirq"] + found["steal"] >= 0.9
-    assert "machine_bound" in [v.rule for v in machine.violations(result.tables["probes"].to_pylist())]
+    assert (
+        found["background_achieved"] > 0.8
+        and found["busy"] + found["softirq"] + found["steal"] >= 0.9
+    )
+    assert "machine_bound" in [
+        v.rule for v in machine.violations(result.tables["probes"].to_pylist())
+    ]
     assert cpu_ns(result)["background"] > 5 * cpu_ns(result)["publisher"]
     assert found["background_cpu"] <= found["own"] <= 1
 
@@ -103,10 +113,16 @@ def test_copies_move_bytes(worker):
 
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
 def test_traffic_is_on_the_interface_and_not_on_the_middlewares_account(worker, transport):
-    quiet, loud = (not_failed(run(worker, kind, transport=transport)) for kind in ("idle", "traffic"))
+    quiet, loud = (
+        not_failed(run(worker, kind, transport=transport)) for kind in ("idle", "traffic")
+    )
     sent = {}
     for name, result in (("quiet", quiet), ("loud", loud)):
-        rows = [r for r in result.tables["counters"].to_pylist() if r["counter"] == "interface.lo.tx_bytes"]
+        rows = [
+            r
+            for r in result.tables["counters"].to_pylist()
+            if r["counter"] == "interface.lo.tx_bytes"
+        ]
         at = {r["at"]: r["value"] for r in rows}
         sent[name] = at["steady_end"] - at["steady_begin"]
     assert sent["loud"] > sent["quiet"] + 0.6 * 0.8 * 10_000 * 1428
@@ -114,7 +130,9 @@ def test_traffic_is_on_the_interface_and_not_on_the_middlewares_account(worker, 
     attested = {}
     for name, result in (("quiet", quiet), ("loud", loud)):
         rows = result.tables["attestations"].to_pylist()
-        attested[name] = sum(row["bytes"] for row in rows if (row["path"], row["label"]) == (transport, "counted"))
+        attested[name] = sum(
+            row["bytes"] for row in rows if (row["path"], row["label"]) == (transport, "counted")
+        )
     assert attested["loud"] == pytest.approx(attested["quiet"], rel=0.4)
 
 
@@ -124,7 +142,8 @@ def test_processors_kept_awake_count_as_idle(worker):
     assert found["host_awake"] == 1 and used["awake"] >= 0
     shares = [found[name] for name in ("busy", "idle", "softirq", "steal")]
     assert sum(shares) == pytest.approx(1.0) and min(shares) >= 0
-    # The spinners ran in what would have been idle time, and are in neither our own nor anybody else's share.
+    # The spinners ran in what would have been idle time, and are in neither our own nor anybody
+    # else's share.
     assert used["awake"] / (0.6e9 * os.cpu_count()) <= found["idle"] + 0.05
 
 
@@ -132,7 +151,9 @@ def test_nothing_is_left_of_a_load(worker):
     result = not_failed(run(worker, "traffic", "awake"))
     assert loads() == []
     names = {row["process"]: row["role"] for row in result.tables["counters"].to_pylist()}
-    unread = [row["text"] for row in result.tables["events"].to_pylist() if row["event"] == "no_data"]
+    unread = [
+        row["text"] for row in result.tables["events"].to_pylist() if row["event"] == "no_data"
+    ]
     assert (names.get("background"), names.get("awake")) == ("background", "awake"), (names, unread)
     assert not [path for path in stale() if path.name.startswith(f"rmwbench-{os.getpid()}:")]
 
@@ -145,7 +166,9 @@ def test_a_load_that_does_not_come_up_voids_the_trial(worker, monkeypatch):
     assert result.status == "void"
     assert {"background", "host_idle"} <= {reason.code for reason in result.reasons}
     events = [row for row in result.tables["events"].to_pylist() if row["event"] == "problem"]
-    assert {row["process"] for row in events} == {"background", "awake"} and all(row["text"] for row in events)
+    assert {row["process"] for row in events} == {"background", "awake"} and all(
+        row["text"] for row in events
+    )
 
 
 def test_a_load_that_puts_on_too_little_voids_the_trial(worker, monkeypatch):
@@ -184,7 +207,9 @@ time.sleep(60)
 
 
 def test_loads_die_with_an_orchestrator_that_is_killed():
-    running = subprocess.Popen([sys.executable, "-c", ORCHESTRATOR], stdout=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [sys.executable, "-c", ORCHESTRATOR], stdout=subprocess.PIPE, text=True
+    )
     try:
         *pids, group = running.stdout.readline().split()
     finally:
@@ -207,7 +232,12 @@ def test_idle_and_as_found_start_nothing():
             loads = Background(crew, {"background": "idle", "host_idle": "as_found"})
             loads.start()
             loads.stop()
-            assert crew.tools == {} and loads.probes() == [] and loads.pids(host.name) == [] and loads.problems == {}
+            assert (
+                crew.tools == {}
+                and loads.probes() == []
+                and loads.pids(host.name) == []
+                and loads.problems == {}
+            )
 
 
 @pytest.mark.parametrize(
@@ -234,10 +264,16 @@ def test_a_load_is_on_the_hosts_that_it_is_asked_for(kind, hosts, names):
                 loads.stop()
                 assert {name: load.host for name, load in loads._loads.items()} == names
                 found = {row["probe"]: row["value"] for row in loads.probes()}
-                assert not loads.problems and found["background_achieved"] > 0.3, (loads.problems, found)
-                if kind == "traffic":  # the sum of all hosts: 10 000 datagrams of 1400 bytes a second each
+                assert not loads.problems and found["background_achieved"] > 0.3, (
+                    loads.problems,
+                    found,
+                )
+                # the sum of all hosts: 10 000 datagrams of 1400 bytes a second each
+                if kind == "traffic":
                     assert found["background_rate"] == pytest.approx(14e6 * len(names), rel=0.7)
-                assert loads.own_flow.datagram_bytes == (1428 if kind == "traffic" and hosts is None else 0)
+                assert loads.own_flow.datagram_bytes == (
+                    1428 if kind == "traffic" and hosts is None else 0
+                )
             finally:
                 crew.hosts.close()
                 loads.close()
@@ -245,5 +281,9 @@ def test_a_load_is_on_the_hosts_that_it_is_asked_for(kind, hosts, names):
 
 def test_a_flow_knows_what_was_sent_between_two_times():
     flow = Flow(((10, 100), (20, 110), (500, 600), (510, 610)), 1428)
-    assert flow.datagrams(15, 505) == 500 and flow.datagrams(20, 510) == 500 and flow.datagrams(0, 5) == 0
+    assert (
+        flow.datagrams(15, 505) == 500
+        and flow.datagrams(20, 510) == 500
+        and flow.datagrams(0, 5) == 0
+    )
     assert Flow().datagrams(0, 10**9) == 0

@@ -44,7 +44,9 @@ def test_what_a_file_of_the_users_asks_for(text, asked):
 
 
 def test_a_mode_replaces_what_the_profile_asks_for():
-    assert asked_bytes(profile("cyclonedds/profiles/tuned.xml"), {"socket_buffer_bytes": 1000}) == 1000
+    assert (
+        asked_bytes(profile("cyclonedds/profiles/tuned.xml"), {"socket_buffer_bytes": 1000}) == 1000
+    )
 
 
 def test_less_than_asked_is_told_with_the_command_that_changes_it():

@@ -1,4 +1,5 @@
-"""Trials with services, late joiners, leavers and modes on the fake worker: what workers are asked, what is kept."""
+"""Trials with services, late joiners, leavers and modes on the fake worker: what workers are asked,
+what is kept."""
 
 import json
 
@@ -25,7 +26,8 @@ workloads:
   - {workload}
 """
 BRIEFLY = "timeline: {match_s: 0.3}"
-"""Of a workload of which a test lets discovery end in vain: others may take the longest that any machine takes."""
+"""Of a workload of which a test lets discovery end in vain: others may take the longest that any
+machine takes."""
 CALLS = "{name: add, clients: 2, request: Bytes(64), reply: Bytes(1024), rate_hz: 100}"
 LATE = """name: w
     arrival: {kind: periodic, rate_hz: 100, phase_ns: 0}
@@ -43,7 +45,8 @@ LATE = """name: w
 
 @pytest.fixture(autouse=True)
 def any_machine(monkeypatch):
-    monkeypatch.setattr(machine, "voids", lambda probes: [])  # a busy machine is not what is tested here
+    # a busy machine is not what is tested here
+    monkeypatch.setattr(machine, "voids", lambda probes: [])
 
 
 def cell(workload: str, arm="", steady_s=0.3) -> Cell:
@@ -64,8 +67,16 @@ def test_every_call_is_a_request_and_the_reply_that_it_caused(tmp_path):
     result = run(tmp_path, cell(CALLS))
     assert well(result)
     ends = {row["endpoint"]: row for row in rows(result, "endpoints")}
-    assert {number: row["kind"] for number, row in ends.items()} == {1: "service", 2: "client", 3: "client"}
-    assert json.loads(ends[1]["peers"]) == [2, 3] and ends[2]["payload_bytes"] == 64 and ends[2]["reply_bytes"] == 1024
+    assert {number: row["kind"] for number, row in ends.items()} == {
+        1: "service",
+        2: "client",
+        3: "client",
+    }
+    assert (
+        json.loads(ends[1]["peers"]) == [2, 3]
+        and ends[2]["payload_bytes"] == 64
+        and ends[2]["reply_bytes"] == 1024
+    )
     sent, received = rows(result, "sent"), rows(result, "received")
     requests = {(row["endpoint"], row["seq"]) for row in sent if row["cause_endpoint"] is None}
     replies = {
@@ -79,7 +90,11 @@ def test_every_call_is_a_request_and_the_reply_that_it_caused(tmp_path):
         read = {replies[row["writer"], row["seq"]] for row in received if row["endpoint"] == client}
         assert read == {one for one in requests if one[0] == client}
     assert {row["bytes"] for row in received if row["endpoint"] == 2} == {1024}
-    finished = {row["endpoint"]: row["value"] for row in rows(result, "events") if row["event"] == "finished"}
+    finished = {
+        row["endpoint"]: row["value"]
+        for row in rows(result, "events")
+        if row["event"] == "finished"
+    }
     assert finished == {1: 70, 2: 35, 3: 35}
     roles = {row["process"]: row["role"] for row in rows(result, "counters")}
     assert (roles["service"], roles["client_1"]) == ("service", "client")
@@ -93,28 +108,48 @@ def test_who_comes_late_and_who_leaves_is_told_with_its_times(tmp_path):
     ends = {row["endpoint"]: row for row in rows(result, "endpoints")}
     number = {row["node"]: n for n, row in ends.items() if n < 8}  # the second life of `again` is 8
     assert (
-        ends[8]["node"] == "again" and ends[8]["joins_ns"] == 300_000_000 and ends[number["late"]]["leaves_ns"] is None
+        ends[8]["node"] == "again"
+        and ends[8]["joins_ns"] == 300_000_000
+        and ends[number["late"]]["leaves_ns"] is None
     )
     events = rows(result, "events")
 
     def at(event: str, endpoint: int) -> list[int]:
-        return [e["time_ns"] - begin for e in events if (e["event"], e["endpoint"]) == (event, endpoint)]
+        return [
+            e["time_ns"] - begin for e in events if (e["event"], e["endpoint"]) == (event, endpoint)
+        ]
 
     assert all(at("created", n) and at("created", n)[0] < 0 for n in (1, 2, number["caller"]))
-    for n, joins_ns in ((number["late"], 200), (8, 300), (number["guest"], 100), (number["server"], 200)):
+    for n, joins_ns in (
+        (number["late"], 200),
+        (8, 300),
+        (number["guest"], 100),
+        (number["server"], 200),
+    ):
         (created,) = at("created", n)
         assert created >= joins_ns * 1_000_000
-        assert bool(at("matched", n)) == (n != number["guest"])  # a sending publisher cannot be asked
+        # a sending publisher cannot be asked
+        assert bool(at("matched", n)) == (n != number["guest"])
     for n, leaves_ns in ((number["again"], 100), (number["guest"], 400)):
         assert at("destroyed", n)[0] >= leaves_ns * 1_000_000
-    assert {e["text"] for e in events if e["event"] == "joining"} == {"late", "again", "guest", "server"}
+    assert {e["text"] for e in events if e["event"] == "joining"} == {
+        "late",
+        "again",
+        "guest",
+        "server",
+    }
     read = {}
     for row in rows(result, "received"):
         read.setdefault((row["endpoint"], row["writer"]), []).append(row["seq"])
     guest = number["guest"]
-    assert read[2, 1] == list(range(65)) and min(read[number["late"], 1]) >= 25 and min(read[8, 1]) >= 35
+    assert (
+        read[2, 1] == list(range(65))
+        and min(read[number["late"], 1]) >= 25
+        and min(read[8, 1]) >= 35
+    )
     sent = {(row["endpoint"], row["seq"]): row for row in rows(result, "sent")}
-    # Who leaves is told to at its time and is gone when it says so: a busy machine may put time between the two.
+    # Who leaves is told to at its time and is gone when it says so: a busy machine may put time
+    # between the two.
     last = sent[1, max(read[number["again"], 1])]
     assert last["call_ns"] - begin <= at("destroyed", number["again"])[0]
     guests = [row for (writer, _), row in sent.items() if writer == guest]
@@ -131,8 +166,16 @@ def test_a_process_whose_nodes_are_all_late_opens_when_they_join(tmp_path):
     events = rows(run(tmp_path, cell(LATE, steady_s=0.6)), "events")
     start = min(e["time_ns"] for e in events if e["event"] == "first_message")
     opened = {e["process"]: e["time_ns"] for e in events if e["event"] == "opened"}
-    assert {name for name, time_ns in opened.items() if time_ns > start} == {"late", "guest", "server"}
-    assert all(e["time_ns"] <= opened[e["process"]] for e in events if e["event"] == "joining" and e["text"] != "again")
+    assert {name for name, time_ns in opened.items() if time_ns > start} == {
+        "late",
+        "guest",
+        "server",
+    }
+    assert all(
+        e["time_ns"] <= opened[e["process"]]
+        for e in events
+        if e["event"] == "joining" and e["text"] != "again"
+    )
 
 
 def test_a_storm_without_anybody_before_it_runs(tmp_path):
@@ -169,14 +212,20 @@ def test_interfaces_are_read_before_the_first_session_and_at_the_complete_graph(
 
 def test_modes_reach_the_worker_and_its_configuration_is_kept(tmp_path):
     result = run(tmp_path, cell(CALLS, arm=", modes: {transport: udp, threads: 3}"))
-    assert json.loads(result.files["service.configuration.json"]) == {"transport": "udp", "threads": 3}
+    assert json.loads(result.files["service.configuration.json"]) == {
+        "transport": "udp",
+        "threads": 3,
+    }
     assert not [name for name in run(tmp_path, cell(CALLS)).files if "configuration" in name]
 
 
 @pytest.mark.parametrize("stage", ["open", "create"])
 def test_what_a_worker_says_is_impossible_is_not_a_failure(tmp_path, stage):
     result = run(tmp_path, cell(CALLS), "cannot", stage)
-    assert (result.status, result.reason) == ("unsupported", "mode transport: udp only") and not result.tables
+    assert (result.status, result.reason) == (
+        "unsupported",
+        "mode transport: udp only",
+    ) and not result.tables
 
 
 def test_no_match_and_no_delivery_are_told_apart(tmp_path):
@@ -219,7 +268,9 @@ def test_a_lifecycle_node_whose_session_does_not_open_fails_no_trial_and_is_neve
     assert well(result), result.reason
     events = rows(result, "events")
     left = [(row["process"], row["text"]) for row in events if row["event"] == "not_joined"]
-    assert sorted(process for process, _ in left) == ["node_1", "node_2"], "each once, with what it said first"
+    assert sorted(process for process, _ in left) == ["node_1", "node_2"], (
+        "each once, with what it said first"
+    )
     assert all("no participant" in why for _, why in left)
     assert bring_up(events, made.definition(), None).stopped == {"session.refused": 2}
 

@@ -1,5 +1,5 @@
-"""Whole campaigns as a user runs them, on the fake worker: finish, stop, resume, and every refusal before anything is
-written."""
+"""Whole campaigns as a user runs them, on the fake worker: finish, stop, resume, and every refusal
+before anything is written."""
 
 import itertools
 import json
@@ -66,21 +66,29 @@ class Bench:
     """A directory with a suite and a fake worker, and the command line on it."""
 
     def __init__(self, path: Path, capsys: pytest.CaptureFixture[str]):
-        self.path, self.suite, self.workers, self.out = path, path / "mini.yaml", path / "workers", path / "out"
+        self.path, self.suite, self.workers, self.out = (
+            path,
+            path / "mini.yaml",
+            path / "workers",
+            path / "out",
+        )
         self._capsys = capsys
         self.suite.write_text(SUITE)
         self.workers.mkdir()
         fake_worker.install(self.workers)
 
     def start(self, trials: int, then: str = HANGS) -> subprocess.Popen:
-        """Runs the suite in a process of its own, to be killed: after so many trials it waits, in the middle of the
-        next one or, with WAITS, before it until `go_on` is called. However busy the machine, it does not get away."""
+        """Runs the suite in a process of its own, to be killed: after so many trials it waits, in
+        the middle of the next one or, with WAITS, before it until `go_on` is called. However busy
+        the machine, it does not get away."""
         hanging = self.path / "hanging"
         hanging.mkdir()
         fake_worker.install(hanging, "hang", "drain")
         code = HELD.format(trials=trials, then=then, hanging=str(hanging), gate=str(self.gate))
         command = [sys.executable, "-c", code, "run", self.suite, "--out", self.out, "--no-report"]
-        return subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
 
     @property
     def gate(self) -> Path:
@@ -106,7 +114,8 @@ class Bench:
         return output
 
     def command(self, *arguments: object) -> tuple[int, str]:
-        """In this process, which spares a second of imports. Exit status, and both outputs together."""
+        """In this process, which spares a second of imports. Exit status, and both outputs
+        together."""
         self._capsys.readouterr()
         code = exit_code(*arguments)
         captured = self._capsys.readouterr()
@@ -136,7 +145,8 @@ def bench(tmp_path, capsys, monkeypatch):
     tools.place(made.workers)
     monkeypatch.setenv("RMWBENCH_WORKERS", str(made.workers))
     monkeypatch.setenv("RMWBENCH_TARGET_DIR", str(tmp_path / "none"))
-    monkeypatch.setattr(machine, "voids", lambda probes: [])  # a busy machine is not what is tested here
+    # a busy machine is not what is tested here
+    monkeypatch.setattr(machine, "voids", lambda probes: [])
     return made
 
 
@@ -149,15 +159,26 @@ def test_a_campaign_runs_in_plan_order_and_is_finished(bench):
     assert {line.status for line in bundle.trials()} == {"done"}
     loaded = parse(SUITE, where="mini.yaml", middlewares=["fake"])
     planned = make_plan(loaded, cells(loaded), seed=5).trials
-    assert [(t.trial, t.cell, t.block) for t in planned] == [(t.trial, t.cell, t.block) for t in bundle.trials()]
+    assert [(t.trial, t.cell, t.block) for t in planned] == [
+        (t.trial, t.cell, t.block) for t in bundle.trials()
+    ]
     assert len({row["nonce"] for row in bundle.rows("trials")}) == 8
     document = bundle.campaign
-    assert document["plan"]["blocks"]["count"] == 2 and document["middlewares"][0]["middleware"] == "fake"
+    assert (
+        document["plan"]["blocks"]["count"] == 2
+        and document["middlewares"][0]["middleware"] == "fake"
+    )
     assert document["machine"]["facts"] and json.loads(bundle.rows("machine")[0]["end"])["time_utc"]
     assert bundle.journal.left_behind() == []
     rows = bundle.rows("cells")
-    assert {(row["workload"], row["arm"]) for row in rows} == {(w, a) for w in ("small", "fan") for a in ("one", "two")}
-    assert json.loads(rows[0]["definition"])["arm"]["profile"] == {"name": "untouched", "format": "none", "text": ""}
+    assert {(row["workload"], row["arm"]) for row in rows} == {
+        (w, a) for w in ("small", "fan") for a in ("one", "two")
+    }
+    assert json.loads(rows[0]["definition"])["arm"]["profile"] == {
+        "name": "untouched",
+        "format": "none",
+        "text": "",
+    }
     logs = [row for row in bundle.rows("files") if row["name"].endswith(".stderr")]
     assert bundle.file(logs[0]["sha256"]) == b"the last words\n"
 
@@ -190,7 +211,8 @@ def test_what_a_budget_cut_stays_cut_on_resume_and_the_report_says_so(bench, mon
     stored = Bundle(bench.out).campaign
     assert stored["request"]["comparisons"] == ["small"]
     assert stored["plan"]["not_run"]["comparisons"] == ["fan"]
-    monkeypatch.setattr(request.Planner, "within_budget", None)  # whatever a budget would hold by now
+    # whatever a budget would hold by now
+    monkeypatch.setattr(request.Planner, "within_budget", None)
     code, output = bench.command("resume", bench.out, "--no-report")
     assert code == 0, output
     bundle = Bundle(bench.out)
@@ -203,7 +225,9 @@ def test_what_a_budget_cut_stays_cut_on_resume_and_the_report_says_so(bench, mon
 
 
 def test_blocks_for_which_there_is_no_time_are_left_out_and_can_be_resumed(bench, monkeypatch):
-    monkeypatch.setattr("rmwbench.campaign.run.has_time", lambda plan, blocks_done, *_: blocks_done < 1)
+    monkeypatch.setattr(
+        "rmwbench.campaign.run.has_time", lambda plan, blocks_done, *_: blocks_done < 1
+    )
     status, output = bench.run()
     assert status == 0 and "1 of 2 blocks left out" in output, output
     assert bench.finished() == [1, 2, 3, 4]
@@ -221,20 +245,32 @@ def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(ben
 
     def with_steal():
         reading = read_edge()
-        return reading._replace(ticks=machine.Ticks(reading.ticks.busy, reading.ticks.idle, 0, next(edges)))
+        return reading._replace(
+            ticks=machine.Ticks(reading.ticks.busy, reading.ticks.idle, 0, next(edges))
+        )
 
     monkeypatch.setattr(machine, "read_edge", with_steal)
-    only_steal = lambda probes: voids([row for row in probes if row["probe"] in ("steal", "stolen", "stolen_ticks")])  # noqa: E731
+    only_steal = lambda probes: voids(  # noqa: E731
+        [row for row in probes if row["probe"] in ("steal", "stolen", "stolen_ticks")]
+    )
     monkeypatch.setattr(machine, "voids", only_steal)
     monkeypatch.delenv("RMWBENCH_SPOILT")
-    monkeypatch.setattr(pace, "TOLERANCE", 100.0)  # a busy machine must not take away the time for repeats
+    # a busy machine must not take away the time for repeats
+    monkeypatch.setattr(pace, "TOLERANCE", 100.0)
     code, output = bench.run()
-    assert code == 0 and "steal" in output and "its block is void for every arm, and runs again" in output, output
+    assert (
+        code == 0
+        and "steal" in output
+        and "its block is void for every arm, and runs again" in output
+    ), output
     assert "runs again at the end" in output, output
     assert bench.finished() == [1, 2, 9, 3, 4, 5, 6, 7, 8, 11, 10]
     lines = [line for line in bench.lines() if line["type"] == "trial"]
     told = [*lines[:3], *lines[-2:]]
-    assert [(x["status"], x.get("cause"), x.get("repeats"), x.get("voids"), x.get("again")) for x in told] == [
+    assert [
+        (x["status"], x.get("cause"), x.get("repeats"), x.get("voids"), x.get("again"))
+        for x in told
+    ] == [
         ("done", None, None, None, None),
         ("void", "machine", None, [1], True),
         ("void", "machine", 1, None, True),
@@ -242,10 +278,18 @@ def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(ben
         ("done", None, 2, None, None),
     ]
     bundle = Bundle(bench.out)
-    assert [t.status for t in bundle.trials()[:2]] == ["void", "void"] and len(bundle.trials("done")) == 8
+    assert [t.status for t in bundle.trials()[:2]] == ["void", "void"] and len(
+        bundle.trials("done")
+    ) == 8
     taken = bundle.trials()[0]
-    assert (taken.cause, taken.codes) == ("machine", ("block",)) and "with trial 2 (machine: steal" in taken.reason
-    assert len({row["seed"] for row in bundle.rows("trials") if row["trial"] in (1, 2, 9, 10, 11)}) == 1
+    assert (taken.cause, taken.codes) == (
+        "machine",
+        ("block",),
+    ) and "with trial 2 (machine: steal" in taken.reason
+    assert (
+        len({row["seed"] for row in bundle.rows("trials") if row["trial"] in (1, 2, 9, 10, 11)})
+        == 1
+    )
     assert len({row["nonce"] for row in bundle.rows("trials")}) == 11
     document = summarise(bundle)
     assert document["campaign"]["trials"] == {
@@ -314,12 +358,16 @@ def test_a_wrong_wish_is_refused_before_anything_is_written(bench, arguments, co
         ("Bytes(100)", "Bytes(8000000000)", "actual"),
     ],
 )
-def test_a_suite_that_cannot_run_here_is_refused_before_anything_is_written(bench, old, new, complaint):
+def test_a_suite_that_cannot_run_here_is_refused_before_anything_is_written(
+    bench, old, new, complaint
+):
     # An arm whose worker is not here is left out: only a suite of nothing else is refused.
     times = -1 if new.endswith("zenoh") else 1
     bench.suite.write_text(SUITE.replace(old, new, times))
     code, output = bench.run()
-    assert code == 2 and complaint in output and untouched(bench) and "Traceback" not in output, output
+    assert code == 2 and complaint in output and untouched(bench) and "Traceback" not in output, (
+        output
+    )
 
 
 def test_a_worker_of_another_protocol_is_not_ready(bench):
@@ -344,7 +392,10 @@ def test_a_resume_with_another_version_is_refused(bench, monkeypatch):
 def test_a_resume_with_another_profile_is_refused(bench, monkeypatch):
     bench.stopped(monkeypatch)
     fake_worker.install(
-        bench.workers, describe={"profiles": [{"name": "untouched", "format": "none", "text": "new", "summary": ""}]}
+        bench.workers,
+        describe={
+            "profiles": [{"name": "untouched", "format": "none", "text": "new", "summary": ""}]
+        },
     )
     code, output = bench.command("resume", bench.out)
     assert code == 2 and "cells are not what they were" in output and "profile" in output
@@ -383,7 +434,11 @@ def test_clean_settles_what_a_killed_campaign_left(bench):
     assert code == 0 and "would remove" in output and leftover.exists()
     before = bench.finished()
     assert bench.command("clean", bench.out)[0] == 0
-    assert not leftover.exists() and not Bundle(bench.out).journal.left_behind() and bench.finished() == before
+    assert (
+        not leftover.exists()
+        and not Bundle(bench.out).journal.left_behind()
+        and bench.finished() == before
+    )
     assert "nothing was left behind" in bench.command("clean", bench.out)[1]
 
 
@@ -391,14 +446,27 @@ def test_middlewares_lists_the_worker_for_people_and_for_scripts(bench):
     document = json.loads(bench.command("middlewares", "--json")[1])
     assert (document["schema"], document["version"]) == ("rmwbench/middlewares", 1)
     entries = {entry["middleware"]: entry for entry in document["middlewares"]}
-    assert entries["fake"]["built"] and entries["fake"]["reason"] is None and entries["fake"]["version"] == "1.0"
+    assert (
+        entries["fake"]["built"]
+        and entries["fake"]["reason"] is None
+        and entries["fake"]["version"] == "1.0"
+    )
     floor = entries["floor"]
     assert not floor["built"] and floor["version"] is None and floor["reason"]
     assert "build floor" in floor["command"] or "rustup" in floor["command"]
     text = bench.command("middlewares")[1]
-    assert "fake" in text and "2026-01" in text and "always copies" not in text and "floor not ready" in text
+    assert (
+        "fake" in text
+        and "2026-01" in text
+        and "always copies" not in text
+        and "floor not ready" in text
+    )
     text = bench.command("middlewares", "show", "fake")[1]
-    assert "fake 1.0, released 2026-01-01" in text and "loan (it always copies)" in text and "floor" not in text
+    assert (
+        "fake 1.0, released 2026-01-01" in text
+        and "loan (it always copies)" in text
+        and "floor" not in text
+    )
     code, text = bench.command("middlewares", "show", "fkae")
     assert code == 2 and "did you mean `fake`" in text
     code, text = bench.command("middlewares", "build", "zenho")
@@ -412,10 +480,15 @@ def test_what_is_sampled_is_kept_with_the_campaign_and_resumed_the_same(bench):
     asked = {"series_hz": 50.0, "threads": True, "schedule": True}
     assert bundle.campaign["request"]["sampling"] == asked
     definitions = [json.loads(row["definition"]) for row in bundle.rows("cells")]
-    assert all(d["sampling"] == asked and any(f.startswith("traced:") for f in d["flags"]) for d in definitions)
+    assert all(
+        d["sampling"] == asked and any(f.startswith("traced:") for f in d["flags"])
+        for d in definitions
+    )
     assert len(bundle.rows("samples")) > 100
     lines = (bench.out / "journal.jsonl").read_text().splitlines()
-    kept = [line for line in lines if json.loads(line)["type"] not in ("finished", "merged", "removed")]
+    kept = [
+        line for line in lines if json.loads(line)["type"] not in ("finished", "merged", "removed")
+    ]
     cut = max(i for i, line in enumerate(kept) if json.loads(line)["type"] == "trial")
     (bench.out / "journal.jsonl").write_text("".join(line + "\n" for line in kept[:cut]))
     code, output = bench.command("resume", bench.out, "--no-report")

@@ -1,5 +1,5 @@
-"""A worker that stamps with another clock than its host's makes its trial void, whichever way it is off; and a host may
-have another clock than ours."""
+"""A worker that stamps with another clock than its host's makes its trial void, whichever way it is
+off; and a host may have another clock than ours."""
 
 from dataclasses import replace
 
@@ -24,7 +24,9 @@ def asked(*times_ns, between=(1_000_000, 3_000_000)):
     outcome = made()
     outcome.sampling.collecting_ns = between
     outcome.sampling.collected = {
-        f"process{n}": {"usage": [{"at": "steady_end", "time_ns": 5}, {"at": "now", "time_ns": time_ns}]}
+        f"process{n}": {
+            "usage": [{"at": "steady_end", "time_ns": 5}, {"at": "now", "time_ns": time_ns}]
+        }
         for n, time_ns in enumerate(times_ns)
     }
     return outcome
@@ -35,7 +37,9 @@ def test_our_clock_lies_between_asking_and_having_the_answer(time_ns):
     assert list(strange_clocks(asked(time_ns))) == []
 
 
-@pytest.mark.parametrize(("time_ns", "text"), [(3_500_000, "0.500 ms ahead of"), (-1_000_000, "2.000 ms behind")])
+@pytest.mark.parametrize(
+    ("time_ns", "text"), [(3_500_000, "0.500 ms ahead of"), (-1_000_000, "2.000 ms behind")]
+)
 def test_another_clock_is_named_with_the_least_it_is_off(time_ns, text):
     (reason,) = strange_clocks(asked(2_000_000, time_ns))
     assert reason.startswith("clock: process process1") and text in reason
@@ -70,7 +74,8 @@ def test_a_trial_on_a_host_with_another_clock_is_the_same_trial(tmp_path, ahead_
     assert ledger.wanted == 60 and ledger.delivered > 30
     latency = trial.messages.samples["response_latency"]
     assert latency.values[0] > 0 and latency.values[-1] < 10**9
-    # Sent when the window said so, and the workers' own times told on our clock, whatever their clock shows.
+    # Sent when the window said so, and the workers' own times told on our clock, whatever their
+    # clock shows.
     told, known = on_one_clock(found)
     bound = known.slack_ns(Window(row["steady_begin_ns"], row["steady_end_ns"]))
     due = told.records.sent("intended_ns")
@@ -80,6 +85,7 @@ def test_a_trial_on_a_host_with_another_clock_is_the_same_trial(tmp_path, ahead_
     assert first["time_ns"] < row["start_ns"]
     raw = next(e for e in rows["events"] if e["event"] == "first_message")
     assert abs(raw["time_ns"] - first["time_ns"] - ahead_s * 10**9) <= bound
-    # Both of a message's stamps are of one host, so even a naive analysis has its latency; not so its time of day.
+    # Both of a message's stamps are of one host, so even a naive analysis has its latency; not so
+    # its time of day.
     naive = measure_trial(replace(found, clock_map=[]))
     assert (naive.values["achieved_rate"] > 0) == (ahead_s == 0)

@@ -24,7 +24,9 @@ workloads:
 
 
 def cell_of(middleware, level):
-    (cell,) = cells(parse(SUITE.replace("MIDDLEWARE", middleware).replace("LEVEL", level), where="mini.yaml"))
+    (cell,) = cells(
+        parse(SUITE.replace("MIDDLEWARE", middleware).replace("LEVEL", level), where="mini.yaml")
+    )
     return cell
 
 
@@ -58,7 +60,9 @@ def test_what_a_process_costs_is_counted_once_in_a_container_too():
     for level in ("none", "own_ipc"):
         result = run_trial(Order(1, cell_of("cyclonedds", level), 0, 0, seed=3, nonce=9), worker)
         assert result.status == "done", result.reason
-        found[level] = {(row["process"], row["role"]) for row in result.tables["counters"].to_pylist()}
+        found[level] = {
+            (row["process"], row["role"]) for row in result.tables["counters"].to_pylist()
+        }
     assert found["none"] == found["own_ipc"]
 
 
@@ -74,5 +78,7 @@ def test_a_cell_says_in_what_containers_it_is_and_others_say_nothing():
 
 def test_where_no_namespaces_can_be_made_there_are_no_containers():
     cell = cell_of("floor", "own_ipc")
-    assert described([cell], {}, Kind(SHARED, "denied")) == {1: "containers are namespaces, which cannot be made here"}
+    assert described([cell], {}, Kind(SHARED, "denied")) == {
+        1: "containers are namespaces, which cannot be made here"
+    }
     assert described([cell], {}) == {}

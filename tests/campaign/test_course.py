@@ -1,4 +1,5 @@
-"""The order of a campaign with looks, repeats and resumes, gone through without running anything."""
+"""The order of a campaign with looks, repeats and resumes, gone through without running
+anything."""
 
 import json
 
@@ -37,7 +38,13 @@ class Walk:
 
     def trial(self, status="done", cause=None, may_repeat=True) -> int:
         trial = self.course.next
-        line = {"type": "trial", "trial": trial.trial, "cell": trial.cell, "block": trial.block, "status": status}
+        line = {
+            "type": "trial",
+            "trial": trial.trial,
+            "cell": trial.cell,
+            "block": trial.block,
+            "status": status,
+        }
         line |= {"cause": cause} if cause else {}
         line |= {"repeats": trial.repeats} if trial.repeats is not None else {}
         self.course.ended(trial, status, cause, may_repeat)
@@ -51,7 +58,9 @@ class Walk:
 
     def look(self, decided=False) -> int:
         blocks = self.course.next_look
-        self.journal.append({"type": "look", "blocks": blocks, "stop": "decided" if decided else None})
+        self.journal.append(
+            {"type": "look", "blocks": blocks, "stop": "decided" if decided else None}
+        )
         self.course.looked(blocks, decided)
         return blocks
 
@@ -83,7 +92,14 @@ def test_a_fixed_design_that_time_ended_is_judged_at_its_own_end_once_it_is_resu
 def test_looks_come_between_blocks_and_the_last_one_at_the_end():
     walk = Walk(plan())
     assert walk.plan.looks == (5, 8, 12)
-    assert walk.to_the_end() == [*range(1, 31), "look 5", *range(31, 49), "look 8", *range(49, 73), "look 12"]
+    assert walk.to_the_end() == [
+        *range(1, 31),
+        "look 5",
+        *range(31, 49),
+        "look 8",
+        *range(49, 73),
+        "look 12",
+    ]
 
 
 def test_everything_decided_ends_it_and_stays_ended():
@@ -113,7 +129,9 @@ def test_a_campaign_killed_between_its_last_trial_and_its_last_look_still_owes_t
             walk.look()
         walk.trial()
     course = walk.again().course
-    assert course.next is None and course.look_due and not course.finished and course.next_look == 12
+    assert (
+        course.next is None and course.look_due and not course.finished and course.next_look == 12
+    )
 
 
 def test_a_trial_that_the_machine_spoilt_takes_its_block_along_and_every_arm_runs_again():
@@ -186,7 +204,8 @@ def test_the_last_look_waits_for_what_was_put_off_and_the_others_do_not():
     seen = walk.to_the_end()
     assert [one for one in seen if isinstance(one, str)] == ["look 5", "look 8", "look 12"]
     assert seen.index("look 5") == 27 and seen[-1] == "look 12"
-    assert [number > 72 for number in seen[-4:-1]] == [True, False, False]  # its first had run, the others never
+    # its first had run, the others never
+    assert [number > 72 for number in seen[-4:-1]] == [True, False, False]
 
 
 def test_what_is_decided_is_not_run_late_either():
@@ -209,8 +228,11 @@ def test_a_comparison_needs_its_block_once_it_cannot_lose_another():
     walk.void(may_repeat=False)
     others = {walk.plan.cell(t.cell).comparison: t for t in walk.course.rest}
     mine = walk.plan.cell(first.cell).comparison
-    assert {name: walk.course.needs(trial) for name, trial in others.items()} == {name: name == mine for name in others}
-    assert not any(map(walk.again().course.needs, others.values()))  # who goes on has the time to run it again
+    assert {name: walk.course.needs(trial) for name, trial in others.items()} == {
+        name: name == mine for name in others
+    }
+    # who goes on has the time to run it again
+    assert not any(map(walk.again().course.needs, others.values()))
 
 
 @pytest.mark.parametrize(("status", "cause"), [("void", None), ("failed", None), ("done", None)])
@@ -227,7 +249,9 @@ def test_without_time_the_block_is_left_out_for_every_arm():
     assert walk.course.spoilt == Spoilt((1,), again=False)
     assert walk.course.next.trial == 4
     again = walk.again().course  # who goes on has it
-    assert [trial.repeats for trial in again.rest[:4]] == [1, 2, None, None] and again.rest[3].trial == 4
+    assert [trial.repeats for trial in again.rest[:4]] == [1, 2, None, None] and again.rest[
+        3
+    ].trial == 4
 
 
 def test_a_comparison_lacks_blocks_where_fewer_than_so_many_ran_and_others_still_could():
@@ -235,7 +259,11 @@ def test_a_comparison_lacks_blocks_where_fewer_than_so_many_ran_and_others_still
     walk.void(may_repeat=False)
     assert walk.course.lacks(5)
     walk.to_the_end()
-    assert not walk.course.lacks(5) and walk.again().course.lacks(5) and not walk.again().course.lacks(4)
+    assert (
+        not walk.course.lacks(5)
+        and walk.again().course.lacks(5)
+        and not walk.again().course.lacks(4)
+    )
     again = walk.again()
     again.to_the_end()
     assert not again.again().course.lacks(5)
@@ -285,7 +313,11 @@ def test_a_resume_within_spoilt_blocks_ends_with_the_same_valid_trials(stopped_a
 
     def valid(walk):
         taken = {trial for line in walk.journal for trial in line.get("voids", ())}
-        lines = [x for x in walk.journal if x["type"] == "trial" and x["status"] == "done" and x["trial"] not in taken]
+        lines = [
+            x
+            for x in walk.journal
+            if x["type"] == "trial" and x["status"] == "done" and x["trial"] not in taken
+        ]
         return [(line["cell"], line["block"]) for line in lines]
 
     whole, walk = Walk(plan()), Walk(plan())
@@ -302,7 +334,14 @@ def test_a_resume_within_spoilt_blocks_ends_with_the_same_valid_trials(stopped_a
 def test_a_journal_from_before_blocks_were_void_as_a_whole_goes_on_behind_its_void_trials():
     walk = Walk(plan())
     walk.trial()
-    old = {"type": "trial", "trial": 2, "cell": walk.course.next.cell, "block": 0, "status": "void", "cause": "machine"}
+    old = {
+        "type": "trial",
+        "trial": 2,
+        "cell": walk.course.next.cell,
+        "block": 0,
+        "status": "void",
+        "cause": "machine",
+    }
     assert Walk(walk.plan, [*walk.journal, old]).course.next.trial == 3
 
 
@@ -325,7 +364,9 @@ def test_a_trial_out_of_order_is_a_mistake_of_ours():
 def test_an_unsupported_trial_takes_its_cells_others_along_and_stays_away():
     walk = Walk(plan("{planned: 3, minimum: 2}"))
     first = walk.course.next
-    walk.journal.append({"type": "unsupported", "cell": first.cell, "trial": first.trial, "reason": "it cannot"})
+    walk.journal.append(
+        {"type": "unsupported", "cell": first.cell, "trial": first.trial, "reason": "it cannot"}
+    )
     walk.course.ended(first, "unsupported", None, True)
     rest = [trial.trial for trial in walk.plan.trials if trial.cell != first.cell]
     assert walk.again().to_the_end() == rest == walk.to_the_end() and len(rest) == 15

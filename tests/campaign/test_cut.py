@@ -1,4 +1,5 @@
-"""What a budget leaves out: whole comparisons, the ends of every factor kept first; and the words for it."""
+"""What a budget leaves out: whole comparisons, the ends of every factor kept first; and the words
+for it."""
 
 import math
 from dataclasses import replace
@@ -27,7 +28,10 @@ factors:
   rate_hz: [{rates}]
 {more}
 """
-SHORT = "short: {factors: {message: [Bytes(64), Bytes(1024)]}, timeline: {warmup_s: 0.1, steady_s: 0.7}}"
+SHORT = (
+    "short: {factors: {message: [Bytes(64), Bytes(1024)]}, timeline: {warmup_s: 0.1, "
+    "steady_s: 0.7}}"
+)
 SMALL = Machine(processors=2, memory_bytes=8 << 30, copying=9e9)
 
 
@@ -92,7 +96,9 @@ def test_a_comparison_comes_with_what_it_is_held_against():
         found = cut.kept(loaded, groups, costs, budget_s)
         for one in held_against:
             workload = groups[one][0].workload
-            assert one not in found or f"{workload.against}{one.removeprefix(workload.name)}" in found
+            assert (
+                one not in found or f"{workload.against}{one.removeprefix(workload.name)}" in found
+            )
 
 
 def test_any_prefix_of_the_order_is_what_a_smaller_budget_keeps():
@@ -102,11 +108,15 @@ def test_any_prefix_of_the_order_is_what_a_smaller_budget_keeps():
     assert sorted(order) == sorted(groups)
     for place, one in enumerate(order):
         workload = groups[one][0].workload
-        assert not workload.against or f"{workload.against}{one.removeprefix(workload.name)}" in order[:place]
+        assert (
+            not workload.against
+            or f"{workload.against}{one.removeprefix(workload.name)}" in order[:place]
+        )
 
 
 def test_the_words_name_every_comparison_that_was_not_run_and_no_other():
-    """A line `all with` names levels that are gone whole, a line `with` combinations: together all that is gone."""
+    """A line `all with` names levels that are gone whole, a line `with` combinations: together all
+    that is gone."""
     loaded = suite()
     groups = comparisons(cells(loaded))
     lines = cut.words(loaded, groups, {key(64, 30), key(1024, 300)})
@@ -135,7 +145,8 @@ def within(made, budget_s, **more):
     return planner.within_budget(replace(request, budget_s=budget_s, **more), SMALL)
 
 
-# Two arms of 0.2 + 1.1 + 0.1 and 0.3 s each: 3.4 s per comparison and block, 17 s in five blocks; short 2.4 and 12 s.
+# Two arms of 0.2 + 1.1 + 0.1 and 0.3 s each: 3.4 s per comparison and block, 17 s in five blocks;
+# short 2.4 and 12 s.
 def test_a_budget_that_holds_the_whole_suite_leaves_nothing_out(planner):
     request, found = within(planner(), 15 * 17)
     assert found is None
@@ -152,7 +163,9 @@ def test_without_a_short_version_comparisons_are_left_out(planner):
     assert plan.estimated_s <= 40
     arms = {one.key: [cell.arm.name for cell in one.cells] for one in plan.comparisons}
     assert arms == {one: ["a", "b"] for one in request.comparisons}
-    assert {one.key for one in plan.comparisons} | set(found.not_run) == comparisons(made[0].chosen(made[1])[1]).keys()
+    assert {one.key for one in plan.comparisons} | set(found.not_run) == comparisons(
+        made[0].chosen(made[1])[1]
+    ).keys()
     assert "not run within 40 s: 13 of 15 comparisons" in found.text.lower()
 
 
@@ -212,7 +225,11 @@ def test_the_same_request_is_cut_the_same(planner):
 
 
 def at(loaded, message, workload="thousand"):
-    return next(cell for cell in cells(loaded) if cell.factors["message"] == message and cell.workload.name == workload)
+    return next(
+        cell
+        for cell in cells(loaded)
+        if cell.factors["message"] == message and cell.workload.name == workload
+    )
 
 
 def test_eight_megabytes_a_thousand_times_a_second_are_beyond_a_small_machine():
@@ -223,7 +240,11 @@ def test_eight_megabytes_a_thousand_times_a_second_are_beyond_a_small_machine():
     assert read == pytest.approx(1000 * payload, rel=1e-6)
     assert written == pytest.approx(2 * read)  # once into the message, once into the middleware
     found = SMALL.beyond(large)
-    assert (found.kind, found.asked, found.carried) == ("copying", pytest.approx(2000 * payload), 9e9)
+    assert (found.kind, found.asked, found.carried) == (
+        "copying",
+        pytest.approx(2000 * payload),
+        9e9,
+    )
     assert "16.8 of 9 GB/s" in found.text
     assert SMALL.beyond(at(loaded, "Array8m", "robot")) is None
     assert SMALL.beyond(at(loaded, "Array2m")) is None
@@ -233,7 +254,9 @@ def test_eight_megabytes_a_thousand_times_a_second_are_beyond_a_small_machine():
 def test_many_readers_are_beyond_all_processors_together():
     loaded = load("fastdds-2021/interprocess")
     cell = next(
-        c for c in cells(loaded) if c.factors == {**c.factors, "message": "Array2m", "rate_hz": 1000, "subscribers": 10}
+        c
+        for c in cells(loaded)
+        if c.factors == {**c.factors, "message": "Array2m", "rate_hz": 1000, "subscribers": 10}
     )
     payload = cell.endpoints[0].type.payload_bytes
     found = SMALL.beyond(cell)
@@ -244,7 +267,9 @@ def test_many_readers_are_beyond_all_processors_together():
 def test_a_loan_saves_one_pass():
     large = at(load("galactic-2020/pubsub"), "Array8m")
     loaned = replace(large, arm=large.arm.model_copy(update={"loan": True}))
-    assert sum(passes_per_s(large).values()) == pytest.approx(1.5 * sum(passes_per_s(loaned).values()))
+    assert sum(passes_per_s(large).values()) == pytest.approx(
+        1.5 * sum(passes_per_s(loaned).values())
+    )
 
 
 def test_more_memory_than_there_is():

@@ -1,5 +1,5 @@
-"""Cyclone DDS with shared memory, end to end: RouDi started for the trial, the path attested, and what bypasses shared
-memory voided for real. Needs the built worker."""
+"""Cyclone DDS with shared memory, end to end: RouDi started for the trial, the path attested, and
+what bypasses shared memory voided for real. Needs the built worker."""
 
 import json
 import os
@@ -86,12 +86,19 @@ class Trials:
 
     def notes(self, name: str) -> str:
         trial = self.trials[name]["trial"]
-        return " ".join(row["granted"] for row in self.bundle.rows("endpoints") if row["trial"] == trial)
+        return " ".join(
+            row["granted"] for row in self.bundle.rows("endpoints") if row["trial"] == trial
+        )
 
 
 def leftovers() -> list[str]:
     """What iceoryx names as its own, outside of every namespace."""
-    return [name for place in ("/dev/shm", "/tmp") for name in os.listdir(place) if name.startswith("iox1_")]
+    return [
+        name
+        for place in ("/dev/shm", "/tmp")
+        for name in os.listdir(place)
+        if name.startswith("iox1_")
+    ]
 
 
 def test_the_path_is_attested_and_a_blob_topic_that_goes_around_it_is_void(tmp_path):
@@ -105,7 +112,11 @@ def test_the_path_is_attested_and_a_blob_topic_that_goes_around_it_is_void(tmp_p
         assert trials.bytes_on(arm, "udp") < payload / 100
     status, reason = trials.status("blob")
     assert status == "void" and reason is not None
-    assert "path: asked for shm" in reason and "udp on lo" in reason and "blob topics never use PSMX" in reason
+    assert (
+        "path: asked for shm" in reason
+        and "udp on lo" in reason
+        and "blob topics never use PSMX" in reason
+    )
     assert trials.bytes_on("blob", "shm") == 0
     # No chunk is large enough: no message leaves its writer, and the trial cannot begin.
     status, reason = trials.status("small pool")
@@ -145,9 +156,21 @@ def descendants(pid: int) -> Iterator[int]:
 def test_roudi_and_what_it_made_go_with_a_killed_campaign(tmp_path):
     before = leftovers()
     long = ARMS.replace("steady_s: 0.4", "steady_s: 30") + SHARED
-    (tmp_path / "shm.yaml").write_text(long + "workloads: [{name: large, message: Array1m, rate_hz: 50}]\n")
-    command = [sys.executable, "-c", "from rmwbench.cli.main import main; main()", "run", "shm.yaml", "--out", "out"]
-    campaign = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    (tmp_path / "shm.yaml").write_text(
+        long + "workloads: [{name: large, message: Array1m, rate_hz: 50}]\n"
+    )
+    command = [
+        sys.executable,
+        "-c",
+        "from rmwbench.cli.main import main; main()",
+        "run",
+        "shm.yaml",
+        "--out",
+        "out",
+    ]
+    campaign = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         family: list[int] = []
         deadline = time.monotonic() + 60

@@ -1,5 +1,5 @@
-"""Daemons that are killed within the window: established streams go on or stop, and who comes later is told of in
-events; nothing of it fails a trial that asked for it."""
+"""Daemons that are killed within the window: established streams go on or stop, and who comes later
+is told of in events; nothing of it fails a trial that asked for it."""
 
 import pytest
 
@@ -39,11 +39,15 @@ def any_machine(monkeypatch):
 
 def run(profile: str) -> TrialResult:
     (made,) = cells(parse(SUITE.format(profile=profile, end_s=0.4), where="mini.yaml"))
-    return run_trial(Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker("zenoh"))
+    return run_trial(
+        Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker("zenoh")
+    )
 
 
 def seqs(result: TrialResult, reader: int) -> list[int]:
-    return [row["seq"] for row in result.tables["received"].to_pylist() if row["endpoint"] == reader]
+    return [
+        row["seq"] for row in result.tables["received"].to_pylist() if row["endpoint"] == reader
+    ]
 
 
 def events(result: TrialResult) -> dict[str, dict]:
@@ -57,7 +61,8 @@ def test_without_its_router_a_client_hears_no_more_and_a_latecomer_never_opens()
     found = events(result)
     assert found["killed"]["process"] == "router" and found["not_joined"]["process"] == "joiner"
     assert "Unable to connect" in found["not_joined"]["text"]
-    # 10 messages of warm-up and 20 before the kill; a second later the schedule sends the last of 85
+    # 10 messages of warm-up and 20 before the kill; a second later the schedule sends the last of
+    # 85
     assert 20 <= max(seqs(result, 2)) < 60 and not seqs(result, 3)
 
 

@@ -1,4 +1,5 @@
-"""What features rest on, on real workers: allocations counted, a leak found, frozen readers, daemons that return."""
+"""What features rest on, on real workers: allocations counted, a leak found, frozen readers,
+daemons that return."""
 
 from collections.abc import Iterator
 
@@ -38,7 +39,9 @@ def cell(text: str) -> Cell:
 
 
 def run(middleware: str, text: str) -> TrialResult:
-    result = run_trial(Order(1, cell(text), 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker(middleware))
+    result = run_trial(
+        Order(1, cell(text), 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker(middleware)
+    )
     assert well(result)
     return result
 
@@ -49,7 +52,10 @@ def rows(result: TrialResult, table: str, **wanted) -> Iterator[dict]:
 
 
 def grown(result: TrialResult, process: str, counter: str) -> float:
-    at = {row["at"]: row["value"] for row in rows(result, "counters", process=process, counter=counter)}
+    at = {
+        row["at"]: row["value"]
+        for row in rows(result, "counters", process=process, counter=counter)
+    }
     return at["steady_end"] - at["steady_begin"]
 
 
@@ -61,15 +67,20 @@ workloads: [{{name: w, message: Bytes(1024), rate_hz: 400}}]
 
 
 def test_the_harness_allocates_nothing_per_message():
-    """On both sides and with everything that a trial has running meanwhile: snapshots, events, the protocol."""
+    """On both sides and with everything that a trial has running meanwhile: snapshots, events, the
+    protocol."""
     result = run("floor", ALLOCATIONS.format(arm="{name: a, middleware: floor}"))
     assert len(list(rows(result, "received"))) > 400
     for process in ("talker", "listener"):
-        assert grown(result, process, "allocations") == 0 and grown(result, process, "allocated") == 0
+        assert (
+            grown(result, process, "allocations") == 0 and grown(result, process, "allocated") == 0
+        )
 
 
 def test_planted_allocations_are_counted_in_the_process_that_makes_them():
-    planted = "{name: a, middleware: synthetic, options: {memory_growth_bytes: publisher=64 reader=256}}"
+    planted = (
+        "{name: a, middleware: synthetic, options: {memory_growth_bytes: publisher=64 reader=256}}"
+    )
     result = run("synthetic", ALLOCATIONS.format(arm=planted))
     for process, bytes_each in (("talker", 64), ("listener", 256)):
         # besides one for each of the 400, the list that keeps them is made larger a few times
@@ -79,7 +90,9 @@ def test_planted_allocations_are_counted_in_the_process_that_makes_them():
 
 
 def test_a_trial_that_is_not_asked_counts_nothing():
-    result = run("floor", ALLOCATIONS.format(arm="{name: a, middleware: floor}").replace("true", "false"))
+    result = run(
+        "floor", ALLOCATIONS.format(arm="{name: a, middleware: floor}").replace("true", "false")
+    )
     assert not list(rows(result, "counters", counter="allocations"))
 
 
@@ -100,12 +113,17 @@ def test_a_planted_leak_is_found_on_its_side_and_none_is_invented(leak):
         if row["counter"] in ("pss", "file_pss")
     ]
     window = Window(trial["steady_begin_ns"], trial["steady_end_ns"])
-    values, _ = memory.growth(found, list(rows(result, "counters")), window, published=2000, delivered=2000)
+    values, _ = memory.growth(
+        found, list(rows(result, "counters")), window, published=2000, delivered=2000
+    )
     # what malloc adds to 512 B and the list that keeps them is less than as much again
     low, high = (0.8 * leak, 1.5 * leak) if leak else (-16, 16)
     assert low <= values["pss_growth_per_message_subscription"] <= high
     assert -16 <= values["pss_growth_per_message_publisher"] <= 16
-    assert abs(values["pss_at_end"] - values["pss_at_begin"] - 0.9 * 2000 * leak) <= 0.5 * 2000 * leak + 64_000
+    assert (
+        abs(values["pss_at_end"] - values["pss_at_begin"] - 0.9 * 2000 * leak)
+        <= 0.5 * 2000 * leak + 64_000
+    )
 
 
 BURN = """
@@ -150,14 +168,25 @@ workloads:
         ("fastdds", "{max_blocking_time_ms: 150, max_samples: 20}"),
     ],
 )
-def test_a_full_history_keeps_its_caller_for_max_blocking_time_and_refuses_then(middleware, options):
+def test_a_full_history_keeps_its_caller_for_max_blocking_time_and_refuses_then(
+    middleware, options
+):
     result = run(middleware, FROZEN.format(middleware=middleware, options=options, at_s=0.2))
-    events = {row["event"]: row["process"] for row in rows(result, "events") if row["event"] in ("frozen", "thawed")}
+    events = {
+        row["event"]: row["process"]
+        for row in rows(result, "events")
+        if row["event"] in ("frozen", "thawed")
+    }
     assert events == {"frozen": "listener", "thawed": "listener"}
-    calls = [row["return_ns"] - row["call_ns"] for row in rows(result, "sent") if row["call_ns"] is not None]
+    calls = [
+        row["return_ns"] - row["call_ns"]
+        for row in rows(result, "sent")
+        if row["call_ns"] is not None
+    ]
     (failed,) = (row["value"] for row in rows(result, "counters", counter="publish_failures"))
     assert max(calls) >= 149e6 and failed >= 1
-    # most of the second is spent in calls of that length, and none of them waits until the reader is back
+    # most of the second is spent in calls of that length, and none of them waits until the reader
+    # is back
     assert sorted(calls)[-2] < 800e6
 
 
@@ -195,12 +224,18 @@ def joined(result: TrialResult) -> bool:
 
 
 def fastdds(how: str, options: str = "{}") -> TrialResult:
-    return run("fastdds", RETURN.format(middleware="fastdds", profile="discovery_server", options=options, how=how))
+    return run(
+        "fastdds",
+        RETURN.format(middleware="fastdds", profile="discovery_server", options=options, how=how),
+    )
 
 
 def test_a_router_that_returns_serves_those_who_come_later():
     result = run(
-        "zenoh", RETURN.format(middleware="zenoh", profile="rmw_zenoh", options="{}", how="daemons_return_s: 0.6")
+        "zenoh",
+        RETURN.format(
+            middleware="zenoh", profile="rmw_zenoh", options="{}", how="daemons_return_s: 0.6"
+        ),
     )
     events = [(row["event"], row["process"]) for row in rows(result, "events")]
     assert ("killed", "router") in events and ("returned", "router again") in events
@@ -225,4 +260,8 @@ def test_without_the_addition_nobody_finds_who_comes_later():
 
 def test_daemons_cannot_return_before_they_end():
     with pytest.raises(UserError, match="the daemons return before they end"):
-        cell(RETURN.format(middleware="zenoh", profile="router", options="{}", how="daemons_return_s: 0.2"))
+        cell(
+            RETURN.format(
+                middleware="zenoh", profile="router", options="{}", how="daemons_return_s: 0.2"
+            )
+        )

@@ -1,5 +1,5 @@
-"""The real thing, small: trials of the floor's worker through host, protocol, records and tables. Needs the built
-worker."""
+"""The real thing, small: trials of the floor's worker through host, protocol, records and tables.
+Needs the built worker."""
 
 import pytest
 
@@ -29,14 +29,20 @@ def worker():
     return tools.worker("floor")
 
 
-def run(worker, transport="shm_ring", path="shm", size=320, schedule="rate_hz: 500", subscribers=1) -> TrialResult:
-    text = SUITE.format(transport=transport, path=path, size=size, schedule=schedule, subscribers=subscribers)
+def run(
+    worker, transport="shm_ring", path="shm", size=320, schedule="rate_hz: 500", subscribers=1
+) -> TrialResult:
+    text = SUITE.format(
+        transport=transport, path=path, size=size, schedule=schedule, subscribers=subscribers
+    )
     (cell,) = cells(parse(text, where="mini.yaml"))
     assert resolved_profile(cell.arm, worker)["name"] == "untouched"
     return run_trial(Order(1, cell, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), worker)
 
 
-@pytest.mark.parametrize(("transport", "path"), [("shm_ring", "shm"), ("tcp", "tcp"), ("unix", "unix")])
+@pytest.mark.parametrize(
+    ("transport", "path"), [("shm_ring", "shm"), ("tcp", "tcp"), ("unix", "unix")]
+)
 @pytest.mark.parametrize("size", [320, 1_000_000])
 def test_every_message_is_in_both_records_and_its_path_is_attested(worker, transport, path, size):
     result = run(worker, transport, path, size, "rate_hz: 100")
@@ -55,8 +61,8 @@ def test_every_message_is_in_both_records_and_its_path_is_attested(worker, trans
 
 
 def test_a_schedule_is_computed_here_as_the_worker_computes_it(worker):
-    """The due times of messages that were never sent come from our own copy of the schedule: here is where the two must
-    agree."""
+    """The due times of messages that were never sent come from our own copy of the schedule: here
+    is where the two must agree."""
     from rmwbench.campaign.record.schedule import never_sent_due_ns
 
     for schedule in (
@@ -71,7 +77,8 @@ def test_a_schedule_is_computed_here_as_the_worker_computes_it(worker):
         intended = result.tables["sent"]["intended_ns"].to_pylist()
         assert len(intended) > 30
         ours = never_sent_due_ns(arrival, trial["start_ns"], 0, len(intended))
-        # The logarithms of two libraries may differ in the last bit, which can move a Poisson draw by a nanosecond.
+        # The logarithms of two libraries may differ in the last bit, which can move a Poisson draw
+        # by a nanosecond.
         assert max(abs(a - b) for a, b in zip(ours, intended, strict=True)) <= 2
 
 

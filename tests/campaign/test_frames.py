@@ -1,5 +1,6 @@
-"""Frames through whole trials: copied and by loan, every byte checked, the cost of the source apart, and one too
-slow. Needs the built floor and iceoryx2 workers and the sampler; what needs GStreamer is skipped without it."""
+"""Frames through whole trials: copied and by loan, every byte checked, the cost of the source
+apart, and one too slow. Needs the built floor and iceoryx2 workers and the sampler; what needs
+GStreamer is skipped without it."""
 
 import math
 
@@ -19,7 +20,8 @@ CAMERA = """message: Image(64x48), rate_hz: 50, qos: {depth: 10},
 FLOOR = "middleware: floor, options: {transport: tcp}"
 
 needs_gstreamer = pytest.mark.skipif(
-    source.launcher() is None, reason=f"{source.LAUNCHER} is not installed (Debian: {source.PACKAGES})"
+    source.launcher() is None,
+    reason=f"{source.LAUNCHER} is not installed (Debian: {source.PACKAGES})",
 )
 
 
@@ -29,14 +31,22 @@ def order_of(arm=FLOOR, frames="gstreamer"):
 
 
 def carried_whole(result):
-    """The events, the costs and the probes of a trial in which every frame arrived and was what its writer said."""
+    """The events, the costs and the probes of a trial in which every frame arrived and was what its
+    writer said."""
     assert result.status in ("done", "void"), result.reason
     received = result.tables["received"].to_pylist()
-    assert len(received) == 60 and not any(row["flags"] & 1 for row in received)  # 0.2 + 1.0 s at 50 Hz
+    # 0.2 + 1.0 s at 50 Hz
+    assert len(received) == 60 and not any(row["flags"] & 1 for row in received)
     counters = result.tables["counters"].to_pylist()
-    own = {row["counter"]: row["value"] for row in counters if row["counter"].startswith("own.frames_")}
-    assert own["own.frames_fresh"] + own["own.frames_repeated"] == 60 and own["own.frames_fresh"] > 0
-    (told,) = [row["text"] for row in result.tables["events"].to_pylist() if row["event"] == "source"]
+    own = {
+        row["counter"]: row["value"] for row in counters if row["counter"].startswith("own.frames_")
+    }
+    assert (
+        own["own.frames_fresh"] + own["own.frames_repeated"] == 60 and own["own.frames_fresh"] > 0
+    )
+    (told,) = [
+        row["text"] for row in result.tables["events"].to_pylist() if row["event"] == "source"
+    ]
     cost = {row["process"]: row["role"] for row in counters if row["counter"] == "cpu"}
     assert "other" not in cost.values()
     return told, cost, {row["probe"]: row["value"] for row in result.tables["probes"].to_pylist()}
@@ -66,18 +76,24 @@ def test_frames_arrive_whole_and_their_source_is_not_a_cost_of_the_middlewares(m
 def outcome(*accounts: Account, **counters: int) -> Outcome:
     found = Outcome(order_of(), TimeFacts("2026-01-01T00:00:00Z", 0))
     found.beside.sources = list(accounts)
-    found.sampling.collected = {"talker": {"endpoints": {"1": {"matched": 1, "counters": counters}}}}
+    found.sampling.collected = {
+        "talker": {"endpoints": {"1": {"matched": 1, "counters": counters}}}
+    }
     return found
 
 
 def test_a_source_below_its_rate_voids_the_trial_and_one_that_is_only_late_flags_it():
     slow = outcome(Account(1, due=100, made=97, late=0, latest_ns=0.0, ended=None))
-    assert ["made 97 of the 100 frames" in reason.text for reason in sources.void_reasons(slow)] == [True]
+    assert [
+        "made 97 of the 100 frames" in reason.text for reason in sources.void_reasons(slow)
+    ] == [True]
     late = outcome(Account(1, due=100, made=100, late=5, latest_ns=9e7, ended=None))
     assert list(sources.void_reasons(late)) == []
     assert ["5 %" in flag.text for flag in sources.flags(late)] == [True]
     gone = outcome(Account(1, due=100, made=100, late=0, latest_ns=math.inf, ended=9))
-    assert ["ended within the trial" in reason.text for reason in sources.void_reasons(gone)] == [True]
+    assert ["ended within the trial" in reason.text for reason in sources.void_reasons(gone)] == [
+        True
+    ]
 
 
 def test_frames_that_went_out_twice_and_torn_ones_are_flagged():

@@ -1,4 +1,5 @@
-"""A node without endpoints: its processor time and memory are measured, and no figure of a message is shown."""
+"""A node without endpoints: its processor time and memory are measured, and no figure of a message
+is shown."""
 
 import io
 import os
@@ -44,8 +45,18 @@ def campaign(tmp_path_factory):
     tools.worker("synthetic")
     directory = tmp_path_factory.mktemp("idle")
     (directory / "idle.yaml").write_text(SUITE)
-    command = [*COMMAND, "run", str(directory / "idle.yaml"), "--out", str(directory / "out"), "--seed", "1"]
-    done = subprocess.run([*command, "--no-report"], capture_output=True, text=True, timeout=120, env=os.environ)
+    command = [
+        *COMMAND,
+        "run",
+        str(directory / "idle.yaml"),
+        "--out",
+        str(directory / "out"),
+        "--seed",
+        "1",
+    ]
+    done = subprocess.run(
+        [*command, "--no-report"], capture_output=True, text=True, timeout=120, env=os.environ
+    )
     assert done.returncode == 0, done.stderr
     return Bundle(directory / "out")
 
@@ -66,9 +77,16 @@ def test_what_an_empty_node_costs_is_measured_and_nothing_else(document):
         for name in ("rss", "pss", "virtual_memory", "cpu_cores", "threads"):
             assert metrics[name]["value"] > 0, name
         assert metrics["wake_ups"]["value"] >= 0
-        for name in ("response_latency_p50", "undelivered", "cpu_per_message", "match_time", "publish_call_max"):
+        for name in (
+            "response_latency_p50",
+            "undelivered",
+            "cpu_per_message",
+            "match_time",
+            "publish_call_max",
+        ):
             assert "no_data" in metrics[name], name
-        for name in ("lost_start", "never_sent", "offered_rate", "achieved_rate"):  # absent is not zero
+        # absent is not zero
+        for name in ("lost_start", "never_sent", "offered_rate", "achieved_rate"):
             assert "no_data" in metrics[name], name
 
 

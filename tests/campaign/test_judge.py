@@ -12,7 +12,10 @@ from tests.campaign.test_attest import received
 
 def steal(value: float) -> list[dict]:
     window = {"steal": value, "stolen": value, "stolen_ticks": 100 * value}
-    return [{"probe": name, "unit": "fraction", "at": "window", "value": value} for name, value in window.items()]
+    return [
+        {"probe": name, "unit": "fraction", "at": "window", "value": value}
+        for name, value in window.items()
+    ]
 
 
 def test_a_good_trial_is_not_void():
@@ -59,7 +62,14 @@ def test_a_start_that_came_too_late_is_the_machines_fault():
         (2, {"wait": "poll"}, "wait block, was given poll"),
         (
             2,
-            {"qos": {"reliability": "reliable", "durability": "volatile", "history": "keep_last", "depth": 1}},
+            {
+                "qos": {
+                    "reliability": "reliable",
+                    "durability": "volatile",
+                    "history": "keep_last",
+                    "depth": 1,
+                }
+            },
             "depth 10, was given 1",
         ),
         (2, {"take": "typed"}, None),

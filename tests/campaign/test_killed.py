@@ -1,5 +1,5 @@
-"""Processes that are killed and come back, for real: records outlive them, nobody takes it for a failure, and what they
-leave is listed. Needs the built floor worker and the sampler."""
+"""Processes that are killed and come back, for real: records outlive them, nobody takes it for a
+failure, and what they leave is listed. Needs the built floor worker and the sampler."""
 
 import json
 from types import SimpleNamespace
@@ -45,7 +45,9 @@ DIES = ", killed_s: 0.35, restarts_s: 0.7"
 
 
 def cell(driver="", planner="", hold_ms=0):
-    (found,) = cells(parse(SUITE.format(driver=driver, planner=planner, hold_ms=hold_ms), where="mini.yaml"))
+    (found,) = cells(
+        parse(SUITE.format(driver=driver, planner=planner, hold_ms=hold_ms), where="mini.yaml")
+    )
     return found
 
 
@@ -74,7 +76,8 @@ def test_a_reader_that_dies_holding_a_message_comes_back_as_a_new_process(worker
     (event,) = events(result, "killed")
     assert event["process"] == "planner" and event["text"] in (
         "killed_s while holding 1 message",
-        "killed_s while holding 0 messages",  # a machine that kept the message away for 50 ms; it is flagged then
+        # a machine that kept the message away for 50 ms; it is flagged then
+        "killed_s while holding 0 messages",
     )
     held = event["text"].split()[3] == "1"
     assert held or events(result, "flag")
@@ -89,7 +92,9 @@ def test_a_reader_that_dies_holding_a_message_comes_back_as_a_new_process(worker
     assert len([row for row in received if row["endpoint"] == by_process["logger"]]) >= 14
     (left,) = events(result, "leftovers")
     assert json.loads(left["text"])["socket"] == 1  # the dead reader's; the others removed theirs
-    (path,) = [row["path"] for row in result.tables["leftovers"].to_pylist() if row["kind"] == "socket"]
+    (path,) = [
+        row["path"] for row in result.tables["leftovers"].to_pylist() if row["kind"] == "socket"
+    ]
     assert path.startswith("/tmp/rmwbench-floor")
 
 
@@ -98,12 +103,17 @@ def test_a_publisher_that_is_killed_begins_anew_and_its_records_survive(worker):
     result = ran(run(worker, driver=DIES))
     assert events(result, "killed")[0]["text"] == "killed_s"  # nobody was to hold anything
     rows = result.tables["endpoints"].to_pylist()
-    first, second = (next(r["endpoint"] for r in rows if r["process"] == name) for name in ("driver", "driver again"))
+    first, second = (
+        next(r["endpoint"] for r in rows if r["process"] == name)
+        for name in ("driver", "driver again")
+    )
     sent = result.tables["sent"].to_pylist()
     assert {row["seq"] for row in sent if row["endpoint"] == first} >= {0, 1, 2, 3}
     assert min(row["seq"] for row in sent if row["endpoint"] == second) == 0
     begin = result.tables["trials"].to_pylist()[0]["steady_begin_ns"]
-    (outage,) = outages(result.tables["events"].to_pylist(), rows, Window(begin, begin + 1_600_000_000))
+    (outage,) = outages(
+        result.tables["events"].to_pylist(), rows, Window(begin, begin + 1_600_000_000)
+    )
     assert (outage.kind, outage.who, outage.what) == ("restart", "driver", "killed")
     assert (outage.down_ns - begin, outage.up_ns - begin) == (350_000_000, 700_000_000)
 
@@ -114,7 +124,10 @@ def test_a_successor_that_cannot_come_up_is_a_finding_and_no_failure(worker, mon
 
     def with_other_records(self, process):
         if process.endswith(" again"):
-            self._files = {**self._files, process: records.make([SectionPlan(RECEIVED, 9, 10)], NONCE + 1)}
+            self._files = {
+                **self._files,
+                process: records.make([SectionPlan(RECEIVED, 9, 10)], NONCE + 1),
+            }
         return spawned(self, process)
 
     monkeypatch.setattr(spawn.Spawner, "spawn", with_other_records)
@@ -128,7 +141,10 @@ def test_held_messages_are_counted_in_the_records_of_the_dead():
     planner = next(e.endpoint for e in found.order.cell.endpoints if e.process == "planner")
     rows = np.zeros(3, [("consumed_ns", "<i8")])
     rows["consumed_ns"] = [100, 0, 0]
-    found.sections = [Section(RECEIVED, planner, 9, 3, 0, rows), Section(RECEIVED, planner + 5, 9, 3, 0, rows)]
+    found.sections = [
+        Section(RECEIVED, planner, 9, 3, 0, rows),
+        Section(RECEIVED, planner + 5, 9, 3, 0, rows),
+    ]
     found.events = [{"event": "killed", "text": killed.KILLED, "process": "planner", "time_ns": 5}]
     killed.tell_held(found)
     assert [e["text"] for e in found.events] == ["killed_s while holding 2 messages"]
@@ -151,13 +167,25 @@ def test_a_writer_that_a_dead_reader_holds_is_a_finding_and_what_it_left_is_neve
     _finish(found, SimpleNamespace(wait=stuck, workers={"driver": None}), 0.2)
     assert found.endpoints.unfinished == {1}
     assert [(e["event"], e["endpoint"]) for e in found.events] == [(UNFINISHED, 1)]
-    names = ("seq", "intended_ns", "begun_ns", "call_ns", "return_ns", "cause_seq", "cause_endpoint", "bytes", "flags")
+    names = (
+        "seq",
+        "intended_ns",
+        "begun_ns",
+        "call_ns",
+        "return_ns",
+        "cause_seq",
+        "cause_endpoint",
+        "bytes",
+        "flags",
+    )
     rows = np.zeros(5, [(name, "<i8") for name in names])
     rows["seq"], rows["intended_ns"] = np.arange(5), 1_000_000_000 + 100_000_000 * np.arange(5)
     found.sections = [Section(SENT, 1, 99, 5, 0, rows)]
     sent = trial_tables(found, "done", None, [])["sent"].to_pylist()
     assert [row["seq"] for row in sent] == list(range(17))  # 0.1 s of warm-up and 1.6 s at 10 Hz
-    assert [row["call_ns"] for row in sent[5:]] == [None] * 12 and sent[-1]["intended_ns"] == 2_600_000_000
+    assert [row["call_ns"] for row in sent[5:]] == [None] * 12 and sent[-1][
+        "intended_ns"
+    ] == 2_600_000_000
 
 
 def test_a_schedule_that_does_not_end_fails_every_other_trial():

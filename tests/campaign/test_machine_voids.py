@@ -1,9 +1,10 @@
-"""A machine that takes its processors away in the middle of a trial, made for real: the trial must become void, for the
-machine's sake and by the right rule.
+"""A machine that takes its processors away in the middle of a trial, made for real: the trial must
+become void, for the machine's sake and by the right rule.
 
-Steal itself cannot be made inside a machine. Its two likenesses can: a real-time thread that keeps a processor, which
-no ordinary thread gets it back from, and a CPU quota that stops everything for most of each period. Both are thieves
-as a hypervisor is one: the middleware did nothing and gets nothing.
+Steal itself cannot be made inside a machine. Its two likenesses can: a real-time thread that keeps
+a processor, which no ordinary thread gets it back from, and a CPU quota that stops everything for
+most of each period. Both are thieves as a hypervisor is one: the middleware did nothing and gets
+nothing.
 """
 
 import contextlib
@@ -58,7 +59,10 @@ def thief(processor):
     )
     try:
         if running.stdout.readline().strip() != b"here":
-            pytest.skip(f"no real-time thread here: {running.stderr.read().decode().strip().splitlines()[-1:]}")
+            pytest.skip(
+                "no real-time thread here: "
+                f"{running.stderr.read().decode().strip().splitlines()[-1:]}"
+            )
         yield
     finally:
         running.kill()
@@ -79,7 +83,8 @@ def test_a_stolen_processor_voids_the_trial(worker):
         result = run_trial(Order(1, cell, 0, 0, seed=11, nonce=5), worker)
     probes = result.tables["probes"].to_pylist()
     (stalled,) = [row["value"] for row in probes if row["probe"] == "canary_stalled"]
-    # How long a real-time thread keeps its processor is up to the kernel; the rule follows what it took.
+    # How long a real-time thread keeps its processor is up to the kernel; the rule follows what it
+    # took.
     assert stalled > 0.1
     assert (result.status == "void") == (stalled > 0.5), (stalled, result.reason)
     if result.status == "void":
@@ -98,7 +103,8 @@ print(*(reason.code for reason in machine.voids(machine.edge_probes(begin, machi
 
 
 def test_a_used_up_quota_voids_the_trial():
-    """As in a container with --cpus 0.3: whoever wants more stands still for the rest of each period."""
+    """As in a container with --cpus 0.3: whoever wants more stands still for the rest of each
+    period."""
     group = Path("/sys/fs/cgroup/cpu") / f"rmwbench-test-{os.getpid()}"
     try:
         group.mkdir()
@@ -108,7 +114,15 @@ def test_a_used_up_quota_voids_the_trial():
             group.rmdir()
         pytest.skip(f"no CPU group can be made here: {error.strerror}")
     try:
-        command = ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh", sys.executable, "-c", BURN]
+        command = [
+            "sh",
+            "-c",
+            f'echo $$ > {group}/cgroup.procs; exec "$@"',
+            "sh",
+            sys.executable,
+            "-c",
+            BURN,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert done.stdout.split() == ["throttled"], (done.stdout, done.stderr)
     finally:

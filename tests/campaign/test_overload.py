@@ -44,10 +44,15 @@ def test_a_message_counts_once_per_link_and_host_and_twice_on_a_medium_of_both(t
     assert found == {"medium air": pytest.approx(2 * SENT_MBPS)}
     made, _ = cell_over(tmp_path, "{links: {robot: {up: {rate_mbps: 10}, down: {rate_mbps: 10}}}}")
     found = {one.what: one.asked_bps / 1e6 for one in overload.found(made[0])}
-    assert found == {"the link up of host robot": pytest.approx(SENT_MBPS), "the link down of host robot": 0}
+    assert found == {
+        "the link up of host robot": pytest.approx(SENT_MBPS),
+        "the link down of host robot": 0,
+    }
 
 
-@pytest.mark.parametrize(("rate_mbps", "refused"), [(SENT_MBPS / 4.9, False), (SENT_MBPS / 5.1, True)])
+@pytest.mark.parametrize(
+    ("rate_mbps", "refused"), [(SENT_MBPS / 4.9, False), (SENT_MBPS / 5.1, True)]
+)
 def test_more_than_five_times_what_a_link_carries_is_refused(tmp_path, rate_mbps, refused):
     made, places = cell_over(tmp_path, f"{{links: {{base: {{down: {{rate_mbps: {rate_mbps}}}}}}}}}")
     if not refused:
@@ -55,4 +60,8 @@ def test_more_than_five_times_what_a_link_carries_is_refused(tmp_path, rate_mbps
     with pytest.raises(UserError) as error:
         overload.check(made, places)
     text = error.value.render()
-    assert "thin.yaml" in text and "the link down of host base" in text and "100 Mbit/s of payload" in text
+    assert (
+        "thin.yaml" in text
+        and "the link down of host base" in text
+        and "100 Mbit/s of payload" in text
+    )

@@ -33,7 +33,9 @@ def test_a_budget_is_a_budget():
 
 
 def by_clock(within_s, **more):
-    return plan(("{planned: 6, minimum: 5}", f"{{minimum: 5, maximum: 12, within_s: {within_s}}}"), **more)
+    return plan(
+        ("{planned: 6, minimum: 5}", f"{{minimum: 5, maximum: 12, within_s: {within_s}}}"), **more
+    )
 
 
 def test_a_suite_that_is_planned_by_the_clock_ends_with_it_but_never_below_the_minimum():
@@ -41,8 +43,11 @@ def test_a_suite_that_is_planned_by_the_clock_ends_with_it_but_never_below_the_m
     p = by_clock(7.5 * block_s)
     assert (p.blocks, p.looks) == (12, (5, 8, 12)) and p.estimated_s == limit_s(p) == 7.5 * block_s
     assert [has_time(p, done, done * block_s) for done in range(9)] == [True] * 7 + [False] * 2
-    # Half of the arms have left after five blocks: what is left of the time holds twice as many of the others.
-    halves = [has_time(p, done, (5 + (done - 5) / 2) * block_s, block_s / 2) for done in range(5, 12)]
+    # Half of the arms have left after five blocks: what is left of the time holds twice as many of
+    # the others.
+    halves = [
+        has_time(p, done, (5 + (done - 5) / 2) * block_s, block_s / 2) for done in range(5, 12)
+    ]
     assert halves == [True] * 5 + [False] * 2
     short = by_clock(0.5 * block_s)
     assert short.estimated_s == limit_s(short) == 5 * block_s and has_time(short, 4, 40 * block_s)

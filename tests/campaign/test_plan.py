@@ -40,7 +40,11 @@ def plan(name=None, **options):
 
 def test_quick_is_planned_by_the_clock_and_its_windows_hold_what_its_medians_need():
     made = plan("quick")
-    assert made.looks == (5, 8, 10) and made.estimated_s == made.within_s and 240 <= made.within_s <= 300
+    assert (
+        made.looks == (5, 8, 10)
+        and made.estimated_s == made.within_s
+        and 240 <= made.within_s <= 300
+    )
     assert made.minimum_s <= made.within_s
     for comparison in made.comparisons:
         median, p90, *_ = comparison.percentiles
@@ -53,7 +57,9 @@ def test_a_budget_of_a_suite_by_the_clock_is_its_clock_and_leaves_room_for_what_
     assert (made.blocks, made.looks) == (14, (5, 8, 14))
     assert made.within_s == made.estimated_s == pytest.approx(7 * block_s)
     least = plan("quick", budget_s=5 * block_s)
-    assert (least.blocks, least.looks) == (10, (5, 8, 10)) and least.minimum_s == pytest.approx(least.within_s)
+    assert (least.blocks, least.looks) == (10, (5, 8, 10)) and least.minimum_s == pytest.approx(
+        least.within_s
+    )
     assert plan("quick", budget_s=7 * block_s, most_blocks=8).blocks == 8
     assert plan(budget_s=7 * plan().block_s).blocks == 7  # a fixed design has nothing to free
 
@@ -84,7 +90,9 @@ def test_every_block_runs_every_cell_once():
 def test_the_arms_of_a_comparison_run_back_to_back():
     made = plan()
     for start in range(0, len(made.trials), 8):
-        assert len({made.cell(trial.cell).comparison for trial in made.trials[start : start + 8]}) == 1
+        assert (
+            len({made.cell(trial.cell).comparison for trial in made.trials[start : start + 8]}) == 1
+        )
 
 
 def order(made, block):
@@ -104,7 +112,8 @@ def test_more_blocks_leave_the_earlier_ones_as_they_were():
 
 
 def test_every_arm_gets_every_place_about_equally_often():
-    """200 blocks of eight arms: each of the first places is expected 25 times, and 5 standard deviations are 23."""
+    """200 blocks of eight arms: each of the first places is expected 25 times, and 5 standard
+    deviations are 23."""
     made = plan(budget_s=200 * 48)
     first = Counter(
         made.cell(trial.cell).arm.name
@@ -125,7 +134,9 @@ def test_arms_of_a_block_share_their_schedule():
     assert len({next(iter(shared)) for shared in seeds.values()}) == 18
 
 
-@pytest.mark.parametrize(("budget_s", "blocks"), [(240, 5), (287.9, 5), (288, 6), (300, 6), (1200, 25)])
+@pytest.mark.parametrize(
+    ("budget_s", "blocks"), [(240, 5), (287.9, 5), (288, 6), (300, 6), (1200, 25)]
+)
 def test_a_budget_buys_whole_blocks(budget_s, blocks):
     made = plan(budget_s=budget_s)
     assert made.blocks == blocks
@@ -142,7 +153,12 @@ def test_a_budget_buys_looks_too():
 def test_a_percentile_that_needs_blocks_pooled_is_promised_of_those_until_the_first_look():
     """30 images per trial: 100 for the p90 take four blocks, 1000 for the p99 34."""
     camera = next(c for c in plan(budget_s=40 * 48).comparisons if c.key == "camera")
-    assert {p.quantile: p.pooled for p in camera.percentiles} == {0.5: True, 0.9: True, 0.99: False, 0.999: False}
+    assert {p.quantile: p.pooled for p in camera.percentiles} == {
+        0.5: True,
+        0.9: True,
+        0.99: False,
+        0.999: False,
+    }
 
 
 def test_a_budget_below_the_minimum_says_what_is_needed():
@@ -171,7 +187,9 @@ def test_a_block_that_fits_exactly_is_not_lost_to_rounding():
 def test_resolution_is_that_of_the_design():
     """Seven contenders in each of three workloads: 6 × 21 one-sided tests at the first step."""
     for comparison in plan().comparisons:
-        assert comparison.resolvable == tuple((sd, resolvable_ratio(6, 126, sd)) for sd in (0.1, 0.6))
+        assert comparison.resolvable == tuple(
+            (sd, resolvable_ratio(6, 126, sd)) for sd in (0.1, 0.6)
+        )
 
 
 def test_more_blocks_resolve_more():
@@ -185,8 +203,18 @@ def test_percentiles_follow_the_rule_per_trial_and_pooled():
         comparison.key: {(p.quantile, p.per_trial, p.pooled) for p in comparison.percentiles}
         for comparison in plan().comparisons
     }
-    assert allowed["imu"] == {(0.5, True, True), (0.9, True, True), (0.99, True, True), (0.999, False, False)}
-    assert allowed["camera"] == {(0.5, True, True), (0.9, False, True), (0.99, False, False), (0.999, False, False)}
+    assert allowed["imu"] == {
+        (0.5, True, True),
+        (0.9, True, True),
+        (0.99, True, True),
+        (0.999, False, False),
+    }
+    assert allowed["camera"] == {
+        (0.5, True, True),
+        (0.9, False, True),
+        (0.99, False, False),
+        (0.999, False, False),
+    }
     assert allowed["pointcloud"] == allowed["camera"]
 
 
@@ -199,21 +227,34 @@ def test_the_document_is_json_and_agrees_with_the_plan():
     made = plan(budget_s=300)
     document = json.loads(json.dumps(made.document(), allow_nan=False))
     assert (document["schema"], document["version"]) == ("rmwbench/plan", 1)
-    six = {"count": 6, "planned": None, "minimum": 5, "maximum": 6, "within_s": None, "looks": [6], "decide": []}
+    six = {
+        "count": 6,
+        "planned": None,
+        "minimum": 5,
+        "maximum": 6,
+        "within_s": None,
+        "looks": [6],
+        "decide": [],
+    }
     assert document["blocks"] == six
     assert len(document["trials"]) == 144
     assert [cell["cell"] for cell in document["cells"]] == list(range(1, 25))
-    assert {cell for comparison in document["comparisons"] for cell in comparison["cells"]} == set(range(1, 25))
+    assert {cell for comparison in document["comparisons"] for cell in comparison["cells"]} == set(
+        range(1, 25)
+    )
     assert {comparison["contenders"] for comparison in document["comparisons"]} == {7}
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(4, "4 s"), (48.0, "48 s"), (288, "4.8 min"), (7200, "2 h")])
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(4, "4 s"), (48.0, "48 s"), (288, "4.8 min"), (7200, "2 h")]
+)
 def test_durations_read_well(seconds, text):
     assert duration_text(seconds) == text
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(48, "48s"), (48.2, "49s"), (240, "4m"), (241, "5m"), (5400, "1.5h"), (1507660, "418.8h")]
+    ("seconds", "text"),
+    [(48, "48s"), (48.2, "49s"), (240, "4m"), (241, "5m"), (5400, "1.5h"), (1507660, "418.8h")],
 )
 def test_a_budget_that_is_suggested_can_be_typed_and_is_enough(seconds, text):
     from rmwbench.cli.verbs.plan import parse_duration_s

@@ -43,7 +43,9 @@ def test_a_full_disk_is_named_with_the_place(tmp_path, monkeypatch):
         (3 << 30, 10_000_000, 100),  # three queues of 102 messages are 3.06 GB
     ],
 )
-def test_too_little_memory_is_named_with_the_workload(tmp_path, monkeypatch, available, size, depth):
+def test_too_little_memory_is_named_with_the_workload(
+    tmp_path, monkeypatch, available, size, depth
+):
     monkeypatch.setattr(preflight, "available_memory_bytes", lambda: available)
     with pytest.raises(UserError, match="not enough memory") as error:
         preflight.check_room(plan(size, depth), tmp_path)

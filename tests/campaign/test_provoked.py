@@ -1,5 +1,6 @@
-"""Rules that void, flag and locate, each provoked for real: a real middleware is made to do what the rule is about, by
-a suite that any user could write. Shared memory of Cyclone DDS has its own file, a stolen processor another."""
+"""Rules that void, flag and locate, each provoked for real: a real middleware is made to do what
+the rule is about, by a suite that any user could write. Shared memory of Cyclone DDS has its own
+file, a stolen processor another."""
 
 import json
 from pathlib import Path
@@ -50,7 +51,9 @@ def arm(directory: Path, name: str) -> dict:
     return next(found for found in workload["arms"] if found["arm"] == name)
 
 
-def test_a_message_below_zenohs_threshold_asked_for_shared_memory_is_void_with_that_reason(tmp_path):
+def test_a_message_below_zenohs_threshold_asked_for_shared_memory_is_void_with_that_reason(
+    tmp_path,
+):
     workers("zenoh")
     arms = "  - {name: zenoh, middleware: zenoh, profile: tuned, options: {path: shm}}\n"
     run(tmp_path, arms, "  - {name: small, message: Bytes(400), rate_hz: 200}\n")
@@ -61,7 +64,10 @@ def test_a_message_below_zenohs_threshold_asked_for_shared_memory_is_void_with_t
 
 def test_zenoh_reliable_over_udp_is_refused_with_its_reason(tmp_path):
     workers("zenoh")
-    profile = '{mode: "peer", listen: {endpoints: ["udp/127.0.0.1:0"]}, transport: {shared_memory: {enabled: false}}}'
+    profile = (
+        '{mode: "peer", listen: {endpoints: ["udp/127.0.0.1:0"]}, transport: '
+        "{shared_memory: {enabled: false}}}"
+    )
     arms = "  - {name: zenoh, middleware: zenoh, profile: udp.json5}\n"
     reliable = "  - {name: w, message: Bytes(400), rate_hz: 200, qos: {reliability: reliable}}\n"
     run(tmp_path, arms, reliable, ("udp.json5", profile))
@@ -77,7 +83,11 @@ def test_shared_memory_that_the_profile_switches_off_is_void(tmp_path):
     found = endings(tmp_path)
     assert found["zenoh tcp"]
     for status, reason in found["zenoh tcp"]:
-        assert status == "void" and "tcp on lo" in reason and "the profile switches shared memory off" in reason
+        assert (
+            status == "void"
+            and "tcp on lo" in reason
+            and "the profile switches shared memory off" in reason
+        )
     assert found["zenoh right"] == {("done", "")}
 
 
@@ -85,13 +95,21 @@ def test_a_socket_buffer_that_is_too_small_is_named_with_what_it_dropped(tmp_pat
     workers("floor")
     options = "{transport: udp, socket_buffer_bytes: %d, path: udp}"
     arms = f"  - {{name: small, middleware: floor, role: contender, options: {options % 4096}}}\n"
-    arms += f"  - {{name: large, middleware: floor, role: contender, options: {options % 4000000}}}\n"
-    burst = "  - {name: bursts, message: Bytes(30000), arrival: {kind: burst, count: 40, rate_hz: 20}, "
+    arms += (
+        f"  - {{name: large, middleware: floor, role: contender, options: {options % 4000000}}}\n"
+    )
+    burst = (
+        "  - {name: bursts, message: Bytes(30000), arrival: {kind: burst, count: 40, rate_hz: 20}, "
+    )
     burst += "qos: {reliability: best_effort, depth: 100}}\n"
     run(tmp_path, arms, burst)
     losses = arm(tmp_path, "small")["losses"]
     (place,) = [p for p in losses["places"] if p["place"].startswith("socket buffer of ")]
-    assert place["count"] > 0 and place["messages"] > losses["missing"] / 2 and "rmem_max" in place["text"]
+    assert (
+        place["count"] > 0
+        and place["messages"] > losses["missing"] / 2
+        and "rmem_max" in place["text"]
+    )
     large = arm(tmp_path, "large")["losses"]
     assert large is None or large["missing"] < losses["missing"]
 
@@ -99,7 +117,10 @@ def test_a_socket_buffer_that_is_too_small_is_named_with_what_it_dropped(tmp_pat
 def test_a_reader_that_is_too_slow_loses_in_its_own_queue(tmp_path):
     workers("synthetic", "zenoh")
     arms = "  - {name: zenoh, middleware: zenoh, profile: tcp}\n"
-    burst = "  - {name: bursts, message: Bytes(200000), arrival: {kind: burst, count: 60, rate_hz: 10}, "
+    burst = (
+        "  - {name: bursts, message: Bytes(200000), arrival: {kind: burst, count: 60, "
+        "rate_hz: 10}, "
+    )
     burst += "qos: {reliability: reliable, history: keep_last, depth: 1}}\n"
     run(tmp_path, arms, burst)
     losses = arm(tmp_path, "zenoh")["losses"]
@@ -112,10 +133,15 @@ def test_the_sampler_counts_the_same_path_as_the_arm_asks_for_on_every_transport
     workers("floor")
     asked = {"shm_ring": "shm", "udp": "udp", "tcp": "tcp", "unix": "unix"}
     arms = "".join(
-        f"  - {{name: {path}, middleware: floor, role: contender, options: {{transport: {transport}, path: {path}}}}}\n"
+        f"  - {{name: {path}, middleware: floor, role: contender, options: {{transport: "
+        f"{transport}, path: {path}}}}}\n"
         for transport, path in asked.items()
     )
-    run(tmp_path, arms, "  - {name: w, message: Bytes(20000), rate_hz: 200, qos: {reliability: best_effort}}\n")
+    run(
+        tmp_path,
+        arms,
+        "  - {name: w, message: Bytes(20000), rate_hz: 200, qos: {reliability: best_effort}}\n",
+    )
     assert endings(tmp_path) == {path: {("done", "")} for path in asked.values()}
     bundle = Bundle(tmp_path / "out")
     names = {row["cell"]: row["arm"] for row in bundle.rows("cells")}

@@ -1,4 +1,5 @@
-"""Services, late joiners and leavers on the floor: a worker of the harness does what the fake worker only plays."""
+"""Services, late joiners and leavers on the floor: a worker of the harness does what the fake
+worker only plays."""
 
 import pytest
 
@@ -30,7 +31,9 @@ def any_machine(monkeypatch):
 
 def run(workload: str, transport: str) -> TrialResult:
     (made,) = cells(parse(SUITE.format(workload=workload, transport=transport), where="mini.yaml"))
-    return run_trial(Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker("floor"))
+    return run_trial(
+        Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker("floor")
+    )
 
 
 def rows(result: TrialResult, table: str) -> list[dict]:
@@ -38,11 +41,15 @@ def rows(result: TrialResult, table: str) -> list[dict]:
 
 
 def test_every_request_is_answered_once_and_to_its_own_client():
-    result = run("{name: add, clients: 2, request: Bytes(64), reply: Bytes(4096), rate_hz: 100}", "unix")
+    result = run(
+        "{name: add, clients: 2, request: Bytes(64), reply: Bytes(4096), rate_hz: 100}", "unix"
+    )
     assert well(result)
     sent, received = rows(result, "sent"), rows(result, "received")
     caused = [row for row in sent if row["cause_endpoint"] is not None]
-    replies = {(row["endpoint"], row["seq"]): (row["cause_endpoint"], row["cause_seq"]) for row in caused}
+    replies = {
+        (row["endpoint"], row["seq"]): (row["cause_endpoint"], row["cause_seq"]) for row in caused
+    }
     requests = {(row["endpoint"], row["seq"]) for row in sent} - set(replies)
     assert len(requests) == 220 == len(replies) and set(replies.values()) == requests
     for client in (2, 3):
@@ -71,5 +78,7 @@ def test_who_is_late_or_leaves_reads_what_was_sent_meanwhile():
     assert max(read[4]) < 60 and min(read[5]) >= 70
     events = {(row["event"], row["endpoint"]): row["time_ns"] for row in rows(result, "events")}
     for late in (3, 5):
-        assert events["created", late] <= events["matched", late] and ("first_message", late) in events
+        assert (
+            events["created", late] <= events["matched", late] and ("first_message", late) in events
+        )
     assert ("destroyed", 4) in events

@@ -1,4 +1,5 @@
-"""Workers as a real-time robot runs them: what the kernel gave is read back, and what it refused is not a result."""
+"""Workers as a real-time robot runs them: what the kernel gave is read back, and what it refused is
+not a result."""
 
 import os
 import resource
@@ -36,9 +37,13 @@ def test_processors_are_dealt_out_in_turn():
     usable = sorted(os.sched_getaffinity(0))
     made = cell("pinned")
     found = [real_time.scheduling(made, process.name) for process in made.processes]
-    assert [one.processors for one in found] == [(usable[n % len(usable)],) for n in range(len(found))]
+    assert [one.processors for one in found] == [
+        (usable[n % len(usable)],) for n in range(len(found))
+    ]
     assert real_time.scheduling(cell("none"), made.processes[0].name) is None
-    assert real_time.scheduling(cell("all"), made.processes[0].name) == Scheduling(PRIORITY, (usable[0],), True)
+    assert real_time.scheduling(cell("all"), made.processes[0].name) == Scheduling(
+        PRIORITY, (usable[0],), True
+    )
 
 
 def test_an_unknown_level_is_named():
@@ -71,7 +76,9 @@ def test_every_thread_of_a_worker_has_what_was_asked_for(level, monkeypatch):
         for name, worker in crew.workers.items():
             threads = map(int, os.listdir(f"/proc/{worker.pid}/task"))
             locked = real_time.locked_bytes(worker.pid)
-            seen[name] = [(os.sched_getscheduler(tid), os.sched_getaffinity(tid), locked) for tid in threads]
+            seen[name] = [
+                (os.sched_getscheduler(tid), os.sched_getaffinity(tid), locked) for tid in threads
+            ]
 
     monkeypatch.setattr(real_time, "check", look)
     made, asked = cell(level), REAL_TIME[level]
@@ -82,15 +89,24 @@ def test_every_thread_of_a_worker_has_what_was_asked_for(level, monkeypatch):
         usable = sorted(os.sched_getaffinity(0))
         for policy, processors, locked in threads:
             assert policy == (os.SCHED_FIFO if asked and asked.fifo else os.SCHED_OTHER)
-            assert processors == ({usable[place % len(usable)]} if asked and asked.pinned else set(usable))
+            assert processors == (
+                {usable[place % len(usable)]} if asked and asked.pinned else set(usable)
+            )
             assert (locked > 0) == bool(asked and asked.locked)
-    assert os.sched_getscheduler(0) == os.SCHED_OTHER and resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] >= 0
+    assert (
+        os.sched_getscheduler(0) == os.SCHED_OTHER
+        and resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] >= 0
+    )
 
 
 @pytest.mark.timing
 def test_what_the_kernel_refuses_is_not_supported_and_no_trial(monkeypatch):
-    monkeypatch.setattr(real_time, "scheduling", lambda made, process: Scheduling(0, (4095,), False))
+    monkeypatch.setattr(
+        real_time, "scheduling", lambda made, process: Scheduling(0, (4095,), False)
+    )
     monkeypatch.setattr("rmwbench.campaign.trial.spawn.scheduling", real_time.scheduling)
     result = run_trial(Order(1, cell("pinned"), 0, 0, seed=7, nonce=1 << 40), tools.worker("floor"))
     assert result.status == "unsupported"
-    assert result.reason == "real_time pinned: the kernel refused processor 4095, for process talker"
+    assert (
+        result.reason == "real_time pinned: the kernel refused processor 4095, for process talker"
+    )

@@ -1,5 +1,5 @@
-"""What the sampler brings into a trial: real numbers that agree with each other, daemons, and nothing worse than
-missing numbers when it fails."""
+"""What the sampler brings into a trial: real numbers that agree with each other, daemons, and
+nothing worse than missing numbers when it fails."""
 
 import json
 from pathlib import Path
@@ -39,14 +39,20 @@ def real(middleware="floor", options="transport: tcp", size=1000, sampling="") -
     tools.built("sampler")
     text = SUITE.format(middleware=middleware, options=options, size=size, sampling=sampling)
     (made,) = cells(parse(text, where="mini.yaml"))
-    return run_trial(Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker(middleware))
+    return run_trial(
+        Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker(middleware)
+    )
 
 
-def fake(tmp_path, fault="", stage="", made: Cell | None = None, daemons: tuple[str, ...] = ()) -> TrialResult:
+def fake(
+    tmp_path, fault="", stage="", made: Cell | None = None, daemons: tuple[str, ...] = ()
+) -> TrialResult:
     tools.built("sampler")
     profile = fake_worker.DESCRIBE["profiles"][0] | ({"daemons": list(daemons)} if daemons else {})
     path = fake_worker.install(tmp_path, fault, stage, describe={"profiles": [profile]})
-    return run_trial(order(made), Worker("fake", path, fake_worker.DESCRIBE | {"profiles": [profile]}, None))
+    return run_trial(
+        order(made), Worker("fake", path, fake_worker.DESCRIBE | {"profiles": [profile]}, None)
+    )
 
 
 def rows(result: TrialResult, table: str) -> Rows:
@@ -57,7 +63,8 @@ def grown(found: Rows, counter: str) -> dict[str, float]:
     """Process → growth of a counter within the window."""
     wanted = [r for r in found if r["counter"] == counter]
     at = {
-        edge: {r["process"]: r["value"] for r in wanted if r["at"] == edge} for edge in ("steady_begin", "steady_end")
+        edge: {r["process"]: r["value"] for r in wanted if r["at"] == edge}
+        for edge in ("steady_begin", "steady_end")
     }
     return {name: value - at["steady_begin"][name] for name, value in at["steady_end"].items()}
 
@@ -71,12 +78,19 @@ def test_the_document_of_the_page_is_read_here_too():
     document = sampler.parse(block.encode())
     assert document["snapshots"][0]["processes"]["talker"]["cpu_ns"] == 1
     columns = sampled.samples(document)
-    found = dict(zip(zip(columns["process"], columns["counter"], strict=True), columns["unit"], strict=True))
+    found = dict(
+        zip(zip(columns["process"], columns["counter"], strict=True), columns["unit"], strict=True)
+    )
     assert found["talker", "cpu"] == "ns" and found["talker", "rss"] == "bytes"
-    assert found["machine", "interface.lo.tx_packets"] == "count" and found["machine", "processor.steal"] == "ns"
+    assert (
+        found["machine", "interface.lo.tx_packets"] == "count"
+        and found["machine", "processor.steal"] == "ns"
+    )
     assert sampled.schedule(document)["event"] == ["out_runnable", "in", "out_blocked", "woken"]
     with pytest.raises(ValueError, match=r"snapshots\.0\.processes\.talker\.cpu_ns"):
-        sampler.parse(block.replace('"cpu_ns": 1, "voluntary', '"cpu_ns": "one", "voluntary', 1).encode())
+        sampler.parse(
+            block.replace('"cpu_ns": 1, "voluntary', '"cpu_ns": "one", "voluntary', 1).encode()
+        )
     with pytest.raises(ValueError, match="own"):
         sampler.parse(b'{"snapshots": [], "memory": {}, "no_data": {}}')
 
@@ -92,20 +106,36 @@ def test_what_is_counted_agrees_with_what_was_delivered_and_with_the_machine():
     assert {"talker", "listener", "sampler", "init", "orchestrator"} <= cpu.keys()
     assert all(value >= 0 for value in cpu.values()) and cpu["talker"] > 0
     # Ticks are 10 ms each, one more or less on either side and processor.
-    machine = grown(counters, "processor.user")["machine"] + grown(counters, "processor.system")["machine"]
+    machine = (
+        grown(counters, "processor.user")["machine"]
+        + grown(counters, "processor.system")["machine"]
+    )
     machine += grown(counters, "processor.softirq")["machine"]
     processors = next(r["value"] for r in counters if r["counter"] == "processors")
     assert sum(cpu.values()) <= machine + 2 * processors * 10_000_000 + 0.1 * window_ns
     roles = {r["process"]: r["role"] for r in counters if r["counter"] == "run_delay"}
-    assert roles["talker"] == "publisher" and roles["listener"] == "subscription" and roles["sampler"] == "harness"
+    assert (
+        roles["talker"] == "publisher"
+        and roles["listener"] == "subscription"
+        and roles["sampler"] == "harness"
+    )
 
-    inside = [r for r in rows(result, "received") if trial["steady_begin_ns"] <= r["taken_ns"] < trial["steady_end_ns"]]
+    inside = [
+        r
+        for r in rows(result, "received")
+        if trial["steady_begin_ns"] <= r["taken_ns"] < trial["steady_end_ns"]
+    ]
     payload = sum(r["bytes"] for r in inside)
     assert payload > 0
     document = json.loads(result.files["sampler.json"])
     begin, end = document["snapshots"]
-    of = lambda edge: {s["inode"]: s for s in edge["sockets"] if s["kind"] == "tcp" and s["process"] == "talker"}  # noqa: E731
-    sent = sum(s["sent_bytes"] - of(begin).get(n, {"sent_bytes": 0})["sent_bytes"] for n, s in of(end).items())
+    of = lambda edge: {  # noqa: E731
+        s["inode"]: s for s in edge["sockets"] if s["kind"] == "tcp" and s["process"] == "talker"
+    }
+    sent = sum(
+        s["sent_bytes"] - of(begin).get(n, {"sent_bytes": 0})["sent_bytes"]
+        for n, s in of(end).items()
+    )
     last = max(r["bytes"] for r in inside) * 2  # on its way at either edge
     assert sent >= payload - last
     assert {s["peer_process"] for s in of(end).values()} == {"listener"}
@@ -121,7 +151,10 @@ def test_what_is_counted_agrees_with_what_was_delivered_and_with_the_machine():
     )
     assert 1.0 <= values["wire_bytes_per_payload_byte_lo"] + last / payload < 3
     assert values["cpu_per_gigabyte"] == pytest.approx(values["cpu_per_message"] / 4000, rel=0.01)
-    assert values["cpu_cores_other"] == 0 and 0 < values["cpu_cores_sampler"] <= values["cpu_cores_harness"]
+    assert (
+        values["cpu_cores_other"] == 0
+        and 0 < values["cpu_cores_sampler"] <= values["cpu_cores_harness"]
+    )
     probes = {r["probe"]: r["value"] for r in rows(result, "probes") if r["at"] == "window"}
     assert probes["canary_max"] >= probes["canary_p50"] > 0 and 0 <= probes["canary_late"] <= 1
     assert 0 < probes["own"] <= 1 and probes["foreign"] >= 0
@@ -131,21 +164,38 @@ def test_what_is_counted_agrees_with_what_was_delivered_and_with_the_machine():
 def test_a_series_threads_and_schedule_come_only_where_asked_for():
     plain = real("floor", "transport: shm_ring")
     assert not rows(plain, "samples") and not rows(plain, "schedule")
-    result = real("floor", "transport: shm_ring", sampling="series_hz: 20, threads: true, schedule: true")
+    result = real(
+        "floor", "transport: shm_ring", sampling="series_hz: 20, threads: true, schedule: true"
+    )
     assert well(result)
-    assert result.order.cell.definition()["sampling"] == {"series_hz": 20, "threads": True, "schedule": True}
-    series = [r for r in rows(result, "samples") if r["process"] == "talker" and r["counter"] == "cpu"]
+    assert result.order.cell.definition()["sampling"] == {
+        "series_hz": 20,
+        "threads": True,
+        "schedule": True,
+    }
+    series = [
+        r for r in rows(result, "samples") if r["process"] == "talker" and r["counter"] == "cpu"
+    ]
     assert len(series) >= 4 and [r["value"] for r in series] == sorted(r["value"] for r in series)
     (trial,) = rows(result, "trials")
-    assert all(trial["steady_begin_ns"] <= r["time_ns"] < trial["steady_end_ns"] + 50_000_000 for r in series)
+    assert all(
+        trial["steady_begin_ns"] <= r["time_ns"] < trial["steady_end_ns"] + 50_000_000
+        for r in series
+    )
     counters = rows(result, "counters")
-    threads = [r for r in counters if r["counter"].startswith("thread.") and r["counter"].endswith(".cpu")]
-    assert {"talker", "listener"} <= {r["process"] for r in threads} and {r["at"] for r in threads} == {"window"}
+    threads = [
+        r for r in counters if r["counter"].startswith("thread.") and r["counter"].endswith(".cpu")
+    ]
+    assert {"talker", "listener"} <= {r["process"] for r in threads} and {
+        r["at"] for r in threads
+    } == {"window"}
     switches = rows(result, "schedule")
     if not switches:
         assert "schedule: the kernel forbids it" in reasons(result)
     else:
-        blocked = [r for r in switches if r["process"] == "listener" and r["event"] == "out_blocked"]
+        blocked = [
+            r for r in switches if r["process"] == "listener" and r["event"] == "out_blocked"
+        ]
         assert len(blocked) >= 50, "the listener slept before each of 100 messages"
         woken = [r for r in switches if r["process"] == "listener" and r["event"] == "woken"]
         assert len(woken) >= 50 or "schedule.woken: " in reasons(result)
@@ -153,9 +203,12 @@ def test_a_series_threads_and_schedule_come_only_where_asked_for():
 
 @pytest.mark.timing
 def test_burnt_processor_time_is_found_from_outside():
-    """The truth is the synthetic worker's; here it is told by the sampler and not by the worker's own account."""
+    """The truth is the synthetic worker's; here it is told by the sampler and not by the worker's
+    own account."""
     burnt_ns = 400_000
-    result = real("synthetic", f"latency: constant ns=1000, cpu_burn_ns: publisher={burnt_ns}", size=100)
+    result = real(
+        "synthetic", f"latency: constant ns=1000, cpu_burn_ns: publisher={burnt_ns}", size=100
+    )
     assert well(result)
     document = json.loads(result.files["sampler.json"])
     begin, end = (snapshot["processes"]["talker"]["cpu_ns"] for snapshot in document["snapshots"])
@@ -171,13 +224,19 @@ def test_a_daemon_serves_before_the_workers_open_and_its_cost_is_its_middlewares
     events = [(r["time_ns"], r["process"], r["event"]) for r in rows(result, "events")]
     created = min(time_ns for time_ns, _, event in events if event == "created")
     assert {process for _, process, event in events if event == "hello"} >= {"router", "keeper"}
-    assert result.files["router.stdout"].startswith(b"a line on stdout") and b"serving" in result.files["keeper.stdout"]
+    assert (
+        result.files["router.stdout"].startswith(b"a line on stdout")
+        and b"serving" in result.files["keeper.stdout"]
+    )
     assert created > 0 and result.steps_ns["daemon.router"] > 0
     counters = rows(result, "counters")
     cpu = grown(counters, "cpu")
     assert cpu["router"] > 1_000_000, "it burns a quarter of a core where it gets one"
     assert {r["role"] for r in counters if r["process"] == "router"} == {"daemon"}
-    assert next(r["value"] for r in counters if r["process"] == "router" and r["counter"] == "pss") > 1_000_000
+    assert (
+        next(r["value"] for r in counters if r["process"] == "router" and r["counter"] == "pss")
+        > 1_000_000
+    )
     (trial,) = rows(result, "trials")
     window_ns = trial["steady_end_ns"] - trial["steady_begin_ns"]
     values, _ = cost.cost(counters, published=80, delivered=80, window_ns=window_ns)
@@ -223,11 +282,16 @@ while data := control.recv(65536):
         ("os.abort()", "SIGABRT"),
         ("control.sendall(b'hoho\\n')", "not JSON"),
         ("if line['cmd'] == 'collect': time.sleep(100)", "did not answer within"),
-        ("say({'id': line['id'], 'error': {'object': 'x', 'message': 'no mood'}}); continue", "no mood"),
+        (
+            "say({'id': line['id'], 'error': {'object': 'x', 'message': 'no mood'}}); continue",
+            "no mood",
+        ),
         ("pass", "something else than its document"),
     ],
 )
-def test_a_sampler_that_fails_costs_the_trial_nothing_but_its_numbers(tmp_path, monkeypatch, deed, said):
+def test_a_sampler_that_fails_costs_the_trial_nothing_but_its_numbers(
+    tmp_path, monkeypatch, deed, said
+):
     path = tmp_path / "rmwbench-sampler"
     path.write_text(FAULTY.format(python=fake_worker.INTERPRETER, deed=deed))
     path.chmod(0o755)
@@ -239,8 +303,16 @@ def test_a_sampler_that_fails_costs_the_trial_nothing_but_its_numbers(tmp_path, 
     assert well(result)
     assert said in reasons(result)
     counters = rows(result, "counters")
-    assert any(r["process"] == "talker" and r["counter"] == "cpu" for r in counters), "the worker's own account stays"
-    _, why = cost.cost(counters, published=1, delivered=1, window_ns=10, no_data=cost.unread(rows(result, "events")))
+    assert any(r["process"] == "talker" and r["counter"] == "cpu" for r in counters), (
+        "the worker's own account stays"
+    )
+    _, why = cost.cost(
+        counters,
+        published=1,
+        delivered=1,
+        window_ns=10,
+        no_data=cost.unread(rows(result, "events")),
+    )
     assert said in why["cpu_cores_other"] and said in why["softirq_cores"]
 
 
@@ -260,18 +332,34 @@ def test_a_worker_that_began_within_the_window_is_named_by_its_pid_and_counted_o
 
     def snapshot(**processes):
         return {
-            "processes": {name: {"pid": pid, "role": role, "cpu_ns": 1} for name, (pid, role) in processes.items()},
+            "processes": {
+                name: {"pid": pid, "role": role, "cpu_ns": 1}
+                for name, (pid, role) in processes.items()
+            },
             "sockets": [{"process": name, "drops": 1} for name in processes],
         }
 
     document = {
-        "snapshots": [snapshot(planner=(5, "worker")), snapshot(logger=(6, "worker"), rmwbench_floor=(9, "other"))],
+        "snapshots": [
+            snapshot(planner=(5, "worker")),
+            snapshot(logger=(6, "worker"), rmwbench_floor=(9, "other")),
+        ],
         "memory": {"rmwbench_floor": {"rss_bytes": 1}},
     }
     found = with_successor(document, "planner again", 9)
     begin, end = found["snapshots"]
-    assert set(begin["processes"]) == {"planner"} and set(end["processes"]) == {"logger", "planner again"}
-    assert end["processes"]["planner again"]["role"] == "worker" and end["processes"]["logger"]["role"] == "worker"
-    assert found["memory"] == {"planner again": {"rss_bytes": 1}} and end["sockets"][1]["process"] == "planner again"
-    assert document["snapshots"][1]["processes"]["rmwbench_floor"]["role"] == "other"  # as it was read
+    assert set(begin["processes"]) == {"planner"} and set(end["processes"]) == {
+        "logger",
+        "planner again",
+    }
+    assert (
+        end["processes"]["planner again"]["role"] == "worker"
+        and end["processes"]["logger"]["role"] == "worker"
+    )
+    assert (
+        found["memory"] == {"planner again": {"rss_bytes": 1}}
+        and end["sockets"][1]["process"] == "planner again"
+    )
+    # as it was read
+    assert document["snapshots"][1]["processes"]["rmwbench_floor"]["role"] == "other"
     assert with_successor(document, "planner again", None)["snapshots"] == document["snapshots"]

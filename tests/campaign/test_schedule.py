@@ -1,4 +1,5 @@
-"""Due times computed a second time, against what the Rust schedule's own tests say and against arithmetic."""
+"""Due times computed a second time, against what the Rust schedule's own tests say and against
+arithmetic."""
 
 import itertools
 

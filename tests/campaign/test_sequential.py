@@ -1,5 +1,5 @@
-"""Campaigns that look at themselves: virtual ones, where a trial is a line of numbers and time a counter, and two real
-small ones over synthetic arms whose truth is known."""
+"""Campaigns that look at themselves: virtual ones, where a trial is a line of numbers and time a
+counter, and two real small ones over synthetic arms whose truth is known."""
 
 import io
 import json
@@ -27,8 +27,9 @@ from tests.support.command import exit_code
 
 @dataclass
 class Virtual:
-    """A campaign of which only the decisions are real. `open_until`: blocks from which on the judge sees all decided;
-    `slow`: how much longer than planned a trial takes; `spoilt`: trials that the machine makes void."""
+    """A campaign of which only the decisions are real. `open_until`: blocks from which on the judge
+    sees all decided; `slow`: how much longer than planned a trial takes; `spoilt`: trials that the
+    machine makes void."""
 
     directory: object
     monkeypatch: object
@@ -42,7 +43,11 @@ class Virtual:
     now_s: float = 0.0
 
     def run(self, made) -> str:
-        for name, value in (("run_trial", self._trial), ("Host", _NoHost), ("machine_table", lambda *_: EMPTY)):
+        for name, value in (
+            ("run_trial", self._trial),
+            ("Host", _NoHost),
+            ("machine_table", lambda *_: EMPTY),
+        ):
             self.monkeypatch.setattr(running, name, value)
         self.monkeypatch.setattr(running.time, "monotonic", lambda: self.now_s)
         journal = []
@@ -64,7 +69,9 @@ class Virtual:
         self.ran.append(order.trial)
         self.now_s += self.slow * (order.cell.timeline.duration_s + 0.3)
         void = order.trial in self.spoilt
-        status, reason, cause = ("void", "machine: stolen", "machine") if void else ("done", None, None)
+        status, reason, cause = (
+            ("void", "machine: stolen", "machine") if void else ("done", None, None)
+        )
         return TrialResult(order, status, reason, {}, {}, {}, cause)
 
     def _judge(self, blocks, minutes_per_block, ended):
@@ -104,12 +111,28 @@ def test_it_stops_at_the_first_look_that_sees_everything_decided(virtual):
     output = campaign.run(plan())
     assert campaign.judged == [(5, False), (8, False)] and len(campaign.ran) == 48
     first, last = campaign.lines("look")
-    assert (first["stop"], first["decided"], first["of"], first["minutes_to_decide"]) == (None, 0, 1, 9.0)
+    assert (first["stop"], first["decided"], first["of"], first["minutes_to_decide"]) == (
+        None,
+        0,
+        1,
+        9.0,
+    )
     assert first["open"] == [{"comparison": "small", "arm": "two", "reason": "so", "minutes": 9.0}]
-    assert (last["stop"], last["blocks"], last["decided"], last["looks"]) == ("decided", 8, 1, [5, 8, 12])
+    assert (last["stop"], last["blocks"], last["decided"], last["looks"]) == (
+        "decided",
+        8,
+        1,
+        [5, 8, 12],
+    )
     assert campaign.lines("finished") and not campaign.lines("note")
-    assert "look after block 5: 0 of 1 decided; open: small: two; a campaign of about 9 min would decide" in output
-    assert "look after block 8: all 1 decided; the other 4 of at most 12 blocks are not needed" in output
+    assert (
+        "look after block 5: 0 of 1 decided; open: small: two; a campaign of about 9 min would "
+        "decide" in output
+    )
+    assert (
+        "look after block 8: all 1 decided; the other 4 of at most 12 blocks are not needed"
+        in output
+    )
     assert "at most" in output and "to the look after block 5" in output
 
 
@@ -148,12 +171,15 @@ def test_time_over_between_two_looks_gives_a_last_look_with_all_that_is_left(vir
     assert campaign.judged == [(5, False), (8, False), (10, True)]
     last = campaign.lines("look")[-1]
     assert (last["blocks"], last["ended"], last["stop"]) == (10, True, "time")
-    assert "2 of 12 blocks left out" in output and "2 of 12 blocks left out" in campaign.lines("note")[0]["text"]
+    assert (
+        "2 of 12 blocks left out" in output
+        and "2 of 12 blocks left out" in campaign.lines("note")[0]["text"]
+    )
 
 
 def test_a_fixed_design_that_time_ends_spends_no_error_twice(virtual):
-    """Blocks take twice as long as planned. Without the look that time gave it, the campaign was judged at 5 % where it
-    was cut, and at 5 % again where it was resumed."""
+    """Blocks take twice as long as planned. Without the look that time gave it, the campaign was
+    judged at 5 % where it was cut, and at 5 % again where it was resumed."""
     made = plan("{planned: 12, minimum: 5}")
     first = virtual(slow=2.0)
     output = first.run(made)
@@ -164,7 +190,12 @@ def test_a_fixed_design_that_time_ends_spends_no_error_twice(virtual):
     second.run(made)
     assert second.judged == [(12, False)] and len(first.ran + second.ran) == 72
     last = second.lines("look")[-1]
-    assert (last["blocks"], last["looks"], last["ended"], last["stop"]) == (12, [12], False, "maximum")
+    assert (last["blocks"], last["looks"], last["ended"], last["stop"]) == (
+        12,
+        [12],
+        False,
+        "maximum",
+    )
     assert Bundle(second.directory).ended_at == (7,)
 
 
@@ -199,7 +230,9 @@ def test_a_campaign_stopped_between_looks_takes_the_same_looks_when_it_is_resume
     assert first.ending.stopped_by == "SIGINT" and first.judged == [(5, False)]
     second = virtual(open_until=12)
     second.run(plan())
-    assert second.judged == [(8, False), (12, False)] and first.ran + second.ran == list(range(1, 73))
+    assert second.judged == [(8, False), (12, False)] and first.ran + second.ran == list(
+        range(1, 73)
+    )
     assert [line["blocks"] for line in second.lines("look")] == [5, 8, 12]
     third = virtual()
     third.run(plan())
@@ -209,40 +242,66 @@ def test_a_campaign_stopped_between_looks_takes_the_same_looks_when_it_is_resume
 def test_what_the_machine_spoilt_runs_again_and_the_journal_says_so(virtual):
     campaign = virtual(spoilt=frozenset({2, 73}))
     output = campaign.run(plan())
-    assert campaign.ran[:4] == [1, 2, 73, 4] and campaign.ran[-3:] == [75, 74, 3] and len(campaign.ran) == 75
+    assert (
+        campaign.ran[:4] == [1, 2, 73, 4]
+        and campaign.ran[-3:] == [75, 74, 3]
+        and len(campaign.ran) == 75
+    )
     assert [blocks for blocks, _ in campaign.judged] == [5, 8, 12]
     lines = {line["trial"]: line for line in campaign.lines("trial")}
     assert (lines[2]["cause"], lines[2]["voids"], lines[2]["again"]) == ("machine", [1], True)
-    assert "repeats" not in lines[2] and (lines[73]["repeats"], lines[74]["repeats"], lines[75]["repeats"]) == (
+    assert "repeats" not in lines[2] and (
+        lines[73]["repeats"],
+        lines[74]["repeats"],
+        lines[75]["repeats"],
+    ) == (
         1,
         2,
         73,
     )
-    assert "cause" not in lines[74] and lines[74]["cell"] == lines[2]["cell"] and "voids" not in lines[73]
+    assert (
+        "cause" not in lines[74]
+        and lines[74]["cell"] == lines[2]["cell"]
+        and "voids" not in lines[73]
+    )
     assert (campaign.ending.done, campaign.ending.void) == (72, 3)
-    assert "its block is void for every arm, and runs again\n" in output and "and runs again at the end" in output
+    assert (
+        "its block is void for every arm, and runs again\n" in output
+        and "and runs again at the end" in output
+    )
 
 
-def test_a_block_that_was_put_off_and_has_no_time_is_left_out_with_the_command_that_runs_it(virtual, monkeypatch):
+def test_a_block_that_was_put_off_and_has_no_time_is_left_out_with_the_command_that_runs_it(
+    virtual, monkeypatch
+):
     may_repeat_at = Campaign._may_repeat
     monkeypatch.setattr(
         Campaign,
         "_may_repeat",
-        lambda campaign, trial: may_repeat_at(campaign, trial) if campaign.course.resumed else not campaign.course.late,
+        lambda campaign, trial: (
+            may_repeat_at(campaign, trial) if campaign.course.resumed else not campaign.course.late
+        ),
     )
     campaign = virtual(spoilt=frozenset({2, 73}))
     output = campaign.run(plan())
-    assert len(campaign.ran) == 72 and 3 not in campaign.ran and [blocks for blocks, _ in campaign.judged] == [5, 8, 12]
+    assert (
+        len(campaign.ran) == 72
+        and 3 not in campaign.ran
+        and [blocks for blocks, _ in campaign.judged] == [5, 8, 12]
+    )
     told = "no time for 1 block of a comparison that the machine spoilt twice"
     assert f"{told}; `rmwbench resume` runs it" in output
     assert told in [line.get("text") for line in campaign.lines("note")]
     later = virtual()
     later.run(plan())
-    assert [number for number in later.ran if number == 3 or number > 72] == later.ran and len(later.ran) == 3
+    assert [number for number in later.ran if number == 3 or number > 72] == later.ran and len(
+        later.ran
+    ) == 3
 
 
 def test_repeats_of_what_cannot_be_spared_take_half_of_the_budget_again_and_no_more(virtual):
-    """Every trial is spoilt, and the budget is for the minimum: with a block less nothing would be decided."""
+    """Every trial is spoilt, and the budget is for the minimum: with a block less nothing would be
+    decided."""
     made = plan("{planned: 3, minimum: 2}", budget_s=2 * plan().block_s)
     campaign = virtual(spoilt=frozenset(range(1, 1000)))
     campaign.run(made)
@@ -257,7 +316,9 @@ def test_a_repeat_needs_room_for_its_block_and_the_minimum():
     block_s = made.block_s
     assert may_repeat(made, 0, elapsed_s=1.0, again_s=2.0, rest_of_block_s=block_s)
     assert may_repeat(made, 0, elapsed_s=2 * block_s - 2.5, again_s=2.0, rest_of_block_s=block_s)
-    assert not may_repeat(made, 0, elapsed_s=2 * block_s - 1.5, again_s=2.0, rest_of_block_s=block_s)
+    assert not may_repeat(
+        made, 0, elapsed_s=2 * block_s - 1.5, again_s=2.0, rest_of_block_s=block_s
+    )
     assert may_repeat(made, 5, elapsed_s=6 * block_s - 2.0, again_s=2.0, rest_of_block_s=0.0)
     assert not may_repeat(made, 5, elapsed_s=6 * block_s - 1.9, again_s=2.0, rest_of_block_s=0.0)
 
@@ -279,7 +340,10 @@ def test_a_look_that_cannot_judge_costs_the_look_and_not_the_campaign(virtual, m
 
 def test_only_what_matters_is_waited_for():
     open_, shut = (Verdict(word, None, None, "") for word in ("undecided", "worse"))
-    found = {"small": {"one": Verdict("reference", None, None, ""), "two": shut}, "large": {"two": open_}}
+    found = {
+        "small": {"one": Verdict("reference", None, None, ""), "two": shut},
+        "large": {"two": open_},
+    }
     both = seen(plan(), 2, 0.01, False, found)
     assert (both.decided, both.of, [o.comparison for o in both.open]) == (1, 2, ["large"])
     small = seen(plan("{minimum: 5, maximum: 12, decide: [small]}"), 2, 0.01, False, found)
@@ -292,12 +356,22 @@ def test_a_suite_knows_how_many_blocks_decide_something():
 
 
 def test_an_arm_that_never_has_data_is_not_waited_for():
-    found = {"small": {"two": Verdict("no data", None, None, ""), "three": Verdict("best", None, None, "")}}
+    found = {
+        "small": {
+            "two": Verdict("no data", None, None, ""),
+            "three": Verdict("best", None, None, ""),
+        }
+    }
     assert seen(plan(), 2, 0.01, False, found).open == ()
 
 
 def test_a_look_that_no_campaign_would_decide_promises_no_time():
-    found = {"small": {"two": Verdict("undecided", None, None, "", 4.0), "three": Verdict("undecided", None, None, "")}}
+    found = {
+        "small": {
+            "two": Verdict("undecided", None, None, "", 4.0),
+            "three": Verdict("undecided", None, None, ""),
+        }
+    }
     look = seen(plan(), 2, 0.01, False, found)
     assert look.minutes_to_decide is None and look.line(plan(), None)["minutes_to_decide"] is None
 
@@ -326,7 +400,9 @@ def real(tmp_path, capsys, there_ns, maximum) -> tuple[Bundle, str]:
 
 
 @pytest.mark.timing
-def test_a_planted_difference_stops_a_campaign_early_and_its_report_judges_like_its_last_look(tmp_path, capsys):
+def test_a_planted_difference_stops_a_campaign_early_and_its_report_judges_like_its_last_look(
+    tmp_path, capsys
+):
     bundle, output = real(tmp_path, capsys, there_ns=6_000_000, maximum=20)
     looks = [line for line in bundle.journal.lines if line["type"] == "look"]
     assert looks[-1]["stop"] == "decided" and looks[-1]["blocks"] < 20, output
@@ -338,11 +414,18 @@ def test_a_planted_difference_stops_a_campaign_early_and_its_report_judges_like_
     campaign = document["campaign"]
     assert campaign["looks"]["stop"] == "decided" and campaign["finished"]
     assert campaign["trials"]["planned"] == 2 * looks[-1]["blocks"]
-    worse = next(arm["verdict"] for arm in document["workloads"][0]["arms"] if arm["arm"] == "there")
-    arms = {"w": [Arm("here", _primary(document, "here")), Arm("there", _primary(document, "there"))]}
-    expected = sequential.judge(arms, Rules(), campaign["looks"]["looks"], blocks=looks[-1]["blocks"])["w"]["there"]
+    worse = next(
+        arm["verdict"] for arm in document["workloads"][0]["arms"] if arm["arm"] == "there"
+    )
+    arms = {
+        "w": [Arm("here", _primary(document, "here")), Arm("there", _primary(document, "there"))]
+    }
+    expected = sequential.judge(
+        arms, Rules(), campaign["looks"]["looks"], blocks=looks[-1]["blocks"]
+    )["w"]["there"]
     assert worse["ratio"]["low"] == pytest.approx(expected.ratio.low, rel=1e-4)
-    # The whole of alpha would have given a narrower interval than the share of one look: the report must not use it.
+    # The whole of alpha would have given a narrower interval than the share of one look: the report
+    # must not use it.
     assert worse["ratio"]["low"] < best.judge(arms, Rules())["w"]["there"].ratio.low * 0.9999
 
 

@@ -1,9 +1,9 @@
-"""Trials on the shared host: nothing of them leaves by another interface, nothing of them stays, and what cannot be run
-there is said beforehand.
+"""Trials on the shared host: nothing of them leaves by another interface, nothing of them stays,
+and what cannot be run there is said beforehand.
 
-The first two run the whole tool in a network namespace that stands for a robot's computer: beside `lo` it has an
-interface `robot0` with an address, a default route and multicast, and whatever is sent there is heard by a packet
-socket.
+The first two run the whole tool in a network namespace that stands for a robot's computer: beside
+`lo` it has an interface `robot0` with an address, a default route and multicast, and whatever is
+sent there is heard by a packet socket.
 """
 
 import json
@@ -26,8 +26,8 @@ SUITE = Path(__file__).with_name("shared_suite.yaml")
 SHARED = Kind("shared", "a test says so")
 FIRST_SET = ("floor", "iceoryx2", "zenoh", "cyclonedds", "fastdds", "sampler")
 
-# Everything that `robot0` sends, but for our own datagram that proves that it would be heard: it must come back first
-# and last.
+# Everything that `robot0` sends, but for our own datagram that proves that it would be heard: it
+# must come back first and last.
 COMPUTER = """
 import ctypes, os, socket, subprocess, sys, json
 libc = ctypes.CDLL(None, use_errno=True)
@@ -74,14 +74,20 @@ print(json.dumps({"code": done.returncode, "out": done.stdout + done.stderr, "he
 def on_a_robots_computer(*words: str, kind: str) -> dict:
     environment = os.environ | {"RMWBENCH_HOST_KIND": kind}
     done = subprocess.run(
-        [sys.executable, "-c", COMPUTER, *words], capture_output=True, text=True, cwd=REPOSITORY, env=environment
+        [sys.executable, "-c", COMPUTER, *words],
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+        env=environment,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def segments() -> set[str]:
-    return set(os.listdir("/dev/shm")) | {name for name in os.listdir("/tmp") if name.startswith("rmwbench-")}
+    return set(os.listdir("/dev/shm")) | {
+        name for name in os.listdir("/tmp") if name.startswith("rmwbench-")
+    }
 
 
 @pytest.fixture
@@ -98,7 +104,14 @@ def needs_the_first_set():
 def test_no_trial_is_heard_on_another_interface_and_nothing_stays(tmp_path, needs_the_first_set):
     before = segments()
     campaign = tmp_path / "campaign"
-    words = [str(Path(sys.executable).with_name("rmwbench")), "run", str(SUITE), "--out", str(campaign), "--no-report"]
+    words = [
+        str(Path(sys.executable).with_name("rmwbench")),
+        "run",
+        str(SUITE),
+        "--out",
+        str(campaign),
+        "--no-report",
+    ]
     found = on_a_robots_computer(*words, kind="shared")
     assert found["code"] == 0, found["out"]
     assert found["heard"] == []
@@ -106,8 +119,12 @@ def test_no_trial_is_heard_on_another_interface_and_nothing_stays(tmp_path, need
     trials = [line for line in journal if line["type"] == "trial"]
     assert len(trials) == 14, found["out"]
     # A busy machine spoils a trial, which has run all the same: it was listened to.
-    spoilt = [line for line in trials if line["status"] == "void" and line.get("cause") == "machine"]
-    assert [line for line in trials if line["status"] != "done" and line not in spoilt] == [], found["out"]
+    spoilt = [
+        line for line in trials if line["status"] == "void" and line.get("cause") == "machine"
+    ]
+    assert [line for line in trials if line["status"] != "done" and line not in spoilt] == [], (
+        found["out"]
+    )
     plan = json.loads((campaign / "campaign.json").read_text())["plan"]
     assert plan["host"]["kind"] == "shared"
     assert len(plan["unsupported"]) == 1 and "one RouDi" in plan["unsupported"][0]["reason"]
@@ -118,7 +135,8 @@ def test_no_trial_is_heard_on_another_interface_and_nothing_stays(tmp_path, need
 @pytest.mark.timing
 @pytest.mark.own_host
 def test_the_same_listener_hears_a_middleware_that_is_not_kept(tmp_path, needs_the_first_set):
-    """Without it the test above could not fail: Cyclone DDS as installed, in the network that is there."""
+    """Without it the test above could not fail: Cyclone DDS as installed, in the network that is
+    there."""
     talker = tmp_path / "talk.py"
     worker = find_workers(["cyclonedds"])["cyclonedds"]
     talker.write_text(TALK.format(executable=str(worker.executable)))
@@ -152,11 +170,17 @@ worker.wait()
 
 
 def worker(**more) -> Worker:
-    description = {"capabilities": {}, "modes": {}, "profiles": [{"name": "untouched", "format": "", "text": ""}]}
+    description = {
+        "capabilities": {},
+        "modes": {},
+        "profiles": [{"name": "untouched", "format": "", "text": ""}],
+    }
     return Worker("floor", Path("/bin/true"), description | more, None)
 
 
-def cells_of(arms: str = "[{name: a, middleware: floor}]", message: str = "Bytes(320)", more: str = ""):
+def cells_of(
+    arms: str = "[{name: a, middleware: floor}]", message: str = "Bytes(320)", more: str = ""
+):
     text = f"""
 suite: one
 title: one host
@@ -185,7 +209,10 @@ def test_a_worker_that_does_not_say_how_it_keeps_apart_is_left_out():
     (cell,) = cells_of()
     assert unsupported.described([cell], {"floor": worker(**FORCED)}, SHARED) == {}
     assert unsupported.described([cell], {"floor": worker()}, NAMESPACES) == {}
-    assert "does not keep to" in unsupported.described([cell], {"floor": worker()}, SHARED)[cell.number]
+    assert (
+        "does not keep to"
+        in unsupported.described([cell], {"floor": worker()}, SHARED)[cell.number]
+    )
 
 
 def test_a_daemon_with_one_name_per_machine_is_refused():
@@ -210,7 +237,9 @@ def test_shared_memory_that_does_not_fit_is_said_and_leaves_the_arm_out(monkeypa
     monkeypatch.setattr(shared_host, "free_bytes", lambda: 61 << 20)
     assert shared_host.lacking(cell, workers, SHARED) is None
     monkeypatch.setattr(shared_host, "free_bytes", lambda: 59 << 20)
-    assert shared_host.lacking(cell, workers, SHARED) == ("it takes about 60 MiB of /dev/shm, where 59 MiB are free")
+    assert shared_host.lacking(cell, workers, SHARED) == (
+        "it takes about 60 MiB of /dev/shm, where 59 MiB are free"
+    )
     assert shared_host.lacking(cell, workers, NAMESPACES) is None
     (socket_cell,) = cells_of("[{name: a, middleware: floor, modes: {transport: udp}}]", "Array1m")
     assert shared_host.lacking(socket_cell, workers, SHARED) is None

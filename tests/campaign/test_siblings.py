@@ -31,7 +31,8 @@ class Publisher:
 
 @pytest.fixture
 def camera_and_control():
-    """Publish calls of an image of 30 Hz, and of a command of 1 kHz that is due in the middle of one of them."""
+    """Publish calls of an image of 30 Hz, and of a command of 1 kHz that is due in the middle of
+    one of them."""
 
     def made(call_ns, processes=("robot", "robot")):
         due = np.arange(30) * 33 * MS

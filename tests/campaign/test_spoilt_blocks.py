@@ -1,5 +1,6 @@
-"""Whether what the machine spoils selects: two arms with the same law, of which one works five times as much, in
-campaigns whose hypervisor steals in spells. Gone through with the course that real campaigns take."""
+"""Whether what the machine spoils selects: two arms with the same law, of which one works five
+times as much, in campaigns whose hypervisor steals in spells. Gone through with the course that
+real campaigns take."""
 
 import itertools
 import math
@@ -10,14 +11,16 @@ import pytest
 from rmwbench.campaign.course import Course
 from tests.campaign.test_course import plan
 
-LIMIT, OF_WINDOW = 0.05, 0.05  # in windows long enough for the limit of three ticks to be below these
+# in windows long enough for the limit of three ticks to be below these
+LIMIT, OF_WINDOW = 0.05, 0.05
 PROCESSORS = 2
 DEMAND = {"one": 0.9, "two": 0.15, "three": 0.5}
 """Of the machine's processor time, both processors'."""
 
 
 def spells(draw: random.Random):
-    """The share of what is demanded that is stolen, trial after trial: noisy for some eight trials in a row."""
+    """The share of what is demanded that is stolen, trial after trial: noisy for some eight trials
+    in a row."""
     noisy = False
     while True:
         noisy = noisy != (draw.random() < (0.12 if noisy else 0.08))
@@ -25,8 +28,9 @@ def spells(draw: random.Random):
 
 
 def ratio(share_of_demand: bool, whole_blocks: bool, campaigns: int = 150) -> float:
-    """Of the light arm's latency to the heavy arm's, in blocks that have both; the truth is 1. By default as
-    rmwbench does it; otherwise the rule that looks at all processor time, and repeats of single trials."""
+    """Of the light arm's latency to the heavy arm's, in blocks that have both; the truth is 1. By
+    default as rmwbench does it; otherwise the rule that looks at all processor time, and repeats of
+    single trials."""
     draw, made, logs = random.Random(7), plan("{planned: 12, minimum: 5}"), []
     for _ in range(campaigns):
         course, stolen, found = Course(made), spells(draw), {}
@@ -36,7 +40,10 @@ def ratio(share_of_demand: bool, whole_blocks: bool, campaigns: int = 150) -> fl
                 steal = next(stolen)
                 latency = draw.gauss(0, 0.05) - 2 * math.log1p(-steal)
                 demand = DEMAND[cell.arm.name]
-                void = steal * (1 if share_of_demand else demand) > LIMIT and steal * demand * PROCESSORS > OF_WINDOW
+                void = (
+                    steal * (1 if share_of_demand else demand) > LIMIT
+                    and steal * demand * PROCESSORS > OF_WINDOW
+                )
                 if whole_blocks or not void or attempt == 2:
                     break
             course.ended(trial, "void" if void else "done", "machine" if void else None, True)

@@ -8,7 +8,14 @@ from rmwbench.campaign.trial.noting import take_events
 from rmwbench.campaign.trial.outcome import EndpointFacts
 from rmwbench.lab.process.messages import event_problem
 
-STEP = {"event": "step", "node": "amcl", "step": "configure", "outcome": "timed_out", "asked_ns": 1500, "time_ns": 3001}
+STEP = {
+    "event": "step",
+    "node": "amcl",
+    "step": "configure",
+    "outcome": "timed_out",
+    "asked_ns": 1500,
+    "time_ns": 3001,
+}
 
 
 def test_a_step_keeps_its_node_how_it_ended_and_both_times():
@@ -30,4 +37,6 @@ def test_a_step_keeps_its_node_how_it_ended_and_both_times():
 def test_a_step_that_nobody_knows_is_the_workers_mistake():
     assert event_problem(STEP) is None
     assert "step" in event_problem({**STEP, "step": "shutdown"})
-    assert "asked_ns" in event_problem({name: value for name, value in STEP.items() if name != "asked_ns"})
+    assert "asked_ns" in event_problem(
+        {name: value for name, value in STEP.items() if name != "asked_ns"}
+    )

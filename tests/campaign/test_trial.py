@@ -1,5 +1,5 @@
-"""The life of a trial with a worker that behaves, and with workers that do not: a fault costs its own trial and nothing
-else."""
+"""The life of a trial with a worker that behaves, and with workers that do not: a fault costs its
+own trial and nothing else."""
 
 import gc
 import json
@@ -46,7 +46,10 @@ def test_a_good_trial_has_every_table_and_its_ledger_is_whole(tmp_path):
     result = run(tmp_path, made=made)
     assert well(result)
     (trial,) = rows(result, "trials")
-    assert trial["steady_end_ns"] - trial["start_ns"] == 250_000_000 and trial["nonce"] == "feedfacecafebeef"
+    assert (
+        trial["steady_end_ns"] - trial["start_ns"] == 250_000_000
+        and trial["nonce"] == "feedfacecafebeef"
+    )
     assert 0 < trial["setup_ns"] < trial["duration_ns"]
     sent, received = rows(result, "sent"), rows(result, "received")
     assert [row["seq"] for row in sent] == list(range(50))
@@ -54,11 +57,23 @@ def test_a_good_trial_has_every_table_and_its_ledger_is_whole(tmp_path):
         assert {row["seq"] for row in received if row["endpoint"] == reader} == set(range(50))
     assert all(row["cause_endpoint"] is None and row["cause_seq"] is None for row in sent)
     assert all(trial["start_ns"] <= row["intended_ns"] < trial["steady_end_ns"] for row in sent)
-    assert {row["flags"] & 4 for row in sent if row["intended_ns"] < trial["steady_begin_ns"]} == {4}
+    assert {row["flags"] & 4 for row in sent if row["intended_ns"] < trial["steady_begin_ns"]} == {
+        4
+    }
     events = {(row["event"], row["endpoint"]) for row in rows(result, "events")}
-    assert {("matched", 1), ("first_message", 2), ("first_message", 3), ("finished", 1), ("created", 3)} <= events
+    assert {
+        ("matched", 1),
+        ("first_message", 2),
+        ("first_message", 3),
+        ("finished", 1),
+        ("created", 3),
+    } <= events
     roles = {row["process"]: row["role"] for row in rows(result, "counters")}
-    assert roles["talker"] == "publisher" and roles["listener_1"] == "subscription" and roles["local"] == "machine"
+    assert (
+        roles["talker"] == "publisher"
+        and roles["listener_1"] == "subscription"
+        and roles["local"] == "machine"
+    )
     counters = {(row["process"], row["counter"], row["at"]) for row in rows(result, "counters")}
     assert {
         ("talker", "cpu", "steady_begin"),
@@ -67,18 +82,28 @@ def test_a_good_trial_has_every_table_and_its_ledger_is_whole(tmp_path):
     } <= counters
     assert ("local", "interface.lo.tx_bytes", "steady_begin") in counters
     if heard_in_window(result):
-        assert {(r["path"], r["label"]) for r in rows(result, "attestations")} >= {("udp", "counted")}
-    assert {row["probe"] for row in rows(result, "probes")} >= {"sleep_overshoot_max", "steal", "idle"}
+        assert {(r["path"], r["label"]) for r in rows(result, "attestations")} >= {
+            ("udp", "counted")
+        }
+    assert {row["probe"] for row in rows(result, "probes")} >= {
+        "sleep_overshoot_max",
+        "steal",
+        "idle",
+    }
     assert result.files["talker.stderr"] == b"the last words\n"
     assert all(row["granted"] for row in rows(result, "endpoints"))
 
 
 def test_both_roles_in_one_process_are_called_both(tmp_path):
     result = run(tmp_path, made=cell(processes="one"))
-    assert {row["role"] for row in rows(result, "counters") if row["process"] == "robot"} == {"both"}
+    assert {row["role"] for row in rows(result, "counters") if row["process"] == "robot"} == {
+        "both"
+    }
 
 
-@pytest.mark.parametrize("stage", ["hello", "open", "create", "match", "start", "window", "drain", "collect"])
+@pytest.mark.parametrize(
+    "stage", ["hello", "open", "create", "match", "start", "window", "drain", "collect"]
+)
 def test_a_crash_at_any_moment_fails_the_trial_with_its_signal(tmp_path, stage):
     result = run(tmp_path, "segfault", stage)
     assert result.status == "failed" and "SIGSEGV" in result.reason
@@ -95,7 +120,8 @@ def test_what_was_recorded_before_a_crash_survives(tmp_path):
 
 @pytest.mark.parametrize("stage", ["match", "drain", "collect"])
 def test_a_hang_ends_at_its_deadline(tmp_path, stage, monkeypatch):
-    """Only the step that hangs has a short one: what a busy machine delays elsewhere is another matter."""
+    """Only the step that hangs has a short one: what a busy machine delays elsewhere is another
+    matter."""
     if stage == "match":
         monkeypatch.setattr(timeouts, "MATCH_MARGIN_S", 0.2)
     step = the_trial.step
@@ -114,7 +140,11 @@ def test_a_hang_ends_at_its_deadline(tmp_path, stage, monkeypatch):
 def test_a_schedule_that_never_ends_is_a_failure_not_a_wait(tmp_path, monkeypatch):
     monkeypatch.setattr(timeouts, "FINISH_MARGIN_S", 0.3)
     result = run(tmp_path, "forever", "window")
-    assert result.status == "failed" and "no end of the schedule" in result.reason and "talker" in result.reason
+    assert (
+        result.status == "failed"
+        and "no end of the schedule" in result.reason
+        and "talker" in result.reason
+    )
 
 
 def test_an_unmatched_reader_is_named(tmp_path):
@@ -125,23 +155,34 @@ def test_an_unmatched_reader_is_named(tmp_path):
 def test_silence_after_matching_names_the_pair(tmp_path):
     result = run(tmp_path, "mute", "probe", cell(match_s=0.3))
     assert result.status == "failed"
-    assert "endpoint 2 heard nothing from endpoint 1 within 0.3 s" in result.reason and "listener" in result.reason
+    assert (
+        "endpoint 2 heard nothing from endpoint 1 within 0.3 s" in result.reason
+        and "listener" in result.reason
+    )
     assert (result.reasons[0].code, result.failed_by) == (Code.NO_DELIVERY, FailedBy.WORKER)
     assert result.cause == "no delivery"
 
 
 def test_nothing_delivered_after_the_barrier_is_a_failure_of_the_worker_with_its_evidence(tmp_path):
     result = run(tmp_path, "deafened", "match")
-    assert (result.status, result.cause, result.failed_by) == ("failed", "no delivery", FailedBy.WORKER), result.reason
+    assert (result.status, result.cause, result.failed_by) == (
+        "failed",
+        "no delivery",
+        FailedBy.WORKER,
+    ), result.reason
     assert [reason.code for reason in result.reasons] == [Code.DELIVERED_NOTHING]
-    assert re.search(r"delivered nothing: \d+ messages were published and none arrived", result.reason)
+    assert re.search(
+        r"delivered nothing: \d+ messages were published and none arrived", result.reason
+    )
     assert len(rows(result, "sent")) == 50
 
 
 def test_a_machine_that_breaks_a_rule_excuses_a_failure(tmp_path, monkeypatch):
     """Then nobody can tell whose fault it was: the trial is void, and may run again."""
     stolen = [Reason(Code.STEAL, "machine: steal: x", machine=True)]
-    monkeypatch.setattr(machine, "voids", lambda probes: stolen if any(p["probe"] == "busy" for p in probes) else [])
+    monkeypatch.setattr(
+        machine, "voids", lambda probes: stolen if any(p["probe"] == "busy" for p in probes) else []
+    )
     result = run(tmp_path, "segfault", "collect")
     assert (result.status, result.cause, result.failed_by) == ("void", "machine", FailedBy.MACHINE)
     assert [reason.code for reason in result.reasons] == [Code.STEAL, Code.CRASHED]
@@ -149,7 +190,11 @@ def test_a_machine_that_breaks_a_rule_excuses_a_failure(tmp_path, monkeypatch):
 
 def test_overflow_voids_the_trial(tmp_path):
     result = run(tmp_path, "scribble", "collect")
-    assert result.status == "void" and result.reason.startswith("records: endpoint") and "room for" in result.reason
+    assert (
+        result.status == "void"
+        and result.reason.startswith("records: endpoint")
+        and "room for" in result.reason
+    )
 
 
 def test_a_damaged_records_file_fails_the_trial(tmp_path):
@@ -167,7 +212,11 @@ def test_a_path_other_than_the_one_asked_for_voids_the_trial(tmp_path):
     assert well(run(tmp_path, made=cell(options="path: udp")))
     result = run(tmp_path, made=cell(options="path: shm"))
     if heard_in_window(result):
-        assert result.status == "void" and "asked for shm" in result.reason and "lo 100 % (counted)" in result.reason
+        assert (
+            result.status == "void"
+            and "asked for shm" in result.reason
+            and "lo 100 % (counted)" in result.reason
+        )
 
 
 def test_what_a_blocked_publisher_never_sent_is_in_the_ledger(tmp_path):
@@ -177,8 +226,14 @@ def test_what_a_blocked_publisher_never_sent_is_in_the_ledger(tmp_path):
     sent = rows(result, "sent")
     assert [row["seq"] for row in sent] == list(range(50))
     never = [row for row in sent if row["call_ns"] is None]
-    assert 10 < len(never) < 50 and all(row["begun_ns"] is None and row["bytes"] is None for row in never)
-    (asked,) = (json.loads(e["asked"])["arrival"] for e in rows(result, "endpoints") if e["kind"] == "publisher")
+    assert 10 < len(never) < 50 and all(
+        row["begun_ns"] is None and row["bytes"] is None for row in never
+    )
+    (asked,) = (
+        json.loads(e["asked"])["arrival"]
+        for e in rows(result, "endpoints")
+        if e["kind"] == "publisher"
+    )
     assert 0 < asked["phase_ns"] < 5_000_000
     due = [row["intended_ns"] - trial["start_ns"] - asked["phase_ns"] for row in sent]
     assert due == [k * 5_000_000 for k in range(50)]

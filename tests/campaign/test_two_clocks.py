@@ -1,5 +1,6 @@
-"""Two hosts over an emulated network, one of them with a clock 1000 s ahead, as on another machine: a real middleware's
-one-way latencies are what the link makes them, in both directions, and nonsense without the map."""
+"""Two hosts over an emulated network, one of them with a clock 1000 s ahead, as on another machine:
+a real middleware's one-way latencies are what the link makes them, in both directions, and nonsense
+without the map."""
 
 from dataclasses import replace
 
@@ -63,18 +64,33 @@ def found() -> Found:
     # A busy machine may break the network's promise: that voids the trial, and none of its stamps.
     assert result.status in ("done", "void") and "clock" not in (result.reason or ""), result.reason
     assert "received" in result.tables, result.reason
-    return Found({name: table.to_pylist() for name, table in result.tables.items() if name != "frames"})
+    return Found(
+        {name: table.to_pylist() for name, table in result.tables.items() if name != "frames"}
+    )
 
 
 def one_way_ns(found, writer_kind_host):
     """Latencies of the messages that were sent from that host."""
-    writer = next(e["endpoint"] for e in found.endpoints if e["kind"] == "publisher" and e["host"] == writer_kind_host)
+    writer = next(
+        e["endpoint"]
+        for e in found.endpoints
+        if e["kind"] == "publisher" and e["host"] == writer_kind_host
+    )
     told = measure_trial(
         replace(
             found,
-            rows={**found.rows, "received": [row for row in found.rows["received"] if row["writer"] == writer]}
+            rows={
+                **found.rows,
+                "received": [row for row in found.rows["received"] if row["writer"] == writer],
+            }
             | {"sent": [row for row in found.rows["sent"] if row["endpoint"] == writer]}
-            | {"endpoints": [e for e in found.endpoints if e["kind"] == "subscription" or e["endpoint"] == writer]},
+            | {
+                "endpoints": [
+                    e
+                    for e in found.endpoints
+                    if e["kind"] == "subscription" or e["endpoint"] == writer
+                ]
+            },
         )
     )
     return told, told.messages.samples["response_latency"].values
@@ -95,14 +111,19 @@ def test_a_naive_analysis_of_the_same_trial_is_nonsense(found):
     _, away = one_way_ns(replace(found, clock_map=[]), "robot")
     _, home = one_way_ns(replace(found, clock_map=[]), "base")
     assert away[0] > 0.99 * AHEAD_S * 10**9
-    # Its steady state is 1000 s after the window: what is left of its messages came before they were sent.
+    # Its steady state is 1000 s after the window: what is left of its messages came before they
+    # were sent.
     assert not len(home) or home[0] < -0.99 * AHEAD_S * 10**9
 
 
 def test_the_map_holds_the_truth_before_in_and_after_the_window(found):
-    rows = {host: [row for row in found.clock_map if row["host"] == host] for host in ("robot", "base")}
+    rows = {
+        host: [row for row in found.clock_map if row["host"] == host] for host in ("robot", "base")
+    }
     (robot,) = rows["robot"]
     assert (robot["offset_ns"], robot["bound_ns"]) == (0, 0)
     assert all(abs(row["offset_ns"] - AHEAD_S * 10**9) <= row["bound_ns"] for row in rows["base"])
     begin, end = found.row["steady_begin_ns"], found.row["steady_end_ns"]
-    assert any(row["t_ns"] < begin for row in rows["base"]) and any(row["t_ns"] > end for row in rows["base"])
+    assert any(row["t_ns"] < begin for row in rows["base"]) and any(
+        row["t_ns"] > end for row in rows["base"]
+    )

@@ -1,5 +1,6 @@
-"""Cells that cannot be run: found before anything is written or by their first trial, shown with the reason, resumed
-the same, and never a failure. Optional arms that are not here, and two middlewares in one trial."""
+"""Cells that cannot be run: found before anything is written or by their first trial, shown with
+the reason, resumed the same, and never a failure. Optional arms that are not here, and two
+middlewares in one trial."""
 
 import json
 from pathlib import Path
@@ -31,12 +32,19 @@ MODES = {"transport": "udp|tcp", "threads": "no: it has one"}
 
 class Bench:
     def __init__(self, path: Path, capsys: pytest.CaptureFixture[str]):
-        self.path, self.workers, self.out, self._capsys = path, path / "workers", path / "out", capsys
+        self.path, self.workers, self.out, self._capsys = (
+            path,
+            path / "workers",
+            path / "out",
+            capsys,
+        )
         self.workers.mkdir()
         tools.place(self.workers)
 
     def install(self, fault="", stage="", name="fake", **describe) -> None:
-        made = fake_worker.install(self.path, fault, stage, describe=describe | {"middleware": name})
+        made = fake_worker.install(
+            self.path, fault, stage, describe=describe | {"middleware": name}
+        )
         made.rename(self.workers / f"rmwbench-{name}")
 
     def run(self, extra="wait: block", *arguments: object, edit=("", "")) -> tuple[int, str]:
@@ -76,21 +84,30 @@ def test_what_a_description_denies_is_not_run_and_everything_else_is(bench):
     assert output.count("not supported") == 2 or "two in small" in output
     bundle = Bundle(bench.out)
     where = cells_of(bundle)
-    assert {where[cell]: reason.rpartition(": ")[2] for cell, reason in bundle.unsupported.items()} == {
+    assert {
+        where[cell]: reason.rpartition(": ")[2] for cell, reason in bundle.unsupported.items()
+    } == {
         ("calls", "one"): "only topics",
         ("calls", "two"): "only topics",
         ("small", "two"): "it has one",
     }
-    assert {where[line.cell] for line in bundle.trials()} == {("small", "one")} and len(bundle.trials("done")) == 2
+    assert {where[line.cell] for line in bundle.trials()} == {("small", "one")} and len(
+        bundle.trials("done")
+    ) == 2
     planned = bundle.campaign["plan"]
     assert len(planned["trials"]) == 2 and len(planned["unsupported"]) == 3
     document = summarise(bundle)
-    assert document["campaign"]["blocks_complete"] == 2 and document["campaign"]["trials"]["failed"] == 0
+    assert (
+        document["campaign"]["blocks_complete"] == 2
+        and document["campaign"]["trials"]["failed"] == 0
+    )
     arms = {(w["workload"], a["arm"]): a for w in document["workloads"] for a in w["arms"]}
     assert arms["small", "two"]["not_supported"].endswith("it has one")
     assert arms["small", "one"]["not_supported"] is None
     code, output = bench.command("show", bench.out)
-    assert code == 0 and "two: not supported: fake has no mode threads: it has one" in " ".join(output.split())
+    assert code == 0 and "two: not supported: fake has no mode threads: it has one" in " ".join(
+        output.split()
+    )
 
 
 def test_the_plan_shows_it_without_running_anything(bench):
@@ -98,7 +115,9 @@ def test_the_plan_shows_it_without_running_anything(bench):
     suite = bench.path / "mini.yaml"
     suite.write_text(SUITE.replace("EXTRA", "wait: poll"))
     code, output = bench.command("plan", suite)
-    assert code == 0 and "Not supported" in output and "one in calls: fake has no services" in output
+    assert (
+        code == 0 and "Not supported" in output and "one in calls: fake has no services" in output
+    )
     document = json.loads(bench.command("plan", suite, "--json")[1])
     assert [row["cell"] for row in document["unsupported"]] == [3, 4]
     assert {trial["cell"] for trial in document["trials"]} == {1, 2}
@@ -116,14 +135,17 @@ def test_a_budget_pays_only_for_what_can_run(bench):
 def test_a_level_that_open_refuses_is_found_before_anything_is_written(bench):
     bench.install("cannot", "open", modes=MODES)
     code, output = bench.run("modes: {transport: tcp}")
-    assert code == 2 and "udp only" in output and not bench.out.exists()  # the fault strikes every arm: nothing is left
+    # the fault strikes every arm: nothing is left
+    assert code == 2 and "udp only" in output and not bench.out.exists()
 
 
 def test_a_worker_without_modes_is_not_asked_for_one(bench):
     bench.install()
     code, output = bench.run("modes: {transport: tcp}")
     assert code == 0, output
-    assert set(Bundle(bench.out).unsupported.values()) == {"fake has no mode transport: its worker has no modes"}
+    assert set(Bundle(bench.out).unsupported.values()) == {
+        "fake has no mode transport: its worker has no modes"
+    }
 
 
 def test_what_only_a_trial_finds_ends_its_cell_alone(bench):
@@ -136,23 +158,35 @@ def test_what_only_a_trial_finds_ends_its_cell_alone(bench):
     assert not bundle.trials("failed") and len(bundle.trials("done")) == 4
     assert summarise(bundle)["campaign"]["blocks_complete"] == 2
     journal = bench.out / "journal.jsonl"
-    kept = [line for line in journal.read_text().splitlines() if json.loads(line)["type"] != "finished"]
+    kept = [
+        line for line in journal.read_text().splitlines() if json.loads(line)["type"] != "finished"
+    ]
     journal.write_text("".join(line + "\n" for line in kept))
     code, output = bench.command("resume", bench.out, "--no-report")
-    assert code == 0 and len(bench.lines("unsupported")) == 2 and len(Bundle(bench.out).trials()) == 4
+    assert (
+        code == 0 and len(bench.lines("unsupported")) == 2 and len(Bundle(bench.out).trials()) == 4
+    )
 
 
 def test_where_nothing_is_left_it_was_the_users_mistake(bench):
     bench.install(capabilities={"poll": "no: it sleeps", "block": "no: it spins"})
     code, output = bench.run("wait: poll")
-    assert code == 2 and "mini.yaml:7: arm `one` cannot do what workload `small` asks of fake" in output
+    assert (
+        code == 2
+        and "mini.yaml:7: arm `one` cannot do what workload `small` asks of fake" in output
+    )
     assert "it spins" in output and not bench.out.exists()
 
 
 def test_an_optional_arm_that_is_not_here_is_left_out_and_stays_out(bench):
     bench.install()
-    code, output = bench.run("optional: true", edit=("name: two, middleware: fake", "name: two, middleware: zenoh"))
-    assert code == 0 and "left out: two: zenoh is not built: rmwbench middlewares build zenoh" in output
+    code, output = bench.run(
+        "optional: true", edit=("name: two, middleware: fake", "name: two, middleware: zenoh")
+    )
+    assert (
+        code == 0
+        and "left out: two: zenoh is not built: rmwbench middlewares build zenoh" in output
+    )
     bundle = Bundle(bench.out)
     assert bundle.campaign["plan"]["left_out"][0]["arm"] == "two"
     assert {arm for _, arm in cells_of(bundle).values()} == {"one"}
@@ -170,7 +204,10 @@ def test_an_optional_arm_that_is_not_here_is_left_out_and_stays_out(bench):
 def test_an_arm_that_is_not_here_is_left_out_with_the_command_and_the_rest_runs(bench):
     bench.install()
     code, output = bench.run(edit=("name: two, middleware: fake", "name: two, middleware: zenoh"))
-    assert code == 0 and "left out: two: zenoh is not built: rmwbench middlewares build zenoh" in output
+    assert (
+        code == 0
+        and "left out: two: zenoh is not built: rmwbench middlewares build zenoh" in output
+    )
     assert {arm for _, arm in cells_of(Bundle(bench.out)).values()} == {"one"}
 
 
@@ -185,7 +222,11 @@ def test_a_suite_of_optional_arms_alone_says_what_is_missing(bench):
     both = "  - {name: one, middleware: fake}\n  - {name: two, middleware: fake,"
     edit = (both, "  - {name: two, middleware: rclcpp/rmw_x,")
     code, output = bench.run("optional: true", edit=edit)
-    assert code == 2 and "no arm of this suite can be run here" in output and "source the ROS 2" in output
+    assert (
+        code == 2
+        and "no arm of this suite can be run here" in output
+        and "source the ROS 2" in output
+    )
 
 
 def test_the_same_reason_of_several_arms_is_said_once():
@@ -200,11 +241,24 @@ def test_two_middlewares_meet_in_one_trial_each_with_its_own_worker_and_version(
     code, output = bench.run("processes: {listener|service: {middleware: zenoh}}")
     assert code == 0, output
     bundle = Bundle(bench.out)
-    (mixed,) = [row for row in bundle.rows("cells") if row["arm"] == "two" and row["workload"] == "small"]
-    assert (mixed["middleware"], mixed["version"], mixed["release_date"]) == ("fake + zenoh", "1.0 + 2.0", "2020-01-01")
-    assert {described["middleware"] for described in bundle.campaign["middlewares"]} == {"fake", "zenoh"}
+    (mixed,) = [
+        row for row in bundle.rows("cells") if row["arm"] == "two" and row["workload"] == "small"
+    ]
+    assert (mixed["middleware"], mixed["version"], mixed["release_date"]) == (
+        "fake + zenoh",
+        "1.0 + 2.0",
+        "2020-01-01",
+    )
+    assert {described["middleware"] for described in bundle.campaign["middlewares"]} == {
+        "fake",
+        "zenoh",
+    }
     trials = [line.trial for line in bundle.trials("done") if line.cell == mixed["cell"]]
-    ends = {(row["process"], row["middleware"]) for row in bundle.rows("endpoints") if row["trial"] in trials}
+    ends = {
+        (row["process"], row["middleware"])
+        for row in bundle.rows("endpoints")
+        if row["trial"] in trials
+    }
     assert ends == {("talker", "fake"), ("listener", "zenoh")} and len(trials) == 2
 
 

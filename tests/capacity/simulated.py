@@ -1,7 +1,8 @@
-"""A capacity search whose arms are formulas: rounds, journal, bundle and report as in a real one, without a process.
+"""A capacity search whose arms are formulas: rounds, journal, bundle and report as in a real one,
+without a process.
 
-An arm is a server with a service time per message, in the middleware or in the publish call, besides a constant latency
-and random loss; its capacity is then known.
+An arm is a server with a service time per message, in the middleware or in the publish call,
+besides a constant latency and random loss; its capacity is then known.
 """
 
 import math
@@ -40,8 +41,9 @@ START_NS = 7_000_000_000
 
 @dataclass
 class Law:
-    """`service_s` per message in the middleware, `call_s` in the publish call; `noise`: standard deviation of the
-    logarithm of either from trial to trial; `fails`, `void` and `broken` (by the host): trial counts that end so."""
+    """`service_s` per message in the middleware, `call_s` in the publish call; `noise`: standard
+    deviation of the logarithm of either from trial to trial; `fails`, `void` and `broken` (by the
+    host): trial counts that end so."""
 
     latency_s: float = 0.0002
     service_s: float = 0.0
@@ -59,7 +61,12 @@ class Worker:
 
     @property
     def description(self):
-        return {"middleware": "synthetic", "layer": "floor", "version": "0", "release_date": "2026-01-01"}
+        return {
+            "middleware": "synthetic",
+            "layer": "floor",
+            "version": "0",
+            "release_date": "2026-01-01",
+        }
 
     def profile(self, name):
         return {"name": name, "format": "", "text": ""}
@@ -93,20 +100,52 @@ class Lab:
         cell, trial = order.cell, order.trial
         writer = next(e for e in cell.endpoints if e.kind == "publisher")
         reader = next(e for e in cell.endpoints if e.kind == "subscription")
-        period_ns, warmup_ns, end_ns = writer.arrival.period_ns, cell.timeline.warmup_ns, cell.timeline.end_ns
+        period_ns, warmup_ns, end_ns = (
+            writer.arrival.period_ns,
+            cell.timeline.warmup_ns,
+            cell.timeline.end_ns,
+        )
         row = {
-            **{"trial": trial, "cell": cell.number, "block": order.block, "position": order.position},
-            **{"status": status, "reason": reason, "seed": order.seed, "nonce": "00", "duration_ns": end_ns},
-            **{"start_ns": START_NS, "steady_begin_ns": START_NS + warmup_ns, "steady_end_ns": START_NS + end_ns},
+            **{
+                "trial": trial,
+                "cell": cell.number,
+                "block": order.block,
+                "position": order.position,
+            },
+            **{
+                "status": status,
+                "reason": reason,
+                "seed": order.seed,
+                "nonce": "00",
+                "duration_ns": end_ns,
+            },
+            **{
+                "start_ns": START_NS,
+                "steady_begin_ns": START_NS + warmup_ns,
+                "steady_end_ns": START_NS + end_ns,
+            },
         }
         endpoints = [
             {
-                **{"trial": trial, "endpoint": e.endpoint, "kind": e.kind, "node": e.node, "process": e.process},
-                **{"topic": e.topic, "payload_bytes": e.type.payload_bytes, "asked": "{}", "granted": "{}"},
+                **{
+                    "trial": trial,
+                    "endpoint": e.endpoint,
+                    "kind": e.kind,
+                    "node": e.node,
+                    "process": e.process,
+                },
+                **{
+                    "topic": e.topic,
+                    "payload_bytes": e.type.payload_bytes,
+                    "asked": "{}",
+                    "granted": "{}",
+                },
             }
             for e in cell.endpoints
         ]
-        probes = [{"trial": trial, "probe": "idle", "unit": "fraction", "at": "window", "value": law.idle}]
+        probes = [
+            {"trial": trial, "probe": "idle", "unit": "fraction", "at": "window", "value": law.idle}
+        ]
         tables = {
             "trials": table_from_rows("trials", [row]),
             "endpoints": table_from_rows("endpoints", endpoints),
@@ -124,7 +163,10 @@ class Lab:
         absolute = lambda ns: (START_NS + ns).astype(np.int64)  # noqa: E731
         n = len(due)
         flags = np.where(due < warmup_ns, 4, 0).astype(np.uint32)
-        stamps = {name: np.ma.masked_array(absolute(call), mask=~attempted) for name in ("begun_ns", "call_ns")}
+        stamps = {
+            name: np.ma.masked_array(absolute(call), mask=~attempted)
+            for name in ("begun_ns", "call_ns")
+        }
         sent = {
             "trial": np.full(n, trial, np.uint32),
             "endpoint": np.full(n, writer.endpoint, np.uint32),
@@ -142,7 +184,10 @@ class Lab:
             "endpoint": np.full(m, reader.endpoint, np.uint32),
             "writer": np.full(m, writer.endpoint, np.uint32),
             "seq": np.arange(n, dtype=np.uint64)[came],
-            **{name: absolute(taken)[came] for name in ("notified_ns", "taken_ns", "callback_ns", "consumed_ns")},
+            **{
+                name: absolute(taken)[came]
+                for name in ("notified_ns", "taken_ns", "callback_ns", "consumed_ns")
+            },
             "intended_ns": absolute(due)[came],
             "bytes": np.full(m, 100, np.uint32),
             "flags": flags[came],
@@ -178,24 +223,53 @@ def campaign(
     request = Request("mini.yaml", "small", (), limit, "rate", None, None, budget_s, resolution, 1)
     cells = Cells(suite, workload, along, parsed.messages)
     contestants = tuple(Contestant(arm, found, None) for arm in suite.arms)
-    plan = make_plan(suite, [cells.cell(a, start, n) for n, a in enumerate(suite.arms, start=1)], seed=1)
+    plan = make_plan(
+        suite, [cells.cell(a, start, n) for n, a in enumerate(suite.arms, start=1)], seed=1
+    )
     described = machine.describe()
     about = {
-        **{"along": "rate", "factor": along.factor, "unit": along.unit, "title": along.title, "whole": False},
+        **{
+            "along": "rate",
+            "factor": along.factor,
+            "unit": along.unit,
+            "title": along.title,
+            "whole": False,
+        },
         **{"limit": parsed.document(), "workload": "small", "workload_title": "small and fast"},
-        **{"workload_description": "", "own_level": 200.0, "levels": list(found), "most_trials": 40},
+        **{
+            "workload_description": "",
+            "own_level": 200.0,
+            "levels": list(found),
+            "most_trials": 40,
+        },
         "request": {"resolution": resolution, "budget_s": budget_s},
         "arms": [
             {
-                **{"arm": c.arm.name, "middleware": "synthetic", "profile": "untouched", "role": "contender"},
+                **{
+                    "arm": c.arm.name,
+                    "middleware": "synthetic",
+                    "profile": "untouched",
+                    "role": "contender",
+                },
                 **{"wait": "block", "start": start, "levels": len(c.levels), "bound": None},
             }
             for c in contestants
         ],
     }
     document = {
-        **{"campaign": directory.name, "kind": "capacity", "capacity": about, "machine": described, "seed": 1},
-        **{"created_utc": "2026-01-01T00:00:00Z", "suite": {"name": "mini"}, "plan": {}, "tool_version": "0"},
+        **{
+            "campaign": directory.name,
+            "kind": "capacity",
+            "capacity": about,
+            "machine": described,
+            "seed": 1,
+        },
+        **{
+            "created_utc": "2026-01-01T00:00:00Z",
+            "suite": {"name": "mini"},
+            "plan": {},
+            "tool_version": "0",
+        },
     }
     writer = BundleWriter.create(directory, document)
     prepared = Prepared(

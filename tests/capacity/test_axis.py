@@ -1,4 +1,5 @@
-"""Axes: what a workload looks like at another level, which levels there are, and how long a probe must be."""
+"""Axes: what a workload looks like at another level, which levels there are, and how long a probe
+must be."""
 
 import itertools
 
@@ -44,7 +45,9 @@ def test_a_rate_is_the_fastest_publishers_and_the_others_keep_their_proportion()
     assert along.own(WORKLOADS["graph"]) == 100
     changed = along.at(WORKLOADS["graph"], 400)
     rates = [
-        p.rate_hz or (p.arrival and getattr(p.arrival, "rate_hz", None)) for n in changed.nodes for p in n.publishers
+        p.rate_hz or (p.arrival and getattr(p.arrival, "rate_hz", None))
+        for n in changed.nodes
+        for p in n.publishers
     ]
     assert rates == [400, 100, None]
     assert along.at(WORKLOADS["small"], 333).schedule.rate_hz == 333
@@ -53,11 +56,15 @@ def test_a_rate_is_the_fastest_publishers_and_the_others_keep_their_proportion()
 
 def test_size_subscribers_and_topics_change_what_they_say():
     cell = cells("small", "size").cell(LOADED.arms[0], 4096.0)
-    assert {e.type.payload_bytes for e in cell.endpoints} == {4096} and cell.factors == {"payload_bytes": 4096}
+    assert {e.type.payload_bytes for e in cell.endpoints} == {4096} and cell.factors == {
+        "payload_bytes": 4096
+    }
     cell = cells("chain", "subscribers").cell(LOADED.arms[0], 7.0)
     assert len([n for n in cell.workload.written_out if n.name.startswith("listener")]) == 7
     cell = cells("chain", "topics").cell(LOADED.arms[0], 3.0)
-    assert [n.name for n in cell.workload.written_out] == [n.name for n in WORKLOADS["chain"].written_out]
+    assert [n.name for n in cell.workload.written_out] == [
+        n.name for n in WORKLOADS["chain"].written_out
+    ]
     assert len({e.topic for e in cell.endpoints}) == 6  # three of the talker, three of the relay
     relays = [e for e in cell.endpoints if e.relay_from]
     by_number = {e.endpoint: e for e in cell.endpoints}
@@ -99,7 +106,11 @@ def test_levels_are_no_further_apart_than_asked_and_doubling_finds_one(resolutio
     found = levels(AXES["rate"], 30.0, resolution, 1.0, 30_000.0)
     assert found[0] == 1.0 and found[-1] == 30_000.0 and 30.0 in found
     assert max(b / a for a, b in itertools.pairwise(found)) <= 1 + resolution + 0.006  # of rounding
-    assert all(any(abs(other / (2 * level) - 1) < 0.006 for other in found) for level in found if 4 < level < 10_000)
+    assert all(
+        any(abs(other / (2 * level) - 1) < 0.006 for other in found)
+        for level in found
+        if 4 < level < 10_000
+    )
 
 
 def test_whole_levels_are_whole_and_each_once():
@@ -108,7 +119,9 @@ def test_whole_levels_are_whole_and_each_once():
     assert all(level == int(level) for level in found)
 
 
-@pytest.mark.parametrize("level, messages", [(10.0, 1000), (1000.0, 1000), (0.5, 20), (300_000.0, 10_000)])
+@pytest.mark.parametrize(
+    "level, messages", [(10.0, 1000), (1000.0, 1000), (0.5, 20), (300_000.0, 10_000)]
+)
 def test_the_window_is_as_long_as_the_percentile_needs(level, messages):
     cell = cells("small", messages=messages).cell(LOADED.arms[0], level)
     assert cell.steady_messages >= max(messages, 50)
@@ -135,7 +148,8 @@ def test_a_level_is_read_with_its_unit(text, along, level):
 
 
 @pytest.mark.parametrize(
-    "text, along", [("3 kB", "rate"), ("x", "rate"), ("0", "rate"), ("1.2.3", "rate"), ("1", "size")]
+    "text, along",
+    [("3 kB", "rate"), ("x", "rate"), ("0", "rate"), ("1.2.3", "rate"), ("1", "size")],
 )
 def test_what_is_not_a_level_is_refused(text, along):
     with pytest.raises(UserError, match="--to"):
@@ -143,8 +157,13 @@ def test_what_is_not_a_level_is_refused(text, along):
 
 
 def test_levels_are_printed_with_their_unit():
-    assert quantity(412.0, AXES["rate"]) == "412 Hz" and quantity(38_900.0, AXES["rate"]) == "38.9 kHz"
-    assert quantity(1.0, AXES["topics"]) == "1 topic" and quantity(7.0, AXES["subscribers"]) == "7 subscribers"
+    assert (
+        quantity(412.0, AXES["rate"]) == "412 Hz" and quantity(38_900.0, AXES["rate"]) == "38.9 kHz"
+    )
+    assert (
+        quantity(1.0, AXES["topics"]) == "1 topic"
+        and quantity(7.0, AXES["subscribers"]) == "7 subscribers"
+    )
 
 
 def test_a_spinning_arm_needs_a_core_more_than_it_spins(monkeypatch):
@@ -207,4 +226,7 @@ class TestArmSearch:
             level = search.next()
             search.record(level, level >= 50)
         capacity = search.capacity()
-        assert capacity.high <= 50 <= capacity.low * 1.001 and capacity.high <= capacity.value <= capacity.low
+        assert (
+            capacity.high <= 50 <= capacity.low * 1.001
+            and capacity.high <= capacity.value <= capacity.low
+        )

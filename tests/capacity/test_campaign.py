@@ -38,10 +38,15 @@ def arm(document, name):
 
 @pytest.mark.parametrize("name, truth", [("serves 1 kHz", 1000), ("calls 400 Hz", 400)])
 def test_the_interval_holds_the_capacity_that_the_formula_has(searched, name, truth):
-    """Up to 1 % above the truth a queue grows too slowly to be one, and the latency limit allows a few messages."""
+    """Up to 1 % above the truth a queue grows too slowly to be one, and the latency limit allows a
+    few messages."""
     found = arm(searched[3], name)["capacity"]
     assert found["state"] == "bracketed"
-    assert found["low"] <= truth * 1.02 and truth <= found["high"] and found["high"] / found["low"] < 1.25
+    assert (
+        found["low"] <= truth * 1.02
+        and truth <= found["high"]
+        and found["high"] / found["low"] < 1.25
+    )
     assert found["low"] <= found["value"] <= found["high"]
 
 
@@ -49,7 +54,10 @@ def test_each_way_to_fail_is_called_by_its_name(searched):
     document = searched[3]
     assert arm(document, "serves 1 kHz")["breaks"]["kind"] in ("unstable", "slow")
     assert "the queue grew" in json.dumps(arm(document, "serves 1 kHz")["levels"])
-    assert "the publisher could not keep the schedule" in arm(document, "calls 400 Hz")["breaks"]["cause"]
+    assert (
+        "the publisher could not keep the schedule"
+        in arm(document, "calls 400 Hz")["breaks"]["cause"]
+    )
     lossy = arm(document, "loses")
     assert lossy["capacity"]["state"] == "below" and lossy["breaks"]["kind"] == "lossy"
     assert "does not hold" in lossy["answer"]
@@ -66,7 +74,10 @@ def test_no_latency_of_a_growing_queue_is_quoted(searched):
     assert unstable
     for level in unstable:
         for name in document["search"]["curve"]:
-            assert "no_data" in level["metrics"][name] and "queue grows" in level["metrics"][name]["no_data"]
+            assert (
+                "no_data" in level["metrics"][name]
+                and "queue grows" in level["metrics"][name]["no_data"]
+            )
         assert level["queue_growth_hz"] > 0
 
 
@@ -79,7 +90,10 @@ def test_arms_take_turns_and_get_the_same_schedule(searched):
     assert all(len({o.seed for o in orders}) == 1 for orders in rounds.values())
     assert len({o.nonce for o in lab.orders}) == len(lab.orders)
     assert len(rounds[0]) == len(LAWS)
-    orders = {tuple(o.cell.arm.name for o in sorted(found, key=lambda o: o.position)) for found in rounds.values()}
+    orders = {
+        tuple(o.cell.arm.name for o in sorted(found, key=lambda o: o.position))
+        for found in rounds.values()
+    }
     assert len({order[0] for order in orders}) > 1  # not always the same arm first
 
 
@@ -123,7 +137,9 @@ def test_terminal_page_and_markdown_say_the_same(searched, tmp_path):
 
 
 def test_a_budget_ends_the_search_and_is_named(tmp_path):
-    made, lab = campaign(tmp_path / "short", {"serves 1 kHz": Law(service_s=0.001)}, budget_s=0.0001)
+    made, lab = campaign(
+        tmp_path / "short", {"serves 1 kHz": Law(service_s=0.001)}, budget_s=0.0001
+    )
     with made.writer:
         made.run()
     document = summarise(Bundle(tmp_path / "short"))
@@ -132,7 +148,10 @@ def test_a_budget_ends_the_search_and_is_named(tmp_path):
 
 
 def test_void_trials_say_nothing_and_failed_ones_say_no(tmp_path):
-    laws = {"moody": Law(service_s=0.001, void=range(2, 5)), "broken": Law(fails="worker talker: it crashed\nand more")}
+    laws = {
+        "moody": Law(service_s=0.001, void=range(2, 5)),
+        "broken": Law(fails="worker talker: it crashed\nand more"),
+    }
     made, lab = campaign(tmp_path / "moody", laws)
     with made.writer:
         made.run()
@@ -148,11 +167,15 @@ def test_void_trials_say_nothing_and_failed_ones_say_no(tmp_path):
 
 def test_what_the_host_broke_is_no_level_that_failed(tmp_path):
     """Three trials below the capacity were counted as failures of the arm."""
-    made, lab = campaign(tmp_path / "host", {"serves 1 kHz": Law(service_s=0.001, broken=range(2, 5))})
+    made, lab = campaign(
+        tmp_path / "host", {"serves 1 kHz": Law(service_s=0.001, broken=range(2, 5))}
+    )
     with made.writer:
         made.run()
     found = arm(summarise(Bundle(tmp_path / "host")), "serves 1 kHz")
-    assert found["trials"]["failed"] == 3 and [p["kind"] for p in found["probes"]].count("failed") == 0
+    assert (
+        found["trials"]["failed"] == 3 and [p["kind"] for p in found["probes"]].count("failed") == 0
+    )
     asked = [o.cell.factors["rate_hz"] for o in lab.orders]
     assert len(set(asked[1:5])) == 1, "asked again at the same level until it answered"
     assert found["capacity"]["low"] <= 1000 <= found["capacity"]["high"]
@@ -164,7 +187,10 @@ def test_a_machine_without_idle_time_is_said(tmp_path):
     with made.writer:
         made.run()
     document = summarise(Bundle(tmp_path / "busy"))
-    assert arm(document, "busy")["machine_bound"]["idle"] == 0.03 and arm(document, "idle")["machine_bound"] is None
+    assert (
+        arm(document, "busy")["machine_bound"]["idle"] == 0.03
+        and arm(document, "idle")["machine_bound"] is None
+    )
     assert "machine-bound" in arm(document, "busy")["answer"]
     assert any("machine-bound" in c["text"] for c in document["conclusions"])
 
@@ -180,14 +206,17 @@ def test_two_arms_apart_are_told_apart_and_two_alike_are_not(tmp_path):
 
 
 def test_an_arm_with_long_probes_does_not_spend_the_time_of_the_others(tmp_path):
-    """A capacity at 12 Hz needs a window of 80 s, one at 1 kHz a second: rounds with both would be nearly all its."""
+    """A capacity at 12 Hz needs a window of 80 s, one at 1 kHz a second: rounds with both would be
+    nearly all its."""
     laws = {"crawls": Law(service_s=1 / 13), "serves 1 kHz": Law(service_s=0.001, noise=0.05)}
     made, lab = campaign(tmp_path / "two", laws, limit="p99 response < 500 ms")
     with made.writer:
         made.run()
     probe_s = made.prepared.cells.probe_s
     used_s = {name: 0.0 for name in laws}
-    places = [place for place, order in enumerate(lab.orders) if order.cell.arm.name == "serves 1 kHz"]
+    places = [
+        place for place, order in enumerate(lab.orders) if order.cell.arm.name == "serves 1 kHz"
+    ]
     for order in lab.orders[: places[14]]:  # both are still searching
         used_s[order.cell.arm.name] += probe_s(order.cell.factors["rate_hz"])
     assert used_s["crawls"] <= 1.5 * used_s["serves 1 kHz"] + 3 * probe_s(200.0) + 110

@@ -1,4 +1,5 @@
-"""The verb as a user types it: wrong wishes, a small search against the fake worker, and Ctrl-C during one."""
+"""The verb as a user types it: wrong wishes, a small search against the fake worker, and Ctrl-C
+during one."""
 
 import json
 import os
@@ -19,7 +20,11 @@ SEARCH = ("capacity", "mini.yaml", "--workload", "small", "--limit")
     "arguments, complaint, advice",
     [
         (("p50 < 5",), "a time needs a unit", "did you mean `p50 < 5 ms`?"),
-        (("p50 < 5 ms", "--along", "loss"), "needs the network emulator", "one of rate, size, subscribers, topics"),
+        (
+            ("p50 < 5 ms", "--along", "loss"),
+            "needs the network emulator",
+            "one of rate, size, subscribers, topics",
+        ),
         (("p50 < 5 ms", "--along", "sise"), "unknown axis", "did you mean `size`?"),
         (("p50 < 5 ms", "--from", "5 kHz", "--to", "10"), "runs backwards", "--from below --to"),
         (("p50 < 5 ms", "--from", "3x"), "not a level of rate", "hz, khz, mhz"),
@@ -27,11 +32,17 @@ SEARCH = ("capacity", "mini.yaml", "--workload", "small", "--limit")
         (("p50 < 5 ms", "--arm", "on"), "no arm `on`", "did you mean `one`?"),
         (("p50 < 5 ms", "--resolution", "5"), "not a valid resolution", "did you mean `5%`?"),
         (("p50 < 5 ms", "--resolution", "0.1%"), "not a valid resolution", "1% to 100%"),
-        (("p99.9 < 5 ms", "--budget", "30s"), "the budget cannot test this limit", "needs 10000 messages"),
+        (
+            ("p99.9 < 5 ms", "--budget", "30s"),
+            "the budget cannot test this limit",
+            "needs 10000 messages",
+        ),
         (("p50 < 5 ms", "--from", "100", "--to", "100.000001"), "at least two levels", None),
     ],
 )
-def test_what_cannot_be_searched_is_refused_before_anything_is_written(user, arguments, complaint, advice):
+def test_what_cannot_be_searched_is_refused_before_anything_is_written(
+    user, arguments, complaint, advice
+):
     error = user.is_refused(*SEARCH, *arguments)
     assert complaint in error and (advice is None or advice in error)
 
@@ -43,7 +54,9 @@ def test_an_unknown_workload_gets_a_suggestion(user):
 
 @pytest.mark.timing
 def test_a_small_search_ends_in_a_bundle_that_show_and_report_know(user):
-    done = user.types(*SEARCH, LIMIT, "--from", "100", "--to", "400", "--budget", "25s", "--out", "c", "--json")
+    done = user.types(
+        *SEARCH, LIMIT, "--from", "100", "--to", "400", "--budget", "25s", "--out", "c", "--json"
+    )
     assert done.returncode in (0, 1), done.stderr
     document = json.loads(done.stdout)
     assert document["schema"] == "rmwbench/capacity" and document["campaign"]["finished"]
@@ -59,10 +72,16 @@ def test_a_small_search_ends_in_a_bundle_that_show_and_report_know(user):
 
 @pytest.mark.timing
 def test_a_search_that_is_stopped_leaves_a_valid_bundle(user):
-    # A limit that no busy machine breaks: an arm that fails at once would end the search before it is stopped.
+    # A limit that no busy machine breaks: an arm that fails at once would end the search before it
+    # is stopped.
     command = [*COMMAND, *SEARCH, "p50 < 10 s", "--out", "c"]
     search = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=user.path, env=user._environ()
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=user.path,
+        env=user._environ(),
     )
     for line in search.stderr:
         if "one" in line:  # the first probe is done, the second under way

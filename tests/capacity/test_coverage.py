@@ -1,8 +1,9 @@
-"""The interval holds the capacity: simulated by the thousand with the code that steers real searches, without a clock.
+"""The interval holds the capacity: simulated by the thousand with the code that steers real
+searches, without a clock.
 
-The boundaries include what the model does not contain: heavy tails, skewed ones (a machine takes away and never gives),
-more and fewer failing trials than it considers, boundaries sharper than a level and blunter than ten. The truth is
-always the level that half of the trials hold.
+The boundaries include what the model does not contain: heavy tails, skewed ones (a machine takes
+away and never gives), more and fewer failing trials than it considers, boundaries sharper than a
+level and blunter than ten. The truth is always the level that half of the trials hold.
 """
 
 import numpy as np
@@ -42,7 +43,8 @@ BOUNDARIES = {
 
 
 def _arms(name, rng, campaigns=CAMPAIGNS):
-    """(hold probability by campaign and level, the true boundary in levels): where half of the trials hold."""
+    """(hold probability by campaign and level, the true boundary in levels): where half of the
+    trials hold."""
     shape, spread, lapse = BOUNDARIES[name]
     place = rng.uniform(4, LEVELS - 8, campaigns)
     grid = np.linspace(-60, 60, 120_001)
@@ -101,7 +103,9 @@ def test_an_arm_that_holds_everything_and_one_that_holds_nothing_end_soon_and_sa
         simulate(search, np.full((50, 40), 1.0 if holds else 0.0), np.random.default_rng(0), 40)
         bounds = search.bounds
         assert search.resolved.all() and search.trials.max() <= 16
-        assert (bounds.low == (39 if holds else -1)).all() and (bounds.high == (40 if holds else 0)).all()
+        assert (bounds.low == (39 if holds else -1)).all() and (
+            bounds.high == (40 if holds else 0)
+        ).all()
 
 
 def test_no_end_of_the_interval_lies_beyond_what_trials_did():
@@ -132,7 +136,8 @@ def test_bracketing_doubles_and_halves_and_the_test_stays_near_what_was_tried():
 
 
 def test_drift_of_the_machine_widens_or_shifts_but_does_not_break():
-    """A boundary that wanders by a fifth during the search: the interval holds its mean in most campaigns."""
+    """A boundary that wanders by a fifth during the search: the interval holds its mean in most
+    campaigns."""
     rng = np.random.default_rng(3)
     place = rng.uniform(20, 70, CAMPAIGNS)
     walk = np.cumsum(rng.normal(0, 0.7, (MOST_TRIALS, CAMPAIGNS)), axis=0)

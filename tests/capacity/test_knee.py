@@ -19,7 +19,9 @@ def test_it_lies_where_the_line_between_two_loads_passes_twice_the_least():
 
 def test_the_least_is_not_always_at_the_lowest_load():
     found = knee(curve((10, 90.0), (100, 10.0), (400, 30.0)))
-    assert found.base_load == 100 and found.load == pytest.approx(100 * 4 ** (math.log(2) / math.log(3)))
+    assert found.base_load == 100 and found.load == pytest.approx(
+        100 * 4 ** (math.log(2) / math.log(3))
+    )
 
 
 def test_a_growing_queue_is_a_knee():

@@ -93,7 +93,9 @@ def test_the_limit_itself_is_not_below_the_limit():
 
 
 def test_a_percentile_that_never_arrives_names_its_loss_also_without_a_limit_on_it():
-    found = judge(parse_limit("p99 < 5 ms"), trial(np.where(np.arange(1000) < 970, 1e6, np.inf)), STEADY)
+    found = judge(
+        parse_limit("p99 < 5 ms"), trial(np.where(np.arange(1000) < 970, 1e6, np.inf)), STEADY
+    )
     assert found.kind == "lossy" and "3 % of the messages did not arrive" in found.causes
 
 
@@ -101,14 +103,20 @@ def test_a_percentile_that_never_arrives_names_its_loss_also_without_a_limit_on_
 def test_what_was_still_under_way_holds_no_limit_on_what_does_not_arrive(metric):
     latencies = np.where(np.arange(1000) < 600, 1e6, np.inf)
     found = judge(parse_limit(f"{metric} < 1 %"), trial(latencies, under_way=400), STEADY)
-    assert (found.kind, found.causes) == ("slow", ("40 % of the messages were still under way at the end",))
+    assert (found.kind, found.causes) == (
+        "slow",
+        ("40 % of the messages were still under way at the end",),
+    )
     assert judge(parse_limit(f"{metric} < 50 %"), trial(latencies, under_way=400), STEADY).holds
 
 
 def test_a_percentile_that_is_still_under_way_is_slow_and_not_lost():
     latencies = np.where(np.arange(1000) < 600, 1e6, np.inf)
     found = judge(parse_limit("p99 < 5 ms"), trial(latencies, under_way=400), STEADY)
-    assert found.kind == "slow" and "40 % of the messages were still under way at the end" in found.causes
+    assert (
+        found.kind == "slow"
+        and "40 % of the messages were still under way at the end" in found.causes
+    )
 
 
 def test_an_unstable_trial_never_quotes_a_latency_even_where_it_is_below_the_limit():

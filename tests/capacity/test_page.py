@@ -1,4 +1,5 @@
-"""The capacity page in a real browser: quiet, offline, every chart drawn, inside a phone's width, in the dark."""
+"""The capacity page in a real browser: quiet, offline, every chart drawn, inside a phone's width,
+in the dark."""
 
 import pytest
 

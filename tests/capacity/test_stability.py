@@ -1,4 +1,5 @@
-"""Growing, stationary and disturbed queues, made by hand: which are called unstable, and by how much they grow."""
+"""Growing, stationary and disturbed queues, made by hand: which are called unstable, and by how
+much they grow."""
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ WINDOW = Window(int(WARMUP_S * 1e9), int((WARMUP_S + WINDOW_S) * 1e9))
 
 
 class Records:
-    """Columns of one writer and its readers from due, call and arrival times in seconds (NaN: never)."""
+    """Columns of one writer and its readers from due, call and arrival times in seconds (NaN:
+    never)."""
 
     def __init__(self, due, call, arrival, readers=(2,)):
         n, known = len(due), ~np.isnan(arrival)
@@ -62,7 +64,9 @@ def test_a_queue_grows_by_the_difference_of_the_rates(rate_hz, capacity_hz):
     due = due_s(rate_hz)
     s = found(due, due, served(due, 1 / capacity_hz))
     assert s.unstable and s.growth_hz == pytest.approx(rate_hz - capacity_hz, rel=0.2)
-    assert s.publisher_growth_hz == 0 and "the queue grew by" in s.text and "publisher" not in s.text
+    assert (
+        s.publisher_growth_hz == 0 and "the queue grew by" in s.text and "publisher" not in s.text
+    )
 
 
 @pytest.mark.parametrize("latency_s", [0.0001, 0.05, 0.8])

@@ -1,4 +1,5 @@
-"""The statements of the sources' texts: sentences, bullets and table rows that compare, count or exclude.
+"""The statements of the sources' texts: sentences, bullets and table rows that compare, count or
+exclude.
 
 A statement is known by a digest of its words, so that no sentence of a source is kept here.
 """

@@ -37,9 +37,22 @@ def asked(**test):
         "says": "x",
         "kind": "comparison",
         "published": {"verdict": "supported", "why": "y"},
-        "test": {"suite": "s", "metric": "service_latency_p50", "left": "a", "relation": "less", **test},
+        "test": {
+            "suite": "s",
+            "metric": "service_latency_p50",
+            "left": "a",
+            "relation": "less",
+            **test,
+        },
     }
-    base = {"claims": "s", "title": "t", "published": "2020", "text": "x", "layer": "rclcpp", "sides": SIDES}
+    base = {
+        "claims": "s",
+        "title": "t",
+        "published": "2020",
+        "text": "x",
+        "layer": "rclcpp",
+        "sides": SIDES,
+    }
     return Claims.model_validate({**base, "items": [claim]})
 
 
@@ -59,7 +72,10 @@ def places(found):
 
 def test_both_sides_at_the_levels_that_are_fixed():
     found = need(right="b", workload="w", at={"subscribers": 2, "reliability": "reliable"})
-    assert (found.layer, places(found)) == ("native", {("w", 2, "reliable", "a"), ("w", 2, "reliable", "b")})
+    assert (found.layer, places(found)) == (
+        "native",
+        {("w", 2, "reliable", "a"), ("w", 2, "reliable", "b")},
+    )
 
 
 def test_free_factors_have_the_short_versions_levels_and_what_is_excluded_is_not_needed():
@@ -91,8 +107,13 @@ def test_the_claims_own_layer_where_both_sides_are_ready_there():
 
 def test_what_cannot_run_says_why():
     assert "no arm is ready here for c" in need(left="c", level=1.0)
-    assert need(level=1.0, workload="w", barred=lambda place: f"{place.arm} cannot") == "native: a cannot"
-    assert "leaves these cells out" in need(level=1.0, at={"subscribers": 3, "reliability": "reliable"})
+    assert (
+        need(level=1.0, workload="w", barred=lambda place: f"{place.arm} cannot")
+        == "native: a cannot"
+    )
+    assert "leaves these cells out" in need(
+        level=1.0, at={"subscribers": 3, "reliability": "reliable"}
+    )
 
 
 def test_the_derived_suite_has_these_cells_and_no_others():
@@ -105,17 +126,27 @@ def test_the_derived_suite_has_these_cells_and_no_others():
     assert suite.blocks.minimum == LEAST_BLOCKS
     assert [arm.against for arm in suite.arms if arm.name == "a"] == ["b"]
     first = cells(suite)[0].timeline
-    assert (first.steady_s, first.warmup_s) == (1.0, 0.4), "as in a short version a workload's own span gives way"
+    assert (first.steady_s, first.warmup_s) == (1.0, 0.4), (
+        "as in a short version a workload's own span gives way"
+    )
     alone = parse(derived(tree(), other.places, "s"), where="derived")
     assert [arm.against for arm in alone.arms] == [None], "what is not there is not referred to"
 
 
 def test_a_percentile_gets_the_messages_that_it_needs():
     found = need(
-        right="b", workload="v", at={"subscribers": 1, "reliability": "reliable"}, metric="service_latency_p90"
+        right="b",
+        workload="v",
+        at={"subscribers": 1, "reliability": "reliable"},
+        metric="service_latency_p90",
     )
     made = cells(parse(derived(tree(), found.places, "s"), where="derived"))
-    assert longer(made, {place: [("service_latency_p50", None), ("loss", None)] for place in found.places}) == {}
+    assert (
+        longer(
+            made, {place: [("service_latency_p50", None), ("loss", None)] for place in found.places}
+        )
+        == {}
+    )
     more = longer(made, {place: [("service_latency_p90", None)] for place in found.places})
     again = cells(parse(derived(tree(), found.places, "s", more), where="derived"))
     assert all(LEAST_BLOCKS * cell.steady_messages >= 100 for cell in again)
@@ -133,8 +164,14 @@ def needs(name):
     for claim in FILES[name].items:
         if claim.test is not None:
             tree = shipped(claim.test.suite)
-            layers = {arm["name"]: "rclcpp" if "rclcpp" in arm["middleware"] else "native" for arm in tree["arms"]}
-            found[claim.id] = claim.test.suite, needed(FILES[name], claim, tree, layers, lambda _: None)
+            layers = {
+                arm["name"]: "rclcpp" if "rclcpp" in arm["middleware"] else "native"
+                for arm in tree["arms"]
+            }
+            found[claim.id] = (
+                claim.test.suite,
+                needed(FILES[name], claim, tree, layers, lambda _: None),
+            )
     return found
 
 
@@ -153,5 +190,7 @@ def test_derived_shipped_suites_are_valid_and_exact():
         for suite, found in needs(name).values():
             by_suite.setdefault(suite, set()).update(found.places)
     for suite, wanted in by_suite.items():
-        made = cells(parse(derived(shipped(suite), wanted, suite), where=suite, directory=find(suite).parent))
+        made = cells(
+            parse(derived(shipped(suite), wanted, suite), where=suite, directory=find(suite).parent)
+        )
         assert {place_of(cell) for cell in made} == wanted

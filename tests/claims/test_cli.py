@@ -36,7 +36,9 @@ def test_the_table_of_the_evaluations_is_up_to_date():
     files = list(FILES.values())
     there = shipped_of(files)
     made = evaluations_table(by_suite(ledger(files, shipped=there), there))
-    assert made in written, "put what `rmwbench claims --by-suite` prints in place of the table of docs/evaluations.md"
+    assert made in written, (
+        "put what `rmwbench claims --by-suite` prints in place of the table of docs/evaluations.md"
+    )
 
 
 def test_of_each_suite_it_is_told_what_its_original_has_and_what_was_measured_of_it():
@@ -45,12 +47,19 @@ def test_of_each_suite_it_is_told_what_its_original_has_and_what_was_measured_of
     document = ledger([file], shipped=there)
     rows = by_suite(document, there)
     testable = [claim for claim in file.items if claim.test is not None]
-    assert {row.suite for row in rows} == {test.suite for one in testable for test in (one.test, *one.also)}
+    assert {row.suite for row in rows} == {
+        test.suite for one in testable for test in (one.test, *one.also)
+    }
     assert sum(row.statements for row in rows) >= len(testable)
     whole = {row.suite: row for row in rows}["gscam-2025"]
     assert 0 < whole.measured <= whole.conditions
-    assert all(0 <= count <= whole.measured for count in whole.by_rmw.values()) and whole.by_rmw["rmw_zenoh_cpp"] > 0
-    few = {"gscam-2025": [first_blocks(one, DECIDABLE_BLOCKS - 1) for one in there["gscam-2025"][:1]]}
+    assert (
+        all(0 <= count <= whole.measured for count in whole.by_rmw.values())
+        and whole.by_rmw["rmw_zenoh_cpp"] > 0
+    )
+    few = {
+        "gscam-2025": [first_blocks(one, DECIDABLE_BLOCKS - 1) for one in there["gscam-2025"][:1]]
+    }
     assert [row.measured for row in by_suite(document, few)] == [0] * len(rows)
     assert "| `gscam-2025` | " in page(document, rows) and "## By suite" not in page(document)
 
@@ -58,7 +67,12 @@ def test_of_each_suite_it_is_told_what_its_original_has_and_what_was_measured_of
 def first_blocks(shown, count):
     """A show document with no more blocks than that."""
     arms = [
-        {**workload, "arms": [{**arm, "per_trial": cut(arm["per_trial"], count)} for arm in workload["arms"]]}
+        {
+            **workload,
+            "arms": [
+                {**arm, "per_trial": cut(arm["per_trial"], count)} for arm in workload["arms"]
+            ],
+        }
         for workload in shown["workloads"]
     ]
     return {**shown, "workloads": arms}
@@ -85,7 +99,9 @@ def test_only_one_form_at_a_time_and_nothing_is_saved_of_nothing(capsys, tmp_pat
 
 
 def test_the_page_can_be_written_of_nothing_measured(capsys, tmp_path):
-    code, out, _ = run(capsys, "gscam-2025", "--no-shipped", "--html", str(tmp_path / "claims.html"))
+    code, out, _ = run(
+        capsys, "gscam-2025", "--no-shipped", "--html", str(tmp_path / "claims.html")
+    )
     assert (code, out.strip()) == (0, str(tmp_path / "claims.html"))
     assert "rmwbench claims run" in (tmp_path / "claims.html").read_text()
 
@@ -107,7 +123,11 @@ def test_a_heading_that_is_not_there(capsys):
 
 def test_a_campaign_gives_todays_answer():
     file = FILES["rclcpp-intraprocess-2019"]
-    values = {"rclcpp unique": FAST, "rclcpp copied": SLOW, "rclcpp inter fastrtps unique": [v * 900 for v in SLOW]}
+    values = {
+        "rclcpp unique": FAST,
+        "rclcpp copied": SLOW,
+        "rclcpp inter fastrtps unique": [v * 900 for v in SLOW],
+    }
     arms = [arm(name, found) for name, found in values.items()]
     for item in arms:
         item["metrics"]["service_latency_p50"] = item["metrics"].pop("m")
@@ -115,7 +135,9 @@ def test_a_campaign_gives_todays_answer():
     doc = ledger([file], [document(("one", *arms), suite="rclcpp-intraprocess-2019")])
     found = {claim["id"]: claim["today"] for claim in doc["sources"][0]["claims"]}
     (today,) = found["pa-one-lat-unique"]
-    assert (today["answer"], today["verdict"]) == ("holds", "proxy"), "another version than that of 2019"
+    assert (today["answer"], today["verdict"]) == ("holds", "proxy"), (
+        "another version than that of 2019"
+    )
     assert "holds with rclcpp unique 1.0" in today["text"]
     (absent,) = found["pa-one-pub-unique"]
     assert absent["verdict"] == "no data", "this campaign has no such metric"
@@ -129,6 +151,8 @@ def test_names_are_those_of_show_and_the_other_verbs_are_listed(capsys):
     listed = re.findall(r"^  (\w+) ", out.partition("Commands:")[2], re.MULTILINE)
     assert code == 0 and listed == ["show", "plan", "run"]
     code, out, _ = run(capsys, "fd-w1-address", "--no-shipped")
-    assert (code, out) == (*run(capsys, "show", "fd-w1-address", "--no-shipped")[:2],) and "fd-w1-address" in out
+    assert (code, out) == (
+        *run(capsys, "show", "fd-w1-address", "--no-shipped")[:2],
+    ) and "fd-w1-address" in out
     code, _, err = run(capsys, "nobody")
     assert code == 2 and "no source and no claim is called `nobody`" in err

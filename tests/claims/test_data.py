@@ -25,7 +25,9 @@ WITH_DATA = [claim for file in FILES.values() for claim in file.items if claim.d
 @pytest.mark.parametrize("claim", [pytest.param(claim, id=claim.id) for claim in WITH_DATA])
 def test_a_verdict_is_what_the_data_says(claim):
     # The bars of memory and CPU are drawn by a table's row order, which only the summary has.
-    bars = any(check.figure.startswith(("mininet_rss", "mininet_cpu")) for check in claim.data.checks)
+    bars = any(
+        check.figure.startswith(("mininet_rss", "mininet_cpu")) for check in claim.data.checks
+    )
     found = figures(*(SUMMARY if bars else WHERE[claim.data.kind]))
     points = {(row["figure"], row["series"], row["x"]): row for row in found.rows}
     absent = [
@@ -45,7 +47,10 @@ def _data(*checks):
 
 
 def _points(**values):
-    return {("f", name, ""): {"as_published": pair[0], "as_corrected": pair[1]} for name, pair in values.items()}
+    return {
+        ("f", name, ""): {"as_published": pair[0], "as_corrected": pair[1]}
+        for name, pair in values.items()
+    }
 
 
 def test_all_some_none_and_no_data():
@@ -63,5 +68,11 @@ def test_all_some_none_and_no_data():
 def test_within_is_symmetric(factor, holds):
     points = _points(a=(1.0, 1.0), b=(2.0, 2.0))
     for of, than in (("a", "b"), ("b", "a")):
-        check = {"figure": "f", "of": (of, ""), "relation": "within", "than": (than, ""), "factor": factor}
+        check = {
+            "figure": "f",
+            "of": (of, ""),
+            "relation": "within",
+            "than": (than, ""),
+            "factor": factor,
+        }
         assert (settled(_data(check), points, "as_published") == "supported") is holds

@@ -1,5 +1,5 @@
-"""Claims by the difference of two fractions: known cases, coverage, what two sides without any loss decide, and what a
-campaign under way makes of it."""
+"""Claims by the difference of two fractions: known cases, coverage, what two sides without any loss
+decide, and what a campaign under way makes of it."""
 
 import numpy as np
 import pytest
@@ -22,21 +22,34 @@ def by_block(*values):
 
 
 def test_three_blocks_by_students_t():
-    """Differences 0.1, 0.2, 0.3: mean 0.2, standard error 0.1 ÷ √3, t of two degrees of freedom 4.3027."""
+    """Differences 0.1, 0.2, 0.3: mean 0.2, standard error 0.1 ÷ √3, t of two degrees of freedom
+    4.3027."""
     value, low, high = difference(
-        by_block(0.2, 0.4, 0.5), by_block(0.1, 0.2, 0.2), (0.37, 0.2, 0.6), (0.17, 0.1, 0.3), level=0.025
+        by_block(0.2, 0.4, 0.5),
+        by_block(0.1, 0.2, 0.2),
+        (0.37, 0.2, 0.6),
+        (0.17, 0.1, 0.3),
+        level=0.025,
     )
     assert value == pytest.approx(0.2)
-    assert (low, high) == pytest.approx((0.2 - 4.3027 * 0.1 / 3**0.5, 0.2 + 4.3027 * 0.1 / 3**0.5), abs=1e-4)
+    assert (low, high) == pytest.approx(
+        (0.2 - 4.3027 * 0.1 / 3**0.5, 0.2 + 4.3027 * 0.1 / 3**0.5), abs=1e-4
+    )
 
 
 def test_only_common_blocks_are_compared():
-    found = difference({0: 0.1, 1: 0.2, 5: 0.9}, {0: 0.1, 1: 0.1, 7: 0.0}, (0.4, 0.1, 0.9), (0.1, 0.0, 0.2))
+    found = difference(
+        {0: 0.1, 1: 0.2, 5: 0.9}, {0: 0.1, 1: 0.1, 7: 0.0}, (0.4, 0.1, 0.9), (0.1, 0.0, 0.2)
+    )
     assert found[0] == pytest.approx(0.05)
 
 
 def test_two_sides_that_lost_nothing_differ_by_no_more_than_either_bound():
-    assert difference(by_block(0, 0, 0), by_block(0, 0, 0), NONE, (0.0, 0.0, 0.05)) == (0.0, -0.05, 0.03)
+    assert difference(by_block(0, 0, 0), by_block(0, 0, 0), NONE, (0.0, 0.0, 0.05)) == (
+        0.0,
+        -0.05,
+        0.03,
+    )
 
 
 def test_a_side_that_lost_nothing_adds_its_bound_to_the_others_spread():
@@ -44,11 +57,15 @@ def test_a_side_that_lost_nothing_adds_its_bound_to_the_others_spread():
     value, low, high = difference(by_block(0.1, 0.2, 0.3), by_block(0, 0, 0), lossy, NONE)
     half = 4.3027 * 0.1 / 3**0.5
     assert (value, low, high) == pytest.approx((0.2, 0.2 - half - 0.03, 0.2 + half), abs=1e-4)
-    assert difference(by_block(0, 0, 0), by_block(0.1, 0.2, 0.3), NONE, lossy) == pytest.approx((-value, -high, -low))
+    assert difference(by_block(0, 0, 0), by_block(0.1, 0.2, 0.3), NONE, lossy) == pytest.approx(
+        (-value, -high, -low)
+    )
 
 
 def test_without_two_common_blocks_the_two_intervals_are_combined():
-    assert difference({0: 0.1}, {0: 0.2}, (0.1, 0.05, 0.2), (0.2, 0.1, 0.4)) == pytest.approx((-0.1, -0.35, 0.1))
+    assert difference({0: 0.1}, {0: 0.2}, (0.1, 0.05, 0.2), (0.2, 0.1, 0.4)) == pytest.approx(
+        (-0.1, -0.35, 0.1)
+    )
 
 
 def test_trials_that_go_wrong_as_a_whole_are_in_the_bounds_of_a_side_that_shows_none():
@@ -57,9 +74,13 @@ def test_trials_that_go_wrong_as_a_whole_are_in_the_bounds_of_a_side_that_shows_
     # One lost message says no more about trials than none.
     one = by_block(0.001, 0, 0)
     value, low, high = difference(one, nothing, (value_of(one), 0.0, 0.002), NONE, unseen=unseen)
-    assert high == pytest.approx(value + unseen * (1 - value)) and low == pytest.approx(value - unseen)
+    assert high == pytest.approx(value + unseen * (1 - value)) and low == pytest.approx(
+        value - unseen
+    )
     # A side whose trials all lost everything may have some that do not.
-    assert difference(by_block(1, 1, 1), nothing, (1.0, 0.97, 1.0), NONE, unseen=unseen)[1] == pytest.approx(0.2)
+    assert difference(by_block(1, 1, 1), nothing, (1.0, 0.97, 1.0), NONE, unseen=unseen)[
+        1
+    ] == pytest.approx(0.2)
     # Where one was seen the spread of the trials holds it.
     seen, plain = by_block(1.0, 0, 0), (1 / 3, 0.0, 0.9)
     with_it, without = (difference(seen, nothing, plain, NONE, unseen=u) for u in (unseen, 0.0))
@@ -72,7 +93,8 @@ def value_of(side):
 
 @pytest.mark.parametrize(("wrong", "loses"), [(0.2, 0.3), (0.05, 1.0), (0.2, 1.0), (1 / 3, 0.3)])
 def test_a_difference_holds_the_truth_where_trials_go_wrong_as_a_whole(wrong, loses):
-    """One trial in so many of one side loses much, all others single messages; five blocks of 1 100 messages a side."""
+    """One trial in so many of one side loses much, all others single messages; five blocks of 1 100
+    messages a side."""
     rng = np.random.default_rng(11)
     trials = 5
     held = {True: 0, False: 0}
@@ -94,9 +116,10 @@ def test_a_difference_of_fractions_stays_between_minus_one_and_one():
 
 @pytest.mark.parametrize("lost", [(0.0, 0.0), (0.002, 0.0), (0.0, 0.03), (0.05, 0.05), (0.4, 0.2)])
 def test_the_interval_has_the_truth_in_it(lost):
-    """Five blocks of 400 messages each, lost one by one with chances that the block's mood moves for both sides alike:
-    the intervals of at least 91 % of 500 campaigns contain the true difference. Lowest where a few single messages are
-    lost, on one side alone, and Student's t knows nothing of the skew."""
+    """Five blocks of 400 messages each, lost one by one with chances that the block's mood moves
+    for both sides alike: the intervals of at least 91 % of 500 campaigns contain the true
+    difference. Lowest where a few single messages are lost, on one side alone, and Student's t
+    knows nothing of the skew."""
     rng, inside, campaigns = np.random.default_rng(2), 0, 500
     for _ in range(campaigns):
         mood = rng.uniform(0.5, 1.5, 5)
@@ -111,7 +134,14 @@ def test_the_interval_has_the_truth_in_it(lost):
 def lossless(name, frames, trials=12, **more):
     """Trials without any loss, `frames` in all, in bursts of ten at most."""
     high = clopper_pearson(0, frames / 10)[1]
-    metric = {"unit": "fraction", "value": 0, "low": 0, "high": high, "count": frames, "trials": trials}
+    metric = {
+        "unit": "fraction",
+        "value": 0,
+        "low": 0,
+        "high": high,
+        "count": frames,
+        "trials": trials,
+    }
     made = arm(name, [0.0] * trials, metric=metric, **more)
     return made | {"metrics": {"loss": metric}, "per_trial": {"loss": made["per_trial"]["m"]}}
 
@@ -131,8 +161,8 @@ def five_points(relation="greater", level=0.05, **more):
     ],
 )
 def test_no_loss_on_either_side_decides_as_far_as_its_bounds_reach(frames, relation, level, answer):
-    """Twelve trials that lost nothing: three in ten may still go wrong as a whole (1 − 0.0139^(1/12) = 0.30), however
-    many messages they had."""
+    """Twelve trials that lost nothing: three in ten may still go wrong as a whole (1 −
+    0.0139^(1/12) = 0.30), however many messages they had."""
     doc = document(("w", lossless("rclcpp/a", frames), lossless("rclcpp/b", frames)))
     assert one(five_points(relation, level), doc).answer == answer
 
@@ -153,9 +183,13 @@ def test_what_was_seen_is_told_in_points():
 
 
 def test_times_have_no_difference_as_fractions_have():
-    claims = asked(right="b", by="difference", relation="greater", level=0.05, metric="longest_stall")
+    claims = asked(
+        right="b", by="difference", relation="greater", level=0.05, metric="longest_stall"
+    )
     sides = [arm(name, [1.0, 2.0]) for name in ("rclcpp/a", "rclcpp/b")]
-    doc = document(("w", *({**side, "metrics": {"longest_stall": side["metrics"]["m"]}} for side in sides)))
+    doc = document(
+        ("w", *({**side, "metrics": {"longest_stall": side["metrics"]["m"]}} for side in sides))
+    )
     (cell,) = one(claims, doc).cells
     assert cell.answer == "no data"
     assert cell.reason == "longest_stall is not a fraction, and only fractions have a difference"
@@ -174,7 +208,8 @@ def test_times_have_no_difference_as_fractions_have():
 def test_a_difference_needs_a_side_and_a_level(tmp_path, test, words):
     file = tmp_path / "claims.yaml"
     file.write_text(
-        "claims: s\ntitle: t\npublished: '2020'\ntext: x\nlayer: native\nsides: {a: [a], b: [b]}\nitems:\n"
+        "claims: s\ntitle: t\npublished: '2020'\ntext: x\nlayer: native\nsides: {a: [a], b: [b]}\n"
+        "items:\n"
         "  - {id: o, heading: h, says: x, kind: opinion}\n"
         "  - {id: c, heading: h, says: x, kind: ratio, published: {verdict: supported, why: y},"
         f" test: {{suite: s, metric: loss, {test}}}}}\n"
@@ -184,7 +219,9 @@ def test_a_difference_needs_a_side_and_a_level(tmp_path, test, words):
     assert "claims.yaml:9" in str(caught.value)
 
 
-@pytest.mark.parametrize(("level", "given_up"), [(0.99, False), (0.5, False), (0.05, True), (0.0, True)])
+@pytest.mark.parametrize(
+    ("level", "given_up"), [(0.99, False), (0.5, False), (0.05, True), (0.0, True)]
+)
 def test_two_zeros_are_given_up_only_where_the_last_block_would_not_decide(level, given_up):
     """Five blocks without any loss leave 0.6 open, twelve 0.3."""
     claims = five_points(level=level, workload="w")
@@ -200,7 +237,8 @@ def test_its_picture_has_zero_in_the_middle():
     claims = five_points(level=0.35)
     (found,) = today(claims, claims.items[0], doc)
     cells = [
-        {key: getattr(cell, key) for key in ("workload", "answer", "value", "low", "high")} for cell in found.cells
+        {key: getattr(cell, key) for key in ("workload", "answer", "value", "low", "high")}
+        for cell in found.cells
     ]
     drawn = picture(claims.items[0].model_dump(mode="json")["test"], cells)
     ((bar, text),) = drawn["bars"]

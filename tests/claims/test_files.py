@@ -52,26 +52,61 @@ def test_a_file_of_ones_own(tmp_path):
         (", right: b}", "}", 15, "another side or with a level"),
         ("relation: less", "relation: within", 15, "needs a factor above 1"),
         ("relation: less", "relation: less, times: 2", 15, "the middle of a range"),
-        ("    published: {verdict: data not published, why: plots only}\n", "", 10, "no verdict as published"),
+        (
+            "    published: {verdict: data not published, why: plots only}\n",
+            "",
+            10,
+            "no verdict as published",
+        ),
         ("    test: {suite", "    not_testable: no time\n    test: {suite", 15, "is not testable"),
         ("    test: {", "    tests: {", 15, "did you mean `test`?"),
         ("says: Zenoh is faster.", 'says: ""', 12, "says"),
         ("right: b}", "right: b, by: exponent, level: 2}", 15, "two sides at two sizes"),
-        ("right: b}", "right: b, by: exponent, level: 2, sizes: [4, 4]}", 15, "two sides at two sizes"),
+        (
+            "right: b}",
+            "right: b, by: exponent, level: 2, sizes: [4, 4]}",
+            15,
+            "two sides at two sizes",
+        ),
         ("right: b}", "right: b, sizes: [16, 4]}", 15, "sizes belong to an exponent"),
         ("right: b}", "right: b, cells: {of: 3, at_least: 4}}", 15, "so many cells cannot be"),
         ("right: b}", "right: b, of_machine: true}", 15, "only a level is a number of a machine"),
-        ("right: b}", "level: 3, right_metric: loss}", 15, "one side alone is compared with a level"),
+        (
+            "right: b}",
+            "level: 3, right_metric: loss}",
+            15,
+            "one side alone is compared with a level",
+        ),
         ("right: b}", "level: 3, base_at: {n: 1}}", 15, "one side alone is compared with a level"),
         ("relation: less, right: b}", "relation: differs, right: b}", 15, "needs a factor above 1"),
         ("right: b}", "right: b, by: difference, level: 0.1, base_at: {n: 1}}", 15, "as it stands"),
-        ("right: b}", "level: 3, right_topic: front}", 15, "one side alone is compared with a level"),
+        (
+            "right: b}",
+            "level: 3, right_topic: front}",
+            15,
+            "one side alone is compared with a level",
+        ),
         ("suite: quick", "suite: robot, topic: fornt", 15, "did you mean `front`?"),
-        ("suite: quick", "suite: robot, workload: whole, topic: imu, right_topic: rera", 15, "did you mean `rear`?"),
+        (
+            "suite: quick",
+            "suite: robot, workload: whole, topic: imu, right_topic: rera",
+            15,
+            "did you mean `rear`?",
+        ),
         ("suite: quick", "suite: robot, workload: hole, topic: imu", 15, "did you mean `whole`?"),
         ("suite: quick", "suite: quick, topic: image", 15, "no topics that are judged one by one"),
-        ("suite: quick, metric: response_latency_p50", "suite: robot, topic: imu, metric: rss", 15, "of a topic `rss`"),
-        ("layer: native", 'layer: native\nconditions: {rclcpp: ["5.x", "6.0"]}', 6, "a version is numbers and points"),
+        (
+            "suite: quick, metric: response_latency_p50",
+            "suite: robot, topic: imu, metric: rss",
+            15,
+            "of a topic `rss`",
+        ),
+        (
+            "layer: native",
+            'layer: native\nconditions: {rclcpp: ["5.x", "6.0"]}',
+            6,
+            "a version is numbers and points",
+        ),
     ],
 )
 def test_a_mistake_has_its_line(tmp_path, old, new, line, said):
@@ -84,7 +119,12 @@ ALSO = "    also: [{suite: quick, metric: loss, left: a, relation: less, right: 
 @pytest.mark.parametrize(
     ("old", "new", "line", "said"),
     [
-        ("left: a, relation: less, right: b}]", "left: aa, relation: less, right: b}]", 16, "unknown side `aa`"),
+        (
+            "left: a, relation: less, right: b}]",
+            "left: aa, relation: less, right: b}]",
+            16,
+            "unknown side `aa`",
+        ),
         ("also: [{suite: quick", "also: [{suite: robot", 16, "are of several suites"),
     ],
 )
@@ -114,7 +154,10 @@ def test_the_mistake_of_the_only_item_is_the_error(tmp_path):
     with pytest.raises(UserError) as error:
         of(tmp_path, alone)
     said = error.value.render()
-    assert "claims.yaml:13: `kind` cannot be 'nonsense'" in said and "one of comparison, scaling" in said
+    assert (
+        "claims.yaml:13: `kind` cannot be 'nonsense'" in said
+        and "one of comparison, scaling" in said
+    )
     assert "items" not in said and "then look at" not in said
 
 

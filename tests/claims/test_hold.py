@@ -1,5 +1,5 @@
-"""Between blocks: what is decided is dropped, what no further block decides is given up, and time ends the rest. And
-which claims fit into a budget."""
+"""Between blocks: what is decided is dropped, what no further block decides is given up, and time
+ends the rest. And which claims fit into a budget."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,9 @@ EACH_S = {1: 2.0, 2: 2.0, 3: 2.0}
 
 
 def hold(*claims_and_cells, doc, share_s=1000.0):
-    wanted = [Wanted(claims, claims.items[0], frozenset(cells)) for claims, cells in claims_and_cells]
+    wanted = [
+        Wanted(claims, claims.items[0], frozenset(cells)) for claims, cells in claims_and_cells
+    ]
     return ClaimsHold(wanted, lambda: doc, share_s)
 
 
@@ -28,7 +30,9 @@ def named(claims, name):
     return claims.model_copy(update={"items": (only,)})
 
 
-DOC = document(("w", arm("rclcpp/a", FAST[:5]), arm("rclcpp/b", SLOW[:5])), ("v", arm("rclcpp/a", NOISY[:5])))
+DOC = document(
+    ("w", arm("rclcpp/a", FAST[:5]), arm("rclcpp/b", SLOW[:5])), ("v", arm("rclcpp/a", NOISY[:5]))
+)
 CLEAR = named(asked(right="b", workload="w"), "clear")
 OPEN = named(asked(level=12.0, workload="v"), "open")
 
@@ -48,13 +52,19 @@ def test_a_cell_that_an_open_claim_needs_too_stays():
 
 def test_what_the_whole_of_the_error_decides_is_not_dropped_for_that():
     doc = document(
-        ("w", arm("rclcpp/a", [10.0, 11.0, 12.0, 11.0, 10.0]), arm("rclcpp/b", [11.8, 13.0, 12.4, 12.6, 11.9]))
+        (
+            "w",
+            arm("rclcpp/a", [10.0, 11.0, 12.0, 11.0, 10.0]),
+            arm("rclcpp/b", [11.8, 13.0, 12.4, 12.6, 11.9]),
+        )
     )
     held = hold((CLEAR, {1, 2}), doc=doc)
     assert held(5, 1.0, {1: 1.0, 2: 1.0}).cells == {}
     (under_way,) = today(CLEAR, CLEAR.items[0], doc, earlier=0)
     (over,) = today(CLEAR, CLEAR.items[0], doc)
-    assert (under_way.answer, over.answer) == ("undecided", "holds"), "a campaign that ended for time has what is left"
+    assert (under_way.answer, over.answer) == ("undecided", "holds"), (
+        "a campaign that ended for time has what is left"
+    )
     assert under_way.cells[0].high > over.cells[0].high
 
 
@@ -64,13 +74,16 @@ def test_a_claim_is_judged_at_the_looks_only():
 
 
 def test_a_level_on_the_bar_is_decided_by_no_more_campaigns_than_the_error_allows():
-    """Truth on the bar, looked at after 5, 8 and 12 blocks, ended by time: 5 % at most, whatever a campaign looks at
-    in between. At 95 % after each block it was 18 %."""
+    """Truth on the bar, looked at after 5, 8 and 12 blocks, ended by time: 5 % at most, whatever a
+    campaign looks at in between. At 95 % after each block it was 18 %."""
     rng, wrong, campaigns = np.random.default_rng(4), 0, 400
     claims = asked(level=10.0, workload="w")
     for _ in range(campaigns):
         values = list(10 * np.exp(rng.normal(0, 0.1, LOOKS[-1])))
-        found = [today(claims, claims.items[0], document(("w", arm("rclcpp/a", values[:n]))), earlier=0) for n in LOOKS]
+        found = [
+            today(claims, claims.items[0], document(("w", arm("rclcpp/a", values[:n]))), earlier=0)
+            for n in LOOKS
+        ]
         found.append(today(claims, claims.items[0], document(("w", arm("rclcpp/a", values)))))
         wrong += any(one[0].answer in ("holds", "does not hold") for one in found)
     assert wrong <= 0.06 * campaigns
@@ -78,13 +91,22 @@ def test_a_level_on_the_bar_is_decided_by_no_more_campaigns_than_the_error_allow
 
 def test_time_ends_what_the_next_block_would_exceed():
     held = hold((CLEAR, {1, 2}), (OPEN, {3}), doc=DOC, share_s=10.0)
-    assert held(5, 7.9, EACH_S).cells == {1: "decided", 2: "decided"}, "only cell 3 would run, for 2 s"
+    assert held(5, 7.9, EACH_S).cells == {1: "decided", 2: "decided"}, (
+        "only cell 3 would run, for 2 s"
+    )
     assert held(6, 8.1, {3: 2.0}).cells == {3: "time"}
     assert held.left_s(8.0) == 2.0
 
 
 def fraction(value, high):
-    metric = {"unit": "fraction", "value": value, "low": 0.0, "high": high, "count": 500, "trials": 5}
+    metric = {
+        "unit": "fraction",
+        "value": value,
+        "low": 0.0,
+        "high": high,
+        "count": 500,
+        "trials": 5,
+    }
     found = arm("rclcpp/a", metric=metric)
     return document(("w", found | {"metrics": {"loss": metric}}))
 
@@ -107,13 +129,20 @@ def test_a_claim_without_data_is_not_waited_for():
 
 
 def offer(suite, needs, cost_s=1.0):
-    places = {name: frozenset(Place("w", (), cell) for cell in cells) for name, cells in needs.items()}
+    places = {
+        name: frozenset(Place("w", (), cell) for cell in cells) for name, cells in needs.items()
+    }
     found = {name: Need("native", cells) for name, cells in places.items()}
-    return Offer(suite, None, {}, found, {p: cost_s for cells in places.values() for p in cells}, {})
+    return Offer(
+        suite, None, {}, found, {p: cost_s for cells in places.values() for p in cells}, {}
+    )
 
 
 def test_the_cheapest_claims_come_first_and_shared_cells_cost_once():
-    offers = [offer("s", {"two": "ab", "shared": "b", "three": "cde"}), offer("t", {"far": "a"}, cost_s=100.0)]
+    offers = [
+        offer("s", {"two": "ab", "shared": "b", "three": "cde"}),
+        offer("t", {"far": "a"}, cost_s=100.0),
+    ]
     least = OVERHEAD_S + LEAST_BLOCKS
     assert chosen(offers, least) == {"s": ["shared"]}
     assert chosen(offers, least + LEAST_BLOCKS) == {"s": ["two", "shared"]}
@@ -132,9 +161,13 @@ def test_what_serves_many_claims_may_cost_more_than_what_serves_one():
 def test_shares_keep_everybodys_least():
     shares = shares_s({"s": 1.0, "t": 9.0}, left_s=100.0)
     assert sum(shares.values()) == pytest.approx(100.0)
-    assert all(shares[s] >= OVERHEAD_S + LEAST_BLOCKS * block for s, block in {"s": 1.0, "t": 9.0}.items())
+    assert all(
+        shares[s] >= OVERHEAD_S + LEAST_BLOCKS * block for s, block in {"s": 1.0, "t": 9.0}.items()
+    )
     tight = shares_s({"s": 1.0, "t": 9.0}, left_s=10.0)
-    assert tight["t"] == OVERHEAD_S + LEAST_BLOCKS * 9.0, "promised, also where it is over the budget"
+    assert tight["t"] == OVERHEAD_S + LEAST_BLOCKS * 9.0, (
+        "promised, also where it is over the budget"
+    )
 
 
 class Dropping:
@@ -153,23 +186,31 @@ class Dropping:
         return Dropped(self.after.get(blocks, {}), f"seen {blocks}")
 
 
-def test_a_campaign_runs_dropped_cells_no_more_and_neither_does_a_resumed_one(tmp_path, monkeypatch):
+def test_a_campaign_runs_dropped_cells_no_more_and_neither_does_a_resumed_one(
+    tmp_path, monkeypatch
+):
     made = plan("{planned: 4, minimum: 2}")
-    held = Dropping({1: {1: "decided", 2: "decided"}, 3: {3: "time", 4: "time", 5: "time", 6: "time"}})
+    held = Dropping(
+        {1: {1: "decided", 2: "decided"}, 3: {3: "time", 4: "time", 5: "time", 6: "time"}}
+    )
 
     def campaign(**options):
         virtual = Virtual(tmp_path / "v", monkeypatch, **options)
         from tests.campaign import test_sequential
 
         original = test_sequential.Campaign
-        monkeypatch.setattr(test_sequential, "Campaign", lambda *a: (c := original(*a), setattr(c, "hold", held))[0])
+        monkeypatch.setattr(
+            test_sequential, "Campaign", lambda *a: (c := original(*a), setattr(c, "hold", held))[0]
+        )
         text = virtual.run(made)
         monkeypatch.setattr(test_sequential, "Campaign", original)
         return virtual, text
 
     first, text = campaign(stop_after=8)
     cell = {trial.trial: trial.cell for trial in made.trials}
-    assert [cell[t] for t in first.ran[6:]].count(1) + [cell[t] for t in first.ran[6:]].count(2) == 0
+    assert [cell[t] for t in first.ran[6:]].count(1) + [cell[t] for t in first.ran[6:]].count(
+        2
+    ) == 0
     assert held.asked[1][0] == 1 and held.asked[1][1] == [1, 2, 3, 4, 5, 6]
     assert "seen 1" in text
     second, _ = campaign()

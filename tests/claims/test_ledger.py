@@ -1,4 +1,5 @@
-"""The shipped ledger: every heading of the sources is accounted for, and every experiment exists."""
+"""The shipped ledger: every heading of the sources is accounted for, and every experiment
+exists."""
 
 import functools
 import math
@@ -25,7 +26,13 @@ ELSEWHERE = ("hop-chain-2026", "zenoh-wireless-2026")
 
 
 def test_all_seven_sources_and_well_over_120_claims():
-    kept = {"fastdds-2021", "galactic-2020", "gscam-2025", "pipeline-2021", "rclcpp-intraprocess-2019"}
+    kept = {
+        "fastdds-2021",
+        "galactic-2020",
+        "gscam-2025",
+        "pipeline-2021",
+        "rclcpp-intraprocess-2019",
+    }
     assert set(FILES) == {*kept, *ELSEWHERE}
     judged = [claim for file in FILES.values() for claim in file.items if claim.kind != "opinion"]
     assert len(judged) > 200
@@ -52,7 +59,10 @@ def test_every_heading_of_the_source_has_claims_or_a_reason(name):
 @functools.cache
 def accounted():
     """Source -> digest of a statement -> its claims, or why it is in none."""
-    return plain((Path(__file__).parent / "statements.yaml").read_text(encoding="utf-8"), where="statements.yaml")
+    return plain(
+        (Path(__file__).parent / "statements.yaml").read_text(encoding="utf-8"),
+        where="statements.yaml",
+    )
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -66,13 +76,17 @@ def test_every_statement_of_the_source_has_claims_or_a_reason(name):
     known = accounted()[name]
     without = [one.text for one in found if one.digest not in known]
     assert without == [], "statements without claims and without a reason"
-    assert set(known) - {one.digest for one in found} == set(), "accounted for, and no statement of the source"
+    assert set(known) - {one.digest for one in found} == set(), (
+        "accounted for, and no statement of the source"
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name not in ELSEWHERE])
 def test_what_accounts_for_a_statement_exists(name):
     ids = {claim.id for claim in FILES[name].items}
-    named_ = {one for found in accounted()[name].values() if isinstance(found, list) for one in found}
+    named_ = {
+        one for found in accounted()[name].values() if isinstance(found, list) for one in found
+    }
     assert named_ - ids == set(), "no claim of this source"
     assert all(found for found in accounted()[name].values())
 
@@ -91,11 +105,15 @@ def test_a_statement_is_found_under_its_heading():
 
 
 def test_no_claim_rests_on_the_wifi_model():
-    """It carries 76 messages per second, and the published logs have more in most runs: the claims are withdrawn."""
+    """It carries 76 messages per second, and the published logs have more in most runs: the claims
+    are withdrawn."""
     assert [claim.id for _, claim in TESTS if claim.test.suite == "galactic-2020/wifi"] == []
     logs = sorted((SOURCES.parent / "data/tsc-galactic-2020/wifi").glob("c-s-100-*.txt"))
     if not logs:
-        pytest.skip(f"the published logs are not here ({SOURCES.parent / 'data'}): their rates cannot be counted")
+        pytest.skip(
+            f"the published logs are not here ({SOURCES.parent / 'data'}): their rates cannot be "
+            "counted"
+        )
     rates = []
     for log in logs:
         lines = log.read_text(encoding="utf-8").splitlines()
@@ -111,7 +129,9 @@ def test_a_claim_about_several_cells_says_how_many(name, claim):
         suite = suite_of(test.suite)
         fixed = {**test.at, **test.left_at}
         several = {factor: len(level) for factor, level in fixed.items() if isinstance(level, list)}
-        free = math.prod(several.get(name, 1 if name in fixed else len(x)) for name, x in suite.factors.items())
+        free = math.prod(
+            several.get(name, 1 if name in fixed else len(x)) for name, x in suite.factors.items()
+        )
         workloads = 1 if test.workload else len(suite.workloads)
         assert test.cells is None or test.cells.of <= free * workloads
         if test.cells is None:
@@ -152,11 +172,19 @@ def _exists(name, test):
         arms = {arm.name for arm in suite.arms} & set(sides[side])
         assert arms, f"no arm of {side} in {test.suite}"
         assert workload in {None, *(w.name for w in suite.workloads)}
-        meant = [(key, one) for key, level in levels.items() for one in (level if isinstance(level, list) else [level])]
+        meant = [
+            (key, one)
+            for key, level in levels.items()
+            for one in (level if isinstance(level, list) else [level])
+        ]
         assert [key for key, level in meant if level not in suite.factors.get(key, ())] == []
         # What a suite leaves out has no cell, whoever asks.
-        single = {key: level[0] if isinstance(level, list) else level for key, level in levels.items()}
-        here = [{**single, "arm": arm} | ({"workload": workload} if workload else {}) for arm in arms]
+        single = {
+            key: level[0] if isinstance(level, list) else level for key, level in levels.items()
+        }
+        here = [
+            {**single, "arm": arm} | ({"workload": workload} if workload else {}) for arm in arms
+        ]
         assert not all(any(rule.items() <= cell.items() for rule in suite.exclude) for cell in here)
 
 
@@ -167,7 +195,12 @@ def test_data_is_of_a_kind_that_can_be_imported(name):
 
 @pytest.mark.parametrize("name", FILES)
 def test_sides_are_used(name):
-    used = {side for claim in FILES[name].items for test in claim.tests for side in (test.left, test.right)}
+    used = {
+        side
+        for claim in FILES[name].items
+        for test in claim.tests
+        for side in (test.left, test.right)
+    }
     assert set(FILES[name].sides) - used == set()
 
 

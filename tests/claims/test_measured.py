@@ -1,4 +1,5 @@
-"""Summaries of measurements: small, complete enough to be judged again with the same answers, and those that ship."""
+"""Summaries of measurements: small, complete enough to be judged again with the same answers, and
+those that ship."""
 
 import json
 
@@ -23,7 +24,12 @@ MOST_BYTES = 1_500_000
 
 def shown(*workloads, machine=MACHINE, **campaign):
     made = document(*workloads)
-    made["campaign"] |= {"created_utc": "2026-01-02T03:04:05Z", "seed": 7, "blocks_complete": 4, **campaign}
+    made["campaign"] |= {
+        "created_utc": "2026-01-02T03:04:05Z",
+        "seed": 7,
+        "blocks_complete": 4,
+        **campaign,
+    }
     return made | {"machine": machine}
 
 
@@ -49,7 +55,8 @@ def test_only_what_claims_compare_is_kept():
 
 
 def test_a_campaign_that_ran_for_other_claims_counts_too():
-    """What was measured of a claim's own cells is not left out because it was measured for another one."""
+    """What was measured of a claim's own cells is not left out because it was measured for another
+    one."""
     claims = asked(right="b")
     whole = shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))
     (found,) = today(claims, claims.items[0], {**whole, "asked": ["d"]})
@@ -80,7 +87,9 @@ def test_what_was_measured_before_the_correction_is_not_pooled_with_what_came_af
 
 
 def test_a_line_per_arm_and_a_name_with_date_and_machine():
-    summary = measured(asked(right="b"), [shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))])
+    summary = measured(
+        asked(right="b"), [shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))]
+    )
     assert file_name(summary) == "2026-01-02t0304-2x-fixture-9000.json"
     assert sum(line.startswith('{"arm": ') for line in text(summary).splitlines()) == 2
 
@@ -88,7 +97,10 @@ def test_a_line_per_arm_and_a_name_with_date_and_machine():
 def test_two_machines_are_not_mixed():
     cells = ("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
     with pytest.raises(UserError, match="two machines"):
-        measured(asked(right="b"), [shown(cells), shown(cells, machine={"summary": "another", "facts": []})])
+        measured(
+            asked(right="b"),
+            [shown(cells), shown(cells, machine={"summary": "another", "facts": []})],
+        )
 
 
 def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
@@ -115,12 +127,17 @@ def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
 def there(claims, left, right, machine, layer="rclcpp", **campaign):
     prefix = "" if layer == "native" else f"{layer}/"
     cells = ("w", arm(f"{prefix}a", left, layer=layer), arm(f"{prefix}b", right, layer=layer))
-    return expanded(measured(claims, [shown(cells, machine={"summary": machine, "facts": []}, **campaign)]))
+    return expanded(
+        measured(claims, [shown(cells, machine={"summary": machine, "facts": []}, **campaign)])
+    )
 
 
 def test_of_several_machines_the_one_with_the_most_blocks_stands_first_whatever_it_says():
     claims = asked(right="b")
-    noisy, clear = there(claims, NOISY, NOISY[::-1], "new"), there(claims, FAST[:5], SLOW[:5], "old")
+    noisy, clear = (
+        there(claims, NOISY, NOISY[::-1], "new"),
+        there(claims, FAST[:5], SLOW[:5], "old"),
+    )
     native = there(claims, FAST, SLOW, "third", "native")
     (claim,) = ledger([claims], shipped={"s": [*native, *clear, *noisy]})["sources"][0]["claims"]
     assert [(one["machine"], one["answer"]) for one in claim["today"]] == [
@@ -133,7 +150,10 @@ def test_of_several_machines_the_one_with_the_most_blocks_stands_first_whatever_
 
 def test_machines_that_decide_the_contrary_are_said_to_differ():
     claims = asked(right="b")
-    made = ledger([claims], shipped={"s": [*there(claims, FAST, SLOW, "one"), *there(claims, SLOW, FAST, "two")]})
+    made = ledger(
+        [claims],
+        shipped={"s": [*there(claims, FAST, SLOW, "one"), *there(claims, SLOW, FAST, "two")]},
+    )
     (claim,) = made["sources"][0]["claims"]
     assert claim["state"] == "machines differ" and made["summary"]["states"]["machines differ"] == 1
     assert "**machines differ**: " in page(made)
@@ -146,9 +166,15 @@ def test_campaigns_of_one_machine_are_pooled_by_their_blocks():
         there(claims, FAST[3:], SLOW[3:], "one", name="second", created_utc="2026-01-03T03:04:05Z"),
     ]
     for shipped_ in (days, days[::-1]):
-        (found,) = ledger([claims], shipped={"s": [*shipped_[0], *shipped_[1]]})["sources"][0]["claims"][0]["today"]
+        (found,) = ledger([claims], shipped={"s": [*shipped_[0], *shipped_[1]]})["sources"][0][
+            "claims"
+        ][0]["today"]
         assert (found["answer"], found["blocks"]) == ("holds", 6)
-        assert (found["campaigns"], found["campaign"], found["date"]) == (["first", "second"], "second", "2026-01-03")
+        assert (found["campaigns"], found["campaign"], found["date"]) == (
+            ["first", "second"],
+            "second",
+            "2026-01-03",
+        )
         assert [block for block, _ in found["cells"][0]["left_trials"]] == list(range(6))
     alone = ledger([claims], shipped={"s": days[0]})["sources"][0]["claims"][0]["today"][0]
     assert (alone["answer"], alone["leans"], alone["blocks"]) == ("undecided", "holds", 3)
@@ -156,7 +182,10 @@ def test_campaigns_of_one_machine_are_pooled_by_their_blocks():
 
 def test_versions_are_not_pooled():
     claims = asked(right="b")
-    old, new = there(claims, FAST, SLOW, "one", name="old"), there(claims, FAST, SLOW, "one", name="new")
+    old, new = (
+        there(claims, FAST, SLOW, "one", name="old"),
+        there(claims, FAST, SLOW, "one", name="new"),
+    )
     new[0]["workloads"][0]["arms"][0]["version"] = "1.0.9"
     (found,) = ledger([claims], shipped={"s": [*old, *new]})["sources"][0]["claims"][0]["today"]
     assert [cell["blocks"] for cell in found["cells"]] == [6, 6]
@@ -164,13 +193,20 @@ def test_versions_are_not_pooled():
 
 def test_the_page_names_the_machine_where_there_are_two():
     claims = asked(right="b")
-    (one,) = expanded(measured(claims, [shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))]))
+    (one,) = expanded(
+        measured(claims, [shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))])
+    )
     made = ledger([claims], shipped={"s": [one]})
-    assert f"Measured: {MACHINE['summary']}, 2026-01-02, 1 answers." in page(made) and " on A" not in page(made)
+    assert f"Measured: {MACHINE['summary']}, 2026-01-02, 1 answers." in page(
+        made
+    ) and " on A" not in page(made)
     twice = {**made, "sources": [made["sources"][0], json.loads(json.dumps(made["sources"][0]))]}
     twice["sources"][1]["claims"][0]["today"][0]["machine"] = "another"
     text = page(twice)
-    assert f"**A** {MACHINE['summary']}, 2026-01-02, 1 answers; **B** another, 2026-01-02, 1 answers." in text
+    assert (
+        f"**A** {MACHINE['summary']}, 2026-01-02, 1 answers; **B** another, 2026-01-02, 1 answers."
+        in text
+    )
     assert text.count("6 blocks on A") == text.count("6 blocks on B") == 1
 
 
@@ -194,5 +230,9 @@ def test_what_ships_is_small_and_speaks_of_claims():
             assert summary["source"] == name
             documents = expanded(summary)
             assert all(document["workloads"] for document in documents)
-            answered = [claim.id for claim in file.items if any(today(file, claim, one) for one in documents)]
+            answered = [
+                claim.id
+                for claim in file.items
+                if any(today(file, claim, one) for one in documents)
+            ]
             assert answered, f"{name}: a summary that speaks of no claim"

@@ -1,4 +1,5 @@
-"""Predicates against show documents made by hand: what holds, what does not, what stays open, and what is a proxy."""
+"""Predicates against show documents made by hand: what holds, what does not, what stays open, and
+what is a proxy."""
 
 import math
 
@@ -45,7 +46,11 @@ def arm(name, values=None, *, layer="rclcpp", version="1.0", factors=None, metri
             "count": 9,
             "trials": len(values),
         }
-    per_trial = {} if values is None else {"m": [{"trial": n, "block": n, "value": v} for n, v in enumerate(values)]}
+    per_trial = (
+        {}
+        if values is None
+        else {"m": [{"trial": n, "block": n, "value": v} for n, v in enumerate(values)]}
+    )
     return {
         "arm": name,
         "layer": layer,
@@ -97,18 +102,32 @@ def test_answers(left, test, answer):
     assert found.verdict == {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
 
 
-@pytest.mark.parametrize(("metric", "answer"), [("service_latency_p50", "no data"), ("rss", "holds")])
+@pytest.mark.parametrize(
+    ("metric", "answer"), [("service_latency_p50", "no data"), ("rss", "holds")]
+)
 def test_a_machine_bound_cell_says_nothing_but_of_memory(metric, answer):
-    """This holds for every kind: a rate that a busy machine allowed does not tell about the middleware."""
-    bound = renamed(arm("rclcpp/a", FAST, flags=["late"], disturbed_by={"machine_bound": 3}), metric)
-    found = one(asked(right="b", metric=metric), document(("w", bound, renamed(arm("rclcpp/b", SLOW), metric))))
-    assert (found.answer, found.cells[0].code) == (answer, "machine_bound" if answer == "no data" else None)
+    """This holds for every kind: a rate that a busy machine allowed does not tell about the
+    middleware."""
+    bound = renamed(
+        arm("rclcpp/a", FAST, flags=["late"], disturbed_by={"machine_bound": 3}), metric
+    )
+    found = one(
+        asked(right="b", metric=metric),
+        document(("w", bound, renamed(arm("rclcpp/b", SLOW), metric))),
+    )
+    assert (found.answer, found.cells[0].code) == (
+        answer,
+        "machine_bound" if answer == "no data" else None,
+    )
     assert answer == "holds" or "machine-bound in 3 trials" in found.cells[0].reason
 
 
 def renamed(made, name):
     """An arm whose metric has this name."""
-    return made | {"metrics": {name: made["metrics"]["m"]}, "per_trial": {name: made["per_trial"]["m"]}}
+    return made | {
+        "metrics": {name: made["metrics"]["m"]},
+        "per_trial": {name: made["per_trial"]["m"]},
+    }
 
 
 def test_another_layer_is_a_proxy_and_refutes_nothing():
@@ -129,7 +148,9 @@ def test_layers_are_answered_apart_and_never_mixed():
     arms = (arm("rclcpp/a", FAST), arm("a", SLOW, layer="native"), arm("b", FAST, layer="native"))
     claims = asked(right="b")
     found = today(claims, claims.items[0], document(("w", *arms)))
-    assert [(x.layer, x.answer) for x in found] == [("native", "does not hold")], "rclcpp has one side only"
+    assert [(x.layer, x.answer) for x in found] == [("native", "does not hold")], (
+        "rclcpp has one side only"
+    )
 
 
 def test_what_a_layer_adds_is_asked_across_layers():
@@ -141,15 +162,30 @@ def test_what_a_layer_adds_is_asked_across_layers():
 
 
 def test_one_cell_against_it_is_enough_and_all_must_hold():
-    good = ("w [n=1]", arm("rclcpp/a", FAST, factors={"n": 1}), arm("rclcpp/b", SLOW, factors={"n": 1}))
-    bad = ("w [n=2]", arm("rclcpp/a", SLOW, factors={"n": 2}), arm("rclcpp/b", FAST, factors={"n": 2}))
-    open_ = ("w [n=3]", arm("rclcpp/a", NOISY, factors={"n": 3}), arm("rclcpp/b", SLOW, factors={"n": 3}))
+    good = (
+        "w [n=1]",
+        arm("rclcpp/a", FAST, factors={"n": 1}),
+        arm("rclcpp/b", SLOW, factors={"n": 1}),
+    )
+    bad = (
+        "w [n=2]",
+        arm("rclcpp/a", SLOW, factors={"n": 2}),
+        arm("rclcpp/b", FAST, factors={"n": 2}),
+    )
+    open_ = (
+        "w [n=3]",
+        arm("rclcpp/a", NOISY, factors={"n": 3}),
+        arm("rclcpp/b", SLOW, factors={"n": 3}),
+    )
     claims = asked(right="b")
     assert one(claims, document(good, bad, open_)).answer == "does not hold"
     assert one(claims, document(good, open_)).answer == "undecided"
     assert [cell.workload for cell in one(claims, document(good)).cells] == ["w [n=1]"]
     assert one(asked(right="b", at={"n": 1}), document(good, bad)).answer == "holds"
-    assert today(asked(right="b", at={"n": 9}), asked(right="b", at={"n": 9}).items[0], document(good)) == []
+    assert (
+        today(asked(right="b", at={"n": 9}), asked(right="b", at={"n": 9}).items[0], document(good))
+        == []
+    )
 
 
 def test_scaling_compares_an_arm_with_itself_at_the_same_other_levels():
@@ -177,7 +213,10 @@ def test_two_workloads_are_compared():
 def test_a_value_that_the_clocks_cannot_tell_is_refused():
     """`aggregate.widened` makes no data of it; a claim has no other source of values."""
     refused = widened(Measured("ns", 900.0, 800.0, 1000.0, 9, 3, "x"), 5000.0).document()
-    found = one(asked(right="b"), document(("w", arm("rclcpp/a", FAST, metric=refused), arm("rclcpp/b", SLOW))))
+    found = one(
+        asked(right="b"),
+        document(("w", arm("rclcpp/a", FAST, metric=refused), arm("rclcpp/b", SLOW))),
+    )
     assert (found.answer, found.verdict) == ("no data", "no data")
     assert "clocks" in found.cells[0].reason
 
@@ -186,7 +225,13 @@ def test_a_value_widened_by_the_clocks_is_compared_by_its_interval_alone():
     """Single trials would decide: 10 against 20. With ± 6 they do not."""
     wide = widened(Measured("ns", 10.0, 9.5, 10.5, 9, 6, "x"), 6.0).document()
     assert CLOCKS in wide["interval"]
-    doc = document(("w", arm("rclcpp/a", FAST, metric=wide), arm("rclcpp/b", [15.0, 15.1, 15.2, 14.9, 15.0, 15.1])))
+    doc = document(
+        (
+            "w",
+            arm("rclcpp/a", FAST, metric=wide),
+            arm("rclcpp/b", [15.0, 15.1, 15.2, 14.9, 15.0, 15.1]),
+        )
+    )
     assert one(asked(right="b"), doc).answer == "undecided"
 
 
@@ -197,7 +242,11 @@ def test_what_is_absent_decides_nothing():
     assert found.answer == "no data"
     assert "no shared memory" in found.cells[0].reason
     assert (
-        today(claims, claims.items[0], document(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)), suite="other"))
+        today(
+            claims,
+            claims.items[0],
+            document(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)), suite="other"),
+        )
         == []
     )
 
@@ -235,17 +284,28 @@ def test_what_was_seen_is_told_in_one_unit(words, text):
 def test_several_cells_are_told_as_a_range():
     arms = [(str(n), arm("rclcpp/a", FAST), arm("rclcpp/b", [x * n for x in SLOW])) for n in (1, 4)]
     found = one(asked(right="b", factor=0.3), document(*arms))
-    assert (found.answer, found.seen()) == ("does not hold", "2 cells; 0.127× to 0.51× (does not hold 1, holds 1)")
+    assert (found.answer, found.seen()) == (
+        "does not hold",
+        "2 cells; 0.127× to 0.51× (does not hold 1, holds 1)",
+    )
 
 
-@pytest.mark.parametrize(("trials", "answer"), [(1, "undecided"), (2, "undecided"), (4, "undecided"), (5, "holds")])
+@pytest.mark.parametrize(
+    ("trials", "answer"), [(1, "undecided"), (2, "undecided"), (4, "undecided"), (5, "holds")]
+)
 @pytest.mark.parametrize("test", [{"right": "b"}, {"level": 15.0}])
-def test_below_five_common_blocks_nothing_is_decided_however_narrow_the_interval(test, trials, answer):
+def test_below_five_common_blocks_nothing_is_decided_however_narrow_the_interval(
+    test, trials, answer
+):
     doc = document(("w", arm("rclcpp/a", FAST[:trials]), arm("rclcpp/b", SLOW[:trials])))
     found = one(asked(**test), doc)
     assert (found.answer, found.blocks) == (answer, trials)
     if trials < 5:
-        assert (found.cells[0].code, found.cells[0].leans, found.leans) == ("few_blocks", "holds", "holds")
+        assert (found.cells[0].code, found.cells[0].leans, found.leans) == (
+            "few_blocks",
+            "holds",
+            "holds",
+        )
         assert "5 are needed" in found.cells[0].reason and "leans to *holds*" in found.text()
     else:
         assert (found.cells[0].code, found.leans) == (None, None)
@@ -254,34 +314,49 @@ def test_below_five_common_blocks_nothing_is_decided_however_narrow_the_interval
 def test_blocks_that_only_one_side_has_are_not_counted():
     """Six trials each, of which two blocks are common: t of one degree of freedom would decide."""
     left, right = arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)
-    right["per_trial"] = {"m": [{**one, "block": one["block"] + 4} for one in right["per_trial"]["m"]]}
+    right["per_trial"] = {
+        "m": [{**one, "block": one["block"] + 4} for one in right["per_trial"]["m"]]
+    }
     found = one(asked(right="b"), document(("w", left, right)))
     assert (found.answer, found.blocks, found.leans) == ("undecided", 2, "holds")
 
 
 def test_a_difference_below_the_margin_is_none():
     near = [value * 1.03 for value in FAST]
-    (cell,) = one(asked(right="b"), document(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", near)))).cells
+    (cell,) = one(
+        asked(right="b"), document(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", near)))
+    ).cells
     assert cell.high < 1 and (cell.answer, cell.code) == ("undecided", "within_margin")
 
 
 def test_values_of_a_coarse_clock_are_not_certain():
-    """Equal ratios of values that were rounded to multiples of a quantum have an interval all the same."""
-    doc = document(("w", arm("rclcpp/a", [1.0, 1.0, 1.0, 1.0, 1.0]), arm("rclcpp/b", [2.0, 1.0, 1.0, 1.0, 1.0])))
+    """Equal ratios of values that were rounded to multiples of a quantum have an interval all the
+    same."""
+    doc = document(
+        (
+            "w",
+            arm("rclcpp/a", [1.0, 1.0, 1.0, 1.0, 1.0]),
+            arm("rclcpp/b", [2.0, 1.0, 1.0, 1.0, 1.0]),
+        )
+    )
     (cell,) = one(asked(right="b"), doc).cells
     assert cell.answer == "undecided" and cell.low < cell.value < cell.high
 
 
 @pytest.mark.parametrize(("trials", "answer"), [(5, "undecided"), (6, "undecided"), (7, "holds")])
 def test_what_is_infinite_in_a_few_trials_decides_nothing(trials, answer):
-    """The range of six values covers their median with 96.9 %, less than the level of a first campaign's look."""
+    """The range of six values covers their median with 96.9 %, less than the level of a first
+    campaign's look."""
     never = arm(
         "rclcpp/b",
         ["inf"] * trials,
         metric={"unit": "ns", "value": "inf", "low": "inf", "high": "inf", "trials": trials},
     )
     found = one(asked(right="b"), document(("w", arm("rclcpp/a", [8e6] * trials), never)))
-    assert (found.answer, found.cells[0].code) == (answer, None if trials == 7 else "few_for_infinite")
+    assert (found.answer, found.cells[0].code) == (
+        answer,
+        None if trials == 7 else "few_for_infinite",
+    )
     found = one(asked(level=1e9, relation="greater", left="b"), document(("w", never)))
     assert found.answer == answer
 
@@ -309,4 +384,6 @@ def test_a_block_that_an_arm_lost_is_no_block_in_which_it_was_fast():
     (cell,) = found(lossy(arm("rclcpp/a", FAST), 6, 7, 8, 9)).cells
     assert (cell.answer, cell.blocks) == ("undecided", 10) and math.isinf(cell.high)
     assert found(lossy(arm("rclcpp/a", FAST), 6, 7, 8, 9, by="host")).answer == "holds"
-    assert found(lossy(arm("rclcpp/a", FAST), 0, 1, 2)).answer == "holds", "done when it was tried again"
+    assert found(lossy(arm("rclcpp/a", FAST), 0, 1, 2)).answer == "holds", (
+        "done when it was tried again"
+    )

@@ -1,4 +1,5 @@
-"""Claims in the report of a campaign, on the ledger's page, and in the short forms; and their pictures."""
+"""Claims in the report of a campaign, on the ledger's page, and in the short forms; and their
+pictures."""
 
 import copy
 import re
@@ -23,8 +24,8 @@ ARMS = ("rclcpp unique", "rclcpp inter fastrtps unique")
 
 @pytest.fixture(scope="module")
 def document():
-    """The example's first workload as if it were that of an evaluation: two arms, of which one is a thousand times
-    as fast."""
+    """The example's first workload as if it were that of an evaluation: two arms, of which one is a
+    thousand times as fast."""
     made = copy.deepcopy(example_document())
     made["campaign"]["suite"] = SUITE
     made["workloads"] = made["workloads"][:1]
@@ -45,7 +46,9 @@ def document():
             "trials": 6,
             "interval": "95 % t interval",
         }
-        arm["per_trial"][METRIC] = [{"trial": n + 1, "block": n, "value": v} for n, v in enumerate(values)]
+        arm["per_trial"][METRIC] = [
+            {"trial": n + 1, "block": n, "value": v} for n, v in enumerate(values)
+        ]
     workload["arms"] = arms
     for kind, found in workload["charts"].items():
         workload["charts"][kind] = [one for one in found if one.get("arm") in ARMS]
@@ -62,7 +65,11 @@ def test_a_campaign_that_no_claim_is_about_has_no_such_section():
 def test_the_section_has_the_three_verdicts_and_one_click_to_the_evidence(document):
     page = render_html(document, evaluated(document))
     section = page[page.index('<section id="claims">') : page.index('<section id="machine"')]
-    assert 'id="c-pa-one-lat-unique"' in section and "as published" in section and "as corrected" in section
+    assert (
+        'id="c-pa-one-lat-unique"' in section
+        and "as published" in section
+        and "as corrected" in section
+    )
     links = set(re.findall(r'<a class="num" href="#([^"]+)"', section))
     assert links >= {f"m-0-0-{METRIC}", f"m-0-1-{METRIC}"}
     assert all(f'id="{link}"' in page for link in links), "every link has its evidence"
@@ -79,7 +86,9 @@ def test_the_short_forms_say_the_same(document):
 def test_the_ledgers_page_links_to_reports(document):
     made = ledger([FILES[SUITE]], [document])
     within = inside(document)
-    page = ledger_page(made, lambda campaign, *where: f"there/report.html{within(campaign, *where)}")
+    page = ledger_page(
+        made, lambda campaign, *where: f"there/report.html{within(campaign, *where)}"
+    )
     assert f'href="there/report.html#m-0-0-{METRIC}"' in page
     for claim in FILES[SUITE].items:
         assert f'id="c-{claim.id}"' in page
@@ -121,19 +130,31 @@ def test_a_band_around_a_ratio_has_it_in_the_middle():
 def test_a_band_is_shaded_around_equality():
     drawn = picture(asked("within", factor=1.25), [cell(0.9, 1.0, 1.1)])
     (low, width), ((left, _), (right, _)) = drawn["shade"], drawn["bars"]
-    assert low == pytest.approx(left) and low + width == pytest.approx(right) and left < WIDTH / 2 < right
+    assert (
+        low == pytest.approx(left)
+        and low + width == pytest.approx(right)
+        and left < WIDTH / 2 < right
+    )
 
 
 def test_what_has_no_end_or_no_logarithm_stays_in_the_picture():
-    drawn = picture(asked(), [cell(0.0, 0.5, "inf", "undecided"), cell(2.0, "inf", "inf", "does not hold")])
+    drawn = picture(
+        asked(), [cell(0.0, 0.5, "inf", "undecided"), cell(2.0, "inf", "inf", "does not hold")]
+    )
     for row in drawn["rows"]:
         assert 0 < row["low"] <= row["value"] <= row["high"] < WIDTH
-    assert drawn["rows"][0]["open_left"] and drawn["rows"][0]["open_right"] and not drawn["rows"][1]["open_left"]
+    assert (
+        drawn["rows"][0]["open_left"]
+        and drawn["rows"][0]["open_right"]
+        and not drawn["rows"][1]["open_left"]
+    )
     assert picture(asked("greater", None, level=0.0), [cell(0.1, 0.2, 0.3)])["rows"][0]["low"] > 0
     assert picture(asked(), [{**cell(None, None, None), "reason": "nothing"}]) is None
 
 
-@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"CLAIMS WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing")
+@pytest.mark.skipif(
+    not CHROMIUM.exists(), reason=f"CLAIMS WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing"
+)
 def test_in_a_browser_a_click_opens_the_trials_and_a_phone_is_wide_enough(document, tmp_path):
     from playwright.sync_api import sync_playwright
 
@@ -141,7 +162,9 @@ def test_in_a_browser_a_click_opens_the_trials_and_a_phone_is_wide_enough(docume
     write_html(document, report, evaluated(document))
     made = ledger([FILES[SUITE]], [document])
     within = inside(document)
-    page.write_text(ledger_page(made, lambda campaign, *where: f"report.html{within(campaign, *where)}"))
+    page.write_text(
+        ledger_page(made, lambda campaign, *where: f"report.html{within(campaign, *where)}")
+    )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
         seen = Visit(browser, report.as_uri(), width=390)
@@ -160,9 +183,13 @@ def test_in_a_browser_a_click_opens_the_trials_and_a_phone_is_wide_enough(docume
         browser.close()
 
 
-@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"CLAIMS WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing")
+@pytest.mark.skipif(
+    not CHROMIUM.exists(), reason=f"CLAIMS WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing"
+)
 @pytest.mark.parametrize("width", [1280, 390])
-def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click_away(width, tmp_path):
+def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click_away(
+    width, tmp_path
+):
     from playwright.sync_api import sync_playwright
 
     name = "fastdds-2021"
@@ -180,7 +207,10 @@ def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click
         shown = page.locator("article.claim:visible")
         assert shown.count() == made["summary"]["states"]["holds"]
         assert {one.get_attribute("data-state") for one in shown.all()} == {"holds"}
-        assert page.locator(".filter output").inner_text() == f"{shown.count()} of {made['summary']['claims']}"
+        assert (
+            page.locator(".filter output").inner_text()
+            == f"{shown.count()} of {made['summary']['claims']}"
+        )
         page.locator(f"#c-{found['id']} .trials > summary").first.click()
         evidence = page.locator("#evidence-body")
         text = evidence.inner_text()
@@ -188,13 +218,17 @@ def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click
         assert today["machine"] in text and today["date"] in text and found["says"] in text
         blocks = {block for cell in today["cells"] for block, _ in cell["left_trials"]}
         cells = [cell for cell in today["cells"] if cell["left_trials"]]
-        assert evidence.locator("tbody tr").count() >= len(blocks) and evidence.locator("table").count() == len(cells)
+        assert evidence.locator("tbody tr").count() >= len(blocks) and evidence.locator(
+            "table"
+        ).count() == len(cells)
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
         page.keyboard.press("Escape")
         # A heading of which nothing is shown shows everything again.
         hidden = page.locator("div[data-group][hidden]").first.get_attribute("id")
         page.locator(f"#headings a[href='#{hidden}']").click()
-        page.wait_for_function("() => document.querySelector('.filter output').textContent.startsWith('all')")
+        page.wait_for_function(
+            "() => document.querySelector('.filter output').textContent.startsWith('all')"
+        )
         assert page.locator(f"#{hidden}").is_visible() and said == []
         browser.close()
 
@@ -205,7 +239,9 @@ def test_pages_say_metrics_in_words_and_have_all_headings():
     assert METRIC not in page and "service latency, median" in page
     for target in re.findall(r'<a href="#(h-[^"]+)"', page):
         assert page.count(f'id="{target}"') == 1
-    assert len(re.findall(r'<a href="#h-', page)) == len({claim.heading for claim in FILES[SUITE].items})
+    assert len(re.findall(r'<a href="#h-', page)) == len(
+        {claim.heading for claim in FILES[SUITE].items}
+    )
 
 
 def test_a_report_filters_its_claims_too(document):

@@ -1,5 +1,6 @@
-"""What the predicates can say besides one ratio: products, two metrics, ratios of ratios, exponents, what differs, so
-many cells, several tests at once; what makes an answer a proxy; and what pooled campaigns are worth."""
+"""What the predicates can say besides one ratio: products, two metrics, ratios of ratios,
+exponents, what differs, so many cells, several tests at once; what makes an answer a proxy; and
+what pooled campaigns are worth."""
 
 import math
 
@@ -27,31 +28,42 @@ def with_metrics(name, **metrics):
 
 
 @pytest.mark.parametrize(
-    ("left", "answer"), [(SLOW, "holds"), ([x * 1.1 for x in FAST], "does not hold"), (FAST[::-1], "does not hold")]
+    ("left", "answer"),
+    [(SLOW, "holds"), ([x * 1.1 for x in FAST], "does not hold"), (FAST[::-1], "does not hold")],
 )
 def test_two_sides_differ_whichever_is_the_larger(left, answer):
     claims = asked(right="b", relation="differs", factor=1.25)
-    assert one(claims, document(("w", arm("rclcpp/a", left), arm("rclcpp/b", FAST)))).answer == answer
-    assert one(claims, document(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", left)))).answer == answer
+    assert (
+        one(claims, document(("w", arm("rclcpp/a", left), arm("rclcpp/b", FAST)))).answer == answer
+    )
+    assert (
+        one(claims, document(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", left)))).answer == answer
+    )
 
 
 def test_a_product_is_taken_block_by_block():
     """Each varies by a factor of three from block to block, and their product hardly."""
     moods = np.array([1.0, 3.0, 2.0, 1.5, 2.5, 1.2])
     sides = [
-        with_metrics(f"rclcpp/{n}", m=list(k * moods * FAST), k=list(2.0 / moods)) for n, k in (("a", 1), ("b", 2))
+        with_metrics(f"rclcpp/{n}", m=list(k * moods * FAST), k=list(2.0 / moods))
+        for n, k in (("a", 1), ("b", 2))
     ]
     (cell,) = one(asked(right="b", factor=0.6, times_metric="k"), document(("w", *sides))).cells
     assert cell.answer == "holds" and cell.value == pytest.approx(0.5) and cell.high < 0.51
     (alone,) = one(asked(level=25.0, times_metric="k"), document(("w", *sides))).cells
-    assert alone.answer == "holds" and alone.value == pytest.approx(2 * float(np.exp(np.log(FAST).mean())))
+    assert alone.answer == "holds" and alone.value == pytest.approx(
+        2 * float(np.exp(np.log(FAST).mean()))
+    )
     assert one(asked(right="b", factor=0.6), document(("w", *sides))).answer == "holds"
 
 
 def test_two_metrics_of_one_arm():
     both = with_metrics("rclcpp/a", m=FAST, k=SLOW)
     assert one(asked(right="a", right_metric="k"), document(("w", both))).answer == "holds"
-    assert one(asked(right="a", right_metric="k", factor=0.4), document(("w", both))).answer == "does not hold"
+    assert (
+        one(asked(right="a", right_metric="k", factor=0.4), document(("w", both))).answer
+        == "does not hold"
+    )
     for wrong in ({"right_metric": "z"}, {"metric": "z", "right_metric": "k"}):
         absent = one(asked(right="a", **wrong), document(("w", both))).cells[0]
         assert (absent.answer, absent.code) == ("no data", "absent")
@@ -65,20 +77,35 @@ def test_a_ratio_of_ratios_divides_each_side_by_its_own():
         10: {"a": [2 * v for v in SLOW], "b": [6 * v for v in FAST[::-1]]},
     }
     cells = [
-        (f"w [n={n}]", *(arm(f"rclcpp/{name}", values, factors={"n": n}) for name, values in sides.items()))
+        (
+            f"w [n={n}]",
+            *(arm(f"rclcpp/{name}", values, factors={"n": n}) for name, values in sides.items()),
+        )
         for n, sides in grown.items()
     ]
     claims = asked(right="b", relation="greater", factor=1.5, at={"n": 10}, base_at={"n": 1})
     (cell,) = one(claims, document(*cells)).cells
     assert cell.answer == "holds" and cell.value == pytest.approx(1.97, rel=0.01)
-    assert answers(claims, claims.items[0], [document(cells[1])]) == [], "without its divisor there is no answer"
+    assert answers(claims, claims.items[0], [document(cells[1])]) == [], (
+        "without its divisor there is no answer"
+    )
 
 
-@pytest.mark.parametrize(("times", "level", "answer"), [(16, 2, "holds"), (4, 1, "holds"), (4, 2, "does not hold")])
+@pytest.mark.parametrize(
+    ("times", "level", "answer"), [(16, 2, "holds"), (4, 1, "holds"), (4, 2, "does not hold")]
+)
 def test_growth_is_an_exponent(times, level, answer):
     """Sixteen times as much at four times the size is quadratic."""
-    cells = [(name, arm("rclcpp/a", [k * v for v in FAST])) for name, k in (("many", times), ("few", 1))]
-    test = {"relation": "within", "level": level, "factor": 1.25, "by": "exponent", "sizes": [16, 4]}
+    cells = [
+        (name, arm("rclcpp/a", [k * v for v in FAST])) for name, k in (("many", times), ("few", 1))
+    ]
+    test = {
+        "relation": "within",
+        "level": level,
+        "factor": 1.25,
+        "by": "exponent",
+        "sizes": [16, 4],
+    }
     claims = asked(right="a", workload="many", right_workload="few", **test)
     (cell,) = one(claims, document(*cells)).cells
     assert cell.answer == answer and cell.value == pytest.approx(math.log(times) / math.log(4))
@@ -105,16 +132,27 @@ def test_so_many_cells_hold(cells, answer):
 
 def test_several_levels_of_a_factor_are_meant():
     found = [
-        (f"w [n={n}]", arm("rclcpp/a", a, factors={"n": n}), arm("rclcpp/b", FAST, factors={"n": n}))
+        (
+            f"w [n={n}]",
+            arm("rclcpp/a", a, factors={"n": n}),
+            arm("rclcpp/b", FAST, factors={"n": n}),
+        )
         for n, a in ((0, FAST), (1, SLOW), (2, SLOW))
     ]
     claims = asked(right="b", relation="greater", at={"n": [1, 2]}, cells={"of": 2})
     cells = one(claims, document(*found)).cells
-    assert [(cell.workload, cell.answer) for cell in cells] == [("w [n=1]", "holds"), ("w [n=2]", "holds")]
+    assert [(cell.workload, cell.answer) for cell in cells] == [
+        ("w [n=1]", "holds"),
+        ("w [n=2]", "holds"),
+    ]
 
 
 def test_all_cells_of_a_statement_must_be_there():
-    cell = ("w [n=1]", arm("rclcpp/a", FAST, factors={"n": 1}), arm("rclcpp/b", SLOW, factors={"n": 1}))
+    cell = (
+        "w [n=1]",
+        arm("rclcpp/a", FAST, factors={"n": 1}),
+        arm("rclcpp/b", SLOW, factors={"n": 1}),
+    )
     assert one(asked(right="b", cells={"of": 2}), document(cell)).answer == "undecided"
     assert one(asked(right="b", cells={"of": 1}), document(cell)).answer == "holds"
 
@@ -124,15 +162,22 @@ def test_a_compound_statement_is_tested_whole(k, answer):
     item = asked(right="b").items[0].model_dump(mode="json")
     item["also"] = [item["test"] | {"metric": "k", "relation": "greater"}]
     claims = Claims.model_validate({**BASE, "items": [item]})
-    sides = with_metrics("rclcpp/a", m=FAST, k=k), with_metrics("rclcpp/b", m=SLOW, k=[x * 1.5 for x in FAST])
+    sides = (
+        with_metrics("rclcpp/a", m=FAST, k=k),
+        with_metrics("rclcpp/b", m=SLOW, k=[x * 1.5 for x in FAST]),
+    )
     found = one(claims, document(("w", *sides)))
     assert found.answer == answer and [cell.metric for cell in found.cells] == ["m", "k"]
     without = with_metrics("rclcpp/b", m=SLOW)
-    assert one(claims, document(("w", sides[0], without))).answer == "undecided", "half of it is not the whole"
+    assert one(claims, document(("w", sides[0], without))).answer == "undecided", (
+        "half of it is not the whole"
+    )
 
 
 def spoken(**conditions):
-    return Claims.model_validate({**asked(right="b").model_dump(mode="json"), "conditions": conditions})
+    return Claims.model_validate(
+        {**asked(right="b").model_dump(mode="json"), "conditions": conditions}
+    )
 
 
 def of(machine, **more):
@@ -163,7 +208,10 @@ def test_a_proxy_is_computed_from_data(conditions, codes):
 
 def test_an_absolute_number_of_another_class_of_machine_says_nothing():
     claims = Claims.model_validate(
-        {**asked(level=15.0, of_machine=True).model_dump(mode="json"), "conditions": {**ROS, "processors": 6}}
+        {
+            **asked(level=15.0, of_machine=True).model_dump(mode="json"),
+            "conditions": {**ROS, "processors": 6},
+        }
     )
     (cell,) = one(claims, of(HERE)).cells
     assert (cell.answer, cell.code) == ("no data", "other_machine")
@@ -204,7 +252,8 @@ def of_version(number, version, left=FAST):
 
 @pytest.mark.parametrize("cells", [{"of": 3}, {"of": 3, "at_least": 2}, {"of": 3, "at_most": 3}])
 def test_the_cells_of_another_version_are_not_more_of_those_that_a_statement_speaks_of(cells):
-    """Six of three cells held, which was more than all: the statement was refuted by being confirmed twice."""
+    """Six of three cells held, which was more than all: the statement was refuted by being
+    confirmed twice."""
     claims = asked(right="b", factor=0.8, cells=cells)
 
     def answer(*documents):
@@ -218,22 +267,29 @@ def test_the_cells_of_another_version_are_not_more_of_those_that_a_statement_spe
 
 def test_campaigns_that_differ_widen_what_they_say_together():
     values = np.array([1.0, 1.1, 0.9, 2.0, 2.1, 1.9])
-    assert birge(values, [0] * 6) == birge(np.array([1.0, 1.1, 0.9, 1.05, 1.0, 0.95]), [0, 0, 0, 1, 1, 1]) == 1.0
+    assert (
+        birge(values, [0] * 6)
+        == birge(np.array([1.0, 1.1, 0.9, 1.05, 1.0, 0.95]), [0, 0, 0, 1, 1, 1])
+        == 1.0
+    )
     assert birge(values, [0, 0, 0, 1, 1, 1]) > 5
 
 
 @pytest.mark.parametrize(("day", "test"), [(0.0, {"level": 10.0}), (0.3, {"right": "b"})])
 def test_measuring_what_is_undecided_again_wins_no_error_for_free(day, test):
-    """Truth on the bar, up to three campaigns of five blocks, each only run where the ones before decide nothing; the
-    scatter of blocks is 0.1, and that of days, which both sides have, `day`. With a whole 5 % each time, and the one
-    that decides, it was 14 % after two campaigns and 20 % after three."""
+    """Truth on the bar, up to three campaigns of five blocks, each only run where the ones before
+    decide nothing; the scatter of blocks is 0.1, and that of days, which both sides have, `day`.
+    With a whole 5 % each time, and the one that decides, it was 14 % after two campaigns and 20 %
+    after three."""
     rng, wrong, sessions = np.random.default_rng(3), 0, 300
     claims = asked(**test)
     for _ in range(sessions):
         documents = []
         for number in range(3):
             mood = 10 * np.exp(rng.normal(0, day))
-            sides = [arm(f"rclcpp/{name}", list(mood * np.exp(rng.normal(0, 0.1, 5)))) for name in "ab"]
+            sides = [
+                arm(f"rclcpp/{name}", list(mood * np.exp(rng.normal(0, 0.1, 5)))) for name in "ab"
+            ]
             made = document(("w", *sides))
             made["campaign"] |= {"created_utc": f"2026-01-0{number + 1}T00:00:00Z"}
             documents.append(made | {"machine": {"summary": "one"}})

@@ -1,4 +1,5 @@
-"""`rmwbench claims run` from the plan to the ledger, over synthetic arms of known truth; stopped, and resumed."""
+"""`rmwbench claims run` from the plan to the ledger, over synthetic arms of known truth; stopped,
+and resumed."""
 
 import json
 from pathlib import Path
@@ -78,8 +79,15 @@ def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys)
     document = json.loads(out)
     assert (code, document["schema"]) == (0, "rmwbench/claims-plan")
     (suite,) = document["suites"]
-    assert (suite["claims"], suite["cells"], suite["layers"]) == (["planted", "reversed"], 2, {"native": 2})
-    assert document["refused"][0]["claim"] == "elsewhere" and "no ROS 2 is sourced" in document["refused"][0]["reason"]
+    assert (suite["claims"], suite["cells"], suite["layers"]) == (
+        ["planted", "reversed"],
+        2,
+        {"native": 2},
+    )
+    assert (
+        document["refused"][0]["claim"] == "elsewhere"
+        and "no ROS 2 is sourced" in document["refused"][0]["reason"]
+    )
     assert suite["share_s"] == pytest.approx(60.0, abs=0.1)
     code, out, _ = cli(capsys, "claims", "plan", claims, "--budget", "2s", "--json")
     assert {one["claim"] for one in json.loads(out)["left_out"]} == {"planted", "reversed"}
@@ -94,12 +102,18 @@ def test_only_what_was_asked_for_would_run(capsys):
 
     files = [load(name) for name in sources()]
     parts = ledger(files, shipped=shipped_of(files))["sources"]
-    undecided = {claim["id"] for part in parts for claim in part["claims"] if claim["state"] == "undecided"}
+    undecided = {
+        claim["id"] for part in parts for claim in part["claims"] if claim["state"] == "undecided"
+    }
     code, out, _ = cli(capsys, "claims", "plan", "--verdict", "undec", "--budget", "10h", "--json")
     document = json.loads(out)
-    assert code == 0 and {one for suite in document["suites"] for one in suite["claims"]} <= undecided
+    assert (
+        code == 0 and {one for suite in document["suites"] for one in suite["claims"]} <= undecided
+    )
     told = [one for key in ("refused", "settled") for one in document[key]]
-    assert undecided <= {one for suite in document["suites"] for one in suite["claims"]} | {x["claim"] for x in told}
+    assert undecided <= {one for suite in document["suites"] for one in suite["claims"]} | {
+        x["claim"] for x in told
+    }
     code, out, _ = cli(capsys, "claims", "plan", "fd-w1-address", "--json")
     assert [suite["claims"] for suite in json.loads(out)["suites"]] == [["fd-w1-address"]]
     for wrong in (["--verdict", "opinion"], ["no-such"]):
@@ -108,7 +122,9 @@ def test_only_what_was_asked_for_would_run(capsys):
 
 
 @pytest.mark.timing
-def test_a_session_that_was_asked_for_some_claims_keeps_to_them_when_it_is_resumed(claims, capsys, tmp_path):
+def test_a_session_that_was_asked_for_some_claims_keeps_to_them_when_it_is_resumed(
+    claims, capsys, tmp_path
+):
     out = tmp_path / "out"
     session.begin(out, [str(claims)], seed=0, budget_s=60.0, settled={}, only=["reversed"])
     code, _, err = cli(capsys, "resume", out)
@@ -130,7 +146,9 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
     monkeypatch.setattr(running, "run_trial", stopping)
     code, _, err = cli(capsys, "claims", "run", claims, "--budget", "2m", "--out", out)
     assert code == 130 and f"rmwbench resume {out}" in err
-    assert 1 <= len(Bundle(out / "planted").trials("done")) <= 3, "three began; a busy machine may void one"
+    assert 1 <= len(Bundle(out / "planted").trials("done")) <= 3, (
+        "three began; a busy machine may void one"
+    )
     monkeypatch.setattr(running, "run_trial", original)
     code, text, err = cli(capsys, "resume", out)
     assert code == 0, err
@@ -143,15 +161,30 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
     assert "claims after block" in err and "2 of 2 decided" in err
     assert "holds" in text and "does not hold" in text and "does not hold 1" in text
     page = (out / "claims.html").read_text()
-    assert "There takes longer than twice as long as here." in page and 'href="planted/report.html#m-0-' in page
+    assert (
+        "There takes longer than twice as long as here." in page
+        and 'href="planted/report.html#m-0-' in page
+    )
     shown = summarise(bundle)
-    assert shown["campaign"]["blocks_complete"] == shown["campaign"]["blocks_planned"] == lines[0]["blocks"]
+    assert (
+        shown["campaign"]["blocks_complete"]
+        == shown["campaign"]["blocks_planned"]
+        == lines[0]["blocks"]
+    )
     assert shown["campaign"]["trials"]["planned"] == 2 * lines[0]["blocks"]
     _judged_as_shown(bundle, shown)
-    code, text, _ = cli(capsys, "figures", "rclcpp-intraprocess-2019", "--no-shipped", "--campaign", out)
-    assert code == 0 and "measured none" in text, "the directory is read, and no figure asks for its cells"
+    code, text, _ = cli(
+        capsys, "figures", "rclcpp-intraprocess-2019", "--no-shipped", "--campaign", out
+    )
+    assert code == 0 and "measured none" in text, (
+        "the directory is read, and no figure asks for its cells"
+    )
     code, _, err = cli(capsys, "resume", out, "--cluster", "auto")
-    assert code == 2 and "--cluster does not go with this" in err and "  do: leave --cluster out" in err
+    assert (
+        code == 2
+        and "--cluster does not go with this" in err
+        and "  do: leave --cluster out" in err
+    )
     _what_is_settled_runs_no_more(capsys, out)
 
 
@@ -160,8 +193,13 @@ def _judged_as_shown(bundle, shown):
     (mine,), (theirs,) = document["workloads"], shown["workloads"]
     for one, other in zip(mine["arms"], theirs["arms"], strict=True):
         for name, metric in one["metrics"].items():
-            assert metric == other["metrics"][name] and one["per_trial"][name] == other["per_trial"][name]
-        assert {key: other[key] for key in ("arm", "layer", "version", "factors", "cell")}.items() <= one.items()
+            assert (
+                metric == other["metrics"][name]
+                and one["per_trial"][name] == other["per_trial"][name]
+            )
+        assert {
+            key: other[key] for key in ("arm", "layer", "version", "factors", "cell")
+        }.items() <= one.items()
         assert one["disturbed_by"] == other["disturbed_by"]
 
 

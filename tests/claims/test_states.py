@@ -1,4 +1,5 @@
-"""Every claim is in one state, the terminal, the page and Markdown count the same, and each can be asked for."""
+"""Every claim is in one state, the terminal, the page and Markdown count the same, and each can be
+asked for."""
 
 import re
 
@@ -33,13 +34,27 @@ def of_shipped(name):
 def test_the_states_add_up_and_each_claim_has_its_own(whole):
     states = whole["summary"]["states"]
     assert list(states) == list(STATES)
-    assert sum(states.values()) == whole["summary"]["claims"] == sum(len(file.items) for file in FILES.values())
-    assert [claim["state"] for claim in claims_of(whole)] == [state_of(claim) for claim in claims_of(whole)]
-    assert all(claim["test"] and not claim["today"] for claim in claims_of(whole) if claim["state"] == "open")
-    assert all(claim["not_testable"] for claim in claims_of(whole) if claim["state"] == "not testable here")
+    assert (
+        sum(states.values())
+        == whole["summary"]["claims"]
+        == sum(len(file.items) for file in FILES.values())
+    )
+    assert [claim["state"] for claim in claims_of(whole)] == [
+        state_of(claim) for claim in claims_of(whole)
+    ]
+    assert all(
+        claim["test"] and not claim["today"]
+        for claim in claims_of(whole)
+        if claim["state"] == "open"
+    )
+    assert all(
+        claim["not_testable"] for claim in claims_of(whole) if claim["state"] == "not testable here"
+    )
     assert states["opinion"] == whole["summary"]["opinions"] and states["not testable here"] > 50
     decided = [claim for claim in claims_of(whole) if claim["state"] in ("holds", "does not hold")]
-    assert sum(whole["summary"]["proxies"].values()) == sum(c["today"][0]["verdict"] == "proxy" for c in decided)
+    assert sum(whole["summary"]["proxies"].values()) == sum(
+        c["today"][0]["verdict"] == "proxy" for c in decided
+    )
 
 
 def test_all_three_forms_have_the_same_complete_counts(whole, capsys):
@@ -49,10 +64,17 @@ def test_all_three_forms_have_the_same_complete_counts(whole, capsys):
     assert told in " ".join(out.split()) and f"{whole['summary']['claims']} statements" in out
     assert told in page(whole)
     html = render_html(whole, lambda *where: None)
-    listed = dict(re.findall(r'<li><span class="verdict" data-answer="([^"]+)">[^<]*</span> <b>(\d+)</b>', html))
+    listed = dict(
+        re.findall(
+            r'<li><span class="verdict" data-answer="([^"]+)">[^<]*</span> <b>(\d+)</b>', html
+        )
+    )
     assert {name: int(n) for name, n in listed.items()} == whole["summary"]["states"]
     for name, n in whole["summary"]["proxies"].items():
-        assert not n or f'{name}</span> <b>{listed[name]}</b> <span class="none">({n} by proxy)' in html
+        assert (
+            not n
+            or f'{name}</span> <b>{listed[name]}</b> <span class="none">({n} by proxy)' in html
+        )
 
 
 def test_a_proxy_is_counted_as_such_and_an_answer_at_its_own_layer_and_version_is_not():
@@ -84,15 +106,23 @@ def test_a_file_of_ones_own_is_measured_by_its_path(capsys, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(GOOD)
     code, out, _ = run(capsys, str(path), "one")
-    assert code == 0 and f"rmwbench claims run {path} --budget 30m" in " ".join(out.split()) and "two" not in out
+    assert (
+        code == 0
+        and f"rmwbench claims run {path} --budget 30m" in " ".join(out.split())
+        and "two" not in out
+    )
 
 
 def test_single_claims_of_several_sources(capsys):
     code, out, _ = run(capsys, "ga-34-stall", "pa-similar", "gs-zenoh-uhd60")
     assert code == 0 and "3 statements" in out
-    assert {"ga-34-stall", "pa-similar", "gs-zenoh-uhd60"} == set(re.findall(r"^  ((?:ga|pa|gs)-\S+)", out, re.M))
+    assert {"ga-34-stall", "pa-similar", "gs-zenoh-uhd60"} == set(
+        re.findall(r"^  ((?:ga|pa|gs)-\S+)", out, re.M)
+    )
     code, out, _ = run(capsys, "gscam-2025", "ga-34-stall")
-    assert f"{len(FILES['gscam-2025'].items) + 1} statements" in out, "a source without ids is shown in whole"
+    assert f"{len(FILES['gscam-2025'].items) + 1} statements" in out, (
+        "a source without ids is shown in whole"
+    )
     code, out, _ = run(capsys, "galactic-2020", "ga-34-stall")
     assert "1 statement:" in out
 
@@ -115,7 +145,10 @@ def test_every_verdict_can_be_asked_for(name, whole, capsys):
 
 
 def test_a_verdict_as_people_write_it(capsys):
-    assert named(["Not testable", "not-testable", "DOES_NOT_HOLD"], "x") == {"not testable here", "does not hold"}
+    assert named(["Not testable", "not-testable", "DOES_NOT_HOLD"], "x") == {
+        "not testable here",
+        "does not hold",
+    }
     code, out, err = run(capsys, "--verdict", "contradictd")
     assert (code, out) == (2, "") and "no verdict is called `contradictd`" in err
     assert "did you mean `contradicted`?" in err and "does-not-hold" in err

@@ -1,4 +1,5 @@
-"""A claim of one topic: decided by that topic's values alone, of a campaign, of one under way, and of a summary."""
+"""A claim of one topic: decided by that topic's values alone, of a campaign, of one under way, and
+of a summary."""
 
 import json
 
@@ -31,7 +32,13 @@ def asked(sides=SIDES, layer="native", **test):
         "says": "x",
         "kind": "comparison",
         "published": {"verdict": "supported", "why": "y"},
-        "test": {"suite": "fixture", "metric": LATENCY, "left": "cyclone", "relation": "less", **test},
+        "test": {
+            "suite": "fixture",
+            "metric": LATENCY,
+            "left": "cyclone",
+            "relation": "less",
+            **test,
+        },
     }
     return Claims.model_validate({**BASE, "layer": layer, "sides": sides, "items": [claim]})
 
@@ -52,13 +59,17 @@ def shown(bundle):
         ({"right": "zenoh", "topic": "imu"}, "holds"),
         ({"right": "zenoh", "topic": "front"}, "does not hold"),
         ({"right": "zenoh"}, "no data"),
-        ({"level": 0.03, "metric": "undelivered", "topic": "front", "relation": "greater"}, "holds"),
+        (
+            {"level": 0.03, "metric": "undelivered", "topic": "front", "relation": "greater"},
+            "holds",
+        ),
         ({"right": "cyclone", "topic": "imu", "right_topic": "front", "factor": 0.1}, "holds"),
         ({"right": "cyclone", "topic": "front", "right_topic": "imu"}, "does not hold"),
     ],
 )
 def test_it_is_decided_by_the_topics_own_values(shown, test, answer):
-    """Cyclone DDS is the faster with the IMU and the slower with the camera, of which it loses a ninth."""
+    """Cyclone DDS is the faster with the IMU and the slower with the camera, of which it loses a
+    ninth."""
     found = one(asked(**test), shown)
     assert found.answer == answer, found.cells
     if "topic" in test:
@@ -70,12 +81,18 @@ def test_the_topic_is_in_the_words(shown):
     (claim,) = ledger([claims], [shown])["sources"][0]["claims"]
     assert claim["test"]["topic"] == "front"
     (cell,) = claim["today"][0]["cells"]
-    assert (cell["workload"], cell["left_in"], cell["left_topic"]) == ("whole · front", "whole", "front")
+    assert (cell["workload"], cell["left_in"], cell["left_topic"]) == (
+        "whole · front",
+        "whole",
+        "front",
+    )
     assert "`fixture` [whole, topic front]: " in here(claim)
     two = asked(right="cyclone", topic="imu", right_topic="front")
     (claim,) = ledger([two], [shown])["sources"][0]["claims"]
     assert claim["today"][0]["cells"][0]["workload"] == "whole · imu against whole · front"
-    assert "[topic imu]: " in here(claim) and here(claim).endswith("cyclone < cyclone [topic front]")
+    assert "[topic imu]: " in here(claim) and here(claim).endswith(
+        "cyclone < cyclone [topic front]"
+    )
 
 
 def test_a_topic_that_the_campaign_lacks_is_no_data_and_never_the_whole(shown):
@@ -94,7 +111,10 @@ def test_a_report_has_no_trials_of_a_topic_so_the_claim_shows_them(shown):
         ("cyclonedds", "whole · front", None),
         ("zenoh", "whole · front", None),
     ]
-    assert found["trials"][0]["heads"] == ["cyclonedds", "zenoh"] and len(found["trials"][0]["rows"]) == 8
+    assert (
+        found["trials"][0]["heads"] == ["cyclonedds", "zenoh"]
+        and len(found["trials"][0]["rows"]) == 8
+    )
     two = shows(right="cyclone", topic="imu", right_topic="front")
     assert two["trials"][0]["heads"] == ["cyclonedds, whole · imu", "cyclonedds, whole · front"]
     whole = shows(right="zenoh", metric="undelivered", by="difference", level=0.0)
@@ -112,7 +132,9 @@ def test_a_summary_keeps_that_topic_alone_and_says_the_same(shown):
     (again,) = expanded(summary)
     (before,), (after,) = (today(claims, claims.items[0], found) for found in (shown, again))
     assert after.cells == before.cells and after.answer == "does not hold"
-    assert sum(line.startswith('{"arm": ') for line in text(summary).splitlines()) == 2, "a line per arm"
+    assert sum(line.startswith('{"arm": ') for line in text(summary).splitlines()) == 2, (
+        "a line per arm"
+    )
 
 
 def test_a_summary_without_the_topic_has_no_data(shown):
@@ -131,7 +153,9 @@ def test_a_campaign_under_way_has_the_numbers_of_show(bundle, shown):
             assert a["arm"] == b["arm"]
             assert set(a["metrics"]) == (names if part is mine else names - {"achieved_rate"})
             assert all(metric == b["metrics"][name] for name, metric in a["metrics"].items())
-            assert all(a["per_trial"].get(name) == b["per_trial"].get(name) for name in a["metrics"])
+            assert all(
+                a["per_trial"].get(name) == b["per_trial"].get(name) for name in a["metrics"]
+            )
 
 
 def test_what_never_happened_on_a_topic_is_given_up_whatever_the_others_do():
@@ -143,10 +167,16 @@ def test_what_never_happened_on_a_topic_is_given_up_whatever_the_others_do():
     doc["workloads"][0]["topics"] = [
         {
             "topic": "front",
-            "arms": [{"arm": one["arm"], "metrics": {"undelivered": zero}, "per_trial": per_trial} for one in whole],
+            "arms": [
+                {"arm": one["arm"], "metrics": {"undelivered": zero}, "per_trial": per_trial}
+                for one in whole
+            ],
         }
     ]
-    held = hold((asked(sides, "rclcpp", right="zenoh", metric="undelivered", topic="front"), {1, 2}), doc=doc)
+    held = hold(
+        (asked(sides, "rclcpp", right="zenoh", metric="undelivered", topic="front"), {1, 2}),
+        doc=doc,
+    )
     held(LEAST_BLOCKS, 1.0, EACH_S)
     assert held.given_up == {"c": "undelivered was 0 on both sides, in every block"}
 

@@ -8,7 +8,13 @@ from rmwbench.cli.main import main
 from rmwbench.lab.host import host_kind
 from rmwbench.suite.file.load import shipped_suites
 
-SOURCES = ("galactic-2020", "fastdds-2021", "pipeline-2021", "rclcpp-intraprocess-2019", "gscam-2025")
+SOURCES = (
+    "galactic-2020",
+    "fastdds-2021",
+    "pipeline-2021",
+    "rclcpp-intraprocess-2019",
+    "gscam-2025",
+)
 PUBLISHED = [name for name in shipped_suites() if name.split("/")[0] in SOURCES]
 HALF_AN_HOUR_S = 1800
 
@@ -52,7 +58,8 @@ def test_every_published_suite_fits_into_half_an_hour(plan, suite):
     assert cut["lines"] if cut["comparisons"] else not cut["lines"]
     assert "Not run within 30 min" in cut["text"]
     arms = {cell["arm"]["name"] for cell in found["cells"]}
-    if "interprocess" in suite or "pubsub" in suite:  # without exclusions every arm is in every comparison
+    # without exclusions every arm is in every comparison
+    if "interprocess" in suite or "pubsub" in suite:
         assert all(len(comparison["cells"]) == len(arms) for comparison in found["comparisons"])
 
 
@@ -88,7 +95,9 @@ def test_a_plan_marks_what_this_machine_cannot_carry(plan, monkeypatch):
     assert "Beyond this machine" in out
     assert "16.8 of 5 GB/s" in out
     found = json.loads(plan("galactic-2020/pubsub", "--json")[1])
-    marked = {found["cells"][beyond["cell"] - 1]["comparison"] for beyond in found["machine"]["beyond"]}
+    marked = {
+        found["cells"][beyond["cell"] - 1]["comparison"] for beyond in found["machine"]["beyond"]
+    }
     assert "thousand [processes=one, message=Array8m]" in marked
     assert not any(comparison.startswith("robot") for comparison in marked)
     assert found["machine"]["copy_bytes_per_s"] == 5e9

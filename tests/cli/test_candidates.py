@@ -22,10 +22,15 @@ def test_every_candidate_is_listed_with_its_sets_and_what_would_make_it_ready():
     assert [one["candidate"] for one in found["candidates"]] == list(known_candidates().known)
     assert [one["set"] for one in found["sets"]] == list(known_candidates().sets)
     for one in found["candidates"]:
-        assert one["ready"] == (one["reason"] is None) and one["ready"] == (one["version"] is not None)
+        assert one["ready"] == (one["reason"] is None) and one["ready"] == (
+            one["version"] is not None
+        )
     connext = next(one for one in found["candidates"] if one["candidate"] == "rclcpp/connextdds")
     assert not connext["ready"] and "licence" in connext["needs"] and connext["layer"] == "rclcpp"
-    assert connext["where"].startswith("suites/candidates.yaml:") or "candidates.yaml:" in connext["where"]
+    assert (
+        connext["where"].startswith("suites/candidates.yaml:")
+        or "candidates.yaml:" in connext["where"]
+    )
 
 
 def test_a_set_and_a_file_list_their_own(tmp_path):
@@ -42,32 +47,46 @@ def test_a_set_and_a_file_list_their_own(tmp_path):
 
 
 def test_an_unknown_name_is_an_error_with_the_nearest():
-    with pytest.raises(UserError, match=r"(?s)unknown candidate or set `ros3`.*did you mean `ros2`"):
+    with pytest.raises(
+        UserError, match=r"(?s)unknown candidate or set `ros3`.*did you mean `ros2`"
+    ):
         candidates.document(["ros3"])
 
 
-def test_an_rmw_of_the_sourced_ros2_that_is_not_a_candidate_is_shown_with_its_line(monkeypatch, capsys):
+def test_an_rmw_of_the_sourced_ros2_that_is_not_a_candidate_is_shown_with_its_line(
+    monkeypatch, capsys
+):
     described = {"middleware": "rclcpp/rmw_novel_cpp", "version": "1"}
     worker = find.Worker("rclcpp/rmw_novel_cpp", None, described, None)  # type: ignore[arg-type]
-    monkeypatch.setattr("rmwbench.lab.middleware.find_workers", lambda wanted=None: {worker.middleware: worker})
+    monkeypatch.setattr(
+        "rmwbench.lab.middleware.find_workers", lambda wanted=None: {worker.middleware: worker}
+    )
     found = candidates.document(["ros2"])
     assert found["unlisted"] == ["rclcpp/rmw_novel_cpp"]
     lacking = {one["candidate"]: one["reason"] for one in found["candidates"]}
     assert lacking["rclcpp/zenoh"] == "the sourced ROS 2 has rclcpp/rmw_novel_cpp"
     candidates.candidates(["ros2"], as_json=False)
-    assert "{name: rclcpp/novel, in: [ros2, tsc], middleware: rclcpp/rmw_novel_cpp" in capsys.readouterr().out
+    assert (
+        "{name: rclcpp/novel, in: [ros2, tsc], middleware: rclcpp/rmw_novel_cpp"
+        in capsys.readouterr().out
+    )
 
 
 def test_what_brings_an_rmw_is_named_by_its_distribution(monkeypatch):
     worker = find.Worker("rclcpp/rmw_novel_cpp", None, {}, None)  # type: ignore[arg-type]
     monkeypatch.setenv("ROS_DISTRO", "kilted")
     lack = find.not_ready("rclcpp/rmw_connextdds", {worker.middleware: worker})
-    assert lack is not None and "apt-get install -y ros-kilted-rmw-connextdds" in (lack.command or "")
+    assert lack is not None and "apt-get install -y ros-kilted-rmw-connextdds" in (
+        lack.command or ""
+    )
 
 
 def test_as_json_it_is_one_document(capsys):
     candidates.candidates(["rmw_zenoh"], as_json=True)
-    assert {one["candidate"] for one in json.loads(capsys.readouterr().out)["candidates"]} == {"hiroz", "rclcpp/zenoh"}
+    assert {one["candidate"] for one in json.loads(capsys.readouterr().out)["candidates"]} == {
+        "hiroz",
+        "rclcpp/zenoh",
+    }
 
 
 def test_the_shell_completes_candidates_and_sets():

@@ -1,4 +1,5 @@
-"""`rmwbench clean DIR` removes what a killed step of that campaign left, and no file of anybody else."""
+"""`rmwbench clean DIR` removes what a killed step of that campaign left, and no file of anybody
+else."""
 
 import pytest
 
@@ -41,7 +42,9 @@ def littered(tmp_path):
 
 
 def test_only_what_a_step_of_the_campaign_left_is_removed(littered, tmp_path):
-    whole = [path for name in ("trials", "sent", "received") for path in Bundle(littered).paths(name)]
+    whole = [
+        path for name in ("trials", "sent", "received") for path in Bundle(littered).paths(name)
+    ]
     said = settle(littered, dry_run=True)
     assert len(said) == len(OURS) and all((littered / name).exists() for name in OURS)
     assert len(settle(littered, dry_run=False)) == len(OURS)

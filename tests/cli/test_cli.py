@@ -23,15 +23,19 @@ def test_version():
 
 
 def test_help_names_the_verbs_without_importing_what_they_need():
-    """Half a second is the promise; what costs time is counted instead, since a loaded machine cannot be timed."""
+    """Half a second is the promise; what costs time is counted instead, since a loaded machine
+    cannot be timed."""
     program = (
         "import sys\nfrom rmwbench.cli.main import main\n"
         "try: main(['--help'])\nexcept SystemExit: pass\n"
-        "heavy = {'pyarrow', 'altair', 'duckdb', 'scipy', 'numpy', 'pydantic', 'ruamel', 'jinja2'}\n"
+        "heavy = {'pyarrow', 'altair', 'duckdb', 'scipy', 'numpy', 'pydantic', 'ruamel', "
+        "'jinja2'}\n"
         "heavy |= {'rich', 'pygments'}\n"
         "print('heavy:', sorted(heavy & set(sys.modules)))"
     )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
+    )
     assert "plan" in found.stdout
     assert "heavy: []" in found.stdout
 
@@ -47,24 +51,33 @@ def test_a_verb_waits_for_no_other():
     program = (
         "import sys\nfrom rmwbench.cli.main import main\n"
         "try: main(['types', '--help'])\nexcept SystemExit: pass\n"
-        "print('other:', [m for m in sys.modules if m.startswith('rmwbench.') and m.endswith(('.show', '.capacity'))])"
+        "print('other:', [m for m in sys.modules if m.startswith('rmwbench.') and "
+        "m.endswith(('.show', '.capacity'))])"
     )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
+    )
     assert "message types" in found.stdout and "other: []" in found.stdout
 
 
 def test_an_import_waits_for_nothing_that_it_does_not_need(tmp_path):
-    """The archive of 2 700 logs in 3 s is the promise (`python -m bench import`); what start-up costs is counted."""
+    """The archive of 2 700 logs in 3 s is the promise (`python -m bench import`); what start-up
+    costs is counted."""
     log = tmp_path / "log"
     log.write_text(text_2020([Second(30)] * 4, publishers=1, subscribers=0))
     program = (
         "import sys\nfrom rmwbench.cli.main import main\n"
-        f"try: main(['import', {str(log)!r}, '--out', {str(tmp_path / 'bundle')!r}])\nexcept SystemExit: pass\n"
-        "heavy = {'altair', 'duckdb', 'scipy', 'pandas', 'polars', 'matplotlib', 'ruamel', 'jinja2', 'pyroute2'}\n"
+        f"try: main(['import', {str(log)!r}, '--out', {str(tmp_path / 'bundle')!r}])\nexcept "
+        "SystemExit: pass\n"
+        "heavy = {'altair', 'duckdb', 'scipy', 'pandas', 'polars', 'matplotlib', 'ruamel', "
+        "'jinja2', 'pyroute2'}\n"
         "print('heavy:', sorted(heavy & set(sys.modules)))\n"
-        "print('campaign:', [m for m in sys.modules if m.startswith(('rmwbench.campaign', 'rmwbench.analysis'))])"
+        "print('campaign:', [m for m in sys.modules if m.startswith(('rmwbench.campaign', "
+        "'rmwbench.analysis'))])"
     )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
+    )
     assert "imported from log" in found.stdout, found.stderr
     assert "heavy: []" in found.stdout and "campaign: []" in found.stdout
 
@@ -89,7 +102,8 @@ def test_plan_prints_what_would_run():
 def test_a_plan_that_can_decide_nothing_says_so_and_promises_no_ratio(tmp_path):
     suite = tmp_path / "two.yaml"
     suite.write_text(
-        "suite: two\ntitle: two blocks\nblocks: {planned: 2, minimum: 2}\ntimeline: {steady_s: 1.0}\n"
+        "suite: two\ntitle: two blocks\nblocks: {planned: 2, minimum: 2}\ntimeline: {steady_s: "
+        "1.0}\n"
         "arms: [{name: a, middleware: synthetic}, {name: b, middleware: synthetic}]\n"
         "workloads: [{name: w, message: Bytes(64), rate_hz: 100}]\n"
     )
@@ -98,7 +112,9 @@ def test_a_plan_that_can_decide_nothing_says_so_and_promises_no_ratio(tmp_path):
     assert "nothing is decided" in found.stdout
     assert "for a verdict" not in found.stdout and "×" not in found.stdout
     document = json.loads(rmwbench("plan", str(suite), "--json").stdout)
-    assert {one["resolvable_ratio"] for c in document["comparisons"] for one in c["resolution"]} == {None}
+    assert {
+        one["resolvable_ratio"] for c in document["comparisons"] for one in c["resolution"]
+    } == {None}
 
 
 @pytest.mark.own_host
@@ -108,20 +124,26 @@ def test_plan_as_json_is_one_document():
     assert (document["seed"], document["blocks"]["count"], document["budget_s"]) == (3, 14, 300)
 
 
-@pytest.mark.parametrize(("verb", "code"), [(("plan", "quick"), 0), (("plan", "quick", "--json"), 0), (("doctor",), 2)])
+@pytest.mark.parametrize(
+    ("verb", "code"), [(("plan", "quick"), 0), (("plan", "quick", "--json"), 0), (("doctor",), 2)]
+)
 def test_a_reader_that_left_early_never_reads_no(verb, code):
     """`rmwbench doctor | head -1` under pipefail: exit code 1 would say that something is red."""
     read, write = os.pipe()
     os.close(read)
     try:
-        found = subprocess.run([*COMMAND, *verb], stdout=write, stderr=subprocess.PIPE, text=True, timeout=300)
+        found = subprocess.run(
+            [*COMMAND, *verb], stdout=write, stderr=subprocess.PIPE, text=True, timeout=300
+        )
     finally:
         os.close(write)
     assert (found.returncode, found.stderr) == (code, "")
 
 
 def test_a_closed_stdout_is_not_a_crash():
-    found = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *COMMAND, "--version"], capture_output=True, text=True)
+    found = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "--version"], capture_output=True, text=True
+    )
     assert (found.returncode, found.stderr) == (0, "")
 
 
@@ -152,14 +174,17 @@ def test_misuse_exits_2_and_explains(arguments):
 
 def test_a_suite_file_is_reported_with_its_line(tmp_path):
     path = tmp_path / "mine.yaml"
-    path.write_text("suite: mine\ntitle: t\narms:\n  - {name: a, middleware: zenho}\nworkloads: []\n")
+    path.write_text(
+        "suite: mine\ntitle: t\narms:\n  - {name: a, middleware: zenho}\nworkloads: []\n"
+    )
     found = rmwbench("plan", "mine.yaml", cwd=tmp_path)
     assert found.returncode == 2
     assert "mine.yaml:4: unknown middleware `zenho`" in found.stderr
 
 
 def test_a_reader_that_leaves_early_is_not_an_error():
-    """The plan of 600 blocks is larger than a pipe holds, so the writer is stopped in the middle."""
+    """The plan of 600 blocks is larger than a pipe holds, so the writer is stopped in the
+    middle."""
     command = [*COMMAND, "plan", "quick", "--json", "--budget", "8h"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.read(100)
@@ -174,13 +199,16 @@ def test_an_interrupt_exits_130():
         "load.read = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
         "from rmwbench.cli.main import main; main(['plan', 'quick'])"
     )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
+    )
     assert found.returncode == 128 + signal.SIGINT
     assert "Traceback" not in found.stderr
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("90s", 90), ("5m", 300), ("5min", 300), ("1h30m", 5400), ("1.5h", 5400), (" 2 m ", 120)]
+    ("text", "seconds"),
+    [("90s", 90), ("5m", 300), ("5min", 300), ("1h30m", 5400), ("1.5h", 5400), (" 2 m ", 120)],
 )
 def test_times_with_units(text, seconds):
     assert parse_duration_s(text) == seconds

@@ -33,7 +33,8 @@ def test_a_pipe_gets_a_line_per_row(piped):
     lines = piped()
     assert sum(LONG in line for line in lines) == 2 and "…" not in "".join(lines)
     assert any("some words that a narrow terminal wraps " * 5 in line for line in lines)
-    assert len(lines) == 7  # two rules of the table, its head and the rule below, two rows, the sentence
+    # two rules of the table, its head and the rule below, two rows, the sentence
+    assert len(lines) == 7
 
 
 def test_columns_asks_for_a_width(piped, monkeypatch):
@@ -56,7 +57,9 @@ def test_no_verb_makes_a_console_of_its_own():
     assert made == {"cli/console.py"}
 
 
-@pytest.mark.parametrize("verb", [["figures", "gscam-2025"], ["claims", "ga-34-stall"], ["plan", "quick"], ["doctor"]])
+@pytest.mark.parametrize(
+    "verb", [["figures", "gscam-2025"], ["claims", "ga-34-stall"], ["plan", "quick"], ["doctor"]]
+)
 def test_what_goes_into_a_pipe_is_not_padded_to_a_width_that_it_has_not(capsys, monkeypatch, verb):
     monkeypatch.delenv("COLUMNS", raising=False)
     exit_code(*verb)

@@ -33,7 +33,9 @@ def test_without_limits_there_is_no_gate():
 @pytest.mark.parametrize(("at_most_ns", "code"), [(1e9, 0), (1.0, 1)])
 def test_show_ends_with_the_answer(tmp_path, at_most_ns, code):
     path = synthetic_bundle.write(
-        tmp_path / "campaign", workloads=("imu",), arms=(synthetic_bundle.ARMS[0], synthetic_bundle.ARMS[2])
+        tmp_path / "campaign",
+        workloads=("imu",),
+        arms=(synthetic_bundle.ARMS[0], synthetic_bundle.ARMS[2]),
     )
     assert not limits(Bundle(path))
     document = json.loads((path / "campaign.json").read_text())

@@ -21,7 +21,12 @@ def test_a_hint_names_the_program_as_it_is_typed_here(monkeypatch):
     assert "do: rmwbench run quick" in error.render()
     monkeypatch.setenv(COMMAND, ".venv/bin/rmwbench")
     assert "do: .venv/bin/rmwbench run quick, or `.venv/bin/rmwbench doctor`" in error.render()
-    for text in ("/a/rmwbench/b", "rmwbench-floor is a worker", "this rmwbench", ".venv/bin/rmwbench run quick"):
+    for text in (
+        "/a/rmwbench/b",
+        "rmwbench-floor is a worker",
+        "this rmwbench",
+        ".venv/bin/rmwbench run quick",
+    ):
         assert as_typed(text) == text
 
 
@@ -34,7 +39,8 @@ def test_what_was_typed_is_how_hints_name_the_program(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", "/nonexistent")
     assert as_typed("rmwbench run quick") == f"'{program}' run quick"
     monkeypatch.setenv("PATH", str(program.parent))
-    assert as_typed("rmwbench run quick") == "rmwbench run quick"  # the environment is activated: the name will do
+    # the environment is activated: the name will do
+    assert as_typed("rmwbench run quick") == "rmwbench run quick"
     monkeypatch.setattr(sys, "argv", [".venv/bin/pytest"])
     monkeypatch.setenv("PATH", "/nonexistent")
     assert as_typed("rmwbench run quick") == "rmwbench run quick"
@@ -46,11 +52,20 @@ def test_every_text_of_a_console_names_it_so_also_where_it_is_wrapped(monkeypatc
     console = stdout_console()
     table = Table("name")
     table.add_row("[bold]b[/bold] `rmwbench run a`")
-    for text in ("see [dim]rmwbench doctor[/dim]: it tells", Text("rmwbench show d", style="bold"), table):
+    for text in (
+        "see [dim]rmwbench doctor[/dim]: it tells",
+        Text("rmwbench show d", style="bold"),
+        table,
+    ):
         console.print(text)
     say("ledger: rmwbench claims")
     printed = " ".join(capsys.readouterr().out.split())
-    for call in ("x/rmwbench doctor: it", "x/rmwbench show d", "b `x/rmwbench run", "ledger: x/rmwbench claims"):
+    for call in (
+        "x/rmwbench doctor: it",
+        "x/rmwbench show d",
+        "b `x/rmwbench run",
+        "ledger: x/rmwbench claims",
+    ):
         assert call in printed
 
 
@@ -64,7 +79,10 @@ def built(monkeypatch, capsys, *failing: str, options=("--partly",)) -> tuple[in
     """Exit code and output of a build of floor and fastdds in which these fail."""
 
     def fake(chosen, announce):
-        return [build.Built(r.middleware, "it broke" if r.middleware in failing else None, 0.1) for r in chosen]
+        return [
+            build.Built(r.middleware, "it broke" if r.middleware in failing else None, 0.1)
+            for r in chosen
+        ]
 
     monkeypatch.setattr(build, "build", fake)
     monkeypatch.setattr(build, "check", lambda chosen: None)
@@ -76,7 +94,9 @@ def test_a_worker_that_does_not_build_costs_its_own_arms_only(monkeypatch, capsy
     assert {"floor", "fastdds"} <= recipes().keys()
     code, output = built(monkeypatch, capsys, "fastdds")
     assert (
-        code == 0 and "fastdds: its arms are left out until it is built: rmwbench middlewares build fastdds" in output
+        code == 0
+        and "fastdds: its arms are left out until it is built: rmwbench middlewares build fastdds"
+        in output
     )
     assert built(monkeypatch, capsys, "fastdds", options=())[0] == 1
     assert built(monkeypatch, capsys, "fastdds", "floor")[0] == 1
@@ -85,7 +105,11 @@ def test_a_worker_that_does_not_build_costs_its_own_arms_only(monkeypatch, capsy
 
 def test_what_lacks_its_packages_is_left_out_before_the_build(monkeypatch, capsys):
     monkeypatch.setattr(build, "check", lambda chosen: None)
-    monkeypatch.setattr(build, "build", lambda chosen, announce: [build.Built(r.middleware, None, 0.1) for r in chosen])
+    monkeypatch.setattr(
+        build,
+        "build",
+        lambda chosen, announce: [build.Built(r.middleware, None, 0.1) for r in chosen],
+    )
     monkeypatch.setattr(build, "without_packages", lambda chosen: {"fastdds": ("libfastrtps-dev",)})
     code = exit_code("middlewares", "build", "floor", "fastdds", "--partly")
     output = capsys.readouterr().out

@@ -1,4 +1,5 @@
-"""What a newcomer needs to know the names of: suites, types, middlewares; and the shell's completion of them."""
+"""What a newcomer needs to know the names of: suites, types, middlewares; and the shell's
+completion of them."""
 
 import json
 import os
@@ -18,7 +19,9 @@ def test_every_suite_has_its_line():
     for name in shipped_suites():
         assert sum(line.split()[:1] == [name] for line in lines) == 1, name
     found = json.loads(rmwbench("suites", "--json").stdout)
-    assert [one["suite"] for one in found] == shipped_suites() and all(one["title"] for one in found)
+    assert [one["suite"] for one in found] == shipped_suites() and all(
+        one["title"] for one in found
+    )
 
 
 def test_the_titles_are_those_of_the_suites():
@@ -32,7 +35,10 @@ def test_every_type_has_its_line_with_its_size():
     found = json.loads(rmwbench("types", "--json").stdout)
     assert [one["type"] for one in found] == message_type_names()
     for one in found:
-        assert any(line.split()[:2] == [one["type"], str(one["payload_bytes"])] for line in text.splitlines())
+        assert any(
+            line.split()[:2] == [one["type"], str(one["payload_bytes"])]
+            for line in text.splitlines()
+        )
         assert one["message_bytes"] > one["payload_bytes"]
     assert "Bytes(N)" in text and "Image(WIDTHxHEIGHT)" in text
 
@@ -41,7 +47,9 @@ def test_a_middleware_is_shown_as_the_list_has_it():
     whole = json.loads(rmwbench("middlewares", "--json").stdout)
     one = json.loads(rmwbench("middlewares", "show", "floor", "--json").stdout)
     assert one["schema"] == whole["schema"]
-    assert one["middlewares"] == [entry for entry in whole["middlewares"] if entry["middleware"] == "floor"]
+    assert one["middlewares"] == [
+        entry for entry in whole["middlewares"] if entry["middleware"] == "floor"
+    ]
 
 
 def test_the_shell_completes_verbs_and_suites():
@@ -51,6 +59,7 @@ def test_the_shell_completes_verbs_and_suites():
 
     assert completed("rmwbench sui", 1) == ["suites"]
     assert completed("rmwbench plan degraded/lo", 2) == ["degraded/lossy"]
-    # Without the shell that is found by looking at this process's parents, which a pipeline may not have.
+    # Without the shell that is found by looking at this process's parents, which a pipeline may not
+    # have.
     shown = rmwbench("--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
     assert "complete" in shown.stdout

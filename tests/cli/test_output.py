@@ -1,4 +1,5 @@
-"""What stands at the place of an output is never destroyed, and an output that cannot be written is one clear error."""
+"""What stands at the place of an output is never destroyed, and an output that cannot be written is
+one clear error."""
 
 import json
 import os
@@ -41,13 +42,17 @@ def rmwbench(place, *arguments, **options):
 
 def in_a_new_interpreter(place, *arguments, env):
     """For what Python decides when it starts, as the encoding of its streams."""
-    return subprocess.run([*COMMAND, *arguments], cwd=place, capture_output=True, timeout=120, env=env)
+    return subprocess.run(
+        [*COMMAND, *arguments], cwd=place, capture_output=True, timeout=120, env=env
+    )
 
 
 def is_refused(done):
     error = done.stderr.decode()
     assert done.returncode == 2, (done.returncode, error)
-    assert error.startswith("error: ") and error.count("error: ") == 1 and "Traceback" not in error, error
+    assert (
+        error.startswith("error: ") and error.count("error: ") == 1 and "Traceback" not in error
+    ), error
     assert "  do: " in error
     return error
 
@@ -90,14 +95,18 @@ def test_a_device_node_stays_one(place, tmp_path, verb):
         pytest.skip("no device nodes here: not root, or a file system without them")
     done = rmwbench(place, *VERBS[verb], node)
     assert done.returncode == 0, done.stderr
-    assert stat.S_ISCHR(node.lstat().st_mode) and [path.name for path in tmp_path.iterdir()] == ["null"]
+    assert stat.S_ISCHR(node.lstat().st_mode) and [path.name for path in tmp_path.iterdir()] == [
+        "null"
+    ]
 
 
 def test_stdout_as_a_place_gets_the_page_alone(place, tmp_path):
     with open(tmp_path / "page.html", "w+b") as file:
         done = rmwbench(place, *VERBS["report"], "/dev/stdout", stdout=file.fileno())
     text = (tmp_path / "page.html").read_text()
-    assert done.returncode == 0 and text.startswith("<!doctype") and text.rstrip().endswith("</html>")
+    assert (
+        done.returncode == 0 and text.startswith("<!doctype") and text.rstrip().endswith("</html>")
+    )
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -107,7 +116,9 @@ def test_a_format_that_is_not_made_is_refused(place, tmp_path, verb):
 
 
 def test_the_name_of_a_report_agrees_with_its_format(place, tmp_path):
-    assert "--format markdown" in is_refused(rmwbench(place, "report", "campaign", "--out", tmp_path / "a.md"))
+    assert "--format markdown" in is_refused(
+        rmwbench(place, "report", "campaign", "--out", tmp_path / "a.md")
+    )
     markdown = ["report", "campaign", "--format", "markdown", "--out"]
     assert "--format html" in is_refused(rmwbench(place, *markdown, tmp_path / "a.html"))
     assert "pictures beside it" in is_refused(rmwbench(place, *markdown, "/dev/null"))
@@ -121,7 +132,9 @@ def test_a_disk_that_is_full_leaves_what_was_there(place, tmp_path, verb):
     page.write_text("before")
     error = is_refused(rmwbench(place, *VERBS[verb], page, most_file_bytes=1_000))
     assert "page.html" in error and "File too large" in error
-    assert page.read_text() == "before" and [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert page.read_text() == "before" and [path.name for path in tmp_path.iterdir()] == [
+        "page.html"
+    ]
 
 
 def test_a_full_file_system_is_one_error_in_every_verb_that_writes(place, tmp_path):
@@ -153,28 +166,41 @@ def test_a_folder_that_is_read_only_is_one_error(place, tmp_path):
     """
     words = [*private_mounts(), "sh", "-c", program, "sh", str(place / "campaign"), *COMMAND]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=240)
-    assert done.stdout.splitlines() == ["2 1 0", "2 1 0", "0 0 0", "0 0 0"], (done.stdout, done.stderr)
+    assert done.stdout.splitlines() == ["2 1 0", "2 1 0", "0 0 0", "0 0 0"], (
+        done.stdout,
+        done.stderr,
+    )
 
 
-@pytest.mark.parametrize("verb", [["plan", "quick"], ["show", "campaign", "--json"], ["claims"], ["--version"]])
+@pytest.mark.parametrize(
+    "verb", [["plan", "quick"], ["show", "campaign", "--json"], ["claims"], ["--version"]]
+)
 def test_a_full_stdout_is_one_error(place, verb):
     with open("/dev/full", "w") as full:
         done = rmwbench(place, *verb, stdout=full.fileno())
-    assert done.returncode == 2 and done.stderr.count(b"error: ") == 1 and b"stdout" in done.stderr, done.stderr
+    assert (
+        done.returncode == 2 and done.stderr.count(b"error: ") == 1 and b"stdout" in done.stderr
+    ), done.stderr
 
 
 @pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
-def test_streams_that_are_closed_are_not_a_crash_and_lend_no_file_their_number(place, tmp_path, closed):
+def test_streams_that_are_closed_are_not_a_crash_and_lend_no_file_their_number(
+    place, tmp_path, closed
+):
     page = tmp_path / "page.html"
     done = rmwbench(place, "report", "campaign", "--out", page)
     whole = page.read_bytes()
     shell = f'exec "$@" {closed}'
     arguments = [*COMMAND, "report", "campaign", "--out", str(page)]
-    done = subprocess.run(["sh", "-c", shell, "sh", *arguments], cwd=place, capture_output=True, timeout=120)
+    done = subprocess.run(
+        ["sh", "-c", shell, "sh", *arguments], cwd=place, capture_output=True, timeout=120
+    )
     assert (done.returncode, done.stderr) == (0, b"") and len(page.read_bytes()) == len(whole)
 
 
-@pytest.mark.parametrize("verb", [["show", "campaign"], ["plan", "quick"], ["claims"], ["questionnaire"]])
+@pytest.mark.parametrize(
+    "verb", [["show", "campaign"], ["plan", "quick"], ["claims"], ["questionnaire"]]
+)
 def test_a_terminal_that_knows_ascii_only_gets_the_answer(place, verb):
     ascii_only = {
         **os.environ,
@@ -191,7 +217,9 @@ def test_a_terminal_that_knows_ascii_only_gets_the_answer(place, verb):
 def test_json_for_a_terminal_that_knows_ascii_only_is_the_same_document(place):
     show = ["show", "campaign", "--json"]
     found = [
-        json.loads(in_a_new_interpreter(place, *show, env={**os.environ, "PYTHONIOENCODING": name}).stdout)
+        json.loads(
+            in_a_new_interpreter(place, *show, env={**os.environ, "PYTHONIOENCODING": name}).stdout
+        )
         for name in ("ascii", "utf-8")
     ]
     assert found[0] == found[1] and not json.dumps(found[0], ensure_ascii=False).isascii()
@@ -210,9 +238,17 @@ def test_the_mode_of_a_file_stays_and_a_new_one_has_that_of_any_other(tmp_path):
 
 def test_what_cannot_be_written_is_known_before(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    for path in (tmp_path, tmp_path / "none" / "a.html", tmp_path / "loop", tmp_path / ("n" * 300), "nul\0"):
+    for path in (
+        tmp_path,
+        tmp_path / "none" / "a.html",
+        tmp_path / "loop",
+        tmp_path / ("n" * 300),
+        "nul\0",
+    ):
         with pytest.raises(UserError):
             check_page(path)
     (tmp_path / "leads").symlink_to(tmp_path / "new.html")
     write_whole(tmp_path / "leads", "text \udc80")
-    assert (tmp_path / "new.html").read_text() == "text \\udc80" and (tmp_path / "leads").is_symlink()
+    assert (tmp_path / "new.html").read_text() == "text \\udc80" and (
+        tmp_path / "leads"
+    ).is_symlink()

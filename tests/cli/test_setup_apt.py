@@ -1,4 +1,5 @@
-"""setup/apt for those who may not install: what is missing is said with the command, and the rest goes on."""
+"""setup/apt for those who may not install: what is missing is said with the command, and the rest
+goes on."""
 
 import subprocess
 from pathlib import Path
@@ -27,7 +28,9 @@ def program(place: Path, name: str, text: str) -> None:
 
 def apt(place: Path) -> subprocess.CompletedProcess:
     command = [SETUP / "apt", "run"]
-    return subprocess.run(command, env={"PATH": str(place)}, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        command, env={"PATH": str(place)}, capture_output=True, text=True, timeout=300
+    )
 
 
 def test_without_sudo_the_rest_goes_on(place):
@@ -56,4 +59,8 @@ def test_with_sudo_it_is_shown_and_done(place):
     done = apt(place)
     assert done.returncode == 0 and "+ sudo apt-get update && sudo apt-get install" in done.stdout
     update, install = (place / "calls").read_text().splitlines()
-    assert update == "update -qq" and install.startswith("noninteractive install -y -qq") and " cmake " in install
+    assert (
+        update == "update -qq"
+        and install.startswith("noninteractive install -y -qq")
+        and " cmake " in install
+    )

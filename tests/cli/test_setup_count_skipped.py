@@ -1,4 +1,5 @@
-"""setup/count-skipped: tests in Rust that could not run are shown and counted; the command ends as it did."""
+"""setup/count-skipped: tests in Rust that could not run are shown and counted; the command ends as
+it did."""
 
 import subprocess
 from pathlib import Path
@@ -6,11 +7,16 @@ from pathlib import Path
 import pytest
 
 PROGRAM = Path(__file__).resolve().parents[2] / "setup" / "count-skipped"
-SKIPS = 'echo "SKIPPED b: no TAP" >>"$RMWBENCH_SKIPPED"; echo "SKIPPED a: no namespaces" >>"$RMWBENCH_SKIPPED"'
+SKIPS = (
+    'echo "SKIPPED b: no TAP" >>"$RMWBENCH_SKIPPED"; echo "SKIPPED a: no namespaces" '
+    '>>"$RMWBENCH_SKIPPED"'
+)
 
 
 def run(script: str) -> subprocess.CompletedProcess:
-    return subprocess.run([PROGRAM, "sh", "-c", script], capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [PROGRAM, "sh", "-c", script], capture_output=True, text=True, timeout=300
+    )
 
 
 @pytest.mark.parametrize("status", [0, 3])

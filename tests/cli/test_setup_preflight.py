@@ -1,5 +1,5 @@
-"""setup/preflight: what a machine will do with both commands, said before anything is downloaded or built, and changing
-nothing."""
+"""setup/preflight: what a machine will do with both commands, said before anything is downloaded or
+built, and changing nothing."""
 
 import shutil
 import subprocess
@@ -28,7 +28,9 @@ class Place:
 
     def run(self) -> subprocess.CompletedProcess[str]:
         environment = {"PATH": str(self.path), "HOME": str(self.path / "home")}
-        return subprocess.run([SETUP / "preflight"], env=environment, capture_output=True, text=True, timeout=60)
+        return subprocess.run(
+            [SETUP / "preflight"], env=environment, capture_output=True, text=True, timeout=60
+        )
 
     def line(self, name: str) -> str:
         return next(line for line in self.run().stdout.splitlines() if line.split()[:1] == [name])
@@ -58,7 +60,8 @@ def test_a_machine_that_has_everything_is_said_to_and_nothing_is_changed(place):
 
 
 def test_where_no_namespaces_can_be_made_it_says_what_is_left_out_before_the_build(place):
-    """A plain chroot and an ordinary container: a quarter of an hour was built there before the first word of it."""
+    """A plain chroot and an ordinary container: a quarter of an hour was built there before the
+    first word of it."""
     place.program("unshare", "echo 'unshare failed: Operation not permitted' >&2; exit 1")
     done = place.run()
     assert done.returncode == 0 and "shared host" in done.stdout and "skipped" in done.stdout
@@ -69,7 +72,9 @@ def test_a_user_namespace_will_do(place):
     assert "host of its own" in place.line("namespaces")
 
 
-def test_missing_packages_are_named_and_who_cannot_install_them_hears_that_it_goes_on_without(place):
+def test_missing_packages_are_named_and_who_cannot_install_them_hears_that_it_goes_on_without(
+    place,
+):
     place.program("dpkg-query", 'case "$*" in *cmake*) exit 1 ;; esac; echo install ok installed')
     assert place.line("packages").endswith("this user cannot install them: cmake")
     place.program("sudo", "exit 1")
@@ -84,7 +89,11 @@ def test_a_missing_rust_is_fetched_and_where_to(place):
 def test_too_little_disk_is_refused_before_the_build(place):
     place.free_mb(5000)
     done = place.run()
-    assert done.returncode == 2 and "RMWBENCH_TARGET_DIR" in done.stderr and "5000 MB free" in done.stdout
+    assert (
+        done.returncode == 2
+        and "RMWBENCH_TARGET_DIR" in done.stderr
+        and "5000 MB free" in done.stdout
+    )
 
 
 def test_with_the_workers_of_an_earlier_build_little_disk_will_do(place):

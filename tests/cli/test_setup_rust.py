@@ -1,5 +1,5 @@
-"""setup/rust, where there is no Rust or an old one: from a stand-in of the distribution server, into the project's own
-place."""
+"""setup/rust, where there is no Rust or an old one: from a stand-in of the distribution server,
+into the project's own place."""
 
 import hashlib
 import os
@@ -29,27 +29,40 @@ def place(tmp_path):
     files = tmp_path / "served" / "dist" / f"{platform.machine()}-unknown-linux-gnu"
     files.mkdir(parents=True)
     (files / "rustup-init").write_text(INIT)
-    (files / "rustup-init.sha256").write_text(f"{hashlib.sha256(INIT.encode()).hexdigest()} *./rustup-init\n")
+    (files / "rustup-init.sha256").write_text(
+        f"{hashlib.sha256(INIT.encode()).hexdigest()} *./rustup-init\n"
+    )
     programs = tmp_path / "bin"
     programs.mkdir()
     for directory in ("/usr/local/bin", "/usr/bin", "/bin"):
         for path in Path(directory).glob("*"):
-            if path.name not in ("cargo", "rustc", "rustup") and not (programs / path.name).exists():
+            if (
+                path.name not in ("cargo", "rustc", "rustup")
+                and not (programs / path.name).exists()
+            ):
                 (programs / path.name).symlink_to(path)
 
     class Silent(SimpleHTTPRequestHandler):
         def log_message(self, *_):
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=tmp_path / "served")) as server:
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Silent, directory=tmp_path / "served")
+    ) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        environment = {"PATH": str(programs), "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        environment = {
+            "PATH": str(programs),
+            "HOME": str(tmp_path),
+            "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        }
         yield files, environment | {"RUSTUP_UPDATE_ROOT": f"http://127.0.0.1:{server.server_port}"}
         server.shutdown()
 
 
 def setup_rust(environment: dict[str, str]) -> subprocess.CompletedProcess:
-    return subprocess.run([ROOT / "setup" / "rust"], env=environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [ROOT / "setup" / "rust"], env=environment, capture_output=True, text=True, timeout=300
+    )
 
 
 def test_rust_is_fetched_into_a_place_of_its_own_and_found_there(place):
@@ -62,7 +75,9 @@ def test_rust_is_fetched_into_a_place_of_its_own_and_found_there(place):
     assert "--no-modify-path" in arguments and "--profile minimal" in arguments
     again = setup_rust(environment)
     assert (again.returncode, again.stdout) == (0, "")
-    found = subprocess.run([ROOT / "native" / "target-dir"], env=environment, capture_output=True, text=True)
+    found = subprocess.run(
+        [ROOT / "native" / "target-dir"], env=environment, capture_output=True, text=True
+    )
     assert found.returncode == 0 and "/rmwbench/target-" in found.stdout
 
 
@@ -90,5 +105,7 @@ def test_what_does_not_arrive_whole_is_not_run(place, broken):
 
 
 def test_a_rust_that_will_do_is_used_and_nothing_said():
-    done = setup_rust({name: value for name, value in os.environ.items() if name != "RUSTUP_UPDATE_ROOT"})
+    done = setup_rust(
+        {name: value for name, value in os.environ.items() if name != "RUSTUP_UPDATE_ROOT"}
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

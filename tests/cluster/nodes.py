@@ -1,8 +1,8 @@
-"""A Ray cluster of several nodes on this one machine: each raylet in a network namespace of its own, on a bridge that
-has no address outside them.
+"""A Ray cluster of several nodes on this one machine: each raylet in a network namespace of its
+own, on a bridge that has no address outside them.
 
-Everything is removed by what it is: processes are those of these namespaces, directories and devices those of this
-object.
+Everything is removed by what it is: processes are those of these namespaces, directories and
+devices those of this object.
 """
 
 import contextlib
@@ -27,7 +27,11 @@ def why_not() -> str | None:
         return "Ray is not installed: uv sync --extra cluster (`make test-all` does)"
     if os.geteuid() != 0:
         return "making network namespaces needs root"
-    return None if shutil.which("ip") else "there is no `ip` (iproute2) to make network namespaces with"
+    return (
+        None
+        if shutil.which("ip")
+        else "there is no `ip` (iproute2) to make network namespaces with"
+    )
 
 
 @dataclass(frozen=True)
@@ -38,15 +42,18 @@ class Node:
 
 
 class Nodes:
-    """`count` nodes, the first of them the head; the driver runs in its namespace. Use as a context manager: leaving it
-    raises AssertionError where something is left."""
+    """`count` nodes, the first of them the head; the driver runs in its namespace. Use as a context
+    manager: leaving it raises AssertionError where something is left."""
 
     def __init__(self, count: int):
         key = f"rb{os.getpid() % 100_000}"
         self._bridge = f"{key}b"
-        self.nodes = [Node(f"10.98.0.{n}", f"{key}n{n}", f"10.98.0.{n}") for n in range(1, count + 1)]
+        self.nodes = [
+            Node(f"10.98.0.{n}", f"{key}n{n}", f"10.98.0.{n}") for n in range(1, count + 1)
+        ]
         self.address = f"{self.nodes[0].address}:6379"
-        self._directory = tempfile.mkdtemp(prefix="rb", dir="/tmp")  # a socket's path has at most 107 bytes
+        # a socket's path has at most 107 bytes
+        self._directory = tempfile.mkdtemp(prefix="rb", dir="/tmp")
 
     def __enter__(self) -> "Nodes":
         try:
@@ -62,7 +69,9 @@ class Nodes:
                 f"--temp-dir={self._directory}",
             ]
             for node in self.nodes:
-                self._start(node, options if node is self.nodes[0] else [f"--address={self.address}"])
+                self._start(
+                    node, options if node is self.nodes[0] else [f"--address={self.address}"]
+                )
         except BaseException:
             self.__exit__()
             raise
@@ -88,7 +97,9 @@ class Nodes:
 
     def pids(self, node: Node) -> list[int]:
         """Of processes in the node's own network namespace."""
-        done = subprocess.run(["ip", "netns", "pids", node.namespace], capture_output=True, text=True)
+        done = subprocess.run(
+            ["ip", "netns", "pids", node.namespace], capture_output=True, text=True
+        )
         return [int(word) for word in done.stdout.split()]
 
     def raylet(self, node: Node) -> int:
@@ -108,14 +119,27 @@ class Nodes:
         _ip("-n", node.namespace, "link", "set", "lo", "up")
 
     def _start(self, node: Node, options: list[str]) -> None:
-        """One after the other, and twice where need be: Ray gives a node 30 s to come up, whatever else runs here."""
+        """One after the other, and twice where need be: Ray gives a node 30 s to come up, whatever
+        else runs here."""
         command = [RAY, "start", *options, f"--node-ip-address={node.address}", "--num-cpus=1"]
-        command += [f"--object-store-memory={STORE_BYTES}", "--disable-usage-stats", "--include-log-monitor=false"]
-        environment = {**os.environ, "XDG_CACHE_HOME": f"{self._directory}/cache"}  # nothing is there yet
+        command += [
+            f"--object-store-memory={STORE_BYTES}",
+            "--disable-usage-stats",
+            "--include-log-monitor=false",
+        ]
+        # nothing is there yet
+        environment = {**os.environ, "XDG_CACHE_HOME": f"{self._directory}/cache"}
         for _ in range(2):
             with open(self._log(node), "w") as log:
-                how = {"stdout": log, "stderr": log, "stdin": subprocess.DEVNULL, "env": environment}
-                process = subprocess.Popen(self.command(*command, node=node), start_new_session=True, **how)
+                how = {
+                    "stdout": log,
+                    "stderr": log,
+                    "stdin": subprocess.DEVNULL,
+                    "env": environment,
+                }
+                process = subprocess.Popen(
+                    self.command(*command, node=node), start_new_session=True, **how
+                )
             if process.wait(START_TIMEOUT_S) == 0:
                 return
             for pid in self.pids(node):

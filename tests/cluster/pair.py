@@ -1,5 +1,6 @@
-"""Two machines on this one: network namespaces joined by a veth, an agent in the second, whose clock is 1000 s ahead,
-and trials driven from within the first, as a cluster's leader does. No Ray."""
+"""Two machines on this one: network namespaces joined by a veth, an agent in the second, whose
+clock is 1000 s ahead, and trials driven from within the first, as a cluster's leader does. No
+Ray."""
 
 import json
 import os
@@ -34,7 +35,9 @@ def why_not() -> str | None:
     for program, package in (("ip", "iproute2"), ("unshare", "util-linux")):
         if not shutil.which(program):
             return f"there is no `{program}` ({package}) to make namespaces with"
-    done = subprocess.run(["unshare", "--time", "--monotonic", "5", "--fork", "true"], capture_output=True, text=True)
+    done = subprocess.run(
+        ["unshare", "--time", "--monotonic", "5", "--fork", "true"], capture_output=True, text=True
+    )
     return None if done.returncode == 0 else f"no time namespaces here: {done.stderr.strip()}"
 
 
@@ -53,7 +56,20 @@ class Pair:
         try:
             for namespace in (robot, base):
                 _ip("netns", "add", namespace)
-            _ip("link", "add", "eth0", "netns", robot, "type", "veth", "peer", "name", "eth0", "netns", base)
+            _ip(
+                "link",
+                "add",
+                "eth0",
+                "netns",
+                robot,
+                "type",
+                "veth",
+                "peer",
+                "name",
+                "eth0",
+                "netns",
+                base,
+            )
             for host, namespace in self.namespaces.items():
                 _ip("-n", namespace, "addr", "add", f"{self.addresses[host]}/24", "dev", "eth0")
                 for device in ("lo", "eth0"):
@@ -77,9 +93,25 @@ class Pair:
     def start_agent(self, workers: dict[str, Worker], tools: list[Path]) -> None:
         paths = [*(worker.executable for worker in workers.values()), *tools]
         programs = {path.name: {"path": str(path), "inherit": {}} for path in paths}
-        command = ["unshare", "--time", "--monotonic", str(AHEAD_S), "--fork", "--kill-child", sys.executable]
+        command = [
+            "unshare",
+            "--time",
+            "--monotonic",
+            str(AHEAD_S),
+            "--fork",
+            "--kill-child",
+            sys.executable,
+        ]
         self.agent = subprocess.Popen(
-            ["ip", "netns", "exec", self.namespaces["base"], *command, "-m", "rmwbench.lab.host.agent"],
+            [
+                "ip",
+                "netns",
+                "exec",
+                self.namespaces["base"],
+                *command,
+                "-m",
+                "rmwbench.lab.host.agent",
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -92,7 +124,10 @@ class Pair:
 
     def start(self, order, workers) -> subprocess.Popen:
         """A trial, driven from within the robot's machine; `result` has what came of it."""
-        gang = Gang({host: Spot(f"machine of {host}", address) for host, address in self.addresses.items()}, 42)
+        gang = Gang(
+            {host: Spot(f"machine of {host}", address) for host, address in self.addresses.items()},
+            42,
+        )
         process = subprocess.Popen(
             ["ip", "netns", "exec", self.namespaces["robot"], sys.executable, "-c", DRIVER],
             stdin=subprocess.PIPE,
@@ -109,7 +144,9 @@ class Pair:
 
     def pids(self, host: str) -> list[int]:
         """Of processes on a machine."""
-        done = subprocess.run(["ip", "netns", "pids", self.namespaces[host]], capture_output=True, text=True)
+        done = subprocess.run(
+            ["ip", "netns", "pids", self.namespaces[host]], capture_output=True, text=True
+        )
         return [int(word) for word in done.stdout.split()]
 
 

@@ -18,7 +18,9 @@ def installed(monkeypatch):
     """Says which of Ray and its client are there, whatever is."""
 
     def say(*names):
-        monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if name in names else None)
+        monkeypatch.setattr(
+            importlib.util, "find_spec", lambda name: name if name in names else None
+        )
 
     return say
 
@@ -58,7 +60,8 @@ def test_where_nobody_listens_it_does_not_wait(installed):
 class Ray:
     def __init__(self, *found):
         self._found = [
-            {"Alive": alive, "NodeName": name, "NodeID": name, "Resources": amounts} for name, alive, amounts in found
+            {"Alive": alive, "NodeName": name, "NodeID": name, "Resources": amounts}
+            for name, alive, amounts in found
         ]
 
     def nodes(self):
@@ -66,7 +69,11 @@ class Ray:
 
 
 def test_machines_for_work_are_used_or_those_that_are_named():
-    head, dead, work = ("head", True, {}), ("dead", False, {"CPU": 4.0}), ("work", True, {"CPU": 4.0})
+    head, dead, work = (
+        ("head", True, {}),
+        ("dead", False, {"CPU": 4.0}),
+        ("work", True, {"CPU": 4.0}),
+    )
     assert [node["NodeName"] for node in nodes(Ray(work, head, dead))] == ["work"]
     named = ("named", True, {"CPU": 2.0, "rmwbench": 1.0})
     assert [node["NodeName"] for node in nodes(Ray(work, named, head))] == ["named"]

@@ -17,12 +17,15 @@ def make(machine_s):
 
 def test_machines_cost_as_long_as_they_are_held():
     made = make(None)
-    found = document(made, 5)  # 12 blocks of two comparisons: 24 parts, five on four of the machines
+    # 12 blocks of two comparisons: 24 parts, five on four of the machines
+    found = document(made, 5)
     assert found["estimated_s"] == pytest.approx(duration_s(made, 5), abs=1e-3)
     assert found["machine_hours"] == pytest.approx(5 * found["estimated_s"] / 3600, abs=1e-4)
     assert found["busy"] == pytest.approx(made.estimated_s / (5 * found["estimated_s"]), abs=1e-3)
     assert found["useful_machines"] == 24
-    assert "machines beyond 24 have nothing to do" in text(document(made, 30)) and "beyond" not in text(found)
+    assert "machines beyond 24 have nothing to do" in text(
+        document(made, 30)
+    ) and "beyond" not in text(found)
 
 
 def test_a_look_bounds_how_many_machines_are_of_use():

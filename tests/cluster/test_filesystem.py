@@ -23,11 +23,20 @@ def test_only_what_is_new_is_copied_and_the_journal_last(tmp_path, monkeypatch):
     (source / "tables" / "sent" / "000002.parquet").write_bytes(b"two")
     (source / "tables" / "sent" / "000003.parquet.partial").write_bytes(b"half")
     written, write = [], copy._write
-    monkeypatch.setattr(copy, "_write", lambda name, content: written.append(name) or write(name, content))
+    monkeypatch.setattr(
+        copy, "_write", lambda name, content: written.append(name) or write(name, content)
+    )
     copy.update()
     assert written == ["tables/sent/000002.parquet", "campaign.json", "journal.jsonl"]
-    names = sorted(path.relative_to(there).as_posix() for path in there.rglob("*") if path.is_file())
-    assert names == ["campaign.json", "journal.jsonl", "tables/sent/000001.parquet", "tables/sent/000002.parquet"]
+    names = sorted(
+        path.relative_to(there).as_posix() for path in there.rglob("*") if path.is_file()
+    )
+    assert names == [
+        "campaign.json",
+        "journal.jsonl",
+        "tables/sent/000001.parquet",
+        "tables/sent/000002.parquet",
+    ]
 
 
 def test_a_resumed_copy_goes_on_where_it_was(tmp_path):
@@ -46,4 +55,9 @@ def test_a_filesystem_that_cannot_be_used_is_the_users_error(tmp_path):
 
 
 def test_what_names_a_filesystem():
-    assert is_address("s3://bucket/a") and is_address("file:///a") and not is_address("a/b") and not is_address("c:/a")
+    assert (
+        is_address("s3://bucket/a")
+        and is_address("file:///a")
+        and not is_address("a/b")
+        and not is_address("c:/a")
+    )

@@ -38,7 +38,9 @@ def test_what_changes_the_cost_of_a_message_makes_another_machine(document, name
 
 def test_firmware_may_keep_a_few_megabytes_for_itself():
     memory = (CARD["hardware"]["memory_bytes"] >> 30 << 30) + (1 << 28)
-    assert changed("hardware", "memory_bytes", memory) == changed("hardware", "memory_bytes", memory - (60 << 20))
+    assert changed("hardware", "memory_bytes", memory) == changed(
+        "hardware", "memory_bytes", memory - (60 << 20)
+    )
 
 
 def test_the_largest_group_comes_first_and_of_equal_ones_the_first_seen():

@@ -18,7 +18,10 @@ def remote(name, boot=None, kernel=None) -> Remote:
         card["kernel"]["release"] = kernel
     calibration = {"aa_floor": 0.12, "calibration": {"calibration": f"of {name}"}}
     return Remote(
-        name, name, None, {"machine": card, "calibration": calibration, "boot": boot or name, "problem": None}
+        name,
+        name,
+        None,
+        {"machine": card, "calibration": calibration, "boot": boot or name, "problem": None},
     )
 
 
@@ -32,15 +35,24 @@ def fleet():
 def test_the_largest_group_runs_the_campaign_and_the_others_are_named(fleet):
     fleet._choose([remote("a", kernel="5.0"), remote("b"), remote("c")], None)
     assert [one.name for one in fleet.machines] == ["b", "c"]
-    assert fleet.left_out == [("a", f"unlike the others: kernel 5.0 instead of {CARD['kernel']['release']}")]
+    assert fleet.left_out == [
+        ("a", f"unlike the others: kernel 5.0 instead of {CARD['kernel']['release']}")
+    ]
     document = fleet.document()["cluster"]
-    assert [one["machine"] for one in document["machines"]] == ["b", "c"] and document["left_out"][0]["machine"] == "a"
+    assert [one["machine"] for one in document["machines"]] == ["b", "c"] and document["left_out"][
+        0
+    ]["machine"] == "a"
     assert fleet.describe()["summary"].startswith("2 machines like: ")
 
 
 def test_a_resumed_campaign_keeps_its_group_however_small(fleet):
-    fleet._choose([remote("a", kernel="5.0"), remote("b"), remote("c")], remote("x", kernel="5.0").card["machine"])
-    assert [one.name for one in fleet.machines] == ["a"] and [name for name, _ in fleet.left_out] == ["b", "c"]
+    fleet._choose(
+        [remote("a", kernel="5.0"), remote("b"), remote("c")],
+        remote("x", kernel="5.0").card["machine"],
+    )
+    assert [one.name for one in fleet.machines] == ["a"] and [
+        name for name, _ in fleet.left_out
+    ] == ["b", "c"]
 
 
 def test_where_no_machine_is_left_every_reason_is_told(fleet):
@@ -54,7 +66,10 @@ def test_nodes_on_one_kernel_are_one_machine_and_a_report_warns_of_them_where_th
     assert [one.name for one in fleet._one_per_kernel(found)] == ["a", "c"]
     assert fleet.left_out == [("b", "the same machine as a: one trial at a time")]
     fleet.machines = found
-    assert "these 3 are nodes on 2 kernels: their trials disturb each other" in fleet.describe()["warnings"]
+    assert (
+        "these 3 are nodes on 2 kernels: their trials disturb each other"
+        in fleet.describe()["warnings"]
+    )
     fleet.machines = found[1:]
     assert not [text for text in fleet.describe()["warnings"] if "disturb each other" in text]
 
@@ -68,7 +83,9 @@ def test_a_campaign_on_one_machine_takes_its_calibration_and_one_on_several_take
 
 def test_a_machine_tells_its_own_newest_calibration(monkeypatch):
     monkeypatch.setattr(on_machine, "_as_a_shell_would", lambda: None)
-    monkeypatch.setattr(on_machine.store, "for_campaign", lambda card: {"aa_floor": 0.1, "of": card["summary"]})
+    monkeypatch.setattr(
+        on_machine.store, "for_campaign", lambda card: {"aa_floor": 0.1, "of": card["summary"]}
+    )
     assert on_machine.Machine().card()["calibration"] == {"aa_floor": 0.1, "of": CARD["summary"]}
 
 

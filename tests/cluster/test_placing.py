@@ -1,4 +1,5 @@
-"""Which machines hosts are: what the command line says, what a suite must be for it, and gangs that are pretended."""
+"""Which machines hosts are: what the command line says, what a suite must be for it, and gangs that
+are pretended."""
 
 import copy
 
@@ -36,12 +37,17 @@ def suite_cells(network="{links: {all: {both: {delay_ms: 5}}}}", more=""):
 
 def a_plan():
     made = placed(suite_cells(), "--gang")
-    return make_plan(parse_suite(SUITE.format(network="{}", more=""), where="hosts.yaml"), made, seed=0)
+    return make_plan(
+        parse_suite(SUITE.format(network="{}", more=""), where="hosts.yaml"), made, seed=0
+    )
 
 
 def test_a_list_of_machines_is_read():
     found = parse("robot=rover, base=desk@10.0.0.7")
-    assert found.hosts == {"robot": ("rover", None), "base": ("desk", "10.0.0.7")} and found.option == "--place"
+    assert (
+        found.hosts == {"robot": ("rover", None), "base": ("desk", "10.0.0.7")}
+        and found.option == "--place"
+    )
     assert Placing.of_document(found.document()) == found
     assert Placing().option == "--gang" and Placing.of_document(Placing().document()) == Placing()
 
@@ -66,16 +72,27 @@ def test_hosts_and_machines_must_be_those_of_the_suite():
     parse("robot=a,base=b").check(a_plan())
     with pytest.raises(UserError, match="host `base` of workload `pair` has no machine"):
         parse("robot=a,desk=b").check(a_plan())
-    with pytest.raises(UserError, match="no workload over several hosts has a host `bse`") as raised:
+    with pytest.raises(
+        UserError, match="no workload over several hosts has a host `bse`"
+    ) as raised:
         parse("robot=a,base=b,bse=c").check(a_plan())
     assert "base" in raised.value.fix
 
 
 def test_between_machines_is_the_real_network_and_nothing_of_the_suites():
     emulated, (pair, alone) = suite_cells(), placed(suite_cells(), "--place")
-    assert emulated[0].links is not None and pair.links is None and pair.real.hosts == ("robot", "base")
-    assert pair.definition()["network"]["kind"] == "real" and pair.definition()["network"]["not_emulated"]
-    assert any("5 ms" in line for line in pair.real.told()) and "network: real" in pair.real.told()[0]
+    assert (
+        emulated[0].links is not None
+        and pair.links is None
+        and pair.real.hosts == ("robot", "base")
+    )
+    assert (
+        pair.definition()["network"]["kind"] == "real"
+        and pair.definition()["network"]["not_emulated"]
+    )
+    assert (
+        any("5 ms" in line for line in pair.real.told()) and "network: real" in pair.real.told()[0]
+    )
     assert alone == emulated[1]
     assert placed(suite_cells("{}"), "--place")[0].real.left_out == ()
 
@@ -84,11 +101,20 @@ def test_between_machines_is_the_real_network_and_nothing_of_the_suites():
     ("more", "network", "problem"),
     [
         ("factors: {network.loss: [0, 0.1]}", "{}", "factor `network.loss`"),
-        ("", "{changes: [{at_s: 0.5, host: robot, change: blackhole}]}", "changes within the trial"),
+        (
+            "",
+            "{changes: [{at_s: 0.5, host: robot, change: blackhole}]}",
+            "changes within the trial",
+        ),
     ],
 )
 def test_what_must_be_emulated_is_refused(more, network, problem):
-    made = [cell for cell in suite_cells(network, more.replace("factors", "exclude: [{workload: alone}]\nfactors"))]
+    made = [
+        cell
+        for cell in suite_cells(
+            network, more.replace("factors", "exclude: [{workload: alone}]\nfactors")
+        )
+    ]
     with pytest.raises(UserError, match=problem):
         placed(made, "--place")
 
@@ -101,9 +127,14 @@ def test_a_suite_of_single_hosts_is_not_placed():
 def test_each_machine_is_judged_by_its_own_rows():
     row = {"unit": "fraction", "at": "window"}
     stolen = [
-        {"probe": f"{name}@base", "value": value, **row} for name, value in (("stolen", 0.2), ("stolen_ticks", 9))
+        {"probe": f"{name}@base", "value": value, **row}
+        for name, value in (("stolen", 0.2), ("stolen_ticks", 9))
     ]
-    rows = [{"probe": "steal", "value": 0.0, **row}, {"probe": "steal@base", "value": 0.2, **row}, *stolen]
+    rows = [
+        {"probe": "steal", "value": 0.0, **row},
+        {"probe": "steal@base", "value": 0.2, **row},
+        *stolen,
+    ]
     (reason,) = machines.void_reasons(rows)
     assert reason.code is Code.STEAL and reason.text.endswith("(on the machine of host base)")
     assert list(machines.void_reasons(rows[:1])) == []
@@ -127,7 +158,9 @@ def fleet(monkeypatch):
     made.ports, made._before = {}, {}
     monkeypatch.setattr("rmwbench.cluster.fleet.Remote.ask", lambda self, *a, **k: self.name)
     there = {"port": 7000, "certificate": "-----BEGIN CERTIFICATE-----"}
-    monkeypatch.setattr(PlacedFleet, "answers", lambda self, asked, *_: {n: self.ports.get(n, there) for n in asked})
+    monkeypatch.setattr(
+        PlacedFleet, "answers", lambda self, asked, *_: {n: self.ports.get(n, there) for n in asked}
+    )
     monkeypatch.setattr(PlacedFleet, "_reserve", lambda self, members: None)
     return made
 
@@ -144,7 +177,9 @@ def test_a_gang_that_lost_a_machine_gets_one_that_is_spare(fleet):
     fleet._form()
     fleet.ports = {"b": "it died"}
     told = fleet.lose(fleet.runners[0])
-    assert [gang.name for gang in fleet.runners] == ["a + c"] and "machine b is gone; a + c goes on" in told
+    assert [gang.name for gang in fleet.runners] == [
+        "a + c"
+    ] and "machine b is gone; a + c goes on" in told
     fleet.ports["c"] = "it died, too"
     assert "machine c is gone" in fleet.lose(fleet.runners[0]) and fleet.runners == []
 
@@ -164,10 +199,13 @@ def test_named_machines_may_be_unlike_and_every_trial_says_so(fleet):
     fleet._form()
     (gang,) = fleet.runners
     assert gang.notes and "b has kernel 5.0 instead of" in gang.notes[0]
-    assert "robot: " in fleet.describe()["summary"] and gang.notes[0] in fleet.describe()["warnings"]
+    assert (
+        "robot: " in fleet.describe()["summary"] and gang.notes[0] in fleet.describe()["warnings"]
+    )
     kept = fleet.document()["cluster"]["placement"]
     assert kept["hosts"]["base"]["machine"] == "b" and Placing.of_document(kept) == fleet.placing
-    fleet._before = {host: one["facts"] for host, one in kept["hosts"].items()}  # as a resumed campaign has it
+    # as a resumed campaign has it
+    fleet._before = {host: one["facts"] for host, one in kept["hosts"].items()}
     fleet._choose([remote("a"), unlike], None)
     with pytest.raises(UserError, match="another machine than the campaign began on") as raised:
         fleet._choose([remote("a"), remote("b")], None)

@@ -1,5 +1,6 @@
-"""Campaigns on a real Ray cluster of three nodes in network namespaces. They disturb each other, so nothing here is
-about speed: what is compared is what was run, where, and delays of milliseconds that a worker makes on purpose."""
+"""Campaigns on a real Ray cluster of three nodes in network namespaces. They disturb each other, so
+nothing here is about speed: what is compared is what was run, where, and delays of milliseconds
+that a worker makes on purpose."""
 
 import contextlib
 import json
@@ -59,10 +60,14 @@ class Bench:
         self.suite.write_text(SUITE.format(blocks=blocks, steady_s=steady_s))
 
     def start(self, out: str, *arguments: object) -> subprocess.Popen:
-        given = ["run", self.suite, "--out", self.path / out] if arguments[:1] != ("resume",) else []
+        given = (
+            ["run", self.suite, "--out", self.path / out] if arguments[:1] != ("resume",) else []
+        )
         command = [*COMMAND, *given, *arguments, "--no-report", "--cluster", self.nodes.address]
         log = open(self.path / f"{out}.log", "a")  # noqa: SIM115 (its reader is the test)
-        process = subprocess.Popen(self.nodes.command(*command), stdout=log, stderr=log, env=self.environment)
+        process = subprocess.Popen(
+            self.nodes.command(*command), stdout=log, stderr=log, env=self.environment
+        )
         log.close()
         return process
 
@@ -105,7 +110,10 @@ def medians_ms(bundle: Bundle) -> dict[str, float]:
     for line in bundle.trials("done"):
         sent, received = bundle.columns("sent", line.trial), bundle.columns("received", line.trial)
         called = dict(zip(sent["seq"].tolist(), sent["call_ns"].tolist(), strict=True))
-        took = [t - called[s] for s, t in zip(received["seq"].tolist(), received["taken_ns"].tolist(), strict=True)]
+        took = [
+            t - called[s]
+            for s, t in zip(received["seq"].tolist(), received["taken_ns"].tolist(), strict=True)
+        ]
         found.setdefault(arm[line.cell], []).extend(took)
     return {name: float(np.median(values)) / 1e6 for name, values in found.items()}
 
@@ -140,24 +148,42 @@ def test_a_campaign_on_three_nodes_is_the_one_that_runs_here(bench):
     usual = os.getpriority(os.PRIO_PROCESS, bench.nodes.raylet(bench.nodes.nodes[0]))
     assert nices and set().union(*nices.values()) == {usual}  # Ray's own processes are 15 below it
 
-    local = [*COMMAND, "run", str(bench.suite), "--out", str(bench.path / "here"), "--no-report", "--seed", "3"]
+    local = [
+        *COMMAND,
+        "run",
+        str(bench.suite),
+        "--out",
+        str(bench.path / "here"),
+        "--no-report",
+        "--seed",
+        "3",
+    ]
     done = subprocess.run(local, capture_output=True, text=True, timeout=180, env=bench.environment)
     assert done.returncode == 0, done.stderr
     here = Bundle(bench.path / "here")
 
     assert there.rows("cells") == here.rows("cells")
     for bundle in (there, here):
-        assert {(t.cell, t.block) for t in bundle.trials("done")} == {(c, b) for c in range(1, 7) for b in range(4)}
+        assert {(t.cell, t.block) for t in bundle.trials("done")} == {
+            (c, b) for c in range(1, 7) for b in range(4)
+        }
     assert set(there.tables()) == set(here.tables())
-    planned = {t.trial for t in there.trials("done")} & {t.trial for t in here.trials("done")}  # without repeats
-    assert len(planned) > 12 and all(there.count("sent", t) == here.count("sent", t) for t in planned if t <= 24)
+    # without repeats
+    planned = {t.trial for t in there.trials("done")} & {t.trial for t in here.trials("done")}
+    assert len(planned) > 12 and all(
+        there.count("sent", t) == here.count("sent", t) for t in planned if t <= 24
+    )
     parts = per_part(there)
     assert len(parts) == 8 and all(len(machines) == 1 for machines in parts.values())
     assert len(set().union(*parts.values())) == 3
-    assert {row["machine"] for row in there.rows("machine")} == {node.name for node in bench.nodes.nodes}
+    assert {row["machine"] for row in there.rows("machine")} == {
+        node.name for node in bench.nodes.nodes
+    }
     ours, theirs = medians_ms(here), medians_ms(there)
     for name, truth_ms in (("short", 10.0), ("long", 40.0)):
-        assert truth_ms <= ours[name] < truth_ms + 15 and truth_ms <= theirs[name] < truth_ms + 15, (ours, theirs)
+        assert (
+            truth_ms <= ours[name] < truth_ms + 15 and truth_ms <= theirs[name] < truth_ms + 15
+        ), (ours, theirs)
 
 
 def test_a_node_that_dies_in_a_trial_costs_its_part_and_leaves_nothing(bench):
@@ -173,16 +199,29 @@ def test_a_node_that_dies_in_a_trial_costs_its_part_and_leaves_nothing(bench):
         )
 
     raylet = bench.nodes.raylet(victim)
-    bench.until(lambda: sum(line["type"] == "trial" for line in bench.journal("on-nodes")) >= 3, process, "on-nodes")
+    bench.until(
+        lambda: sum(line["type"] == "trial" for line in bench.journal("on-nodes")) >= 3,
+        process,
+        "on-nodes",
+    )
     bench.until(runs_there, process, "on-nodes")
     os.kill(raylet, signal.SIGKILL)
     assert process.wait(240) == 0, bench.log("on-nodes")
     bundle = Bundle(bench.path / "on-nodes")
     bundle.check()
     notes = [line["text"] for line in bench.journal("on-nodes") if line["type"] == "note"]
-    assert [note for note in notes if f"machine {victim.name} was lost in trial" in note and "queued again" in note]
-    assert {(t.cell, t.block) for t in bundle.trials("done")} == {(c, b) for c in range(1, 7) for b in range(6)}
-    assert all(len(machines) == 1 for machines in per_part(bundle).values()) and bundle.journal.finished
+    assert [
+        note
+        for note in notes
+        if f"machine {victim.name} was lost in trial" in note and "queued again" in note
+    ]
+    assert {(t.cell, t.block) for t in bundle.trials("done")} == {
+        (c, b) for c in range(1, 7) for b in range(6)
+    }
+    assert (
+        all(len(machines) == 1 for machines in per_part(bundle).values())
+        and bundle.journal.finished
+    )
     deadline = time.monotonic() + 20
     while trials_under_way() and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -191,7 +230,10 @@ def test_a_node_that_dies_in_a_trial_costs_its_part_and_leaves_nothing(bench):
 
 def test_an_evaluation_runs_its_sections_on_the_nodes_and_goes_on_there_alone(bench):
     bench.write(blocks=5)
-    path, sections = bench.path / "tsc", [Section(name, f"The {name}", str(bench.suite)) for name in ("one", "two")]
+    path, sections = (
+        bench.path / "tsc",
+        [Section(name, f"The {name}", str(bench.suite)) for name in ("one", "two")],
+    )
     found, absent = costs(sections, machines=3)
     shares = share(found, 120.0)
     assert not absent and all(one.seconds < 0.5 * one.machine_s for one in shares)
@@ -200,16 +242,24 @@ def test_an_evaluation_runs_its_sections_on_the_nodes_and_goes_on_there_alone(be
     def evaluate(*more: str) -> subprocess.CompletedProcess:
         command = [*COMMAND, "evaluate", "tsc", "-o", str(path), *more]
         return subprocess.run(
-            bench.nodes.command(*command), capture_output=True, text=True, timeout=400, env=bench.environment
+            bench.nodes.command(*command),
+            capture_output=True,
+            text=True,
+            timeout=400,
+            env=bench.environment,
         )
 
     here = evaluate()
-    assert here.returncode == 2 and "this evaluation began on the machines of a cluster" in here.stderr, here.stderr
+    assert (
+        here.returncode == 2 and "this evaluation began on the machines of a cluster" in here.stderr
+    ), here.stderr
     done = evaluate("--cluster", bench.nodes.address)
     assert done.returncode == 0 and (path / "report.md").is_file(), done.stderr
     for planned in session.sections:
         bundle = Bundle(session.place(planned))
-        assert bundle.journal.finished and bundle.campaign["plan"]["blocks"]["count"] == planned.blocks
+        assert (
+            bundle.journal.finished and bundle.campaign["plan"]["blocks"]["count"] == planned.blocks
+        )
         assert len({row["machine"] for row in bundle.rows("trials")}) == 3
         assert all(len(machines) == 1 for machines in per_part(bundle).values())
 
@@ -227,7 +277,11 @@ def _raylet_above(pid: int) -> int | None:
 def test_a_stopped_campaign_resumes_on_the_nodes_that_are_left(bench):
     bench.write(blocks=4)
     process = bench.start("on-nodes")
-    bench.until(lambda: sum(line["type"] == "trial" for line in bench.journal("on-nodes")) >= 3, process, "on-nodes")
+    bench.until(
+        lambda: sum(line["type"] == "trial" for line in bench.journal("on-nodes")) >= 3,
+        process,
+        "on-nodes",
+    )
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 130, bench.log("on-nodes")
     Bundle(bench.path / "on-nodes").check()
@@ -236,7 +290,9 @@ def test_a_stopped_campaign_resumes_on_the_nodes_that_are_left(bench):
     again = bench.start("on-nodes", "resume", bench.path / "on-nodes")
     assert again.wait(180) == 0, bench.log("on-nodes")
     bundle = Bundle(bench.path / "on-nodes")
-    assert {(t.cell, t.block) for t in bundle.trials("done")} == {(c, b) for c in range(1, 7) for b in range(4)}
+    assert {(t.cell, t.block) for t in bundle.trials("done")} == {
+        (c, b) for c in range(1, 7) for b in range(4)
+    }
     assert all(len(machines) == 1 for machines in per_part(bundle).values())
 
 

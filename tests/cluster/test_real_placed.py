@@ -1,5 +1,5 @@
-"""Trials over several machines of a real Ray cluster: three nodes in network namespaces, of which the last test loses
-one. Nothing here is about speed."""
+"""Trials over several machines of a real Ray cluster: three nodes in network namespaces, of which
+the last test loses one. Nothing here is about speed."""
 
 import json
 import os
@@ -66,7 +66,9 @@ def test_hosts_are_the_machines_that_they_are_placed_on(over_two):
     bundle.check()
     assert {row["machine"] for row in bundle.rows("trials")} == {f"{robot.name} + {base.name}"}
     assert {row["machine"] for row in bundle.rows("machine")} == {robot.name, base.name}
-    assert "network: real, between robot, base" in over_two.log("on-nodes") and "20 ms" in over_two.log("on-nodes")
+    assert "network: real, between robot, base" in over_two.log(
+        "on-nodes"
+    ) and "20 ms" in over_two.log("on-nodes")
     definitions = [json.loads(row["definition"]) for row in bundle.rows("cells")]
     assert {one["network"]["kind"] for one in definitions} == {"real"}
     good = bundle.trials("done")
@@ -80,7 +82,9 @@ def test_hosts_are_the_machines_that_they_are_placed_on(over_two):
     assert good and bundle.journal.finished
 
     refused = over_two.start("refused", "--place", f"robot={robot.name},base=10.98.0.77")
-    assert refused.wait(120) == 2 and "no machine `10.98.0.77` for host `base`" in over_two.log("refused")
+    assert refused.wait(120) == 2 and "no machine `10.98.0.77` for host `base`" in over_two.log(
+        "refused"
+    )
 
 
 def test_a_machine_that_dies_in_a_trial_of_a_gang_is_replaced(over_two):
@@ -88,11 +92,20 @@ def test_a_machine_that_dies_in_a_trial_of_a_gang_is_replaced(over_two):
     process = over_two.start("on-nodes", "--gang")
     trials = lambda: [line for line in over_two.journal("on-nodes") if line["type"] == "trial"]  # noqa: E731
     over_two.until(lambda: len(trials()) >= 2, process, "on-nodes")
-    (note,) = [line["text"] for line in over_two.journal("on-nodes") if "one trial at a time over" in str(line)]
+    (note,) = [
+        line["text"]
+        for line in over_two.journal("on-nodes")
+        if "one trial at a time over" in str(line)
+    ]
     members = [node for node in over_two.nodes.nodes if node.name in note.replace(",", "").split()]
-    assert len(members) == 2 and over_two.nodes.nodes[0] in members  # it leads, and is the head of the cluster
+    # it leads, and is the head of the cluster
+    assert len(members) == 2 and over_two.nodes.nodes[0] in members
     victim = members[1]
-    over_two.until(lambda: any(name.endswith("/base") for name in trials_under_way().values()), process, "on-nodes")
+    over_two.until(
+        lambda: any(name.endswith("/base") for name in trials_under_way().values()),
+        process,
+        "on-nodes",
+    )
     os.kill(over_two.nodes.raylet(victim), signal.SIGKILL)
     assert process.wait(240) == 0, over_two.log("on-nodes")
     bundle = Bundle(over_two.path / "on-nodes")
@@ -101,7 +114,11 @@ def test_a_machine_that_dies_in_a_trial_of_a_gang_is_replaced(over_two):
     assert {(t["cell"], t["block"]) for t in trials()} == {(c, b) for c in (1, 2) for b in range(3)}
     assert not [t["reason"] for t in trials() if t["status"] == "failed"]
     notes = [line["text"] for line in over_two.journal("on-nodes") if line["type"] == "note"]
-    assert [note for note in notes if f"machine {victim.name} is gone; " in note and "queued again" in note], notes
+    assert [
+        note
+        for note in notes
+        if f"machine {victim.name} is gone; " in note and "queued again" in note
+    ], notes
     assert len({row["machine"] for row in bundle.rows("trials")}) == 2
     deadline = time.monotonic() + 20
     while trials_under_way() and time.monotonic() < deadline:

@@ -1,4 +1,5 @@
-"""The loop with machines that are only pretended: what it writes, when, and what it makes of one that is lost."""
+"""The loop with machines that are only pretended: what it writes, when, and what it makes of one
+that is lost."""
 
 import io
 import json
@@ -20,7 +21,9 @@ from rmwbench.errors import UserError
 from tests.campaign.test_course import plan
 
 FIXED = "{planned: 6, minimum: 5}"
-CARD = {"machine": {"hardware": {}, "kernel": {}, "sysctls": {}, "state": {}, "summary": "a machine"}}
+CARD = {
+    "machine": {"hardware": {}, "kernel": {}, "sysctls": {}, "state": {}, "summary": "a machine"}
+}
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +36,13 @@ class Pretended:
 
     def __init__(self, name, fleet, dies_in=None):
         self.members = [self]
-        self.name, self.card, self._fleet, self._dies_in, self._asked = name, CARD, fleet, dies_in, 0
+        self.name, self.card, self._fleet, self._dies_in, self._asked = (
+            name,
+            CARD,
+            fleet,
+            dies_in,
+            0,
+        )
 
     def ask(self, method, *arguments, returns=1):
         if method == "state":
@@ -44,18 +53,31 @@ class Pretended:
             self._fleet.dead.add(self.name)
         self._fleet.asked.append((order.trial, self.name))
         status, reason, cause = self._fleet.fates.get(order.trial, ("done", None, None))
-        row = {"trial": order.trial, "cell": order.cell.number, "block": order.block, "status": status}
+        row = {
+            "trial": order.trial,
+            "cell": order.cell.number,
+            "block": order.block,
+            "status": status,
+        }
         tables = {} if status == "unsupported" else {"trials": table_from_rows("trials", [row])}
         result = TrialResult(order, status, reason, tables, {}, {}, cause)
-        return (self, "summary", order.trial, (status, reason, cause)), (self, "result", order.trial, result)
+        return (self, "summary", order.trial, (status, reason, cause)), (
+            self,
+            "result",
+            order.trial,
+            result,
+        )
 
 
 class Fleet:
-    """As rmwbench.cluster.fleet.Fleet, of machines that are pretended; who answers first is drawn."""
+    """As rmwbench.cluster.fleet.Fleet, of machines that are pretended; who answers first is
+    drawn."""
 
     def __init__(self, count, seed=0, dies=(), fates=None, here=None, before_wait=None):
         self.dead, self.asked, self.fetched = set(), [], []
-        self.machines = self.runners = [Pretended(f"m{n}", self, dict(dies).get(f"m{n}")) for n in range(count)]
+        self.machines = self.runners = [
+            Pretended(f"m{n}", self, dict(dies).get(f"m{n}")) for n in range(count)
+        ]
         self.fates, self.here, self.address = fates or {}, here, "nowhere:6379"
         self.left_out = [("m9", "it is unlike the others")]
         self._draw, self._before_wait = random.Random(seed), before_wait
@@ -94,7 +116,10 @@ def campaign(directory, fleet, made=None, copy_to=None, budget_s=None) -> Cluste
     if (directory / "campaign.json").exists():
         writer, journal = BundleWriter.reopen(directory), Bundle(directory).journal.lines
     else:
-        writer, journal = BundleWriter.create(directory, {"campaign": "v", "plan": made.document()}), []
+        writer, journal = (
+            BundleWriter.create(directory, {"campaign": "v", "plan": made.document()}),
+            [],
+        )
     local = Campaign("v", made, Course(made, journal), {}, writer)
     return ClusterCampaign.on(local, fleet, Copy(directory, copy_to) if copy_to else None, budget_s)
 
@@ -115,7 +140,9 @@ def placed(directory) -> dict[tuple[int, str], set[str]]:
     """(block, comparison) → the machines that ran it."""
     found: dict[tuple[int, str], set[str]] = {}
     for row in Bundle(directory).rows("trials"):
-        found.setdefault((row["block"], plan(FIXED).cell(row["cell"]).comparison), set()).add(row["machine"])
+        found.setdefault((row["block"], plan(FIXED).cell(row["cell"]).comparison), set()).add(
+            row["machine"]
+        )
     return found
 
 
@@ -130,7 +157,10 @@ def test_the_bundle_is_that_of_a_campaign_on_one_machine_and_says_who_ran_what(t
     bundle = Bundle(tmp_path / "out")
     bundle.check()
     assert numbers(tmp_path / "out") == list(range(1, 37)) and bundle.journal.finished
-    assert all(len(names) == 1 for names in placed(tmp_path / "out").values()) and len(placed(tmp_path / "out")) == 12
+    assert (
+        all(len(names) == 1 for names in placed(tmp_path / "out").values())
+        and len(placed(tmp_path / "out")) == 12
+    )
     machines = bundle.rows("machine")
     assert [row["machine"] for row in machines] == [f"m{n}" for n in range(count)]
     assert all(json.loads(row["end"]) == {"time_utc": "later"} for row in machines)
@@ -176,18 +206,29 @@ def test_a_stopped_campaign_has_whole_parts_and_resumes(tmp_path):
     note = lines(tmp_path / "out", "note")[-1]["text"]
     assert "SIGINT in trials" in note and "discarded" in note
     assert run(tmp_path / "out", Fleet(2))[0].done == 36 - len(before)
-    assert numbers(tmp_path / "out") == list(range(1, 37)) and Bundle(tmp_path / "out").journal.finished
+    assert (
+        numbers(tmp_path / "out") == list(range(1, 37))
+        and Bundle(tmp_path / "out").journal.finished
+    )
 
 
-def test_a_part_that_was_cut_while_it_was_written_goes_on_where_it_began_or_says_that_it_does_not(tmp_path):
+def test_a_part_that_was_cut_while_it_was_written_goes_on_where_it_began_or_says_that_it_does_not(
+    tmp_path,
+):
     for name, count, machines in (("same", 2, 1), ("other", 1, 2)):
         directory = tmp_path / name
         run(directory, Fleet(2))
         journal = directory / "journal.jsonl"
-        kept = [line for line in journal.read_text().splitlines() if json.loads(line)["type"] in ("trial", "tables")]
+        kept = [
+            line
+            for line in journal.read_text().splitlines()
+            if json.loads(line)["type"] in ("trial", "tables")
+        ]
         cut = next(n for n, line in enumerate(kept) if json.loads(line).get("trial") == 1)
         last = [line for line in kept[: cut + 1] if "trial" in json.loads(line)]
-        began = next(row["machine"] for row in Bundle(directory).rows("trials") if row["trial"] == 1)
+        began = next(
+            row["machine"] for row in Bundle(directory).rows("trials") if row["trial"] == 1
+        )
         journal.write_text("\n".join(last) + "\n")
         fleet = Fleet(count)
         fleet.machines[0].name = began if name == "same" else "another"
@@ -197,17 +238,27 @@ def test_a_part_that_was_cut_while_it_was_written_goes_on_where_it_began_or_says
         first = plan(FIXED).cell(plan(FIXED).trials[0].cell).comparison
         assert len(placed(directory)[0, first]) == machines
         notes = [line["text"] for line in lines(directory, "note")]
-        assert any(f"began on machine {began}, which is not here" in note for note in notes) == (name == "other")
+        assert any(f"began on machine {began}, which is not here" in note for note in notes) == (
+            name == "other"
+        )
 
 
-def test_a_trial_that_its_machine_spoilt_runs_again_there_and_one_that_is_unsupported_takes_its_cell_along(tmp_path):
+def test_a_trial_that_its_machine_spoilt_runs_again_there_and_one_that_is_unsupported_takes_its_cell_along(
+    tmp_path,
+):
     made = plan(FIXED)
     first, cell = made.trials[0], made.trials[1].cell
     fates = {1: ("void", "machine: stolen", "machine")}
-    fates |= {trial.trial: ("unsupported", "it cannot", None) for trial in made.trials if trial.cell == cell}
+    fates |= {
+        trial.trial: ("unsupported", "it cannot", None)
+        for trial in made.trials
+        if trial.cell == cell
+    }
     _, text = run(tmp_path / "out", Fleet(2, fates=fates), budget_s=1e6)
     again = [line for line in lines(tmp_path / "out", "trial") if "repeats" in line]
-    assert [(line["repeats"], line["trial"], line["cell"]) for line in again] == [(1, 37, first.cell)]
+    assert [(line["repeats"], line["trial"], line["cell"]) for line in again] == [
+        (1, 37, first.cell)
+    ]
     assert "its block is void for every arm, and runs again" in text
     assert [line["cell"] for line in lines(tmp_path / "out", "unsupported")] == [cell]
     assert len(numbers(tmp_path / "out")) == 31 and Bundle(tmp_path / "out").journal.finished
@@ -216,7 +267,9 @@ def test_a_trial_that_its_machine_spoilt_runs_again_there_and_one_that_is_unsupp
 def test_nothing_is_fetched_while_a_trial_runs_on_the_drivers_own_machine(tmp_path):
     fleet = Fleet(4, seed=3, here="m2")
     run(tmp_path / "out", fleet)
-    assert fleet.running_here_while_fetching == 0 and numbers(tmp_path / "out") == list(range(1, 37))
+    assert fleet.running_here_while_fetching == 0 and numbers(tmp_path / "out") == list(
+        range(1, 37)
+    )
     assert len({name for _, name in fleet.asked}) == 4
 
 
@@ -229,7 +282,14 @@ def test_a_look_waits_for_whole_blocks_and_may_end_the_campaign(tmp_path):
         open, blocks, decided, of, verdicts = (), 5, 1, 1, {}
 
         def line(self, plan, stop):
-            whole = {"looks": [5, 12], "alpha": 0.01, "ended": False, "decided": 1, "of": 1, "open": []}
+            whole = {
+                "looks": [5, 12],
+                "alpha": 0.01,
+                "ended": False,
+                "decided": 1,
+                "of": 1,
+                "open": [],
+            }
             more = {"minutes_to_decide": None, "verdicts": {}, "took_ns": 1}
             return {"type": "look", "blocks": 5, **whole, **more, "stop": stop}
 
@@ -241,15 +301,23 @@ def test_a_look_waits_for_whole_blocks_and_may_end_the_campaign(tmp_path):
     with made.writer:
         made.run(Console(file=io.StringIO()))
     assert seen == [(5, 30)] and lines(tmp_path / "out", "look")[0]["stop"] == "decided"
-    assert Bundle(tmp_path / "out").journal.finished and {trial for trial, _ in fleet.asked} == set(range(1, 31))
+    assert Bundle(tmp_path / "out").journal.finished and {trial for trial, _ in fleet.asked} == set(
+        range(1, 31)
+    )
 
 
 def test_blocks_for_which_there_is_no_time_are_left_out(tmp_path, monkeypatch):
     clock = iter(range(0, 10**9, 5))
     monkeypatch.setattr("rmwbench.cluster.run.time.monotonic", lambda: float(next(clock)))
-    ending, text = run(tmp_path / "out", Fleet(2), made=plan("{planned: 40, minimum: 5}"), budget_s=300.0)
+    ending, text = run(
+        tmp_path / "out", Fleet(2), made=plan("{planned: 40, minimum: 5}"), budget_s=300.0
+    )
     blocks = {line["block"] for line in lines(tmp_path / "out", "trial")}
-    assert 5 <= len(blocks) < 40 and blocks == set(range(len(blocks))) and ending.done == 6 * len(blocks)
+    assert (
+        5 <= len(blocks) < 40
+        and blocks == set(range(len(blocks)))
+        and ending.done == 6 * len(blocks)
+    )
     assert "blocks left out" in text
 
 
@@ -266,13 +334,17 @@ def test_a_copy_is_a_valid_campaign_at_every_block_and_whole_at_the_end(tmp_path
     Bundle(tmp_path / "there").check()
 
 
-def test_a_copy_that_cannot_be_written_for_a_while_does_not_stop_the_campaign(tmp_path, monkeypatch):
+def test_a_copy_that_cannot_be_written_for_a_while_does_not_stop_the_campaign(
+    tmp_path, monkeypatch
+):
     made = campaign(tmp_path / "out", Fleet(2), copy_to=f"file://{tmp_path}/there")
     update, failures = made.copy.update, iter([True, True])
 
     def sometimes():
         if next(failures, False):
-            raise UserError("the copy of the campaign cannot be written", actual="the network is down")
+            raise UserError(
+                "the copy of the campaign cannot be written", actual="the network is down"
+            )
         return update()
 
     monkeypatch.setattr(made.copy, "update", sometimes)

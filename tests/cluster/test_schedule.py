@@ -1,4 +1,5 @@
-"""Which machine runs which trial, gone through with machines that are lost at every possible step."""
+"""Which machine runs which trial, gone through with machines that are lost at every possible
+step."""
 
 import random
 from collections import Counter
@@ -15,8 +16,8 @@ from tests.campaign.test_course import plan
 
 
 class Walk:
-    """A campaign without trials: `step` ends what one machine runs, `lose` takes a machine away, and the journal gets
-    what a bundle would."""
+    """A campaign without trials: `step` ends what one machine runs, `lose` takes a machine away,
+    and the journal gets what a bundle would."""
 
     def __init__(self, made, machines, journal=(), pins=None):
         self.plan, self.journal = made, list(journal)
@@ -41,12 +42,23 @@ class Walk:
         for part in self.unwritten:
             self.schedule.written(part)
             for trial, status in part.ended:
-                line = {"type": "trial", "trial": trial.trial, "cell": trial.cell, "block": trial.block}
-                line |= {"status": status, "cause": "machine"} if status == "void" else {"status": status}
+                line = {
+                    "type": "trial",
+                    "trial": trial.trial,
+                    "cell": trial.cell,
+                    "block": trial.block,
+                }
+                line |= (
+                    {"status": status, "cause": "machine"}
+                    if status == "void"
+                    else {"status": status}
+                )
                 line |= {} if trial.repeats is None else {"repeats": trial.repeats}
                 if spoilt := part.spoilt.get(trial.trial):
                     line |= {"again": spoilt.again, "voids": list(spoilt.voids)}
-                self.journal.append(line if status != "unsupported" else {"type": status, "cell": trial.cell})
+                self.journal.append(
+                    line if status != "unsupported" else {"type": status, "cell": trial.cell}
+                )
                 self.ran_on.setdefault(part.key, set()).add(part.machine)
         self.unwritten.clear()
 
@@ -75,7 +87,11 @@ class Walk:
 
     def counted(self) -> Counter:
         taken = {trial for line in self.journal for trial in line.get("voids", ())}
-        done = [line for line in self.journal if line.get("status") == "done" and line["trial"] not in taken]
+        done = [
+            line
+            for line in self.journal
+            if line.get("status") == "done" and line["trial"] not in taken
+        ]
         return Counter((line["cell"], line["block"]) for line in done)
 
 
@@ -124,7 +140,9 @@ def test_whatever_is_lost_and_void_the_campaign_has_every_cell_once_per_block(se
                 unable.add(trial.cell)
                 walk.step(machine, "unsupported")
             else:
-                walk.step(machine, *(("void", "machine") if draw.random() < 0.15 else ("done", None)))
+                walk.step(
+                    machine, *(("void", "machine") if draw.random() < 0.15 else ("done", None))
+                )
     walk.to_the_end()
     assert all(len(on) == 1 for on in walk.ran_on.values())
     numbers = [line["trial"] for line in walk.journal if line["type"] == "trial"]
@@ -149,7 +167,9 @@ def test_a_lost_machine_takes_the_trials_of_its_part_back_and_no_others():
     part = walk.schedule.lost("a")
     walk.machines.remove("a")
     walk.running.pop("a")
-    assert [trial.trial for trial, _ in part.ended] == [first.trial] and walk.schedule.blocks_done == 0
+    assert [trial.trial for trial, _ in part.ended] == [
+        first.trial
+    ] and walk.schedule.blocks_done == 0
     walk.to_the_end()
     assert sorted(line["trial"] for line in walk.journal) == list(range(1, 73))
     assert set().union(*walk.ran_on.values()) == {"b"}
@@ -173,7 +193,11 @@ def test_a_spoilt_part_begins_again_on_the_same_machine_with_every_arm():
         again.append((trial.trial, trial.cell, trial.repeats))
         part = walk.step("a")
     third = next(t for t in walk.plan.trials if t.trial == 3)
-    assert again == [(73, first.cell, first.trial), (74, second.cell, second.trial), (3, third.cell, None)]
+    assert again == [
+        (73, first.cell, first.trial),
+        (74, second.cell, second.trial),
+        (3, third.cell, None),
+    ]
     assert part.spoilt == {second.trial: Spoilt((first.trial,), again=True)}
     walk.write()
     assert walk.counted() == {(t.cell, 0): 1 for t in (first, second, third)}
@@ -185,7 +209,9 @@ def test_a_part_that_may_not_begin_again_ends_at_once_and_counts_for_no_arm():
     walk.step("a")
     spoilt = walk.schedule.take("a")
     part = walk.schedule.ended("a", "void", "machine", may_repeat=False)
-    assert [trial.trial for trial, _ in part.ended] == [1, 2] and part.spoilt[spoilt.trial].again is False
+    assert [trial.trial for trial, _ in part.ended] == [1, 2] and part.spoilt[
+        spoilt.trial
+    ].again is False
     walk.unwritten.append(part)
     walk.write()
     assert not walk.counted() and walk.schedule.take("a").trial == 4
@@ -225,7 +251,9 @@ def test_blocks_that_are_left_out_are_not_begun():
     walk.schedule.end_before(7)
     while walk.dispatch() or walk.running or walk.unwritten:
         walk.step(next(iter(walk.running))) if walk.running else walk.write()
-    assert {line["block"] for line in walk.journal} == set(range(7)) and walk.schedule.blocks_done == 7
+    assert {line["block"] for line in walk.journal} == set(
+        range(7)
+    ) and walk.schedule.blocks_done == 7
     assert not walk.schedule.finished and walk.schedule.next_block("a") is None
 
 
@@ -235,23 +263,36 @@ def test_more_machines_are_never_slower_and_never_faster_than_their_number(block
     numbers = (1, 2, 3, 4, 6, 8, 12, 24, 50)
     times = [duration_s(made, number) for number in numbers]
     assert times[0] == pytest.approx(made.estimated_s) and times == sorted(times, reverse=True)
-    assert all(time >= made.estimated_s / number - 1e-9 for time, number in zip(times, numbers, strict=True))
+    assert all(
+        time >= made.estimated_s / number - 1e-9
+        for time, number in zip(times, numbers, strict=True)
+    )
 
 
 def test_time_left_is_until_the_last_machine_is_done():
     assert spread_s([], 3) == 0 and spread_s([1, 1, 1, 1], 2) == 2 and spread_s([5, 1, 1], 2) == 5
-    assert spread_s([1], 2, [4.0]) == 4 and spread_s([1, 1], 2, [0.5, 4.0]) == 4 and spread_s([2], 1, [3.0]) == 5
+    assert (
+        spread_s([1], 2, [4.0]) == 4
+        and spread_s([1, 1], 2, [0.5, 4.0]) == 4
+        and spread_s([2], 1, [3.0]) == 5
+    )
 
 
 @pytest.mark.parametrize(
     ("spare", "elapsed_s", "may"), [(1, 9.0, True), (1, 9.9, False), (0, 9.9, True), (0, 15, False)]
 )
 def test_a_block_that_cannot_be_spared_may_run_again_for_longer(spare, elapsed_s, may):
-    """Ten seconds are allowed, and half as much again for a block without which the comparison decides nothing."""
+    """Ten seconds are allowed, and half as much again for a block without which the comparison
+    decides nothing."""
     made = plan(f"{{planned: {5 + spare}, minimum: 5}}")
     schedule = Schedule(made)
     schedule.take("m")
-    campaign = SimpleNamespace(course=schedule, plan=made, _limit_s=10.0, _elapsed_s=lambda: elapsed_s)
+    campaign = SimpleNamespace(
+        course=schedule, plan=made, _limit_s=10.0, _elapsed_s=lambda: elapsed_s
+    )
     part = schedule.running["m"]
     part.queue[0] = replace(part.queue[0], estimated_s=0.5)
-    assert ClusterCampaign._may_repeat_on(campaign, part, SimpleNamespace(left_s=lambda blocks: 0.0)) is may
+    assert (
+        ClusterCampaign._may_repeat_on(campaign, part, SimpleNamespace(left_s=lambda blocks: 0.0))
+        is may
+    )

@@ -34,7 +34,9 @@ def test_a_store_keeps_what_it_has_and_wants_again_what_was_changed(tmp_path):
     store.put(wanted[0], CODE)
     assert store.lacks(wanted) == wanted[1:]
     shelf = store.shelf(wanted[:1])
-    assert [path.name for path in shelf.iterdir()] == ["rmwbench-x"] and (shelf / "rmwbench-x").read_bytes() == CODE
+    assert [path.name for path in shelf.iterdir()] == ["rmwbench-x"] and (
+        shelf / "rmwbench-x"
+    ).read_bytes() == CODE
     assert (shelf / "rmwbench-x").stat().st_mode & 0o111
     assert store.shelf(wanted[:1]) == shelf  # a second campaign
     (tmp_path / wanted[0].sha256 / "rmwbench-x").write_bytes(CODE[:-1])
@@ -66,7 +68,11 @@ def test_the_archive_is_the_whole_package_and_its_hash_is_that_of_its_files():
     digest, archive = package()
     again, _ = package()
     names = zipfile.ZipFile(io.BytesIO(archive)).namelist()
-    assert digest == again and "rmwbench/lab/host/init.py" in names and "rmwbench/cluster/machine.py" in names
+    assert (
+        digest == again
+        and "rmwbench/lab/host/init.py" in names
+        and "rmwbench/cluster/machine.py" in names
+    )
     assert not [name for name in names if "__pycache__" in name]
 
 
@@ -75,8 +81,8 @@ def test_the_door_runs_the_shipped_package_and_not_the_one_that_is_installed(tmp
     code = (
         "import sys; from pathlib import Path; source, archive = map(Path, sys.argv[1:]); "
         "space = {}; exec(source.read_text(), space); "
-        "door = space['door_class']()('abc', archive.read_bytes()); import rmwbench; print(rmwbench.__file__); "
-        "print(sorted(door.call('card')))"
+        "door = space['door_class']()('abc', archive.read_bytes()); import rmwbench; "
+        "print(rmwbench.__file__); print(sorted(door.call('card')))"
     )
     (tmp_path / "archive").write_bytes(package()[1])
     environment = {"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
@@ -86,5 +92,8 @@ def test_the_door_runs_the_shipped_package_and_not_the_one_that_is_installed(tmp
         done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
         assert done.returncode == 0, done.stderr
         file, card = done.stdout.splitlines()
-        assert file.startswith(str(tmp_path)) and card == "['boot', 'calibration', 'machine', 'problem']"
+        assert (
+            file.startswith(str(tmp_path))
+            and card == "['boot', 'calibration', 'machine', 'problem']"
+        )
     assert [path.name for path in (tmp_path / "rmwbench" / "cluster" / "code").iterdir()] == ["abc"]

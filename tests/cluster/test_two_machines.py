@@ -1,6 +1,6 @@
-"""One trial over two machines, which here are network namespaces with clocks of their own, driven through an agent:
-what a real middleware sends crosses a real device, is recorded on both sides, and its one-way latencies mean
-something."""
+"""One trial over two machines, which here are network namespaces with clocks of their own, driven
+through an agent: what a real middleware sends crosses a real device, is recorded on both sides, and
+its one-way latencies mean something."""
 
 import json
 import time
@@ -82,43 +82,61 @@ def found(result) -> Found:
 def test_messages_cross_and_are_recorded_on_both_machines(found):
     for table in ("sent", "received"):
         assert {row["endpoint"] for row in found.rows[table]} == {
-            e["endpoint"] for e in found.endpoints if (e["kind"] == "publisher") == (table == "sent")
+            e["endpoint"]
+            for e in found.endpoints
+            if (e["kind"] == "publisher") == (table == "sent")
         }
         assert len(found.rows[table]) >= 200
-    (row,) = [row for row in found.rows["attestations"] if row["path"] in ("udp", "tcp") and row["fraction"] > 0.5]
+    (row,) = [
+        row
+        for row in found.rows["attestations"]
+        if row["path"] in ("udp", "tcp") and row["fraction"] > 0.5
+    ]
     assert row["interface"] == "eth0" and row["bytes"] > 200 * 1000
 
 
 def test_one_way_latencies_are_those_of_a_network_and_carry_their_bound(found):
     trial = measure_trial(found)
-    latency, bound = trial.messages.samples["response_latency"].values, trial.clock_bounds["response_latency"]
+    latency, bound = (
+        trial.messages.samples["response_latency"].values,
+        trial.clock_bounds["response_latency"],
+    )
     assert len(latency) >= 150 and 0 < bound < 5_000_000
     assert -bound <= latency[0] and latency[len(latency) // 2] < 10**9
 
 
 def test_the_map_of_clocks_holds_the_truth(found):
-    rows = {host: [row for row in found.clock_map if row["host"] == host] for host in ("robot", "base")}
+    rows = {
+        host: [row for row in found.clock_map if row["host"] == host] for host in ("robot", "base")
+    }
     assert [(row["offset_ns"], row["bound_ns"]) for row in rows["robot"]] == [(0, 0)]
     assert all(abs(row["offset_ns"] - AHEAD_S * 10**9) <= row["bound_ns"] for row in rows["base"])
     begin, end = found.row["steady_begin_ns"], found.row["steady_end_ns"]
-    assert any(row["t_ns"] < begin for row in rows["base"]) and any(row["t_ns"] > end for row in rows["base"])
+    assert any(row["t_ns"] < begin for row in rows["base"]) and any(
+        row["t_ns"] > end for row in rows["base"]
+    )
 
 
 def test_the_trial_says_what_it_ran_over(result, found):
     network = json.loads(result.files["network.json"])
     assert network["network"]["kind"] == "real" and network["domain_id"] == 42
-    assert {host: one["interface"]["device"] for host, one in network["hosts"].items()} == dict.fromkeys(
-        ("robot", "base"), "eth0"
-    )
+    assert {
+        host: one["interface"]["device"] for host, one in network["hosts"].items()
+    } == dict.fromkeys(("robot", "base"), "eth0")
     assert all("kernel" in one["timekeeping"] for one in network["hosts"].values())
-    assert [e for e in found.rows["events"] if e["event"] == "real_network" and "network: real" in e["text"]]
+    assert [
+        e
+        for e in found.rows["events"]
+        if e["event"] == "real_network" and "network: real" in e["text"]
+    ]
     probes = {row["probe"] for row in found.rows["probes"]}
     assert {"busy", "busy@base", "canary_late", "canary_late@base", "runnable_tasks@base"} <= probes
     assert {"sampler.json", "sampler@base.json"} <= result.files.keys()
 
 
 def test_a_machine_that_is_lost_in_a_trial_fails_it_and_nothing_is_left(pair, workers):
-    """Its agent is stopped, as a machine without power is: it answers nothing, and no connection is closed."""
+    """Its agent is stopped, as a machine without power is: it answers nothing, and no connection is
+    closed."""
     process = pair.start(ordered(workers, steady_s=60), workers)
     deadline = time.monotonic() + 30
     while not _workers_on(pair, "base") or not _workers_on(pair, "robot"):

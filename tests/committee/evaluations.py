@@ -1,4 +1,5 @@
-"""An evaluation's directory whose campaigns are fixtures: invented numbers, for tests of what is made of them."""
+"""An evaluation's directory whose campaigns are fixtures: invented numbers, for tests of what is
+made of them."""
 
 import dataclasses
 import shutil
@@ -11,15 +12,20 @@ from tests.support import network_bundle, synthetic_bundle
 
 TOO_LONG = Planned("scaling", "Scaling", "fastdds-2021/scaling", True, 0, 0.0, 900.0)
 NEEDS = (Need("small-board", "robot", "camera"), Need("over-wifi", "scaling", "over_wifi"))
-UNABLE = Planned("layers", "Layers of ROS 2", "pipeline-2021/layers", False, 0, 0.0, 0.0, "no ROS 2 is sourced")
+UNABLE = Planned(
+    "layers", "Layers of ROS 2", "pipeline-2021/layers", False, 0, 0.0, 0.0, "no ROS 2 is sourced"
+)
 
 
 def planned(name: str, title: str, suite: str = "quick") -> Planned:
     return Planned(name, title, suite, True, 6, 60.0, 50.0)
 
 
-def make(directory: Path, arms: tuple[synthetic_bundle.Arm, ...] = synthetic_bundle.ARMS) -> Session:
-    """Two sections that were measured (one of many conditions), one that did not fit, one that cannot run."""
+def make(
+    directory: Path, arms: tuple[synthetic_bundle.Arm, ...] = synthetic_bundle.ARMS
+) -> Session:
+    """Two sections that were measured (one of many conditions), one that did not fit, one that
+    cannot run."""
     session = begin(directory, "tsc", [], {}, seed=7, budget_s=600.0, choice=NO_CHOICE)
     session.sections = [
         planned("pubsub", "Single machine, by message type"),
@@ -29,7 +35,9 @@ def make(directory: Path, arms: tuple[synthetic_bundle.Arm, ...] = synthetic_bun
     ]
     session.save()
     as_finished = {"blocks": 6, "arms": arms, "merged": True}
-    synthetic_bundle.write(session.place(session.sections[0]), levels=2, workloads=("imu", "camera"), **as_finished)
+    synthetic_bundle.write(
+        session.place(session.sections[0]), levels=2, workloads=("imu", "camera"), **as_finished
+    )
     synthetic_bundle.write(session.place(session.sections[1]), workloads=("camera",), **as_finished)
     return session
 

@@ -49,7 +49,9 @@ def reports(first, second):
 def test_a_run_agrees_with_itself(first, reports):
     found = agreement.document(reports[0], reports[0])
     assert found["exit_code"] == 0 and found["contrary"] == []
-    assert [one["section"] for one in found["sections"]] == [one.title for one in first.sections[:2]]
+    assert [one["section"] for one in found["sections"]] == [
+        one.title for one in first.sections[:2]
+    ]
     counted = sum(one[said] for one in found["sections"] for said in Said)
     shown = [part.answer for part in reports[0].measured]
     arms = [arm for one in shown for workload in one["workloads"] for arm in workload["arms"]]
@@ -68,7 +70,9 @@ def test_verdicts_that_changed_sides_are_named(reports):
         sides = {agreement.SIDES[one[place]["verdict"]] for place in ("first", "second")}
         assert sides == {"good", "worse"} and one["workload"] == "camera"
     page = "\n".join(agreement.markdown(found))
-    assert "## Contrary" in page and page.count("| A whole robot on one board |") == 1 + len(found["contrary"])
+    assert "## Contrary" in page and page.count("| A whole robot on one board |") == 1 + len(
+        found["contrary"]
+    )
 
 
 def test_evaluations_without_a_common_workload_are_refused(first, reports):

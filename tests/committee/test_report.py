@@ -1,4 +1,5 @@
-"""A committee's report from an evaluation's directory: what was measured, what was not and why, and nothing made up."""
+"""A committee's report from an evaluation's directory: what was measured, what was not and why, and
+nothing made up."""
 
 import dataclasses
 import json
@@ -29,7 +30,12 @@ def session(tmp_path_factory):
 @pytest.fixture(scope="module")
 def report(session):
     beside = [
-        Beside(title="Admission", view=admission.view(admission.document(admission.OURS)), get="", opens=True),
+        Beside(
+            title="Admission",
+            view=admission.view(admission.document(admission.OURS)),
+            get="",
+            opens=True,
+        ),
         Beside(title="How the projects answer", view=None, get="rmwbench community github"),
     ]
     return gather(session, TITLE, beside, evaluations.NEEDS)
@@ -51,14 +57,21 @@ def test_what_was_not_measured_is_a_row_with_its_reason_and_its_command(report, 
     assert [part.section.name for part in report.measured] == ["pubsub", "robot"]
     summary = section(text, "Summary")
     assert (
-        "| Scaling | the budget of 10 min had no room for its 15 min | `rmwbench evaluate tsc --budget 25m" in summary
+        "| Scaling | the budget of 10 min had no room for its 15 min | `rmwbench evaluate tsc "
+        "--budget 25m" in summary
     )
-    assert "| Layers of ROS 2 | no ROS 2 is sourced | `rmwbench run pipeline-2021/layers` |" in summary
+    assert (
+        "| Layers of ROS 2 | no ROS 2 is sourced | `rmwbench run pipeline-2021/layers` |" in summary
+    )
     assert section(text, "Scaling").strip().startswith("Not measured: the budget of 10 min")
 
 
 def test_ros_variables_are_told_by_who_obeys(report):
-    shown = {**report.parts[0].answer, "workloads": [], "ros_variables": table({"a": OBEDIENT, "b": DEAF_TO_ALL})}
+    shown = {
+        **report.parts[0].answer,
+        "workloads": [],
+        "ros_variables": table({"a": OBEDIENT, "b": DEAF_TO_ALL}),
+    }
     part = dataclasses.replace(report.parts[0], shown=shown)
     told = markdown.render(dataclasses.replace(report, parts=(part,)), {})
     assert "a: 2 obeyed. b: 1 not obeyed" in section(told, "Summary")
@@ -79,7 +92,12 @@ def test_standings_count_every_verdict_of_every_candidate_once(report):
 
 
 def test_what_is_as_installed_is_one_candidate_however_suites_call_it():
-    installed = {"arm": "zenoh untouched", "middleware": "zenoh", "profile": "untouched", "options": {}}
+    installed = {
+        "arm": "zenoh untouched",
+        "middleware": "zenoh",
+        "profile": "untouched",
+        "options": {},
+    }
     assert candidate(installed) == candidate(installed | {"arm": "zenoh"}) == "zenoh"
     assert candidate(installed | {"options": {"peer_range": 2}}) == "zenoh untouched"
     assert candidate(installed | {"arm": "zenoh multicast"}) == "zenoh multicast"
@@ -122,7 +140,9 @@ def test_a_vendors_words_are_quoted_and_stay_words(tmp_path, session):
     copied = evaluations.copy(session, tmp_path / "copy")
     comments = copied.directory / "comments"
     comments.mkdir()
-    (comments / "a vendor.md").write_text("We disagree.\n\n# Not a heading of yours\n<script>alert(1)</script>\n")
+    (comments / "a vendor.md").write_text(
+        "We disagree.\n\n# Not a heading of yours\n<script>alert(1)</script>\n"
+    )
     text = markdown.render(gather(copied, TITLE, []), {})
     assert "\n> # Not a heading of yours\n" in text
     html = page.render(text, copied.directory)
@@ -193,10 +213,14 @@ def error_of(capsys, *words):
 
 
 def test_the_verb_writes_the_report_of_what_is_finished(session, capsys):
-    assert exit_code("evaluate", "tsc", "-o", session.directory, "--json") == 1  # two sections are not measured
+    # two sections are not measured
+    assert exit_code("evaluate", "tsc", "-o", session.directory, "--json") == 1
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "rmwbench/evaluation"
-    assert [one["section"] for one in document["sections"] if one["campaign"]] == ["pubsub", "robot"]
+    assert [one["section"] for one in document["sections"] if one["campaign"]] == [
+        "pubsub",
+        "robot",
+    ]
     assert all((session.directory / name).is_file() for name in ("report.md", "report.html"))
 
 
@@ -205,20 +229,26 @@ def test_resume_goes_on_with_an_evaluation_and_takes_nothing_that_would_change_i
         words = ["resume", session.directory, option, *([value] if value else [])]
         assert f"{option} does not go with this" in error_of(capsys, *words)
     (session.directory / "report.md").unlink(missing_ok=True)
-    assert exit_code("resume", session.directory) == 1  # as `evaluate` ends: two sections are not measured
+    # as `evaluate` ends: two sections are not measured
+    assert exit_code("resume", session.directory) == 1
     assert f"report: {session.directory / 'report.md'}" in capsys.readouterr().out
 
 
 def test_what_was_measured_so_far_is_a_report_too(session, tmp_path, capsys):
     copied = evaluations.copy(session, tmp_path / "tsc")
-    copied.sections.insert(0, evaluations.planned("services", "Services"))  # it waits: evaluate would run it
+    # it waits: evaluate would run it
+    copied.sections.insert(0, evaluations.planned("services", "Services"))
     copied.save()
     assert exit_code("report", copied.directory) == 0
     assert capsys.readouterr().out.splitlines()[:2] == [
         f"report: {copied.directory / name}" for name in ("report.md", "report.html")
     ]
-    assert "Not measured: it was not run yet" in section((copied.directory / "report.md").read_text(), "Services")
-    assert "into its own directory" in error_of(capsys, "report", copied.directory, "--out", tmp_path / "mine.html")
+    assert "Not measured: it was not run yet" in section(
+        (copied.directory / "report.md").read_text(), "Services"
+    )
+    assert "into its own directory" in error_of(
+        capsys, "report", copied.directory, "--out", tmp_path / "mine.html"
+    )
 
 
 @pytest.mark.parametrize(
@@ -241,7 +271,9 @@ def test_a_directory_of_something_else_is_left_alone(tmp_path, capsys):
 
 def test_a_state_file_of_another_kind_is_one_error(tmp_path, capsys):
     (tmp_path / "evaluation.json").write_text('{"schema": "rmwbench/claims-run"}')
-    assert "not a directory of `rmwbench evaluate`" in error_of(capsys, "evaluate", "tsc", "-o", tmp_path)
+    assert "not a directory of `rmwbench evaluate`" in error_of(
+        capsys, "evaluate", "tsc", "-o", tmp_path
+    )
 
 
 def test_workloads_of_too_few_blocks_say_that_and_stand_nowhere(report):
@@ -254,12 +286,16 @@ def test_workloads_of_too_few_blocks_say_that_and_stand_nowhere(report):
     assert said in section(told, "Summary") and said in section(told, part.section.title)
     assert standings([few.answer]) == []
     both = {**part.answer, "workloads": [camera | {"arms": arms}, camera | {"workload": "other"}]}
-    told = markdown.render(dataclasses.replace(report, parts=(dataclasses.replace(part, shown=both),)), {})
+    told = markdown.render(
+        dataclasses.replace(report, parts=(dataclasses.replace(part, shown=both),)), {}
+    )
     assert "Of 1 of 2 conditions nothing can be said: 4 blocks at most" in section(told, "Summary")
 
 
 def test_candidates_of_many_sections_stand_in_the_summary(report, text):
-    table = section(text, "Summary").partition("### Where each candidate stands")[2].partition("###")[0]
+    table = (
+        section(text, "Summary").partition("### Where each candidate stands")[2].partition("###")[0]
+    )
     rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][2:]
     wanted = [one for one in report.standings if one.sections == 2]
     assert [row[0].removeprefix("| ") for row in rows] == [one.arm for one in wanted] and wanted
@@ -275,7 +311,9 @@ def test_what_every_section_leaves_out_is_said_once(report):
     told = markdown.render(dataclasses.replace(report, parts=parts), {})
     assert told.count("x: gone") == 1 and "- Left out of every section: x: gone" in told
     assert "- Left out: y: gone" in section(told, first.section.title)
-    third = dataclasses.replace(second, section=dataclasses.replace(second.section, name="third", title="The third"))
+    third = dataclasses.replace(
+        second, section=dataclasses.replace(second.section, name="third", title="The third")
+    )
     told = markdown.render(dataclasses.replace(report, parts=(*parts, third)), {})
     assert told.count("x: gone") == 1 and "- Left out of 2 of 3 sections: x: gone" in told
 
@@ -284,7 +322,12 @@ def test_unlike_topics_have_a_table_of_their_own(report):
     shown = report.parts[1].answer
     (camera,) = shown["workloads"]
     topics = [
-        {"topic": name, "judged": True, "primary_metric": camera["primary_metric"], "arms": camera["arms"]}
+        {
+            "topic": name,
+            "judged": True,
+            "primary_metric": camera["primary_metric"],
+            "arms": camera["arms"],
+        }
         for name in ("front", "rear")
     ]
     robot = camera | {"topics": topics, "title": "four cameras"}

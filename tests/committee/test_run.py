@@ -1,4 +1,5 @@
-"""An evaluation carried out over synthetic arms: section after section, stopped, gone on with, and one that cannot."""
+"""An evaluation carried out over synthetic arms: section after section, stopped, gone on with, and
+one that cannot."""
 
 from dataclasses import replace
 
@@ -38,8 +39,12 @@ def session(tmp_path):
     for name, budget_s in (("second", 8.0), ("first", 6.0)):
         path = tmp_path / f"{name}.yaml"
         path.write_text(SUITE.replace("NAME", name))
-        made.sections.append(Planned(name, f"The {name}", str(path), False, 5, budget_s, 4.0, comparisons=["w"]))
-    made.sections.insert(1, Planned("gone", "Gone", str(tmp_path / "gone.yaml"), False, 5, 7.0, 4.0))
+        made.sections.append(
+            Planned(name, f"The {name}", str(path), False, 5, budget_s, 4.0, comparisons=["w"])
+        )
+    made.sections.insert(
+        1, Planned("gone", "Gone", str(tmp_path / "gone.yaml"), False, 5, 7.0, 4.0)
+    )
     made.save()
     return made
 
@@ -54,7 +59,10 @@ def test_one_section_that_cannot_run_costs_only_itself(session):
     for part in report.measured:
         (workload,) = part.shown["workloads"]
         assert workload["workload"] == "w"
-        assert "1 of 2 comparisons; the whole suite takes at least" in part.shown["campaign"]["not_run"]
+        assert (
+            "1 of 2 comparisons; the whole suite takes at least"
+            in part.shown["campaign"]["not_run"]
+        )
         verdicts = {arm["arm"]: arm["verdict"]["verdict"] for arm in workload["arms"]}
         assert verdicts == {"here": "best", "there": "worse"}
     assert Sections(session).run(Console(quiet=True)) is None  # nothing is left that can run
@@ -62,10 +70,15 @@ def test_one_section_that_cannot_run_costs_only_itself(session):
     again = load(session.directory)
     assert [one.name for one in again.waiting()] == ["gone"]  # it is there now
     Sections(again).run(Console(quiet=True))
-    assert not load(session.directory).waiting() and gather(load(session.directory), "A report", []).parts[1].shown
+    assert (
+        not load(session.directory).waiting()
+        and gather(load(session.directory), "A report", []).parts[1].shown
+    )
 
 
-def test_a_slow_machine_leaves_a_section_the_blocks_without_which_it_decides_nothing(session, monkeypatch):
+def test_a_slow_machine_leaves_a_section_the_blocks_without_which_it_decides_nothing(
+    session, monkeypatch
+):
     session.sections = [session.sections[2]]
     suite = session.directory.parent / "first.yaml"
     suite.write_text(suite.read_text().replace("planned: 5, minimum: 5", "planned: 1, minimum: 1"))
@@ -77,7 +90,9 @@ def test_a_slow_machine_leaves_a_section_the_blocks_without_which_it_decides_not
     assert bundle.campaign["plan"]["blocks"]["minimum"] == DECIDABLE_BLOCKS
 
 
-def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_done(session, monkeypatch):
+def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_done(
+    session, monkeypatch
+):
     """There is no time to repeat it while its section runs."""
     session.sections = [session.sections[0], session.sections[2]]
     whole, ran = running.run_trial, []
@@ -86,7 +101,11 @@ def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_
         result = whole(order, *arguments, **options)
         ran.append((order.directory.name, order.block))
         stolen = len(ran) == 3
-        return replace(result, status="void", cause="machine", reason="machine: steal") if stolen else result
+        return (
+            replace(result, status="void", cause="machine", reason="machine: steal")
+            if stolen
+            else result
+        )
 
     monkeypatch.setattr(running, "run_trial", steals)
     monkeypatch.setattr(pace, "limit_s", lambda plan: 0.0)

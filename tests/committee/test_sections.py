@@ -1,4 +1,5 @@
-"""A budget dealt out over the sections of an evaluation: never overspent, the important first, none much finer."""
+"""A budget dealt out over the sections of an evaluation: never overspent, the important first, none
+much finer."""
 
 import json
 import math
@@ -71,11 +72,15 @@ def test_what_the_session_keeps_of_a_share_holds_all_of_its_blocks(tmp_path, blo
 
 
 def test_machines_share_whole_blocks_and_wait_for_the_look():
-    """Three conditions of 10 s in 5 blocks are 15 parts; two more blocks wait for the look behind the fifth."""
+    """Three conditions of 10 s in 5 blocks are 15 parts; two more blocks wait for the look behind
+    the fifth."""
     wide = replace(cost("one", 10, conditions=3), machines=4)
     assert [Share(wide, 3, blocks).seconds for blocks in (5, 7)] == [40, 60]
     assert Share(wide, 3, 7).machine_s == Share(replace(wide, machines=1), 3, 7).seconds == 210
-    assert share([wide], 40)[0].conditions == 3 and share([replace(wide, machines=1)], 50)[0].conditions == 1
+    assert (
+        share([wide], 40)[0].conditions == 3
+        and share([replace(wide, machines=1)], 50)[0].conditions == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,9 +96,14 @@ def test_the_plan_for_a_cluster_says_what_it_costs():
     planned = ("evaluate", "tsc", "--budget", "1h", "--json")
     doc = json.loads(rmwbench(*planned, "--cluster", 4).stdout)
     assert doc["machines"] == 4
-    assert doc["machine_hours"] == pytest.approx(4 * doc["estimated_s"] / 3600, abs=0.01) and doc["estimated_s"] <= 3600
+    assert (
+        doc["machine_hours"] == pytest.approx(4 * doc["estimated_s"] / 3600, abs=0.01)
+        and doc["estimated_s"] <= 3600
+    )
     alone = json.loads(rmwbench(*planned).stdout)
-    assert sum(one["trials"] for one in doc["sections"]) > 2 * sum(one["trials"] for one in alone["sections"])
+    assert sum(one["trials"] for one in doc["sections"]) > 2 * sum(
+        one["trials"] for one in alone["sections"]
+    )
 
 
 def test_the_important_sections_are_the_last_to_be_left_out():
@@ -102,7 +112,8 @@ def test_the_important_sections_are_the_last_to_be_left_out():
 
 
 def test_breadth_comes_before_depth():
-    """Every section one condition, then each a few, then blocks, and what one has too much of comes last."""
+    """Every section one condition, then each a few, then blocks, and what one has too much of comes
+    last."""
     large, small = cost("large", 10, conditions=9, contenders=14), cost("small", 10)
     assert [one.conditions for one in share([large, small], 100)] == [1, 1]
     assert [(one.conditions, one.blocks) for one in share([large, small], 200)] == [(3, 5), (1, 5)]

@@ -1,4 +1,5 @@
-"""No request of these tests leaves the machine: names are not resolved, and the loopback is never proxied."""
+"""No request of these tests leaves the machine: names are not resolved, and the loopback is never
+proxied."""
 
 import socket
 

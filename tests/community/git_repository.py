@@ -1,4 +1,5 @@
-"""Small git repositories with commits, dates and people that a test states; nothing of the user's configuration."""
+"""Small git repositories with commits, dates and people that a test states; nothing of the user's
+configuration."""
 
 import os
 import subprocess
@@ -18,7 +19,8 @@ class Git:
         self("init", "-q", "-b", "main")
 
     def __call__(self, *arguments, at="2024-01-01", by=ANN, through=None, given=None):
-        """Runs git as `by` (author) and `through` (committer, the same where absent) on the day `at`."""
+        """Runs git as `by` (author) and `through` (committer, the same where absent) on the day
+        `at`."""
         committer = through or by
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         done = subprocess.run(
@@ -34,7 +36,8 @@ class Git:
                 "GIT_CONFIG_NOSYSTEM": "1",
                 "GIT_AUTHOR_NAME": by[0],
                 "GIT_AUTHOR_EMAIL": by[1],
-                "GIT_AUTHOR_DATE": "2020-02-02T00:00:00Z",  # a patch may be old: when it was committed counts
+                # a patch may be old: when it was committed counts
+                "GIT_AUTHOR_DATE": "2020-02-02T00:00:00Z",
                 "GIT_COMMITTER_NAME": committer[0],
                 "GIT_COMMITTER_EMAIL": committer[1],
                 "GIT_COMMITTER_DATE": f"{at}T12:00:00Z",

@@ -1,5 +1,6 @@
-"""A server on the loopback that answers as GitHub's REST API does: pages behind Link headers that name the repository
-by its number, limits, redirects, statistics that are still being computed, and cut answers.
+"""A server on the loopback that answers as GitHub's REST API does: pages behind Link headers that
+name the repository by its number, limits, redirects, statistics that are still being computed, and
+cut answers.
 """
 
 import json
@@ -29,7 +30,10 @@ def issue(number, opened, closed=None, *, by="ann", association="NONE", merged=N
         "user": by if isinstance(by, dict) or by is None else person(by),
     }
     if pull or merged:
-        entry["pull_request"] = {"url": f"https://api.github.com/repos/{NAME}/pulls/{number}", "merged_at": merged}
+        entry["pull_request"] = {
+            "url": f"https://api.github.com/repos/{NAME}/pulls/{number}",
+            "merged_at": merged,
+        }
     return entry
 
 
@@ -52,12 +56,18 @@ def commit(sha, time, login):
 
 
 class Api:
-    """What the server knows, and what it was asked. `scripted` are answers that come first for a path, each once:
-    (status, headers, body)."""
+    """What the server knows, and what it was asked. `scripted` are answers that come first for a
+    path, each once: (status, headers, body)."""
 
     def __init__(self):
         self.repository = {
-            **{"id": NUMBER, "full_name": NAME, "stargazers_count": 1234, "forks_count": 56, "subscribers_count": 7},
+            **{
+                "id": NUMBER,
+                "full_name": NAME,
+                "stargazers_count": 1234,
+                "forks_count": 56,
+                "subscribers_count": 7,
+            },
             **{
                 "size": 2048,
                 "archived": False,
@@ -65,7 +75,10 @@ class Api:
                 "created_at": "2018-01-01T00:00:00Z",
             },
         }
-        self.lists = {n: [] for n in ("issues", "pulls", "issues/comments", "pulls/comments", "commits", "releases")}
+        self.lists = {
+            n: []
+            for n in ("issues", "pulls", "issues/comments", "pulls/comments", "commits", "releases")
+        }
         self.lists["contributors"] = [person(f"p{i}") for i in range(42)]
         self.languages = {"C++": 3_000_000, "Python": 1_000_000}
         self.code_frequency = [[1_600_000_000, 100, -40], [1_700_000_000, 10, -5]]
@@ -95,7 +108,9 @@ def serving(api):
                 return self._send(*api.scripted[path].pop(0))
             for prefix in (f"/repos/{NAME}", f"/repositories/{NUMBER}"):
                 if path == prefix or path.startswith(prefix + "/"):
-                    return self._repository(path.removeprefix(prefix).strip("/"), parse_qs(parts.query))
+                    return self._repository(
+                        path.removeprefix(prefix).strip("/"), parse_qs(parts.query)
+                    )
             return self._send(404, {}, b'{"message": "Not Found", "status": "404"}')
 
         def _repository(self, what, query):
@@ -116,7 +131,10 @@ def serving(api):
                 asked = {name: values[0] for name, values in query.items()} | {"page": number}
                 host = self.headers["Host"]
                 base = "/api/v3" if self.path.startswith("/api/v3") else ""
-                return f'<http://{host}{base}/repositories/{NUMBER}/{what}?{urlencode(asked)}>; rel="{rel}"'
+                return (
+                    f"<http://{host}{base}/repositories/{NUMBER}/{what}?{urlencode(asked)}>; "
+                    f'rel="{rel}"'
+                )
 
             links = [link(page - 1, "prev"), link(1, "first")] if page > 1 else []
             links += [link(page + 1, "next"), link(last, "last")] if page < last else []
@@ -135,7 +153,9 @@ def serving(api):
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+    )
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"

@@ -1,4 +1,5 @@
-"""The bar for a report: what there is no evidence for is not stated, and tiers are read from REP-2000's own tables."""
+"""The bar for a report: what there is no evidence for is not stated, and tiers are read from
+REP-2000's own tables."""
 
 import json
 
@@ -68,7 +69,10 @@ def candidates(tmp_path):
 
 
 def statuses(doc):
-    return {c["name"]: ([x["status"] for x in c["criteria"].values()], c["admitted"]) for c in doc["candidates"]}
+    return {
+        c["name"]: ([x["status"] for x in c["criteria"].values()], c["admitted"])
+        for c in doc["candidates"]
+    }
 
 
 def test_the_bar(candidates):
@@ -126,7 +130,11 @@ def test_licence_expressions(expression, allowed):
         ("licence: {spdx: EPL-2.0 OR", "licence: {spd: EPL-2.0 OR", "unknown field 'spd'"),
         ("tier: {tier: 1, e", "tier: {tier: one, e", "tier.tier is not of type int"),
         ("date: 2025-01-02", "date: soon", "not a date"),
-        ('protocol: {name: DDS/RTPS, evidence: "https://example.org/wire"}', "protocol: DDS", "is not a mapping"),
+        (
+            'protocol: {name: DDS/RTPS, evidence: "https://example.org/wire"}',
+            "protocol: DDS",
+            "is not a mapping",
+        ),
         ("candidates:", "candidate:", "no candidates"),
         ("- name: Word", "- name: [Word", "not YAML"),
     ],
@@ -145,7 +153,11 @@ def test_ours_has_evidence_for_whatever_it_says(capsys):
     assert doc["source"] == str(OURS) and len(doc["candidates"]) >= 5
     for candidate in doc["candidates"]:
         for found in candidate["criteria"].values():
-            assert found["status"] == "not stated" or (found["evidence"].startswith("https://") and found["date"])
+            assert found["status"] == "not stated" or (
+                found["evidence"].startswith("https://") and found["date"]
+            )
     assert not any(
-        (c["note"] or "").startswith("said without") for x in doc["candidates"] for c in x["criteria"].values()
+        (c["note"] or "").startswith("said without")
+        for x in doc["candidates"]
+        for c in x["criteria"].values()
     )

@@ -1,4 +1,5 @@
-"""Engagement from the API, from files and from the tables of 2020: one repository of which everything is known."""
+"""Engagement from the API, from files and from the tables of 2020: one repository of which
+everything is known."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -29,7 +30,8 @@ def ago(days):
 
 @pytest.fixture
 def wheels(api, monkeypatch):
-    """Six pull requests (one of a bot, one merged, closed unmerged, open …), five issues, one that is too old."""
+    """Six pull requests (one of a bot, one merged, closed unmerged, open …), five issues, one that
+    is too old."""
     monkeypatch.setattr(client_module, "PAUSE_S", 0.001)
     api.lists["issues"] = [
         issue(30, ago(1), pull=True),
@@ -56,11 +58,33 @@ def wheels(api, monkeypatch):
         comment(19, ago(70), "mia"),  # of an item that is not in
     ]
     api.lists["pulls/comments"] = [comment(24, ago(49.5), "bob", review=True)]
-    api.lists["commits"] = [commit("a", ago(3), "mia"), commit("b", ago(3), "bob"), commit("c", ago(39), "mia")]
+    api.lists["commits"] = [
+        commit("a", ago(3), "mia"),
+        commit("b", ago(3), "bob"),
+        commit("c", ago(39), "mia"),
+    ]
     api.lists["releases"] = [
-        {"tag_name": "2", "created_at": ago(7), "published_at": ago(6), "draft": False, "prerelease": False},
-        {"tag_name": "1", "created_at": ago(400), "published_at": ago(400), "draft": False, "prerelease": False},
-        {"tag_name": "x", "created_at": ago(1), "published_at": None, "draft": True, "prerelease": False},
+        {
+            "tag_name": "2",
+            "created_at": ago(7),
+            "published_at": ago(6),
+            "draft": False,
+            "prerelease": False,
+        },
+        {
+            "tag_name": "1",
+            "created_at": ago(400),
+            "published_at": ago(400),
+            "draft": False,
+            "prerelease": False,
+        },
+        {
+            "tag_name": "x",
+            "created_at": ago(1),
+            "published_at": None,
+            "draft": True,
+            "prerelease": False,
+        },
     ]
     return api
 
@@ -72,16 +96,22 @@ def asked(base, **options):
 
 def test_the_counts(wheels, base):
     _, found = asked(base)
-    counts = {k: found["pulls"][k] for k in ("opened", "open", "closed", "merged", "closed_unmerged")}
+    counts = {
+        k: found["pulls"][k] for k in ("opened", "open", "closed", "merged", "closed_unmerged")
+    }
     assert counts == {"opened": 6, "open": 1, "closed": 5, "merged": 4, "closed_unmerged": 1}
-    assert {k: found["issues"][k] for k in ("opened", "open", "closed")} == {"opened": 5, "open": 3, "closed": 2}
+    assert {k: found["issues"][k] for k in ("opened", "open", "closed")} == {
+        "opened": 5,
+        "open": 3,
+        "closed": 2,
+    }
     groups = {who: group["opened"] for who, group in found["pulls"]["by"].items()}
     assert groups == {"inside": 2, "outside": 3, "bots": 1}
 
 
 def test_the_times(wheels, base):
-    """Closed after 0.5, 1, 2, 4 and 20 days of 6, one open at 1: at risk 6, 5 (the open one leaves after the close of
-    one day or before it, by seconds), 3, 2, 1."""
+    """Closed after 0.5, 1, 2, 4 and 20 days of 6, one open at 1: at risk 6, 5 (the open one leaves
+    after the close of one day or before it, by seconds), 3, 2, 1."""
     _, found = asked(base)
     times = found["pulls"]["time_to_close"]
     assert [round(p[0], 1) for p in times["curve"]] == [0.5, 1.0, 2.0, 4.0, 20.0]
@@ -125,10 +155,18 @@ def test_facts_and_months(wheels, base):
     _, found = asked(base)
     value = {name: fact.get("value") for name, fact in found["facts"].items()}
     assert value["stars"] == 1234 and value["forks"] == 56 and value["licence"] == "Apache-2.0"
-    assert value["contributors"] == 42 and value["commits"] == 3 and value["authors"] == value["committers"] == 2
-    assert value["releases"] == 1 and value["releases_ever"] == 2 and value["code_size"] == 4_000_000
+    assert (
+        value["contributors"] == 42
+        and value["commits"] == 3
+        and value["authors"] == value["committers"] == 2
+    )
+    assert (
+        value["releases"] == 1 and value["releases_ever"] == 2 and value["code_size"] == 4_000_000
+    )
     months = found["months"]
-    assert sum(m["pulls_opened"] for m in months) == 6 and sum(m["issues_closed"] for m in months) == 2
+    assert (
+        sum(m["pulls_opened"] for m in months) == 6 and sum(m["issues_closed"] for m in months) == 2
+    )
     assert sum(m["commits"] for m in months) == 3 and sum(m["pulls_merged"] for m in months) == 4
     assert sum(m["days"] for m in months) == pytest.approx(found["days"], abs=0.05)
     assert months[0]["month"] == f"{SINCE:%Y-%m}" and [m["month"] for m in months] == sorted(
@@ -143,7 +181,10 @@ def test_bots_and_pages_are_not_people(wheels, base):
     assert found["facts"]["commits"] == {"value": 5, "unit": "count", "bots": 1}
     assert found["facts"]["authors"]["value"] == 3 and found["facts"]["committers"]["value"] == 2
     people = document([digest(raw, base)], people_only=True)["repositories"][0]
-    assert people["facts"]["commits"]["value"] == 4 and sum(m["commits"] for m in people["months"]) == 4
+    assert (
+        people["facts"]["commits"]["value"] == 4
+        and sum(m["commits"] for m in people["months"]) == 4
+    )
     for entry in raw["commits"]:
         del entry["committer"]  # as answers were saved that do not have it
     assert "no_data" in document([digest(raw, base)])["repositories"][0]["facts"]["committers"]
@@ -174,9 +215,13 @@ def test_a_server_that_does_not_say_what_was_merged(wheels, base):
 
 def test_issues_switched_off(wheels, base):
     wheels.lists["pulls"] = [
-        e | {"merged_at": e["pull_request"]["merged_at"]} for e in wheels.lists["issues"] if "pull_request" in e
+        e | {"merged_at": e["pull_request"]["merged_at"]}
+        for e in wheels.lists["issues"]
+        if "pull_request" in e
     ]
-    wheels.scripted[f"/repos/{NAME}/issues"] = [(410, {}, b'{"message": "Issues are disabled for this repo"}')]
+    wheels.scripted[f"/repos/{NAME}/issues"] = [
+        (410, {}, b'{"message": "Issues are disabled for this repo"}')
+    ]
     _, found = asked(base)
     assert found["pulls"]["opened"] == 6 and found["pulls"]["merged"] == 4
     assert "disabled" in found["issues"]["no_data"]
@@ -184,9 +229,15 @@ def test_issues_switched_off(wheels, base):
 
 def test_parts_that_fail_are_no_data_and_the_rest_goes_on(wheels, base):
     wheels.scripted[f"/repos/{NAME}/stats/code_frequency"] = [(202, {}, b"{}")] * 9
-    wheels.scripted[f"/repos/{NAME}/commits"] = [(409, {}, b'{"message": "Git Repository is empty."}')]
+    wheels.scripted[f"/repos/{NAME}/commits"] = [
+        (409, {}, b'{"message": "Git Repository is empty."}')
+    ]
     wheels.scripted[f"/repos/{NAME}/contributors"] = [
-        (403, {}, b'{"message": "The history or contributor list is too large to list contributors via the API."}')
+        (
+            403,
+            {},
+            b'{"message": "The history or contributor list is too large to list contributors via the API."}',
+        )
     ]
     del wheels.lists["releases"]
     _, found = asked(base)
@@ -213,13 +264,16 @@ def test_what_is_saved_says_the_same_and_nobodys_words(wheels, base, tmp_path):
 
 
 def test_lists_that_something_else_fetched(wheels, tmp_path):
-    """`gh api --paginate` prints page after page: several lists in one file, without when or what."""
+    """`gh api --paginate` prints page after page: several lists in one file, without when or
+    what."""
     place = tmp_path / "acme+wheels"
     place.mkdir()
     pages = [wheels.lists["issues"][:5], wheels.lists["issues"][5:11]]
     (place / "issues.json").write_text("".join(json.dumps(page) for page in pages))
     found = document(load(tmp_path))["repositories"][0]
-    assert found["name"] == NAME and found["pulls"]["opened"] == 6 and found["issues"]["opened"] == 5
+    assert (
+        found["name"] == NAME and found["pulls"]["opened"] == 6 and found["issues"]["opened"] == 5
+    )
     assert found["pulls"]["first_response"] == {"no_data": "not in these files"}
     assert found["facts"]["stars"] == {"no_data": "not in these files"}
 
@@ -230,8 +284,16 @@ def test_lists_that_something_else_fetched(wheels, tmp_path):
         ("issues.json", '[{"number": 1}', "not whole JSON"),
         ("issues.json", "[1]", "a list of objects"),
         ("issues.json", '[{"number": 1}]', "created_at"),
-        ("issues.json", '[{"number": 1, "created_at": "yesterday", "state": "open"}]', "Invalid isoformat"),
-        ("issues.json", '[{"number": 1, "created_at": "2026-01-01T00:00:00Z", "state": "half"}]', "half"),
+        (
+            "issues.json",
+            '[{"number": 1, "created_at": "yesterday", "state": "open"}]',
+            "Invalid isoformat",
+        ),
+        (
+            "issues.json",
+            '[{"number": 1, "created_at": "2026-01-01T00:00:00Z", "state": "half"}]',
+            "half",
+        ),
         ("issues.json", "", "an empty file"),
         ("isues.json", "[]", "issues"),
         ("repository.json", "{}", "no saved repository here"),
@@ -247,7 +309,10 @@ def test_damaged_files(tmp_path, name, text, words):
 
 def test_the_tables_of_2020():
     """The counts of the research notes, and curves that agree with the importer's."""
-    found = {r["name"]: r for r in document(load(original("tsc-galactic-2020", "git_metrics")))["repositories"]}
+    found = {
+        r["name"]: r
+        for r in document(load(original("tsc-galactic-2020", "git_metrics")))["repositories"]
+    }
     table = {
         "eProsima/Fast-DDS": (24, 232, 16, 75),
         "ros2/rmw_fastrtps": (4, 75, 3, 14),
@@ -256,13 +321,19 @@ def test_the_tables_of_2020():
     }
     for name, (opened, closed, unmerged, issues) in table.items():
         pulls = found[name]["pulls"]
-        assert (pulls["open"], pulls["closed"], pulls["closed_unmerged"]) == (opened, closed, unmerged)
+        assert (pulls["open"], pulls["closed"], pulls["closed_unmerged"]) == (
+            opened,
+            closed,
+            unmerged,
+        )
         assert found[name]["issues"]["opened"] == issues
         assert "closing_time_unknown" not in pulls
         assert "paging" in found[name]["facts"]["commits"]["no_data"]
     (project,) = load(original("tsc-galactic-2020", "git_metrics"), names=("ros2/rmw_cyclonedds",))
     pulls = [i for i in project.items if i.pull]
-    days = np.array([((i.closed or project.until) - i.opened).total_seconds() / 86400 for i in pulls])
+    days = np.array(
+        [((i.closed or project.until) - i.opened).total_seconds() / 86400 for i in pulls]
+    )
     theirs = kaplan_meier(days, np.array([i.closed is not None for i in pulls]))
     ours = found["ros2/rmw_cyclonedds"]["pulls"]["time_to_close"]["curve"]
     assert np.allclose([p[:2] for p in ours], theirs, atol=1e-6)
@@ -277,7 +348,10 @@ def test_the_verb_asks_saves_and_shows(wheels, base, tmp_path, capsys, monkeypat
     assert run(NAME, "--since", "100d", "--api", base, "--save", str(tmp_path), "--json") == 0
     shown = capsys.readouterr()
     doc = json.loads(shown.out)
-    assert doc["schema"] == "rmwbench/community-github" and doc["repositories"][0]["pulls"]["opened"] == 6
+    assert (
+        doc["schema"] == "rmwbench/community-github"
+        and doc["repositories"][0]["pulls"]["opened"] == 6
+    )
     assert all(token == "Bearer secret-token" for _, token in wheels.asked)
     assert "secret-token" not in shown.out + shown.err
     assert not any("secret-token" in p.read_text() for p in tmp_path.rglob("*.json"))

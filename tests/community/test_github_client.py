@@ -18,7 +18,9 @@ class Clock:
         self.now, self.slept, self.said = 1_800_000_000.0, [], []
 
     def client(self, base, **options):
-        return Client(base, sleep=self._sleep, now_s=lambda: self.now, notify=self.said.append, **options)
+        return Client(
+            base, sleep=self._sleep, now_s=lambda: self.now, notify=self.said.append, **options
+        )
 
     def _sleep(self, seconds):
         self.slept.append(seconds)
@@ -31,7 +33,11 @@ def clock():
 
 
 def numbers(client):
-    return [entry["number"] for page in client.pages(f"repos/{NAME}/issues", state="all") for entry in page]
+    return [
+        entry["number"]
+        for page in client.pages(f"repos/{NAME}/issues", state="all")
+        for entry in page
+    ]
 
 
 def limited(clock, seconds, status=403):
@@ -91,7 +97,10 @@ def test_a_long_limit_is_an_error_that_says_until_when(api, base, clock):
 @pytest.mark.parametrize(
     ("answer", "seconds"),
     [
-        ((403, {"Retry-After": "7"}, b'{"message": "You have exceeded a secondary rate limit"}'), 7),
+        (
+            (403, {"Retry-After": "7"}, b'{"message": "You have exceeded a secondary rate limit"}'),
+            7,
+        ),
         ((429, {}, b"{}"), 60),
         ((403, {}, b'{"message": "You have exceeded a secondary rate limit."}'), 60),
     ],
@@ -111,7 +120,9 @@ def test_a_limit_that_never_ends(api, base, clock):
 
 def test_a_refusal_is_not_a_limit(api, base, clock):
     headers = {"X-RateLimit-Remaining": "41", "X-RateLimit-Reset": str(int(clock.now + 9))}
-    api.scripted[ISSUES] = [(403, headers, b'{"message": "Resource not accessible by personal access token"}')]
+    api.scripted[ISSUES] = [
+        (403, headers, b'{"message": "Resource not accessible by personal access token"}')
+    ]
     with pytest.raises(UserError, match="not accessible"):
         numbers(clock.client(base))
     assert clock.slept == []
@@ -148,7 +159,10 @@ def test_a_cut_answer_is_asked_for_again(api, base, clock, answer):
 
 @pytest.mark.parametrize(
     ("status", "message", "words"),
-    [(404, "Not Found", "no such repository"), (401, "Bad credentials", "does not accept the token")],
+    [
+        (404, "Not Found", "no such repository"),
+        (401, "Bad credentials", "does not accept the token"),
+    ],
 )
 def test_what_the_user_can_mend(api, base, clock, status, message, words):
     api.scripted[ISSUES] = [(status, {}, json.dumps({"message": message}).encode())]
@@ -157,7 +171,8 @@ def test_what_the_user_can_mend(api, base, clock, status, message, words):
 
 
 @pytest.mark.parametrize(
-    ("status", "message"), [(410, "Issues are disabled for this repo"), (409, "Git Repository is empty.")]
+    ("status", "message"),
+    [(410, "Issues are disabled for this repo"), (409, "Git Repository is empty.")],
 )
 def test_what_a_repository_does_not_have_is_missing(api, base, clock, status, message):
     api.scripted[ISSUES] = [(status, {}, json.dumps({"message": message}).encode())]
@@ -166,7 +181,9 @@ def test_what_a_repository_does_not_have_is_missing(api, base, clock, status, me
 
 
 def test_a_renamed_repository(api, base, clock):
-    api.scripted["/repos/old/name"] = [(301, {"Location": f"{base}/repositories/4711"}, b'{"message": "Moved"}')]
+    api.scripted["/repos/old/name"] = [
+        (301, {"Location": f"{base}/repositories/4711"}, b'{"message": "Moved"}')
+    ]
     assert clock.client(base).one("repos/old/name")["full_name"] == NAME
 
 
@@ -174,7 +191,9 @@ def test_the_token_goes_nowhere_else(api, base, clock):
     """Not by a redirect, not by a Link header, not into a message."""
     client = clock.client(base, token="secret-token")
     api.scripted[f"/repos/{NAME}"] = [(302, {"Location": "http://elsewhere.example/x"}, b"")]
-    api.scripted[ISSUES] = [(200, {"Link": '<http://elsewhere.example/x?page=2>; rel="next"'}, b"[]")]
+    api.scripted[ISSUES] = [
+        (200, {"Link": '<http://elsewhere.example/x?page=2>; rel="next"'}, b"[]")
+    ]
     for ask in (lambda: client.one(f"repos/{NAME}"), lambda: numbers(client)):
         with pytest.raises(UserError, match="another host") as found:
             ask()
@@ -206,7 +225,9 @@ def test_nobody_there(clock):
         clock.client("http://127.0.0.1:9").one("repos/a/b")
 
 
-@pytest.mark.parametrize("address", ["ftp://x", "api.github.com", "https://user@host", "https://host?x=1"])
+@pytest.mark.parametrize(
+    "address", ["ftp://x", "api.github.com", "https://user@host", "https://host?x=1"]
+)
 def test_bad_addresses(address):
     with pytest.raises(UserError, match="not the address of an API"):
         Client(address)

@@ -1,4 +1,5 @@
-"""Activity from a git history alone: counts of a repository of which every commit is known, and what git cannot say."""
+"""Activity from a git history alone: counts of a repository of which every commit is known, and
+what git cannot say."""
 
 import json
 import subprocess
@@ -26,7 +27,8 @@ def git(tmp_path):
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory):
-    """From 2024-04-21 to 2024-06-20 (60 days): five commits, one of them a merge, one of a bot; 18 lines."""
+    """From 2024-04-21 to 2024-06-20 (60 days): five commits, one of them a merge, one of a bot; 18
+    lines."""
     git = Git(tmp_path_factory.mktemp("git") / "wheels")
     first = git.commit("2024-01-01", text=lines(3, "a"))
     git("tag", "v0.9")
@@ -62,7 +64,11 @@ def values(found):
 
 def test_the_counts(wheels):
     found = measured(wheels.path)
-    assert (found["since"][:10], found["until"][:10], found["days"]) == ("2024-04-21", "2024-06-20", 60.0)
+    assert (found["since"][:10], found["until"][:10], found["days"]) == (
+        "2024-04-21",
+        "2024-06-20",
+        60.0,
+    )
     assert values(found) == {
         "commits": 5,
         "authors": 3,  # Bob has two addresses and one name
@@ -88,7 +94,10 @@ def test_without_bots(wheels):
 def test_months(wheels):
     months = {m["month"]: (m["commits"], m["releases"]) for m in measured(wheels.path)["months"]}
     assert months == {"2024-04": (0, 0), "2024-05": (4, 0), "2024-06": (1, 2)}
-    assert all(m["pulls_opened"] is None and m["issues_opened"] is None for m in measured(wheels.path)["months"])
+    assert all(
+        m["pulls_opened"] is None and m["issues_opened"] is None
+        for m in measured(wheels.path)["months"]
+    )
 
 
 def test_what_git_does_not_hold_is_no_data(wheels):
@@ -101,7 +110,10 @@ def test_what_git_does_not_hold_is_no_data(wheels):
 
 def test_names_are_counted_and_not_kept(wheels):
     text = json.dumps(measured(wheels.path))
-    assert not any(word in text for word in ("Malory", "Bob", "Ann", "dependabot", "example.org", "private", "[31m"))
+    assert not any(
+        word in text
+        for word in ("Malory", "Bob", "Ann", "dependabot", "example.org", "private", "[31m")
+    )
     assert str(wheels.path) not in text
 
 
@@ -129,7 +141,14 @@ def test_a_shallow_clone_is_refused(wheels, tmp_path):
 def test_a_partial_clone_fetches_nothing_and_has_no_lines(wheels, tmp_path):
     """Its files are on a server; what is asked of them must not start a program that fetches."""
     wheels("config", "uploadpack.allowFilter", "true")
-    wheels("clone", "-q", "--no-checkout", "--filter=blob:none", wheels.path.as_uri(), str(tmp_path / "part"))
+    wheels(
+        "clone",
+        "-q",
+        "--no-checkout",
+        "--filter=blob:none",
+        wheels.path.as_uri(),
+        str(tmp_path / "part"),
+    )
     found = measured(tmp_path / "part")
     assert found["facts"]["commits"]["value"] == 5
     assert "files are missing here" in found["facts"]["lines_changed"]["no_data"]
@@ -147,13 +166,19 @@ def test_programs_that_a_repository_configures_are_not_run(git, tmp_path):
     git.commit("2024-05-01")
     signed = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n AAAA\n -----END PGP SIGNATURE-----\n\n"
     head, _, message = git("cat-file", "commit", "HEAD").partition("\n\n")
-    commit = git("hash-object", "-t", "commit", "-w", "--stdin", given=f"{head}\n{signed}{message}\n")
+    commit = git(
+        "hash-object", "-t", "commit", "-w", "--stdin", given=f"{head}\n{signed}{message}\n"
+    )
     git("update-ref", "refs/heads/main", commit)
     ran = tmp_path / "ran"
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch {ran}\n")
     program.chmod(0o755)
-    for name, value in (("log.showSignature", "true"), ("gpg.program", program), ("diff.external", program)):
+    for name, value in (
+        ("log.showSignature", "true"),
+        ("gpg.program", program),
+        ("diff.external", program),
+    ):
         git("config", name, str(value))
     git("log", "-1")
     assert ran.exists()  # git alone would run it
@@ -170,7 +195,9 @@ def test_commits_of_the_future_are_in_no_window_and_said(git):
     assert found["until"].startswith("2024-05-03") and values(found)["commits"] == 2
     assert found["history"]["undated"] == 1
     view = show.view(document([read(git.path, 10)]))
-    assert any("without a date in the past, in no window: 1" in text for text in view.sections[0].text)
+    assert any(
+        "without a date in the past, in no window: 1" in text for text in view.sections[0].text
+    )
 
 
 def test_people_are_joined_by_mailmap_and_a_nickname_alone_joins_nobody(git):
@@ -179,7 +206,12 @@ def test_people_are_joined_by_mailmap_and_a_nickname_alone_joins_nobody(git):
     git.commit("2024-05-03", by=("Cat Low", "cat@users.noreply.github.com"))
     git.commit("2024-05-04", by=("dog", "dog@example.org"))
     assert values(measured(git.path, 10))["authors"] == 3
-    git.commit("2024-05-05", ".mailmap", "Cat Low <cat@users.noreply.github.com> <other.cat@example.org>\n", by=ANN)
+    git.commit(
+        "2024-05-05",
+        ".mailmap",
+        "Cat Low <cat@users.noreply.github.com> <other.cat@example.org>\n",
+        by=ANN,
+    )
     assert values(measured(git.path, 10))["authors"] == 3  # with Ann, one fewer
 
 
@@ -200,8 +232,21 @@ def test_without_tags_releases_are_no_data_and_not_none(git):
 @pytest.mark.parametrize(
     ("tag", "version"),
     [
-        *((tag, True) for tag in ("1.2", "v1.2.3", "V0.5.0rc1", "0.5.0-beta.8-M4", "release-2.0.1", "v1.0.0.a")),
-        *((tag, False) for tag in ("nightly", "XTYPES_v1", "2024", "v1", "foxy-1.2-branch", "1.2/x", "")),
+        *(
+            (tag, True)
+            for tag in (
+                "1.2",
+                "v1.2.3",
+                "V0.5.0rc1",
+                "0.5.0-beta.8-M4",
+                "release-2.0.1",
+                "v1.0.0.a",
+            )
+        ),
+        *(
+            (tag, False)
+            for tag in ("nightly", "XTYPES_v1", "2024", "v1", "foxy-1.2-branch", "1.2/x", "")
+        ),
     ],
 )
 def test_which_tags_are_releases(tag, version):
@@ -211,8 +256,14 @@ def test_which_tags_are_releases(tag, version):
 @pytest.mark.parametrize(
     ("name", "bot"),
     [
-        *((name, True) for name in ("dependabot[bot]", "eclipse-zenoh-bot", "49+x-bot", "Renovate App [bot]")),
-        *((name, False) for name in ("Jan Bot", "abbot", "bot-builder", "Talbot", "A. Jansen-Bot", "")),
+        *(
+            (name, True)
+            for name in ("dependabot[bot]", "eclipse-zenoh-bot", "49+x-bot", "Renovate App [bot]")
+        ),
+        *(
+            (name, False)
+            for name in ("Jan Bot", "abbot", "bot-builder", "Talbot", "A. Jansen-Bot", "")
+        ),
     ],
 )
 def test_who_is_a_bot(name, bot):
@@ -228,13 +279,18 @@ def test_windows_that_end_on_different_days_are_not_a_ranking(wheels, git):
     rows = {row[0]: row for row in view.sections[0].table.rows}
     assert rows["acme/old"][-1] == "2021-05-01 (!)" and rows[NAME][-1] == "2024-06-20"
     facts = next(s for s in view.sections if s.title == "Size and activity")
-    assert [row[1] for row in facts.table.rows] == ["2024-04-21 to 2024-06-20", "2021-03-02 to 2021-05-01"]
+    assert [row[1] for row in facts.table.rows] == [
+        "2024-04-21 to 2024-06-20",
+        "2021-03-02 to 2021-05-01",
+    ]
     assert [name for name, _ in facts.table.columns][:3] == ["repository", "window", "contributors"]
     commits = [name for name, _ in facts.table.columns].index("commits")
     assert [row[commits] for row in facts.table.rows] == ["5 (1 merge, 1 of bots)", "1"]
     for title in ("Pull requests", "Issues"):
         (section,) = [s for s in view.sections if s.title == title]
-        assert section.table is None and section.text == [f"no data (git does not hold it): {NAME}, acme/old"]
+        assert section.table is None and section.text == [
+            f"no data (git does not hold it): {NAME}, acme/old"
+        ]
 
 
 def test_a_branch_that_tries_to_be_markup(git, tmp_path, capsys):
@@ -244,7 +300,9 @@ def test_a_branch_that_tries_to_be_markup(git, tmp_path, capsys):
     assert run(f"{NAME}={git.path}", "--out", str(page)) == 0
     assert "<script>alert(1)" not in page.read_text()
     shown = capsys.readouterr()
-    assert "\x1b[31mve" not in shown.out + shown.err and "Malory" not in shown.out + page.read_text()
+    assert (
+        "\x1b[31mve" not in shown.out + shown.err and "Malory" not in shown.out + page.read_text()
+    )
     assert "Activity in git" in shown.out and "<script>alert(1)</script>" in shown.out
     assert render(show.view(document([read(git.path, 9)]), draw=True))
 
@@ -253,16 +311,28 @@ def test_the_verb_reads_git_beside_the_api_and_asks_only_for_the_rest(wheels, ap
     assert run(f"{NAME}={wheels.path}", "--since", "60d", "--json", "--api", base) == 0
     doc = json.loads(capsys.readouterr().out)
     assert doc["repositories"][0]["facts"]["commits"]["value"] == 5 and not api.asked
-    assert run("acme/carts=" + str(wheels.path), NAME, "--since", "60d", "--json", "--api", base) == 0
+    assert (
+        run("acme/carts=" + str(wheels.path), NAME, "--since", "60d", "--json", "--api", base) == 0
+    )
     ours, asked = json.loads(capsys.readouterr().out)["repositories"]
-    assert ours["name"] == "acme/carts" and "history" in ours and ours["until"].startswith("2024-06-20")
-    assert asked["name"] == NAME and "history" not in asked and asked["facts"]["stars"]["value"] == 1234
+    assert (
+        ours["name"] == "acme/carts"
+        and "history" in ours
+        and ours["until"].startswith("2024-06-20")
+    )
+    assert (
+        asked["name"] == NAME
+        and "history" not in asked
+        and asked["facts"]["stars"]["value"] == 1234
+    )
 
 
 def test_a_date_begins_the_window_of_a_history(wheels, capsys):
     assert run(f"{NAME}={wheels.path}", "--since", "2024-05-11", "--json") == 0
     (found,) = json.loads(capsys.readouterr().out)["repositories"]
-    assert found["since"].startswith("2024-05-11T00:00:00") and found["facts"]["commits"]["value"] == 3
+    assert (
+        found["since"].startswith("2024-05-11T00:00:00") and found["facts"]["commits"]["value"] == 3
+    )
 
 
 @pytest.mark.parametrize(

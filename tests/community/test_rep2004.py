@@ -1,4 +1,5 @@
-"""Declarations in the layouts that projects use, written for these tests; what cannot be told is `not stated`."""
+"""Declarations in the layouts that projects use, written for these tests; what cannot be told is
+`not stated`."""
 
 import json
 import subprocess
@@ -13,7 +14,8 @@ from rmwbench.community.rep2004.items import ITEMS, LEVELS, by_words, numbers
 from rmwbench.errors import UserError
 from tests.support.command import exit_code
 
-# The layout of core packages: numbered headings, some shared, and a table with their typo (4.iii.a twice, 1.vi_).
+# The layout of core packages: numbered headings, some shared, and a table with their typo (4.iii.a
+# twice, 1.vi_).
 CORE = """This document declares the quality of the `tiny_rmw` package after [REP-2004](https://example.org/rep).
 
 # `tiny_rmw` Quality Declaration
@@ -186,16 +188,26 @@ def test_evidence_has_lines_links_and_words():
     found = read(CORE, "x.md").findings
     lines = CORE.split("\n")
     assert lines[found["1.i"].line - 1] == "### Version Scheme [1.i]"
-    assert found["1.i"].links == ["https://semver.example/spec"] and found["1.ii"].links == ["package.xml"]
+    assert found["1.i"].links == ["https://semver.example/spec"] and found["1.ii"].links == [
+        "package.xml"
+    ]
     assert found["2.i"].links == ["https://example.org/rules"]
-    assert found["4.iii.a"].links == ["https://cover.example/tiny"] and found["4.iii.a"].as_of == "2025-03-04"
+    assert (
+        found["4.iii.a"].links == ["https://cover.example/tiny"]
+        and found["4.iii.a"].as_of == "2025-03-04"
+    )
     assert found["1.ii"].quote == "We are not yet at a stable version."
 
 
 def test_what_stands_below_headings_of_its_own_belongs_to_the_requirement():
-    text = "## Dependencies [5]\n\nIntro.\n\n### Runtime [5.i]/[5.ii]\n\n#### `coverage`\n\n[Level 1](https://x.example).\n"
+    text = (
+        "## Dependencies [5]\n\nIntro.\n\n### Runtime [5.i]/[5.ii]\n\n#### `coverage`\n\n"
+        "[Level 1](https://x.example).\n"
+    )
     found = read(text + "\n### Other [5.iii]\n\nlibc\n", "x.md").findings
-    assert found["5.i"].status == found["5.ii"].status == "stated" and found["5.i"].links == ["https://x.example"]
+    assert found["5.i"].status == found["5.ii"].status == "stated" and found["5.i"].links == [
+        "https://x.example"
+    ]
     assert found["4.iii.a"].status == "not stated" and found["5.iii"].quote == "libc"
 
 
@@ -203,14 +215,17 @@ def test_a_text_on_a_whole_section_is_marked_as_such():
     found = read(CORE, "x.md").findings
     assert {found[n].scope for n in ("5.i", "5.ii", "5.iii")} == {"section"}
     assert found["5.i"].status == "stated"  # to have no dependencies is what is asked for
-    assert found["2.v"].status == "not stated"  # the section has headings of its own, and none for this
+    # the section has headings of its own, and none for this
+    assert found["2.v"].status == "not stated"
 
 
 def test_table_and_text_that_contradict_each_other():
     found = read(CORE, "x.md").findings
     assert found["4.iv.a"].status == "met" and found["4.iv.a"].contradicts
     assert "There are no performance tests" in found["4.iv.a"].note
-    half = read(CORE.replace("|4.iv.a|performance| ✓ |", "|4.iv.a|performance| ☓ |"), "x.md").findings
+    half = read(
+        CORE.replace("|4.iv.a|performance| ✓ |", "|4.iv.a|performance| ☓ |"), "x.md"
+    ).findings
     assert not half["4.iv.b"].contradicts  # the text speaks of both, and the table agrees on one
 
 
@@ -235,13 +250,21 @@ def test_headings_without_numbers():
     assert told == {"1.i", "1.v", "1.vi", "3.iii", "4.v.a", "4.v.b", "5.iii"}
 
 
-@pytest.mark.parametrize("text", ["", "# Readme\n\nHello\n", "just words", "|a|b|\n|--|--|\n|1|2|\n", "\0\x1b[31m"])
+@pytest.mark.parametrize(
+    "text", ["", "# Readme\n\nHello\n", "just words", "|a|b|\n|--|--|\n|1|2|\n", "\0\x1b[31m"]
+)
 def test_other_documents_are_refused(text):
     with pytest.raises(UserError, match="not a quality declaration"):
         read(text, "x.md")
 
 
-@given(st.lists(st.sampled_from([*CORE.split("\n"), *RST.split("\n"), "====", "|", "| a | b |", "\t", "[", "```"])))
+@given(
+    st.lists(
+        st.sampled_from(
+            [*CORE.split("\n"), *RST.split("\n"), "====", "|", "| a | b |", "\t", "[", "```"]
+        )
+    )
+)
 @settings(max_examples=60, deadline=None)
 def test_any_mixture_of_lines_is_read_or_refused(lines):
     try:
@@ -254,9 +277,17 @@ def test_any_mixture_of_lines_is_read_or_refused(lines):
 
 
 def test_a_template_claims_nothing():
-    text = "# `<name>` Quality Declaration\n\nclaims to be in the **Quality Level N** category.\n\n### Scheme [1.i]\n"
+    text = (
+        "# `<name>` Quality Declaration\n\nclaims to be in the **Quality Level N** category.\n"
+        "\n"
+        "### Scheme [1.i]\n"
+    )
     found = read(text, "x.md")
-    assert found.level is None and set(statuses(text).values()) == {"not stated"} and open_points(found) == []
+    assert (
+        found.level is None
+        and set(statuses(text).values()) == {"not stated"}
+        and open_points(found) == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -296,18 +327,33 @@ def test_the_levels_are_the_reps():
 
 def test_open_points_are_of_the_claimed_level():
     points = {p["number"]: p["status"] for p in open_points(read(CORE, "x.md"))}
-    assert points["1.ii"] == "not met" and points["3.i"] == "not stated" and points["2.ii"] == "qualified"
+    assert (
+        points["1.ii"] == "not met"
+        and points["3.i"] == "not stated"
+        and points["2.ii"] == "qualified"
+    )
     assert "2.iii" not in points and "1.i" not in points  # not asked for at level 2; marked
 
 
 def test_dates_from_git_line_by_line(tmp_path):
     def git(*arguments, day):
         who = {
-            f"GIT_{w}_{k}": v for w in ("AUTHOR", "COMMITTER") for k, v in (("NAME", "x"), ("EMAIL", "x@example.org"))
+            f"GIT_{w}_{k}": v
+            for w in ("AUTHOR", "COMMITTER")
+            for k, v in (("NAME", "x"), ("EMAIL", "x@example.org"))
         }
         when = {f"GIT_{w}_DATE": f"{day}T12:00:00+00:00" for w in ("AUTHOR", "COMMITTER")}
-        safe = {"HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1", "PATH": "/usr/bin:/bin:/usr/local/bin"}
-        subprocess.run(["git", "-C", str(tmp_path), *arguments], env=safe | who | when, check=True, capture_output=True)
+        safe = {
+            "HOME": str(tmp_path),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "PATH": "/usr/bin:/bin:/usr/local/bin",
+        }
+        subprocess.run(
+            ["git", "-C", str(tmp_path), *arguments],
+            env=safe | who | when,
+            check=True,
+            capture_output=True,
+        )
 
     path = tmp_path / "QUALITY.md"
     path.write_text(CORE)
@@ -329,25 +375,41 @@ def test_without_git_the_date_is_told_or_unknown(tmp_path):
     assert unknown["date"] is None and "--date" in unknown["date_from"]
     assert {i["number"]: i["date"] for i in unknown["items"]}["4.iii.a"] == "2025-03-04"
     (told,) = document([(None, path)], {"tiny_rmw": "2025-01-02"})["packages"]
-    assert told["date"] == "2025-01-02" and {i["date"] for i in told["items"] if i["number"] == "1.i"} == {"2025-01-02"}
+    assert told["date"] == "2025-01-02" and {
+        i["date"] for i in told["items"] if i["number"] == "1.i"
+    } == {"2025-01-02"}
 
 
 def test_packages_side_by_side(tmp_path):
     a, b = tmp_path / "a.md", tmp_path / "b.rst"
     a.write_text(CORE)
     b.write_text(RST)
-    doc = document([(None, a), (None, b), ("again", a)], {"tiny_rmw": "2020-01-01", "tiny_dds": "2025-01-01"})
+    doc = document(
+        [(None, a), (None, b), ("again", a)], {"tiny_rmw": "2020-01-01", "tiny_dds": "2025-01-01"}
+    )
     shown = view(doc)
     table = shown.sections[0].table
-    assert [name for name, _ in table.columns] == ["requirement", "", "tiny_rmw", "tiny_dds", "again"]
+    assert [name for name, _ in table.columns] == [
+        "requirement",
+        "",
+        "tiny_rmw",
+        "tiny_dds",
+        "again",
+    ]
     rows = {row[0]: row for row in table.rows}
-    assert rows["level claimed"][2:] == ["2", "3", "2"] and rows["2.iv"][2:] == ["not stated", "not met", "not stated"]
+    assert rows["level claimed"][2:] == ["2", "3", "2"] and rows["2.iv"][2:] == [
+        "not stated",
+        "not met",
+        "not stated",
+    ]
     assert rows["5.i"][2] == "stated*" and rows["4.iv.a"][2] == "met (!)"
     assert any("18 months" in line for line in shown.lead)
     later = tmp_path / "later.md"
     later.write_text(CORE)
     twice = [package["package"] for package in document([(None, a), (None, later)])["packages"]]
-    assert twice == [f"tiny_rmw ({a})", f"tiny_rmw ({later})"], "two versions of one package are told apart"
+    assert twice == [f"tiny_rmw ({a})", f"tiny_rmw ({later})"], (
+        "two versions of one package are told apart"
+    )
 
 
 def test_the_verb(tmp_path, capsys):

@@ -1,4 +1,5 @@
-"""Whether a repository has a declaration: by the names of files, on every branch and tag, with the day of the copy."""
+"""Whether a repository has a declaration: by the names of files, on every branch and tag, with the
+day of the copy."""
 
 import json
 
@@ -20,14 +21,21 @@ def git(tmp_path):
 
 
 def text_of(shown: View) -> str:
-    return json.dumps([shown.lead, [[s.title, s.text, s.table.rows if s.table else []] for s in shown.sections]])
+    return json.dumps(
+        [shown.lead, [[s.title, s.text, s.table.rows if s.table else []] for s in shown.sections]]
+    )
 
 
 def test_none_is_said_with_place_and_day_and_is_not_a_no(git):
     git("tag", "1.0")
     found = searched("acme/wheels", git.path)
     assert (found["found"], found["elsewhere"]) == ([], [])
-    assert (found["as_of"], found["branch"], found["branches"], found["tags"]) == ("2024-05-01", "main", 1, 1)
+    assert (found["as_of"], found["branch"], found["branches"], found["tags"]) == (
+        "2024-05-01",
+        "main",
+        1,
+        1,
+    )
     doc = document([("acme/wheels", git.path)])
     assert doc["packages"] == [] and doc["searched"] == [found]
     told = text_of(view(doc))
@@ -42,7 +50,9 @@ def test_one_on_another_branch_or_an_old_tag_is_named_with_its_day(git):
     git("checkout", "-q", "main")
     found = searched("acme/wheels", git.path)
     assert found["found"] == [] and found["as_of"] == "2024-05-01"
-    assert found["elsewhere"] == [{"path": "pkg/QUALITY_DECLARATION.md", "ref": "archive", "date": "2024-05-03"}]
+    assert found["elsewhere"] == [
+        {"path": "pkg/QUALITY_DECLARATION.md", "ref": "archive", "date": "2024-05-03"}
+    ]
     assert "archive, 2024-05-03" in text_of(view(document([("acme/wheels", git.path)])))
 
 
@@ -51,14 +61,21 @@ def test_one_on_the_default_branch_is_named(git):
     found = searched("acme/wheels", git.path)
     assert found["found"] == ["pkg/QUALITY.md"] and found["elsewhere"] == []
     told = text_of(view(document([("acme/wheels", git.path)])))
-    assert "pkg/QUALITY.md in acme/wheels as of 2024-05-02" in told and "no declaration found" not in told
+    assert (
+        "pkg/QUALITY.md in acme/wheels as of 2024-05-02" in told
+        and "no declaration found" not in told
+    )
 
 
 def test_it_stands_beside_the_declarations_that_were_read(git, tmp_path, capsys):
     file = tmp_path / "QUALITY.md"
-    claim = "# Quality Declaration\n\nThe package claims to be in the **Quality Level 2** category.\n"
+    claim = (
+        "# Quality Declaration\n\nThe package claims to be in the **Quality Level 2** category.\n"
+    )
     file.write_text(f"{claim}\n## Version Scheme [1.i]\n\nIt is semver.\n")
-    assert exit_code("community", "rep2004", f"axle={file}", f"acme/wheels={git.path}", "--json") == 0
+    assert (
+        exit_code("community", "rep2004", f"axle={file}", f"acme/wheels={git.path}", "--json") == 0
+    )
     doc = json.loads(capsys.readouterr().out)
     assert [p["package"] for p in doc["packages"]] == ["axle"] and len(doc["searched"]) == 1
     told = view(doc)
@@ -76,10 +93,22 @@ def test_a_directory_that_is_not_a_repository(tmp_path):
 @pytest.mark.parametrize(
     ("path", "named"),
     [
-        *((path, True) for path in ("QUALITY.md", "a/b/QUALITY_DECLARATION.rst", "Quality_Declaration_x.md")),
-        *((path, True) for path in ("CYCLONEDDS_QUALITY_DECLARATION.md", "quality-declaration", "QUALITY")),
-        *((path, False) for path in (".github/quality_of_life_improvement.md", "quality/x.md", "equality.md")),
-        *((path, False) for path in ("QUALITY.cpp", "a/inequality.md", "QUALITY_DECLARATION.md/x.c")),
+        *(
+            (path, True)
+            for path in ("QUALITY.md", "a/b/QUALITY_DECLARATION.rst", "Quality_Declaration_x.md")
+        ),
+        *(
+            (path, True)
+            for path in ("CYCLONEDDS_QUALITY_DECLARATION.md", "quality-declaration", "QUALITY")
+        ),
+        *(
+            (path, False)
+            for path in (".github/quality_of_life_improvement.md", "quality/x.md", "equality.md")
+        ),
+        *(
+            (path, False)
+            for path in ("QUALITY.cpp", "a/inequality.md", "QUALITY_DECLARATION.md/x.c")
+        ),
     ],
 )
 def test_names_of_declarations(path, named):

@@ -1,4 +1,5 @@
-"""Survival and ordinal statistics against textbooks, enumeration, scipy, and their own promises in simulation."""
+"""Survival and ordinal statistics against textbooks, enumeration, scipy, and their own promises in
+simulation."""
 
 import itertools
 import math
@@ -21,7 +22,10 @@ TIMES = st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=1, max_s
 def test_the_curve_is_the_importers(items):
     times, happened = np.array([t for t, _ in items], float), np.array([h for _, h in items])
     found = kaplan_meier(times, happened)
-    assert np.allclose(list(zip(found.time, found.share, strict=True)) or [], importers_curve(times, happened) or [])
+    assert np.allclose(
+        list(zip(found.time, found.share, strict=True)) or [],
+        importers_curve(times, happened) or [],
+    )
     assert np.all(found.low <= found.share + 1e-12) and np.all(found.share <= found.high + 1e-12)
     value, low, high = found.median()
     assert low <= value <= high
@@ -33,7 +37,8 @@ def test_the_curve_and_its_band_are_scipys():
     random = np.random.default_rng(1)
     times, happened = random.exponential(5, 60).round(1), random.random(60) < 0.7
     theirs = stats.ecdf(stats.CensoredData.right_censored(times, ~happened))
-    with warnings.catch_warnings(action="ignore"):  # scipy's band is undefined where the curve is 1 or 0
+    # scipy's band is undefined where the curve is 1 or 0
+    with warnings.catch_warnings(action="ignore"):
         band = theirs.sf.confidence_interval(method="log-log")
     ours = kaplan_meier(times, happened)
     keep = np.isin(theirs.sf.quantiles, ours.time)
@@ -62,7 +67,8 @@ def test_the_median_interval_holds_the_median_as_often_as_it_says():
 
 
 def test_competing_ends_add_up():
-    """With nothing censored the shares are the plain ones; one end being another's censoring would give more."""
+    """With nothing censored the shares are the plain ones; one end being another's censoring would
+    give more."""
     time, share = cumulative_incidence([1, 2, 3, 4], [1, 2, 1, 2])
     assert time.tolist() == [1, 2, 3, 4]
     assert share[0].tolist() == [0.25, 0.25, 0.5, 0.5] and share[1].tolist() == [0, 0.25, 0.25, 0.5]
@@ -83,8 +89,13 @@ def enumerated(a, b):
     values = [level for level, n in enumerate(np.add(a, b)) for _ in range(n)]
     ranks = [sum(v < x for v in values) + (sum(v == x for v in values) + 1) / 2 for x in values]
     m, expected = sum(a), sum(a) * (len(values) + 1) / 2
-    mine = sum(level_rank * n for level_rank, n in zip(_rank_of_levels(values, ranks, len(a)), a, strict=True))
-    sums = [sum(ranks[i] for i in chosen) for chosen in itertools.combinations(range(len(values)), m)]
+    mine = sum(
+        level_rank * n
+        for level_rank, n in zip(_rank_of_levels(values, ranks, len(a)), a, strict=True)
+    )
+    sums = [
+        sum(ranks[i] for i in chosen) for chosen in itertools.combinations(range(len(values)), m)
+    ]
     return sum(abs(s - expected) >= abs(mine - expected) - 1e-9 for s in sums) / len(sums)
 
 
@@ -95,7 +106,12 @@ def _rank_of_levels(values, ranks, levels):
 
 @pytest.mark.parametrize(
     ("a", "b"),
-    [([1, 2, 3, 0, 0], [0, 0, 1, 4, 2]), ([3, 0, 2], [1, 1, 4]), ([2, 2], [2, 2]), ([0, 5, 0, 1], [1, 0, 2, 0])],
+    [
+        ([1, 2, 3, 0, 0], [0, 0, 1, 4, 2]),
+        ([3, 0, 2], [1, 1, 4]),
+        ([2, 2], [2, 2]),
+        ([0, 5, 0, 1], [1, 0, 2, 0]),
+    ],
 )
 def test_the_exact_test_is_the_enumeration(a, b):
     p, method = mann_whitney(a, b)
@@ -109,7 +125,10 @@ def test_the_normal_test_is_scipys():
     a, b = [1, 4, 6, 10, 9], [2, 12, 15, 20, 8]
     spread = [[level for level, n in enumerate(c) for _ in range(n)] for c in (a, b)]
     p, method = mann_whitney(a, b)
-    assert p == pytest.approx(mannwhitneyu(*spread, method="asymptotic").pvalue, rel=1e-12) and "normal" in method
+    assert (
+        p == pytest.approx(mannwhitneyu(*spread, method="asymptotic").pvalue, rel=1e-12)
+        and "normal" in method
+    )
 
 
 def test_exact_and_normal_agree_where_both_hold():
@@ -173,6 +192,8 @@ def test_holm_raises_a_false_alarm_in_few_surveys():
     p = np.array([0.1, 0.2, 0.3, 0.3, 0.1])
     alarms = 0
     for _ in range(100):
-        tests = [mann_whitney(random.multinomial(30, p), random.multinomial(57, p)) for _ in range(19)]
+        tests = [
+            mann_whitney(random.multinomial(30, p), random.multinomial(57, p)) for _ in range(19)
+        ]
         alarms += min(holm([t[0] for t in tests])) < 0.05
     assert alarms <= 12

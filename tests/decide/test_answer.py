@@ -162,7 +162,8 @@ class TestWorth:
         assert decided[0] < decided[1] < decided[2]
 
     def test_the_expected_probability_does_not_move(self):
-        """What is believed now is the mean of what will be believed: nothing is gained by hoping."""
+        """What is believed now is the mean of what will be believed: nothing is gained by
+        hoping."""
         (wide, _) = self.open_and_sure()
         found = worth([wide], [LATENCY], RULES, more=30)
         assert abs(found.after - found.now) < 0.06

@@ -1,4 +1,5 @@
-"""Of answers "P = 0.9" about nine in ten are right: truths are drawn, blocks simulated, answers counted.
+"""Of answers "P = 0.9" about nine in ten are right: truths are drawn, blocks simulated, answers
+counted.
 
 A probability of belief promises this where truths lie anywhere about the limit, so the simulated
 distance of truth and limit is uniform and wide. At the worst place, the limit itself, the share of

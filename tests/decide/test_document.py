@@ -1,4 +1,5 @@
-"""Campaigns and a limits file -> the decision: pooling, machines, cases, exit codes, and what is drawn of it."""
+"""Campaigns and a limits file -> the decision: pooling, machines, cases, exit codes, and what is
+drawn of it."""
 
 import io
 import json
@@ -19,7 +20,9 @@ from tests.support.command import rmwbench
 
 FAST, SLOW = synthetic_bundle.ARMS[1], synthetic_bundle.ARMS[2]
 FLOOR = synthetic_bundle.ARMS[0]
-TEXT = "limits: mine\ntitle: my robot\nacceptable: {response_latency_p50_ms: %s, undelivered: 0.2}\n"
+TEXT = (
+    "limits: mine\ntitle: my robot\nacceptable: {response_latency_p50_ms: %s, undelivered: 0.2}\n"
+)
 
 
 def limits(tmp_path, most_ms=0.04, more=""):
@@ -35,7 +38,12 @@ def imu(tmp_path_factory):
 
 
 def campaign(tmp_path, name="c", **asked):
-    asked = {"workloads": ("imu",), "arms": (FLOOR, FAST, SLOW), "blocks": 6, "merged": True} | asked
+    asked = {
+        "workloads": ("imu",),
+        "arms": (FLOOR, FAST, SLOW),
+        "blocks": 6,
+        "merged": True,
+    } | asked
     return synthetic_bundle.write(tmp_path / name, **asked)
 
 
@@ -65,7 +73,9 @@ def test_the_fast_one_meets_what_the_slow_one_misses(tmp_path, imu):
     assert 50_000 < slow["binding"]["measured"]["value"] < 75_000
 
 
-@pytest.mark.parametrize(("most_ms", "outcome"), [(1.0, "meets"), (0.001, "misses"), (0.025, "open")])
+@pytest.mark.parametrize(
+    ("most_ms", "outcome"), [(1.0, "meets"), (0.001, "misses"), (0.025, "open")]
+)
 def test_the_answer_of_a_campaign(tmp_path, imu, most_ms, outcome):
     document = decided(tmp_path, imu, most_ms=most_ms)
     assert document["outcome"] == outcome
@@ -82,7 +92,9 @@ def test_too_few_blocks_of_two_campaigns_are_enough_together(tmp_path):
 
 def test_machines_stand_side_by_side(tmp_path, imu):
     here = imu
-    there = edited(campaign(tmp_path, "b"), lambda doc: doc["machine"].update(summary="another one"))
+    there = edited(
+        campaign(tmp_path, "b"), lambda doc: doc["machine"].update(summary="another one")
+    )
     document = decided(tmp_path, here, there)
     assert len(document["machines"]) == 2 and document["outcome"] == "meets"
     assert "On another one:" in document["text"]
@@ -92,7 +104,11 @@ def test_another_version_is_another_candidate(tmp_path, imu):
     newer = synthetic_bundle.Arm(**{**vars(FAST), "version": "9.9.9"})
     first = imu
     second = campaign(tmp_path, "b", arms=(FLOOR, newer, SLOW))
-    assert set(outcomes(decided(tmp_path, first, second))) == {FAST.arm, f"{FAST.arm} 9.9.9", SLOW.arm}
+    assert set(outcomes(decided(tmp_path, first, second))) == {
+        FAST.arm,
+        f"{FAST.arm} 9.9.9",
+        SLOW.arm,
+    }
 
 
 def test_what_was_not_measured_is_unknown(tmp_path, imu):
@@ -106,7 +122,9 @@ def test_what_was_not_measured_is_unknown(tmp_path, imu):
 def test_all_cases_must_be_met_and_one_may_be_asked_for(tmp_path):
     path = campaign(tmp_path, workloads=("imu", "camera"))
     both = decided(tmp_path, path)
-    assert outcomes(both) == {FAST.arm: "misses", SLOW.arm: "misses"} and both["outcome"] == "misses"
+    assert (
+        outcomes(both) == {FAST.arm: "misses", SLOW.arm: "misses"} and both["outcome"] == "misses"
+    )
     assert len(both["machines"][0]["cases"]) == 2
     imu = decided(tmp_path, path, more="of: {workload: imu}\n")
     assert outcomes(imu)[FAST.arm] == "meets"
@@ -136,7 +154,14 @@ def test_it_can_be_read_in_a_terminal_and_on_a_page(tmp_path):
     assert len(document["machines"][0]["cases"]) == 2
     page = render_html(document)
     for shown in (text, page):
-        for said in (FAST.arm, "imu [level=0]", "misses", "on the front", "Along level", "probability"):
+        for said in (
+            FAST.arm,
+            "imu [level=0]",
+            "misses",
+            "on the front",
+            "Along level",
+            "probability",
+        ):
             assert said in shown
     assert page.count("<svg") == 4 and "<script" not in page
     json.dumps(document, allow_nan=False)
@@ -177,8 +202,14 @@ def test_who_alone_meets_the_limits_along_a_factor_is_said(tmp_path):
     (along,) = document["machines"][0]["along"]
     assert [one["meets"] for one in along["levels"]] == [[FAST.arm]] * 2
     assert words.only(along) == [f"only {FAST.arm} meets them at level={n}" for n in (0, 1)]
-    turned = {**along, "flips": [{"arm": "x", "before": "meets", "after": "misses", "from": 2, "to": 8}]}
-    assert words.flip(turned["flips"][0], turned) == "x meets the limits up to level=2 and misses them from level=8 on"
+    turned = {
+        **along,
+        "flips": [{"arm": "x", "before": "meets", "after": "misses", "from": 2, "to": 8}],
+    }
+    assert (
+        words.flip(turned["flips"][0], turned)
+        == "x meets the limits up to level=2 and misses them from level=8 on"
+    )
 
 
 @pytest.mark.parametrize(("most_ms", "code"), [("0.04", 0), ("0.001", 1), ("fast", 2)])

@@ -1,7 +1,8 @@
-"""What the sources draw, by the names of their pictures: read in the reports, the appendix and the notebooks.
+"""What the sources draw, by the names of their pictures: read in the reports, the appendix and the
+notebooks.
 
-The texts beside the checkout have the names of what they link; the appendix and the notebooks are not there, so their
-names are listed here.
+The texts beside the checkout have the names of what they link; the appendix and the notebooks are
+not there, so their names are listed here.
 """
 
 GALACTIC_APPENDIX = [

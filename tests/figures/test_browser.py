@@ -1,4 +1,5 @@
-"""The page of redrawn figures in a real browser: quiet, offline, inside a phone's width, with every kind of chart."""
+"""The page of redrawn figures in a real browser: quiet, offline, inside a phone's width, with every
+kind of chart."""
 
 from pathlib import Path
 
@@ -22,7 +23,8 @@ SHOWN = (
 
 pytestmark = pytest.mark.skipif(
     not CHROMIUM.exists(),
-    reason=f"THE FIGURES WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing (apt install chromium)",
+    reason=f"THE FIGURES WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing (apt install "
+    "chromium)",
 )
 
 
@@ -35,7 +37,13 @@ def page(tmp_path_factory) -> Path:
     doc = document.document(sources, shipped.summaries())
     source = doc["sources"][0]
     source["figures"] = [f for f in source["figures"] if f["id"].startswith(SHOWN)]
-    assert {p["chart"] for f in source["figures"] for p in f["parts"]} == {"lines", "steps", "bars", "stacked", "heat"}
+    assert {p["chart"] for f in source["figures"] for p in f["parts"]} == {
+        "lines",
+        "steps",
+        "bars",
+        "stacked",
+        "heat",
+    }
     path = tmp_path_factory.mktemp("figures") / "page.html"
     write_html(doc, path)
     return path
@@ -59,16 +67,23 @@ def test_the_page_is_quiet_offline_and_fits(browser, page, width, scheme):
         assert [url for url in visit.asked if not url.startswith(("file:", "data:", "blob:"))] == []
         sizes = visit.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         assert sizes[0] <= sizes[1]
-        shown = visit.page.evaluate("[...document.querySelectorAll('.chart svg')].map(s => s.textContent).join(' ')")
+        shown = visit.page.evaluate(
+            "[...document.querySelectorAll('.chart svg')].map(s => s.textContent).join(' ')"
+        )
         assert "measured on " in shown, "what is shipped has a panel"
-        assert visit.page.locator(".redrawn", has_text="Figure 4").locator(".chart svg").count() == 1
+        assert (
+            visit.page.locator(".redrawn", has_text="Figure 4").locator(".chart svg").count() == 1
+        )
         charts = visit.page.evaluate(
-            "[...document.querySelectorAll('.chart')].map(c => [c.querySelectorAll('svg path').length,"
-            " c.querySelector('svg') ? c.querySelector('svg').getBoundingClientRect().width : 0, c.clientWidth])"
+            "[...document.querySelectorAll('.chart')].map(c => [c.querySelectorAll('svg "
+            "path').length, c.querySelector('svg') ? "
+            "c.querySelector('svg').getBoundingClientRect().width : 0, c.clientWidth])"
         )
         assert len(charts) >= 12
         for marks, drawn, room in charts:
             assert marks > 5, "a chart without marks"
-            assert 0.6 * room <= drawn <= room + 1, "a chart that does not use its box, or leaves it"
+            assert 0.6 * room <= drawn <= room + 1, (
+                "a chart that does not use its box, or leaves it"
+            )
     finally:
         visit.context.close()

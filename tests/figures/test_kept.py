@@ -1,4 +1,5 @@
-"""`rmwbench claims --save` keeps the cells that a source's figures draw: their measured panels can be shipped."""
+"""`rmwbench claims --save` keeps the cells that a source's figures draw: their measured panels can
+be shipped."""
 
 from rmwbench.evaluations.claims.measured import expanded, measured, text
 from rmwbench.evaluations.claims.model import Claims
@@ -17,26 +18,46 @@ CLAIMS = Claims.model_validate(
         "headings": [],
     }
 )
-DRAWN = Measured(suite="s/one", metric="cpu_cores", times="loss", workload=("w",), at={"rate_hz": 30}, x="x")
+DRAWN = Measured(
+    suite="s/one", metric="cpu_cores", times="loss", workload=("w",), at={"rate_hz": 30}, x="x"
+)
 
 
 def arm(name, rate_hz=30, **more):
-    metrics = {name: {"unit": "1", "value": 1.0, "trials": 3} for name in ("cpu_cores", "loss", "rss")}
+    metrics = {
+        name: {"unit": "1", "value": 1.0, "trials": 3} for name in ("cpu_cores", "loss", "rss")
+    }
     per_trial = {name: [{"block": 0, "value": 1.0}] for name in metrics}
-    about = {"arm": name, "middleware": "zenoh", "layer": "native", "version": "1", "profile": "p", "role": "contender"}
-    return about | {"factors": {"rate_hz": rate_hz}, "metrics": metrics, "per_trial": per_trial} | more
+    about = {
+        "arm": name,
+        "middleware": "zenoh",
+        "layer": "native",
+        "version": "1",
+        "profile": "p",
+        "role": "contender",
+    }
+    return (
+        about | {"factors": {"rate_hz": rate_hz}, "metrics": metrics, "per_trial": per_trial} | more
+    )
 
 
 def shown(*arms, workload="w"):
     return {
-        "campaign": {"name": "c", "suite": "s-one", "created_utc": "2026-11-22T00:00:00Z", "blocks_complete": 3},
+        "campaign": {
+            "name": "c",
+            "suite": "s-one",
+            "created_utc": "2026-11-22T00:00:00Z",
+            "blocks_complete": 3,
+        },
         "machine": {"summary": "2 × CPU, Linux", "facts": [{"name": "cores", "value": "2 of 2"}]},
         "workloads": [{"workload": f"{workload} [rate_hz=30]", "arms": list(arms)}],
     }
 
 
 def test_cells_and_metrics_of_the_figures_are_kept_beside_those_of_claims():
-    found = measured(CLAIMS, [shown(arm("a"), arm("slow", 100), arm("floor", role="floor"))], [DRAWN])
+    found = measured(
+        CLAIMS, [shown(arm("a"), arm("slow", 100), arm("floor", role="floor"))], [DRAWN]
+    )
     (document,) = expanded(found)
     (kept,) = document["workloads"][0]["arms"]
     assert (kept["arm"], set(kept["metrics"]), set(kept["per_trial"])) == (

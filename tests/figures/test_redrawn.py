@@ -1,4 +1,5 @@
-"""The figures document: which imported and measured points go where, and what is said where there are none."""
+"""The figures document: which imported and measured points go where, and what is said where there
+are none."""
 
 import json
 
@@ -95,7 +96,9 @@ def part(doc, number=0):
 def test_points_are_chosen_named_and_put_beside_each_other(doc):
     found = part(doc)
     shown = {(p["series"], p["x"]): p for p in found["published"]["points"]}
-    assert set(shown) == {("A", "0"), ("A", "10"), ("B", "0")}, "C is not drawn there, and 20 % is not on the axis"
+    assert set(shown) == {("A", "0"), ("A", "10"), ("B", "0")}, (
+        "C is not drawn there, and 20 % is not on the axis"
+    )
     right = {(p["series"], p["x"]): p for p in found["corrected"]["points"]}
     assert shown["B", "0"] == {"series": "B", "x": "0", "y": 2.0, "low": 1.5, "high": 2.5}
     assert right["B", "0"] == {"series": "B", "x": "0", "y": 3.0, "low": 2.5, "high": 3.5}
@@ -117,7 +120,9 @@ def test_each_makes_a_figure_of_every_value(doc):
     figures = doc["sources"][0]["figures"]
     assert [f["id"] for f in figures] == ["1", "2 (1)", "2 (2)", "3"]
     assert [p["y"] for p in part(doc, 1)["published"]["points"]] == [30.0]
-    assert part(doc, 2)["published"]["points"] == [{"series": "one", "x": "1", "panel": "1", "y": 29.0}]
+    assert part(doc, 2)["published"]["points"] == [
+        {"series": "one", "x": "1", "panel": "1", "y": 29.0}
+    ]
     assert dict(words(part(doc, 2)))["corrected"] == document.NOTHING_CHANGES
 
 
@@ -128,8 +133,17 @@ def measured(*arms, suite="s-one", **more):
 
 
 def cell(name, metric, **factors):
-    entry = {"arm": name, "middleware": "zenoh", "role": "contender", "pair": None, "not_supported": None}
-    return entry | {"factors": factors, "metrics": {"service_latency_p50": {"unit": "ns", **metric}}}
+    entry = {
+        "arm": name,
+        "middleware": "zenoh",
+        "role": "contender",
+        "pair": None,
+        "not_supported": None,
+    }
+    return entry | {
+        "factors": factors,
+        "metrics": {"service_latency_p50": {"unit": "ns", **metric}},
+    }
 
 
 VALUE = {"value": 2e6, "low": 1e6, "high": 3e6}
@@ -147,8 +161,13 @@ def test_measured_are_the_cells_that_have_the_levels(file):
 def test_a_campaign_without_the_cells_says_which_are_missing(file):
     arms = [cell("slow", VALUE, rate_hz=100, loss=0.1)]
     found = part(document.document([(file, {"k": ROWS}, "")], [measured(*arms)]))["measured"]
-    assert (found["points"], found["absent"]) == ([], "the campaign has no cell for it (rate_hz 30)")
-    other = part(document.document([(file, {"k": ROWS}, "")], [measured(*arms, suite="other")]))["measured"]
+    assert (found["points"], found["absent"]) == (
+        [],
+        "the campaign has no cell for it (rate_hz 30)",
+    )
+    other = part(document.document([(file, {"k": ROWS}, "")], [measured(*arms, suite="other")]))[
+        "measured"
+    ]
     assert other["absent"].startswith("not yet")
 
 
@@ -163,26 +182,32 @@ def drawn(file, *campaigns, **asked):
     """The measured points of the first part, with another `measured`."""
     tree = file.model_dump(exclude_none=True)
     tree["items"][0]["parts"][0]["measured"][0].update(asked)
-    return part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], campaigns))["measured"]
+    return part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], campaigns))[
+        "measured"
+    ]
 
 
 def test_a_period_is_the_inverse_of_a_rate(file):
     one = cell("fast", {"value": 50.0, "low": 40.0, "high": 100.0}, rate_hz=30, loss=0.1)
     (point,) = drawn(file, measured(one), factor=1.0, inverse=1000)["points"]
     assert (point["y"], point["low"], point["high"]) == (20.0, 10.0, 25.0), "the ends change places"
-    (none,) = drawn(file, measured(cell("fast", {"value": 0}, rate_hz=30, loss=0.1)), factor=1.0, inverse=1000)[
-        "points"
-    ]
+    (none,) = drawn(
+        file, measured(cell("fast", {"value": 0}, rate_hz=30, loss=0.1)), factor=1.0, inverse=1000
+    )["points"]
     assert (none["y"], none["note"]) == (None, "nothing arrived")
 
 
-@pytest.mark.parametrize("cores", [{"cores": "2 of 4"}, {"facts": [{"name": "cores", "value": "2 of 4"}]}])
+@pytest.mark.parametrize(
+    "cores", [{"cores": "2 of 4"}, {"facts": [{"name": "cores", "value": "2 of 4"}]}]
+)
 def test_cpu_per_message_and_messages_per_second_are_a_share_of_the_machine(file, cores):
     one = cell("fast", {"value": 1e6}, rate_hz=30, loss=0.1)
     one["metrics"] |= {"achieved_rate": {"unit": "hz", "value": 200.0, "low": 100.0, "high": 300.0}}
     asked = {"times": "achieved_rate", "factor": 1e-7, "of_machine": True}
     (point,) = drawn(file, measured(one, machine=cores), **asked)["points"]
-    assert point["y"] == pytest.approx(5.0), "1 ms 200 times a second is a fifth of a core, 5 % of four"
+    assert point["y"] == pytest.approx(5.0), (
+        "1 ms 200 times a second is a fifth of a core, 5 % of four"
+    )
     assert "low" not in point
     (unknown,) = drawn(file, measured(one), **asked)["points"]
     assert (unknown["y"], unknown["note"]) == (None, "the machine's hardware threads are not known")
@@ -190,7 +215,12 @@ def test_cpu_per_message_and_messages_per_second_are_a_share_of_the_machine(file
 
 def test_latencies_are_told_by_the_second(file):
     one = measured(cell("a", VALUE, loss=0.1))
-    of = {"arm": "a", "trial": 1, "time_s": [0.1, 0.9, 1.5, 2.5], "latency_ns": [1e6, 3e6, None, 5e6]}
+    of = {
+        "arm": "a",
+        "trial": 1,
+        "time_s": [0.1, 0.9, 1.5, 2.5],
+        "latency_ns": [1e6, 3e6, None, 5e6],
+    }
     one["workloads"][0]["charts"]["series"] = [of]
     tree = file.model_dump(exclude_none=True)
     tree["items"][0]["parts"][0]["x"] = {"title": "second"}
@@ -200,13 +230,19 @@ def test_latencies_are_told_by_the_second(file):
     ):
         asked = {"suite": "s/one", "metric": name, "factor": factor, "x": "second"}
         tree["items"][0]["parts"][0]["measured"] = [asked]
-        found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))["measured"]
-        assert [(p["x"], pytest.approx(p["y"])) for p in found["points"]] == wanted, "a second without any has no value"
+        found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))[
+            "measured"
+        ]
+        assert [(p["x"], pytest.approx(p["y"])) for p in found["points"]] == wanted, (
+            "a second without any has no value"
+        )
 
 
 def shipped(*arms, date="2026-11-22", name="s"):
     """A summary as `redrawn_shipped.summaries` gives it."""
-    one = measured(*arms, shipped=True, machine={"summary": "2 × Some CPU, Linux, 8 GB", "cores": "2 of 2"})
+    one = measured(
+        *arms, shipped=True, machine={"summary": "2 × Some CPU, Linux, 8 GB", "cores": "2 of 2"}
+    )
     one["campaign"] |= {"name": name, "created_utc": f"{date}T00:00:00Z"}
     return one
 
@@ -248,13 +284,17 @@ def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
     page = render_html(doc)
     assert "measured on 2 × Some CPU" in page
     assert "layer rclcpp and native" in page
-    assert line(doc["sources"][0]["figures"][0]) == "published 3; corrected 2 (1 differ); measured 2"
+    assert (
+        line(doc["sources"][0]["figures"][0]) == "published 3; corrected 2 (1 differ); measured 2"
+    )
 
 
 def test_points_of_busy_processors_are_counted(file):
     arms = [of("a", 1e6, disturbed_by={"machine_bound": 2}), of("b", 1e6, flags=["path: inferred"])]
     doc = document.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
-    assert dict(words(part(doc)))["measured"].endswith("; 1 of 2 points on processors that were busy throughout")
+    assert dict(words(part(doc)))["measured"].endswith(
+        "; 1 of 2 points on processors that were busy throughout"
+    )
 
 
 def test_where_only_some_cells_were_measured_is_said(tmp_path):
@@ -269,15 +309,20 @@ factors: {rate_hz: [30, 100], reliability: [best_effort, reliable], loss: [0.0, 
 exclude: [{arm: b, loss: 0.2}]
 """
     )
-    text = FILE.replace("suite: s/one, at: {rate_hz: 30}", f'suite: "{suite}", workload: [w], at: {{rate_hz: 30}}')
+    text = FILE.replace(
+        "suite: s/one, at: {rate_hz: 30}", f'suite: "{suite}", workload: [w], at: {{rate_hz: 30}}'
+    )
     path = tmp_path / "figures.yaml"
     path.write_text(text.replace('order: ["0", "10"]', 'order: ["0", "10", "20"]'))
     one = measured(of("a", 1e6), suite="one")
     one["workloads"][0]["arms"][0]["factors"]["reliability"] = "reliable"
     found = part(document.document([(load(str(path)), {}, "")], [one]))
-    # One rate, two reliabilities, and of three losses all for `a` and two for `b`; the floor is not a contender.
+    # One rate, two reliabilities, and of three losses all for `a` and two for `b`; the floor is not
+    # a contender.
     assert found["measured"]["cells"] == {"measured": 1, "asked": 10, "at": ["10"], "places": 3}
-    assert dict(words(found))["measured"].endswith("only 1 of 10 cells of the whole suite (loss: 10)")
+    assert dict(words(found))["measured"].endswith(
+        "only 1 of 10 cells of the whole suite (loss: 10)"
+    )
 
 
 def test_a_row_under_a_wrong_name_is_published_there_and_corrected_where_it_belongs(file):
@@ -296,9 +341,16 @@ def test_what_arrived_over_time_is_told_by_the_second(file):
     asked = {"suite": "s/one", "metric": "delivered", "x": "second"}
     tree["items"][0]["parts"][0].update(measured=[asked], x={"title": "second"})
     one = measured(cell("a", VALUE))
-    rates = {"arm": "a", "bin_s": 0.5, "time_s": [0.25, 0.75, 1.25, 1.75], "rate_hz": [10.0, 30.0, 0.0, 4.0]}
+    rates = {
+        "arm": "a",
+        "bin_s": 0.5,
+        "time_s": [0.25, 0.75, 1.25, 1.75],
+        "rate_hz": [10.0, 30.0, 0.0, 4.0],
+    }
     one["workloads"][0]["charts"]["delivered"] = [rates]
-    found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))["measured"]
+    found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))[
+        "measured"
+    ]
     assert [(p["x"], p["y"]) for p in found["points"]] == [("1", 20.0), ("2", 2.0)]
 
 
@@ -319,7 +371,8 @@ def test_the_page_and_the_pictures(doc, tmp_path):
     for text in ("Not drawn: no data.", "1 of 3 points change", "as published", "for a reason"):
         assert text in page
     files = write_pictures(doc, tmp_path)
-    # The bars, and of small multiples both versions of the one that changes and the one that does not.
+    # The bars, and of small multiples both versions of the one that changes and the one that does
+    # not.
     assert [f.name for f in files if f.suffix == ".svg"] == [
         "s-1-1.svg",
         "s-2-1-1-as-published.svg",
@@ -330,7 +383,8 @@ def test_the_page_and_the_pictures(doc, tmp_path):
     assert "A source (2020), here" in files[0].read_text()
 
 
-# --- files ----------------------------------------------------------------------------------------------------------
+# --- files
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -341,7 +395,11 @@ def test_the_page_and_the_pictures(doc, tmp_path):
         ('match: "run (?P<run>\\\\d), <n>"', 'match: "run (("', "not a regular expression"),
         ("chart: bars", "chart: pie", "chart"),
         ("factor: 1.0e-6, x:", "factor: 1.0e-6, inverse: 10, x:", "an inverse stands alone"),
-        ("metric: service_latency_p50", "metric: delivered, times: loss", "what arrives over time is not a metric"),
+        (
+            "metric: service_latency_p50",
+            "metric: delivered, times: loss",
+            "what arrives over time is not a metric",
+        ),
         ('id: "3"', 'id: "2 (1)"', "two figures have the id"),
         ("not_drawn: no data", "note: x", "a figure is drawn or has a reason"),
         ("images: [a.png]", "picture: [a.png]", "unknown key `picture`"),
@@ -372,7 +430,10 @@ def test_extracted_points_are_read_as_they_were_written(tmp_path):
     key = ("figure", "series", "x")
     for one in wanted:
         same = next(r for r in found if all(r[k] == one[k] for k in key))
-        assert (same["as_published"], same["as_corrected"]) == (one["as_published"], one["as_corrected"])
+        assert (same["as_published"], same["as_corrected"]) == (
+            one["as_published"],
+            one["as_corrected"],
+        )
         assert (same["count"], same["note"]) == (10, one["note"])
 
 
@@ -407,7 +468,8 @@ def test_data_is_found_below_a_folder_and_nothing_else_is(tmp_path):
         collect(tmp_path / "empty")
 
 
-# --- the verb -------------------------------------------------------------------------------------------------------
+# --- the verb
+# --------------------------------------------------------------------------------------------------
 
 
 def run(capsys, *arguments):
@@ -425,7 +487,9 @@ def test_the_verb_prints_the_document_and_the_table(capsys):
     code, out, _ = run(capsys, "gscam-2025")
     assert code == 0
     (line,) = [one for one in " ".join(out.split()).split(" summary.csv ")[1:]]
-    assert line.startswith("The 14 camera formats: published 280; corrected 224 (171 differ); measured ")
+    assert line.startswith(
+        "The 14 camera formats: published 280; corrected 224 (171 differ); measured "
+    )
 
 
 @pytest.mark.parametrize(
@@ -445,9 +509,13 @@ def test_the_verb_says_what_is_wrong(capsys, arguments, says):
 
 
 def test_what_is_shipped_can_be_left_out(capsys):
-    given = [json.loads(run(capsys, "pipeline-2021", "--json", *more)[1]) for more in ([], ["--no-shipped"])]
+    given = [
+        json.loads(run(capsys, "pipeline-2021", "--json", *more)[1])
+        for more in ([], ["--no-shipped"])
+    ]
     counts = [
-        sum(len(p["measured"]["points"]) for f in one["sources"][0]["figures"] for p in f["parts"]) for one in given
+        sum(len(p["measured"]["points"]) for f in one["sources"][0]["figures"] for p in f["parts"])
+        for one in given
     ]
     assert counts[0] > 0
     assert counts[1] == 0
@@ -460,32 +528,46 @@ def test_an_imported_bundle_is_data(capsys, tmp_path):
         (tmp_path / "data" / name).write_text(text, encoding="utf-8")
     import_published(tmp_path / "data", tmp_path / "bundle")
     given = [
-        json.loads(run(capsys, "galactic-2020", "--figure", "6.2.3", "--data", str(tmp_path / p), "--json")[1])
+        json.loads(
+            run(
+                capsys, "galactic-2020", "--figure", "6.2.3", "--data", str(tmp_path / p), "--json"
+            )[1]
+        )
         for p in ("data", "bundle")
     ]
     points = [one["sources"][0]["figures"][0]["parts"][0]["published"]["points"] for one in given]
     assert points[0] == points[1] != []
 
 
-# --- beside a report ------------------------------------------------------------------------------------------------
+# --- beside a report
+# ------------------------------------------------------------------------------------------------
 
 
 def test_a_campaign_of_a_published_evaluation_has_its_figures_beside_the_report(tmp_path):
     one = cell("cyclonedds", VALUE)
-    one["metrics"] = {"cpu_cores": {"unit": "cores", "value": 0.0004, "low": 0.0003, "high": 0.0005}}
+    one["metrics"] = {
+        "cpu_cores": {"unit": "cores", "value": 0.0004, "low": 0.0003, "high": 0.0005}
+    }
     shown = measured(one, suite="galactic-2020-spin", machine={"summary": "m", "cores": "2 of 2"})
     made = beside.document(shown)
     assert [one["source"] for one in made["sources"]] == ["fastdds-2021", "galactic-2020"]
     source = made["sources"][1]
-    assert [figure["id"] for figure in source["figures"]] == ["1.2.1", "A.1"], "the memory was not measured"
+    assert [figure["id"] for figure in source["figures"]] == ["1.2.1", "A.1"], (
+        "the memory was not measured"
+    )
     found = source["figures"][0]["parts"][0]
     points = {p["x"]: p["y"] for p in found["measured"]["points"]}
-    assert points == {"95 %": None, "median": None, "mean": pytest.approx(0.02)}, "percent of two hardware threads"
+    assert points == {"95 %": None, "median": None, "mean": pytest.approx(0.02)}, (
+        "percent of two hardware threads"
+    )
     assert len(found["published"]["points"]) == 9, "from the shipped points"
     assert beside.write_beside(shown, tmp_path / "report.html") == "report-figures.html"
     assert "measured here" in (tmp_path / "report-figures.html").read_text(encoding="utf-8")
 
 
 def test_other_campaigns_have_none(tmp_path):
-    assert beside.write_beside(measured(cell("a", VALUE), suite="quick"), tmp_path / "report.html") is None
+    assert (
+        beside.write_beside(measured(cell("a", VALUE), suite="quick"), tmp_path / "report.html")
+        is None
+    )
     assert list(tmp_path.iterdir()) == []

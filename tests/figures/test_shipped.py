@@ -1,5 +1,5 @@
-"""The shipped figures: every figure of the sources is there or has a reason, every experiment exists, and the extracted
-points are the data's."""
+"""The shipped figures: every figure of the sources is there or has a reason, every experiment
+exists, and the extracted points are the data's."""
 
 import functools
 import re
@@ -45,8 +45,16 @@ def ids(name):
 
 
 def test_all_five_sources_have_figures():
-    assert set(FILES) == {"fastdds-2021", "galactic-2020", "gscam-2025", "pipeline-2021", "rclcpp-intraprocess-2019"}
-    assert [name for name in shipped_suites() if name.endswith("figures")] == [], "they are not suites"
+    assert set(FILES) == {
+        "fastdds-2021",
+        "galactic-2020",
+        "gscam-2025",
+        "pipeline-2021",
+        "rclcpp-intraprocess-2019",
+    }
+    assert [name for name in shipped_suites() if name.endswith("figures")] == [], (
+        "they are not suites"
+    )
 
 
 @pytest.mark.parametrize("kind", ["REPORT", "APPENDIX", "NOTEBOOKS"])
@@ -67,7 +75,9 @@ def test_every_picture_of_the_galactic_report_has_an_entry(kind):
 )
 def test_what_has_no_picture_file_is_there_by_its_number(name, wanted):
     found = ids(name)
-    assert [one for one in wanted if not any(i == one or i.startswith(f"{one} (") for i in found)] == []
+    assert [
+        one for one in wanted if not any(i == one or i.startswith(f"{one} (") for i in found)
+    ] == []
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -80,7 +90,9 @@ def test_every_picture_that_the_text_links_has_an_entry(name):
     known = images(name)
     assert [link for link in linked if not any(fnmatch(link, f"*{k}") for k in known)] == []
     captions = set(re.findall(r"(Figure \d+):", text))
-    assert [c for c in sorted(captions) if not any(i == c or i.startswith(f"{c} (") for i in ids(name))] == []
+    assert [
+        c for c in sorted(captions) if not any(i == c or i.startswith(f"{c} (") for i in ids(name))
+    ] == []
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -117,13 +129,18 @@ def test_every_part_has_points_or_says_why(name):
             where = f"{figure['id']} {part['title']}"
             shown = [p for p in part["published"]["points"] if p["y"] is not None]
             assert bool(shown) != bool(part["published"]["absent"]), where
-            assert "--data" not in (part["published"]["absent"] or ""), f"{where}: the shipped points lack it"
+            assert "--data" not in (part["published"]["absent"] or ""), (
+                f"{where}: the shipped points lack it"
+            )
             assert part["measured"]["absent"], where
             if part["series"]:
-                assert {p["series"] for p in part["published"]["points"]} >= set(part["series"]) or not shown, where
+                assert {p["series"] for p in part["published"]["points"]} >= set(
+                    part["series"]
+                ) or not shown, where
 
 
-# --- measured -------------------------------------------------------------------------------------------------------
+# --- measured
+# --------------------------------------------------------------------------------------------------
 
 MEBI = 2.0**-20
 SCALES = {
@@ -161,7 +178,11 @@ def test_what_is_shipped_is_drawn(name):
     doc = measured(name)
     (source,) = doc["sources"]
     counted = [(figure, part) for figure in source["figures"] for part in figure["parts"]]
-    with_value = [(f, p) for f, p in counted if any(point["y"] is not None for point in p["measured"]["points"])]
+    with_value = [
+        (f, p)
+        for f, p in counted
+        if any(point["y"] is not None for point in p["measured"]["points"])
+    ]
     assert with_value, "no figure of a source that was measured has a measured panel"
     assert doc["shipped"]
     for figure, part in with_value:
@@ -169,10 +190,14 @@ def test_what_is_shipped_is_drawn(name):
         assert any(title.startswith("measured on ") for title in titles), figure["id"]
         text = dict(words(part))["measured"]
         assert part["measured"]["from"][0]["machine"] in text, figure["id"]
-        assert re.search(r"\d{4}-\d\d-\d\d, shipped, layer .*\bblocks?\b", text), f"{figure['id']}: {text}"
+        assert re.search(r"\d{4}-\d\d-\d\d, shipped, layer .*\bblocks?\b", text), (
+            f"{figure['id']}: {text}"
+        )
         cells = part["measured"]["cells"]
         assert 0 < cells["measured"] <= cells["asked"], figure["id"]
-        assert (f"only {cells['measured']} of" in text) == (cells["measured"] < cells["asked"]), figure["id"]
+        assert (f"only {cells['measured']} of" in text) == (cells["measured"] < cells["asked"]), (
+            figure["id"]
+        )
 
 
 def _headings(spec):
@@ -193,7 +218,9 @@ def test_measured_values_are_in_the_unit_of_the_original_s_axis(name):
                     assert (GLOSSARY[one.metric].unit, part.y.unit) == ("hz", "ms"), where
                 else:
                     unit = "*".join(GLOSSARY[metric].unit for metric in one.metrics)
-                    assert any(one.factor == pytest.approx(f, rel=1e-6) for f in SCALES[unit, part.y.unit]), where
+                    assert any(
+                        one.factor == pytest.approx(f, rel=1e-6) for f in SCALES[unit, part.y.unit]
+                    ), where
                     assert one.of_machine == (unit in ("cores", "ns*hz")), where
 
 
@@ -201,13 +228,18 @@ def test_measured_values_are_in_the_unit_of_the_original_s_axis(name):
 def test_every_figure_has_one_line_that_says_what_it_has(name):
     for figure in measured(name)["sources"][0]["figures"]:
         text = line(figure)
-        assert text.startswith("not drawn: ") if figure["not_drawn"] else "measured " in text, figure["id"]
+        assert text.startswith("not drawn: ") if figure["not_drawn"] else "measured " in text, (
+            figure["id"]
+        )
         assert "published " in text or figure["not_drawn"], figure["id"]
         assert len(text) < 420, figure["id"]
 
 
 def test_the_extracted_points_are_small():
-    assert sum(published_file(name).stat().st_size for name in FILES if published_file(name).is_file()) < MOST_BYTES
+    assert (
+        sum(published_file(name).stat().st_size for name in FILES if published_file(name).is_file())
+        < MOST_BYTES
+    )
 
 
 @pytest.mark.parametrize("name", DATA)

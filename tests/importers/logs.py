@@ -1,4 +1,5 @@
-"""Logs of `perf_test` as its versions write them, made from known messages: what is read back has a truth to meet."""
+"""Logs of `perf_test` as its versions write them, made from known messages: what is read back has a
+truth to meet."""
 
 import json
 from dataclasses import dataclass
@@ -47,20 +48,24 @@ COLUMNS_NEW = [c for c in COLUMNS_2020 if "loop_res" not in c]
 
 @dataclass(frozen=True)
 class Second:
-    """What really happened: messages received, latency in ms, and the length of the interval in s."""
+    """What really happened: messages received, latency in ms, and the length of the interval in
+    s."""
 
     received: int
     latency_ms: float | None = 0.5
     length_s: float = 1.0
 
 
-def header(version: str = "4807992", publishers: int = 0, subscribers: int = 1, rate: int = 30) -> list[str]:
+def header(
+    version: str = "4807992", publishers: int = 0, subscribers: int = 1, rate: int = 30
+) -> list[str]:
     return [
         "Experiment id: 0",
         f"Performance Test Version: {version}",
         "Communication mean: ROS2",
         "RMW Implementation: rmw_cyclonedds_cpp",
-        "QOS: Reliability: RELIABLE Durability: VOLATILE History kind: KEEP_LAST History depth: 10 Sync. pub/sub: 0",
+        "QOS: Reliability: RELIABLE Durability: VOLATILE History kind: KEEP_LAST History depth: 10 "
+        "Sync. pub/sub: 0",
         f"Publishing rate: {rate}",
         "Topic name: Array1k",
         f"Number of publishers: {publishers}",
@@ -72,16 +77,57 @@ def header(version: str = "4807992", publishers: int = 0, subscribers: int = 1, 
 
 
 def text_2020(seconds: list[Second], **of: int) -> str:
-    """The tab-separated text: rates cut to whole numbers, an interval that is the row before's T_loop."""
+    """The tab-separated text: rates cut to whole numbers, an interval that is the row before's
+    T_loop."""
     lines = [*header(**of), ",\t".join(c.replace("_(", " (") for c in COLUMNS_2020) + ",\t"]
     time = 0.0
     for i, s in enumerate(seconds):
         time += s.length_s
         interval = seconds[max(0, i - 1)].length_s
-        latency = ["inf", "-inf", "0", "-nan"] if s.latency_ms is None else [f"{s.latency_ms:.4g}"] * 3 + ["1e-06"]
-        cells = [f"{time:.6f}", f"{s.length_s:.6f}", str(int(s.received / interval)), "0", "0", "-nan"]
-        cells += [str(int(s.received * SIZE / interval)), *latency, "inf", "-inf", "0", "0", "0", "0", "0", "0"]
-        cells += ["0.1", "0.1", "19408", "0", "0", "0", "2855", "0", "0", "0", "8", "0", "0", "0", "191", "4", "0.1655"]
+        latency = (
+            ["inf", "-inf", "0", "-nan"]
+            if s.latency_ms is None
+            else [f"{s.latency_ms:.4g}"] * 3 + ["1e-06"]
+        )
+        cells = [
+            f"{time:.6f}",
+            f"{s.length_s:.6f}",
+            str(int(s.received / interval)),
+            "0",
+            "0",
+            "-nan",
+        ]
+        cells += [
+            str(int(s.received * SIZE / interval)),
+            *latency,
+            "inf",
+            "-inf",
+            "0",
+            "0",
+            "0",
+            "0",
+            "0",
+            "0",
+        ]
+        cells += [
+            "0.1",
+            "0.1",
+            "19408",
+            "0",
+            "0",
+            "0",
+            "2855",
+            "0",
+            "0",
+            "0",
+            "8",
+            "0",
+            "0",
+            "0",
+            "191",
+            "4",
+            "0.1655",
+        ]
         lines.append(",\t\t".join(cells) + ",\t\t")
     return "\n".join(lines) + "\n"
 
@@ -92,7 +138,11 @@ def csv_new(seconds: list[Second]) -> str:
     time = 0.0
     for s in seconds:
         time += s.length_s
-        latency = ["inf", "-inf", "0", "-nan"] if s.latency_ms is None else [f"{s.latency_ms:.4g}"] * 3 + ["1e-06"]
+        latency = (
+            ["inf", "-inf", "0", "-nan"]
+            if s.latency_ms is None
+            else [f"{s.latency_ms:.4g}"] * 3 + ["1e-06"]
+        )
         cells = [
             f"{time:.6f}",
             f"{s.length_s:.6f}",
@@ -103,7 +153,25 @@ def csv_new(seconds: list[Second]) -> str:
             str(s.received * SIZE),
             *latency,
         ]
-        cells += ["0.1", "0.1", "19408", "0", "0", "0", "2855", "0", "0", "0", "8", "0", "0", "0", "191", "4", "0.1655"]
+        cells += [
+            "0.1",
+            "0.1",
+            "19408",
+            "0",
+            "0",
+            "0",
+            "2855",
+            "0",
+            "0",
+            "0",
+            "8",
+            "0",
+            "0",
+            "0",
+            "191",
+            "4",
+            "0.1655",
+        ]
         lines.append(",\t\t".join(cells))
     return "\n".join(lines) + "\n"
 

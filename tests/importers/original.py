@@ -1,7 +1,7 @@
 """The original data, where it lies beside the checkout, imported once per kind and process.
 
-What the importers must reproduce are published numbers, so nothing stands in for the data: without it these tests skip
-and say so.
+What the importers must reproduce are published numbers, so nothing stands in for the data: without
+it these tests skip and say so.
 """
 
 import functools
@@ -64,7 +64,8 @@ def figures(*parts: str) -> Figures:
 
 
 def prints(value: float | None, text: str) -> bool:
-    """Whether a value, rounded to as many decimals, is what a table prints; a tie may go either way."""
+    """Whether a value, rounded to as many decimals, is what a table prints; a tie may go either
+    way."""
     step = 10.0 ** -len(text.partition(".")[2])
     return value is not None and abs(value - float(text)) <= 0.5001 * step
 

@@ -1,4 +1,5 @@
-"""A small valid source of every kind, invented: name of file → text. What stands in them was never measured."""
+"""A small valid source of every kind, invented: name of file → text. What stands in them was never
+measured."""
 
 from rmwbench.importers.formats import (
     build_farm,
@@ -22,16 +23,39 @@ def csv(columns, *rows) -> str:
 def _build_farm(rmw: str) -> dict[str, str]:
     node = ("", "vendor", "config", "file_name", *build_farm._NODE)
     pubsub = ("", "file_name", "data_type", "flavor", "vendor", *build_farm._PUBSUB)
-    interop = ("", "file_name", "to_rmw_flavor", "to_rmw", "from_rmw_flavor", "from_rmw", *build_farm._INTEROP)
+    interop = (
+        "",
+        "file_name",
+        "to_rmw_flavor",
+        "to_rmw",
+        "from_rmw_flavor",
+        "from_rmw",
+        *build_farm._INTEROP,
+    )
     values = [f"{0.5 + i}" for i in range(30)]
     one, two = "performance_test_results", "performance_test_two_process_results"
     return {
-        "node_perf.csv": csv(node, [0, "ps", "cpp_syn", f"./overhead_node_test_results_{rmw}_sync.csv", *values[:12]]),
+        "node_perf.csv": csv(
+            node, [0, "ps", "cpp_syn", f"./overhead_node_test_results_{rmw}_sync.csv", *values[:12]]
+        ),
         "perf.csv": csv(
-            pubsub, *([0, f"./{p}_{rmw}_sync_Array1k.csv", "Array1k", "s", "v", *values[:13]] for p in (one, two))
+            pubsub,
+            *(
+                [0, f"./{p}_{rmw}_sync_Array1k.csv", "Array1k", "s", "v", *values[:13]]
+                for p in (one, two)
+            ),
         ),
         "pub_perf.csv": csv(
-            interop, [0, f"./overhead_test_results_{rmw}_sync_{rmw}_ROS2_pub.csv", "", "", "", "", *values[:21]]
+            interop,
+            [
+                0,
+                f"./overhead_test_results_{rmw}_sync_{rmw}_ROS2_pub.csv",
+                "",
+                "",
+                "",
+                "",
+                *values[:21],
+            ],
         ),
     }
 
@@ -41,7 +65,9 @@ def _raw_2021() -> dict[str, str]:
     rmw = "rmw_connextdds"
     return {
         f"raw/overhead_node_test_results_{rmw}_sync.csv": csv([rmw] * 12, values[:12]),
-        f"raw/performance_test_results_{rmw}_sync_Array1k.csv": csv([f"{rmw}_Array1k"] * 13, values[:13]),
+        f"raw/performance_test_results_{rmw}_sync_Array1k.csv": csv(
+            [f"{rmw}_Array1k"] * 13, values[:13]
+        ),
         f"raw/overhead_test_results_{rmw}_sync_{rmw}_ROS2_sub.csv": csv(
             [f"Publisher-{rmw}_Subscriber-{rmw}"] * 21, values[:21]
         ),
@@ -73,20 +99,40 @@ def _mininet() -> dict[str, str]:
         found[f"x/cell/{run}/sub_log"] = text_2020(SECONDS)
     # Two runs never have the same log.
     for end in ("pub_log", "sub_log"):
-        found[f"x/cell/run02/{end}"] = found[f"x/cell/run02/{end}"].replace("Experiment id: 0", "Experiment id: 1")
+        found[f"x/cell/run02/{end}"] = found[f"x/cell/run02/{end}"].replace(
+            "Experiment id: 0", "Experiment id: 1"
+        )
     return found
 
 
 def _mininet_summary() -> dict[str, str]:
     values = dict.fromkeys(mininet.SUMMARY, "1.5") | {
-        **{"rmw_implementation": "rmw_fastrtps_cpp", "async_pub": "async", "bandwidth": 54, "loss": 10, "delay": 0},
-        **{"message_rate": 30, "message_type": "Array1k", "reliability": "reliable", "durability": "volatile"},
-        **{"history_kind": "keep_last", "history_depth": 10, "run": "run01", "experiment": "x", "json_fname": "y"},
+        **{
+            "rmw_implementation": "rmw_fastrtps_cpp",
+            "async_pub": "async",
+            "bandwidth": 54,
+            "loss": 10,
+            "delay": 0,
+        },
+        **{
+            "message_rate": 30,
+            "message_type": "Array1k",
+            "reliability": "reliable",
+            "durability": "volatile",
+        },
+        **{
+            "history_kind": "keep_last",
+            "history_depth": 10,
+            "run": "run01",
+            "experiment": "x",
+            "json_fname": "y",
+        },
     }
     rows = [values, values | {"run": "run02"}, values | {"async_pub": "sync"}]
     return {
         "MininetResults.csv": csv(
-            ["", *mininet.SUMMARY], *([i, *(r[c] for c in mininet.SUMMARY)] for i, r in enumerate(rows))
+            ["", *mininet.SUMMARY],
+            *([i, *(r[c] for c in mininet.SUMMARY)] for i, r in enumerate(rows)),
         )
     }
 
@@ -94,7 +140,9 @@ def _mininet_summary() -> dict[str, str]:
 def _wifi() -> dict[str, str]:
     def log(**of: int) -> str:
         text = text_2020(SECONDS, rate=80, **of).replace("Array1k", "Array60k")
-        return text.replace("Roundtrip Mode: NONE", "Roundtrip Mode: NONE\nIgnore seconds from beginning: 1")
+        return text.replace(
+            "Roundtrip Mode: NONE", "Roundtrip Mode: NONE\nIgnore seconds from beginning: 1"
+        )
 
     return {"c-p-80-1.txt": log(publishers=1, subscribers=0), "c-s-80-1.txt": log()}
 
@@ -114,7 +162,20 @@ def _github() -> dict[str, str]:
         "2020-10-01 11:00:00",
     ]
     opened = [1, "open", "2020-10-02 10:00:00", "", "", 2, 8, "three", f"{api}/pulls/8", ""]
-    issue = [0, "", "2020-10-01 10:00:00", "[]", 1, 7, "closed", "one", f"{api}/issues/7", "", 0, "3600.0"]
+    issue = [
+        0,
+        "",
+        "2020-10-01 10:00:00",
+        "[]",
+        1,
+        7,
+        "closed",
+        "one",
+        f"{api}/issues/7",
+        "",
+        0,
+        "3600.0",
+    ]
     true = [1, "", "2020-10-03 10:00:00", "[]", 2, 9, "open", "four", f"{api}/issues/9", "", 0, ""]
     return {
         "b_pr.csv": csv(github_csv.PULLS, pull, opened),
@@ -131,7 +192,17 @@ def _survey() -> dict[str, str]:
     ]
     profile = ["Foxy", "one robot", "research", "7", "2.5", "4", "5", "Yes"]
     rows = [
-        ["t", *profile, "ADLink CycloneDDS", "Agree", "Strongly Agree", "Neutral", "Disagree", "Strongly Disagree", ""],
+        [
+            "t",
+            *profile,
+            "ADLink CycloneDDS",
+            "Agree",
+            "Strongly Agree",
+            "Neutral",
+            "Disagree",
+            "Strongly Disagree",
+            "",
+        ],
         [
             "t",
             *profile,
@@ -143,14 +214,36 @@ def _survey() -> dict[str, str]:
             survey.NO_OPINION,
             "Agree",
         ],
-        ["t", *profile, survey.GROUPS["Fast"], "Disagree", "Agree", "Agree", "Neutral", "Neutral", "Agree"],
+        [
+            "t",
+            *profile,
+            survey.GROUPS["Fast"],
+            "Disagree",
+            "Agree",
+            "Agree",
+            "Neutral",
+            "Neutral",
+            "Agree",
+        ],
     ]
     return {"survey.csv": csv(header, *rows)}
 
 
 def _cyclonedds() -> dict[str, str]:
     def row(rmw, values, compared, rate=20):
-        return [rmw, "Ubuntu", "MultiProcess", "Array16k", rate, 1, "False", "True", "False", *values, *compared]
+        return [
+            rmw,
+            "Ubuntu",
+            "MultiProcess",
+            "Array16k",
+            rate,
+            1,
+            "False",
+            "True",
+            "False",
+            *values,
+            *compared,
+        ]
 
     a, b = ([475, 0, 0, 8198958, 0.06, 0.4, x, 1e-7, x, 20 * x] for x in (0.1, 0.2))
     ratio = [0.2 / (0.1 + 1e-6), 4.0 / (2.0 + 1e-6)]
@@ -166,9 +259,33 @@ def _cyclonedds() -> dict[str, str]:
 
 def _gscam() -> dict[str, str]:
     def second(n, rate):
-        return [f"2025-10-22_14-01-{n:02d}", 640, 480, 15, rate * 921600, rate, 100 * (15 - rate) / 15, 0.7, 0.5, 1.5]
+        return [
+            f"2025-10-22_14-01-{n:02d}",
+            640,
+            480,
+            15,
+            rate * 921600,
+            rate,
+            100 * (15 - rate) / 15,
+            0.7,
+            0.5,
+            1.5,
+        ]
 
-    summary = ["zenoh", "low", "640x480", 15, 13.1, 0.0, 6.67, 0.7, 0.5, 14.5, 60, "2025-10-22_14-01-17"]
+    summary = [
+        "zenoh",
+        "low",
+        "640x480",
+        15,
+        13.1,
+        0.0,
+        6.67,
+        0.7,
+        0.5,
+        14.5,
+        60,
+        "2025-10-22_14-01-17",
+    ]
     return {
         "run/summary.csv": csv(gscam.SUMMARY, summary),
         "run/zenoh/low_2025-10-22_14-01-17.csv": csv(gscam.SECOND, second(18, 14), second(19, 15)),
@@ -208,13 +325,22 @@ def _hop_chain() -> dict[str, str]:
 
 def _eprosima() -> dict[str, str]:
     grid = (*eprosima_2019.DEMAND, *eprosima_2019.RECEIVED)
-    rows = [[16, 100, 0, 0, 218760.80, 28.00], [16, 200, 0, 0, 227900.20, 29.20], [32, 100, 0, 0, 1000, 0.3]]
+    rows = [
+        [16, 100, 0, 0, 218760.80, 28.00],
+        [16, 200, 0, 0, 227900.20, 29.20],
+        [32, 100, 0, 0, 1000, 0.3],
+    ]
     place = "throughput/localhost/cyclonedds"
-    full = "Bytes,Samples,stdev,mean,min,50%,90%,99%,99,99%,max\n16,100000,1,7,7,7,04,7,37,7,59,13,82,27,49,105,69"
+    full = (
+        "Bytes,Samples,stdev,mean,min,50%,90%,99%,99,99%,max\n"
+        "16,100000,1,7,7,7,04,7,37,7,59,13,82,27,49,105,69"
+    )
     return {
         "latency/localhost/fastrtps/results.csv": full,
-        "latency/localhost/opensplice/results.csv": "Bytes,Samples,mean,min\n16,100000,27,5,26,5\n32,100000,27,26,5\n",
-        "latency/localhost/cyclonedds/results.csv": "Bytes,Samples,mean,min,99%,max\n16,100000,11,10,35,152\n",
+        "latency/localhost/opensplice/results.csv": "Bytes,Samples,mean,min\n16,100000,27,5,26,5\n"
+        "32,100000,27,26,5\n",
+        "latency/localhost/cyclonedds/results.csv": "Bytes,Samples,mean,min,99%,max\n"
+        "16,100000,11,10,35,152\n",
         "latency/intraprocess/cyclonedds/summary.csv": csv(
             eprosima_2019.SUMMARY, [16, 10000, 9, 1, 3, 2, 0.5, 0.1, 4, 5, 6, 7]
         ),
@@ -233,7 +359,9 @@ def _irobot() -> dict[str, str]:
             irobot.ALL, subscription, ["oslo", "po", 8, 300, 0, 0, 0, 99, 9, 5, 300, 5, 60]
         ),
         "fastrtps/mont/latency_total.txt": words(irobot.TOTAL, [900, 134, 1, 0.1111, 0, 0, 0, 0]),
-        "fastrtps/mont/resources.txt": words(irobot.RESOURCES, [0] * 7, [500, 29, 8740, 8579, 148412, 19500, 697864]),
+        "fastrtps/mont/resources.txt": words(
+            irobot.RESOURCES, [0] * 7, [500, 29, 8740, 8579, 148412, 19500, 697864]
+        ),
         "fastrtps/mont/events.txt": words(
             irobot.EVENTS,
             [90, "SYSTEM", 0, "[discovery] EDP completed"],
@@ -280,6 +408,9 @@ SAMPLES: dict[str, tuple[str, dict[str, str]]] = {
     "eprosima-2019": ("eprosima-2019", _eprosima()),
     "irobot": ("irobot", _irobot()),
     "ddsperf": ("ddsperf", {"sub.txt": DDSPERF_SUB, "pub.txt": DDSPERF_PUB}),
-    "perf-test": ("perf-test", {"a.txt": text_2020(SECONDS), "b.csv": csv_new(SECONDS), "c.json": as_json(SECONDS)}),
+    "perf-test": (
+        "perf-test",
+        {"a.txt": text_2020(SECONDS), "b.csv": csv_new(SECONDS), "c.json": as_json(SECONDS)},
+    ),
 }
 """Name → (kind, its files)."""

@@ -1,4 +1,5 @@
-"""The build farm: the reports' tables, and 2021's merged tables from the one-line files they came from."""
+"""The build farm: the reports' tables, and 2021's merged tables from the one-line files they came
+from."""
 
 import csv
 
@@ -91,7 +92,9 @@ def test_received_is_restored_from_bytes():
 def test_what_no_log_has_is_no_data():
     f = figures(*Y2020)
     for p in f.of("two_process_sent"):
-        assert (p["as_published"], p["as_corrected"]) == (0, None) and p["note"].startswith("no data")
+        assert (p["as_published"], p["as_corrected"]) == (0, None) and p["note"].startswith(
+            "no data"
+        )
     assert all(p["as_corrected"] is None for p in f.of("two_process_latency_p95"))
     assert all(p["as_corrected"] is None for p in f.of("interop_relay_latency_mean"))
 
@@ -99,7 +102,9 @@ def test_what_no_log_has_is_no_data():
 @pytest.mark.parametrize("to", ROUND_TRIP)
 def test_round_trips(to):
     f = figures(*Y2020)
-    assert [round(f.published("interop_latency_mean", arm, to), 3) for arm in FROM] == list(ROUND_TRIP[to])
+    assert [round(f.published("interop_latency_mean", arm, to), 3) for arm in FROM] == list(
+        ROUND_TRIP[to]
+    )
 
 
 def test_the_top_5_percent_is_21_times_the_mean():
@@ -108,7 +113,9 @@ def test_the_top_5_percent_is_21_times_the_mean():
         p["as_published"] / f.published("interop_latency_mean", p["series"], p["x"])
         for p in f.of("interop_latency_top5")
     ]
-    assert len(factors) == 24 and sum(21.3 < x < 21.6 for x in factors) == 19, "the others have fewer than 25 rows"
+    assert len(factors) == 24 and sum(21.3 < x < 21.6 for x in factors) == 19, (
+        "the others have fewer than 25 rows"
+    )
     assert all(p["as_corrected"] is None for p in f.of("interop_latency_top5"))
 
 
@@ -122,7 +129,14 @@ def test_interop_rates_and_the_relays_busy_loop():
 
 
 @pytest.mark.parametrize(
-    "kind", ["node_perf", "perf_network_results", "two_process_perf_network_results", "pub_perf", "sub_perf"]
+    "kind",
+    [
+        "node_perf",
+        "perf_network_results",
+        "two_process_perf_network_results",
+        "pub_perf",
+        "sub_perf",
+    ],
 )
 def test_merged_tables_equal_the_one_line_files(kind):
     """2021: every value of every merged table, exactly, from the 270 raw files."""

@@ -1,4 +1,5 @@
-"""An imported bundle is a bundle: checked, read by trial, asked with SQL, shown; and it says what it cannot tell."""
+"""An imported bundle is a bundle: checked, read by trial, asked with SQL, shown; and it says what
+it cannot tell."""
 
 import json
 from types import SimpleNamespace
@@ -52,14 +53,23 @@ def test_trials_are_read_one_by_one_and_together(mininet):
         == sum(mininet.count("windows", t.trial) for t in mininet.trials())
     )
     assert [set(p.column("trial").to_pylist()) for p in parts] == [{0}, {1}]
-    assert mininet.columns("windows", 1, ["trial", "value"])["trial"].tolist() == [1] * parts[1].num_rows
+    assert (
+        mininet.columns("windows", 1, ["trial", "value"])["trial"].tolist()
+        == [1] * parts[1].num_rows
+    )
     assert mininet.table("sent", 0).num_rows == 0
 
 
 def test_sql_joins_its_tables(mininet):
-    sql = "select arm, kind, count(*) from cells join trials using (cell) join endpoints using (trial) group by all"
+    sql = (
+        "select arm, kind, count(*) from cells join trials using (cell) join endpoints using "
+        "(trial) group by all"
+    )
     _, rows = run(mininet, sql)
-    assert sorted(rows) == [("rmw_cyclonedds_cpp sync", "publisher", 2), ("rmw_cyclonedds_cpp sync", "subscription", 2)]
+    assert sorted(rows) == [
+        ("rmw_cyclonedds_cpp sync", "publisher", 2),
+        ("rmw_cyclonedds_cpp sync", "subscription", 2),
+    ]
 
 
 def test_a_missing_file_is_told(mininet):
@@ -72,7 +82,9 @@ def test_campaign_json_says_where_it_comes_from(mininet):
     imported = mininet.campaign["imported"]
     assert imported["kind"] == "tsc-2020-mininet" and imported["source"]["files"] == 6
     assert len(imported["source"]["sha256"]) == 64
-    assert all(x["no_data"] for x in imported["limits"]) and all(x["text"] for x in imported["errors"])
+    assert all(x["no_data"] for x in imported["limits"]) and all(
+        x["text"] for x in imported["errors"]
+    )
     assert str(mininet.directory.parent) not in json.dumps(mininet.campaign)
 
 
@@ -80,14 +92,23 @@ def test_it_is_shown(tmp_path, rmwbench):
     import_published(place(tmp_path, "gscam"), tmp_path / "out")
     shown = rmwbench("show", tmp_path / "out")
     assert shown.returncode == 0, shown.stderr
-    for words in ("gscam_latency_max", "minimum labelled maximum", "No data", "loss by sequence number"):
+    for words in (
+        "gscam_latency_max",
+        "minimum labelled maximum",
+        "No data",
+        "loss by sequence number",
+    ):
         assert words in shown.stdout
 
 
 def test_verbs_that_need_messages_say_so(mininet, rmwbench):
     for verb in (("report",), ("explain",), ("compare", mininet.directory)):
         done = rmwbench(*verb, mininet.directory)
-        assert done.returncode == 2 and "was imported" in done.stderr and "Traceback" not in done.stderr
+        assert (
+            done.returncode == 2
+            and "was imported" in done.stderr
+            and "Traceback" not in done.stderr
+        )
 
 
 def test_the_verb_imports_and_prints_both_columns(tmp_path, rmwbench):
@@ -121,7 +142,11 @@ def test_the_list_names_every_kind(rmwbench):
 def test_what_is_typed_wrong_is_one_error(words, said, tmp_path, rmwbench):
     place(tmp_path, "gscam")
     done = rmwbench("import", *words, cwd=tmp_path)
-    assert done.returncode == 2 and done.stderr.count("error: ") == 1 and "Traceback" not in done.stderr
+    assert (
+        done.returncode == 2
+        and done.stderr.count("error: ") == 1
+        and "Traceback" not in done.stderr
+    )
     assert said in done.stderr, done.stderr
     assert {p.name for p in tmp_path.iterdir()} == {"in"}
 

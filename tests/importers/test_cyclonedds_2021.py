@@ -6,7 +6,9 @@ SOURCE = ("tsc-humble-2021", "cyclonedds_report_tables")
 
 
 def test_every_row_is_there():
-    assert len(figures(*SOURCE).bundle.trials()) == sum((222, 220, 222, 216, 78, 78, 78, 72)) - 6 * 8
+    assert (
+        len(figures(*SOURCE).bundle.trials()) == sum((222, 220, 222, 216, 78, 78, 78, 72)) - 6 * 8
+    )
     assert sum(t.status == "failed" for t in figures(*SOURCE).bundle.trials()) == 67
 
 
@@ -16,7 +18,9 @@ def test_wins_are_those_of_the_spreadsheets_formulas():
     assert f.published("cyclone_wins_cpu", "ubuntu-limited (Ubuntu)", "CYCLONE") == 56
     assert f.corrected("cyclone_wins_cpu", "ubuntu-limited (Ubuntu)", "CYCLONE") == 53
     assert f.published("cyclone_wins_cpu", "windows-limited (Windows)", "FAST") == 9
-    totals = {(p["series"], p["figure"]): 0.0 for p in f.rows if p["figure"].startswith("cyclone_wins")}
+    totals = {
+        (p["series"], p["figure"]): 0.0 for p in f.rows if p["figure"].startswith("cyclone_wins")
+    }
     for p in f.rows:
         if p["figure"].startswith("cyclone_wins"):
             totals[p["series"], p["figure"]] += p["as_published"]
@@ -36,7 +40,9 @@ def test_a_ratio_of_millions_is_not_a_ratio():
 def test_messages_are_restored_from_bytes():
     """475 of 500 at 20 Hz in 25 s."""
     point = figures(*SOURCE)[
-        "cyclone_received", "rmw_cyclonedds_cpp on Ubuntu", "Array16k, MultiProcess, 20 Hz, 1 subscribers"
+        "cyclone_received",
+        "rmw_cyclonedds_cpp on Ubuntu",
+        "Array16k, MultiProcess, 20 Hz, 1 subscribers",
     ]
     assert point["as_published"] == 475 and abs(point["as_corrected"] - 500) < 0.5
 

@@ -20,14 +20,20 @@ STATISTICS = ("mean", "min", "p50", "p90", "p99", "p99.99", "max")
 @pytest.mark.parametrize("size", LOCAL)
 def test_fast_rtps_on_one_host(size):
     f = figures(*SOURCE)
-    assert tuple(f.published(f"eprosima_latency_{s}", "fastrtps localhost", size) for s in STATISTICS) == LOCAL[size]
+    assert (
+        tuple(f.published(f"eprosima_latency_{s}", "fastrtps localhost", size) for s in STATISTICS)
+        == LOCAL[size]
+    )
 
 
 def test_opensplice_in_halves_of_a_microsecond():
-    """`27,26,5` is 27 and 26.5: every other row of the file has one decimal, so 27.26 and 5 is not a reading."""
+    """`27,26,5` is 27 and 26.5: every other row of the file has one decimal, so 27.26 and 5 is not
+    a reading."""
     f = figures(*SOURCE)
     found = [
-        tuple(f.published(f"eprosima_latency_{s}", "opensplice localhost", n) for s in ("mean", "min"))
+        tuple(
+            f.published(f"eprosima_latency_{s}", "opensplice localhost", n) for s in ("mean", "min")
+        )
         for n in (16, 32, 128)
     ]
     assert found == [(27.5, 26.5), (27, 26.5), (27.5, 26)]
@@ -42,7 +48,9 @@ def test_whole_numbers_and_points_are_as_they_stand():
 
 def test_all_rows_have_one_reading():
     assert not [
-        p for p in figures(*SOURCE).rows if p["figure"].startswith("eprosima_latency") and p["as_published"] is None
+        p
+        for p in figures(*SOURCE).rows
+        if p["figure"].startswith("eprosima_latency") and p["as_published"] is None
     ]
 
 
@@ -70,9 +78,13 @@ def ordered(values):
 
 
 def test_a_row_with_two_readings_has_none():
-    """Mean and minimum of `27,26,5`: 27 and 26.5, or 27.26 and 5. Without other rows nothing decides."""
+    """Mean and minimum of `27,26,5`: 27 and 26.5, or 27.26 and 5. Without other rows nothing
+    decides."""
     assert restore([["27", "26", "5"]], 2, ordered) == [None]
-    assert restore([["27", "26", "5"], ["30", "5", "20", "5"]], 2, ordered) == [(27.0, 26.5), (30.5, 20.5)]
+    assert restore([["27", "26", "5"], ["30", "5", "20", "5"]], 2, ordered) == [
+        (27.0, 26.5),
+        (30.5, 20.5),
+    ]
 
 
 def test_a_row_that_no_reading_fits_has_none():

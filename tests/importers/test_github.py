@@ -1,4 +1,5 @@
-"""GitHub engagement: the counts and medians of four repositories, pull requests and issues told apart."""
+"""GitHub engagement: the counts and medians of four repositories, pull requests and issues told
+apart."""
 
 import numpy as np
 import pytest
@@ -7,7 +8,8 @@ from rmwbench.importers.formats.github_csv import kaplan_meier
 from tests.importers.original import figures
 
 SOURCE = ("tsc-galactic-2020", "git_metrics")
-# PR open, closed, unmerged, median merged, with open = 180 d, share ≤ 7 d; "issues" open, closed; true; median; commits
+# PR open, closed, unmerged, median merged, with open = 180 d, share ≤ 7 d; "issues" open, closed;
+# true; median; commits
 TABLE = {
     "eProsima/Fast-DDS": (24, 232, 16, 1.359, 3.001, 63.7, 41, 290, 75, 15.65, 180),
     "ros2/rmw_fastrtps": (4, 75, 3, 1.169, 1.771, 79.7, 11, 82, 14, 1.33, 120),
@@ -19,7 +21,9 @@ TABLE = {
 @pytest.mark.parametrize("name", TABLE)
 def test_the_table(name):
     f = figures(*SOURCE)
-    opened, closed, unmerged, merged, filled, week, i_open, i_closed, true, median, commits = TABLE[name]
+    opened, closed, unmerged, merged, filled, week, i_open, i_closed, true, median, commits = TABLE[
+        name
+    ]
     assert f.published("github_pull_requests", name, "open") == opened
     assert f.published("github_pull_requests", name, "closed") == closed
     assert f.corrected("github_closed_unmerged", name, "") == unmerged
@@ -62,7 +66,9 @@ def test_the_issues_curve_is_published_with_pull_requests_in_it():
     shares = [f["github_issue_closed_within", name, days] for days in (7, 80)]
     assert [p["count"] for p in shares] == [75, 75]
     assert all(p["as_published"] > p["as_corrected"] + 10 for p in shares)
-    assert f.published("github_issue_median", name, "") < f.corrected("github_issue_median", name, "")
+    assert f.published("github_issue_median", name, "") < f.corrected(
+        "github_issue_median", name, ""
+    )
 
 
 def test_the_curves_end_where_the_shares_within_80_days_are():

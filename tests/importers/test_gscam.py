@@ -20,7 +20,9 @@ TABLE = {  # config: loss % / latency ms of 13 Oct Cyclone, Zenoh, 22 Oct Cyclon
     "3840x2160_45fps": ((0.65, 17.289), (0.04, 22.331), (0.00, 15.806), (1.64, 28.906)),
     "3840x2160_60fps": ((0.83, 18.435), (5.13, 27.099), (0.17, 16.701), (22.62, 27.348)),
 }
-SERIES = [f"{rmw} {run}" for run in (OCT13, OCT22) for rmw in ("rmw_cyclonedds_cpp", "rmw_zenoh_cpp")]
+SERIES = [
+    f"{rmw} {run}" for run in (OCT13, OCT22) for rmw in ("rmw_cyclonedds_cpp", "rmw_zenoh_cpp")
+]
 
 
 @pytest.mark.parametrize("config", TABLE)
@@ -40,7 +42,9 @@ def test_every_cell_of_both_summaries_follows_from_the_seconds():
         for row in found:
             name = f"{run}/{row['rmw_type']}/{row['config']}_{row['timestamp']}.csv"
             test = _test(Item(name, name, path(*SOURCE, name).read_bytes()))
-            assert {column: formula(test) for column, formula in _FORMULAS} == {c: row[c] for c, _ in _FORMULAS}
+            assert {column: formula(test) for column, formula in _FORMULAS} == {
+                c: row[c] for c, _ in _FORMULAS
+            }
 
 
 @pytest.mark.parametrize(

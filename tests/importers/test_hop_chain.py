@@ -1,5 +1,5 @@
-"""The six-hop comparison of 2026: its own formulas, and what they leave out. Its data is not kept here (it has no
-licence), so the formulas are held against invented runs of its format."""
+"""The six-hop comparison of 2026: its own formulas, and what they leave out. Its data is not kept
+here (it has no licence), so the formulas are held against invented runs of its format."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,11 @@ def test_the_published_mean_is_theirs_and_a_hop_is_not_a_sixth_of_it(tmp_path):
     assert hop["as_published"] == pytest.approx(np.mean(kept) / HOPS)
     assert hop["as_corrected"] is None and "not the latency of a hop" in hop["note"]
     chain = figures["hop_chain_mean", "imu", "rmw_zenoh_cpp"]
-    assert chain["as_published"] == pytest.approx(chain["as_corrected"]) == pytest.approx(np.mean(kept))
+    assert (
+        chain["as_published"]
+        == pytest.approx(chain["as_corrected"])
+        == pytest.approx(np.mean(kept))
+    )
 
 
 def test_what_the_box_plots_removed_is_back(tmp_path):
@@ -55,22 +59,32 @@ def test_a_spread_of_sums_is_not_an_interval(tmp_path):
     """Of two sessions: t(1) = 12.7, over √2."""
     _, figures = points(tmp_path)
     spread = figures["hop_chain_spread", "camera", "rmw_zenoh_cpp"]
-    assert spread["as_corrected"] == pytest.approx(spread["as_published"] * 12.706 / np.sqrt(2), rel=1e-3)
+    assert spread["as_corrected"] == pytest.approx(
+        spread["as_published"] * 12.706 / np.sqrt(2), rel=1e-3
+    )
 
 
 def test_the_combination_that_was_left_out_is_named(tmp_path):
     found, _ = points(tmp_path)
-    errors = {one["name"]: one["text"] for one in Bundle(found.directory).campaign["imported"]["errors"]}
+    errors = {
+        one["name"]: one["text"] for one in Bundle(found.directory).campaign["imported"]["errors"]
+    }
     assert "camera with rmw_connextdds (4 of 4 runs)" in errors["combinations without runs"]
     assert "lost messages are left out" in errors
 
 
 def test_a_run_is_a_trial_of_its_version(tmp_path):
     found, _ = points(tmp_path)
-    cells = {(row["arm"], row["workload"]): row["version"] for row in Bundle(found.directory).rows("cells")}
+    cells = {
+        (row["arm"], row["workload"]): row["version"]
+        for row in Bundle(found.directory).rows("cells")
+    }
     assert cells["rmw_zenoh_cpp", "imu, 6 hops"] == "0.10.6"
     assert cells["rmw_connextdds", "imu, 6 hops"] is None
-    _, rows = query(Bundle(found.directory), "select count(*) from windows where metric = 'end_to_end_latency_mean'")
+    _, rows = query(
+        Bundle(found.directory),
+        "select count(*) from windows where metric = 'end_to_end_latency_mean'",
+    )
     assert rows == [(12,)]
 
 
@@ -88,7 +102,14 @@ FIRST = "s1/imu_cpp_results_rmw_zenoh_cpp_nr_1.txt"
         ({"s1/imu_cpp_results_rmw_zenoh_cpp_nr_2.txt": FILES[FIRST]}, "the same run twice"),
         ({"s1/radar_cpp_results_rmw_zenoh_cpp_nr_1.txt": "9\n" * 55}, "a sensor that"),
         ({"s1/notes.txt": "words\n"}, "neither a run nor its metadata"),
-        ({"s1/metadata.yaml": FILES["s1/metadata.yaml"].replace("node_count: 5", "node_count: 10")}, "another chain"),
+        (
+            {
+                "s1/metadata.yaml": FILES["s1/metadata.yaml"].replace(
+                    "node_count: 5", "node_count: 10"
+                )
+            },
+            "another chain",
+        ),
         ({"s1/metadata.yaml": "benchmark_metadata: 5\n"}, "without its parameters"),
     ],
 )

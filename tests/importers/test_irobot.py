@@ -14,7 +14,12 @@ SOURCE = ("eprosima-benchmarking", "irobot_tests")
 )
 def test_totals(name, received, mean, late, too_late, subscriptions):
     f, series = figures(*SOURCE), f"fastrtps {name}"
-    for figure, wanted in (("received", received), ("late", late), ("too_late", too_late), ("lost", 0)):
+    for figure, wanted in (
+        ("received", received),
+        ("late", late),
+        ("too_late", too_late),
+        ("lost", 0),
+    ):
         point = f[f"irobot_{figure}", series, ""]
         assert (point["as_published"], point["as_corrected"]) == (wanted, wanted)
     point = f["irobot_latency_mean", series, ""]

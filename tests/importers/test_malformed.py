@@ -1,4 +1,5 @@
-"""Whatever is done to the data: it is imported, or ONE error says file, line and what was expected. No traceback."""
+"""Whatever is done to the data: it is imported, or ONE error says file, line and what was expected.
+No traceback."""
 
 import io
 import re
@@ -79,7 +80,9 @@ def test_the_samples_are_recognised_and_read(name):
     assert recognise(Files(files)).name == kind
     out = read(kind, files)
     assert out.figures and out.errors and out.limits
-    assert all(row["as_corrected"] is not None or row["note"].startswith("no data") for row in out.figures)
+    assert all(
+        row["as_corrected"] is not None or row["note"].startswith("no data") for row in out.figures
+    )
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -114,7 +117,11 @@ def damaged(draw, content: bytes) -> bytes:
     """Cut, garbled, lines taken out, doubled, swapped or emptied, cells replaced."""
     lines = content.split(b"\n")
     at = draw(st.integers(0, len(lines) - 1))
-    match draw(st.sampled_from(["cut", "byte", "drop", "double", "empty", "cell", "swap", "junk", "nothing"])):
+    match draw(
+        st.sampled_from(
+            ["cut", "byte", "drop", "double", "empty", "cell", "swap", "junk", "nothing"]
+        )
+    ):
         case "cut":
             return content[: draw(st.integers(0, len(content)))]
         case "byte":
@@ -132,7 +139,20 @@ def damaged(draw, content: bytes) -> bytes:
             k = draw(st.integers(0, len(cells) - 1))
             cells[k] = draw(
                 st.sampled_from(
-                    [b"", b"-1", b"0", b"1e400", b"nan", b"inf", b"1_0", b"x", b'"', "é".encode(), b"9" * 30, b"-"]
+                    [
+                        b"",
+                        b"-1",
+                        b"0",
+                        b"1e400",
+                        b"nan",
+                        b"inf",
+                        b"1_0",
+                        b"x",
+                        b'"',
+                        "é".encode(),
+                        b"9" * 30,
+                        b"-",
+                    ]
                 )
             )
             lines[at] = separator.join(cells)
@@ -153,17 +173,37 @@ WRONG = {  # sample: (file, old, new, what the error must say)
         "0.5,\t\tfast",
         ("sub_log:14", "latency_max (ms)", "'fast'"),
     ),
-    "tsc-2020-wifi": ("c-s-80-1.txt", "---EXPERIMENT-START---", "", ("c-s-80-1.txt", "---EXPERIMENT-START---")),
+    "tsc-2020-wifi": (
+        "c-s-80-1.txt",
+        "---EXPERIMENT-START---",
+        "",
+        ("c-s-80-1.txt", "---EXPERIMENT-START---"),
+    ),
     "github-csv": ("b_pr.csv", "3600.0", "soon", ("b_pr.csv:2", "time_to_close", "'soon'")),
-    "survey": ("survey.csv", "Neutral", "Perhaps", ("survey.csv:2", "Strongly Disagree", "'Perhaps'")),
-    "cyclonedds-2021": ("ubuntu-limited.csv", "rmw_fastrtps_cpp", "rmw_other", ("ubuntu-limited.csv:3", "alternate")),
+    "survey": (
+        "survey.csv",
+        "Neutral",
+        "Perhaps",
+        ("survey.csv:2", "Strongly Disagree", "'Perhaps'"),
+    ),
+    "cyclonedds-2021": (
+        "ubuntu-limited.csv",
+        "rmw_fastrtps_cpp",
+        "rmw_other",
+        ("ubuntu-limited.csv:3", "alternate"),
+    ),
     "gscam": (
         "run/zenoh/low_2025-10-22_14-01-17.csv",
         ",480,15,",
         ",480,16,",
         ("01-17.csv:3", "configuration changes"),
     ),
-    "eprosima-2019": ("latency/localhost/fastrtps/results.csv", "105,69", "105,69,1,1", ("results.csv:2", "7 values")),
+    "eprosima-2019": (
+        "latency/localhost/fastrtps/results.csv",
+        "105,69",
+        "105,69,1,1",
+        ("results.csv:2", "7 values"),
+    ),
     "irobot": ("fastrtps/mont/latency_all.txt", "152", "", ("latency_all.txt:2", "13 words")),
     "ddsperf": ("sub.txt", "delta 1001", "delta many", ("sub.txt:5", "unknown line")),
     "tsc-2021-build-farm raw": (
@@ -205,7 +245,10 @@ def test_a_directory_and_an_archive_of_it_give_the_same_bundle(name, tmp_path):
             member = tarfile.TarInfo(path)
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
-    found = [import_published(tmp_path / source, tmp_path / f"out-{source}") for source in ("in", "in.tar.gz")]
+    found = [
+        import_published(tmp_path / source, tmp_path / f"out-{source}")
+        for source in ("in", "in.tar.gz")
+    ]
     bundles = [Bundle(done.directory) for done in found]
     assert bundles[0].rows("figures") == bundles[1].rows("figures")
     for table in ("cells", "windows", "endpoints"):
@@ -245,7 +288,10 @@ def test_an_archive_within_a_directory_is_skipped_and_named(tmp_path):
 
 
 def test_several_kinds_are_not_guessed(tmp_path):
-    put(tmp_path / "in", {f"{n}/{p}": d for n in ("gscam", "irobot") for p, d in encoded(n)[1].items()})
+    put(
+        tmp_path / "in",
+        {f"{n}/{p}": d for n in ("gscam", "irobot") for p, d in encoded(n)[1].items()},
+    )
     with pytest.raises(UserError, match="several kinds"):
         import_published(tmp_path / "in", tmp_path / "out")
 

@@ -1,4 +1,5 @@
-"""Mininet: the published numbers from the raw logs, the summary table and the errors between them."""
+"""Mininet: the published numbers from the raw logs, the summary table and the errors between
+them."""
 
 import csv
 
@@ -62,7 +63,10 @@ def series(arm: str, kind: str, bandwidth: int) -> str:
 def test_the_published_loss(source, cell):
     (kind, bandwidth, label), (wanted, digits) = cell, LOSS[cell]
     f = figures(*source)
-    found = [printed(f.published("mininet_loss", series(arm, kind, bandwidth), label), digits) for arm in ARMS]
+    found = [
+        printed(f.published("mininet_loss", series(arm, kind, bandwidth), label), digits)
+        for arm in ARMS
+    ]
     assert found == [round(w, digits) for w in wanted]
 
 
@@ -88,8 +92,8 @@ def test_loss_from_the_first_reception_on(cell):
 
 
 def test_cells_without_loss_lose_nothing_and_no_loss_is_negative():
-    """15 cells at 0 % over links that carry them: 0.0 to 0.3 %, where the cut rates left 0.3 to 1.0 %; the two cells of
-    blocked publishers were below 0.
+    """15 cells at 0 % over links that carry them: 0.0 to 0.3 %, where the cut rates left 0.3 to 1.0
+    %; the two cells of blocked publishers were below 0.
     """
     f = figures(*RAW)
     blocked = series(ARMS[1], "PointCloud512k", 54)
@@ -99,26 +103,36 @@ def test_cells_without_loss_lose_nothing_and_no_loss_is_negative():
                if p["as_corrected"] is not None)  # fmt: skip
     known = [p for p in f.of("mininet_loss") if p["as_corrected"] is not None]
     for p in known:
-        least, most = (f.corrected(f"mininet_loss_at_{end}", p["series"], p["x"]) for end in ("least", "most"))
+        least, most = (
+            f.corrected(f"mininet_loss_at_{end}", p["series"], p["x"]) for end in ("least", "most")
+        )
         assert least <= p["as_corrected"] <= most and most - least < 1.6
         assert f"{least:.2f} to {most:.2f} %" in p["note"]
 
 
 def test_a_correction_raises_only_the_loss_of_runs_that_stopped():
-    """Published loss holds discovery: it is higher, but where the only messages came at first and none thereafter."""
+    """Published loss holds discovery: it is higher, but where the only messages came at first and
+    none thereafter."""
     f = figures(*RAW)
-    raised = [p for p in f.of("mininet_run_loss") if (p["as_corrected"] or 0) > p["as_published"] + 1e-9]
-    assert len(raised) == 12 and all("PointCloud512k" in p["series"] and p["as_published"] > 98.9 for p in raised)
+    raised = [
+        p for p in f.of("mininet_run_loss") if (p["as_corrected"] or 0) > p["as_published"] + 1e-9
+    ]
+    assert len(raised) == 12 and all(
+        "PointCloud512k" in p["series"] and p["as_published"] > 98.9 for p in raised
+    )
 
 
 def test_the_summary_table_run_by_run_from_the_raw_logs():
-    """900 runs: the original's own table against what its formulas give here, to the last digit but rounding."""
+    """900 runs: the original's own table against what its formulas give here, to the last digit but
+    rounding."""
     f, runs = figures(*RAW), 0
     with open(path(*SUMMARY)) as file:
         for row in csv.DictReader(file):
             runs += 1
             latency = f["mininet_run_latency", row["experiment"], row["run"]]
-            assert latency["as_published"] == pytest.approx(float(row["sub_effective_latency"]), rel=1e-12)
+            assert latency["as_published"] == pytest.approx(
+                float(row["sub_effective_latency"]), rel=1e-12
+            )
             loss = f.published("mininet_run_loss", row["experiment"], row["run"])
             assert loss == pytest.approx(float(row["lost_prct"]), rel=1e-12, abs=1e-12)
             assert (latency["as_corrected"] is None) == (float(row["sub_sum_recv"]) == 0)
@@ -127,14 +141,21 @@ def test_the_summary_table_run_by_run_from_the_raw_logs():
 
 def test_both_sources_publish_the_same():
     raw, summary = figures(*RAW), figures(*SUMMARY)
-    for name in ("mininet_loss", "mininet_latency", "mininet_latency_max", "mininet_sent", "mininet_received"):
+    for name in (
+        "mininet_loss",
+        "mininet_latency",
+        "mininet_latency_max",
+        "mininet_sent",
+        "mininet_received",
+    ):
         for point in summary.of(name):
             found = raw.published(name, point["series"], point["x"])
             assert found == pytest.approx(point["as_published"], rel=1e-9, abs=1e-9)
 
 
 def test_counts_are_restored():
-    """437 sent where 450 were; 433.6 received where 450.1 were, over all unblocked runs without loss."""
+    """437 sent where 450 were; 433.6 received where 450.1 were, over all unblocked runs without
+    loss."""
     f = figures(*RAW)
     good = [
         (arm, kind, b)
@@ -161,7 +182,8 @@ def test_twenty_one_seconds_with_a_delivery_were_printed_as_none():
     _, rows = run(
         bundle(*RAW),
         "select count(*) from windows r join windows d using (trial, endpoint, end_ns) "
-        "where r.metric = 'received_rate_cut' and r.value = 0 and d.metric = 'data_received' and d.value > 0",
+        "where r.metric = 'received_rate_cut' and r.value = 0 and d.metric = 'data_received' and "
+        "d.value > 0",
     )
     assert rows == [(21,)]
 
@@ -193,7 +215,8 @@ def test_poor_conditions_and_who_was_fastest_in_them():
     selected = f.of("mininet_selected")
     assert sum(p["as_published"] for p in selected) == 25 and len(selected) == 30
     by_bandwidth = {
-        b: sum(p["as_published"] for p in selected if p["series"].endswith(f" {b} Mb/s")) for b in (54, 300, 1000)
+        b: sum(p["as_published"] for p in selected if p["series"].endswith(f" {b} Mb/s"))
+        for b in (54, 300, 1000)
     }
     assert by_bandwidth == {54: 9, 300: 8, 1000: 8}
     fastest = f["mininet_cyclone_fastest", "Cyclone sync", "degraded for all"]
@@ -211,7 +234,10 @@ def test_runs_that_received_nothing():
 def test_resources():
     f = figures(*RAW)
     cyclone, fast = (
-        [f.corrected("mininet_rss publisher", series(arm, "Array1k", b), 0) for b in (54, 300, 1000)]
+        [
+            f.corrected("mininet_rss publisher", series(arm, "Array1k", b), 0)
+            for b in (54, 300, 1000)
+        ]
         for arm in (ARMS[0], ARMS[2])
     )
     assert all(18.5 < x < 20.5 for x in cyclone) and all(27 < x < 29.5 for x in fast)
@@ -220,20 +246,26 @@ def test_resources():
 
 def lines(f, name, arm, kind, bandwidth, loss):
     """The fifteen seconds of a line of the appendix as published."""
-    return [f.published(f"mininet_second_{name}", f"{series(arm, kind, bandwidth)}, {loss} %", s) for s in range(1, 16)]
+    return [
+        f.published(f"mininet_second_{name}", f"{series(arm, kind, bandwidth)}, {loss} %", s)
+        for s in range(1, 16)
+    ]
 
 
 def test_the_lines_of_the_appendix_have_the_means_of_their_legends():
     """Printed in the legends of its pictures: the mean over the fifteen seconds."""
     f = figures(*RAW)
     shown = {
-        name: lines(f, name, ARMS[0], "Array1k", 54, 10) for name in ("sent", "received", "latency", "publisher_rss")
+        name: lines(f, name, ARMS[0], "Array1k", 54, 10)
+        for name in ("sent", "received", "latency", "publisher_rss")
     }
     assert printed(sum(shown["sent"]) / 15, 1) == 29.1
     assert printed(sum(shown["received"]) / 15, 1) == 27.9
     assert printed(sum(shown["publisher_rss"]) / 15, 0) == 19582
     missing = [second for second, x in enumerate(shown["latency"], start=1) if x is None]
-    assert missing == [1, 2, 9], "the picture's line has the twelve seconds in which all ten runs got something"
+    assert missing == [1, 2, 9], (
+        "the picture's line has the twelve seconds in which all ten runs got something"
+    )
     large = lines(f, "latency", ARMS[0], "PointCloud512k", 54, 0)
     assert printed(sum(large) / 15, 1) == 99.2
     corrected = f.corrected("mininet_second_latency", f"{series(ARMS[0], 'Array1k', 54)}, 10 %", 2)

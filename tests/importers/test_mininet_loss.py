@@ -1,4 +1,5 @@
-"""The loss from the first reception on, against simulated runs whose loss is known message by message."""
+"""The loss from the first reception on, against simulated runs whose loss is known message by
+message."""
 
 import numpy as np
 import pytest
@@ -10,20 +11,24 @@ SIZE, RATE, SECONDS = 1040, 30, 15
 
 
 def log(ends: np.ndarray, **counted: np.ndarray) -> Log:
-    """A log as the tool writes it: counts between two resets ÷ T_loop of the row before, cut to whole numbers."""
+    """A log as the tool writes it: counts between two resets ÷ T_loop of the row before, cut to
+    whole numbers."""
     loop = np.diff(ends, prepend=0.0)
     interval = np.concatenate((loop[:1], loop[:-1]))
     columns = {"T_experiment": ends, "T_loop": loop}
     for name in ("received", "sent", "lost"):
         per = loop if name == "sent" else interval
         columns[name] = np.floor(counted.get(name, np.zeros(len(ends))) / per + 1e-9)
-    columns["data_received"] = np.floor(counted.get("received", np.zeros(len(ends))) * SIZE / interval)
+    columns["data_received"] = np.floor(
+        counted.get("received", np.zeros(len(ends))) * SIZE / interval
+    )
     return Log("x", "x", {}, columns)
 
 
 def simulated(seed: int, loss: float, matched_s: float, latency_s: float, offset_s: float = 0.02):
-    """(publisher, subscriber, truth in %): messages before the match never come, later ones with 1 − `loss`, in order,
-    `latency_s` late on average. `offset_s` is by how much the subscriber starts earlier.
+    """(publisher, subscriber, truth in %): messages before the match never come, later ones with 1
+    − `loss`, in order, `latency_s` late on average. `offset_s` is by how much the subscriber starts
+    earlier.
     """
     random = np.random.default_rng(seed)
     sent = np.arange(0, SECONDS, 1 / RATE)
@@ -37,7 +42,9 @@ def simulated(seed: int, loss: float, matched_s: float, latency_s: float, offset
     arrives = arrives[arrives <= ends[-1]]
     row = np.searchsorted(ends, arrives)
     gaps = np.diff(comes_number, prepend=-1) - 1
-    received, lost = (np.bincount(row, weights=w, minlength=SECONDS) for w in (np.ones(len(row)), gaps))
+    received, lost = (
+        np.bincount(row, weights=w, minlength=SECONDS) for w in (np.ones(len(row)), gaps)
+    )
     own = np.arange(1, SECONDS + 1) * 1.0015
     publisher = log(own, sent=np.histogram(sent, np.concatenate(([-1], own)))[0].astype(float))
     subscriber = log(ends, received=received, lost=lost)
@@ -50,7 +57,10 @@ def simulated(seed: int, loss: float, matched_s: float, latency_s: float, offset
 
 
 CASES = [
-    (loss, matched, late) for loss in (0.0, 0.01, 0.2, 0.6) for matched in (0.0, 0.4, 5.7) for late in (0.0, 0.02, 0.15)
+    (loss, matched, late)
+    for loss in (0.0, 0.01, 0.2, 0.6)
+    for matched in (0.0, 0.4, 5.7)
+    for late in (0.0, 0.02, 0.15)
 ]
 
 
@@ -87,7 +97,9 @@ def test_nothing_to_tell_is_none():
     publisher = log(np.arange(1, 4) * 1.0015, sent=np.full(3, 30.0))
     ends = np.arange(1, 4) * 1.0335
     for received in ([0.0, 0.0, 0.0], [0.0, 0.0, 5.0]):
-        assert after_first_reception(publisher, log(ends, received=np.array(received)), SIZE) is None
+        assert (
+            after_first_reception(publisher, log(ends, received=np.array(received)), SIZE) is None
+        )
 
 
 def test_the_two_ends_may_have_different_numbers_of_rows():

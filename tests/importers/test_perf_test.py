@@ -44,7 +44,9 @@ def test_counts_of_every_format_are_the_truth(tmp_path, form):
 def test_a_second_without_messages_has_no_latency(tmp_path, form):
     bundle = imported(tmp_path, FORMATS[form](SECONDS))
     _, rows = run(bundle, "select value from windows where metric = 'latency_mean' order by end_ns")
-    assert [v if v is None else pytest.approx(v / 1e6) for (v,) in rows] == [s.latency_ms for s in SECONDS]
+    assert [v if v is None else pytest.approx(v / 1e6) for (v,) in rows] == [
+        s.latency_ms for s in SECONDS
+    ]
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -63,7 +65,9 @@ def test_figures_as_published_and_as_corrected(tmp_path, form):
     weighted = sum(s.received * s.latency_ms for s in SECONDS if s.latency_ms) / total
     assert latency["as_corrected"] == pytest.approx(weighted)
     if form != "json":
-        assert latency["as_published"] == pytest.approx(np.mean([s.latency_ms or 0.0 for s in SECONDS]))
+        assert latency["as_published"] == pytest.approx(
+            np.mean([s.latency_ms or 0.0 for s in SECONDS])
+        )
 
 
 def test_the_header_becomes_cell_and_endpoint(tmp_path):
@@ -78,7 +82,9 @@ def test_a_publishers_log_has_no_latency_and_no_restored_count(tmp_path):
     bundle = imported(tmp_path, text_2020(SECONDS, publishers=1, subscribers=0))
     _, rows = run(bundle, "select distinct metric from windows")
     metrics = {m for (m,) in rows}
-    assert "sent_rate_cut" in metrics and not any(m.startswith(("latency", "received")) for m in metrics)
+    assert "sent_rate_cut" in metrics and not any(
+        m.startswith(("latency", "received")) for m in metrics
+    )
     (sent,) = [r for r in bundle.rows("figures") if r["figure"] == "sent_rate"]
     assert sent["as_corrected"] is None and sent["note"].startswith("no data")
 
@@ -129,7 +135,8 @@ def test_any_count_below_2000_a_second_is_restored_exactly(found):
 @given(st.lists(st.text("0123456789.-+einfa,_ \t\"'", max_size=40), min_size=1, max_size=5))
 @settings(max_examples=150, **PATIENT)
 def test_arrow_and_the_strict_parser_read_the_same(rows):
-    """Whatever stands in the rows: either both give the same numbers, or the strict one names a line."""
+    """Whatever stands in the rows: either both give the same numbers, or the strict one names a
+    line."""
     head, _, good = text_2020(SECONDS).partition("cpu_usage (%),\t\n")
     item = Item("x", "x", (head + "cpu_usage (%),\t\n" + good + "\n".join(rows) + "\n").encode())
     try:

@@ -1,4 +1,5 @@
-"""What no measurement can be is refused: a table of malformed data, and what the one error must say."""
+"""What no measurement can be is refused: a table of malformed data, and what the one error must
+say."""
 
 import pytest
 
@@ -17,11 +18,15 @@ INTRA = "latency/intraprocess/cyclonedds/summary.csv"
 EDITS = [
     # configuration against log
     (MININET, SUB, "mentation: rmw_cyclonedds_cpp", "mentation: rmw_fastrtps_cpp", ("sub_log", "RMW Implementation")),
-    (MININET, SUB, "Topic name: Array1k", "Topic name: Array4k", ("sub_log", "Topic name", "Array1k")),
-    (MININET, SUB, "Publishing rate: 30", "Publishing rate: 60", ("sub_log", "Publishing rate", "30")),
-    (MININET, SUB, "Version: 4807992", "Version: 2.3.0", ("sub_log", "Performance Test Version", "4807992")),
+    (MININET, SUB, "Topic name: "
+                   "Array1k", "Topic name: Array4k", ("sub_log", "Topic name", "Array1k")),
+    (MININET, SUB, "Publishing rate: "
+                   "30", "Publishing rate: 60", ("sub_log", "Publishing rate", "30")),
+    (MININET, SUB, "Version: 4807992", "Version: 2.3.0", ("sub_log", "Performance Test "
+                                                                     "Version", "4807992")),
     (MININET, SUB, "RELIABLE", "BEST_EFFORT", ("sub_log", "QOS", "best_effort")),
-    (WIFI, "c-s-80-1.txt", "Version: 4807992", "Version: 2.3.0", ("c-s-80-1", "Performance Test Version")),
+    (WIFI, "c-s-80-1.txt", "Version: 4807992", "Version: 2.3.0", ("c-s-80-1", "Performance Test "
+        "Version")),
     (WIFI, "c-s-80-1.txt", "RELIABLE", "BEST_EFFORT", ("c-s-80-1", "QOS")),
     # values that no measurement has
     (MININET, SUB, ",\t\t30,\t\t0,", ",\t\t1e308,\t\t0,", ("sub_log:14", "received", "1e+308")),
@@ -38,11 +43,13 @@ EDITS = [
     (WIFI, "c-s-80-1.txt", "0.1655", "101", ("c-s-80-1.txt:15", "cpu_usage")),
     ("perf-test", "a.txt", "0.1655", "4000", ("a.txt:14", "cpu_usage")),
     ("perf-test", "a.txt", "0.5,\t\t0.5,\t\t0.5", "0.5,\t\t0.5,\t\tnan", ("a.txt:14", "latency_mean", "no value")),
-    ("perf-test", "c.json", '"cpu_info_cpu_usage": 0.1655', '"cpu_info_cpu_usage": 400', ("c.json", "cpu_usage")),
+    ("perf-test", "c.json", '"cpu_info_cpu_usage": '
+                            '0.1655', '"cpu_info_cpu_usage": 400', ("c.json", "cpu_usage")),
     (SUMMARY, "MininetResults.csv", ",10,0,30,", ",250,0,30,", ("Results.csv:2", "'loss'", "0 to 100")),
     ("tsc-2020-build-farm", "node_perf.csv", "3.5,", "400,", ("node_perf.csv:2", "cpu_usage", "0 to 100")),
     ("tsc-2020-build-farm", "perf.csv", "0.5,", "-0.5,", ("perf.csv:2", "latency", "impossible")),
-    ("tsc-2021-build-farm raw", "raw/overhead_node_test_results_rmw_connextdds_sync.csv", "3.5,", "400,", ("2", "cpu")),
+    ("tsc-2021-build-farm "
+     "raw", "raw/overhead_node_test_results_rmw_connextdds_sync.csv", "3.5,", "400,", ("2", "cpu")),
     ("cyclonedds-2021", "ubuntu-limited.csv", ",0.06,0.4,", ",0.5,0.4,", ("limited.csv:2", "latency_min", "above")),
     ("cyclonedds-2021", "ubuntu-limited.csv", "8198958", "-8198958", ("limited.csv:2", "data received")),
     ("gscam", GSCAM, ",0.7,0.5,1.5", ",0.7,0.9,1.5", ("01-17.csv:2", "latency_min_ms", "above", "latency_avg_ms")),
@@ -51,14 +58,18 @@ EDITS = [
     ("gscam", "run/summary.csv", ",0.0,6.67,", ",7.0,6.67,", ("summary.csv:2", "avg_frame_loss_pct", "above")),
     ("eprosima-2019", INTRA, "9,1,3,2", "9,10,3,2", ("summary.csv:2", "Min", "above", "Median")),
     ("eprosima-2019", GRID, "218760.8", "-218760.8", ("results_all_x:2", "rate", "impossible")),
-    ("irobot", LATENCY_ALL, "152  43  52  2124", "152  43  200  2124", ("latency_all.txt:2", "min[us]", "above")),
+    ("irobot", LATENCY_ALL, "152  43  52  "
+                            "2124", "152  43  200  "
+                                    "2124", ("latency_all.txt:2", "min[us]", "above")),
     ("irobot", LATENCY_ALL, "600  1", "600  1000", ("latency_all.txt:2", "late[#]", "above", "received[#]")),
     ("irobot", "fastrtps/mont/latency_total.txt", "0.1111", "250", ("latency_total.txt:2", "late[%]", "0 to 100")),
     ("irobot", "fastrtps/mont/resources.txt", "500  29", "500  4000", ("resources.txt:3", "cpu[%]")),
-    ("ddsperf", "sub.txt", "rate 1.00 kS/s 8.17", "rate 10000000.00 kS/s 8.17", ("sub.txt:3", "rate")),
+    ("ddsperf", "sub.txt", "rate 1.00 kS/s "
+                           "8.17", "rate 10000000.00 kS/s 8.17", ("sub.txt:3", "rate")),
     ("ddsperf", "pub.txt", "mean 59.157us", "mean 99.157us", ("pub.txt:4", "mean", "above", "max")),
     ("ddsperf", "sub.txt", "delta 998", "delta 9998", ("sub.txt:3", "delta", "above", "total")),
-    ("github-csv", "b_pr.csv", "2020-10-01 11:00:00", "2020-09-01 11:00:00", ("b_pr.csv:2", "before it was opened")),
+    ("github-csv", "b_pr.csv", "2020-10-01 11:00:00", "2020-09-01 11:00:00", ("b_pr.csv:2", "before it was "
+        "opened")),
     ("github-csv", "b_pr.csv", "2020-10-02 10:00:00", "2099-10-02 10:00:00", ("b_pr.csv:3", "opened_on", "2099")),
     ("github-csv", "b_pr.csv", "3600.0", "3700.0", ("b_pr.csv:2", "contradicts", "3600")),
     ("github-csv", "b_issue.csv", "3600.0", "9e9", ("b_issue.csv:2", "future")),
@@ -69,7 +80,9 @@ EDITS = [
 
 
 @pytest.mark.parametrize(
-    ("name", "file", "old", "new", "said"), EDITS, ids=[f"{e[0]} {e[3].strip()[:40]!r}" for e in EDITS]
+    ("name", "file", "old", "new", "said"),
+    EDITS,
+    ids=[f"{e[0]} {e[3].strip()[:40]!r}" for e in EDITS],
 )
 def test_an_impossible_value_or_contradiction_is_one_error(name, file, old, new, said):
     kind, files = encoded(name)
@@ -94,22 +107,30 @@ def copy(files, file, other):
 
 
 TWICE = [
-    ("a run under a second name", MININET, lambda f: [copy(f, n, n.replace("run01", "run09")) for n in list(f)
+    ("a run under a second "
+     "name", MININET, lambda f: [copy(f, n, n.replace("run01", "run09")) for n in list(f)
                                                       if "run01" in n], "the same log twice"),
-    ("one log as another run's", MININET, lambda f: copy(f, SUB, SUB.replace("run01", "run02")), "the same log twice"),
-    ("a row of the summary", SUMMARY, lambda f: again(f, "MininetResults.csv"), "the same run twice"),
-    ("a WiFi run as another", WIFI, lambda f: [copy(f, n, n.replace("-1.txt", "-2.txt")) for n in list(f)],
+    ("one log as another "
+     "run's", MININET, lambda f: copy(f, SUB, SUB.replace("run01", "run02")), "the same log twice"),
+    ("a row of the "
+     "summary", SUMMARY, lambda f: again(f, "MininetResults.csv"), "the same run twice"),
+    ("a WiFi run as "
+     "another", WIFI, lambda f: [copy(f, n, n.replace("-1.txt", "-2.txt")) for n in list(f)],
      "the same log twice"),
-    ("a second of gscam", "gscam", lambda f: again(f, GSCAM, slice(2, 3)), "the time does not grow"),
-    ("a row of gscam's summary", "gscam", lambda f: again(f, "run/summary.csv"), "the same test twice"),
+    ("a second of "
+     "gscam", "gscam", lambda f: again(f, GSCAM, slice(2, 3)), "the time does not grow"),
+    ("a row of gscam's "
+     "summary", "gscam", lambda f: again(f, "run/summary.csv"), "the same test twice"),
     ("a response", "survey", lambda f: again(f, "survey.csv"), "the same response twice"),
     ("a pair of tests", "cyclonedds-2021", lambda f: _pair_again(f), "the same test twice"),
     ("a setting of throughput", "eprosima-2019", lambda f: again(f, GRID), "the same setting"),
     ("a size", "eprosima-2019", lambda f: again(f, INTRA), "the same setting"),
     ("a subscription", "irobot", lambda f: again(f, LATENCY_ALL), "the same subscription twice"),
-    ("an output of ddsperf", "ddsperf", lambda f: copy(f, "sub.txt", "sub2.txt"), "the same output twice"),
+    ("an output of "
+     "ddsperf", "ddsperf", lambda f: copy(f, "sub.txt", "sub2.txt"), "the same output twice"),
     ("a log of perf_test", "perf-test", lambda f: copy(f, "a.txt", "a2.txt"), "the same log twice"),
-    ("a row of the build farm", "tsc-2020-build-farm", lambda f: again(f, "node_perf.csv"), "the same run twice"),
+    ("a row of the build "
+     "farm", "tsc-2020-build-farm", lambda f: again(f, "node_perf.csv"), "the same run twice"),
     ("a pull request", "github-csv", lambda f: again(f, "b_pr.csv"), "the same number twice"),
 ]  # fmt: skip
 
@@ -134,7 +155,8 @@ HEADERS = [
     (name, file)
     for name, (_, files) in SAMPLES.items()
     for file in files
-    if name not in ("ddsperf", "perf-test", "hop-chain-2026", WIFI, MININET, "tsc-2021-build-farm raw")
+    if name
+    not in ("ddsperf", "perf-test", "hop-chain-2026", WIFI, MININET, "tsc-2021-build-farm raw")
     and "findings" not in file
 ]
 
@@ -159,16 +181,23 @@ def test_a_survey_without_one_question_is_not_renumbered(monkeypatch):
     read(kind, files)
     rows = [line.split(b",") for line in files["survey.csv"].rstrip(b"\n").split(b"\n")]
     column = next(i for i, cell in enumerate(rows[0]) if b"Question 2" in cell)
-    shorter = {"survey.csv": b"\n".join(b",".join(r[:column] + r[column + 1 :]) for r in rows) + b"\n"}
+    shorter = {
+        "survey.csv": b"\n".join(b",".join(r[:column] + r[column + 1 :]) for r in rows) + b"\n"
+    }
     with pytest.raises(UserError, match="Q3 missing"):
         read(kind, shorter)
-    swapped = files["survey.csv"].replace(b"Question 2.", b"Question X.").replace(b"Question 3.", b"Question 2.")
+    swapped = (
+        files["survey.csv"]
+        .replace(b"Question 2.", b"Question X.")
+        .replace(b"Question 3.", b"Question 2.")
+    )
     with pytest.raises(UserError, match="not all questions"):
         read(kind, {"survey.csv": swapped.replace(b"Question X.", b"Question 3.")})
 
 
 def test_a_negative_latency_of_one_log_is_of_two_clocks():
-    """`perf-test` reads logs of two hosts too: the latency has no corrected value, and the note says why."""
+    """`perf-test` reads logs of two hosts too: the latency has no corrected value, and the note
+    says why."""
     kind, files = encoded("perf-test")
     files["a.txt"] = files["a.txt"].replace(b"0.5,\t\t0.5,\t\t0.5", b"-700,\t\t-690,\t\t-695", 1)
     out = read(kind, files)

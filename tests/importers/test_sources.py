@@ -1,4 +1,5 @@
-"""Files, folders and archives that are damaged, closed, endless or oddly named: one error, nothing left, no hang."""
+"""Files, folders and archives that are damaged, closed, endless or oddly named: one error, nothing
+left, no hang."""
 
 import gzip
 import hashlib
@@ -48,7 +49,9 @@ def refused(path, tmp_path, kind=None) -> str:
 
 
 def sums(files: dict[str, bytes], prefix: str = "./") -> bytes:
-    return "".join(f"{hashlib.sha256(d).hexdigest()}  {prefix}{n}\n" for n, d in files.items()).encode()
+    return "".join(
+        f"{hashlib.sha256(d).hexdigest()}  {prefix}{n}\n" for n, d in files.items()
+    ).encode()
 
 
 # Archives
@@ -156,7 +159,12 @@ def test_a_pipe_of_the_shell_is_refused(tmp_path):
     (tmp_path / "x").write_bytes(b"x")
     command = f'"{sys.executable}" -c "from rmwbench.cli.main import main; main()" import <(cat x)'
     done = subprocess.run(
-        ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300
+        ["bash", "-c", command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=300,
     )
     assert done.returncode == 2 and "a pipe is read only once" in done.stderr
 
@@ -173,7 +181,10 @@ def test_pipes_and_links_within_a_folder_are_skipped_and_named(tmp_path):
     os.mkfifo(tmp_path / "in/run/pipe")
     (tmp_path / "in/run/link").symlink_to(tmp_path)
     done = import_published(tmp_path / "in", tmp_path / "out")
-    assert sorted(Bundle(done.directory).campaign["imported"]["source"]["skipped"]) == ["run/link", "run/pipe"]
+    assert sorted(Bundle(done.directory).campaign["imported"]["source"]["skipped"]) == [
+        "run/link",
+        "run/pipe",
+    ]
 
 
 def test_a_loop_of_links_is_named(tmp_path):
@@ -185,7 +196,9 @@ def test_a_loop_of_links_is_named(tmp_path):
 def test_names_that_are_not_text_or_break_lines(tmp_path):
     files = encoded("gscam")[1]
     put(tmp_path / "in", files)
-    os.rename(tmp_path / "in/run/findings.txt", os.fsencode(tmp_path / "in/run") + b"/\xff-findings.txt")
+    os.rename(
+        tmp_path / "in/run/findings.txt", os.fsencode(tmp_path / "in/run") + b"/\xff-findings.txt"
+    )
     assert "is not text" in refused(tmp_path / "in", tmp_path)
     put(tmp_path / "lines", {"a\nb.csv": b"hello\n"})
     found = refused(tmp_path / "lines", tmp_path)
@@ -269,7 +282,10 @@ def refused_beside(path, tmp_path) -> str:
 def test_a_list_above_holds_for_one_folder_file_or_archive_below(tmp_path):
     files = encoded("gscam")[1]
     archive = gzip.compress(tar(files))
-    put(tmp_path / "all", {f"a/in/{n}": d for n, d in files.items()} | {"b.tar.gz": archive, "c/not here": b""})
+    put(
+        tmp_path / "all",
+        {f"a/in/{n}": d for n, d in files.items()} | {"b.tar.gz": archive, "c/not here": b""},
+    )
     listed = {f"a/in/{n}": d for n, d in files.items()} | {"b.tar.gz": archive, "d": b""}
     put(tmp_path / "all", {"SHA256SUMS": sums(listed)})
     for n, place in enumerate(("a/in", "b.tar.gz")):
@@ -350,10 +366,17 @@ def test_a_signal_leaves_nothing_behind(number, tmp_path):
     }
     (tmp_path / "x.tar").write_bytes(tar(many))
     process = subprocess.Popen(
-        [*RMWBENCH, "import", "x.tar", "--out", "out"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*RMWBENCH, "import", "x.tar", "--out", "out"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     deadline = time.monotonic() + 300
-    while not (tmp_path / "out.partial").exists() and process.poll() is None and time.monotonic() < deadline:
+    while (
+        not (tmp_path / "out.partial").exists()
+        and process.poll() is None
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.01)
     assert process.poll() is None, process.communicate()
     process.send_signal(number)
@@ -372,13 +395,20 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(tmp_path):
         timeout=300,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600)),
     )
-    assert done.returncode == 2 and "cannot write the bundle" in done.stderr and "do:" in done.stderr, done.stderr
+    assert (
+        done.returncode == 2 and "cannot write the bundle" in done.stderr and "do:" in done.stderr
+    ), done.stderr
     assert not (tmp_path / "out").exists() and not (tmp_path / "out.partial").exists()
 
 
 def test_a_locale_of_ascii_alone(tmp_path):
     put(tmp_path / "in", encoded("ddsperf")[1])
-    bare = {"PATH": os.environ["PATH"], "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    bare = {
+        "PATH": os.environ["PATH"],
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+    }
     done = subprocess.run(
         [*RMWBENCH, "import", "in", "--out", "out", "--figures"],
         cwd=tmp_path,

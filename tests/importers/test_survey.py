@@ -1,4 +1,5 @@
-"""The user survey: the published means come from the scrambled scale, the documented ones from the text's."""
+"""The user survey: the published means come from the scrambled scale, the documented ones from the
+text's."""
 
 import pytest
 
@@ -35,18 +36,24 @@ def test_a_question(n):
     cyclone, fast = (f["survey_mean", group, f"Q{n}"] for group in ("Cyclone", "Fast"))
     assert (cyclone["count"], fast["count"]) == TABLE[n][:2]
     found = [p[k] for k in ("as_corrected", "as_published") for p in (cyclone, fast)]
-    assert all(prints(value, f"{wanted:.2f}") for value, wanted in zip(found, TABLE[n][2:], strict=True)), found
+    assert all(
+        prints(value, f"{wanted:.2f}") for value, wanted in zip(found, TABLE[n][2:], strict=True)
+    ), found
 
 
 def test_the_sign_flips_on_four_questions():
-    flips = [p["x"] for p in figures(*SOURCE).of("survey_difference") if p["note"] == "the sign flips"]
+    flips = [
+        p["x"] for p in figures(*SOURCE).of("survey_difference") if p["note"] == "the sign flips"
+    ]
     assert flips == ["Q1", "Q8", "Q15", "Q16"]
 
 
 def test_which_differences_a_test_finds():
     p = {row["x"]: row["as_corrected"] for row in figures(*SOURCE).of("survey_p_value")}
     assert {x for x, value in p.items() if value < 0.05} == {"Q3", "Q4", "Q12", "Q14"}
-    assert [round(p[x], d) for x, d in (("Q3", 4), ("Q4", 4), ("Q14", 3), ("Q12", 3), ("Q13", 3))] == [
+    assert [
+        round(p[x], d) for x, d in (("Q3", 4), ("Q4", 4), ("Q14", 3), ("Q12", 3), ("Q13", 3))
+    ] == [
         0.0002,
         0.0025,
         0.015,
@@ -67,7 +74,8 @@ def test_responses_differ_from_the_text():
 
 
 def test_no_free_text_reaches_the_bundle():
-    """Nothing a single person wrote: every answer is of the scale, a number, or given at least twice."""
+    """Nothing a single person wrote: every answer is of the scale, a number, or given at least
+    twice."""
     found = bundle(*SOURCE)
     assert found.tables() == ["figures"] and not list((found.directory / "files").iterdir())
     for row in found.rows("figures"):
@@ -82,11 +90,22 @@ def test_no_free_text_reaches_the_bundle():
 
 def test_the_distributions_are_binned_by_the_wrong_scores():
     f = figures(*SOURCE)
-    for answer, shown, right in (("Strongly Agree", 23.3, 66.7), ("Agree", 66.7, 23.3), ("Neutral", 6.7, 6.7)):
+    for answer, shown, right in (
+        ("Strongly Agree", 23.3, 66.7),
+        ("Agree", 66.7, 23.3),
+        ("Neutral", 6.7, 6.7),
+    ):
         point = f["survey_sentiment", "Q13 Cyclone", answer]
-        assert (printed(point["as_published"], 1), printed(point["as_corrected"], 1)) == (shown, right)
+        assert (printed(point["as_published"], 1), printed(point["as_corrected"], 1)) == (
+            shown,
+            right,
+        )
     everybody = [p for p in f.of("survey_sentiment") if p["series"] == "Q13 All"]
-    assert sum(p["as_published"] for p in everybody) == pytest.approx(100) == sum(p["as_corrected"] for p in everybody)
+    assert (
+        sum(p["as_published"] for p in everybody)
+        == pytest.approx(100)
+        == sum(p["as_corrected"] for p in everybody)
+    )
 
 
 def test_histograms_of_skill_are_densities():
@@ -95,7 +114,9 @@ def test_histograms_of_skill_are_densities():
     assert printed(f.published("survey_skill_networking_skill", "All", "7.33"), 2) == 34.71
     assert printed(f.corrected("survey_skill_networking_skill", "All", 8), 2) == 30.85
     same = f.of("survey_skill_debugging_skill")
-    assert all(p["as_published"] == pytest.approx(p["as_corrected"]) for p in same), "bins that are one wide"
+    assert all(p["as_published"] == pytest.approx(p["as_corrected"]) for p in same), (
+        "bins that are one wide"
+    )
 
 
 def test_the_word_nan_is_not_an_answer():

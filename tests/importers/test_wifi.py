@@ -5,7 +5,8 @@ import pytest
 from tests.importers.original import bundle, figures
 
 SOURCE = ("tsc-galactic-2020", "wifi")
-TABLE = {  # sent/s, received/s, received in all, lost by ids, empty seconds, runs with a stall of at least 5 s
+# sent/s, received/s, received in all, lost by ids, empty seconds, runs with a stall of at least 5 s
+TABLE = {
     ("rmw_cyclonedds_cpp", 80): (79.04, 74.44, 21588, 1446, 15, 1),
     ("rmw_fastrtps_cpp", 80): (79.03, 67.29, 19513, 440, 36, 2),
     ("rmw_cyclonedds_cpp", 100): (98.63, 74.60, 21635, 3293, 50, 3),
@@ -42,6 +43,8 @@ def test_a_point_per_second_and_run():
 def test_no_latency_is_imported_from_two_clocks():
     from rmwbench.bundle.query import run
 
-    _, rows = run(bundle(*SOURCE), "select count(*), count(value) from windows where metric = 'latency_mean'")
+    _, rows = run(
+        bundle(*SOURCE), "select count(*), count(value) from windows where metric = 'latency_mean'"
+    )
     assert rows == [(60 * 29, 0)]
     assert all(p["as_corrected"] is None for p in figures(*SOURCE).of("wifi_latency"))

@@ -1,10 +1,10 @@
-"""A worker in Python for tests of our own side of the protocol: a datagram socket per reader as its middleware, and on
-demand one fault.
+"""A worker in Python for tests of our own side of the protocol: a datagram socket per reader as its
+middleware, and on demand one fault.
 
-`install(directory, fault)` writes a program that behaves well until the stage that the fault names. It measures
-nothing, and sends its whole schedule however late a busy machine lets it: only the fault `block` makes messages that
-are never sent. Its interpreter starts without the packages of the site (`-IS`), in half of the time: a campaign starts
-dozens.
+`install(directory, fault)` writes a program that behaves well until the stage that the fault names.
+It measures nothing, and sends its whole schedule however late a busy machine lets it: only the
+fault `block` makes messages that are never sent. Its interpreter starts without the packages of the
+site (`-IS`), in half of the time: a campaign starts dozens.
 """
 
 # ruff: noqa: E501 (the program in the string is compact on purpose)
@@ -24,17 +24,24 @@ FAULTS = {
     "garbage": "control.sendall(b'this is not JSON\\n')",
     "no_object": "control.sendall(b'[1]\\n')",
     "long_line": "control.sendall(b'x' * (2 << 20))",
-    "flood": '[control.sendall(b\'{"event": "log", "level": "info", "message": "x"}\\n\' * 1000) for _ in range(10**6)]',
+    "flood": '[control.sendall(b\'{"event": "log", "level": "info", "message": "x"}\\n\' * 1000) '
+    "for _ in range(10**6)]",
     "unknown_reply": "say(id=999, ok={})",
     "half_reply": "control.sendall(b'{\"id\": %d}\\n' % request['id'])",
     "bare_event": "say(event='finished')",
     "empty_reply": "say(id=request['id'], ok={'endpoints': {'x': 1}, 'usage': 3})",
-    "refuse": "say(id=request['id'], error={'kind': 'unsupported', 'object': 'this', 'message': 'not here'}); return",
-    "cannot": "say(id=request['id'], error={'kind': 'unsupported', 'object': 'mode transport', 'message': 'udp only'}); return",
-    "late_cannot": "if request['at']['kind'] == 'service': say(id=request['id'], error={'kind': 'unsupported', 'object': 'mode transport', 'message': 'udp only'}); return",
-    "apart": "say(id=request['id'], error={'kind': 'failed', 'object': 'endpoint 1', 'message': 'expected 1, found 0'}); return",
-    "no_node": "if 'lifecycle_nodes' in request['options']: say(id=request['id'], error={'kind': 'failed', 'object': 'session', 'message': 'no participant'}); return",
-    "nobody": "if 'endpoints' in request: say(id=request['id'], error={'kind': 'failed', 'object': 'it', 'message': '0'}); return",
+    "refuse": "say(id=request['id'], error={'kind': 'unsupported', 'object': 'this', 'message': "
+    "'not here'}); return",
+    "cannot": "say(id=request['id'], error={'kind': 'unsupported', 'object': 'mode transport', "
+    "'message': 'udp only'}); return",
+    "late_cannot": "if request['at']['kind'] == 'service': say(id=request['id'], error={'kind': "
+    "'unsupported', 'object': 'mode transport', 'message': 'udp only'}); return",
+    "apart": "say(id=request['id'], error={'kind': 'failed', 'object': 'endpoint 1', 'message': "
+    "'expected 1, found 0'}); return",
+    "no_node": "if 'lifecycle_nodes' in request['options']: say(id=request['id'], error={'kind': "
+    "'failed', 'object': 'session', 'message': 'no participant'}); return",
+    "nobody": "if 'endpoints' in request: say(id=request['id'], error={'kind': 'failed', 'object': "
+    "'it', 'message': '0'}); return",
     "late_segfault": "if running: os.kill(os.getpid(), 11)",
     "close": "control.close(); time.sleep(1000)",
     "orphan": "os.fork() and os._exit(4); time.sleep(1000)",
@@ -259,14 +266,23 @@ DESCRIBE = {
 
 
 def install(
-    directory: Path, fault: str = "", stage: str = "", *, hello: dict | None = None, describe: dict | None = None
+    directory: Path,
+    fault: str = "",
+    stage: str = "",
+    *,
+    hello: dict | None = None,
+    describe: dict | None = None,
 ) -> Path:
-    """The program `rmwbench-fake` in `directory`, with this fault at this stage: `hello`, `window`, or the name of a
-    command."""
+    """The program `rmwbench-fake` in `directory`, with this fault at this stage: `hello`, `window`,
+    or the name of a command."""
     path = directory / "rmwbench-fake"
     body = FAULTS[fault] if fault else "pass"
     text = SOURCE.format(
-        python=INTERPRETER, fault=body, stage=stage, hello=hello or {}, describe=DESCRIBE | (describe or {})
+        python=INTERPRETER,
+        fault=body,
+        stage=stage,
+        hello=hello or {},
+        describe=DESCRIBE | (describe or {}),
     )
     path.write_text(text)
     path.chmod(0o755)

@@ -1,7 +1,8 @@
-"""The golden corpora of the two formats between Python and Rust: what both sides must agree on, byte for byte.
+"""The golden corpora of the two formats between Python and Rust: what both sides must agree on,
+byte for byte.
 
-`python tests/lab/golden.py` writes them anew into docs/formats/golden; the test compares. The bytes are packed here by
-hand from docs/formats, not by the code under test.
+`python tests/lab/golden.py` writes them anew into docs/formats/golden; the test compares. The bytes
+are packed here by hand from docs/formats, not by the code under test.
 """
 
 import json
@@ -12,15 +13,31 @@ DIRECTORY = Path(__file__).parents[2] / "docs" / "formats" / "golden"
 NONCE = 0xFEDCBA9876543210
 PAGE = 4096
 
-SENT_FIELDS = ("seq", "intended_ns", "begun_ns", "call_ns", "return_ns", "cause_seq", "cause_endpoint")
-RECEIVED_FIELDS = ("seq", "notified_ns", "taken_ns", "callback_ns", "consumed_ns", "intended_ns", "writer")
+SENT_FIELDS = (
+    "seq",
+    "intended_ns",
+    "begun_ns",
+    "call_ns",
+    "return_ns",
+    "cause_seq",
+    "cause_endpoint",
+)
+RECEIVED_FIELDS = (
+    "seq",
+    "notified_ns",
+    "taken_ns",
+    "callback_ns",
+    "consumed_ns",
+    "intended_ns",
+    "writer",
+)
 SPAN_FIELDS = ("seq", "time_ns", "layer", "writer")
 FIELDS = {"SENT": SENT_FIELDS, "RECEIVED": RECEIVED_FIELDS, "SPAN": SPAN_FIELDS}
 PACK = {"SENT": "<Qqqqq Q I I I I", "RECEIVED": "<Qqqqqq I I I I", "SPAN": "<Qq I 28x I I I I"}
 KINDS = {"SENT": 1, "RECEIVED": 2, "SPAN": 3}
 
-# One section each: (kind, endpoint, capacity, claimed, slots); a slot is (fields, bytes, flags), or None for one that
-# the worker was filling when it died: its fields are there, its last word is not.
+# One section each: (kind, endpoint, capacity, claimed, slots); a slot is (fields, bytes, flags), or
+# None for one that the worker was filling when it died: its fields are there, its last word is not.
 SECTIONS = [
     ("SENT", 1, 4, 3, [
         ((0, 1_000_000_000, 1_000_000_150, 1_000_000_400, 1_000_002_000, 0, 0), 320, 0b100),
@@ -70,13 +87,23 @@ def records_json() -> dict:
     for kind, endpoint, capacity, claimed, content in SECTIONS:
         finished = [slot for slot in content if slot is not None]
         rows = [
-            dict(zip(FIELDS[kind], f, strict=True)) | {"bytes": size, "flags": flags} for f, size, flags in finished
+            dict(zip(FIELDS[kind], f, strict=True)) | {"bytes": size, "flags": flags}
+            for f, size, flags in finished
         ]
         sections.append(
             {"kind": kind, "endpoint": endpoint, "capacity": capacity, "claimed": claimed}
-            | {"overflow": max(0, claimed - capacity), "unfinished": content.count(None), "slots": rows}
+            | {
+                "overflow": max(0, claimed - capacity),
+                "unfinished": content.count(None),
+                "slots": rows,
+            }
         )
-    return {"version": 1, "trial_nonce": f"{NONCE:016x}", "bytes": len(records_bin()), "sections": sections}
+    return {
+        "version": 1,
+        "trial_nonce": f"{NONCE:016x}",
+        "bytes": len(records_bin()),
+        "sections": sections,
+    }
 
 
 _TYPE = {
@@ -166,7 +193,8 @@ FROM_WORKER = [
     {"hello": {"protocol": 1, "worker": "rmwbench-zenoh", "middleware": "zenoh", "version": "1.10.2",
                "build": "crate zenoh 1.10.2", "pid": 7, "clock": "CLOCK_MONOTONIC"}},
     {"hello": {"protocol": 1, "worker": "rmwbench-cyclonedds", "middleware": "cyclonedds", "version": "11.0.1",
-               "build": "crate cyclors 0.4.0", "pid": 6, "clock": "CLOCK_MONOTONIC", "daemon": "roudi"}},
+               "build": "crate cyclors "
+                        "0.4.0", "pid": 6, "clock": "CLOCK_MONOTONIC", "daemon": "roudi"}},
     {"id": 1, "ok": {"time_ns": 99}},
     {"id": 1, "ok": {"time_ns": 99, "configuration": {"format": "xml", "text": "<General/>"}}},
     {"id": 2, "ok": {"endpoints": {"1": {"qos": _QOS, "publish_mode": "sync", "wait": "block", "notes": ["as"]}},
@@ -180,11 +208,15 @@ FROM_WORKER = [
     {"id": 9, "ok": {"usage": [_USAGE, {**_USAGE, "at": "steady_end"}, {**_USAGE, "at": "now"}], "memory": _MEMORY,
                      "endpoints": {"1": _ACCOUNT, "2": {"matched": 1, "reader_drops": 4}}}},
     {"id": 9, "ok": {"received_ns": 1500, "sent_ns": 1501}},
-    {"id": 9, "error": {"kind": "unsupported", "object": "cmd frobnicate", "message": "this worker speaks protocol 1"}},
+    {"id": 9, "error": {"kind": "unsupported", "object": "cmd frobnicate", "message": "this worker "
+        "speaks protocol 1"}},
     {"id": 1, "error": {"kind": "unsupported", "object": "mode transport",
-                        "message": "tcp: the profile names shared memory, and a domain has one transport"}},
-    {"id": 2, "error": {"kind": "invalid", "object": "endpoint 1", "message": "two endpoints with this number"}},
-    {"id": 3, "error": {"kind": "failed", "object": "endpoint 1", "message": "expected 1 match, found 0"}},
+                        "message": "tcp: the profile names shared memory, and a domain has one "
+                                   "transport"}},
+    {"id": 2, "error": {"kind": "invalid", "object": "endpoint 1", "message": "two endpoints with "
+        "this number"}},
+    {"id": 3, "error": {"kind": "failed", "object": "endpoint 1", "message": "expected 1 match, "
+        "found 0"}},
     {"event": "first_message", "endpoint": 2, "writer": 1, "time_ns": 1500},
     {"event": "finished", "endpoint": 1, "scheduled": 43, "sent": 42, "failed": 1, "never_sent": 0, "last_seq": 42,
      "time_ns": 3001},

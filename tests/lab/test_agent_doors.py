@@ -1,4 +1,5 @@
-"""An attacker at every door of an agent: who does not know its word, who knows it and asks for more, who is between."""
+"""An attacker at every door of an agent: who does not know its word, who knows it and asks for
+more, who is between."""
 
 import contextlib
 import json
@@ -45,7 +46,10 @@ def running(tmp_path_factory):
         text=True,
         env={**os.environ, "OF_THE_MACHINE": "secret"},
     )
-    told = {"token": TOKEN, "programs": {"printer": {"path": str(program), "inherit": {"ROS_DISTRO": "jazzy"}}}}
+    told = {
+        "token": TOKEN,
+        "programs": {"printer": {"path": str(program), "inherit": {"ROS_DISTRO": "jazzy"}}},
+    }
     process.stdin.write(json.dumps(told) + "\n")
     process.stdin.flush()
     made = Agent("here", "127.0.0.1", token=TOKEN, **json.loads(process.stdout.readline()))
@@ -111,7 +115,11 @@ def ended(connection: Connection) -> list[dict]:
 
 def test_it_listens_on_loopback_unless_told_otherwise(agent):
     hexadecimal = f"{agent.port:04X}"
-    rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    rows = [
+        line.split()
+        for name in ("tcp", "tcp6")
+        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
     mine = [row[1] for row in rows if row[1].endswith(f":{hexadecimal}") and row[3] == "0A"]
     assert mine == [f"0100007F:{hexadecimal}"]
 
@@ -184,7 +192,9 @@ def test_who_answers_in_the_agents_place_never_hears_the_word(agent):
         def answer():
             sock, _ = listener.accept()
             try:
-                with secure.serving(secure.new_identity()).wrap_socket(sock, server_side=True) as secured:
+                with secure.serving(secure.new_identity()).wrap_socket(
+                    sock, server_side=True
+                ) as secured:
                     heard.append(secured.recv(200))
             except OSError:
                 sock.close()
@@ -217,7 +227,10 @@ def test_what_is_changed_or_repeated_on_the_way_ends_the_connection(agent):
         def between():
             near, _ = listener.accept()
             far = socket.create_connection((agent.address, agent.port), 5.0)
-            threads = [threading.Thread(target=relay, args=a) for a in ((near, far, True), (far, near, False))]
+            threads = [
+                threading.Thread(target=relay, args=a)
+                for a in ((near, far, True), (far, near, False))
+            ]
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -249,12 +262,23 @@ def begun(agent: Agent) -> Connection:
 
 
 def spawn(**other) -> dict:
-    found = {"spawn": "p", "program": "printer", "arguments": [], "environment": {}, "files": {"1": 1, "2": 2}}
+    found = {
+        "spawn": "p",
+        "program": "printer",
+        "arguments": [],
+        "environment": {},
+        "files": {"1": 1, "2": 2},
+    }
     return found | {"back": [1, 2], "control_target": 3, "control_number": 9} | other
 
 
 FORBIDDEN = {
-    "a source": {"interpret": "x", "source": "import os; os.system('id')", "arguments": [], "files": {}},
+    "a source": {
+        "interpret": "x",
+        "source": "import os; os.system('id')",
+        "arguments": [],
+        "files": {},
+    },
     "an unknown message": {"shell": "id"},
     "another argument": spawn(arguments=["--config", "/etc/passwd"]),
     "a path as an argument": spawn(arguments=["--daemon", "../../bin/sh"]),
@@ -335,9 +359,20 @@ def test_a_program_that_was_not_named_is_not_run(agent):
 
 
 def test_a_process_gets_this_machines_environment_and_no_other(agent):
-    """LD_PRELOAD and its like are the orchestrator's; the addresses of the trial are all that it may say."""
-    given = {"LD_PRELOAD": "/tmp/x.so", "PATH": "/tmp", "PYTHONPATH": "/tmp", "LD_LIBRARY_PATH": "/tmp"}
-    given |= {"HOME": "/root", "ROS_DISTRO": "evil", "RMWBENCH_ADDRESS": "10.0.0.1", "RMWBENCH_PEERS": "10.0.0.2 ::1"}
+    """LD_PRELOAD and its like are the orchestrator's; the addresses of the trial are all that it
+    may say."""
+    given = {
+        "LD_PRELOAD": "/tmp/x.so",
+        "PATH": "/tmp",
+        "PYTHONPATH": "/tmp",
+        "LD_LIBRARY_PATH": "/tmp",
+    }
+    given |= {
+        "HOME": "/root",
+        "ROS_DISTRO": "evil",
+        "RMWBENCH_ADDRESS": "10.0.0.1",
+        "RMWBENCH_PEERS": "10.0.0.2 ::1",
+    }
     caller = begun(agent)
     caller.send(spawn(environment=given, arguments=["--control-fd", "3", "--daemon", "iox-roudi"]))
     found, files, deadline = [], {}, time.monotonic() + 60
@@ -378,7 +413,14 @@ def test_words_that_are_permitted():
         "--document-fd",
         "4",
     ]
-    for words in (["--control-fd", "3;id"], ["--daemon", ""], ["--daemon", "a b"], "ab", [["a"], "b"], None):
+    for words in (
+        ["--control-fd", "3;id"],
+        ["--daemon", ""],
+        ["--daemon", "a b"],
+        "ab",
+        [["a"], "b"],
+        None,
+    ):
         with pytest.raises(Refused):
             permitted.arguments(words)
     assert allocations.FD <= permitted.LARGEST_FD

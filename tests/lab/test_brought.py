@@ -1,4 +1,5 @@
-"""What a wheel brought: found after what cargo built, and what its programs lack is said with what changes that."""
+"""What a wheel brought: found after what cargo built, and what its programs lack is said with what
+changes that."""
 
 import json
 import platform
@@ -43,25 +44,38 @@ def needs(wheel: Path, system: str) -> None:
 
 def test_workers_and_tools_of_a_wheel_are_found(wheel):
     fake_worker.install(wheel, describe={"middleware": "floor"}).rename(wheel / "rmwbench-floor")
-    script(wheel / "rmwbench-sampler", "echo '" + json.dumps({"tool": "sampler", "protocol": 1}) + "'")
+    script(
+        wheel / "rmwbench-sampler", "echo '" + json.dumps({"tool": "sampler", "protocol": 1}) + "'"
+    )
     assert list(find.find_workers()) == ["floor"]  # a tool is not a middleware
     assert "sampler" not in find.names_here()
     assert tool.find("sampler").executable == wheel / "rmwbench-sampler"
 
 
 @pytest.mark.parametrize("here", [True, False])
-def test_a_library_that_is_missing_is_named_with_its_package_where_that_exists(wheel, here, monkeypatch):
+def test_a_library_that_is_missing_is_named_with_its_package_where_that_exists(
+    wheel, here, monkeypatch
+):
     monkeypatch.setattr(brought, "_system", lambda: "Debian 12" if here else "Debian 13")
     needs(wheel, "Debian 12")
-    message = "x: error while loading shared libraries: libfastrtps.so.2.9: cannot open shared object file"
+    message = (
+        "x: error while loading shared libraries: libfastrtps.so.2.9: cannot open shared "
+        "object file"
+    )
     script(wheel / "rmwbench-fastdds", f"echo '{message}' >&2; exit 127")
     worker = find.find_workers()["fastdds"]
     entry = status("fastdds", None, worker)
     if here:
-        assert entry["command"].endswith("libfastrtps2.9") and "libfastrtps.so.2.9" in entry["reason"]
+        assert (
+            entry["command"].endswith("libfastrtps2.9") and "libfastrtps.so.2.9" in entry["reason"]
+        )
         assert find.why_not_ready("fastdds", {"fastdds": worker}).endswith(entry["command"])
     else:
-        assert entry["command"] is None and "Debian 12" in entry["reason"] and "checkout" in entry["reason"]
+        assert (
+            entry["command"] is None
+            and "Debian 12" in entry["reason"]
+            and "checkout" in entry["reason"]
+        )
     with pytest.raises(UserError) as error:
         find.require_workers(["fastdds"])
     assert "build fastdds" not in error.value.render()
@@ -69,9 +83,15 @@ def test_a_library_that_is_missing_is_named_with_its_package_where_that_exists(w
 
 def test_a_python_package_that_is_missing_is_named_with_what_installs_it(wheel, monkeypatch):
     monkeypatch.setenv("RMWBENCH_WORKERS", str(wheel))
-    script(wheel / "rmwbench-own", "echo \"ModuleNotFoundError: No module named 'zenoh.ext'\" >&2; exit 1")
+    script(
+        wheel / "rmwbench-own",
+        "echo \"ModuleNotFoundError: No module named 'zenoh.ext'\" >&2; exit 1",
+    )
     worker = find.find_workers()["own"]
-    assert worker.problem == "its Python package zenoh is not installed" and sys.executable in worker.fix
+    assert (
+        worker.problem == "its Python package zenoh is not installed"
+        and sys.executable in worker.fix
+    )
 
 
 def test_nothing_is_built_without_a_checkout_and_no_hint_says_so(wheel):

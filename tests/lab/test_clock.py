@@ -1,5 +1,5 @@
-"""Clocks of real hosts: a time namespace is another machine's clock as far as a process can tell, and its offset is
-known to the nanosecond."""
+"""Clocks of real hosts: a time namespace is another machine's clock as far as a process can tell,
+and its offset is known to the nanosecond."""
 
 import os
 import time
@@ -45,12 +45,15 @@ def test_the_true_offset_of_another_clock_is_always_within_the_bound(tmp_path):
         clocks.read()
         clocks.check()
         rows = list(clocks.rows())
-        assert clocks.foreign == ("base",) and len(rows) in (2, 3)  # within the window nobody waits for a late answer
+        # within the window nobody waits for a late answer
+        assert clocks.foreign == ("base",) and len(rows) in (2, 3)
         for row in rows:
             assert abs(row["offset_ns"] - AHEAD_S * 10**9) <= row["bound_ns"]
         now_ns = time.monotonic_ns()
         clock = clocks.of("w")
-        assert abs(clock.from_reference(now_ns) - now_ns - AHEAD_S * 10**9) <= clock.bound([now_ns])[0]
+        assert (
+            abs(clock.from_reference(now_ns) - now_ns - AHEAD_S * 10**9) <= clock.bound([now_ns])[0]
+        )
 
 
 def test_our_own_clock_is_looked_up_and_nobody_is_asked(tmp_path):
@@ -59,7 +62,11 @@ def test_our_own_clock_is_looked_up_and_nobody_is_asked(tmp_path):
         clocks.begin()
         clocks.read()
         clocks.read_in_window()
-        assert clocks.foreign == () and not list(clocks.rows()) and clocks.of("w").from_reference(5) == 5
+        assert (
+            clocks.foreign == ()
+            and not list(clocks.rows())
+            and clocks.of("w").from_reference(5) == 5
+        )
         assert not found.workers["w"].pending
 
 
@@ -76,7 +83,10 @@ def test_two_hosts_on_our_clock_have_an_exact_row_each(tmp_path):
 
 
 def test_a_worker_that_cannot_tell_its_clock_is_refused_by_name(tmp_path):
-    with crew(tmp_path, AHEAD_S, "refuse", "clock") as found, pytest.raises(WorkerFailed, match="w: refused clock"):
+    with (
+        crew(tmp_path, AHEAD_S, "refuse", "clock") as found,
+        pytest.raises(WorkerFailed, match="w: refused clock"),
+    ):
         HostClocks(found, {"w": "base"}).begin()
 
 

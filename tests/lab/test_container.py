@@ -1,4 +1,5 @@
-"""A process in a container of its own within a host: what is its own, what it shares, and that it ends as any other."""
+"""A process in a container of its own within a host: what is its own, what it shares, and that it
+ends as any other."""
 
 import os
 import signal
@@ -25,7 +26,12 @@ def start(host, script, container, token="t"):
     """A Python script in a container; (what was reported, the file of its output)."""
     out = os.memfd_create("out")
     host.spawn(
-        token, Path(sys.executable), ["-I", "-S", "-c", script], {1: out, 2: out}, {"PATH": os.defpath}, container
+        token,
+        Path(sys.executable),
+        ["-I", "-S", "-c", script],
+        {1: out, 2: out},
+        {"PATH": os.defpath},
+        container,
     )
     return host.receive(10), out
 
@@ -41,7 +47,10 @@ def run(host, script, container):
     return os.waitstatus_to_exitcode(ended.status), text.strip()
 
 
-NAMES = "import os; print(*(os.readlink('/proc/self/ns/' + name) for name in ('net', 'ipc', 'pid')), os.getpid())"
+NAMES = (
+    "import os; print(*(os.readlink('/proc/self/ns/' + name) for name in ('net', 'ipc', "
+    "'pid')), os.getpid())"
+)
 
 
 @pytest.mark.parametrize(("container", "shares_ipc"), [(SAME, True), (OWN, False)])
@@ -54,7 +63,9 @@ def test_the_network_is_the_hosts_and_what_else_is_its_own(host, container, shar
 
 
 @pytest.mark.parametrize(("container", "seen"), [(SAME, "True False"), (OWN, "False False")])
-def test_what_one_writes_into_shared_memory_another_sees_only_with_the_same_ipc(host, container, seen):
+def test_what_one_writes_into_shared_memory_another_sees_only_with_the_same_ipc(
+    host, container, seen
+):
     assert run(host, "open('/dev/shm/left', 'w'); open('/tmp/left', 'w')", container)[0] == 0
     script = "import os; print(os.path.exists('/dev/shm/left'), os.path.exists('/tmp/left'))"
     assert run(host, script, container)[1] == seen
@@ -87,14 +98,20 @@ def test_the_pids_that_are_reported_are_those_of_the_program(host):
     pids = Path(f"/proc/{spawned.pid}/status").read_text().split("NSpid:")[1].split("\n")[0].split()
     assert pids[-2:] == [str(spawned.inner_pid), "1"]
     after = run(host, NAMES, None)[1].split()
-    assert after[2] == os.readlink(f"/proc/{host._init.pid}/ns/pid_for_children") and after[3] != "1"
+    assert (
+        after[2] == os.readlink(f"/proc/{host._init.pid}/ns/pid_for_children") and after[3] != "1"
+    )
     os.close(out)
 
 
 def test_another_user_is_one(host):
     if os.geteuid() != 0:
         pytest.skip("only root can start a process as another user")
-    spawned, out = start(host, "import os; print(os.getuid(), os.getgid(), os.getgroups())", Container(False, 0, 1000))
+    spawned, out = start(
+        host,
+        "import os; print(os.getuid(), os.getgid(), os.getgroups())",
+        Container(False, 0, 1000),
+    )
     if isinstance(spawned, SpawnFailed):
         pytest.skip(f"no other user can be had here: {os.strerror(spawned.errno)}")
     assert host.receive(10).status == 0

@@ -1,4 +1,5 @@
-"""`setup/crates`, by which `make` and `setup/apt` know the workers, says what the catalogue reads of the same files."""
+"""`setup/crates`, by which `make` and `setup/apt` know the workers, says what the catalogue reads
+of the same files."""
 
 import subprocess
 from pathlib import Path
@@ -16,10 +17,16 @@ def said(what: str) -> list[str]:
 
 @pytest.mark.parametrize(("what", "first_set"), [("first", True), ("optional", False)])
 def test_a_worker_is_in_the_set_that_its_crate_names(what, first_set):
-    crates = [recipe.crate.removeprefix("rmwbench-") for recipe in recipes().values() if recipe.first_set is first_set]
+    crates = [
+        recipe.crate.removeprefix("rmwbench-")
+        for recipe in recipes().values()
+        if recipe.first_set is first_set
+    ]
     assert sorted(said(what)) == sorted(crates) and crates
 
 
 def test_the_packages_of_the_optional_workers_are_each_named_once():
-    needed = {package for recipe in recipes().values() if not recipe.first_set for package in recipe.apt}
+    needed = {
+        package for recipe in recipes().values() if not recipe.first_set for package in recipe.apt
+    }
     assert sorted(said("packages")) == sorted(f"all {package}" for package in needed)

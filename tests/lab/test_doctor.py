@@ -1,4 +1,5 @@
-"""The check-up on a machine that really is what it complains of: in namespaces, limits and groups made for the test."""
+"""The check-up on a machine that really is what it complains of: in namespaces, limits and groups
+made for the test."""
 
 import json
 import os
@@ -18,18 +19,22 @@ ROOT = os.geteuid() == 0
 
 
 def doctor(before="", isolated=True, prefix=()):
-    """(exit status, check → finding) of `rmwbench doctor --json` after these shell commands, in mounts of its own."""
+    """(exit status, check → finding) of `rmwbench doctor --json` after these shell commands, in
+    mounts of its own."""
     words = " ".join(COMMAND[:1]) + f" -c '{COMMAND[2]}' doctor --json"
     place = private_mounts() if isolated else []
     command = [*place, *prefix, "sh", "-ec", f"{before}\n{words}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL
+    )
     assert done.returncode in (0, 1), done.stderr
     document = json.loads(done.stdout)
     return done.returncode, {finding["check"]: finding for finding in document["findings"]}
 
 
 def test_small_shared_memory_and_what_dead_processes_left_in_it():
-    """The file of a living process is not called a leftover, the other one is, and the command names it alone."""
+    """The file of a living process is not called a leftover, the other one is, and the command
+    names it alone."""
     before = f"""
     mount -t tmpfs -o size=64m shm /dev/shm && mount -t tmpfs tmp /tmp
     head -c 100000 /dev/zero > /dev/shm/fastrtps_dead
@@ -43,9 +48,15 @@ kept = mmap.mmap(file.fileno(), 4096); file.close(); time.sleep(60)" & alive=$!
     touch /dev/shm/somebody_elses
     """
     status, found = doctor(before)
-    assert status == 1 and found["/dev/shm"]["level"] == "red" and "64 MiB" in found["/dev/shm"]["found"]
+    assert (
+        status == 1
+        and found["/dev/shm"]["level"] == "red"
+        and "64 MiB" in found["/dev/shm"]["found"]
+    )
     leftovers = found["leftover segments"]
-    assert leftovers["level"] == "yellow" and leftovers["found"].startswith("2 of Fast DDS, iceoryx2")
+    assert leftovers["level"] == "yellow" and leftovers["found"].startswith(
+        "2 of Fast DDS, iceoryx2"
+    )
     assert leftovers["fix"] == "rm -r -- /dev/shm/fastrtps_dead /tmp/iceoryx2"
 
 
@@ -57,15 +68,25 @@ def test_a_machine_without_shared_memory_is_told_so(tmp_path):
     mount --rbind dev /dev
     """
     status, found = doctor(bare)
-    assert status == 1 and found["/dev/shm"]["level"] == "red" and "there is none" in found["/dev/shm"]["found"]
-    assert found["isolated hosts"]["level"] == "red" and "mkdir -m 1777 /dev/shm" in found["isolated hosts"]["fix"]
+    assert (
+        status == 1
+        and found["/dev/shm"]["level"] == "red"
+        and "there is none" in found["/dev/shm"]["found"]
+    )
+    assert (
+        found["isolated hosts"]["level"] == "red"
+        and "mkdir -m 1777 /dev/shm" in found["isolated hosts"]["fix"]
+    )
     assert found["multicast in trials"]["level"] == "unknown"
     assert found["network emulation"]["level"] == "yellow"
 
 
 def test_limits_of_the_shell_are_found():
     _, found = doctor("ulimit -n 200; ulimit -u 400 || true", isolated=False)
-    assert found["process limits"]["level"] == "red" and "200 open files" in found["process limits"]["found"]
+    assert (
+        found["process limits"]["level"] == "red"
+        and "200 open files" in found["process limits"]["found"]
+    )
 
 
 @pytest.mark.own_host
@@ -99,7 +120,14 @@ def test_a_running_node_and_a_daemon_are_told_apart(tmp_path):
     try:
         _, found = doctor(isolated=False)
         assert f"iox-roudi ({running[0].pid}, a daemon)" in found["running robots"]["found"]
-        node = [sys.executable, "-c", "import time; time.sleep(60)", "--ros-args", "-r", "__node:=talker"]
+        node = [
+            sys.executable,
+            "-c",
+            "import time; time.sleep(60)",
+            "--ros-args",
+            "-r",
+            "__node:=talker",
+        ]
         running.append(subprocess.Popen(node))
         status, found = doctor(isolated=False)
         assert status == 1 and found["running robots"]["level"] == "red"
@@ -132,7 +160,11 @@ def test_a_cpu_quota_is_red():
         pytest.skip(f"no CPU group can be made here: {error.strerror}")
     try:
         status, found = doctor(f"echo $$ > {group}/cgroup.procs", isolated=False)
-        assert status == 1 and found["CPU quota"]["level"] == "red" and "0.9 cores" in found["CPU quota"]["found"]
+        assert (
+            status == 1
+            and found["CPU quota"]["level"] == "red"
+            and "0.9 cores" in found["CPU quota"]["found"]
+        )
     finally:
         deadline = time.monotonic() + 300
         while True:
@@ -146,7 +178,11 @@ def test_a_cpu_quota_is_red():
 
 def test_the_terminal_shows_the_worst_first_and_the_good_in_one_paragraph():
     done = subprocess.run(
-        [*COMMAND, "doctor"], capture_output=True, text=True, timeout=300, env={**os.environ, "COLUMNS": "80"}
+        [*COMMAND, "doctor"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "COLUMNS": "80"},
     )
     assert done.returncode in (0, 1) and done.stderr == ""
     lines = done.stdout.splitlines()
@@ -157,19 +193,32 @@ def test_the_terminal_shows_the_worst_first_and_the_good_in_one_paragraph():
     ]
     assert levels == sorted(levels, key=["red", "yellow", "unknown", "green"].index)
     assert levels.count("green") == 1 and (done.returncode == 1) == ("red" in levels)
-    assert all(len(line) <= 80 for line in lines if not line.strip().startswith(("do:", "for good:")))
+    assert all(
+        len(line) <= 80 for line in lines if not line.strip().startswith(("do:", "for good:"))
+    )
 
 
 @pytest.mark.own_host
 def test_what_is_tried_leaves_nothing_behind():
     def traces():
         groups = [
-            str(path) for root in ("unified", "cpuacct", "") for path in Path("/sys/fs/cgroup", root).glob("rmwbench-*")
+            str(path)
+            for root in ("unified", "cpuacct", "")
+            for path in Path("/sys/fs/cgroup", root).glob("rmwbench-*")
         ]
-        return sorted(groups), sorted(os.listdir("/sys/class/net")), len(os.listdir("/proc/self/fd"))
+        return (
+            sorted(groups),
+            sorted(os.listdir("/sys/class/net")),
+            len(os.listdir("/proc/self/fd")),
+        )
 
     before = traces()
-    results = [tries.user_namespace(), tries.tap_device(), tries.control_group(), tries.latency_device()]
+    results = [
+        tries.user_namespace(),
+        tries.tap_device(),
+        tries.control_group(),
+        tries.latency_device(),
+    ]
     results += [
         tries.real_time(),
         tries.perf_events(),

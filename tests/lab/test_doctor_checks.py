@@ -83,14 +83,18 @@ DAEMON = {"pid": 8, "name": "iox-roudi", "what": "daemon", "why": "a daemon"}
         ("sysctls/net.core.rmem_max", None, "receive buffer", "unknown", "cannot be read"),
         ("sysctls/net.core.wmem_max", "212992", "send buffer", "yellow", "212992"),
         ("sysctls/net.core.netdev_max_backlog", "300", "receive backlog", "yellow", "300"),
-        ("sysctls/net.ipv4.ipfrag_high_thresh", "4194304", "IP reassembly", "yellow", "whatever is set here"),
-        ("sysctls/net.ipv4.tcp_congestion_control", "bbr", "TCP congestion control", "yellow", "bbr"),
+        ("sysctls/net.ipv4.ipfrag_high_thresh", "4194304", "IP reassembly", "yellow", "whatever is "
+            "set here"),
+        ("sysctls/net.ipv4.tcp_congestion_control", "bbr", "TCP congestion "
+                                                           "control", "yellow", "bbr"),
         ("network/bridge_nf_call_iptables", "1", "bridge filter", "yellow", "= 1"),
-        ("network/multicast_lo", "nothing came back", "multicast on lo", "yellow", "nothing came back"),
+        ("network/multicast_lo", "nothing came "
+                                 "back", "multicast on lo", "yellow", "nothing came back"),
         ("network/multicast_route", "no route", "multicast route", "yellow", "no route"),
         ("network/multicast_host", "eth0: nothing came back", "multicast in trials", "red", "eth0"),
         ("network/multicast_host", None, "multicast in trials", "unknown", "no host"),
-        ("network/kernel_backend", {"loss": "veth: denied"}, "kernel backend of networks", "yellow", "veth: denied"),
+        ("network/kernel_backend", {"loss": "veth: denied"}, "kernel backend of "
+                                                             "networks", "yellow", "veth: denied"),
         ("network/kernel_backend", None, "kernel backend of networks", "unknown", "no host"),
         ("network/interfaces", ["docker0", "eth0", "lo", "tailscale0"], "interfaces", "yellow", "docker0, tailscale0"),
         ("hardware/cores_usable", 2, "cores", "yellow", "2 of 8 cores"),
@@ -123,17 +127,23 @@ DAEMON = {"pid": 8, "name": "iox-roudi", "what": "daemon", "why": "a daemon"}
         ("hardware/container", {"memory_bytes": 1 << 30}, "memory", "yellow", "limited to 1 GiB"),
         ("programs", [NODE, DAEMON], "running robots", "red", "talker (7, a ROS 2 node)"),
         ("programs", [DAEMON], "running robots", "yellow", "iox-roudi"),
-        ("abilities/host", "unshare: Operation not permitted", "isolated hosts", "red", "not permitted"),
+        ("abilities/host", "unshare: Operation not "
+                           "permitted", "isolated hosts", "red", "not permitted"),
         ("abilities/cgroup", "Read-only file system", "control groups", "yellow", "no: Read-only"),
         ("abilities/perf", "Permission denied", "scheduler tracing", "yellow", "Permission denied"),
-        ("abilities/tun", "No such file or directory", "network emulation", "yellow", "No such file"),
-        ("abilities/user_namespace", "Operation not permitted", "user namespaces", "yellow", "not permitted"),
+        ("abilities/tun", "No such file or "
+                          "directory", "network emulation", "yellow", "No such file"),
+        ("abilities/user_namespace", "Operation not "
+                                     "permitted", "user namespaces", "yellow", "not permitted"),
         ("abilities/dma_latency", "Permission denied", "processors kept awake", "yellow", "denied"),
-        ("abilities/real_time", "Operation not permitted", "real-time priority", "yellow", "not permitted"),
+        ("abilities/real_time", "Operation not "
+                                "permitted", "real-time priority", "yellow", "not permitted"),
         ("tools/middlewares", {"floor": "", "zenoh": "not built yet"}, "middlewares", "yellow", "not built: zenoh"),
         ("tools/middlewares", {"floor": "not built yet"}, "middlewares", "red", "none is built"),
-        ("tools/tools", {"sampler": "", "load": "the load is not built"}, "tools", "yellow", "not built"),
-        ("tools/tools", {"sampler": "the sampler is not built", "load": ""}, "tools", "red", "sampler: the sampler"),
+        ("tools/tools", {"sampler": "", "load": "the load is not "
+                                                "built"}, "tools", "yellow", "not built"),
+        ("tools/tools", {"sampler": "the sampler is not "
+                                    "built", "load": ""}, "tools", "red", "sampler: the sampler"),
         ("calibration", None, "calibration", "yellow", "none of this machine"),
         ("calibration", {"summary": "s", "age_days": 40.0}, "calibration", "yellow", "40 days ago"),
     ],
@@ -143,7 +153,8 @@ def test_each_rule_has_its_cause(path, value, check, level, word):
     (finding,) = [f for f in found if f.check == check]
     assert finding.level == level and word in finding.found
     others = [f.check for f in found if f.level != "green" and f.check != check]
-    # Fewer usable cores than there are is one fact that two rules may see; everything else stays one finding.
+    # Fewer usable cores than there are is one fact that two rules may see; everything else stays
+    # one finding.
     assert others == []
     assert finding.why and finding.expected
 
@@ -177,7 +188,12 @@ def test_the_worst_comes_first():
 def test_what_nobody_looked_for_is_not_judged():
     facts = {key: GOOD[key] for key in ("hardware", "kernel", "sysctls", "state")}
     found = {f.check for f in checks(facts)}
-    assert "load" in found and not found & {"steal now", "leftover segments", "isolated hosts", "running robots"}
+    assert "load" in found and not found & {
+        "steal now",
+        "leftover segments",
+        "isolated hosts",
+        "running robots",
+    }
     assert checks({}) == []
 
 
@@ -190,10 +206,13 @@ def test_without_a_sample_the_load_average_speaks():
 
 def test_a_report_repeats_what_spoils_trials_and_marks_what_is_red():
     facts = changed("sysctls/net.core.rmem_max", "212992")
-    facts["abilities"]["cgroup"] = "Read-only file system"  # worth knowing, but no trial suffers from it
+    # worth knowing, but no trial suffers from it
+    facts["abilities"]["cgroup"] = "Read-only file system"
     facts["hardware"]["governor"] = "powersave"
     found = warnings(facts)
-    assert len(found) == 2 and found[0].startswith("RED receive buffer: ") and "sysctl -w" in found[0]
+    assert (
+        len(found) == 2 and found[0].startswith("RED receive buffer: ") and "sysctl -w" in found[0]
+    )
     assert found[1].startswith("frequency governor: powersave")
 
 
@@ -205,7 +224,8 @@ def test_leftovers_are_removed_by_name_and_not_by_guess():
     assert "and 2 more" in finding.found and "3 processes of other users" in finding.found
     facts["shm"] |= {"leftovers": [], "middleware_files": 4}
     (finding,) = [f for f in checks(facts) if f.check == "leftover segments"]
-    assert finding.level == "unknown"  # there are files, and some processes could not be looked into
+    # there are files, and some processes could not be looked into
+    assert finding.level == "unknown"
 
 
 def test_the_facts_of_this_machine_satisfy_every_rule():

@@ -40,7 +40,8 @@ def test_the_camera_turns(turn):
 
 
 def test_noise_is_a_sensors_more_where_there_is_light_and_none_where_there_is_too_much():
-    photo, rendered = (pixels(kind)[:360].astype(int) for kind in (PHOTO, RENDERED))  # the grass below is chance
+    # the grass below is chance
+    photo, rendered = (pixels(kind)[:360].astype(int) for kind in (PHOTO, RENDERED))
     noise = photo - rendered
     dark, bright = (noise[(rendered > low) & (rendered < low + 40)].std() for low in (30, 190))
     assert 1.2 < dark < bright < 3

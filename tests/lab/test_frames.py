@@ -1,4 +1,5 @@
-"""Frames of a source in a real host, GStreamer's and drawn ones: the picture, the rate, and what is told without it."""
+"""Frames of a source in a real host, GStreamer's and drawn ones: the picture, the rate, and what is
+told without it."""
 
 import mmap
 import os
@@ -18,7 +19,8 @@ from rmwbench.suite.workload.camera import Format
 from tests.suite.suite_text import cells_of
 
 needs_gstreamer = pytest.mark.skipif(
-    frames.launcher() is None, reason=f"{frames.LAUNCHER} is not installed (Debian: {frames.PACKAGES})"
+    frames.launcher() is None,
+    reason=f"{frames.LAUNCHER} is not installed (Debian: {frames.PACKAGES})",
 )
 
 PERIOD_NS = 20_000_000
@@ -27,7 +29,9 @@ RING_BYTES = frames.ring_bytes(FORMAT.frame_bytes)
 
 
 def cell_of(source="gstreamer"):
-    (cell,) = cells_of(f"message: Image(64x48), rate_hz: 50, timeline: {{steady_s: 2}}, frames: {source}")
+    (cell,) = cells_of(
+        f"message: Image(64x48), rate_hz: 50, timeline: {{steady_s: 2}}, frames: {source}"
+    )
     return cell
 
 
@@ -82,13 +86,19 @@ def test_drawn_frames_are_in_the_ring_from_the_start_and_seen_at_their_rate():
         begun_ns = time.monotonic_ns()
         time.sleep(0.5)
         (kept,) = sources.accounts(lambda _: (begun_ns, time.monotonic_ns()))
-        assert [(name, role) for name, pid, role, _ in sources.pids if pid] == [("frames 1", "source")]
+        assert [(name, role) for name, pid, role, _ in sources.pids if pid] == [
+            ("frames 1", "source")
+        ]
         ring = os.dup(sources.given("talker")["more_files"][10])
     assert kept.made > 0 and kept.lz4_ratio == drawn.lz4_ratio(drawn.frames("photo", FORMAT)[0])
-    slots = [slice(at, at + FORMAT.frame_bytes) for at in range(frames.FIRST_SLOT, RING_BYTES, 3 * 4096)]
+    slots = [
+        slice(at, at + FORMAT.frame_bytes) for at in range(frames.FIRST_SLOT, RING_BYTES, 3 * 4096)
+    ]
     with mmap.mmap(ring, RING_BYTES, prot=mmap.PROT_READ) as view:
         assert tuple(view[slot] for slot in slots) == drawn.frames("photo", FORMAT)
-        numbers = [int.from_bytes(view[64 + 64 * slot :][:8], "little") for slot in range(frames.SLOTS)]
+        numbers = [
+            int.from_bytes(view[64 + 64 * slot :][:8], "little") for slot in range(frames.SLOTS)
+        ]
         finished = int.from_bytes(view[40:48], "little")
     os.close(ring)
     assert sorted(numbers) == list(range(finished - frames.SLOTS + 1, finished + 1))
@@ -105,7 +115,10 @@ def test_without_gstreamer_the_cell_is_not_supported_and_the_packages_are_named(
 def test_a_process_has_room_for_so_many_rings_and_says_so():
     publishers = ", ".join(f"{{topic: t{n}, message: Image(64x48)}}" for n in range(11))
     subscriptions = ", ".join(f"{{topic: t{n}}}" for n in range(11))
-    nodes = f"[{{name: talker, publishers: [{publishers}]}}, {{name: listener, subscriptions: [{subscriptions}]}}]"
+    nodes = (
+        f"[{{name: talker, publishers: [{publishers}]}}, {{name: listener, subscriptions: "
+        f"[{subscriptions}]}}]"
+    )
     (cell,) = cells_of(f"rate_hz: 10, frames: gstreamer, nodes: {nodes}")
     assert "may have 10 publishers" in frames.missing(cell)
 

@@ -1,5 +1,5 @@
-"""Hosts: isolated, connected enough for discovery, unprivileged too, and gone without a trace, however their owner
-ends."""
+"""Hosts: isolated, connected enough for discovery, unprivileged too, and gone without a trace,
+however their owner ends."""
 
 import os
 import shutil
@@ -14,14 +14,25 @@ from pathlib import Path
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, SpawnFailed, check_own, host, marker
+from rmwbench.lab.host import (
+    Exited,
+    Host,
+    HostBroken,
+    Spawned,
+    SpawnFailed,
+    check_own,
+    host,
+    marker,
+)
 from tests.lab.fake_worker import INTERPRETER
 
 REPOSITORY = Path(__file__).parents[2]
 pytestmark = pytest.mark.own_host
 
 
-def run(script: str, in_host: Host, executable: str = "/bin/sh", flag: str = "-c") -> tuple[int, str]:
+def run(
+    script: str, in_host: Host, executable: str = "/bin/sh", flag: str = "-c"
+) -> tuple[int, str]:
     """Runs a script in the host; its exit code and output."""
     out = os.memfd_create("out")
     try:
@@ -73,12 +84,18 @@ def _processes_in(namespaces: dict[str, str]) -> list[int]:
 def test_shared_memory_and_temporary_files_are_private_and_limited(a_host):
     name = f"rmwbench-test-{os.getpid()}"
     code, output = run(
-        f"echo x > /dev/shm/{name} && echo x > /tmp/{name} && ls /dev/shm && df -k --output=size /dev/shm", a_host
+        f"echo x > /dev/shm/{name} && echo x > /tmp/{name} && ls /dev/shm && df -k --output=size "
+        "/dev/shm",
+        a_host,
     )
     assert code == 0 and name in output
     assert not Path("/dev/shm", name).exists() and not Path("/tmp", name).exists()
     kilobytes = int(output.split()[-1])
-    (total,) = (int(x.split()[1]) for x in Path("/proc/meminfo").read_text().splitlines() if x.startswith("MemTotal:"))
+    (total,) = (
+        int(x.split()[1])
+        for x in Path("/proc/meminfo").read_text().splitlines()
+        if x.startswith("MemTotal:")
+    )
     assert 0 < kilobytes <= total // 2, "half of what was available when the host was made"
 
 
@@ -160,7 +177,13 @@ def test_descriptors_arrive_under_the_numbers_asked_for_even_crosswise(a_host):
     files = [os.memfd_create(str(i)) for i in range(4)]
     try:
         targets = {1 + i: fd for i, fd in enumerate(files)}
-        a_host.spawn("t", Path("/bin/sh"), ["-c", 'for i in 1 2 3 4; do eval "echo $i >&$i"; done'], targets, {})
+        a_host.spawn(
+            "t",
+            Path("/bin/sh"),
+            ["-c", 'for i in 1 2 3 4; do eval "echo $i >&$i"; done'],
+            targets,
+            {},
+        )
         assert isinstance(a_host.receive(5), Spawned) and a_host.receive(5).status == 0
         assert [os.pread(fd, 10, 0) for fd in files] == [b"1\n", b"2\n", b"3\n", b"4\n"]
     finally:
@@ -188,7 +211,9 @@ time.sleep(1000)
 
 
 def _orphans_after(how: int) -> None:
-    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
+    )
     pid = int(owner.stdout.readline())
     inside = namespaces_of(pid)
     mounts_before = Path("/proc/self/mountinfo").read_text()
@@ -204,7 +229,9 @@ def _orphans_after(how: int) -> None:
     assert identity not in Path("/proc/self/mountinfo").read_text()
     assert Path("/proc/self/mountinfo").read_text() == mounts_before
     assert not Path("/dev/shm/x").exists()
-    while (found := [s for s in marker.strays() if s.marker.pid == owner.pid]) and time.monotonic() < deadline:
+    while (
+        found := [s for s in marker.strays() if s.marker.pid == owner.pid]
+    ) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not found
 
@@ -219,7 +246,11 @@ def test_a_stray_init_is_found_by_its_marker_and_a_living_one_is_not():
         living.wait_ready()
         dead = subprocess.Popen([sys.executable, "-c", "pass"])
         dead.wait()
-        text = marker.of_this_process("stray:with:colons")._replace(pid=dead.pid, started_ticks=1).text()
+        text = (
+            marker.of_this_process("stray:with:colons")
+            ._replace(pid=dead.pid, started_ticks=1)
+            .text()
+        )
         stray = subprocess.Popen(["/bin/sleep", "1000"], env={marker.VARIABLE: text})
         try:
             found = [s for s in marker.strays() if s.pid in (stray.pid, living._init.pid)]
@@ -253,7 +284,9 @@ def test_a_user_without_any_capability_gets_the_same_host():
     readable = subprocess.run([*become, f"open({host.__file__!r})"], capture_output=True)
     if readable.returncode:
         pytest.skip(f"nobody cannot run {system_python} or read this checkout")
-    done = subprocess.run([*become, NOBODY, str(REPOSITORY)], input=MULTICAST, capture_output=True, text=True, cwd="/")
+    done = subprocess.run(
+        [*become, NOBODY, str(REPOSITORY)], input=MULTICAST, capture_output=True, text=True, cwd="/"
+    )
     if "HostBroken" in done.stderr and "Operation not permitted" in done.stderr:
         pytest.skip("this machine forbids user namespaces")
     assert done.stdout.split() == ["0", "10.77.0.1"], done.stdout + done.stderr

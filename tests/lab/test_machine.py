@@ -25,8 +25,18 @@ def test_the_card_is_json_and_has_what_a_reader_needs():
     assert {"summary", "facts", "warnings", "hardware", "kernel", "sysctls", "state"} == set(found)
     assert found["hardware"]["cores_usable"] >= 1 and found["hardware"]["memory_bytes"] > 1 << 20
     names = {fact["name"] for fact in found["facts"]}
-    assert {"cores", "frequency governor", "kernel", "clock source", "net.core.rmem_max", "steal since boot"} <= names
-    assert all(isinstance(fact["value"], str) and fact["value"] not in ("None", "[]", "") for fact in found["facts"])
+    assert {
+        "cores",
+        "frequency governor",
+        "kernel",
+        "clock source",
+        "net.core.rmem_max",
+        "steal since boot",
+    } <= names
+    assert all(
+        isinstance(fact["value"], str) and fact["value"] not in ("None", "[]", "")
+        for fact in found["facts"]
+    )
     assert set(found["sysctls"]) == set(card.SYSCTLS)
 
 
@@ -40,8 +50,10 @@ def test_what_cannot_be_read_is_absent_and_not_zero(monkeypatch):
 
 def test_ticks_are_read_from_the_kernels_first_line():
     text = "cpu  100 10 40 800 20 3 7 5 99 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n"
-    assert read_ticks(text) == Ticks(busy=153, idle=820, softirq=7, steal=5)  # guest time (99) is part of user time
-    assert read_ticks("cpu 1 2 3 4\n") == Ticks(busy=6, idle=4, softirq=0, steal=0)  # an old kernel's short line
+    # guest time (99) is part of user time
+    assert read_ticks(text) == Ticks(busy=153, idle=820, softirq=7, steal=5)
+    # an old kernel's short line
+    assert read_ticks("cpu 1 2 3 4\n") == Ticks(busy=6, idle=4, softirq=0, steal=0)
 
 
 def test_window_shares_add_up_and_no_tick_is_not_a_share():
@@ -53,9 +65,13 @@ def test_window_shares_add_up_and_no_tick_is_not_a_share():
 
 
 def test_steal_is_a_share_of_what_was_demanded():
-    """A hypervisor that takes a tenth of what is asked for does so from a busy arm and from an idle one."""
+    """A hypervisor that takes a tenth of what is asked for does so from a busy arm and from an idle
+    one."""
     for demanded in (1000, 100):
-        begin, end = Ticks(0, 0, 0, 0), Ticks(demanded * 9 // 10, 1000 - demanded, 0, demanded // 10)
+        begin, end = (
+            Ticks(0, 0, 0, 0),
+            Ticks(demanded * 9 // 10, 1000 - demanded, 0, demanded // 10),
+        )
         rows = {row["probe"]: row["value"] for row in window_probes(begin, end)}
         assert rows["steal"] == pytest.approx(0.1), demanded
 
@@ -73,8 +89,16 @@ def values(rows):
 def test_a_slewed_clock_and_a_used_up_quota_show_between_the_edges():
     ticks = Ticks(100, 1000, 10, 5), Ticks(150, 1030, 14, 21)
     begin = Reading(ticks[0], 0, 0, 10)
-    assert values(edge_probes(begin, Reading(ticks[1], 1_001_000_000, 1_000_000_000, 200_000_010))) == pytest.approx(
-        {**values(window_probes(*ticks)), "stolen": 0.16, "stolen_ticks": 16, "clock_slew": 0.001, "throttled": 0.2}
+    assert values(
+        edge_probes(begin, Reading(ticks[1], 1_001_000_000, 1_000_000_000, 200_000_010))
+    ) == pytest.approx(
+        {
+            **values(window_probes(*ticks)),
+            "stolen": 0.16,
+            "stolen_ticks": 16,
+            "clock_slew": 0.001,
+            "throttled": 0.2,
+        }
     )
     without = edge_probes(begin, Reading(ticks[1], 10**9, 10**9, None))
     assert "throttled" not in values(without) and values(without)["clock_slew"] == 0
@@ -94,19 +118,29 @@ def test_spinners_that_keep_processors_awake_are_idle_time():
     moved = awake_as_idle(rows, 0.8)
     assert values(moved[1:]) == pytest.approx({"busy": 0.1, "idle": 0.9, "softirq": 0, "steal": 0})
     assert moved[0] == before[0] and values(rows[1:])["busy"] == 0.9
-    assert values(awake_as_idle(rows, 5.0)[1:])["busy"] == 0  # two clocks disagree a little; never below nothing
+    # two clocks disagree a little; never below nothing
+    assert values(awake_as_idle(rows, 5.0)[1:])["busy"] == 0
 
 
 def test_what_the_trial_did_not_use_others_did():
     rows = window_probes(Ticks(0, 0, 0, 0), Ticks(60, 30, 5, 5))
     cpu_ns = {"publisher": 200_000_000, "harness": 100_000_000, "awake": 900_000_000}
-    assert values(attributed_probes(rows, cpu_ns, 10**9, 2)) == pytest.approx({"own": 0.15, "foreign": 0.45})
-    assert attributed_probes(rows, {}, 10**9, 2) == [] and attributed_probes([], cpu_ns, 10**9, 2) == []
-    assert values(attributed_probes(rows, {"publisher": 3 * 10**9}, 10**9, 2)) == {"own": 1.0, "foreign": 0.0}
+    assert values(attributed_probes(rows, cpu_ns, 10**9, 2)) == pytest.approx(
+        {"own": 0.15, "foreign": 0.45}
+    )
+    assert (
+        attributed_probes(rows, {}, 10**9, 2) == []
+        and attributed_probes([], cpu_ns, 10**9, 2) == []
+    )
+    assert values(attributed_probes(rows, {"publisher": 3 * 10**9}, 10**9, 2)) == {
+        "own": 1.0,
+        "foreign": 0.0,
+    }
 
 
 def test_a_campaigns_card_is_made_in_a_moment():
-    """It is made several times per campaign; the check-up that takes seconds is the doctor's alone."""
+    """It is made several times per campaign; the check-up that takes seconds is the doctor's
+    alone."""
     begun = time.monotonic()
     found = machine.describe()
     assert time.monotonic() - begun < 2

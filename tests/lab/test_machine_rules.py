@@ -1,4 +1,5 @@
-"""The rules that void or flag a trial: each fires at its limit and not before, and none without its probe."""
+"""The rules that void or flag a trial: each fires at its limit and not before, and none without its
+probe."""
 
 import pytest
 
@@ -24,7 +25,8 @@ def beyond(rule, value):
 def window(busy, idle, steal, window_ns):
     """The probes of a window of that length, in ticks of all processors."""
     begin, end = (
-        Reading(ticks, ns, ns, None) for ticks, ns in ((Ticks(0, 0, 0, 0), 0), (Ticks(busy, idle, 0, steal), window_ns))
+        Reading(ticks, ns, ns, None)
+        for ticks, ns in ((Ticks(0, 0, 0, 0), 0), (Ticks(busy, idle, 0, steal), window_ns))
     )
     return edge_probes(begin, end)
 
@@ -48,8 +50,8 @@ def test_a_rule_that_voids_speaks_instead_of_the_flag_of_its_name():
 
 
 def test_a_stolen_tick_or_two_of_a_few_void_nothing():
-    """CI on a shared machine: 33 % of three ticks in a window of 0.6 s; `quick` on a quiet one: all of two ticks in a
-    window of 0.25 s. Both with two processors."""
+    """CI on a shared machine: 33 % of three ticks in a window of 0.6 s; `quick` on a quiet one: all
+    of two ticks in a window of 0.25 s. Both with two processors."""
     assert fired(*window(2, 117, 1, 60 * TICK)) == [("steal", "flag")]
     assert fired(*window(0, 48, 2, 25 * TICK)) == [("steal", "flag")]
     assert fired(*window(60, 138, 2, 100 * TICK)) == [("steal", "flag")]
@@ -69,7 +71,13 @@ def test_what_the_arm_itself_does_delays_the_canary_but_voids_nothing():
 
 def test_each_reason_has_the_code_of_its_rule_beside_its_text():
     reasons = voids(
-        [row("steal", 0.12), row("stolen", 0.1), row("stolen_ticks", 5), row("throttled", 0.3), row("foreign", 0.9)]
+        [
+            row("steal", 0.12),
+            row("stolen", 0.1),
+            row("stolen_ticks", 5),
+            row("throttled", 0.3),
+            row("foreign", 0.9),
+        ]
     )
     assert [reason.code for reason in reasons] == [Code.STEAL, Code.THROTTLED]
     assert all(reason.machine for reason in reasons)

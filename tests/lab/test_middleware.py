@@ -1,5 +1,5 @@
-"""Finding workers, reading what crates say of themselves, and building: what is missing is named, once, with its
-command."""
+"""Finding workers, reading what crates say of themselves, and building: what is missing is named,
+once, with its command."""
 
 import json
 import os
@@ -21,7 +21,8 @@ def workers(tmp_path, monkeypatch):
     directory.mkdir()
     monkeypatch.setenv("RMWBENCH_WORKERS", str(directory))
     monkeypatch.setenv("RMWBENCH_TARGET_DIR", str(tmp_path / "target"))
-    monkeypatch.setattr(find, "python_programs", lambda: ())  # those of this environment do not belong to a test
+    # those of this environment do not belong to a test
+    monkeypatch.setattr(find, "python_programs", lambda: ())
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
     return directory
 
@@ -37,7 +38,11 @@ def test_a_worker_is_found_by_its_name_and_answers(workers):
     script(workers / "rmwbench-not.a.name", "exit 0")
     (workers / "rmwbench-data").write_text("not executable")
     found = find.find_workers()
-    assert list(found) == ["fake"] and found["fake"].description["version"] == "1.0" and found["fake"].problem is None
+    assert (
+        list(found) == ["fake"]
+        and found["fake"].description["version"] == "1.0"
+        and found["fake"].problem is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,7 +55,9 @@ def test_a_worker_is_found_by_its_name_and_answers(workers):
         ("sleep 60", "did not end"),
     ],
 )
-def test_a_worker_that_does_not_answer_is_shown_with_its_reason(workers, text, complaint, monkeypatch):
+def test_a_worker_that_does_not_answer_is_shown_with_its_reason(
+    workers, text, complaint, monkeypatch
+):
     monkeypatch.setattr(find, "DESCRIBE_TIMEOUT_S", 0.5)
     script(workers / "rmwbench-bad", text)
     worker = find.find_workers()["bad"]
@@ -76,24 +83,27 @@ def test_the_users_directory_comes_before_cargos(workers, tmp_path):
     release = tmp_path / "target" / "release"
     release.mkdir(parents=True)
     (tmp_path / "other").mkdir()
-    fake_worker.install(tmp_path / "other", describe={"middleware": "floor", "version": "cargo"}).rename(
-        release / "rmwbench-floor"
-    )
-    fake_worker.install(tmp_path / "other", describe={"middleware": "bench", "version": "x"}).rename(
-        release / "rmwbench-bench"
-    )
+    fake_worker.install(
+        tmp_path / "other", describe={"middleware": "floor", "version": "cargo"}
+    ).rename(release / "rmwbench-floor")
+    fake_worker.install(
+        tmp_path / "other", describe={"middleware": "bench", "version": "x"}
+    ).rename(release / "rmwbench-bench")
     assert find.find_workers()["floor"].description["version"] == "cargo"
-    assert "bench" not in find.find_workers()  # cargo's directory also holds programs that are not workers
-    fake_worker.install(tmp_path / "other", describe={"middleware": "floor", "version": "mine"}).rename(
-        workers / "rmwbench-floor"
-    )
+    # cargo's directory also holds programs that are not workers
+    assert "bench" not in find.find_workers()
+    fake_worker.install(
+        tmp_path / "other", describe={"middleware": "floor", "version": "mine"}
+    ).rename(workers / "rmwbench-floor")
     assert find.find_workers()["floor"].description["version"] == "mine"
 
 
 def test_a_missing_directory_and_an_unknown_name_are_the_users_to_correct(workers, monkeypatch):
     with pytest.raises(UserError, match="did you mean 'zenoh'"):
         find.require_workers(["zenho"])
-    with pytest.raises(UserError, match=r"floor: not built; zenoh: not built(?s:.*)build floor zenoh"):
+    with pytest.raises(
+        UserError, match=r"floor: not built; zenoh: not built(?s:.*)build floor zenoh"
+    ):
         find.require_workers(["floor", "zenoh"])
     monkeypatch.setenv("RMWBENCH_WORKERS", "/nonexistent")
     with pytest.raises(UserError, match="is not a directory"):
@@ -150,35 +160,51 @@ def test_without_rust_the_reason_is_rust(monkeypatch, tmp_path):
     cargo = tmp_path / "rmwbench" / "rust" / "cargo" / "bin" / "cargo"
     cargo.parent.mkdir(parents=True)
     script(cargo, "")
-    assert workspace.cargo() == str(cargo)  # what setup/rust puts there is used, with the PATH as it was
+    # what setup/rust puts there is used, with the PATH as it was
+    assert workspace.cargo() == str(cargo)
     assert status("m", recipe(), None)["reason"] == "not built yet"
 
 
 def test_a_build_that_fails_does_not_stop_the_others(monkeypatch, tmp_path):
     cargo = script(
         tmp_path / "cargo",
-        'echo "$@" "$CARGO_TARGET_DIR" >> ' + str(tmp_path / "log") + '\ncase "$*" in *-bad*) exit 101;; esac\n',
+        'echo "$@" "$CARGO_TARGET_DIR" >> '
+        + str(tmp_path / "log")
+        + '\ncase "$*" in *-bad*) exit 101;; esac\n',
     )
     monkeypatch.setenv("PATH", f"{cargo.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("RMWBENCH_TARGET_DIR", "/elsewhere")
     said = []
     results = build.build(
-        [recipe(crate="rmwbench-bad", middleware="bad"), recipe(crate="rmwbench-good", middleware="good")], said.append
+        [
+            recipe(crate="rmwbench-bad", middleware="bad"),
+            recipe(crate="rmwbench-good", middleware="good"),
+        ],
+        said.append,
     )
     assert [(r.middleware, r.problem is None) for r in results] == [("bad", False), ("good", True)]
     assert "status 101" in results[0].problem
     log = (tmp_path / "log").read_text().splitlines()
-    assert log == [f"build --release --locked -p rmwbench-{name} /elsewhere" for name in ("bad", "good")]
+    assert log == [
+        f"build --release --locked -p rmwbench-{name} /elsewhere" for name in ("bad", "good")
+    ]
 
 
 def target_dir(**environment: str) -> subprocess.CompletedProcess:
-    clean = {k: v for k, v in os.environ.items() if k not in ("RMWBENCH_TARGET_DIR", "XDG_CACHE_HOME")}
-    return subprocess.run([workspace.root() / "target-dir"], env=clean | environment, capture_output=True, text=True)
+    clean = {
+        k: v for k, v in os.environ.items() if k not in ("RMWBENCH_TARGET_DIR", "XDG_CACHE_HOME")
+    }
+    return subprocess.run(
+        [workspace.root() / "target-dir"], env=clean | environment, capture_output=True, text=True
+    )
 
 
 def test_the_target_directory_lies_outside_the_clone_and_can_be_chosen(tmp_path):
     assert target_dir(RMWBENCH_TARGET_DIR="/else where").stdout == "/else where\n"
-    assert "rustup" in target_dir(PATH="/usr/bin:/bin", HOME=str(tmp_path)).stderr or target_dir().returncode == 0
+    assert (
+        "rustup" in target_dir(PATH="/usr/bin:/bin", HOME=str(tmp_path)).stderr
+        or target_dir().returncode == 0
+    )
     found = target_dir(XDG_CACHE_HOME=str(tmp_path))
     if found.returncode:
         pytest.skip("no Rust toolchain here")
@@ -203,7 +229,11 @@ def test_a_dot_in_a_name_is_a_dash_in_its_program(workers):
 def test_one_program_may_be_several_middlewares_each_with_its_environment(workers):
     each = [
         fake_worker.DESCRIBE
-        | {"middleware": f"ros/{rmw}", "environment": {"RMW_IMPLEMENTATION": rmw}, "inherit": ["HERE"]}
+        | {
+            "middleware": f"ros/{rmw}",
+            "environment": {"RMW_IMPLEMENTATION": rmw},
+            "inherit": ["HERE"],
+        }
         for rmw in ("rmw_a", "rmw_b")
     ]
     for one in each:
@@ -220,7 +250,10 @@ def test_one_program_may_be_several_middlewares_each_with_its_environment(worker
 @pytest.mark.parametrize(
     ("document", "complaint"),
     [
-        ({"protocol": 1, "middlewares": [], "reason": "no ROS 2 is sourced"}, "no ROS 2 is sourced"),
+        (
+            {"protocol": 1, "middlewares": [], "reason": "no ROS 2 is sourced"},
+            "no ROS 2 is sourced",
+        ),
         ({"protocol": 1, "middlewares": []}, "it has no middleware here"),
         ({"protocol": 1, "middlewares": [{"middleware": "ros/x"}]}, "KeyError"),
         ({"protocol": 1, "middlewares": 3}, "TypeError"),
@@ -228,10 +261,19 @@ def test_one_program_may_be_several_middlewares_each_with_its_environment(worker
             fake_worker.DESCRIBE | {"middleware": "ros", "environment": {"A": 1}},
             "environment has values that are not texts",
         ),
-        (fake_worker.DESCRIBE | {"middleware": "ros", "inherit": [1]}, "inherit names no variables"),
-        (fake_worker.DESCRIBE | {"middleware": "ros", "modes": {"transport": ["udp"]}}, "modes has values"),
         (
-            {"protocol": 2, "middlewares": [{**fake_worker.DESCRIBE, "middleware": "ros/x", "protocol": 2}]},
+            fake_worker.DESCRIBE | {"middleware": "ros", "inherit": [1]},
+            "inherit names no variables",
+        ),
+        (
+            fake_worker.DESCRIBE | {"middleware": "ros", "modes": {"transport": ["udp"]}},
+            "modes has values",
+        ),
+        (
+            {
+                "protocol": 2,
+                "middlewares": [{**fake_worker.DESCRIBE, "middleware": "ros/x", "protocol": 2}],
+            },
             "protocol 2",
         ),
     ],
@@ -246,11 +288,16 @@ def test_only_variables_that_a_description_names_are_inherited(monkeypatch):
     monkeypatch.setenv("HERE", "yes")
     monkeypatch.setenv("ROS_DOMAIN_ID", "42")
     described = fake_worker.DESCRIBE | {"inherit": ["HERE", "GONE"], "environment": {"SET": "1"}}
-    assert find.Worker("fake", Path("x"), described, None).environment == {"HERE": "yes", "SET": "1"}
+    assert find.Worker("fake", Path("x"), described, None).environment == {
+        "HERE": "yes",
+        "SET": "1",
+    }
     assert find.Worker("fake", Path("x"), fake_worker.DESCRIBE, None).environment == {}
 
 
-def test_libraries_of_a_sourced_ros_reach_only_who_asks_for_them_or_cannot_start(workers, monkeypatch):
+def test_libraries_of_a_sourced_ros_reach_only_who_asks_for_them_or_cannot_start(
+    workers, monkeypatch
+):
     def program(name: str, check: str, **more: object) -> None:
         printed = json.dumps(fake_worker.DESCRIBE | {"middleware": name, **more})
         script(workers / f"rmwbench-{name}", f"{check}\ncat <<'end'\n{printed}\nend\n")
@@ -261,7 +308,10 @@ def test_libraries_of_a_sourced_ros_reach_only_who_asks_for_them_or_cannot_start
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/ros/jazzy/lib")
     monkeypatch.setenv("HERE", "yes")
     found = find.find_workers(["native", "ros", "unfound"])
-    assert {name: (worker.problem, worker.environment.get("LD_LIBRARY_PATH")) for name, worker in found.items()} == {
+    assert {
+        name: (worker.problem, worker.environment.get("LD_LIBRARY_PATH"))
+        for name, worker in found.items()
+    } == {
         "native": (None, None),
         "ros": (None, "/opt/ros/jazzy/lib"),
         "unfound": (None, "/opt/ros/jazzy/lib"),
@@ -273,12 +323,16 @@ def test_a_sourced_ros_is_looked_through(workers, tmp_path, monkeypatch):
     place = tmp_path / "ros" / "lib" / "rmwbench_ros"
     place.mkdir(parents=True)
     monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nonexistent:{tmp_path / 'ros'}")
-    describing(place / "rmwbench-ros", {"protocol": 1, "middlewares": [ROS | {"middleware": "ros/x"}]})
+    describing(
+        place / "rmwbench-ros", {"protocol": 1, "middlewares": [ROS | {"middleware": "ros/x"}]}
+    )
     assert list(find.find_workers()) == ["ros/x"]
     describing(
-        workers / "rmwbench-ros", {"protocol": 1, "middlewares": [fake_worker.DESCRIBE | {"middleware": "ros/y"}]}
+        workers / "rmwbench-ros",
+        {"protocol": 1, "middlewares": [fake_worker.DESCRIBE | {"middleware": "ros/y"}]},
     )
-    assert list(find.find_workers()) == ["ros/y"]  # the first place gives all the middlewares of a program
+    # the first place gives all the middlewares of a program
+    assert list(find.find_workers()) == ["ros/y"]
 
 
 def test_why_something_is_not_ready_says_what_changes_that(workers):
@@ -292,7 +346,9 @@ def test_why_something_is_not_ready_says_what_changes_that(workers):
 
 
 def test_the_time_left_is_of_what_is_absent_and_follows_what_was_found(tmp_path):
-    first, second, there = (recipe(crate=name, build_minutes=4) for name in ("first", "second", "there"))
+    first, second, there = (
+        recipe(crate=name, build_minutes=4) for name in ("first", "second", "there")
+    )
     (tmp_path / "there").touch()
     left = build.TimeLeft.of([first, second, there], tmp_path)
     left.pace = 1.0
@@ -300,8 +356,11 @@ def test_the_time_left_is_of_what_is_absent_and_follows_what_was_found(tmp_path)
     left.took(there, 1)  # it was there: its second says nothing of the pace
     assert left.text() == "; about 8 min left"
     left.took(first, 12 * 60)
-    assert left.text() == "; about 12 min left"  # this machine takes three times as long as the crates say
+    # this machine takes three times as long as the crates say
+    assert left.text() == "; about 12 min left"
     left.took(second, 60)
     assert left.text() == ""
     (tmp_path / "librmwbench_worker.so").touch()
-    assert build.TimeLeft.of([recipe(crate="rmwbench-worker", build_minutes=9)], tmp_path).text() == ""
+    assert (
+        build.TimeLeft.of([recipe(crate="rmwbench-worker", build_minutes=9)], tmp_path).text() == ""
+    )

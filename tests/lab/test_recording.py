@@ -1,4 +1,5 @@
-"""What is read of a bag and of what rosbag2 prints: whose messages, how many, and what is said where it ended badly."""
+"""What is read of a bag and of what rosbag2 prints: whose messages, how many, and what is said
+where it ended badly."""
 
 import re
 
@@ -25,10 +26,14 @@ TRANSPORT = "[WARN] [9.1] [rmwbench_recorder]: Number of messages lost on the tr
 def test_a_message_says_whose_it_is_wherever_its_header_lies():
     assert identity(message(3, 7), NONCE) == (3, 7, 2)
     assert identity(b"\0" * 300 + message(3, 2**40, phase=WARMUP), NONCE) == (3, 2**40, 1)
-    assert identity(b"RMWB" + bytes(10) + message(1, 0), NONCE) == (1, 0, 2), "its first bytes alone are not a header"
+    assert identity(b"RMWB" + bytes(10) + message(1, 0), NONCE) == (1, 0, 2), (
+        "its first bytes alone are not a header"
+    )
 
 
-@pytest.mark.parametrize("data", [b"", b"RMWB", bytes(1000), message(1, 1, nonce=5), message(1, 1)[:100]])
+@pytest.mark.parametrize(
+    "data", [b"", b"RMWB", bytes(1000), message(1, 1, nonce=5), message(1, 1)[:100]]
+)
 def test_what_is_not_a_message_of_the_trial_has_no_identity(data):
     assert identity(data, NONCE) is None
 
@@ -45,7 +50,10 @@ def test_a_split_bag_is_read_file_by_file_in_its_order(tmp_path, chunked):
     later = {"/image_1": [message(1, 5)]}
     made_bag.bag(tmp_path, "bag_10.mcap", later, chunked)
     made_bag.bag(
-        tmp_path, "bag_9.mcap", {"/image_1": [probe, message(1, 4), foreign], "/image_2": [message(2, 0)]}, chunked
+        tmp_path,
+        "bag_9.mcap",
+        {"/image_1": [probe, message(1, 4), foreign], "/image_2": [message(2, 0)]},
+        chunked,
     )
     kept = bag.read(tmp_path, NONCE)
     assert kept.messages == {1: [4, 5], 2: [0]}
@@ -56,7 +64,9 @@ def test_a_split_bag_is_read_file_by_file_in_its_order(tmp_path, chunked):
 
 @pytest.mark.parametrize("chunked", [True, False])
 def test_of_a_file_that_was_not_finished_everything_before_its_end_counts(tmp_path, chunked):
-    path = made_bag.bag(tmp_path, "bag_0.mcap", {"/image_1": [message(1, seq) for seq in range(20)]}, chunked)
+    path = made_bag.bag(
+        tmp_path, "bag_0.mcap", {"/image_1": [message(1, seq) for seq in range(20)]}, chunked
+    )
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     kept = bag.read(tmp_path, NONCE)
@@ -73,11 +83,14 @@ def test_an_empty_directory_holds_no_messages(tmp_path):
 def test_metadata_says_what_was_handed_on_and_what_had_reached_rosbag2(tmp_path):
     made_bag.metadata(tmp_path, handed=90, reached=97)
     assert bag.metadata(tmp_path, cached=True) == Metadata({"/image_1": 90}, 97)
-    assert bag.metadata(tmp_path, cached=False) == Metadata({"/image_1": 90}, None), "it counts twice without a cache"
+    assert bag.metadata(tmp_path, cached=False) == Metadata({"/image_1": 90}, None), (
+        "it counts twice without a cache"
+    )
 
 
 @pytest.mark.parametrize(
-    "text", ["", "a: [", "rosbag2_bagfile_information: 3", "rosbag2_bagfile_information: {files: []}"]
+    "text",
+    ["", "a: [", "rosbag2_bagfile_information: 3", "rosbag2_bagfile_information: {files: []}"],
 )
 def test_metadata_of_another_kind_is_none(tmp_path, text):
     (tmp_path / "metadata.yaml").write_text(text)
@@ -100,14 +113,23 @@ def test_no_word_of_a_loss_is_zero_only_where_the_recorder_ended_in_order():
     assert parse(SUBSCRIBED + STOPPED, JAZZY).cache_lost == {}
     assert parse(SUBSCRIBED + STOPPED, JAZZY).transport_lost == 0
     assert parse(SUBSCRIBED, JAZZY).cache_lost is parse(SUBSCRIBED, JAZZY).transport_lost is None
-    assert parse(SUBSCRIBED + STOPPED, (0, 26, 9)).transport_lost is None, "that version does not count them"
+    assert parse(SUBSCRIBED + STOPPED, (0, 26, 9)).transport_lost is None, (
+        "that version does not count them"
+    )
     assert parse(SUBSCRIBED + STOPPED).transport_lost is None
 
 
 def recording(text, metadata, exit_code=0, kept=None):
     said = parse(text, JAZZY)
     kept = kept or Kept(messages={1: [0, 1]}, file_bytes=9)
-    return Recording(version="0.26.10", kept=kept, metadata=metadata, said=said, stopped_s=0.5, exit_code=exit_code)
+    return Recording(
+        version="0.26.10",
+        kept=kept,
+        metadata=metadata,
+        said=said,
+        stopped_s=0.5,
+        exit_code=exit_code,
+    )
 
 
 def test_an_account_that_adds_up_has_no_problem():
@@ -117,11 +139,17 @@ def test_an_account_that_adds_up_has_no_problem():
 @pytest.mark.parametrize(
     ("found", "problem"),
     [
-        (recording(CACHE + STOPPED, Metadata({"/image_1": 79}, 101)), "counts 101 messages .* and 100 that it wrote"),
+        (
+            recording(CACHE + STOPPED, Metadata({"/image_1": 79}, 101)),
+            "counts 101 messages .* and 100 that it wrote",
+        ),
         (recording(STOPPED, None), "ended with exit code 0: where .* is not known"),
         (recording("", Metadata({}, 0), exit_code=None), "was killed"),
         (recording(STOPPED, Metadata({}, 0), exit_code=-11), "exit code -11"),
-        (recording(STOPPED, Metadata({}, 0), kept=Kept(damaged="bag_0.mcap: EndOfFile")), "the bag is damaged: bag_0"),
+        (
+            recording(STOPPED, Metadata({}, 0), kept=Kept(damaged="bag_0.mcap: EndOfFile")),
+            "the bag is damaged: bag_0",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_bag_is_said(found, problem):
@@ -135,7 +163,10 @@ def test_of_a_recorder_that_was_killed_no_places_are_counted():
 
 
 def test_the_recorder_gets_the_variables_that_a_worker_beside_it_says_it_set():
-    text = "RMW_IMPLEMENTATION=rmw_fastrtps_cpp\nexecutor=single\nFASTRTPS_DEFAULT_PROFILES_FILE=/tmp/a.xml\n"
+    text = (
+        "RMW_IMPLEMENTATION=rmw_fastrtps_cpp\nexecutor=single\n"
+        "FASTRTPS_DEFAULT_PROFILES_FILE=/tmp/a.xml\n"
+    )
     text += "\n--- /tmp/a.xml ---\nA=<b>\n"
     assert variables(text) == {
         "RMW_IMPLEMENTATION": "rmw_fastrtps_cpp",
@@ -145,6 +176,8 @@ def test_the_recorder_gets_the_variables_that_a_worker_beside_it_says_it_set():
 
 def test_a_version_is_read_from_the_package_and_absent_without_one(tmp_path):
     (tmp_path / "share" / "p").mkdir(parents=True)
-    (tmp_path / "share" / "p" / "package.xml").write_text('<package><version compatibility="0.1">0.26.10</version>')
+    (tmp_path / "share" / "p" / "package.xml").write_text(
+        '<package><version compatibility="0.1">0.26.10</version>'
+    )
     assert version_of(tmp_path, "p") == (0, 26, 10)
     assert version_of(tmp_path, "q") == ()

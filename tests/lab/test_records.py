@@ -18,10 +18,17 @@ def test_the_golden_files_are_those_that_the_formats_describe(name):
 
 def test_the_golden_records_read_as_their_json_says():
     expected = json.loads((golden.DIRECTORY / "records.json").read_text())
-    found = records.parse((golden.DIRECTORY / "records.bin").read_bytes(), int(expected["trial_nonce"], 16))
+    found = records.parse(
+        (golden.DIRECTORY / "records.bin").read_bytes(), int(expected["trial_nonce"], 16)
+    )
     assert len(found) == len(expected["sections"])
     for section, wanted in zip(found, expected["sections"], strict=True):
-        head = (records.KIND_NAMES[section.kind], section.endpoint, section.capacity, section.claimed)
+        head = (
+            records.KIND_NAMES[section.kind],
+            section.endpoint,
+            section.capacity,
+            section.claimed,
+        )
         assert head == (wanted["kind"], wanted["endpoint"], wanted["capacity"], wanted["claimed"])
         assert (section.overflow, section.unfinished) == (wanted["overflow"], wanted["unfinished"])
         assert len(section.rows) == len(wanted["slots"])
@@ -39,7 +46,11 @@ def test_a_made_file_is_laid_out_as_the_format_says_and_empty():
         entries = [np.frombuffer(data, "<u8", 3, 64 + 64 * i + 8) for i in range(3)]
         offsets = [int(entry[0]) for entry in entries]
         assert all(offset % 4096 == 0 for offset in offsets)
-        assert offsets[0] >= 64 * 4 and offsets[1] >= offsets[0] + 6400 and offsets[2] >= offsets[1] + 65 * 64
+        assert (
+            offsets[0] >= 64 * 4
+            and offsets[1] >= offsets[0] + 6400
+            and offsets[2] >= offsets[1] + 65 * 64
+        )
         sections = records.read(fd, 2**64 - 1)
         assert [(s.kind, s.endpoint, s.capacity, s.claimed, len(s.rows)) for s in sections] == [
             (*p, 0, 0) for p in plan

@@ -1,5 +1,5 @@
-"""A host behind an agent is as good as one here: what a worker says, leaves and does wrong arrives the same, and
-nothing outlives the connection."""
+"""A host behind an agent is as good as one here: what a worker says, leaves and does wrong arrives
+the same, and nothing outlives the connection."""
 
 import contextlib
 import json
@@ -36,12 +36,17 @@ class Machine:
 
     def start(self, programs) -> RemoteHost:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "rmwbench.lab.host.agent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "rmwbench.lab.host.agent"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         told = {"token": TOKEN, "programs": programs}  # without an address: loopback
         self.process.stdin.write(json.dumps(told) + "\n")
         self.process.stdin.flush()
-        self.agent = Agent("here", "127.0.0.1", token=TOKEN, **json.loads(self.process.stdout.readline()))
+        self.agent = Agent(
+            "here", "127.0.0.1", token=TOKEN, **json.loads(self.process.stdout.readline())
+        )
         return RemoteHost("test", self.agent)
 
     def stop(self):
@@ -80,7 +85,8 @@ def test_a_good_worker_answers_and_leaves_its_logs_and_records(machine, tmp_path
         crew.ask_all("exit", {}, 5.0)
         crew.wait(lambda: worker.ended and worker.wait_status is not None, 5.0, "end")
         assert worker.wait_status == 0
-        assert b"stdout" in worker.stdout() and worker.stderr(6) == b"words\n"  # before its host ended
+        # before its host ended
+        assert b"stdout" in worker.stdout() and worker.stderr(6) == b"words\n"
         hosts.close()
         assert hosts["away"].lost is None and hosts.remote
     assert records.read(machine.files[-1], 7)[0].capacity == 100
@@ -203,7 +209,10 @@ def test_a_host_in_the_machines_own_network_has_the_rest_to_itself():
         made.wait_ready()
         made.spawn("sleeper", Path("/bin/sleep"), ["1000"], {}, {})
         pid = made.receive(5).pid
-        same = {name: os.readlink(f"/proc/{pid}/ns/{name}") == os.readlink(f"/proc/self/ns/{name}") for name in NAMES}
+        same = {
+            name: os.readlink(f"/proc/{pid}/ns/{name}") == os.readlink(f"/proc/self/ns/{name}")
+            for name in NAMES
+        }
         assert same == {"net": True, "mnt": False, "pid": False, "ipc": False}
 
 
@@ -211,7 +220,10 @@ NAMES = ("net", "mnt", "pid", "ipc")
 
 
 def test_a_message_that_is_not_valid_ends_the_connection():
-    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as sender:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.create_connection(listener.getsockname()) as sender,
+    ):
         connection = Connection(listener.accept()[0])
         sender.sendall(b"GET / HTTP/1.1\r\n\r\n")
         assert select.select([connection], [], [], 5.0)[0]

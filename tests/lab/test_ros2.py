@@ -1,4 +1,5 @@
-"""Building the worker on rclcpp: what is refused without a ROS 2, and that each install has a build of its own."""
+"""Building the worker on rclcpp: what is refused without a ROS 2, and that each install has a build
+of its own."""
 
 import json
 import os
@@ -48,16 +49,30 @@ def test_every_install_has_a_build_of_its_own(target, tmp_path, monkeypatch):
     upgraded = ros2.worker_directory()
     install(tmp_path / "humble", "28.1.9", monkeypatch)
     other = ros2.worker_directory()
-    assert len({first, upgraded, other}) == 3 and all(target in path.parents for path in (first, upgraded, other))
+    assert len({first, upgraded, other}) == 3 and all(
+        target in path.parents for path in (first, upgraded, other)
+    )
 
 
 def test_what_was_built_is_found_once_per_rmw_and_only_in_its_ros_2(target, tmp_path, monkeypatch):
     install(tmp_path / "jazzy", "28.1.0", monkeypatch)
     directory = ros2.worker_directory()
     directory.mkdir(parents=True)
-    common = {"layer": "rclcpp", "version": "1", "release_date": "", "build": {}, "capabilities": {}, "profiles": []}
+    common = {
+        "layer": "rclcpp",
+        "version": "1",
+        "release_date": "",
+        "build": {},
+        "capabilities": {},
+        "profiles": [],
+    }
     described = [
-        {"middleware": f"rclcpp/{rmw}", "environment": {"RMW_IMPLEMENTATION": rmw}, "protocol": 1, **common}
+        {
+            "middleware": f"rclcpp/{rmw}",
+            "environment": {"RMW_IMPLEMENTATION": rmw},
+            "protocol": 1,
+            **common,
+        }
         for rmw in ("rmw_a", "rmw_b")
     ]
     document = json.dumps({"middlewares": described})

@@ -1,5 +1,5 @@
-"""The shared host: what it starts dies with it however it ends, it leaves nothing, takes nothing of others', and draws
-what nobody else has. Needs no namespace and no worker."""
+"""The shared host: what it starts dies with it however it ends, it leaves nothing, takes nothing of
+others', and draws what nobody else has. Needs no namespace and no worker."""
 
 import os
 import signal
@@ -12,7 +12,17 @@ from pathlib import Path
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.lab.host import Exited, Host, HostBroken, SharedHost, Spawned, kind, shared, shared_files, sweep
+from rmwbench.lab.host import (
+    Exited,
+    Host,
+    HostBroken,
+    SharedHost,
+    Spawned,
+    kind,
+    shared,
+    shared_files,
+    sweep,
+)
 
 REPOSITORY = Path(__file__).parents[2]
 SH = Path("/bin/sh")
@@ -42,7 +52,13 @@ def gone_in_time(*pids: int, timeout_s: float = 60.0) -> bool:
 def run(script: str, host: Host) -> tuple[int, str]:
     out = os.memfd_create("out")
     try:
-        host.spawn("t", SH, ["-c", script], {1: out, 2: out}, {"PATH": os.defpath, "TMPDIR": host.directory})
+        host.spawn(
+            "t",
+            SH,
+            ["-c", script],
+            {1: out, 2: out},
+            {"PATH": os.defpath, "TMPDIR": host.directory},
+        )
         spawned, ended = host.receive(10), host.receive(10)
         assert isinstance(spawned, Spawned) and isinstance(ended, Exited), (spawned, ended)
         return os.waitstatus_to_exitcode(ended.status), os.pread(out, 1 << 16, 0).decode()
@@ -60,7 +76,13 @@ def test_a_process_is_told_its_host_and_begins_in_its_directory(a_host):
 
 
 def test_whatever_was_started_dies_with_its_host_also_what_left_its_group(a_host):
-    a_host.spawn("t", SH, ["-c", "setsid sh -c 'trap \"\" TERM; echo $$ > pid; sleep 1000' & sleep 1000"], {}, {})
+    a_host.spawn(
+        "t",
+        SH,
+        ["-c", "setsid sh -c 'trap \"\" TERM; echo $$ > pid; sleep 1000' & sleep 1000"],
+        {},
+        {},
+    )
     spawned = a_host.receive(10)
     while not (pid := _text(Path(a_host.directory, "pid"))):
         time.sleep(0.01)
@@ -94,8 +116,11 @@ time.sleep(1000)
 
 @pytest.fixture
 def owner():
-    """A process with a shared host: itself, the PIDs of the host's process and init, the directory."""
-    started = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)
+    """A process with a shared host: itself, the PIDs of the host's process and init, the
+    directory."""
+    started = subprocess.Popen(
+        [sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
+    )
     pid, init, directory = started.stdout.readline().split()
     yield started, int(pid), int(init), Path(directory)
     started.kill()
@@ -129,9 +154,13 @@ def test_the_processes_of_a_killed_init_die_and_clean_removes_what_stays(owner):
 
 
 def test_the_port_files_of_fast_dds_in_its_domain_go_and_those_of_other_domains_stay(a_host):
-    """Some it leaves whatever happens: the semaphore of a port that was tried and not taken is held by nobody."""
+    """Some it leaves whatever happens: the semaphore of a port that was tried and not taken is held
+    by nobody."""
     first = 7400 + 250 * a_host.domain_id
-    own = [Path(f"/dev/shm/{name}") for name in (f"sem.fastrtps_port{first + 10}_mutex", f"fastrtps_port{first + 249}")]
+    own = [
+        Path(f"/dev/shm/{name}")
+        for name in (f"sem.fastrtps_port{first + 10}_mutex", f"fastrtps_port{first + 249}")
+    ]
     other = Path(f"/dev/shm/fastrtps_port{first + 250}")
     for path in (*own, other):
         path.touch()
@@ -161,7 +190,13 @@ def test_a_segment_that_somebody_else_holds_stays():
     with path.open("w"):
         with SharedHost("test") as made:
             made.wait_ready()
-            made.spawn("t", SH, ["-c", f"exec 9< {path}; echo > ready; sleep 1000"], {}, {"PATH": os.defpath})
+            made.spawn(
+                "t",
+                SH,
+                ["-c", f"exec 9< {path}; echo > ready; sleep 1000"],
+                {},
+                {"PATH": os.defpath},
+            )
             made.receive(5)
             while not Path(made.directory, "ready").exists():
                 time.sleep(0.01)
@@ -176,7 +211,9 @@ def test_hosts_at_the_same_time_have_nothing_in_common():
             hosts.append(SharedHost("test"))
         for made in hosts:
             made.wait_ready()
-        assert len({made.domain_id for made in hosts}) == len({made.directory for made in hosts}) == 5
+        assert (
+            len({made.domain_id for made in hosts}) == len({made.directory for made in hosts}) == 5
+        )
         ports = [set(shared._ports(made.domain_id)) for made in hosts]
         assert sum(map(len, ports)) == len(set.union(*ports))
     finally:
@@ -190,9 +227,13 @@ def test_no_two_numbers_share_a_port_and_all_stay_below_the_ephemeral_ones():
 
 
 def test_a_number_whose_domain_or_ports_are_in_use_is_not_drawn(monkeypatch):
-    """A robot in domain 7, and a server on a port of number 8: of the three numbers only 9 is left."""
+    """A robot in domain 7, and a server on a port of number 8: of the three numbers only 9 is
+    left."""
     monkeypatch.setattr(shared, "NUMBERS", range(7, 10))
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as robot, socket.socket(socket.AF_INET) as server:
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as robot,
+        socket.socket(socket.AF_INET) as server,
+    ):
         robot.bind(("127.0.0.1", 7400 + 250 * 7 + 10))
         server.bind(("127.0.0.1", shared.FIRST_PORT + shared.PORTS * 7 + 3))
         server.listen()
@@ -235,7 +276,8 @@ def test_the_kind_is_chosen_by_trying_or_by_the_variable(monkeypatch):
     monkeypatch.setattr(kind, "why_not_own", lambda: None)
     assert kind.host_kind() == kind.NAMESPACES
     monkeypatch.setattr(kind, "why_not_own", lambda: HostBroken("the init did not answer"))
-    assert kind.host_kind() == kind.NAMESPACES  # a fault that must be seen, not a place that forbids namespaces
+    # a fault that must be seen, not a place that forbids namespaces
+    assert kind.host_kind() == kind.NAMESPACES
     monkeypatch.setenv(kind.VARIABLE, "shared")
     with kind.make("x") as made:
         assert kind.host_kind().shared and isinstance(made, SharedHost)

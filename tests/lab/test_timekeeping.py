@@ -1,4 +1,5 @@
-"""Who keeps the clock: from answers of programs that are not installed where the tests run, and from the kernel's."""
+"""Who keeps the clock: from answers of programs that are not installed where the tests run, and
+from the kernel's."""
 
 from rmwbench.lab.machine.timekeeping import keeper, kernel, parse_chrony, parse_ptp, timekeeping
 
@@ -20,7 +21,11 @@ NOBODY = {"kernel": None, "chrony": None, "ptp": None, "ptp_devices": None}
 def test_chrony_tells_its_offset_and_its_own_bound():
     found = parse_chrony(CHRONY)
     assert (found["reference"], found["stratum"], found["leap"]) == ("162.159.200.123", 4, "Normal")
-    assert (found["offset_ns"], found["rms_offset_ns"], found["frequency_ppm"]) == (-9_876, 21_000, -12.345)
+    assert (found["offset_ns"], found["rms_offset_ns"], found["frequency_ppm"]) == (
+        -9_876,
+        21_000,
+        -12.345,
+    )
     assert (found["root_delay_ns"], found["root_dispersion_ns"]) == (11_234_567, 512_345)
     text = keeper({**NOBODY, "chrony": found})
     assert "stratum 4" in text and "9.88 µs off" in text and "within 6.13 ms" in text

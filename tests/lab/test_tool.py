@@ -1,5 +1,5 @@
-"""Our own tools: found where workers are, never taken for middlewares, built with every build; and processes of a Crew
-that are not workers."""
+"""Our own tools: found where workers are, never taken for middlewares, built with every build; and
+processes of a Crew that are not workers."""
 
 import contextlib
 import time
@@ -32,8 +32,13 @@ def test_a_tool_is_found_beside_workers_and_is_not_a_middleware(workers):
     found = find.find_workers()
     assert "fake" in found and "sampler" not in found
     found = tool.find("sampler")
-    assert found.executable == workers / "rmwbench-sampler" and found.description["reads"]["cpu"] == "yes"
-    with pytest.raises(UserError, match=r"(?s)the emulator is not built.*rmwbench middlewares build"):
+    assert (
+        found.executable == workers / "rmwbench-sampler"
+        and found.description["reads"]["cpu"] == "yes"
+    )
+    with pytest.raises(
+        UserError, match=r"(?s)the emulator is not built.*rmwbench middlewares build"
+    ):
         tool.find("emulator")
 
 
@@ -95,5 +100,7 @@ def test_a_daemon_must_say_who_it_is(tmp_path):
     with make("who") as host, Crew(host) as crew:
         host.wait_ready()
         crew.spawn_daemon("router", path)
-        with pytest.raises(WorkerFailed, match="daemon router: says that it is the daemon 'somebody else'"):
+        with pytest.raises(
+            WorkerFailed, match="daemon router: says that it is the daemon 'somebody else'"
+        ):
             crew.wait_hello(10)

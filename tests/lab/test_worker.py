@@ -1,5 +1,5 @@
-"""The protocol from our side: whatever a worker does wrong is that worker's failure, named, in time, with its last
-words."""
+"""The protocol from our side: whatever a worker does wrong is that worker's failure, named, in
+time, with its last words."""
 
 import os
 import time
@@ -40,7 +40,8 @@ PATIENCE_S = 60.0
 
 
 def life(crew: Crew, over: str = "") -> None:
-    """The first half of a trial. Only the step `over`, which a test lets time out, has a short time limit."""
+    """The first half of a trial. Only the step `over`, which a test lets time out, has a short time
+    limit."""
     limit_s = lambda step: 0.5 if step == over else PATIENCE_S  # noqa: E731
     crew.wait_hello(limit_s("hello"))
     crew.ask_all("open", {}, limit_s("open"))
@@ -72,7 +73,11 @@ def test_a_crash_is_told_with_its_signal_and_last_words(crew, tmp_path, stage):
     add(crew, tmp_path, "segfault", stage)
     found = failure(crew)
     assert (found.kind, found.signal_name, found.exit_code) == ("crashed", "SIGSEGV", None)
-    assert "the last words" in found.stderr_tail and "SIGSEGV" in found.reason() and "worker p" in found.reason()
+    assert (
+        "the last words" in found.stderr_tail
+        and "SIGSEGV" in found.reason()
+        and "worker p" in found.reason()
+    )
 
 
 def test_an_early_end_is_told_with_its_exit_code(crew, tmp_path):
@@ -111,7 +116,8 @@ def test_a_broken_protocol_is_named(crew, tmp_path, fault, stage, complaint):
 
 
 @pytest.mark.parametrize(
-    ("hello", "complaint"), [({"protocol": 2}, "protocol 2"), ({"clock": "CLOCK_REALTIME"}, "CLOCK_REALTIME")]
+    ("hello", "complaint"),
+    [({"protocol": 2}, "protocol 2"), ({"clock": "CLOCK_REALTIME"}, "CLOCK_REALTIME")],
 )
 def test_a_worker_that_speaks_otherwise_is_refused(crew, tmp_path, hello, complaint):
     add(crew, tmp_path, hello=hello)
@@ -127,7 +133,9 @@ def test_a_flood_of_events_does_not_hold_the_time_limit_up(crew, tmp_path):
 def test_a_refusal_says_what_was_refused(crew, tmp_path):
     add(crew, tmp_path, "refuse", "match")
     found = failure(crew)
-    assert found.kind == "refused" and "refused match (unsupported): this: not here" in found.message
+    assert (
+        found.kind == "refused" and "refused match (unsupported): this: not here" in found.message
+    )
 
 
 def test_a_worker_that_died_is_noticed_though_a_child_keeps_its_socket_open(crew, tmp_path):
@@ -175,8 +183,13 @@ def test_a_crash_while_we_sleep_wakes_us(crew, tmp_path):
 
 def test_the_users_variables_do_not_reach_a_worker(crew, tmp_path, monkeypatch):
     monkeypatch.setenv("CYCLONEDDS_URI", "file:///home/user/mine.xml")
-    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/ros/jazzy/lib")  # a native worker would load ROS's libraries
+    # a native worker would load ROS's libraries
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/ros/jazzy/lib")
     worker = add(crew, tmp_path)
     crew.wait_hello(PATIENCE_S)
     environment = Path(f"/proc/{worker.pid}/environ").read_text()
-    assert "CYCLONEDDS_URI" not in environment and "LD_LIBRARY_PATH" not in environment and "HOME=/tmp" in environment
+    assert (
+        "CYCLONEDDS_URI" not in environment
+        and "LD_LIBRARY_PATH" not in environment
+        and "HOME=/tmp" in environment
+    )

@@ -1,5 +1,5 @@
-"""Workers and tools as built here. `make test` builds all of the first set before any of them is asked for, so a
-missing one fails a test: a skip would hide everything that the test is for."""
+"""Workers and tools as built here. `make test` builds all of the first set before any of them is
+asked for, so a missing one fails a test: a skip would hide everything that the test is for."""
 
 from pathlib import Path
 

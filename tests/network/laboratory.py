@@ -1,4 +1,5 @@
-"""Small networks for tests: links from a suite's words, and hosts that can be joined, or a loud skip."""
+"""Small networks for tests: links from a suite's words, and hosts that can be joined, or a loud
+skip."""
 
 import pytest
 

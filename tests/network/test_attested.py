@@ -1,4 +1,5 @@
-"""The path of a trial over several hosts: the network, by transport, and what stayed on one host."""
+"""The path of a trial over several hosts: the network, by transport, and what stayed on one
+host."""
 
 import numpy as np
 import pytest
@@ -10,7 +11,11 @@ from rmwbench.lab.process.records import RECEIVED, Section
 from tests.campaign.cells import outcome
 from tests.network.laboratory import cell
 
-SNAPSHOT = {"interfaces": {"eth0": {"tx_bytes": 0, "tx_packets": 0}}, "tcp": {"out_segments": 0}, "sockets": []}
+SNAPSHOT = {
+    "interfaces": {"eth0": {"tx_bytes": 0, "tx_packets": 0}},
+    "tcp": {"out_segments": 0},
+    "sockets": [],
+}
 SNAPSHOT |= {"udp": {"out_datagrams": 0}}
 
 
@@ -42,7 +47,9 @@ def told(found) -> dict[str, tuple[int, float]]:
 
 
 def test_between_hosts_everything_is_the_networks():
-    found = observed(received(2, 1, 10), robot=document(2000, datagrams=10), base=document(300, datagrams=3))
+    found = observed(
+        received(2, 1, 10), robot=document(2000, datagrams=10), base=document(300, datagrams=3)
+    )
     assert told(found) == {"udp": (2300, 1.0)}
     assert attestations(found)[0]["interface"] == "eth0"
     assert contradiction("udp", attestations(found)) is None
@@ -52,7 +59,10 @@ def test_between_hosts_everything_is_the_networks():
 def test_transports_share_by_what_they_sent_until_the_middleware_names_its_own():
     sent = {"robot": document(1166, segments=1, payload=900, datagrams=2), "base": document(0)}
     found = observed(received(2, 1, 10), **sent)
-    assert told(found) == {"tcp": (966, pytest.approx(0.828, abs=0.01)), "udp": (200, pytest.approx(0.172, abs=0.01))}
+    assert told(found) == {
+        "tcp": (966, pytest.approx(0.828, abs=0.01)),
+        "udp": (200, pytest.approx(0.172, abs=0.01)),
+    }
     evidence = {"2": {"evidence": [{"path": "tcp", "messages": 10, "note": ""}]}}
     found.sampling.collected["listener"] = {"endpoints": evidence}
     assert told(found) == {"tcp": (966, 1.0), "udp": (200, 0.0)}
@@ -71,7 +81,11 @@ def test_what_stays_on_one_host_is_not_the_networks():
 def test_without_a_sampler_the_frame_log_counts():
     found = observed(received(2, 1, 10))
     found.network.frames = np.zeros(4, RECORD)
-    found.network.frames["index"], found.network.frames["in_ns"], found.network.frames["frame_bytes"] = (
+    (
+        found.network.frames["index"],
+        found.network.frames["in_ns"],
+        found.network.frames["frame_bytes"],
+    ) = (
         (1, 1, 2, 3),
         (5000, 5000, 5000, 99999),
         142,

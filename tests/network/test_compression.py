@@ -1,5 +1,5 @@
-"""Compression between two hosts: fewer bytes cross the wire with it where the images shrink, and no fewer where they do
-not. Needs the built Zenoh worker, the link and TAP devices."""
+"""Compression between two hosts: fewer bytes cross the wire with it where the images shrink, and no
+fewer where they do not. Needs the built Zenoh worker, the link and TAP devices."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""The real thing: hosts with TAP devices, the link between them, tried and read back. Needs the built link and TAP
-devices."""
+"""The real thing: hosts with TAP devices, the link between them, tried and read back. Needs the
+built link and TAP devices."""
 
 import errno
 import json
@@ -39,7 +39,9 @@ class Lab:
 
     def __init__(self, wanted: Links, seed: int = 7):
         self.links, self.noted = wanted, []
-        self.hosts = Hosts("test", wanted.hosts, beside={host: wanted.beside(host) for host in wanted.hosts})
+        self.hosts = Hosts(
+            "test", wanted.hosts, beside={host: wanted.beside(host) for host in wanted.hosts}
+        )
         try:
             self.hosts.wait_ready()
             self.crew = Crew(self.hosts)
@@ -66,7 +68,9 @@ class Lab:
         """A program in Python within a host; what it wrote to descriptor 4."""
         file = os.memfd_create("result")
         try:
-            status = self.crew.run_programs({host: (program, list(map(str, arguments)), file)}, TIMEOUT_S)
+            status = self.crew.run_programs(
+                {host: (program, list(map(str, arguments)), file)}, TIMEOUT_S
+            )
             assert status == {host: 0}
             return os.pread(file, 1 << 20, 0)
         finally:
@@ -93,7 +97,9 @@ os.write(4, b"%d" % sent)
 """
 
 
-SEND_BROADCAST = SEND.replace("sent = 0\n", "sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_BROADCAST, 1)\nsent = 0\n")
+SEND_BROADCAST = SEND.replace(
+    "sent = 0\n", "sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_BROADCAST, 1)\nsent = 0\n"
+)
 
 
 def verdicts(frames: np.ndarray, to_port: int) -> dict[str, int]:
@@ -105,7 +111,8 @@ def verdicts(frames: np.ndarray, to_port: int) -> dict[str, int]:
 
 def test_what_is_in_force_is_read_back_and_kept():
     spec = (
-        "{links: {robot: {up: {rate_mbps: 20, queue_ms: 50, bottleneck: nic, mtu_bytes: 1420}}}, ip_fragments: tuned}"
+        "{links: {robot: {up: {rate_mbps: 20, queue_ms: 50, bottleneck: nic, mtu_bytes: "
+        "1420}}}, ip_fragments: tuned}"
     )
     with Lab(links(spec)) as lab:
         found = json.loads(lab.network.files["network.json"])
@@ -113,7 +120,9 @@ def test_what_is_in_force_is_read_back_and_kept():
     assert (robot["address"], robot["mac"]) == ("10.77.0.1", "02:4d:00:00:00:01")
     assert (robot["mtu_bytes"], base["mtu_bytes"]) == (1420, 1500)
     assert robot["nic"] == {"rate_bps": 20_000_000, "queue_ns": 50_000_000} and base["nic"] is None
-    assert robot["sysctls"]["ipv4/ipfrag_time"] == "1" and robot["sysctls"]["ipv4/ipfrag_high_thresh"] == str(256 << 20)
+    assert robot["sysctls"]["ipv4/ipfrag_time"] == "1" and robot["sysctls"][
+        "ipv4/ipfrag_high_thresh"
+    ] == str(256 << 20)
     assert found["link"]["ports"] == 2 and found["network"]["hosts"] == ["robot", "base"]
 
 
@@ -127,9 +136,13 @@ def test_a_host_that_is_not_as_asked_for_is_found():
         done = hosts["robot"].receive(5)
         assert isinstance(done, Configured)
         assert plumbing.check(place, made, done)["address"] == "10.77.0.1"
-        with pytest.raises(NetworkBroken, match=r"rate at eth0 \(bit/s\) is \[\], expected \[5000000\]"):
+        with pytest.raises(
+            NetworkBroken, match=r"rate at eth0 \(bit/s\) is \[\], expected \[5000000\]"
+        ):
             plumbing.check(place, other, done)
-        with pytest.raises(NetworkBroken, match=r"mac of eth0 is 02:4d:00:00:00:01, expected 02:4d:00:00:00:02"):
+        with pytest.raises(
+            NetworkBroken, match=r"mac of eth0 is 02:4d:00:00:00:01, expected 02:4d:00:00:00:02"
+        ):
             plumbing.check(Place("robot", 2, place.device), made, done)
         hosts["robot"].configure("again", *plumbing.setup(Place("robot", 1, 77), made))
         broken = hosts["robot"].receive(5)
@@ -181,7 +194,8 @@ def test_further_interfaces_are_there_and_what_is_sent_into_them_is_counted_and_
                 sent[host, name.strip()] = int(numbers.split()[9])
         lab.network.schedule(time.monotonic_ns())
         frames = lab.end()
-    assert sent["robot", "tun0"] == 20 and sent["robot", "docker0"] == 0  # nothing is plugged in there
+    # nothing is plugged in there
+    assert sent["robot", "tun0"] == 20 and sent["robot", "docker0"] == 0
     assert sent["base", "docker0"] >= 1  # the question who has that address
     assert not (frames["frame_bytes"] == 142).any()  # nothing of it reached the link
 
@@ -201,19 +215,27 @@ def test_an_interface_that_is_not_as_asked_for_is_found():
 
 
 def test_what_depends_on_time_begins_anew_with_the_steady_state():
-    """Discovery takes each candidate another while; all should meet the same outages at the same place of it."""
+    """Discovery takes each candidate another while; all should meet the same outages at the same
+    place of it."""
     in_time = "{kind: gilbert_elliott_time, good_ms: 80, bad_ms: 20}"
-    with Lab(links(f"{{links: {{robot: {{up: {{loss: {in_time}}}}}, base: {{down: {{loss: 0.1}}}}}}}}")) as lab:
+    with Lab(
+        links(f"{{links: {{robot: {{up: {{loss: {in_time}}}}}, base: {{down: {{loss: 0.1}}}}}}}}")
+    ) as lab:
         steady_ns = time.monotonic_ns() + 100_000_000
         lab.network.schedule(steady_ns)
         lab.run("robot", SEND, "10.77.0.2", 60, 0.005)
         lab.end()
         made = lab.network.document["changes"]
-    assert [(one["link"], one["change"], one["asked_ns"]) for one in made] == [("robot", "restart", steady_ns)]
+    assert [(one["link"], one["change"], one["asked_ns"]) for one in made] == [
+        ("robot", "restart", steady_ns)
+    ]
     assert lab.noted == []  # no news to the trial
 
 
-AIR = "{media: {ap1: {rate_mbps: 54}, ap2: {rate_mbps: 54}}, links: {base: {both: {medium: ap1}}}, changes: [%s]}"
+AIR = (
+    "{media: {ap1: {rate_mbps: 54}, ap2: {rate_mbps: 54}}, links: {base: {both: {medium: "
+    "ap1}}}, changes: [%s]}"
+)
 
 
 @pytest.mark.timing
@@ -223,7 +245,10 @@ def test_a_host_that_roams_is_nowhere_for_the_gap_and_then_on_the_other_medium()
         assert lab.run("robot", SEND, "10.77.0.2", 300, 0.005) == b"300"
         frames = lab.end()
         media = lab.network.document["media"]
-    assert [(host, what) for host, what, _ in lab.noted] == [("base", "roam ap2"), ("base", "roamed ap2")]
+    assert [(host, what) for host, what, _ in lab.noted] == [
+        ("base", "roam ap2"),
+        ("base", "roamed ap2"),
+    ]
     assert lab.noted[1][2] - lab.noted[0][2] > 300_000_000  # both as late as the machine has it
     found = verdicts(frames, 1)
     assert found["delivered"] > 20 and found["blackhole"] > 20, found
@@ -260,7 +285,9 @@ def test_a_probe_finds_what_was_asked_for():
         lab.network.probe()
         rows = {row["probe"]: row["value"] for row in lab.network.rows}
         assert [one for one in lab.network.findings if one.void] == []
-        assert {f"network.loss.{host}.{way}" for host in lab.links.hosts for way in ("up", "down")} <= rows.keys()
+        assert {
+            f"network.loss.{host}.{way}" for host in lab.links.hosts for way in ("up", "down")
+        } <= rows.keys()
         assert 0.02 < rows["network.loss.robot.up"] < 0.25
         assert rows["network.delay.robot.base"] >= 10e6
         assert rows["network.rate.robot.up"] == pytest.approx(20e6, rel=0.4)
@@ -278,14 +305,16 @@ def test_a_link_that_does_something_else_is_found():
 
 
 def test_the_same_seed_loses_the_same_frames():
-    """The k-th frame meets the k-th draw. A system's own frames come in between when they like; those that resolve
-    addresses or join groups are never lost, and draw nothing."""
+    """The k-th frame meets the k-th draw. A system's own frames come in between when they like;
+    those that resolve addresses or join groups are never lost, and draw nothing."""
 
     def fates(seed: int) -> list[bool]:
         with Lab(links("{links: {robot: {up: {loss: 0.3}}}, multicast: drop}"), seed) as lab:
             lab.run("robot", SEND, "10.77.0.2", 200, 0)
             frames = lab.end()
-        mine = np.sort(frames[(frames["from_port"] == 0) & (frames["class"] != RESOLUTION)], order="index")
+        mine = np.sort(
+            frames[(frames["from_port"] == 0) & (frames["class"] != RESOLUTION)], order="index"
+        )
         return (mine["verdict"] == LOST_UP).tolist()
 
     first, again, other = fates(7), fates(7), fates(8)
@@ -305,7 +334,9 @@ def test_a_blackhole_a_lost_carrier_and_a_device_that_is_down_are_three_things()
         lab.network.schedule(begin_ns)
         file = os.memfd_create("result")
         lab.crew.hosts["robot"].interpret("sender", SEND, ["10.77.0.2", "400", "0.005"], {4: file})
-        lab.crew._programs[id(lab.crew.hosts["robot"]), "sender"] = type("P", (), {"ended": False, "inner_pid": None})()
+        lab.crew._programs[id(lab.crew.hosts["robot"]), "sender"] = type(
+            "P", (), {"ended": False, "inner_pid": None}
+        )()
         while time.monotonic_ns() < begin_ns + 2_300_000_000:
             lab.network.apply_due(time.monotonic_ns())
             lab.crew.turn(0.01)
@@ -340,7 +371,8 @@ os.write(4, b"%d" % (sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_ERROR) if po
 """
         new, old = (addresses.text(addresses.ipv4(2, second=second)) for second in (True, False))
         assert new == "10.77.0.102"
-        assert int(lab.run("robot", ping, new)) == errno.ECONNREFUSED  # somebody is there, and says no
+        # somebody is there, and says no
+        assert int(lab.run("robot", ping, new)) == errno.ECONNREFUSED
         assert int(lab.run("robot", ping, old)) == -1
 
 
@@ -363,12 +395,20 @@ def test_everything_ends_with_its_hosts():
 
 @pytest.mark.parametrize(
     ("number", "fix"),
-    [(errno.EACCES, "chmod 0666 /dev/net/tun"), (errno.ENOENT, "modprobe tun"), (errno.EPERM, "run as root")],
+    [
+        (errno.EACCES, "chmod 0666 /dev/net/tun"),
+        (errno.ENOENT, "modprobe tun"),
+        (errno.EPERM, "run as root"),
+    ],
 )
 def test_without_tap_devices_it_is_said_what_is_missing_and_what_still_works(number, fix):
     error = explained(HostBroken("open /dev/net/tun", number))
     assert isinstance(error, UserError)
-    assert "workloads on one host still run" in error.what and fix in error.fix and error.where == "open /dev/net/tun"
+    assert (
+        "workloads on one host still run" in error.what
+        and fix in error.fix
+        and error.where == "open /dev/net/tun"
+    )
 
 
 NOBODY = """
@@ -388,7 +428,14 @@ else:
 
 
 def test_a_user_without_capabilities_joins_hosts_or_is_told_what_is_missing():
-    become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c"]
+    become = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "/usr/bin/python3",
+        "-c",
+    ]
     root = str(Path(__file__).parents[2])
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("needs root to become nobody")
@@ -398,4 +445,6 @@ def test_a_user_without_capabilities_joins_hosts_or_is_told_what_is_missing():
     said = done.stdout.strip()
     if said.startswith("cannot make the isolated host"):
         pytest.skip("this machine forbids user namespaces")
-    assert said == "user namespace True True" or "workloads on one host still run" in said, done.stdout + done.stderr
+    assert said == "user namespace True True" or "workloads on one host still run" in said, (
+        done.stdout + done.stderr
+    )

@@ -19,19 +19,37 @@ from rmwbench.lab.sampling.sampler import merged
 from rmwbench.suite.network.network import NetworkChange
 from tests.network.laboratory import links
 
-NOTHING = {"frames": 0, "lost": 0, "queue_full": 0, "blackholed": 0, "no_carrier": 0, "too_large": 0, "policed": 0}
+NOTHING = {
+    "frames": 0,
+    "lost": 0,
+    "queue_full": 0,
+    "blackholed": 0,
+    "no_carrier": 0,
+    "too_large": 0,
+    "policed": 0,
+}
 
 
 def mark(index=0, **changed) -> Mark:
     """Counters of two hosts; `robot_up={…}` replaces some of one direction."""
-    directions = {(host, way): dict(NOTHING) for host in ("robot", "base") for way in ("up", "down")}
+    directions = {
+        (host, way): dict(NOTHING) for host in ("robot", "base") for way in ("up", "down")
+    }
     for name, values in changed.items():
         host, _, way = name.partition("_")
         directions[host, way] |= values
-    return Mark(index, {host: {way: directions[host, way] for way in ("up", "down")} for host in ("robot", "base")})
+    return Mark(
+        index,
+        {
+            host: {way: directions[host, way] for way in ("up", "down")}
+            for host in ("robot", "base")
+        },
+    )
 
 
-def seen(count=20, delay_ns=1_000, burst_interval_ns=0, burst=0, missing=0, sent_every_ns=0) -> Seen:
+def seen(
+    count=20, delay_ns=1_000, burst_interval_ns=0, burst=0, missing=0, sent_every_ns=0
+) -> Seen:
     arrived = [(SMALL, k, 1000 * k, 1000 * k + delay_ns) for k in range(count - missing)]
     arrived += [(BURST, k, sent_every_ns * k, 10**9 + k * burst_interval_ns) for k in range(burst)]
     return Seen((count, burst), arrived)
@@ -43,7 +61,10 @@ def results(spec: str, robot_saw: Seen, base_saw: Seen, **counters):
 
 def test_a_network_that_does_nothing_is_found_to_do_nothing():
     rows, found = results("{}", seen(), seen())
-    assert found == [] and {row["probe"] for row in rows} == {"network.delay.robot.base", "network.delay.base.robot"}
+    assert found == [] and {row["probe"] for row in rows} == {
+        "network.delay.robot.base",
+        "network.delay.base.robot",
+    }
 
 
 def test_the_ring_crosses_every_direction_once():
@@ -54,16 +75,25 @@ def test_the_ring_crosses_every_direction_once():
 def test_loss_that_is_not_there_is_void():
     spec = "{links: {robot: {up: {loss: 0.2}}}}"
     rows, found = results(spec, seen(300), seen(300), robot_up={"frames": 300, "lost": 0})
-    assert [(one.void, one.machine) for one in found] == [(True, False)] and "asked for 20 %" in found[0].text
+    assert [(one.void, one.machine) for one in found] == [
+        (True, False)
+    ] and "asked for 20 %" in found[0].text
     assert {row["probe"]: row["value"] for row in rows}["network.loss.robot.up"] == 0
 
 
 def test_loss_as_asked_for_is_fine_and_kept_with_the_trial():
     spec = "{links: {robot: {up: {loss: 0.2}}}}"
-    rows, found = results(spec, seen(300), seen(300, missing=60), robot_up={"frames": 300, "lost": 60})
+    rows, found = results(
+        spec, seen(300), seen(300, missing=60), robot_up={"frames": 300, "lost": 60}
+    )
     assert found == []
     (row,) = [row for row in rows if row["probe"].startswith("network.loss")]
-    assert row == {"probe": "network.loss.robot.up", "unit": "fraction", "at": "before", "value": 0.2}
+    assert row == {
+        "probe": "network.loss.robot.up",
+        "unit": "fraction",
+        "at": "before",
+        "value": 0.2,
+    }
 
 
 def test_loss_that_nobody_asked_for_is_void_however_small():
@@ -73,7 +103,9 @@ def test_loss_that_nobody_asked_for_is_void_however_small():
 
 def test_what_the_link_delivered_and_nobody_saw_is_a_finding():
     _, found = results("{}", seen(), seen(missing=10))
-    assert [(one.void, one.machine) for one in found] == [(True, True)] and "vanished" in found[0].text
+    assert [(one.void, one.machine) for one in found] == [(True, True)] and "vanished" in found[
+        0
+    ].text
 
 
 def test_a_probe_without_a_result_is_the_machines_fault():
@@ -82,7 +114,8 @@ def test_a_probe_without_a_result_is_the_machines_fault():
 
 
 @pytest.mark.parametrize(
-    ("took_ms", "void", "machine"), [(2.1, None, None), (0.5, True, False), (5, False, True), (90, True, True)]
+    ("took_ms", "void", "machine"),
+    [(2.1, None, None), (0.5, True, False), (5, False, True), (90, True, True)],
 )
 def test_a_delay_that_is_too_short_is_not_the_machines_fault(took_ms, void, machine):
     spec = "{links: {robot: {up: {delay_ms: 2}}}}"
@@ -161,11 +194,15 @@ def test_lateness_is_of_delivered_frames_of_the_window():
 
 
 def test_a_promise_that_was_kept_says_nothing():
-    assert kept(links(), document(), 0, {"p50": 20_000, "p99": 200_000}, {"robot": 0, "base": None}) == []
+    assert (
+        kept(links(), document(), 0, {"p50": 20_000, "p99": 200_000}, {"robot": 0, "base": None})
+        == []
+    )
 
 
 @pytest.mark.parametrize(
-    ("late", "void"), [({"p50": 60_000}, False), ({"p50": 600_000}, True), ({"p99": 3_000_000}, True)]
+    ("late", "void"),
+    [({"p50": 60_000}, False), ({"p50": 600_000}, True), ({"p99": 3_000_000}, True)],
 )
 def test_late_frames_are_the_machines(late, void):
     (found,) = kept(links(), document(), 0, late, {})
@@ -192,14 +229,19 @@ def test_realised_loss_is_checked_unless_the_spec_changed():
     assert found.void and "robot.up lost 1500 of 10000 frames, asked for 10 %" in found.text
     changing = links(spec % ", changes: [{at_s: 1, host: robot, up: {loss: 0.2}}]")
     assert kept(changing, many, 0, {}, {}) == []
-    assert kept(links(spec % ""), document(frames=11_000, lost=1_000, blackholed=1_000), 0, {}, {}) == []
+    assert (
+        kept(links(spec % ""), document(frames=11_000, lost=1_000, blackholed=1_000), 0, {}, {})
+        == []
+    )
 
 
 # --- changes, frames, room ---
 
 
 def change(what: str | None = None, **spec) -> NetworkChange:
-    return NetworkChange.model_validate({"at_s": 1.0, "host": "robot"} | ({"change": what} if what else spec))
+    return NetworkChange.model_validate(
+        {"at_s": 1.0, "host": "robot"} | ({"change": what} if what else spec)
+    )
 
 
 def test_up_ends_what_was_made_wherever_that_was():
@@ -272,11 +314,25 @@ def test_what_several_samplers_say_becomes_one_document():
         }
         snapshot |= {"interfaces": {"eth0": {"tx_bytes": 1}}}
         sample = {"time_ns": 5, "machine": {"idle_ns": 1}, "processes": {}, "interfaces": {}}
-        return {"snapshots": [snapshot], "series": [sample], "memory": {name: {}}, "no_data": {}, "own": {}}
+        return {
+            "snapshots": [snapshot],
+            "series": [sample],
+            "memory": {name: {}},
+            "no_data": {},
+            "own": {},
+        }
 
     found = merged({"robot": one("talker"), "base": one("listener")})
-    assert list(found["snapshots"][0]["processes"]) == ["talker", "sampler", "listener", "sampler@base"]
-    assert [one["process"] for one in found["snapshots"][0]["sockets"]] == ["sampler", "sampler@base"]
+    assert list(found["snapshots"][0]["processes"]) == [
+        "talker",
+        "sampler",
+        "listener",
+        "sampler@base",
+    ]
+    assert [one["process"] for one in found["snapshots"][0]["sockets"]] == [
+        "sampler",
+        "sampler@base",
+    ]
     assert set(found["memory"]) == {"talker", "listener"}
     assert [(sample["host"], sample["machine"]) for sample in found["series"]] == [
         ("robot", {"idle_ns": 1}),

@@ -1,5 +1,5 @@
-"""The kernel backend: the programs that lose frames, run on paper; and the real thing between hosts, where this machine
-lets us build it."""
+"""The kernel backend: the programs that lose frames, run on paper; and the real thing between
+hosts, where this machine lets us build it."""
 
 import errno
 import json
@@ -54,7 +54,9 @@ def verdict(program: bytes, frame: bytes, draw: int = 0) -> int:
                     return 0
                 loaded = int.from_bytes(frame[value : value + size], "big")
             case 0x15 | 0x25 | 0x35:
-                holds = {0x15: loaded == value, 0x25: loaded > value, 0x35: loaded >= value}[operation]
+                holds = {0x15: loaded == value, 0x25: loaded > value, 0x35: loaded >= value}[
+                    operation
+                ]
                 at += yes if holds else no
             case _:
                 raise AssertionError(f"operation {operation:#x}")
@@ -96,8 +98,16 @@ OTHERS = {
 @pytest.mark.parametrize("name", RESOLUTION)
 def test_address_resolution_is_exempt_unless_it_is_not(name):
     frame = RESOLUTION[name]
-    assert verdict(bpf.losing(0.5, exempt=True), frame) == verdict(bpf.losing(1, exempt=True), frame) == ACT_UNSPEC
-    assert verdict(bpf.losing(0.5, exempt=False), frame) == verdict(bpf.losing(1, exempt=False), frame) == ACT_SHOT
+    assert (
+        verdict(bpf.losing(0.5, exempt=True), frame)
+        == verdict(bpf.losing(1, exempt=True), frame)
+        == ACT_UNSPEC
+    )
+    assert (
+        verdict(bpf.losing(0.5, exempt=False), frame)
+        == verdict(bpf.losing(1, exempt=False), frame)
+        == ACT_SHOT
+    )
     assert verdict(bpf.dropping(), frame) == ACT_SHOT
 
 
@@ -106,7 +116,9 @@ def test_everything_else_meets_the_draw(name):
     frame, limit = OTHERS[name], round(0.1 * 2**32)
     for exempt in (True, False):
         lossy = partial(verdict, bpf.losing(0.1, exempt=exempt), frame)
-        assert [lossy(draw) for draw in (0, limit - 1, limit, 2**32 - 1)] == [ACT_SHOT] * 2 + [ACT_UNSPEC] * 2
+        assert [lossy(draw) for draw in (0, limit - 1, limit, 2**32 - 1)] == [ACT_SHOT] * 2 + [
+            ACT_UNSPEC
+        ] * 2
         assert verdict(bpf.losing(0, exempt=exempt), frame) == ACT_UNSPEC
         assert verdict(bpf.losing(1, exempt=exempt), frame, 2**32 - 1) == ACT_SHOT
 
@@ -119,11 +131,23 @@ def test_everything_else_meets_the_draw(name):
     [
         ("{backend: kernel, multicast: drop}", "`multicast: drop`"),
         ("{backend: kernel, priority: [{dscp: 46}]}", "`priority`"),
-        ("{backend: kernel, media: {w: {rate_mbps: 5}}, links: {base: {both: {medium: w}}}}", "model of airtime"),
-        (KERNEL % "{robot: {up: {jitter_ms: 1}}}", "`jitter_ms`: the kernel's only jitter is another law"),
-        (KERNEL % "{all: {both: {loss: {kind: gilbert_elliott, p: 0.1, r: 0.5}}}}", "loss of kind `gilbert_elliott`"),
+        (
+            "{backend: kernel, media: {w: {rate_mbps: 5}}, links: {base: {both: {medium: w}}}}",
+            "model of airtime",
+        ),
+        (
+            KERNEL % "{robot: {up: {jitter_ms: 1}}}",
+            "`jitter_ms`: the kernel's only jitter is another law",
+        ),
+        (
+            KERNEL % "{all: {both: {loss: {kind: gilbert_elliott, p: 0.1, r: 0.5}}}}",
+            "loss of kind `gilbert_elliott`",
+        ),
         (KERNEL % "{robot: {up: {mtu_bytes: 1420}}}", "one MTU for both directions"),
-        (KERNEL % "{robot: {up: {rate_mbps: 5, queue_ms: 9, delay_ms: 1}}}", "`queue_ms` beside `delay_ms`"),
+        (
+            KERNEL % "{robot: {up: {rate_mbps: 5, queue_ms: 9, delay_ms: 1}}}",
+            "`queue_ms` beside `delay_ms`",
+        ),
         ("{backend: kernel, changes: [{at_s: 1, host: base, up: {duplicate: 0.1}}]}", "at 1 s"),
     ],
 )
@@ -150,7 +174,10 @@ def test_what_is_held_against_another_has_its_backend():
 
 def test_campaigns_over_different_backends_are_unlike():
     one, other = (Facts("a", backend=name) for name in ("switch", "kernel"))
-    assert between(one, other) == ["network's backend: switch in A, kernel in B"] and between(one, one) == []
+    assert (
+        between(one, other) == ["network's backend: switch in A, kernel in B"]
+        and between(one, one) == []
+    )
     assert between(one, Facts("a")) == []  # one host: no network
 
 
@@ -209,9 +236,14 @@ def test_losses_are_those_asked_for_and_every_frame_is_counted_once():
         frames = lab.end()
         document = lab.network.document
     assert frames is None and document["backend"] == "kernel" == kept["network"]["backend"]
-    assert kept["hosts"]["robot"]["address"] == "10.77.0.1" and kept["link"]["offloads"]["robot"]["eth0"]["tso"] == 0
+    assert (
+        kept["hosts"]["robot"]["address"] == "10.77.0.1"
+        and kept["link"]["offloads"]["robot"]["eth0"]["tso"] == 0
+    )
     grown = {
-        (host, way): [after.grown(before, host, way, name) for name in ("frames", "lost", "delivered")]
+        (host, way): [
+            after.grown(before, host, way, name) for name in ("frames", "lost", "delivered")
+        ]
         for host in ("robot", "base")
         for way in ("up", "down")
     }
@@ -232,19 +264,31 @@ def test_losses_are_those_asked_for_and_every_frame_is_counted_once():
 @pytest.mark.timing
 @pytest.mark.usefixtures("joined")
 def test_both_backends_do_the_same():
-    """They share the words and the probes, and nothing else. `python -m bench network` has it at length."""
+    """They share the words and the probes, and nothing else. `python -m bench network` has it at
+    length."""
     rates = {}
     for backend in ("switch", "kernel"):
         tools.built("link")
-        with Lab(links(f"{{backend: {backend}, links: {{robot: {{up: {{rate_mbps: 20, loss: 0.3}}}}}}}}")) as lab:
+        with Lab(
+            links(f"{{backend: {backend}, links: {{robot: {{up: {{rate_mbps: 20, loss: 0.3}}}}}}}}")
+        ) as lab:
             lab.network.probe()
-            (rates[backend],) = (r["value"] for r in lab.network.rows if r["probe"].startswith("network.rate.robot"))
+            (rates[backend],) = (
+                r["value"] for r in lab.network.rows if r["probe"].startswith("network.rate.robot")
+            )
             before = lab.network._switch.mark()
             lab.run("robot", SEND, "10.77.0.2", 1500, 0.0002)
             after = lab.network._switch.mark()
             assert not [one for one in lab.network.findings if one.void], backend
-        came, lost, full = (after.grown(before, "robot", "up", name) for name in ("frames", "lost", "queue_full"))
-        assert came >= 1500 and chance.at_most(lost, came - full, 0.3) > 1e-9, (backend, came, lost, full)
+        came, lost, full = (
+            after.grown(before, "robot", "up", name) for name in ("frames", "lost", "queue_full")
+        )
+        assert came >= 1500 and chance.at_most(lost, came - full, 0.3) > 1e-9, (
+            backend,
+            came,
+            lost,
+            full,
+        )
     assert rates["kernel"] == pytest.approx(rates["switch"], rel=0.4), rates
 
 
@@ -252,8 +296,8 @@ def test_both_backends_do_the_same():
 def test_a_rate_in_the_path_drops_and_one_at_the_nic_blocks():
     blast = SEND.replace('b"x" * 100', 'b"x" * 1400')
     found = {}
-    # So slow a path is full however slowly a busy machine sends. The queue of the NIC holds more than a socket, which
-    # blocks before it is full.
+    # So slow a path is full however slowly a busy machine sends. The queue of the NIC holds more
+    # than a socket, which blocks before it is full.
     for place, rate_mbps, room in (("path", 1, 50), ("nic", 20, 1000)):
         up = f"{{rate_mbps: {rate_mbps}, queue_frames: {room}, bottleneck: {place}}}"
         with Lab(links(KERNEL % f"{{robot: {{up: {up}}}}}")) as lab:
@@ -288,7 +332,8 @@ def test_outages_and_new_specs_are_made_on_time_and_noted():
         begin_ns = time.monotonic_ns()
         lab.network.schedule(begin_ns)
         while (due_ns := lab.network.due_ns) is not None:
-            lab.network.apply_due(due_ns)  # in their order, and as fast as it goes: the times are tested elsewhere
+            # in their order, and as fast as it goes: the times are tested elsewhere
+            lab.network.apply_due(due_ns)
             lab.network.settle(lab.note)
             before = lab.network._switch.mark()
             sent = int(lab.run("robot", SEND, "10.77.0.2", 100, 0))
@@ -327,10 +372,19 @@ def test_what_is_not_as_asked_for_is_found():
         read = partial(kernel._configured, "again", bridge.dumps(made))
         bridge.check(made, read())
         for other, words in (
-            ("{robot: {up: {rate_mbps: 21, loss: 0.2}}}", r"rate of robot.up \(bit/s\) is 20000000, expected 21000000"),
+            (
+                "{robot: {up: {rate_mbps: 21, loss: 0.2}}}",
+                r"rate of robot.up \(bit/s\) is 20000000, expected 21000000",
+            ),
             ("{robot: {up: {rate_mbps: 20, loss: 0.3}}}", "loss program of robot.up"),
-            ("{robot: {up: {rate_mbps: 20, loss: 0.2, delay_ms: 1}}}", "delay of robot.up by netem is False"),
-            ("{robot: {both: {rate_mbps: 20, loss: 0.2, mtu_bytes: 1420}}}", "MTU of a1 is 1500, expected 1420"),
+            (
+                "{robot: {up: {rate_mbps: 20, loss: 0.2, delay_ms: 1}}}",
+                "delay of robot.up by netem is False",
+            ),
+            (
+                "{robot: {both: {rate_mbps: 20, loss: 0.2, mtu_bytes: 1420}}}",
+                "MTU of a1 is 1500, expected 1420",
+            ),
         ):
             with pytest.raises(NetworkBroken, match=words):
                 bridge.check(links(KERNEL % other), read())
@@ -375,7 +429,9 @@ def test_without_the_privilege_it_says_what_it_needs(monkeypatch):
         hosts.wait_ready()
         with (
             Crew(hosts) as crew,
-            pytest.raises(NetworkBroken, match=r"veth to robot \(needs root\): Operation not permit"),
+            pytest.raises(
+                NetworkBroken, match=r"veth to robot \(needs root\): Operation not permit"
+            ),
         ):
             Kernel(crew, hosts, made).open(1)
 
@@ -385,17 +441,29 @@ def test_without_the_privilege_it_says_what_it_needs(monkeypatch):
 def test_a_trial_over_it_says_what_it_has_not():
     """With Cyclone DDS, over an outage: no frames, and no metric of theirs; the rest is there."""
     changes = "[{at_s: 0.4, host: robot, change: blackhole}, {at_s: 0.8, host: robot, change: up}]"
-    made = cell(f"{{backend: kernel, links: {{all: {{both: {{rate_mbps: 54}}}}}}, changes: {changes}}}", steady_s=1.5)
+    made = cell(
+        f"{{backend: kernel, links: {{all: {{both: {{rate_mbps: 54}}}}}}, changes: {changes}}}",
+        steady_s=1.5,
+    )
     workers = tools.worker("cyclonedds")
     assert described([made], {"cyclonedds": workers}) == {}
-    result = run_trial(Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), workers, Hosts("test", made.hosts))
+    result = run_trial(
+        Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF),
+        workers,
+        Hosts("test", made.hosts),
+    )
     assert result.status == "done" or result.cause == "machine", (result.status, result.reason)
     assert "frames" not in result.tables or result.tables["frames"].num_rows == 0
     events = [row for row in result.tables["events"].to_pylist() if row["event"] == "network"]
-    assert [(row["process"], row["text"]) for row in events] == [("robot", "blackhole"), ("robot", "up")]
+    assert [(row["process"], row["text"]) for row in events] == [
+        ("robot", "blackhole"),
+        ("robot", "up"),
+    ]
     assert json.loads(result.files["link.json"])["backend"] == "kernel"
     definition = made.definition()
-    assert definition["network"]["backend"] == "kernel" and "keeps no log" in link_bytes.why_no_log(definition)
+    assert definition["network"]["backend"] == "kernel" and "keeps no log" in link_bytes.why_no_log(
+        definition
+    )
     assert link_bytes.why_no_log(cell("{}").definition()) == link_bytes.NO_LOG
 
 

@@ -1,5 +1,5 @@
-"""A real trial over two hosts, measured: the frame log and the kernel's counters agree, and the outage is found where
-it was made. Needs the built workers, the link and TAP devices."""
+"""A real trial over two hosts, measured: the frame log and the kernel's counters agree, and the
+outage is found where it was made. Needs the built workers, the link and TAP devices."""
 
 import json
 import math
@@ -31,7 +31,13 @@ def measured(tmp_path_factory):
     order = Order(1, made, 0, 0, seed=5, nonce=0x0123_4567_89AB_CDEF)
     result = run_trial(order, tools.worker("cyclonedds"), Hosts("test", made.hosts))
     assert result.status == "done" or result.cause == "machine", result.reason
-    row = {"cell": made.number, "workload": "w", "arm": "a", "middleware": "cyclonedds", "layer": "native"}
+    row = {
+        "cell": made.number,
+        "workload": "w",
+        "arm": "a",
+        "middleware": "cyclonedds",
+        "layer": "native",
+    }
     row |= {"factors": "{}", "definition": json.dumps(made.definition())}
     directory = tmp_path_factory.mktemp("measured") / "c"
     with BundleWriter.create(directory, {"campaign": "measured", "plan": {}}) as writer:
@@ -44,9 +50,14 @@ def measured(tmp_path_factory):
 
 
 def test_the_frame_log_agrees_with_the_kernels_counters(measured):
-    """Two instruments that know nothing of each other; the counters are read a little beside the window's edges."""
-    assert measured.values[BYTES] == pytest.approx(measured.values["wire_bytes_per_payload_byte_eth0"], rel=0.25)
-    assert sum(measured.values[f"{BYTES}_{kind}"] for kind in CLASSES) == pytest.approx(measured.values[BYTES])
+    """Two instruments that know nothing of each other; the counters are read a little beside the
+    window's edges."""
+    assert measured.values[BYTES] == pytest.approx(
+        measured.values["wire_bytes_per_payload_byte_eth0"], rel=0.25
+    )
+    assert sum(measured.values[f"{BYTES}_{kind}"] for kind in CLASSES) == pytest.approx(
+        measured.values[BYTES]
+    )
     assert measured.values[f"{BYTES}_data"] > 1
     assert 0 < measured.values["link_utilisation"] < 0.2
 
@@ -56,7 +67,9 @@ def test_the_outage_is_found_on_the_robots_link(measured):
     assert (outage.who, outage.what) == ("robot", "blackhole")
     assert outage.up_ns - outage.down_ns == pytest.approx(0.5e9, rel=0.5)
     assert measured.network.wire.lost["robot", "up", "blackhole"] > 20
-    assert not {link for link in measured.network.wire.lost if link[2] == "blackhole" and link[0] == "base"}
+    assert not {
+        link for link in measured.network.wire.lost if link[2] == "blackhole" and link[0] == "base"
+    }
     assert measured.values["outage_stall"] >= 0.9 * (outage.up_ns - outage.down_ns)
     assert measured.values["lost_in_outage"] + measured.values["repaired_after_outage"] > 20
     assert 0 < measured.values["recovery_time"] <= math.inf

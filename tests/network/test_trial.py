@@ -1,5 +1,5 @@
-"""Whole trials over several hosts with a real middleware, and what is left when the tool is killed. Needs the built
-workers, the link and TAP devices."""
+"""Whole trials over several hosts with a real middleware, and what is left when the tool is killed.
+Needs the built workers, the link and TAP devices."""
 
 import json
 import os
@@ -50,16 +50,27 @@ def test_a_trial_over_two_hosts_has_everything_that_one_has(ranged):
     assert tables["sent"].num_rows > 150 and tables["received"].num_rows > 0
     assert {row["host"] for row in tables["endpoints"].to_pylist()} == {"robot", "base"}
     counters = tables["counters"].to_pylist()
-    edges = {(row["process"], row["at"]) for row in counters if row["counter"] == "interface.eth0.tx_bytes"}
-    assert {(host, at) for host in ("robot", "base") for at in ("steady_begin", "steady_end")} <= edges
-    assert {"link", "sampler", "sampler@base"} <= {row["process"] for row in counters if row["role"] == "harness"}
+    edges = {
+        (row["process"], row["at"])
+        for row in counters
+        if row["counter"] == "interface.eth0.tx_bytes"
+    }
+    assert {
+        (host, at) for host in ("robot", "base") for at in ("steady_begin", "steady_end")
+    } <= edges
+    assert {"link", "sampler", "sampler@base"} <= {
+        row["process"] for row in counters if row["role"] == "harness"
+    }
     assert {"sampler.json", "sampler@base.json", "link.json", "network.json"} <= ranged.files.keys()
 
 
 def test_changes_of_the_network_are_events_at_their_time(ranged):
     (trial,) = ranged.tables["trials"].to_pylist()
     events = [row for row in ranged.tables["events"].to_pylist() if row["event"] == "network"]
-    assert [(row["process"], row["text"]) for row in events] == [("robot", "blackhole"), ("robot", "up")]
+    assert [(row["process"], row["text"]) for row in events] == [
+        ("robot", "blackhole"),
+        ("robot", "up"),
+    ]
     for row, at_s in zip(events, (0.4, 0.9), strict=True):
         assert row["time_ns"] >= trial["steady_begin_ns"] + at_s * 1e9
 
@@ -72,7 +83,9 @@ def test_every_frame_of_the_trial_is_a_row(ranged):
     rows = frames.to_pylist()
     assert {"delivered", "blackhole"} <= {row["verdict"] for row in rows}
     assert {"data", "discovery"} <= {row["class"] for row in rows}
-    down, up = (row["time_ns"] for row in ranged.tables["events"].to_pylist() if row["event"] == "network")
+    down, up = (
+        row["time_ns"] for row in ranged.tables["events"].to_pylist() if row["event"] == "network"
+    )
     swallowed = [row["in_ns"] for row in rows if row["verdict"] == "blackhole"]
     assert all(down - 1e8 < in_ns < up + 1e8 for in_ns in swallowed)
     assert {row["from_host"] for row in rows} == {"robot", "base"}
@@ -88,14 +101,18 @@ def test_the_path_between_hosts_is_the_network(ranged):
 
 def test_the_probes_stand_with_the_trial(ranged):
     probes = {row["probe"]: row for row in ranged.tables["probes"].to_pylist()}
-    assert {"network.loss.robot.up", "network.loss.base.down", "network.delay.robot.base"} <= probes.keys()
+    assert {
+        "network.loss.robot.up",
+        "network.loss.base.down",
+        "network.delay.robot.base",
+    } <= probes.keys()
     assert probes["network.loss.robot.up"]["at"] == "before"
     assert "network.late_p50" in probes
 
 
 def test_shared_memory_cannot_cheat_between_hosts():
-    """Fast DDS as installed prefers shared memory within a host; what it says and what is counted agree on the
-    network."""
+    """Fast DDS as installed prefers shared memory within a host; what it says and what is counted
+    agree on the network."""
     result = run_trial(order(cell("{}", steady_s=0.5)), tools.worker("fastdds"))
     assert result.status in ("done", "void"), result.reason
     paths = {row["path"]: row["fraction"] for row in result.tables["attestations"].to_pylist()}
@@ -130,10 +147,19 @@ def test_a_middleware_of_one_host_is_not_supported_over_two():
 @pytest.mark.parametrize(
     ("arm", "reason"),
     [
-        ("middleware: cyclonedds, profile: tuned", "cyclonedds's profile tuned is for one host: it uses loopback"),
-        ("middleware: fastdds, profile: discovery_server", "127.0.0.1; take untouched with the mode discovery: server"),
+        (
+            "middleware: cyclonedds, profile: tuned",
+            "cyclonedds's profile tuned is for one host: it uses loopback",
+        ),
+        (
+            "middleware: fastdds, profile: discovery_server",
+            "127.0.0.1; take untouched with the mode discovery: server",
+        ),
         ("middleware: fastdds, profile: discovery_server, modes: {discovery: server}", None),
-        ("middleware: zenoh, profile: tuned", "zenoh's profile tuned is for one host: its links are Unix sockets"),
+        (
+            "middleware: zenoh, profile: tuned",
+            "zenoh's profile tuned is for one host: its links are Unix sockets",
+        ),
         ("middleware: zenoh, profile: tuned, modes: {transport: tcp}", None),
         ("middleware: zenoh, profile: tcp", None),
         ("middleware: fastdds, modes: {transport: shm}", "transport: shm reaches no other host"),
@@ -166,7 +192,11 @@ def test_a_network_that_breaks_is_void_and_no_failure_of_the_middleware(monkeypa
 
     monkeypatch.setattr(Switch, "open", refuse)
     result = run_trial(order(cell("{}", steady_s=0.3)), tools.worker("cyclonedds"))
-    assert (result.status, result.reason, result.cause) == ("void", "network: link: no such thing", None)
+    assert (result.status, result.reason, result.cause) == (
+        "void",
+        "network: link: no such thing",
+        None,
+    )
 
 
 def test_one_host_is_made_as_it_always_was():
@@ -180,11 +210,17 @@ def test_one_host_is_made_as_it_always_was():
 def test_two_networks_side_by_side_do_not_meet():
     made = cell("{}", steady_s=0.4)
     program = [sys.executable, "-c", SIDE]
-    others = [subprocess.Popen(program, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE) for _ in range(2)]
+    others = [
+        subprocess.Popen(program, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
     result = run_trial(order(made), tools.worker("cyclonedds"))
     told = [other.communicate(timeout=60)[0].decode() for other in others]
     for text in [*told, f"{result.status} {result.tables['endpoints']['matches'].to_pylist()}"]:
-        assert text.split(maxsplit=1)[0] in ("done", "void") and text.split(maxsplit=1)[1].strip() == "[1, 1]", told
+        assert (
+            text.split(maxsplit=1)[0] in ("done", "void")
+            and text.split(maxsplit=1)[1].strip() == "[1, 1]"
+        ), told
 
 
 SIDE = """
@@ -215,7 +251,11 @@ def ours(orchestrator: int) -> list[int]:
     """Processes that carry the marker of that orchestrator."""
     found = []
     for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and (text := _environment(entry)) and f"{marker.VARIABLE}={orchestrator}:" in text:
+        if (
+            entry.name.isdigit()
+            and (text := _environment(entry))
+            and f"{marker.VARIABLE}={orchestrator}:" in text
+        ):
             found.append(int(entry.name))
     return found
 
@@ -239,7 +279,9 @@ def namespaces_of(pids: list[int]) -> set[str]:
 
 def processes_in(namespaces: set[str]) -> list[int]:
     return [
-        int(e.name) for e in Path("/proc").iterdir() if e.name.isdigit() and namespaces_of([int(e.name)]) & namespaces
+        int(e.name)
+        for e in Path("/proc").iterdir()
+        if e.name.isdigit() and namespaces_of([int(e.name)]) & namespaces
     ]
 
 
@@ -275,6 +317,8 @@ def test_nothing_is_left_when_the_tool_is_killed_at_a_random_moment(tmp_path):
             time.sleep(0.05)
         assert not left, f"after kill {number}: {left}"
         cleaned = subprocess.run([*TOOL, "clean", str(out)], capture_output=True, text=True)
-        assert cleaned.returncode == 0 and "removed process" not in cleaned.stdout, cleaned.stdout + cleaned.stderr
+        assert cleaned.returncode == 0 and "removed process" not in cleaned.stdout, (
+            cleaned.stdout + cleaned.stderr
+        )
         assert journal.exists()
     assert seen_running, "no campaign was ever caught with hosts"

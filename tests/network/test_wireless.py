@@ -1,5 +1,5 @@
-"""What users of WiFi meet, over real namespaces: a policer of UDP, and TCP of others beside a trial. Needs the built
-link, load and workers, and TAP devices."""
+"""What users of WiFi meet, over real namespaces: a policer of UDP, and TCP of others beside a
+trial. Needs the built link, load and workers, and TAP devices."""
 
 import json
 import os
@@ -44,7 +44,9 @@ def carried(lab: Lab, length_s: float = 1.0) -> tuple[float, dict]:
     while time.monotonic_ns() < end_ns + S // 10:
         lab.crew.turn(0.1)
     traffic.stop()
-    received = {row["at"]: row["value"] for row in traffic.rows() if row["counter"] == "tcp.received"}
+    received = {
+        row["at"]: row["value"] for row in traffic.rows() if row["counter"] == "tcp.received"
+    }
     return 8e-6 * (received["steady_end"] - received["steady_begin"]) / length_s, traffic.document()
 
 
@@ -57,7 +59,8 @@ def test_a_policer_drops_what_a_flow_of_udp_has_above_its_limit_and_counts_it_ap
         frames = lab.end()
         there, back = verdicts(frames, 1), verdicts(frames, 0)
         counters = lab.network.document["links"]["robot"]["up"]
-    # The bucket and the rate, with wide margins: the sender of a busy machine is slower, and more of them pass.
+    # The bucket and the rate, with wide margins: the sender of a busy machine is slower, and more
+    # of them pass.
     assert there.keys() == {"delivered", "policed_up"} and sum(there.values()) == 1500
     assert 50 <= there["delivered"] <= 10 + 100 * took_s + 1, (there, took_s)
     assert counters["policed"] >= there["policed_up"] > 300
@@ -77,22 +80,30 @@ def test_tcp_passes_a_policer_of_udp_untouched():
 
 
 def test_the_probe_bears_a_policer():
-    with Lab(links(f"{{links: {{all: {{both: {{rate_mbps: 54, delay_ms: 1, police: {LIMIT}}}}}}}}}")) as lab:
+    with Lab(
+        links(f"{{links: {{all: {{both: {{rate_mbps: 54, delay_ms: 1, police: {LIMIT}}}}}}}}}")
+    ) as lab:
         lab.network.probe()
         assert [one.text for one in lab.network.findings if one.void and not one.machine] == []
 
 
 def test_a_video_carries_its_pieces_and_no_more():
     video = "[{from: server, to: tv, piece_mb: 0.25, every_s: 0.5, congestion_control: reno}]"
-    with Lab(links(f"{{links: {{all: {{both: {{rate_mbps: 50}}}}}}, cross_traffic: {video}}}")) as lab:
+    with Lab(
+        links(f"{{links: {{all: {{both: {{rate_mbps: 50}}}}}}, cross_traffic: {video}}}")
+    ) as lab:
         mbps, document = carried(lab, 2.0)
-    assert 2 <= mbps <= 6, mbps  # four pieces of 2 Mbit in two seconds, one more or less at each edge
+    # four pieces of 2 Mbit in two seconds, one more or less at each edge
+    assert 2 <= mbps <= 6, mbps
     assert document["server to tv"]["congestion_control"] == "reno"
 
 
 def test_cross_traffic_that_cannot_be_breaks_the_network():
     lost = f"{{links: {{laptop: {{down: {{rate_mbps: 5, loss: 1}}}}}}, cross_traffic: {TRAFFIC}}}"
-    with Lab(links(lost)) as lab, pytest.raises(NetworkBroken, match="cross traffic from server to laptop, sender"):
+    with (
+        Lab(links(lost)) as lab,
+        pytest.raises(NetworkBroken, match="cross traffic from server to laptop, sender"),
+    ):
         Traffic(lab.crew, lab.links).start()
 
 
@@ -108,13 +119,20 @@ def test_a_trial_beside_downloads_tells_what_they_got_and_nothing_of_theirs_is_t
     received = {row["at"]: row["value"] for row in rows if row["counter"] == "tcp.received"}
     assert list(received) == ["steady_begin", "second_1", "second_2", "steady_end"]
     assert received["steady_end"] - received["steady_begin"] > 1_000_000
-    assert {row["process"] for row in rows} == {"server to laptop, receiver", "server to laptop, sender"}
+    assert {row["process"] for row in rows} == {
+        "server to laptop, receiver",
+        "server to laptop, sender",
+    }
     assert "server to laptop" in json.loads(result.files["cross_traffic.json"])
-    assert {"robot", "base", "server", "laptop"} <= set(result.tables["frames"]["from_host"].to_pylist())
+    assert {"robot", "base", "server", "laptop"} <= set(
+        result.tables["frames"]["from_host"].to_pylist()
+    )
     attested = result.tables.get("attestations")
     if attested is not None:  # a void trial has none
         assert [row["path"] for row in attested.to_pylist()] == ["udp"]
-    hosts = {row["process"] for row in result.tables["counters"].to_pylist() if row["role"] == "machine"}
+    hosts = {
+        row["process"] for row in result.tables["counters"].to_pylist() if row["role"] == "machine"
+    }
     assert {"robot", "base"} <= hosts and not hosts & {"server", "laptop"}
 
 
@@ -130,7 +148,9 @@ time.sleep(60)
 
 def test_nothing_flows_on_where_the_trial_is_killed():
     program = [sys.executable, "-c", ABORTED]
-    running = subprocess.Popen(program, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        program, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert running.stdout.readline() == "flowing\n"
         assert len(ours(running.pid)) > 4
@@ -155,5 +175,8 @@ def test_nothing_flows_on_where_the_network_breaks(monkeypatch):
 
     monkeypatch.setattr(trial, "drain", fail)
     result = run_trial(order(cell(AIR, steady_s=0.3)), tools.worker("cyclonedds"))
-    assert (result.status, result.reason) == ("void", "network: a link that broke within the window")
+    assert (result.status, result.reason) == (
+        "void",
+        "network: a link that broke within the window",
+    )
     assert len(flowing) == 2 and not processes_in(within)  # who sends, and who receives

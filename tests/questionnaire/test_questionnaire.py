@@ -1,5 +1,5 @@
-"""The questionnaire: every question of the source is there, every measurement exists, evidence has its sources, and all
-forms say the same."""
+"""The questionnaire: every question of the source is there, every measurement exists, evidence has
+its sources, and all forms say the same."""
 
 import functools
 import json
@@ -92,14 +92,16 @@ def test_what_no_measurement_answers_has_evidence_for_every_middleware():
 
 def test_no_answer_is_from_the_future_or_says_nothing():
     assert all(len(item.answer) > 10 and item.date >= "2026-01-01" for item in EVIDENCE)
-    assert {"self-declared", "third party", "unknown", "not applicable"} <= {item.kind for item in EVIDENCE}
+    assert {"self-declared", "third party", "unknown", "not applicable"} <= {
+        item.kind for item in EVIDENCE
+    }
 
 
 def test_the_page_is_up_to_date():
     written = (ROOT / "docs/questionnaire.md").read_text(encoding="utf-8")
-    assert page(document(ASKED, EVIDENCE, measured_here("fastdds-2021")), generated=True) == written, (
-        "run `rmwbench questionnaire --markdown > docs/questionnaire.md`"
-    )
+    assert (
+        page(document(ASKED, EVIDENCE, measured_here("fastdds-2021")), generated=True) == written
+    ), "run `rmwbench questionnaire --markdown > docs/questionnaire.md`"
 
 
 def answered(shown, question="large-images"):
@@ -114,7 +116,9 @@ def test_a_campaign_answers_with_value_interval_and_what_it_rests_on_of_the_arms
     made, found = answered([example_document()])
     assert found["Zenoh"]["state"] == MEASURED
     rows = found["Zenoh"]["measured"]
-    assert {row["arm"] for row in rows} == {"zenoh untouched"}, "unconfigured: the tuned arm is not an answer"
+    assert {row["arm"] for row in rows} == {"zenoh untouched"}, (
+        "unconfigured: the tuned arm is not an answer"
+    )
     assert {row["workload"] for row in rows} == {"camera"}
     (row,) = [row for row in rows if row["metric"] == "response_latency_p50"]
     assert row["low"] < row["value"] < row["high"]
@@ -176,7 +180,9 @@ def test_all_forms_show_every_answer_and_nothing_breaks_out_of_the_page():
     shown = example_document()
     shown["campaign"]["title"] = HOSTILE
     made, found = answered([shown])
-    value = next(r["text"] for r in found["Zenoh"]["measured"] if r["metric"] == "response_latency_p50")
+    value = next(
+        r["text"] for r in found["Zenoh"]["measured"] if r["metric"] == "response_latency_p50"
+    )
     html, markdown = render(made), page(made)
     terminal = "\n".join(text for _, text in lines(made))
     for form in (html, markdown, terminal):
@@ -199,7 +205,12 @@ items:
     [
         ("self-declared", "2026-11-21", "", "has no source"),
         ("probed", "2026-11-21", "", "has the command that shows it"),
-        ("unknown", "2026-11-21", ', command: "rmwbench run quick"', "has the command that shows it"),
+        (
+            "unknown",
+            "2026-11-21",
+            ', command: "rmwbench run quick"',
+            "has the command that shows it",
+        ),
         ("third party", "2026-11-21", ', url: "http://example.org"', "url"),
         ("unknown", "yesterday", "", "this is not a date"),
         ("rumour", "2026-11-21", "", "kind"),
@@ -235,7 +246,11 @@ def run(capsys, *arguments):
 def test_the_command_in_each_form(capsys, tmp_path):
     code, out, _ = run(capsys, "--json", "--question", "rtps")
     made = json.loads(out)
-    assert (code, made["schema"], [q["id"] for q in made["questions"]]) == (0, "rmwbench/questionnaire", ["rtps"])
+    assert (code, made["schema"], [q["id"] for q in made["questions"]]) == (
+        0,
+        "rmwbench/questionnaire",
+        ["rtps"],
+    )
     code, out, _ = run(capsys, "--question", "rtps")
     assert code == 0 and "DDSI-RTPS 2.5" in out
     target = tmp_path / "q.html"
@@ -252,7 +267,9 @@ def test_a_wrong_wish_is_told(capsys, tmp_path):
 
 
 def kept(suite, created, **workloads):
-    arms = {name: [{"arm": arm, "of": created} for arm in found] for name, found in workloads.items()}
+    arms = {
+        name: [{"arm": arm, "of": created} for arm in found] for name, found in workloads.items()
+    }
     return {
         "campaign": {"suite": suite, "created_utc": created},
         "workloads": [{"workload": name, "arms": found} for name, found in arms.items()],
@@ -269,7 +286,9 @@ def test_what_is_measured_again_takes_the_place_of_the_old_and_the_rest_stays():
     ]
 
 
-@pytest.mark.parametrize(("created", "marked"), [("2026-11-22T23:59:59Z", True), ("2026-11-23T07:50:00Z", False)])
+@pytest.mark.parametrize(
+    ("created", "marked"), [("2026-11-22T23:59:59Z", True), ("2026-11-23T07:50:00Z", False)]
+)
 def test_what_was_measured_before_the_correction_is_marked_in_every_page(created, marked):
     shown = example_document()
     shown["campaign"]["created_utc"] = created
@@ -284,7 +303,10 @@ def test_no_time_that_is_shipped_was_measured_on_a_busy_machine():
     busy = [
         shown
         for shown in measured_here("fastdds-2021")
-        if any(f["name"] == "load average" and float(f["value"]) >= 5 for f in shown["machine"]["facts"])
+        if any(
+            f["name"] == "load average" and float(f["value"]) >= 5
+            for f in shown["machine"]["facts"]
+        )
     ]
     made = document(ASKED, EVIDENCE, busy)
     answers = [answer for question in made["questions"] for answer in question["answers"]]

@@ -1,4 +1,5 @@
-"""A show document made by hand: every kind of value and verdict, texts that try to break out of the page. No measurement.
+"""A show document made by hand: every kind of value and verdict, texts that try to break out of the
+page. No measurement.
 
 It is deterministic to the last digit, because the snapshots compare the renderings of it.
 """
@@ -10,7 +11,10 @@ from random import Random
 from statistics import NormalDist
 from typing import Any
 
-HOSTILE = "terminate called\n</script><script>document.title='owned'</script><img src=http://example.invalid/x.png onerror=alert(1)>\nsignal 6 (SIGABRT)"
+HOSTILE = (
+    "terminate called\n</script><script>document.title='owned'</script><img "
+    "src=http://example.invalid/x.png onerror=alert(1)>\nsignal 6 (SIGABRT)"
+)
 
 # arm, middleware, profile, version, release date, role, options
 ARMS = [
@@ -29,7 +33,9 @@ WORKLOADS = [
     ("imu", "IMU, 320 B at 1 kHz", "One sensor, one reader, in two processes.", 1100, 1000.0,
      [9.1e3, 12.3e3, 88e3, 101e3, 61e3, 64e3, 93e3, 97e3], [0.12, 0.15, 0.3, 0.35, 0.25, 0.3, 0.4, 0.45],
      ["reference", "best", "worse", "worse", "worse", "worse", "worse", "worse"]),
-    ("camera", "1080p camera, 6.2 MB at 30 Hz", "An uncompressed camera image, written by the source and read by the consumer.", 30, 30.0,
+    ("camera", "1080p camera, 6.2 MB at 30 "
+               "Hz", "An uncompressed camera image, written by the source and read by the "
+                     "consumer.", 30, 30.0,
      [2.31e6, 2.62e6, 2.55e6, 9.8e6, 14.1e6, 18.8e6, 5.1e6, 7.7e6], [0.08, 0.1, 0.15, 0.3, 0.4, 0.7, 0.3, 0.35],
      ["reference", "equivalent", "equivalent", "worse", "worse", "no data", "worse", "worse"]),
     ("pointcloud", "Point cloud, 512 kB at 10 Hz", "A lidar sweep.", 21, 10.0,
@@ -46,7 +52,8 @@ def example_document() -> dict[str, Any]:
         "schema": "rmwbench/show",
         "version": 1,
         "campaign": {
-            "name": "quick-20261121-101500", "directory": "campaigns/quick-20261121-101500", "suite": "quick", "title": "Three robot workloads, eight arms",
+            "name": "quick-20261121-101500", "directory": "campaigns/quick-20261121-101500", "suite": "quick", "title": "Three robot "
+                "workloads, eight arms",
             "created_utc": "2026-11-21T10:15:00Z", "finished": True, "seed": 7, "blocks_planned": 6, "blocks_complete": 5,
             "trials": {"planned": 144, "done": 142, "failed": 1, "void": 1}, "tool_version": "0.1.0", "wall_s": 301.2,
         },
@@ -54,45 +61,89 @@ def example_document() -> dict[str, Any]:
             "summary": "2 × AMD EPYC 7R13, Linux 6.18, 24 GB",
             "facts": [
                 {"name": "cores", "value": "2", "note": None},
-                {"name": "governor", "value": "not exposed", "note": "a virtual machine hides it; the frequency may change during a trial"},
+                {"name": "governor", "value": "not exposed", "note": "a virtual machine hides it; "
+                                                                     "the frequency may change "
+                                                                     "during a trial"},
                 {"name": "kernel", "value": "6.18.44", "note": None},
-                {"name": "net.core.rmem_max", "value": "212992", "note": "smaller than one camera image: UDP middlewares will drop"},
+                {"name": "net.core.rmem_max", "value": "212992", "note": "smaller than one camera "
+                    "image: UDP middlewares will drop"},
                 {"name": "steal", "value": "0.4 %", "note": None},
             ],
-            "warnings": ["net.core.rmem_max is 212 992 bytes; one 6.2 MB image does not fit (sysctl -w net.core.rmem_max=33554432)"],
-            "calibration": {"known": True, "text": "Calibrated 3 hours before, kernel 6.18.44: 24 of 24 injected truths recovered, A/A declared different in 0 of 10, A/A floor 12.3 %. Of each latency 118 ns is ours, of each message 19.4 µs of processor time; nothing is subtracted."},
+            "warnings": ["net.core.rmem_max is 212 992 bytes; one 6.2 MB image does not fit "
+                         "(sysctl -w net.core.rmem_max=33554432)"],
+            "calibration": {"known": True, "text": "Calibrated 3 hours before, kernel 6.18.44: 24 "
+                                                   "of 24 injected truths recovered, A/A declared "
+                                                   "different in 0 of 10, A/A floor 12.3 %. Of "
+                                                   "each latency 118 ns is ours, of each message "
+                                                   "19.4 µs of processor time; nothing is "
+                                                   "subtracted."},
         },
         "workloads": workloads,
         "conclusions": [
-            {"kind": "conclude", "workload": "imu", "text": "For small messages at 1 kHz, iceoryx2 event answers about 5 times faster than the next contender on this machine."},
-            {"kind": "conclude", "workload": "camera", "text": "Copying costs more than the middleware: arms that share memory stay within 15 % of the floor."},
-            {"kind": "caution", "workload": "pointcloud", "text": "zenoh tuned is not decided against iceoryx2 event; about 40 min more would decide it."},
-            {"kind": "caution", "workload": None, "text": "Two cores only: nothing here says how the middlewares scale."},
-            {"kind": "caution", "workload": None, "text": "fastdds 2.9.1 is from 2023-02-15, more than 18 months older than zenoh 1.10.2: a newer release may differ."},
+            {"kind": "conclude", "workload": "imu", "text": "For small messages at 1 kHz, iceoryx2 "
+                                                            "event answers about 5 times faster "
+                                                            "than the next contender on this "
+                                                            "machine."},
+            {"kind": "conclude", "workload": "camera", "text": "Copying costs more than the "
+                                                               "middleware: arms that share memory "
+                                                               "stay within 15 % of the floor."},
+            {"kind": "caution", "workload": "pointcloud", "text": "zenoh tuned is not decided "
+                                                                  "against iceoryx2 event; about "
+                                                                  "40 min more would decide it."},
+            {"kind": "caution", "workload": None, "text": "Two cores only: nothing here says how "
+                                                          "the middlewares scale."},
+            {"kind": "caution", "workload": None, "text": "fastdds 2.9.1 is from 2023-02-15, more "
+                                                          "than 18 months older than zenoh 1.10.2: "
+                                                          "a newer release may differ."},
         ],
         "glossary": {
-            "response_latency_p50": {"title": "response latency, median", "unit": "ns", "text": "From the intended send time until the message is in the reader's hands; half of the messages were faster."},
-            "response_latency_p90": {"title": "response latency, 90th percentile", "unit": "ns", "text": "Nine of ten messages were faster. Pooled over trials, interval clustered by trial."},
-            "response_latency_p99": {"title": "response latency, 99th percentile", "unit": "ns", "text": "99 of 100 messages were faster."},
-            "service_latency_p50": {"title": "service latency, median", "unit": "ns", "text": "From the publish call until the message is in the reader's hands."},
-            "undelivered": {"title": "undelivered", "unit": "fraction", "text": "Messages that the schedule wanted and the reader never got, of all that the schedule wanted."},
-            "publish_call_p50": {"title": "publish call, median", "unit": "ns", "text": "How long the publish call held the calling thread."},
-            "cpu_per_message": {"title": "CPU per message", "unit": "ns", "text": "Processor time of publisher and subscription together, per message."},
-            "cpu_per_message_publisher": {"title": "CPU per message, publisher", "unit": "ns", "text": "Processor time of the publishing process per message."},
-            "cpu_per_message_subscription": {"title": "CPU per message, subscription", "unit": "ns", "text": "Processor time of the receiving process per message."},
-            "pss": {"title": "memory (PSS)", "unit": "bytes", "text": "Proportional set size of both processes, without shared segments and records."},
-            "block": {"title": "block", "unit": None, "text": "Every arm once, in random order, back to back."},
+            "response_latency_p50": {"title": "response latency, "
+                                              "median", "unit": "ns", "text": "From the intended "
+                                                  "send time until the message is in the reader's "
+                                                  "hands; half of the messages were faster."},
+            "response_latency_p90": {"title": "response latency, 90th "
+                                              "percentile", "unit": "ns", "text": "Nine of ten "
+                                                  "messages were faster. Pooled over trials, "
+                                                  "interval clustered by trial."},
+            "response_latency_p99": {"title": "response latency, 99th "
+                                              "percentile", "unit": "ns", "text": "99 of 100 messages "
+                                                  "were faster."},
+            "service_latency_p50": {"title": "service latency, "
+                                             "median", "unit": "ns", "text": "From the publish "
+                                                 "call until the message is in the reader's "
+                                                 "hands."},
+            "undelivered": {"title": "undelivered", "unit": "fraction", "text": "Messages that the "
+                "schedule wanted and the reader never got, of all that the schedule wanted."},
+            "publish_call_p50": {"title": "publish call, "
+                                          "median", "unit": "ns", "text": "How long the publish "
+                                              "call held the calling thread."},
+            "cpu_per_message": {"title": "CPU per message", "unit": "ns", "text": "Processor time "
+                "of publisher and subscription together, per message."},
+            "cpu_per_message_publisher": {"title": "CPU per message, "
+                                                   "publisher", "unit": "ns", "text": "Processor time "
+                                                       "of the publishing process per message."},
+            "cpu_per_message_subscription": {"title": "CPU per message, "
+                                                      "subscription", "unit": "ns", "text": "Processor time "
+                                                          "of the receiving process per message."},
+            "pss": {"title": "memory (PSS)", "unit": "bytes", "text": "Proportional set size of "
+                "both processes, without shared segments and records."},
+            "block": {"title": "block", "unit": None, "text": "Every arm once, in random order, "
+                                                              "back to back."},
         },
     }  # fmt: skip
 
 
 def quantile(median: float, sigma: float, fraction: float) -> float:
     return (
-        median * exp(sigma * NormalDist().inv_cdf(fraction)) * (1 + 0.2 * sigma * max(0.0, log(1 / (1 - fraction)) - 3))
+        median
+        * exp(sigma * NormalDist().inv_cdf(fraction))
+        * (1 + 0.2 * sigma * max(0.0, log(1 / (1 - fraction)) - 3))
     )
 
 
-def _workload(index, name, title, description, messages, rate, medians, sigmas, verdicts) -> dict[str, Any]:
+def _workload(
+    index, name, title, description, messages, rate, medians, sigmas, verdicts
+) -> dict[str, Any]:
     rows = zip(ARMS, medians, sigmas, verdicts, strict=True)
     arms = [
         _arm(index, place, name, messages, row, median, sigma, medians, verdict)
@@ -102,7 +153,8 @@ def _workload(index, name, title, description, messages, rate, medians, sigmas, 
         "workload": name, "title": title, "description": description, "primary_metric": "response_latency_p50", "arms": arms,
         "resolution": {
             "blocks": 6, "comparisons": 6, "log_ratio_sd": 0.12, "resolvable_ratio": 1.24,
-            "text": "6 blocks, 6 comparisons, log-ratio sd 0.12: differences above about 1.24× could be seen, smaller ones not.",
+            "text": "6 blocks, 6 comparisons, log-ratio sd 0.12: differences above about 1.24× "
+                    "could be seen, smaller ones not.",
         },
         "charts": _charts(name, messages, rate, medians, sigmas),
     }  # fmt: skip
@@ -118,7 +170,13 @@ def _arm(index, place, workload, messages, row, median, sigma, medians, verdict)
         else []
     )
     void = (
-        [{"trial": numbers[5], "status": "void", "reason": "steal 7.1 % during the window, at most 2 % allowed"}]
+        [
+            {
+                "trial": numbers[5],
+                "status": "void",
+                "reason": "steal 7.1 % during the window, at most 2 % allowed",
+            }
+        ]
         if place == 3 and index == 2
         else []
     )
@@ -131,13 +189,15 @@ def _arm(index, place, workload, messages, row, median, sigma, medians, verdict)
 
     def estimate(value: float, unit: str, count: int | None = None) -> dict[str, Any]:
         return {"unit": unit, "value": value, "low": value / spread, "high": value * spread, "count": count or messages * len(done),
-                "trials": len(done), "interval": f"95 % t interval on the log of {len(done)} trial values"}  # fmt: skip
+                "trials": len(done), "interval": f"95 % t interval on the log of {len(done)} trial "
+                                                 "values"}  # fmt: skip
 
     metrics: dict[str, Any] = {
         "response_latency_p50": estimate(median, "ns"),
         "service_latency_p50": estimate(median * 0.93, "ns"),
         "publish_call_p50": estimate(median * 0.3, "ns"),
-        "undelivered": {"unit": "fraction", "value": 0.0, "low": 0.0, "high": 0.0006, "count": messages * len(done), "trials": len(done), "interval": "95 % Wilson interval"},
+        "undelivered": {"unit": "fraction", "value": 0.0, "low": 0.0, "high": 0.0006, "count": messages * len(done), "trials": len(done), "interval": "95 % Wilson "
+            "interval"},
         "cpu_per_message_publisher": estimate(median * 0.4 + 2000, "ns"),
         "cpu_per_message_subscription": estimate(median * 0.45 + 1500, "ns"),
         "cpu_per_message": estimate(median * 0.85 + 3500, "ns"),
@@ -175,7 +235,9 @@ def _arm(index, place, workload, messages, row, median, sigma, medians, verdict)
         metrics["undelivered"] |= {"value": 0.0079, "low": 0.002, "high": 0.021}
     if dead:
         reason = "no trial delivered a message: 6 of 6 lost everything"
-        metrics = {key: {"unit": value.get("unit"), "no_data": reason} for key, value in metrics.items()}
+        metrics = {
+            key: {"unit": value.get("unit"), "no_data": reason} for key, value in metrics.items()
+        }
         metrics["undelivered"] = {
             "unit": "fraction",
             "value": 1.0,
@@ -189,22 +251,39 @@ def _arm(index, place, workload, messages, row, median, sigma, medians, verdict)
 
     best = min(value for value in medians[1:])
     against = "iceoryx2 event" if verdict in ("worse", "undecided") else None
-    compared = {"value": median / best, "low": median / best / 1.08, "high": median / best * 1.08, "blocks": 6}
+    compared = {
+        "value": median / best,
+        "low": median / best / 1.08,
+        "high": median / best * 1.08,
+        "blocks": 6,
+    }
     floor_ratio = median / medians[0]
     return {
         "arm": arm, "middleware": middleware, "layer": "floor" if role == "floor" else "native", "version": version, "profile": profile, "release_date": released, "role": role,
-        "cell": index * 8 + place, "flags": ["untouched*: isolation forces loopback multicast"] if profile == "untouched" and middleware == "cyclonedds" else [],
-        "path": {"zenoh": "lo 100 %", "iceoryx2": "shm 100 %", "floor": "shm 100 %"}.get(middleware, "lo 97 %, other 3 %"), "publish_mode": "sync", "qos": "reliable, keep_last 10, volatile", "touch": "all", "unlike": [], "notes": [],
-        "configuration": {"format": "xml" if "dds" in middleware else "json5", "text": "<CycloneDDS>\n  <Domain>\n    <!-- </script> must stay text -->\n  </Domain>\n</CycloneDDS>" if "dds" in middleware else '{ mode: "peer" }'},
+        "cell": index * 8 + place, "flags": ["untouched*: isolation forces loopback "
+                                             "multicast"] if profile == "untouched" and middleware == "cyclonedds" else [],
+        "path": {"zenoh": "lo 100 %", "iceoryx2": "shm 100 %", "floor": "shm 100 %"}.get(middleware, "lo 97 %, other "
+            "3 %"), "publish_mode": "sync", "qos": "reliable, keep_last 10, "
+                                                   "volatile", "touch": "all", "unlike": [], "notes": [],
+        "configuration": {"format": "xml" if "dds" in middleware else "json5", "text": "<CycloneDDS>\n"
+            "  <Domain>\n"
+            "    <!-- </script> must stay text -->\n"
+            "  </Domain>\n"
+            "</CycloneDDS>" if "dds" in middleware else '{ mode: "peer" }'},
         "options": options,
         "trials": {"done": len(done), "failed": len(failed), "void": len(void), "numbers": numbers, "failures": failed + void},
         "metrics": metrics,
         "per_trial": {"response_latency_p50": per_trial},
-        "times_floor": {"no_data": "the floor is the reference"} if role == "floor" else {"no_data": "no message arrived"} if dead
+        "times_floor": {"no_data": "the floor is the "
+                                   "reference"} if role == "floor" else {"no_data": "no message arrived"} if dead
                        else {"value": floor_ratio, "low": floor_ratio / 1.07, "high": floor_ratio * 1.07, "blocks": 6},
         "verdict": {"verdict": verdict, "against": against, "ratio": compared if against else None,
-                    "reason": {"best": "every other contender is decided to be slower", "worse": "the interval of the ratio lies above 1", "equivalent": "within 10 % of the fastest",
-                               "undecided": "the interval of the ratio contains 1 and is wider than the margin", "no data": "everything was lost",
+                    "reason": {"best": "every other contender is decided to be "
+                                       "slower", "worse": "the interval of the ratio lies above "
+                                                          "1", "equivalent": "within 10 % of the "
+                                                              "fastest",
+                               "undecided": "the interval of the ratio contains 1 and is wider "
+                                            "than the margin", "no data": "everything was lost",
                                "reference": "a bound, not a contender"}[verdict],
                     "minutes_to_decide": 40.0 if verdict == "undecided" else None},
     }  # fmt: skip
@@ -226,14 +305,22 @@ def _charts(workload, messages, rate, medians, sigmas) -> dict[str, Any]:
             }
         )
         grid = [
-            q for q in (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.93, 0.95, 0.99, 0.995, 0.999) if q <= top and q < 1 - lost
+            q
+            for q in (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.93, 0.95, 0.99, 0.995, 0.999)
+            if q <= top and q < 1 - lost
         ]
         spectrum.append(
-            {"arm": row[0], "quantile": grid, "latency_ns": [round(quantile(median, sigma, q)) for q in grid]}
+            {
+                "arm": row[0],
+                "quantile": grid,
+                "latency_ns": [round(quantile(median, sigma, q)) for q in grid],
+            }
         )
         random = Random(f"{workload} {place}")
         values = [
-            None if random.random() < lost else round(quantile(median, sigma, random.uniform(0.001, 0.999)))
+            None
+            if random.random() < lost
+            else round(quantile(median, sigma, random.uniform(0.001, 0.999)))
             for _ in range(messages)
         ]
         series.append(

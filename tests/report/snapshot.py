@@ -1,4 +1,5 @@
-"""Text compared with a file beside the tests; RMWBENCH_UPDATE_SNAPSHOTS=1 writes the files anew, to read as a diff."""
+"""Text compared with a file beside the tests; RMWBENCH_UPDATE_SNAPSHOTS=1 writes the files anew, to
+read as a diff."""
 
 import os
 from pathlib import Path

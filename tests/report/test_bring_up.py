@@ -31,13 +31,18 @@ class Trial(SimpleNamespace):
 
 
 WHOLE = [Trial(block, 1.0, 1.5, 2.0, 4.0 + block) for block in range(2)]
-HUNG = [Trial(block, 1.0, 2.0, stopped={"configure.timed_out": 1, "service.timed_out": 1}) for block in range(2)]
+HUNG = [
+    Trial(block, 1.0, 2.0, stopped={"configure.timed_out": 1, "service.timed_out": 1})
+    for block in range(2)
+]
 
 
 def arm(name, trials, not_supported=None):
     definition = {"bring_up": ASKED, "timeline": {"steady_s": 20.0}}
     cell = {"middleware": name, "version": "1", "cell": 1}
-    return SimpleNamespace(name=name, trials=trials, definition=definition, cell=cell, not_supported=not_supported)
+    return SimpleNamespace(
+        name=name, trials=trials, definition=definition, cell=cell, not_supported=not_supported
+    )
 
 
 @pytest.fixture
@@ -45,10 +50,16 @@ def doc():
     arms = [arm("good", WHOLE), arm("bad", HUNG), arm("other", [], "it has no lifecycle nodes")]
     made = document({"w": arms}, {"w": "four nodes"})
     found = [
-        {"arm": a.name, "metrics": {name: aggregate(GLOSSARY[name], a.trials).document() for name in NAMES}}
+        {
+            "arm": a.name,
+            "metrics": {name: aggregate(GLOSSARY[name], a.trials).document() for name in NAMES},
+        }
         for a in arms
     ]
-    return {"bring_up": made, "workloads": [{"workload": "w", "primary_metric": "bring_up_time", "arms": found}]}
+    return {
+        "bring_up": made,
+        "workloads": [{"workload": "w", "primary_metric": "bring_up_time", "arms": found}],
+    }
 
 
 def test_a_document_counts_whole_trials_and_where_the_others_stopped(doc):
@@ -62,7 +73,11 @@ def test_a_document_counts_whole_trials_and_where_the_others_stopped(doc):
         ("service.timed_out", 2),
         ("configure.timed_out", 2),
     ]
-    assert (other["trials"], other["up"], other["not_supported"]) == (0, [], "it has no lifecycle nodes")
+    assert (other["trials"], other["up"], other["not_supported"]) == (
+        0,
+        [],
+        "it has no lifecycle nodes",
+    )
 
 
 def test_nodes_are_counted_after_round_times_until_all_that_ever_are_are_there(doc):
@@ -115,7 +130,10 @@ def test_the_curve_is_the_mean_over_trials_and_stays_small():
 
 
 def test_the_chart_has_a_curve_for_each_arm_and_a_line_at_all_nodes():
-    arms = [{"arm": name, "role": "contender", "middleware": name, "profile": "untouched"} for name in ("good", "bad")]
+    arms = [
+        {"arm": name, "role": "contender", "middleware": name, "profile": "untouched"}
+        for name in ("good", "bad")
+    ]
     workload = {"arms": arms, "charts": {"up": [chart("good", WHOLE), chart("bad", HUNG)]}}
     points = bring_up_chart.up(workload)["datasets"]["points"]
     assert {point["arm"] for point in points} == {"good", "bad"}

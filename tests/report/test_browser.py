@@ -1,4 +1,5 @@
-"""The page in a real browser: quiet, offline, inside a phone's width, readable in the dark, usable by keyboard."""
+"""The page in a real browser: quiet, offline, inside a phone's width, readable in the dark, usable
+by keyboard."""
 
 from pathlib import Path
 
@@ -11,13 +12,19 @@ from tests.report.example_document import example_document
 from tests.support import topics_bundle
 
 CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+]
 ARGUMENTS += ["--disable-sync", "--no-first-run"]
 DRAWN = "document.documentElement.dataset.charts === 'drawn'"
 
 pytestmark = pytest.mark.skipif(
     not CHROMIUM.exists(),
-    reason=f"THE REPORT WAS NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing (apt install chromium)",
+    reason=f"THE REPORT WAS NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing (apt install "
+    "chromium)",
 )
 
 
@@ -42,7 +49,9 @@ class Visit:
     """A loaded page with what it said and asked for."""
 
     def __init__(self, browser, url, width=1280, scheme="light"):
-        self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        self.context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme
+        )
         self.page = self.context.new_page()
         self.said, self.asked = [], []
         self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
@@ -210,7 +219,10 @@ def test_the_theme_button_overrules_the_system_and_charts_follow(visit):
 def test_print_is_light_and_has_every_chart(visit):
     page = visit(scheme="dark").page
     page.emulate_media(media="print", color_scheme="dark")
-    assert page.evaluate("getComputedStyle(document.querySelector('.answer')).backgroundColor") == "rgb(254, 254, 254)"
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('.answer')).backgroundColor")
+        == "rgb(254, 254, 254)"
+    )
     assert page.locator(".top").is_hidden()
     assert page.locator(".chart svg").count() == page.locator(".chart").count()
 
@@ -223,9 +235,15 @@ def test_a_robots_topics_fit_and_their_charts_are_drawn(browser, tmp_path_factor
     seen = Visit(browser, path.as_uri(), width)
     page = seen.page
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-    page.wait_for_function("[...document.querySelectorAll('.chart')].every(box => box.querySelector('svg'))")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.chart')].every(box => box.querySelector('svg'))"
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("table.topics tbody tr").count() == 3
-    assert page.locator("h3[id^=t-]").all_inner_texts() == ["Topic imu", "Topic front", "Topic commands"]
+    assert page.locator("h3[id^=t-]").all_inner_texts() == [
+        "Topic imu",
+        "Topic front",
+        "Topic commands",
+    ]
     assert seen.said == []
     seen.context.close()

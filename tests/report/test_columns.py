@@ -18,12 +18,16 @@ def test_an_ordinary_workload_has_the_columns_of_all():
 
 def test_a_primary_metric_of_its_own_comes_first():
     found = workload("match_time", match_time={"value": 1})
-    assert keys(found)[0] == "primary" and columns.chosen(found, columns.of(found)[0]) == "match_time"
+    assert (
+        keys(found)[0] == "primary" and columns.chosen(found, columns.of(found)[0]) == "match_time"
+    )
 
 
 def test_what_was_asked_for_is_shown_and_a_zero_is_something():
     absent = {"no_data": "not counted"}
-    found = workload(allocations_per_message_publisher={"value": 0}, allocations_per_message_subscription=absent)
+    found = workload(
+        allocations_per_message_publisher={"value": 0}, allocations_per_message_subscription=absent
+    )
     assert keys(found)[-1] == "allocations_publisher"
     assert "growth_publisher" not in keys(found)
 
@@ -34,6 +38,15 @@ def latencies(**values):
 
 def test_service_and_consumed_latency_stand_beside_a_response_that_they_are_apart_from():
     assert columns.of(latencies(response=1e6, service=0.95e6, consumed=1.09e6)) == columns.COLUMNS
-    assert keys(latencies(response=1e6, service=0.85e6, consumed=1.02e6))[:3] == ["median", "tail", "service"]
-    assert keys(latencies(response=1e6, service=0.85e6, consumed=2e6))[:4] == ["median", "tail", "service", "consumed"]
+    assert keys(latencies(response=1e6, service=0.85e6, consumed=1.02e6))[:3] == [
+        "median",
+        "tail",
+        "service",
+    ]
+    assert keys(latencies(response=1e6, service=0.85e6, consumed=2e6))[:4] == [
+        "median",
+        "tail",
+        "service",
+        "consumed",
+    ]
     assert columns.of(latencies(response=1e6, service="inf")) == columns.COLUMNS

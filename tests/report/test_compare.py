@@ -1,5 +1,5 @@
-"""Two campaigns or two arms: what differs besides the results comes first, planted regressions are found, and what is
-not comparable is said.
+"""Two campaigns or two arms: what differs besides the results comes first, planted regressions are
+found, and what is not comparable is said.
 """
 
 import dataclasses
@@ -27,7 +27,9 @@ ARMS = tuple(a for a in synthetic_bundle.ARMS if a.middleware in ("zenoh", "cycl
 
 
 def slower(arm, factor):
-    return dataclasses.replace(arm, base_ns=arm.base_ns * factor, bytes_per_ns=arm.bytes_per_ns / factor)
+    return dataclasses.replace(
+        arm, base_ns=arm.base_ns * factor, bytes_per_ns=arm.bytes_per_ns / factor
+    )
 
 
 def newer(arm):
@@ -36,13 +38,15 @@ def newer(arm):
 
 @pytest.fixture(scope="module")
 def campaigns(tmp_path_factory):
-    """`old`; `new`, in which zenoh tuned is 1.3 times slower and everything is of another version; `same`, a second run
-    of `old`.
+    """`old`; `new`, in which zenoh tuned is 1.3 times slower and everything is of another version;
+    `same`, a second run of `old`.
     """
     place = tmp_path_factory.mktemp("compare")
 
     def write(name, arms, seed):
-        synthetic_bundle.write(place / name, arms=arms, workloads=WORKLOADS, blocks=10, sd=0.01, seed=seed, merged=True)
+        synthetic_bundle.write(
+            place / name, arms=arms, workloads=WORKLOADS, blocks=10, sd=0.01, seed=seed, merged=True
+        )
 
     write("old", ARMS, 7)
     write("same", ARMS, 8)
@@ -74,7 +78,10 @@ def changed(campaigns, tmp_path, name, change):
 def test_a_planted_regression_is_found_and_nothing_else(campaigns):
     answer = compared(campaigns, "old", "new")
     found = verdicts(answer)
-    assert {cell for cell, v in found.items() if v == "worse"} == {"camera, zenoh tuned", "pointcloud, zenoh tuned"}
+    assert {cell for cell, v in found.items() if v == "worse"} == {
+        "camera, zenoh tuned",
+        "pointcloud, zenoh tuned",
+    }
     assert (answer.verdict, answer.exit_code, answer.paired) == ("worse", 1, False)
     row = next(r for r in answer.rows if r.cell == "camera, zenoh tuned")
     assert row.ratio.low < 1.3 < row.ratio.high
@@ -87,13 +94,18 @@ def test_two_runs_of_the_same_are_not_called_different(campaigns):
     assert "worse" not in {r.verdict for r in answer.rows}
     assert set(verdicts(answer).values()) == {"equivalent"}
     assert [t.answer for t in answer.environment] == ["same"] * 5
-    # the fixture's Cyclone loses 8 %: as much on both sides cannot be shown in ten trials of thirty messages
+    # the fixture's Cyclone loses 8 %: as much on both sides cannot be shown in ten trials of thirty
+    # messages
     lossy = {r.cell: r.verdict for r in answer.rows if r.metric == "undelivered"}
     assert lossy.pop("camera, cyclonedds untouched") == "undecided"
     assert set(lossy.values()) == {"equivalent"}
     assert answer.exit_code == 2
     easy = compared(
-        campaigns, "old:zenoh tuned", "same:zenoh tuned", metrics=["response_latency_p50", "pss"], margin=0.15
+        campaigns,
+        "old:zenoh tuned",
+        "same:zenoh tuned",
+        metrics=["response_latency_p50", "pss"],
+        margin=0.15,
     )
     assert (easy.verdict, easy.exit_code) == ("equivalent", 0)
 
@@ -110,7 +122,13 @@ def test_the_environment_comes_first_in_the_order_of_what_matters(campaigns, tmp
 
     other = changed(campaigns, tmp_path, "new", change)
     answer = compare(side(f"{campaigns}/old"), side(str(other)))
-    assert [t.topic for t in answer.environment] == ["machine", "workload", "software", "instrument", "day"]
+    assert [t.topic for t in answer.environment] == [
+        "machine",
+        "workload",
+        "software",
+        "instrument",
+        "day",
+    ]
     assert topic(answer, "machine").differences == (Difference(name="cores", a="2", b="64"),)
     software = {d.name: (d.a, d.b) for d in topic(answer, "software").differences}
     assert software["zenoh: version"] == ("1.10.2-fixture", "1.10.2-fixture.1")
@@ -155,11 +173,14 @@ def test_arms_of_one_campaign_are_compared_within_blocks_and_unlike_things_are_f
 def test_a_workload_that_is_another_one_is_not_compared(campaigns, tmp_path, monkeypatch):
     faster = synthetic_bundle.WORKLOADS["pointcloud"] | {"rate_hz": 20.0}
     monkeypatch.setitem(synthetic_bundle.WORKLOADS, "pointcloud", faster)
-    synthetic_bundle.write(tmp_path / "c", arms=ARMS, workloads=WORKLOADS, blocks=5, sd=0.01, seed=3)
+    synthetic_bundle.write(
+        tmp_path / "c", arms=ARMS, workloads=WORKLOADS, blocks=5, sd=0.01, seed=3
+    )
     answer = compare(side(f"{campaigns}/old"), side(f"{tmp_path}/c"), metrics=["pss"])
     assert {r.workload for r in answer.rows} == {"camera"}
     assert answer.not_comparable[0] == NotComparable(
-        cell="pointcloud, zenoh untouched", reason="the workload is another one: workload.rate_hz: 10.0 → 20.0"
+        cell="pointcloud, zenoh untouched",
+        reason="the workload is another one: workload.rate_hz: 10.0 → 20.0",
     )
     assert {r.verdict for r in answer.rows} == {"equivalent"}
     assert answer.exit_code == 2  # a regression could hide in what is not compared
@@ -168,7 +189,12 @@ def test_a_workload_that_is_another_one_is_not_compared(campaigns, tmp_path, mon
 
 
 def test_what_b_lacks_is_said_and_counts_and_what_a_lacks_is_said(campaigns):
-    answer = compared(campaigns, "old:workload=camera", "same:arm=zenoh tuned,arm=zenoh untouched", metrics=["pss"])
+    answer = compared(
+        campaigns,
+        "old:workload=camera",
+        "same:arm=zenoh tuned,arm=zenoh untouched",
+        metrics=["pss"],
+    )
     reasons = {x.cell: x.reason for x in answer.not_comparable}
     assert reasons["camera, cyclonedds tuned (A)"] == "B has no arm cyclonedds tuned"
     assert reasons["pointcloud, zenoh tuned (B)"] == "A has no workload pointcloud"
@@ -178,7 +204,9 @@ def test_what_b_lacks_is_said_and_counts_and_what_a_lacks_is_said(campaigns):
 
 
 def test_a_level_selected_on_each_side_is_compared_on_purpose(tmp_path):
-    place = synthetic_bundle.write(tmp_path / "c", arms=ARMS[:2], workloads=("camera",), levels=3, blocks=6)
+    place = synthetic_bundle.write(
+        tmp_path / "c", arms=ARMS[:2], workloads=("camera",), levels=3, blocks=6
+    )
     answer = compare(side(f"{place}:level=0"), side(f"{place}:level=2"))
     assert {r.cell for r in answer.rows} == {f"camera [level=0], {a.arm}" for a in ARMS[:2]}
     assert all("level 0, in B 2" in r.flags for r in answer.rows)
@@ -200,7 +228,9 @@ def test_who_fails_in_four_of_ten_blocks_is_not_better_for_being_fast_in_the_oth
     (steady,) = [a for a in synthetic_bundle.ARMS if a.arm == "fastdds tuned"]
     flaky = dataclasses.replace(slower(steady, 1 / 1.4), fails=(1, 4, 6, 8))
     for name, one in (("a", steady), ("b", flaky)):
-        synthetic_bundle.write(tmp_path / name, arms=(one,), workloads=("camera",), blocks=10, sd=0.02)
+        synthetic_bundle.write(
+            tmp_path / name, arms=(one,), workloads=("camera",), blocks=10, sd=0.02
+        )
     answer = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
     found = {row.metric: row for row in answer.rows}
     assert found["response_latency_p50"].verdict == "undecided"
@@ -209,7 +239,9 @@ def test_who_fails_in_four_of_ten_blocks_is_not_better_for_being_fast_in_the_oth
     assert found["response_latency_p50"].trials == (10, 10) and found["pss"].trials == (10, 6)
     journal = tmp_path / "b" / "journal.jsonl"
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    lines = [line | ({"failed_by": "host"} if line.get("status") == "failed" else {}) for line in lines]
+    lines = [
+        line | ({"failed_by": "host"} if line.get("status") == "failed" else {}) for line in lines
+    ]
     journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     again = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
     assert verdicts(again) == {"camera, fastdds tuned": "better"}
@@ -217,9 +249,12 @@ def test_who_fails_in_four_of_ten_blocks_is_not_better_for_being_fast_in_the_oth
 
 
 def test_named_metrics_replace_the_default_ones_and_none_is_left_out(campaigns):
-    answer = compared(campaigns, "old:zenoh tuned", "new:zenoh tuned", metrics=["response_latency_p99", "pss"])
+    answer = compared(
+        campaigns, "old:zenoh tuned", "new:zenoh tuned", metrics=["response_latency_p99", "pss"]
+    )
     assert [r.metric for r in answer.rows] == ["response_latency_p99", "pss"] * 2
-    assert set(verdicts(answer, "response_latency_p99").values()) == {"no data"}  # 30 messages per trial
+    # 30 messages per trial
+    assert set(verdicts(answer, "response_latency_p99").values()) == {"no data"}
     wide = compared(campaigns, "old:zenoh tuned", "new:zenoh tuned", margin=0.6)
     assert "worse" not in {r.verdict for r in wide.rows}
 
@@ -261,7 +296,12 @@ def test_the_verb_prints_writes_and_answers_with_its_exit_code(campaigns, capsys
     assert "B is worse than A in " in printed.out
     assert "1.3" in (tmp_path / "c.html").read_text()
     code, printed = run(
-        capsys, f"{new}:zenoh tuned", f"{old}:zenoh tuned", "--json", "--metric", "response_latency_p50"
+        capsys,
+        f"{new}:zenoh tuned",
+        f"{old}:zenoh tuned",
+        "--json",
+        "--metric",
+        "response_latency_p50",
     )
     assert code == 0 and json.loads(printed.out)["verdict"] == "better"
     code, printed = run(capsys, old, new, "--margin", "5")
@@ -287,11 +327,15 @@ def test_what_changed_comes_first_and_what_did_not_takes_a_line_per_metric(campa
     assert text.index("B is worse than A in ") < text.index("The same machine?")
     head = text[: text.index("The same machine?")]
     worse = [r for r in answer.rows if r.verdict == "worse"]
-    assert worse and all(f"worse  {row.cell}" in " ".join(head.split()).replace("worse ", "worse  ") for row in worse)
+    assert worse and all(
+        f"worse  {row.cell}" in " ".join(head.split()).replace("worse ", "worse  ") for row in worse
+    )
     rest = [r for r in answer.rows if r.verdict not in ("worse", "better")]
     assert len(unchanged(answer)) == len({r.title for r in rest})
     total = sum(
-        int(n) for line in unchanged(answer) for n in re.findall(r"(\d+) (?:equivalent|undecided|no data)", line)
+        int(n)
+        for line in unchanged(answer)
+        for n in re.findall(r"(\d+) (?:equivalent|undecided|no data)", line)
     )
     assert total == len(rest)
     cells = {r.cell for r in answer.rows} - {r.cell for r in worse}
@@ -327,8 +371,13 @@ def test_marks_lie_on_the_axis_and_intervals_without_end_run_off_it(campaigns):
 
 
 def test_the_document_is_json_and_is_read_back_as_the_same_answer(campaigns):
-    """What is in the file is what programs of others have: nothing is lost but digits beyond the sixth."""
-    for a, b in (("old", "new"), ("old:zenoh untouched", "old:zenoh tuned"), ("old:workload=camera", "same")):
+    """What is in the file is what programs of others have: nothing is lost but digits beyond the
+    sixth."""
+    for a, b in (
+        ("old", "new"),
+        ("old:zenoh untouched", "old:zenoh tuned"),
+        ("old:workload=camera", "same"),
+    ):
         written = json.loads(json.dumps(document(compared(campaigns, a, b)), allow_nan=False))
         assert (written["schema"], written["version"]) == ("rmwbench/compare", 1)
         assert document(TypeAdapter(Compared).validate_python(written)) == written

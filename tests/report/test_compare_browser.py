@@ -1,4 +1,5 @@
-"""The comparison's page in a real browser: quiet, offline, without sideways scrolling, its marks where they belong."""
+"""The comparison's page in a real browser: quiet, offline, without sideways scrolling, its marks
+where they belong."""
 
 import dataclasses
 
@@ -15,9 +16,14 @@ from tests.support import synthetic_bundle
 def url(tmp_path_factory):
     place = tmp_path_factory.mktemp("compare-page")
     arms = synthetic_bundle.ARMS[:4]
-    slow = tuple(dataclasses.replace(a, base_ns=3 * a.base_ns, bytes_per_ns=a.bytes_per_ns / 3) for a in arms[:1])
+    slow = tuple(
+        dataclasses.replace(a, base_ns=3 * a.base_ns, bytes_per_ns=a.bytes_per_ns / 3)
+        for a in arms[:1]
+    )
     for name, found, seed in (("a", arms, 1), ("b", (*slow, *arms[1:3]), 2)):
-        synthetic_bundle.write(place / name, arms=found, workloads=("pointcloud",), blocks=6, seed=seed)
+        synthetic_bundle.write(
+            place / name, arms=found, workloads=("pointcloud",), blocks=6, seed=seed
+        )
     write_html(compare(side(f"{place}/a"), side(f"{place}/b")), place / "page.html")
     return (place / "page.html").as_uri()
 

@@ -13,7 +13,12 @@ def texts(trials, events):
 
 
 def test_a_flag_in_half_of_the_trials_is_a_mark_and_one_in_fewer_is_not():
-    events = {1: [flag("canary: 4% late"), flag("steal: 2%")], 2: [flag("canary: 9% late")], 3: [], 4: []}
+    events = {
+        1: [flag("canary: 4% late"), flag("steal: 2%")],
+        2: [flag("canary: 9% late")],
+        3: [],
+        4: [],
+    }
     assert texts([1, 2, 3, 4], events) == ["machine: canary in 2 of 4 trials; the last: 9% late"]
     assert texts([1], events) == [
         "machine: canary in 1 of 1 trials; the last: 4% late",
@@ -35,7 +40,12 @@ def test_other_events_and_other_trials_say_nothing():
 
 def test_the_mark_is_its_own():
     text = "machine: canary in 2 of 2 trials; the last: x"
-    arm = {"arm": "a", "flags": ["untouched*: forced", "unlike", text], "unlike": ["unlike"], "disturbed": [text]}
+    arm = {
+        "arm": "a",
+        "flags": ["untouched*: forced", "unlike", text],
+        "unlike": ["unlike"],
+        "disturbed": [text],
+    }
     assert marks(arm) == "*†‡"
     assert ("‡", f"a: {text}") in notes({"arms": [arm]})
 
@@ -43,8 +53,14 @@ def test_the_mark_is_its_own():
 def test_conditions_are_told_where_they_are_not_the_usual_ones():
     told = disturbed.conditions
     assert told({}) is None
-    assert told({"conditions": {"background": "idle", "host_idle": "as_found"}}) == "nothing else running"
-    assert told({"conditions": {"background": "cpu50", "host_idle": "awake"}}) == "background cpu50, host_idle awake"
+    assert (
+        told({"conditions": {"background": "idle", "host_idle": "as_found"}})
+        == "nothing else running"
+    )
+    assert (
+        told({"conditions": {"background": "cpu50", "host_idle": "awake"}})
+        == "background cpu50, host_idle awake"
+    )
 
 
 def arm(name: str, late: str, *more: str) -> dict:
@@ -60,7 +76,9 @@ def arm(name: str, late: str, *more: str) -> dict:
 
 def test_a_footnote_is_there_once_in_a_report():
     imu = {"arms": [arm("a", "9 %", "through UDP"), arm("b", "8 %")]}
-    camera = {"arms": [arm("a", "7 %", "through UDP"), arm("b", "6 %", "through UDP"), arm("c", "5 %")]}
+    camera = {
+        "arms": [arm("a", "7 %", "through UDP"), arm("b", "6 %", "through UDP"), arm("c", "5 %")]
+    }
     told = {}
     assert notes(imu, told) == [
         ("‡", "every arm: of a, machine: canary in 5 of 5 trials; the last: 9 % late"),

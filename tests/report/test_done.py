@@ -16,7 +16,12 @@ LOOK = {
 
 
 def campaign(look=None, complete=6, planned=6, **trials):
-    return {"blocks_complete": complete, "blocks_planned": planned, "looks": look, "trials": {"void": 0} | trials}
+    return {
+        "blocks_complete": complete,
+        "blocks_planned": planned,
+        "looks": look,
+        "trials": {"void": 0} | trials,
+    }
 
 
 @pytest.mark.parametrize(
@@ -28,8 +33,14 @@ def campaign(look=None, complete=6, planned=6, **trials):
             campaign(LOOK | {"decided": 9, "stop": "maximum"}, 20, 20),
             "20 of at most 20 blocks, 9 of 14 verdicts decided",
         ),
-        (campaign(LOOK | {"looks": [6], "stop": "maximum"}), "6 of 6 blocks, 14 of 14 verdicts decided"),
-        (campaign(LOOK | {"looks": [6], "stop": "time"}, 5), "5 of 6 blocks, 14 of 14 verdicts decided"),
+        (
+            campaign(LOOK | {"looks": [6], "stop": "maximum"}),
+            "6 of 6 blocks, 14 of 14 verdicts decided",
+        ),
+        (
+            campaign(LOOK | {"looks": [6], "stop": "time"}, 5),
+            "5 of 6 blocks, 14 of 14 verdicts decided",
+        ),
     ],
 )
 def test_blocks(document, text):
@@ -61,7 +72,15 @@ def test_failed():
 
 
 def trial(status, codes, cause=None):
-    return {"trial": 1, "block": 0, "status": status, "reason": "it", "cause": cause, "failed_by": None, "codes": codes}
+    return {
+        "trial": 1,
+        "block": 0,
+        "status": status,
+        "reason": "it",
+        "cause": cause,
+        "failed_by": None,
+        "codes": codes,
+    }
 
 
 def arm(name, *failures):
@@ -75,10 +94,17 @@ def test_voids_are_told_per_arm_and_apart_by_who_is_to_blame():
         {"arms": [arm("a", stolen, stolen, crash), arm("b", along, along, path), arm("c", along)]}
     )
     assert "by arm: a 2 (steal 2); b 0; c 0. Each voids its block for every arm" in spoilt
-    assert own == "Trials that are void for what the arm did: b 1 (path 1). Its numbers are those of its other trials."
+    assert (
+        own
+        == "Trials that are void for what the arm did: b 1 (path 1). Its numbers are those of its "
+        "other trials."
+    )
     assert done.voids_per_arm({"arms": [arm("a", crash), arm("b")]}) == []
 
 
 def test_what_went_with_another_arms_trial_is_not_told_again():
     along, crash = trial("void", ["block"], "machine"), trial("failed", ["crashed"])
-    assert done.told_one_by_one(arm("a", along, crash)) == [crash] and done.told_one_by_one({"arm": "a"}) == []
+    assert (
+        done.told_one_by_one(arm("a", along, crash)) == [crash]
+        and done.told_one_by_one({"arm": "a"}) == []
+    )

@@ -1,4 +1,5 @@
-"""`rmwbench explain`: every arm has its path, its losses and its slowest messages, and bad wishes are refused."""
+"""`rmwbench explain`: every arm has its path, its losses and its slowest messages, and bad wishes
+are refused."""
 
 import json
 from pathlib import Path
@@ -75,14 +76,29 @@ def test_the_verb_prints_text_and_json_of_the_arm_that_was_asked_for(directory, 
 
 def test_an_arm_without_a_good_trial_lost_nothing_and_is_not_zero(capsys):
     void = {"trial": 3, "block": 0, "status": "void", "reason": "path: asked for shm"}
-    arm = {"workload": "w", "arm": "x", "cell": 1, "path": None, "notes": [], "losses": None, "tails": []}
+    arm = {
+        "workload": "w",
+        "arm": "x",
+        "cell": 1,
+        "path": None,
+        "notes": [],
+        "losses": None,
+        "tails": [],
+    }
     print_explanations([arm | {"trials": {"done": 0, "failures": [void]}}], Console(width=200))
     out = capsys.readouterr().out
     assert "no data" in out and "void, path: asked for shm" in out
     assert "nothing" not in out
 
 
-SLOW = {"wanted": 30, "under_way": 7, "missing": 0, "places": [], "not_located": 0, "uncounted": ["interfaces"]}
+SLOW = {
+    "wanted": 30,
+    "under_way": 7,
+    "missing": 0,
+    "places": [],
+    "not_located": 0,
+    "uncounted": ["interfaces"],
+}
 
 
 def test_what_was_slow_is_told_beside_what_was_lost_and_is_not_lost(every, capsys):
@@ -90,7 +106,10 @@ def test_what_was_slow_is_told_beside_what_was_lost_and_is_not_lost(every, capsy
     print_explanations([one], Console(width=200))
     text = " ".join(capsys.readouterr().out.split())
     assert "lost nothing slow" in text and "nobody counts: interfaces" not in text
-    assert "slow 7 messages (23.3 %) were still under way when the trials ended: slow, not lost" in text
+    assert (
+        "slow 7 messages (23.3 %) were still under way when the trials ended: slow, not lost"
+        in text
+    )
     assert slow(SLOW | {"under_way": 1}).startswith("1 message (3.3 %) was still")
     assert slow(SLOW | {"under_way": 0}) is None and slow(None) is None
 
@@ -102,7 +121,9 @@ def test_the_document_has_what_was_under_way_apart_from_what_is_missing(director
     workload = summarise(Bundle(directory))["workloads"][0]
     arm = next(arm for arm in workload["arms"] if arm["role"] == "contender")
     arm["losses"] = SLOW
-    said = conclusions({"workloads": [workload], "campaign": CAMPAIGN}, calibrated=True, margin=0.05, one_host=True)
+    said = conclusions(
+        {"workloads": [workload], "campaign": CAMPAIGN}, calibrated=True, margin=0.05, one_host=True
+    )
     assert any(f"{arm['arm']}: 7 messages (23.3 %) were still under way" in x["text"] for x in said)
 
 

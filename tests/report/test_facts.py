@@ -1,5 +1,6 @@
-"""No sentence that its own table contradicts: reports are generated, every fact behind a sentence is read back, and
-checked against the numbers of the document; the words of a fact are checked to hold its names and numbers.
+"""No sentence that its own table contradicts: reports are generated, every fact behind a sentence
+is read back, and checked against the numbers of the document; the words of a fact are checked to
+hold its names and numbers.
 """
 
 import math
@@ -25,7 +26,8 @@ BLOCKS = 6
 
 @st.composite
 def arms(draw, few=1):
-    """Invented arms: medians that differ by anything, spread, messages lost, blocks missing, none arriving."""
+    """Invented arms: medians that differ by anything, spread, messages lost, blocks missing, none
+    arriving."""
     found = []
     for name in NAMES[: draw(st.integers(few, len(NAMES)))]:
         level = draw(st.sampled_from((1.0, 1.02, 1.3, 2.0, 5.0, 730.0))) * 1e5
@@ -34,22 +36,36 @@ def arms(draw, few=1):
         kept = draw(st.sampled_from((BLOCKS, BLOCKS, BLOCKS, 5, 2, 0)))
         lost = draw(st.sampled_from((0, 0, 0, 3, 120, 600, 1000)))
         primary = {
-            b: math.inf if lost >= 500 else level * math.exp(spread * noise[b]) for b in range(BLOCKS - kept, BLOCKS)
+            b: math.inf if lost >= 500 else level * math.exp(spread * noise[b])
+            for b in range(BLOCKS - kept, BLOCKS)
         }
         found.append(
-            Arm(name, primary, {b: (lost + b % 2 if 0 < lost < 1000 else lost, 1000) for b in primary}, reliable=False)
+            Arm(
+                name,
+                primary,
+                {b: (lost + b % 2 if 0 < lost < 1000 else lost, 1000) for b in primary},
+                reliable=False,
+            )
         )
     return found
 
 
 def document(arm, verdict):
-    """As the show document has the arm: its metric over all blocks, whatever blocks the others have."""
+    """As the show document has the arm: its metric over all blocks, whatever blocks the others
+    have."""
     values = list(arm.primary.values())
-    metrics = {PRIMARY: {"unit": "ns", "no_data": "none"}, "undelivered": {"unit": "fraction", "no_data": "none"}}
+    metrics = {
+        PRIMARY: {"unit": "ns", "no_data": "none"},
+        "undelivered": {"unit": "fraction", "no_data": "none"},
+    }
     if values:
-        value = math.inf if math.inf in values else math.exp(sum(map(math.log, values)) / len(values))
+        value = (
+            math.inf if math.inf in values else math.exp(sum(map(math.log, values)) / len(values))
+        )
         shown = "inf" if math.isinf(value) else value
-        lost = sum(k for k, _ in arm.undelivered.values()) / sum(n for _, n in arm.undelivered.values())
+        lost = sum(k for k, _ in arm.undelivered.values()) / sum(
+            n for _, n in arm.undelivered.values()
+        )
         metrics = {
             PRIMARY: {"unit": "ns", "value": shown, "low": shown, "high": shown},
             "undelivered": {"unit": "fraction", "value": lost, "low": lost, "high": lost},
@@ -73,9 +89,16 @@ def workload(found, verdicts, name="w"):
 def robot(by_topic):
     """A workload with topics, judged with one budget over all of them."""
     verdicts = best.judge(by_topic, Rules(minutes_per_block=1.0))
-    parts = [workload(found, verdicts[name]) | {"topic": name, "judged": True} for name, found in by_topic.items()]
+    parts = [
+        workload(found, verdicts[name]) | {"topic": name, "judged": True}
+        for name, found in by_topic.items()
+    ]
     overall = over_topics(verdicts)
-    whole = parts[0] | {"arms": [dict(arm) for arm in parts[0]["arms"]], "topics": parts, "workload": "robot"}
+    whole = parts[0] | {
+        "arms": [dict(arm) for arm in parts[0]["arms"]],
+        "topics": parts,
+        "workload": "robot",
+    }
     for key in ("topic", "judged"):
         whole.pop(key)
     for arm in whole["arms"]:
@@ -89,19 +112,30 @@ def check(fact, part):
     of = {arm["arm"]: arm for arm in said.contenders(part)}
     verdict = {name: arm["verdict"]["verdict"] for name, arm in of.items()}
     primary = {name: said.primary(arm, part) for name, arm in of.items()}
-    lost = {name: fmt.finite(arm["metrics"].get("undelivered", {}).get("value")) for name, arm in of.items()}
+    lost = {
+        name: fmt.finite(arm["metrics"].get("undelivered", {}).get("value"))
+        for name, arm in of.items()
+    }
     with_data = {name for name in of if verdict[name] != "no data"}
     match fact:
         case said.Best(arm):
             assert all(primary[arm] <= primary[other] for other in with_data)
-            assert all(verdict[other] == "worse" for other in with_data - {arm}) and len(with_data) > 1
+            assert (
+                all(verdict[other] == "worse" for other in with_data - {arm}) and len(with_data) > 1
+            )
         case said.BestByLoss(arm, faster):
-            assert all(primary[other] < primary[arm] and lost[other] > lost[arm] for other in faster)
+            assert all(
+                primary[other] < primary[arm] and lost[other] > lost[arm] for other in faster
+            )
             assert all(verdict[other] == "worse" for other in with_data - {arm})
         case said.BestByBlocks(arm, smaller):
-            assert all(primary[other] < primary[arm] and verdict[other] == "worse" for other in smaller)
+            assert all(
+                primary[other] < primary[arm] and verdict[other] == "worse" for other in smaller
+            )
         case said.LosesLeast(arm, _):
-            assert math.isinf(primary[arm]) and all(verdict[other] == "worse" for other in with_data - {arm})
+            assert math.isinf(primary[arm]) and all(
+                verdict[other] == "worse" for other in with_data - {arm}
+            )
         case said.Alone(arm, absent):
             assert with_data == {arm} and set(absent) == of.keys() - {arm}
         case said.Equal(found):
@@ -119,7 +153,9 @@ def check(fact, part):
         case said.Pairs(deliver, count, others):
             cells = {cell["arm"]: cell["outcome"] for cell in part["matrix"]["cells"]}
             assert deliver + sum(len(pairs) for _, pairs in others) == count == len(cells)
-            assert all(cells[pair] == outcome != "delivers" for outcome, pairs in others for pair in pairs)
+            assert all(
+                cells[pair] == outcome != "delivers" for outcome, pairs in others for pair in pairs
+            )
         case said.DoesNotWork(found, trials):
             for arm in found:
                 assert verdict[arm] == "worse" and of[arm]["verdict"]["by"] == "failure"
@@ -127,24 +163,39 @@ def check(fact, part):
         case said.Open(found):
             assert found and all(verdict[arm] == "undecided" for arm in found)
         case said.NoData(found):
-            assert found and all(verdict[arm] == "no data" and not of[arm].get("not_supported") for arm in found)
+            assert found and all(
+                verdict[arm] == "no data" and not of[arm].get("not_supported") for arm in found
+            )
         case said.Unable(found):
-            assert found and all(verdict[arm] == "no data" and of[arm]["not_supported"] for arm in found)
+            assert found and all(
+                verdict[arm] == "no data" and of[arm]["not_supported"] for arm in found
+            )
         case _:
             check_over_topics(fact, part, verdict)
 
 
 def check_over_topics(fact, part, verdict):
-    in_topic = {topic["topic"]: {arm["arm"]: arm["verdict"] for arm in topic["arms"]} for topic in part["topics"]}
+    in_topic = {
+        topic["topic"]: {arm["arm"]: arm["verdict"] for arm in topic["arms"]}
+        for topic in part["topics"]
+    }
     match fact:
         case said.OverTopics(arm, open_in):
             assert all(found[arm]["verdict"] != "worse" for found in in_topic.values())
             others = [name for name, v in verdict.items() if name != arm and v != "no data"]
-            assert others and all(any(t[name]["verdict"] == "worse" for t in in_topic.values()) for name in others)
-            assert all(in_topic[topic][arm]["verdict"] in ("undecided", "no data") for topic in open_in)
+            assert others and all(
+                any(t[name]["verdict"] == "worse" for t in in_topic.values()) for name in others
+            )
+            assert all(
+                in_topic[topic][arm]["verdict"] in ("undecided", "no data") for topic in open_in
+            )
         case said.NoneInAll(best_in):
             assert all(v in ("worse", "no data") for v in verdict.values())
-            assert all(in_topic[topic][arm]["verdict"] == "best" for arm, found in best_in for topic in found)
+            assert all(
+                in_topic[topic][arm]["verdict"] == "best"
+                for arm, found in best_in
+                for topic in found
+            )
         case said.AtWorst(arm, topic, ratio, fraction):
             found = in_topic[topic][arm]
             assert found["verdict"] == "worse" and (fraction is not None) == (found["by"] == "loss")
@@ -160,7 +211,8 @@ NUMBER = re.compile(r"(?<![\w.])\d[\d\u202f]*(?:\.\d+)?(?=×)")
 
 
 def check_words(text, part):
-    """What can be said of any sentence: no exponent, no `1 others`, no plain `not decided`, names whole."""
+    """What can be said of any sentence: no exponent, no `1 others`, no plain `not decided`, names
+    whole."""
     assert "e+" not in text and "1 others" not in text and "nan" not in text and "None" not in text
     assert "Not decided" not in text
     allowed = {
@@ -188,7 +240,9 @@ def read_back(part):
     if any(said.verdict_of(arm) in ("worse", "equivalent", "best") for arm in part["arms"]):
         assert "nothing is decided" not in answer.answer.lower()
     named = " ".join(fact.clause(TIME) for fact in found)
-    assert all(arm["arm"] in named or "others" in named for arm in said.contenders(part)) or not found
+    assert (
+        all(arm["arm"] in named or "others" in named for arm in said.contenders(part)) or not found
+    )
     return found
 
 
@@ -202,7 +256,10 @@ def test_every_sentence_of_a_workload_holds_in_its_table(found):
     part = workload(found, verdicts)
     assume(any(arm.primary for arm in found))
     assert read_back(part)
-    shown = {"campaign": {"finished": True, "blocks_complete": 20, "trials": {"void": 0}}, "workloads": [part]}
+    shown = {
+        "campaign": {"finished": True, "blocks_complete": 20, "trials": {"void": 0}},
+        "workloads": [part],
+    }
     for line in conclusions(shown, calibrated=True, margin=0.05, one_host=False):
         if line["workload"]:
             check_words(line["text"], part)
@@ -218,38 +275,61 @@ def test_every_sentence_over_topics_holds_in_their_tables(found):
         if any(said.verdict_of(arm) != "no data" for arm in part["arms"]):
             read_back(part)
     for arm in whole["arms"]:
-        kinds = [said.verdict_of(a) for t in whole["topics"] for a in t["arms"] if a["arm"] == arm["arm"]]
+        kinds = [
+            said.verdict_of(a) for t in whole["topics"] for a in t["arms"] if a["arm"] == arm["arm"]
+        ]
         assert ("worse" in kinds) == (said.verdict_of(arm) == "worse")
         assert "undecided" not in kinds or said.verdict_of(arm) in ("worse", "undecided")
 
 
 def test_the_five_sentences_of_the_review_are_not_said_again():
-    """`zenoh is the fastest … 188 µs` beside cyclone's 133 µs; `1 others`; a lone arm `best`; `7.3e+02×`."""
+    """`zenoh is the fastest … 188 µs` beside cyclone's 133 µs; `1 others`; a lone arm `best`;
+    `7.3e+02×`."""
     fast = Arm(
-        "cyclone", {b: 133e3 * 1.01**b for b in range(6)}, {b: (120 + b, 1000) for b in range(6)}, reliable=False
+        "cyclone",
+        {b: 133e3 * 1.01**b for b in range(6)},
+        {b: (120 + b, 1000) for b in range(6)},
+        reliable=False,
     )
-    zenoh = Arm("zenoh", {b: 188e3 * 1.01**b for b in range(6)}, {b: (0, 1000) for b in range(6)}, reliable=False)
+    zenoh = Arm(
+        "zenoh",
+        {b: 188e3 * 1.01**b for b in range(6)},
+        {b: (0, 1000) for b in range(6)},
+        reliable=False,
+    )
     found = [fast, zenoh]
     part = workload(found, best.judge({"w": found}, Rules())["w"])
     assert headline(part).answer == (
         "Take zenoh: cyclone may be faster, but loses more; cyclone loses 12 % of its messages."
     )
     assert best.judge({"w": [zenoh]}, Rules())["w"]["zenoh"].verdict == "alone"
-    slow = Arm("slow", {b: 188e6 * 1.01**b for b in range(6)}, {b: (0, 1000) for b in range(6)}, reliable=False)
+    slow = Arm(
+        "slow",
+        {b: 188e6 * 1.01**b for b in range(6)},
+        {b: (0, 1000) for b in range(6)},
+        reliable=False,
+    )
     verdicts = best.judge({"w": [zenoh, slow]}, Rules())["w"]
     assert verdicts["slow"].reason.startswith("1000× zenoh") and "e+" not in verdicts["slow"].reason
     assert said.names("abcde") == "a, b, c and 2 others" and said.names("abcd") == "a, b, c and d"
 
 
 def test_what_is_worse_for_the_trials_that_it_lost_does_not_lose_nothing():
-    """It said `As configured, do not use flaky: it loses 0 % of its messages`, of seven blocks out of twelve."""
+    """It said `As configured, do not use flaky: it loses 0 % of its messages`, of seven blocks out
+    of twelve."""
     lost = frozenset(range(2, 9))
     done = [b for b in range(12) if b not in lost]
-    flaky = Arm("flaky", {b: 1e6 * 1.01**b for b in done}, {b: (0, 1000) for b in done}, failed=lost)
-    steady = Arm("steady", {b: 1.4e6 * 1.01**b for b in range(12)}, {b: (0, 1000) for b in range(12)})
+    flaky = Arm(
+        "flaky", {b: 1e6 * 1.01**b for b in done}, {b: (0, 1000) for b in done}, failed=lost
+    )
+    steady = Arm(
+        "steady", {b: 1.4e6 * 1.01**b for b in range(12)}, {b: (0, 1000) for b in range(12)}
+    )
     part = workload([flaky, steady], best.judge({"w": [flaky, steady]})["w"])
     for shown, failed in zip(part["arms"], (7, 0), strict=True):
-        by = [{"trial": n, "block": n, "status": "failed", "failed_by": "worker"} for n in lost][:failed]
+        by = [{"trial": n, "block": n, "status": "failed", "failed_by": "worker"} for n in lost][
+            :failed
+        ]
         by.append({"trial": 99, "block": 11, "status": "failed", "failed_by": "host"})
         shown["trials"] |= {"failed": failed + 1, "failures": by}
         shown["trials"]["done"] = 12 - failed

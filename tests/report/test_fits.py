@@ -11,12 +11,16 @@ from rmwbench.results.fits import CSV_COLUMNS, fits
 from tests.support import synthetic_bundle
 from tests.support.command import exit_code
 
-ARMS = tuple(arm for arm in synthetic_bundle.ARMS if arm.arm in ("zenoh tuned", "cyclonedds untouched"))
+ARMS = tuple(
+    arm for arm in synthetic_bundle.ARMS if arm.arm in ("zenoh tuned", "cyclonedds untouched")
+)
 
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory):
-    return synthetic_bundle.write(tmp_path_factory.mktemp("fits") / "out", blocks=2, arms=ARMS, workloads=("imu",))
+    return synthetic_bundle.write(
+        tmp_path_factory.mktemp("fits") / "out", blocks=2, arms=ARMS, workloads=("imu",)
+    )
 
 
 @pytest.fixture
@@ -32,7 +36,9 @@ def test_every_arm_has_its_messages_in_some_family_or_a_reason(directory):
     assert {one["arm"] for one in found} == {arm.arm for arm in ARMS}
     for one in found:
         assert one["metric"] == "response_latency" and one["messages"] + one["lost"] == 2 * 1100
-        assert [f["aic"] for f in one["families"]] == sorted(f["aic"] for f in one["families"]) and one["text"]
+        assert [f["aic"] for f in one["families"]] == sorted(
+            f["aic"] for f in one["families"]
+        ) and one["text"]
 
 
 def test_json_csv_and_text_say_the_same(directory, run):

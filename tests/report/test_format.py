@@ -41,7 +41,14 @@ def test_quantity(value, unit, text):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.001234, "0.00123"), (9.996, "10.0"), (99.96, "100"), (999.6, f"1{NARROW}000"), (-1.5, "−1.50"), (0, "0")],
+    [
+        (0.001234, "0.00123"),
+        (9.996, "10.0"),
+        (99.96, "100"),
+        (999.6, f"1{NARROW}000"),
+        (-1.5, "−1.50"),
+        (0, "0"),
+    ],
 )
 def test_significant_digits_survive_rounding_into_the_next_decade(value, text):
     assert fmt.significant(value) == text
@@ -49,7 +56,15 @@ def test_significant_digits_survive_rounding_into_the_next_decade(value, text):
 
 def test_a_metric_carries_interval_and_basis():
     shown = fmt.metric(
-        {"unit": "ns", "value": 12_300, "low": 11_600, "high": 13_000, "count": 6600, "trials": 6, "interval": "95 %"}
+        {
+            "unit": "ns",
+            "value": 12_300,
+            "low": 11_600,
+            "high": 13_000,
+            "count": 6600,
+            "trials": 6,
+            "interval": "95 %",
+        }
     )
     assert shown.full == "12.3 µs [11.6–13.0]"
     assert shown.basis == f"n = 6{NARROW}600, 6 trials, 95 %"
@@ -80,15 +95,22 @@ def test_the_reason_of_missing_data_is_kept():
 
 
 def test_an_open_interval_reaches_infinity():
-    assert fmt.metric({"unit": "ns", "value": 60e6, "low": 10e6, "high": "inf"}).interval == "[10.0–∞]"
+    assert (
+        fmt.metric({"unit": "ns", "value": 60e6, "low": 10e6, "high": "inf"}).interval == "[10.0–∞]"
+    )
 
 
 def test_zero_is_not_absent():
-    assert fmt.metric({"unit": "fraction", "value": 0, "low": 0, "high": 0.0006}).full == "0 % [0–0.06]"
+    assert (
+        fmt.metric({"unit": "fraction", "value": 0, "low": 0, "high": 0.0006}).full
+        == "0 % [0–0.06]"
+    )
 
 
 def test_ratio():
-    assert fmt.ratio({"value": 4.1, "low": 3.2, "high": 5.3, "blocks": 6}).full == "4.10× [3.20–5.30]"
+    assert (
+        fmt.ratio({"value": 4.1, "low": 3.2, "high": 5.3, "blocks": 6}).full == "4.10× [3.20–5.30]"
+    )
     nothing_known = {"value": 7.63, "low": 5e-8, "high": 1.15e9, "blocks": 5}
     assert fmt.ratio(nothing_known).full == "7.63× [<0.001–>1\N{NARROW NO-BREAK SPACE}000]"
     assert fmt.ratio({"value": "inf", "low": "inf", "high": "inf", "blocks": 6}).state == "never"
@@ -96,7 +118,13 @@ def test_ratio():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.2, "1 min"), (12.4, "12 min"), (300, "5 h"), (5000, "3 days"), (math.inf, "no realistic time")],
+    [
+        (0.2, "1 min"),
+        (12.4, "12 min"),
+        (300, "5 h"),
+        (5000, "3 days"),
+        (math.inf, "no realistic time"),
+    ],
 )
 def test_minutes(value, text):
     assert fmt.minutes(value) == text
@@ -104,9 +132,16 @@ def test_minutes(value, text):
 
 def test_a_command_stands_as_one_types_it_and_other_marks_stay():
     text = "run `rmwbench calibrate --quick` again; `zenoh` and `rmwbench <x>` are none"
-    assert fmt.plain(text) == "run rmwbench calibrate --quick again; `zenoh` and `rmwbench <x>` are none"
+    assert (
+        fmt.plain(text)
+        == "run rmwbench calibrate --quick again; `zenoh` and `rmwbench <x>` are none"
+    )
     assert fmt.commands(text)[:2] == [("run ", False), ("rmwbench calibrate --quick", True)]
     assert "".join(part for part, _ in fmt.commands(text)) == fmt.plain(text)
     escaped = markdown.escape(text)
-    assert "`rmwbench calibrate --quick`" in escaped and r"\`zenoh\`" in escaped and "&lt;x&gt;" in escaped
+    assert (
+        "`rmwbench calibrate --quick`" in escaped
+        and r"\`zenoh\`" in escaped
+        and "&lt;x&gt;" in escaped
+    )
     assert str(html._commands("a <b> `rmwbench x`")) == "a &lt;b&gt; <code>rmwbench x</code>"

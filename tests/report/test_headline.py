@@ -11,7 +11,13 @@ def arm(name, verdict, p50, against=None, ratio=None, role="contender", minutes=
         "role": role,
         "metrics": {"response_latency_p50": {"unit": "ns", "value": p50, "low": p50, "high": p50}},
         "times_floor": {"value": 2.0, "low": 1.9, "high": 2.1, "blocks": 6},
-        "verdict": {"verdict": verdict, "against": against, "ratio": ratio, "by": by, "minutes_to_decide": minutes},
+        "verdict": {
+            "verdict": verdict,
+            "against": against,
+            "ratio": ratio,
+            "by": by,
+            "minutes_to_decide": minutes,
+        },
     }
 
 
@@ -28,7 +34,11 @@ def workload(*arms):
 
 def test_best():
     found = headline(
-        workload(arm("a", "best", 2e4, "b"), arm("b", "worse", 4e4, "a", 2.0), arm("c", "worse", 8e4, "a", 4))
+        workload(
+            arm("a", "best", 2e4, "b"),
+            arm("b", "worse", 4e4, "a", 2.0),
+            arm("c", "worse", 8e4, "a", 4),
+        )
     )
     assert found.answer == "Take a: it is the fastest; b takes 2.00× as long, c 4.00×."
     assert found.tone == "decided"
@@ -36,9 +46,16 @@ def test_best():
 
 def test_equivalent_names_all_and_crowns_none():
     found = headline(
-        workload(arm("a", "equivalent", 2e4), arm("b", "equivalent", 2.1e4, "a"), arm("c", "worse", 9e4, "a", 4.5))
+        workload(
+            arm("a", "equivalent", 2e4),
+            arm("b", "equivalent", 2.1e4, "a"),
+            arm("c", "worse", 9e4, "a", 4.5),
+        )
     )
-    assert found.answer == "Take a or b: they are equally fast, within the margin; c takes 4.50× as long."
+    assert (
+        found.answer
+        == "Take a or b: they are equally fast, within the margin; c takes 4.50× as long."
+    )
     assert found.tone == "shared"
 
 
@@ -50,13 +67,20 @@ def test_an_undecided_arm_forbids_a_winner():
 
 def test_what_is_decided_is_said_before_what_is_open():
     three = arm("c", "worse", 6e4, "a", 3.0), arm("d", "worse", 6.1e4, "a", 3.05)
-    found = headline(workload(arm("a", "equivalent", 2e4), arm("b", "undecided", 2.1e4, "a", 1.05), *three))
+    found = headline(
+        workload(arm("a", "equivalent", 2e4), arm("b", "undecided", 2.1e4, "a", 1.05), *three)
+    )
     assert found.answer == (
-        "Take a: it is not slower than any other by more than the margin; c takes 3.00× as long, d 3.05×; b is open."
+        "Take a: it is not slower than any other by more than the margin; c takes 3.00× as long, d "
+        "3.05×; b is open."
     )
     assert found.tone == "shared"
-    found = headline(workload(arm("a", "undecided", 2e4), arm("b", "undecided", 2.1e4, "a", 1.05), *three))
-    assert found.answer == ("Take one of a and b: which of them is still open; c takes 3.00× as long as a, d 3.05×.")
+    found = headline(
+        workload(arm("a", "undecided", 2e4), arm("b", "undecided", 2.1e4, "a", 1.05), *three)
+    )
+    assert found.answer == (
+        "Take one of a and b: which of them is still open; c takes 3.00× as long as a, d 3.05×."
+    )
 
 
 def test_a_lone_arm_is_not_called_best():
@@ -72,9 +96,14 @@ def test_what_is_not_supported_is_not_called_missing_data():
 
 
 def test_arms_that_fail_or_lose_alike_are_told_together():
-    dead = [arm(name, "worse", None, "a", by="failure") | {"trials": {"failed": 5}} for name in "bcd"]
+    dead = [
+        arm(name, "worse", None, "a", by="failure") | {"trials": {"failed": 5}} for name in "bcd"
+    ]
     found = headline(workload(arm("a", "best", 2e4), losing("x", 3e4), losing("y", 3e4), *dead))
-    assert "x loses 12 % of its messages, y 12 %; b, c and d do not work here: they failed in each of 5" in found.answer
+    assert (
+        "x loses 12 % of its messages, y 12 %; b, c and d do not work here: they failed in each of "
+        "5" in found.answer
+    )
 
 
 def test_who_is_slower_than_another_than_the_lead_says_than_whom():
@@ -103,7 +132,9 @@ def test_nothing_arrived():
 
 def test_the_leader_is_what_the_verdicts_point_to_not_the_smallest_number():
     # loss is judged first: b is faster but loses messages, and is worse than a
-    found = workload(arm("a", "equivalent", 3e4), arm("c", "equivalent", 3.1e4, "a"), losing("b", 2e4))
+    found = workload(
+        arm("a", "equivalent", 3e4), arm("c", "equivalent", 3.1e4, "a"), losing("b", 2e4)
+    )
     assert leader(found)["arm"] == "a"
     assert "take b" not in headline(found).answer.lower()
 
@@ -113,15 +144,21 @@ def test_the_floor_never_leads():
 
 
 def test_the_best_by_loss_is_not_called_the_fastest():
-    found = headline(workload(arm("a", "best", 3e4, "b"), losing("b", 2e4), arm("c", "worse", 9e4, "a", 3.0)))
+    found = headline(
+        workload(arm("a", "best", 3e4, "b"), losing("b", 2e4), arm("c", "worse", 9e4, "a", 3.0))
+    )
     assert found.answer == (
-        "Take a: b may be faster, but loses more; c takes 3.00× as long; b loses 12 % of its messages."
+        "Take a: b may be faster, but loses more; c takes 3.00× as long; b loses 12 % of its "
+        "messages."
     )
 
 
 def test_many_names_are_counted():
     arms = [arm(name, "undecided", 2e4, "a", 1.05) for name in "bcdefg"]
-    assert "between a, b, c and 4 others" in headline(workload(arm("a", "undecided", 1e4), *arms)).answer
+    assert (
+        "between a, b, c and 4 others"
+        in headline(workload(arm("a", "undecided", 1e4), *arms)).answer
+    )
 
 
 def test_who_never_gets_there_is_not_called_the_fastest():
@@ -130,7 +167,9 @@ def test_who_never_gets_there_is_not_called_the_fastest():
     for one in (best, worse):
         one["metrics"]["response_latency_p50"] |= {"value": "inf", "low": "inf", "high": "inf"}
     found = headline(workload(best, worse))
-    assert found.answer == ("a loses least, and its median response is infinite too; b loses 12 % of its messages.")
+    assert found.answer == (
+        "a loses least, and its median response is infinite too; b loses 12 % of its messages."
+    )
     assert found.detail == ""
 
 

@@ -39,12 +39,20 @@ def test_nothing_is_loaded_from_elsewhere(page):
 
 
 def test_the_policy_allows_the_two_scripts_and_no_request(page):
-    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1].replace("&#39;", "'")
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1].replace(
+        "&#39;", "'"
+    )
     assert "default-src 'none'" in policy and "connect-src" not in policy
     hashes = re.findall(r"'sha256-([^']+)'", policy)
-    found = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in _scripts(page)]
+    found = [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        for script in _scripts(page)
+    ]
     assert hashes == found and len(found) == 2
-    assert "script-src" in policy and "'unsafe-inline'" not in policy.split("script-src")[1].split(";")[0]
+    assert (
+        "script-src" in policy
+        and "'unsafe-inline'" not in policy.split("script-src")[1].split(";")[0]
+    )
 
 
 def test_hostile_text_is_escaped(page):
@@ -63,9 +71,9 @@ def test_a_hostile_name_does_not_end_the_data():
     page = render_html(document)
     assert page.count("<script") == page.count("</script>") == 4
     data = re.search(r'<script type="application/json" id="specs">(.*?)</script>', page, re.S)[1]
-    assert document["workloads"][0]["arms"][1]["arm"] in json.dumps(json.loads(data), ensure_ascii=False).replace(
-        '\\"', '"'
-    )
+    assert document["workloads"][0]["arms"][1]["arm"] in json.dumps(
+        json.loads(data), ensure_ascii=False
+    ).replace('\\"', '"')
 
 
 def test_every_number_of_the_tables_has_its_evidence(page):

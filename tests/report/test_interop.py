@@ -9,7 +9,8 @@ from rmwbench.results.answer.headline import headline
 def arm(talker, listener, *, median=1000.0, done=1, failures=(), not_supported=None, **wrong):
     metrics = {"response_latency_p50": {"unit": "ns", "value": median}} if median else {}
     metrics |= {
-        name: {"unit": "fraction" if name == "undelivered" else "messages", "value": v} for name, v in wrong.items()
+        name: {"unit": "fraction" if name == "undelivered" else "messages", "value": v}
+        for name, v in wrong.items()
     }
     return {
         "arm": f"{talker} → {listener}",
@@ -33,17 +34,37 @@ def workload(arms):
     [
         (arm("a", "b"), "delivers", ""),
         (arm("a", "b", undelivered=0.03), "degraded", "lost 3 %"),
-        (arm("a", "b", undelivered=0.0, under_way=12.0), "degraded", "12 per trial still under way"),
-        (arm("a", "b", reordered=2.0, duplicates=1.5), "degraded", "1.5 per trial doubled; 2 per trial out of order"),
+        (
+            arm("a", "b", undelivered=0.0, under_way=12.0),
+            "degraded",
+            "12 per trial still under way",
+        ),
+        (
+            arm("a", "b", reordered=2.0, duplicates=1.5),
+            "degraded",
+            "1.5 per trial doubled; 2 per trial out of order",
+        ),
         (
             arm("a", "b", median=None, done=0, failures=[failed("no match")]),
             "no match",
             "endpoint 1: expected 1 matched peers, found 0",
         ),
-        (arm("a", "b", median=None, done=0, failures=[failed("no delivery", "silence")]), "no delivery", "silence"),
-        (arm("a", "b", median=None, done=0, failures=[failed(None, "it died")]), "failed", "it died"),
+        (
+            arm("a", "b", median=None, done=0, failures=[failed("no delivery", "silence")]),
+            "no delivery",
+            "silence",
+        ),
+        (
+            arm("a", "b", median=None, done=0, failures=[failed(None, "it died")]),
+            "failed",
+            "it died",
+        ),
         (arm("a", "b", median=None, done=0), "not run", ""),
-        (arm("a", "b", median=None, done=0, not_supported="no services"), "not supported", "no services"),
+        (
+            arm("a", "b", median=None, done=0, not_supported="no services"),
+            "not supported",
+            "no services",
+        ),
     ],
 )
 def test_a_pair_is_judged_by_what_arrived(one, outcome, reason):
@@ -59,7 +80,10 @@ def test_a_pair_that_fails_now_and_then_does_not_deliver():
 
 
 def test_of_pairs_the_headline_says_who_talks_to_whom_and_what_nobody_takes():
-    silent = [arm(*sides, median=None, done=0, failures=[failed("no match")]) for sides in (("a", "b"), ("b", "a"))]
+    silent = [
+        arm(*sides, median=None, done=0, failures=[failed("no match")])
+        for sides in (("a", "b"), ("b", "a"))
+    ]
     found = workload([arm("a", "a"), *silent, arm("b", "b", undelivered=0.5)])
     assert headline(found).answer == (
         "1 of 4 pairs deliver every message; b → b is degraded; a → b and b → a never match."
@@ -85,7 +109,12 @@ def test_cells_are_shaded_by_their_ratio_to_the_fastest_pair():
     arms = [arm("a", "a"), arm("a", "b", median=3000.0), arm("b", "a", median=99_000.0)]
     rows = interop.shown(workload(arms))
     assert [talker for talker, _ in rows] == ["a", "b"]
-    assert [None if cell is None else cell["heat"] for _, row in rows for cell in row] == ["0", "2", "4", None]
+    assert [None if cell is None else cell["heat"] for _, row in rows for cell in row] == [
+        "0",
+        "2",
+        "4",
+        None,
+    ]
     assert rows[0][1][1]["words"] == "3.00 µs"
 
 

@@ -1,4 +1,5 @@
-"""Markdown: the text as a snapshot, charts beside it with their experiment on them, texts that stay texts."""
+"""Markdown: the text as a snapshot, charts beside it with their experiment on them, texts that stay
+texts."""
 
 from rmwbench.report.markdown import escape, render_markdown, write_markdown
 from rmwbench.report.workload_charts import figures
@@ -9,7 +10,12 @@ from tests.report.snapshot import check
 def test_snapshot():
     document = example_document()
     drawn = {workload["workload"]: list(figures(workload)) for workload in document["workloads"]}
-    images = {(name, f.key): f"report-charts/{name}-{f.key}.svg" for name, fs in drawn.items() for f in fs if f.spec}
+    images = {
+        (name, f.key): f"report-charts/{name}-{f.key}.svg"
+        for name, fs in drawn.items()
+        for f in fs
+        if f.spec
+    }
     check("report.md", render_markdown(document, drawn, images))
 
 

@@ -24,7 +24,12 @@ def test_open_comparisons_in_the_order_of_what_they_take():
     found = more(
         {
             "workloads": [
-                workload("imu", arm("a", "equivalent"), arm("b", "undecided", 20.0), arm("c", "undecided")),
+                workload(
+                    "imu",
+                    arm("a", "equivalent"),
+                    arm("b", "undecided", 20.0),
+                    arm("c", "undecided"),
+                ),
                 workload("camera", arm("a", "best"), arm("b", "worse"), arm("c", "undecided", 4.0)),
             ]
         },
@@ -53,15 +58,33 @@ def test_topics_that_are_judged_are_told_in_the_place_of_their_workload():
     robot = workload(
         "robot",
         arm("b", "undecided", 9.0),
-        topics=(topic("imu", arm("b", "undecided", 3.0)), topic("front", arm("b", "undecided", 3.0))),
+        topics=(
+            topic("imu", arm("b", "undecided", 3.0)),
+            topic("front", arm("b", "undecided", 3.0)),
+        ),
     )
     found = more({"workloads": [robot]}, None)
     assert [(one["topic"], one["blocks"]) for one in found] == [("imu", None), ("front", None)]
-    assert lines({"more": found}) == ["about 3 min: b (robot: imu and front) (2 of 2 that are open)"]
-    told = workload("robot", arm("b", "undecided", 9.0), topics=(topic("imu", arm("b", "no data"), judged=False),))
+    assert lines({"more": found}) == [
+        "about 3 min: b (robot: imu and front) (2 of 2 that are open)"
+    ]
+    told = workload(
+        "robot",
+        arm("b", "undecided", 9.0),
+        topics=(topic("imu", arm("b", "no data"), judged=False),),
+    )
     assert [one["topic"] for one in more({"workloads": [told]}, 1.0)] == [None]
 
 
 def test_nothing_open_says_nothing():
-    assert lines({"more": more({"workloads": [workload("imu", arm("a", "best"), arm("b", "worse"))]}, 1.0)}) == []
+    assert (
+        lines(
+            {
+                "more": more(
+                    {"workloads": [workload("imu", arm("a", "best"), arm("b", "worse"))]}, 1.0
+                )
+            }
+        )
+        == []
+    )
     assert lines({}) == []

@@ -1,4 +1,5 @@
-"""The outcome matrix: from a bundle whose suite declares limits to the document and its three renderings."""
+"""The outcome matrix: from a bundle whose suite declares limits to the document and its three
+renderings."""
 
 import copy
 import dataclasses
@@ -17,7 +18,10 @@ from tests.report.printed import printed
 from tests.support import synthetic_bundle
 
 DECLARED = {
-    "acceptable": [{"metric": "undelivered", "at_most": 0.25}, {"metric": "service_latency_p50", "at_most": 30e6}],
+    "acceptable": [
+        {"metric": "undelivered", "at_most": 0.25},
+        {"metric": "service_latency_p50", "at_most": 30e6},
+    ],
     "none": {"metric": "undelivered", "at_least": 0.95},
 }
 NAMES = ("floor futex", "iceoryx2 event", "zenoh tuned", "cyclonedds untouched")
@@ -29,7 +33,11 @@ def document(tmp_path_factory):
     chosen = (arm for arm in synthetic_bundle.ARMS if arm.arm in NAMES)
     arms = tuple(dataclasses.replace(arm, loss=0.4) if arm.loss else arm for arm in chosen)
     path = synthetic_bundle.write(
-        tmp_path_factory.mktemp("outcomes") / "c", blocks=5, arms=arms, workloads=("camera",), levels=2
+        tmp_path_factory.mktemp("outcomes") / "c",
+        blocks=5,
+        arms=arms,
+        workloads=("camera",),
+        levels=2,
     )
     campaign = json.loads((path / "campaign.json").read_text())
     campaign["plan"]["outcomes"] = DECLARED
@@ -49,7 +57,12 @@ def changed(document, condition, arm, **changes):
 
 def undelivered(low, high, value=None):
     return {
-        "undelivered": {"unit": "fraction", "value": low if value is None else value, "low": low, "high": high}
+        "undelivered": {
+            "unit": "fraction",
+            "value": low if value is None else value,
+            "low": low,
+            "high": high,
+        }
         | {"count": 900, "trials": 5, "interval": "95 %"}
     }
 
@@ -67,30 +80,42 @@ def test_the_document_has_every_condition_and_every_contender(document):
         }
         assert (one["outcome"], one["only"], one["may"]) == ("degraded", None, [])
     assert found["summary"] == "Of 2 conditions: 2 degraded."
-    assert "undelivered of at most 25 % and service latency, median of at most 30 ms" in found["text"]
+    assert (
+        "undelivered of at most 25 % and service latency, median of at most 30 ms" in found["text"]
+    )
 
 
 def test_a_reason_has_the_value_its_interval_and_the_limit(document):
     reasons = {arm["arm"]: arm["reason"] for arm in document["outcomes"]["conditions"][0]["arms"]}
     assert re.fullmatch(
-        r"undelivered [34][.\d]* % \[[\d.]+–[\d.]+\]; acceptable is at most 25 %", reasons["cyclonedds untouched"]
+        r"undelivered [34][.\d]* % \[[\d.]+–[\d.]+\]; acceptable is at most 25 %",
+        reasons["cyclonedds untouched"],
     )
     assert reasons["zenoh tuned"].startswith("undelivered 0 % [0–")
 
 
 def test_what_was_still_under_way_leaves_a_limit_open_and_is_said(document):
     losses = {"wanted": 1000, "missing": 0, "under_way": 400}
-    metrics = undelivered(0.0, 0.004) | {"service_latency_p50": {"value": 1e6, "low": 1e6, "high": 1e6, "unit": "ns"}}
+    metrics = undelivered(0.0, 0.004) | {
+        "service_latency_p50": {"value": 1e6, "low": 1e6, "high": 1e6, "unit": "ns"}
+    }
     metrics["undelivered"]["count"] = 1000
     made = changed(document, 1, "zenoh tuned", losses=losses, metrics=metrics)
-    one = next(arm for arm in made["outcomes"]["conditions"][1]["arms"] if arm["arm"] == "zenoh tuned")
+    one = next(
+        arm for arm in made["outcomes"]["conditions"][1]["arms"] if arm["arm"] == "zenoh tuned"
+    )
     assert (one["outcome"], one["metric"]) == ("undecided", "undelivered")
-    assert "400 messages (40.0 %) were still under way when the trials ended: slow, not lost" in one["reason"]
+    assert (
+        "400 messages (40.0 %) were still under way when the trials ended: slow, not lost"
+        in one["reason"]
+    )
     assert "acceptable is at most 25 %" in one["reason"]
 
 
 def test_a_suite_without_limits_has_no_matrix(tmp_path):
-    path = synthetic_bundle.write(tmp_path / "c", blocks=2, arms=synthetic_bundle.ARMS[:2], workloads=("imu",))
+    path = synthetic_bundle.write(
+        tmp_path / "c", blocks=2, arms=synthetic_bundle.ARMS[:2], workloads=("imu",)
+    )
     plain = summarise(Bundle(path))
     assert plain["outcomes"] is None and outcomes.shown(plain) is None
     assert 'id="outcomes"' not in render_html(plain)
@@ -112,19 +137,33 @@ def test_an_interval_on_both_sides_is_undecided_whatever_its_value(document):
 
 def test_absent_is_no_data_with_its_reason_and_leaves_the_condition_open(document):
     none = {"done": 0, "failed": 1, "void": 0, "numbers": []}
-    none["failures"] = [{"trial": 9, "block": 0, "status": "failed", "reason": "it died\nat once", "cause": None}]
+    none["failures"] = [
+        {"trial": 9, "block": 0, "status": "failed", "reason": "it died\nat once", "cause": None}
+    ]
     made = changed(document, 0, "cyclonedds untouched", trials=none)
     one = made["outcomes"]["conditions"][0]
-    assert (one["arms"][2]["outcome"], one["arms"][2]["reason"]) == ("no data", "trial 9 failed: it died")
+    assert (one["arms"][2]["outcome"], one["arms"][2]["reason"]) == (
+        "no data",
+        "trial 9 failed: it died",
+    )
     assert (one["outcome"], one["may"]) == ("undecided", ["all acceptable", "degraded"])
     row = outcomes.shown(made)["rows"][0]
-    assert (row["cells"][2]["value"], row["more"]) == ("trial 9 failed", "all acceptable or degraded")
+    assert (row["cells"][2]["value"], row["more"]) == (
+        "trial 9 failed",
+        "all acceptable or degraded",
+    )
 
 
 def only_zenoh(document):
     silent = {
         "metrics": undelivered(0.97, 1.0, value=1.0),
-        "losses": {"wanted": 900, "missing": 900, "places": [], "not_located": 900, "uncounted": []},
+        "losses": {
+            "wanted": 900,
+            "missing": 900,
+            "places": [],
+            "not_located": 900,
+            "uncounted": [],
+        },
     }
     made = changed(document, 0, "cyclonedds untouched", **copy.deepcopy(silent))
     return changed(made, 0, "iceoryx2 event", **silent)
@@ -133,7 +172,9 @@ def only_zenoh(document):
 def test_only_one_delivers(document):
     one = only_zenoh(document)["outcomes"]["conditions"][0]
     assert (one["outcome"], one["only"]) == ("only", "zenoh tuned")
-    assert one["arms"][0]["reason"] == "nothing arrived; undelivered 100 % [97.0–100]: at least 95 %"
+    assert (
+        one["arms"][0]["reason"] == "nothing arrived; undelivered 100 % [97.0–100]: at least 95 %"
+    )
 
 
 def test_rows_are_conditions_and_columns_arms(document):
@@ -148,7 +189,10 @@ def test_rows_are_conditions_and_columns_arms(document):
         ("!", "degraded"),
     ]
     assert first["cells"][2]["value"].endswith(" %") and not first["cells"][0]["value"]
-    assert (first["words"], first["more"]) == ("degraded", "acceptable with iceoryx2 event, zenoh tuned")
+    assert (first["words"], first["more"]) == (
+        "degraded",
+        "acceptable with iceoryx2 event, zenoh tuned",
+    )
 
 
 def test_a_level_that_never_changes_is_said_once(document):

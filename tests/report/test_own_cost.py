@@ -1,4 +1,5 @@
-"""What of a number is the instrument's, at the size of the workload: never that of a header under an image."""
+"""What of a number is the instrument's, at the size of the workload: never that of a header under
+an image."""
 
 import pytest
 
@@ -26,17 +27,34 @@ def workload(response=4e6, cpu=8e-3, touch="all"):
 
 @pytest.mark.parametrize(
     ("size", "response"),
-    [(10, 1e3), (64, 1e3), (500_032, 101e3), (1_000_000, 201e3), (3_500_000, 701e3), (8_000_000, 1601e3)],
+    [
+        (10, 1e3),
+        (64, 1e3),
+        (500_032, 101e3),
+        (1_000_000, 201e3),
+        (3_500_000, 701e3),
+        (8_000_000, 1601e3),
+    ],
 )
 def test_it_is_told_at_the_size_of_the_workload(size, response):
-    assert own_share(OWN, size, workload())["response_latency"]["value"] == pytest.approx(response, rel=1e-6)
+    assert own_share(OWN, size, workload())["response_latency"]["value"] == pytest.approx(
+        response, rel=1e-6
+    )
 
 
 def test_its_share_of_the_least_of_any_arm_is_said_and_what_a_large_one_does():
-    small, large = own_share(OWN, 64, workload())["text"], own_share(OWN, 6_000_000, workload())["text"]
+    small, large = (
+        own_share(OWN, 64, workload())["text"],
+        own_share(OWN, 6_000_000, workload())["text"],
+    )
     assert "takes 1.00 µs here" in small and "draws ratios" not in small
-    assert "a message of 6.00 MB takes 1.20 ms here" in large and "(30.0 % of the least of any arm)" in large
-    assert "2.40 ms of processor time (30.0 %" in large and large.endswith("look at the service latency too.")
+    assert (
+        "a message of 6.00 MB takes 1.20 ms here" in large
+        and "(30.0 % of the least of any arm)" in large
+    )
+    assert "2.40 ms of processor time (30.0 %" in large and large.endswith(
+        "look at the service latency too."
+    )
 
 
 def test_a_small_part_is_one_line_for_all_workloads_and_a_large_one_is_told_where_it_is():
@@ -49,17 +67,35 @@ def test_a_small_part_is_one_line_for_all_workloads_and_a_large_one_is_told_wher
         campaign = {"finished": True, "blocks_complete": 10, "trials": {"void": 0}}
         for one in named:
             one |= bare | {"arms": []}
-        found = conclusions({"workloads": named, "campaign": campaign}, calibrated=True, margin=0.05, one_host=False)
-        return [(line["workload"], line["text"]) for line in found if "no middleware at all" in line["text"]]
+        found = conclusions(
+            {"workloads": named, "campaign": campaign}, calibrated=True, margin=0.05, one_host=False
+        )
+        return [
+            (line["workload"], line["text"])
+            for line in found
+            if "no middleware at all" in line["text"]
+        ]
 
     ((of, small),) = cautions(64, 500_032)
-    assert of is None and "at most 2.5 % of the least latency or processor time of any arm, in w1" in small
+    assert (
+        of is None
+        and "at most 2.5 % of the least latency or processor time of any arm, in w1" in small
+    )
     assert [of for of, _ in cautions(64, 6_000_000)] == ["w1", None]
 
 
 def test_nothing_is_said_where_it_is_not_known():
-    assert own_share({}, 64, workload()) is None and own_share({"sizes": []}, 64, workload()) is None
-    assert own_share(OWN, None, workload()) is None and own_share(OWN, 64, workload(touch="none")) is None
+    assert (
+        own_share({}, 64, workload()) is None and own_share({"sizes": []}, 64, workload()) is None
+    )
+    assert (
+        own_share(OWN, None, workload()) is None
+        and own_share(OWN, 64, workload(touch="none")) is None
+    )
     assert own_share({"sizes": [of(64, 1e3, 1e-6)]}, 6_000_000, workload()) is None
-    without = {"sizes": [{"payload_bytes": 64, "response_latency": {"no_data": "x"}, "cpu_per_message": {}}]}
+    without = {
+        "sizes": [
+            {"payload_bytes": 64, "response_latency": {"no_data": "x"}, "cpu_per_message": {}}
+        ]
+    }
     assert own_share(without, 64, workload()) is None

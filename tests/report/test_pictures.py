@@ -1,4 +1,5 @@
-"""Charts as specifications: labels that do not collide, lost messages that stay, nothing drawn from nothing."""
+"""Charts as specifications: labels that do not collide, lost messages that stay, nothing drawn from
+nothing."""
 
 import json
 import math
@@ -49,7 +50,9 @@ def test_no_loss_is_a_sentence_and_loss_is_a_chart(document):
 
 
 def test_what_is_absent_is_not_drawn_at_zero(document):
-    rows = {row["arm"]: row for row in charts.comparison(document["workloads"][1])["datasets"]["rows"]}
+    rows = {
+        row["arm"]: row for row in charts.comparison(document["workloads"][1])["datasets"]["rows"]
+    }
     assert rows["cyclonedds untouched"]["value"] is None
     assert rows["cyclonedds untouched"]["label"] == "no data"
 
@@ -63,7 +66,9 @@ def test_nothing_at_all_draws_nothing(document):
 
 def test_lost_messages_are_in_the_series(document):
     points = charts.series(document["workloads"][1])["datasets"]["points"]
-    wanted = sum(series["latency_ns"].count(None) for series in document["workloads"][1]["charts"]["series"])
+    wanted = sum(
+        series["latency_ns"].count(None) for series in document["workloads"][1]["charts"]["series"]
+    )
     assert sum(point["y"] is None for point in points) == wanted > 0
 
 
@@ -136,5 +141,8 @@ def test_untouched_is_dashed_and_hollow_and_profiles_of_one_middleware_differ(do
     assert looks["zenoh untouched"].hollow and looks["zenoh untouched"].dash
     assert not looks["zenoh tuned"].hollow and not looks["zenoh tuned"].dash
     assert looks["zenoh tuned"].colour == looks["zenoh untouched"].colour
-    many = [{"arm": f"m {p}", "middleware": "m", "profile": p, "role": "contender"} for p in ("a", "b", "untouched")]
+    many = [
+        {"arm": f"m {p}", "middleware": "m", "profile": p, "role": "contender"}
+        for p in ("a", "b", "untouched")
+    ]
     assert len({(x.colour, x.dash, x.hollow) for x in style.looks(many).values()}) == 3

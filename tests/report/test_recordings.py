@@ -34,7 +34,12 @@ WHOLE, DROPS = fates(), fates(cache=30)
         ([DROPS] * 4 + [WHOLE], "no data", (), "trials disagree: 4 of 5 trials lost messages"),
         ([DROPS] * 4, "no data", (), "loses (cache) in 4 trials, and fewer than 5 decide nothing"),
         ([WHOLE], "no data", (), "kept all in 1 trial, and fewer than 5 decide nothing"),
-        ([fates(unplaced=1, contradiction="9 in the cache")] * 5, "loses", ("unplaced",), "9 in the cache"),
+        (
+            [fates(unplaced=1, contradiction="9 in the cache")] * 5,
+            "loses",
+            ("unplaced",),
+            "9 in the cache",
+        ),
         ([], "no data", (), "no trial with a bag is done"),
     ],
 )
@@ -48,7 +53,9 @@ def test_an_arm_is_judged_by_five_trials_that_agree(trials, answer, places, reas
 def test_without_a_trial_it_is_said_why_there_is_none():
     line = TrialLine(4, 1, 0, "failed", "recorder: it ended with exit code 1\nits log", ())
     reason = judged([], [line, line]).reason
-    assert reason == ("no trial with a bag is done: 2 failed; the first: recorder: it ended with exit code 1")
+    assert reason == (
+        "no trial with a bag is done: 2 failed; the first: recorder: it ended with exit code 1"
+    )
 
 
 COUNTERS = {
@@ -63,7 +70,8 @@ COUNTERS = {
 
 
 def table(trials=5, unsupported=None, without=()):
-    """A campaign of one arm whose recorder kept 80 of 100, 12 of them lost in the cache and 8 before."""
+    """A campaign of one arm whose recorder kept 80 of 100, 12 of them lost in the cache and 8
+    before."""
     definition = {
         "comparison": "cameras [recorder.place=disk]",
         "workload": {"name": "cameras", "title": "five cameras"},
@@ -73,12 +81,24 @@ def table(trials=5, unsupported=None, without=()):
     row = {"arm": "rclcpp/zenoh", "middleware": "rclcpp/rmw_zenoh_cpp", "version": "1", "cell": 1}
     numbers = np.arange(100)
     tables = {
-        "sent": {"endpoint": np.ones(100, int), "seq": numbers, "flags": np.zeros(100, int), "call_ns": numbers + 1},
+        "sent": {
+            "endpoint": np.ones(100, int),
+            "seq": numbers,
+            "flags": np.zeros(100, int),
+            "call_ns": numbers + 1,
+        },
         "received": {"writer": np.ones(100, int), "seq": numbers, "flags": np.zeros(100, int)},
         "recorded": {"endpoint": np.ones(80, int), "seq": numbers[:80]},
     }
     counters = [
-        {"counter": name, "unit": unit, "value": value, "endpoint": endpoint, "at": "end", "role": "recorder"}
+        {
+            "counter": name,
+            "unit": unit,
+            "value": value,
+            "endpoint": endpoint,
+            "at": "end",
+            "role": "recorder",
+        }
         for name, (unit, value, endpoint) in COUNTERS.items()
         if name not in without
     ]
@@ -94,7 +114,8 @@ def table(trials=5, unsupported=None, without=()):
         columns=lambda name, _, __: tables[name],
     )
     small = SimpleNamespace(
-        endpoints={n: [publisher] for n in range(trials)}, counters={n: counters for n in range(trials)}
+        endpoints={n: [publisher] for n in range(trials)},
+        counters={n: counters for n in range(trials)},
     )
     measured = {1: [SimpleNamespace(trial=n) for n in range(trials)]}
     return {"recordings": document(bundle, measured, small)}
@@ -108,7 +129,10 @@ def the_arm(doc):
 def test_a_document_has_every_place_and_what_the_recorder_cost():
     arm = the_arm(table())
     assert (arm["answer"], arm["places"], arm["trials"]) == ("loses", ["before", "cache"], 5)
-    counts = {name: arm[name] for name in ("sent", "kept", "unheard", "before", "cache", "disk", "unplaced", "beside")}
+    counts = {
+        name: arm[name]
+        for name in ("sent", "kept", "unheard", "before", "cache", "disk", "unplaced", "beside")
+    }
     assert counts == {
         "sent": 500, "kept": 400, "unheard": 0, "before": 40, "cache": 60, "disk": 0, "unplaced": 0, "beside": 500
     }  # fmt: skip
@@ -141,7 +165,12 @@ def test_terminal_and_markdown_say_the_same():
     doc = table(trials=4)
     terminal, markdown = printed(print_recordings, doc, 80), "\n".join(recording_lines(doc))
     assert "…" not in terminal  # no number is cut
-    for text in ("five cameras: bag on disk, cache of 5 MiB", "48 (12.0 %)", "32 (8.00 %)", "rclcpp/zenoh"):
+    for text in (
+        "five cameras: bag on disk, cache of 5 MiB",
+        "48 (12.0 %)",
+        "32 (8.00 %)",
+        "rclcpp/zenoh",
+    ):
         assert text in terminal, text
         assert text in markdown, text
     assert "fewer than 5 decide nothing" in " ".join(terminal.split())

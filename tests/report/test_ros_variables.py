@@ -1,4 +1,5 @@
-"""ROS variables obeyed or not: what is seen of a case against what must happen, and the table of it."""
+"""ROS variables obeyed or not: what is seen of a case against what must happen, and the table of
+it."""
 
 import json
 from types import SimpleNamespace
@@ -11,7 +12,15 @@ from rmwbench.analysis.records.ledger import Ledger
 from rmwbench.bundle.read import TrialLine
 from rmwbench.report.markdown import ros_variable_lines
 from rmwbench.report.terminal import print_ros_variables
-from rmwbench.results.ros_variables import TAKEN_AS_LOAN, Seen, document, judged, notes, of_control, shown
+from rmwbench.results.ros_variables import (
+    TAKEN_AS_LOAN,
+    Seen,
+    document,
+    judged,
+    notes,
+    of_control,
+    shown,
+)
 from rmwbench.suite.ros_variables import CASES, CONTROL, HEARD, LENT, NOT_HEARD, NOT_LENT
 from tests.report.printed import printed
 
@@ -37,7 +46,13 @@ GOOD, SILENT, NEVER = seen(50, 50, 50), seen(0, 0, 0), seen(missed=(FAILED, FAIL
         (NOT_HEARD, seen(0, 3, 0), GOOD, "not obeyed", "heard in 1 of 3 trials alone"),
         (NOT_HEARD, SILENT, None, "no data", "no case `none`"),
         (NOT_HEARD, SILENT, SILENT, "no data", "without variables heard 0 of 150"),
-        (NOT_HEARD, SILENT, NEVER, "no data", "2 failed; the first: worker talker died of signal 11"),
+        (
+            NOT_HEARD,
+            SILENT,
+            NEVER,
+            "no data",
+            "2 failed; the first: worker talker died of signal 11",
+        ),
         (NOT_HEARD, NEVER, GOOD, "no data", "no trial is done: 2 failed"),
         (NOT_HEARD, seen(0, wanted=0), GOOD, "no data", "published nothing"),
         (LENT, seen(50, lent=70), GOOD, "obeyed", ""),
@@ -48,7 +63,9 @@ GOOD, SILENT, NEVER = seen(50, 50, 50), seen(0, 0, 0), seen(missed=(FAILED, FAIL
         (NOT_LENT, SILENT, seen(50, lent=70), "no data", "nothing was heard"),
     ],
 )
-def test_silence_counts_only_beside_a_control_that_heard_everything(expected, found, control, answer, reason):
+def test_silence_counts_only_beside_a_control_that_heard_everything(
+    expected, found, control, answer, reason
+):
     one = judged(expected, found, control)
     assert one.answer == answer
     assert reason in one.reason if reason else not one.reason
@@ -70,7 +87,12 @@ def table(arms, unsupported=None, trials=5):
     for arm, heard in arms.items():
         for case, count in heard.items():
             number, asked = len(cells) + 1, CASES[case]
-            kept = {"case": case, "text": asked.text, "writer": asked.writer, "reader": asked.reader}
+            kept = {
+                "case": case,
+                "text": asked.text,
+                "writer": asked.writer,
+                "reader": asked.reader,
+            }
             kept |= {"expected": asked.one_host, "source": asked.source}
             definition = {
                 "comparison": f"w [ros_variables={case}]",
@@ -78,10 +100,18 @@ def table(arms, unsupported=None, trials=5):
                 "factors": {"ros_variables": case},
                 "ros_variables": kept,
             }
-            row = {"arm": arm, "middleware": arm, "version": "1", "cell": number, "definition": json.dumps(definition)}
+            row = {
+                "arm": arm,
+                "middleware": arm,
+                "version": "1",
+                "cell": number,
+                "definition": json.dumps(definition),
+            }
             cells.append(row)
             ledger = Ledger(wanted=50, delivered=count, lost_end=50 - count)
-            measured[number] = [SimpleNamespace(trial=number, messages=SimpleNamespace(ledger=ledger))] * trials
+            measured[number] = [
+                SimpleNamespace(trial=number, messages=SimpleNamespace(ledger=ledger))
+            ] * trials
             received[number] = count
     bundle = SimpleNamespace(
         rows=lambda _: cells,
@@ -90,13 +120,18 @@ def table(arms, unsupported=None, trials=5):
         columns=lambda _, trial, __: {"flags": np.zeros(received[trial], dtype="u4")},
     )
     rows = {n: [{"endpoint": 2, "kind": "subscription"}] for n in measured}
-    matched = {n: [{"event": "matched", "value": 1, "endpoint": 2}] if received[n] else [] for n in measured}
+    matched = {
+        n: [{"event": "matched", "value": 1, "endpoint": 2}] if received[n] else []
+        for n in measured
+    }
     small = SimpleNamespace(endpoints=rows, events=matched, counters={n: [] for n in measured})
     return document(bundle, measured, small)
 
 
 def answers(found):
-    return {(row["case"], arm["arm"]): arm["answer"] for row in found["rows"] for arm in row["arms"]}
+    return {
+        (row["case"], arm["arm"]): arm["answer"] for row in found["rows"] for arm in row["arms"]
+    }
 
 
 def test_who_ignores_a_variable_is_not_said_to_obey_where_it_is_to_be_heard():
@@ -119,7 +154,9 @@ def test_who_ignores_a_variable_is_not_said_to_obey_where_it_is_to_be_heard():
 def test_fewer_than_five_trials_decide_nothing():
     found = table({"a": OBEDIENT, "b": DEAF_TO_ALL}, trials=4)
     assert set(answers(found).values()) == {"control", "no data"}
-    assert any("not obeyed in 4 trials, and fewer than 5 decide nothing" in note for note in notes(found))
+    assert any(
+        "not obeyed in 4 trials, and fewer than 5 decide nothing" in note for note in notes(found)
+    )
 
 
 def test_a_campaign_without_ros_variables_has_no_table():
@@ -135,10 +172,18 @@ def test_what_an_arm_cannot_is_not_supported():
 
 def test_cells_with_ros_variables_are_compared_with_nothing():
     def cell(number, definition):
-        return {"cell": number, "workload": "w", "arm": "a", "factors": "{}", "definition": json.dumps(definition)}
+        return {
+            "cell": number,
+            "workload": "w",
+            "arm": "a",
+            "factors": "{}",
+            "definition": json.dumps(definition),
+        }
 
     judged_by_silence, plain = cell(1, {"ros_variables": {"case": "off"}}), cell(2, {})
-    assert [found["cell"] for one in comparisons({}, [judged_by_silence, plain]) for found in one.cells] == [2]
+    assert [
+        found["cell"] for one in comparisons({}, [judged_by_silence, plain]) for found in one.cells
+    ] == [2]
     planned = {"comparisons": [{"comparison": "w", "workload": "w", "cells": [1]}]}
     assert comparisons(planned, [judged_by_silence]) == []
 
@@ -147,7 +192,12 @@ def test_terminal_and_markdown_say_the_same():
     doc = {"ros_variables": table({"a": OBEDIENT, "b": DEAF_TO_ALL})}
     text = printed(print_ros_variables, doc)
     lines = "\n".join(ros_variable_lines(doc))
-    for said in ("✓ obeyed 0 of 250", "✗ not obeyed 250 of 250", "= control 250 of 250", "b: 1 not obeyed"):
+    for said in (
+        "✓ obeyed 0 of 250",
+        "✗ not obeyed 250 of 250",
+        "= control 250 of 250",
+        "b: 1 not obeyed",
+    ):
         assert said in text and said in lines, said
     assert f"[not heard]({CASES['off'].source})" in lines
 

@@ -1,5 +1,5 @@
-"""The show document: complete, deterministic, true to what the fixture injected, and standing on whatever a campaign
-left.
+"""The show document: complete, deterministic, true to what the fixture injected, and standing on
+whatever a campaign left.
 """
 
 import dataclasses
@@ -54,8 +54,11 @@ def test_it_is_json_without_infinities_or_nan_and_the_same_each_time(bundle, doc
 def test_every_metric_has_count_and_interval_or_a_reason(document):
     for w in document["workloads"]:
         for a in w["arms"]:
-            # Those of chains, layers and lifecycle nodes are listed where something is relayed, traced, brought up.
-            ordinary = [name for name in GLOSSARY if name not in (*OF_CHAINS, *SHARES, *bring_up.NAMES)]
+            # Those of chains, layers and lifecycle nodes are listed where something is relayed,
+            # traced, brought up.
+            ordinary = [
+                name for name in GLOSSARY if name not in (*OF_CHAINS, *SHARES, *bring_up.NAMES)
+            ]
             assert list(a["metrics"]) == ordinary and list(document["glossary"]) == list(GLOSSARY)
             for name, m in a["metrics"].items():
                 assert m["unit"] == GLOSSARY[name].unit
@@ -70,10 +73,12 @@ def test_every_metric_has_count_and_interval_or_a_reason(document):
 
 def test_percentiles_follow_rule_five(document):
     imu, camera = arm(document, "imu", "zenoh tuned"), arm(document, "camera", "zenoh tuned")
-    assert "trial p99" in imu["metrics"]["response_latency_p99"]["interval"]  # 1100 messages per trial
+    # 1100 messages per trial
+    assert "trial p99" in imu["metrics"]["response_latency_p99"]["interval"]
     assert "at_least" in imu["metrics"]["response_latency_p999"]  # 6600 pooled are not 10 000
     assert "t interval" in camera["metrics"]["response_latency_p50"]["interval"]  # 30 per trial
-    assert "clustered by 6 trials" in camera["metrics"]["response_latency_p90"]["interval"]  # 180 pooled
+    # 180 pooled
+    assert "clustered by 6 trials" in camera["metrics"]["response_latency_p90"]["interval"]
     assert "at_least" in camera["metrics"]["response_latency_p99"]
     assert "response_latency_p90" not in camera["per_trial"]
     assert len(camera["per_trial"]["response_latency_p50"]) == 6
@@ -89,8 +94,11 @@ def test_the_injected_medians_and_losses_come_back_inside_their_intervals(docume
             total += 1
             inside += m["low"] <= truth <= m["high"]
             loss = a["metrics"]["loss"]
-            assert loss["low"] <= (injected.loss if w["workload"] == "camera" else 0) <= loss["high"]
-    # 24 intervals of 95 %: fewer than 20 happens once in 500; and most floors are limited by the fixture's call time
+            assert (
+                loss["low"] <= (injected.loss if w["workload"] == "camera" else 0) <= loss["high"]
+            )
+    # 24 intervals of 95 %: fewer than 20 happens once in 500; and most floors are limited by the
+    # fixture's call time
     assert inside >= 18
     assert total == 24
 
@@ -109,14 +117,18 @@ def test_metrics_agree_with_sql(bundle, document):
     """,
     )
     ours = arm(document, "camera", "cyclonedds untouched")["per_trial"]["response_latency_p50"]
-    assert [(x["trial"], x["value"]) for x in ours] == [(t, pytest.approx(v, rel=1e-5)) for t, v in rows]
+    assert [(x["trial"], x["value"]) for x in ours] == [
+        (t, pytest.approx(v, rel=1e-5)) for t, v in rows
+    ]
 
 
 def test_loss_is_split_and_said(document):
     metrics = arm(document, "camera", "cyclonedds untouched")["metrics"]
     lost = sum(metrics[f"lost_{part}"]["value"] for part in ("start", "middle", "end"))
     assert lost * 6 == pytest.approx(metrics["loss"]["value"] * 180, rel=1e-4)
-    assert re.search(r"not everything was delivered: .*cyclonedds untouched [0-9.]+ %", texts(document))
+    assert re.search(
+        r"not everything was delivered: .*cyclonedds untouched [0-9.]+ %", texts(document)
+    )
     assert "Asked to be reliable" in texts(document)
 
 
@@ -136,7 +148,8 @@ def test_the_floor_is_the_reference(document):
     floor, ice = arm(document, "camera", "floor futex"), arm(document, "camera", "iceoryx2 event")
     assert (floor["role"], floor["verdict"]["verdict"]) == ("floor", "reference")
     assert floor["flags"] == []
-    assert ice["times_floor"]["low"] <= 1.14 <= ice["times_floor"]["high"]  # (25 µs + P/7) / (12 µs + P/8)
+    # (25 µs + P/7) / (12 µs + P/8)
+    assert ice["times_floor"]["low"] <= 1.14 <= ice["times_floor"]["high"]
 
 
 def test_a_failed_trial_is_reported_with_its_reason(document):
@@ -164,11 +177,16 @@ def test_charts_are_small_and_honest(document):
         for chart in w["charts"]["series"]:
             assert len(chart["time_s"]) == len(chart["latency_ns"]) <= 2000
     lossy = [
-        next(c for c in workload(document, "camera")["charts"][k] if c["arm"] == "cyclonedds untouched")
+        next(
+            c
+            for c in workload(document, "camera")["charts"][k]
+            if c["arm"] == "cyclonedds untouched"
+        )
         for k in ("ecdf", "series", "spectrum")
     ]
     loss = arm(document, "camera", "cyclonedds untouched")["metrics"]["loss"]["value"]
-    assert lossy[0]["fraction"][-1] == pytest.approx(1 - loss, abs=1e-5)  # ends where messages never arrived
+    # ends where messages never arrived
+    assert lossy[0]["fraction"][-1] == pytest.approx(1 - loss, abs=1e-5)
     assert lossy[1]["latency_ns"].count(None) > 0
     assert lossy[2]["latency_ns"][-1] is None
     assert lossy[2]["quantile"][-1] == pytest.approx(1 - 10 / 180)
@@ -179,7 +197,8 @@ def test_conclusions_say_what_not_to_conclude(document):
     for part in ("6 blocks are few", "this machine", "about a network", "A/A", "p99"):
         assert part in cautions
     assert any(
-        c["kind"] == "conclude" and "iceoryx2 event is the fastest" in c["text"] for c in document["conclusions"]
+        c["kind"] == "conclude" and "iceoryx2 event is the fastest" in c["text"]
+        for c in document["conclusions"]
     )
     assert "Tuning zenoh makes it" in texts(document)
     assert workload(document, "imu")["resolution"]["resolvable_ratio"] > 1.05
@@ -187,7 +206,11 @@ def test_conclusions_say_what_not_to_conclude(document):
 
 def test_too_few_blocks_decide_nothing_and_say_so(tmp_path):
     document = summarise(
-        Bundle(synthetic_bundle.write(tmp_path / "c", blocks=3, workloads=("pointcloud",), finished=False))
+        Bundle(
+            synthetic_bundle.write(
+                tmp_path / "c", blocks=3, workloads=("pointcloud",), finished=False
+            )
+        )
     )
     verdicts = {a["verdict"]["verdict"] for a in document["workloads"][0]["arms"]}
     assert verdicts == {"reference", "undecided"}
@@ -197,7 +220,11 @@ def test_too_few_blocks_decide_nothing_and_say_so(tmp_path):
 
 def test_noisy_machines_leave_it_undecided_with_a_time(tmp_path):
     document = summarise(Bundle(synthetic_bundle.write(tmp_path / "c", workloads=("imu",), sd=0.6)))
-    undecided = [a["verdict"] for a in document["workloads"][0]["arms"] if a["verdict"]["verdict"] == "undecided"]
+    undecided = [
+        a["verdict"]
+        for a in document["workloads"][0]["arms"]
+        if a["verdict"]["verdict"] == "undecided"
+    ]
     assert undecided
     assert any(v["minutes_to_decide"] for v in undecided)
     assert "is still open" in texts(document)
@@ -205,13 +232,23 @@ def test_noisy_machines_leave_it_undecided_with_a_time(tmp_path):
 
 def test_a_campaign_stopped_before_its_first_trial_is_still_a_document(tmp_path):
     document = summarise(Bundle(synthetic_bundle.write(tmp_path / "c", blocks=0)))
-    assert {a["verdict"]["verdict"] for w in document["workloads"] for a in w["arms"]} == {"no data", "reference"}
-    assert all("no_data" in m for w in document["workloads"] for a in w["arms"] for m in a["metrics"].values())
+    assert {a["verdict"]["verdict"] for w in document["workloads"] for a in w["arms"]} == {
+        "no data",
+        "reference",
+    }
+    assert all(
+        "no_data" in m
+        for w in document["workloads"]
+        for a in w["arms"]
+        for m in a["metrics"].values()
+    )
     json.dumps(document, allow_nan=False)
 
 
 def test_one_block_has_no_intervals_and_says_so(tmp_path):
-    document = summarise(Bundle(synthetic_bundle.write(tmp_path / "c", blocks=1, workloads=("pointcloud",))))
+    document = summarise(
+        Bundle(synthetic_bundle.write(tmp_path / "c", blocks=1, workloads=("pointcloud",)))
+    )
     m = arm(document, "pointcloud", "zenoh tuned")["metrics"]
     assert m["response_latency_p50"]["trials"] == 1
     assert m["cpu_per_message"]["high"] == "inf"
@@ -219,12 +256,20 @@ def test_one_block_has_no_intervals_and_says_so(tmp_path):
 
 
 def test_an_arm_that_never_delivers_is_worse_and_never_zero(tmp_path):
-    arms = (*synthetic_bundle.ARMS[:2], dataclasses.replace(synthetic_bundle.ARMS[4], arm="dead", loss=1.0))
-    document = summarise(Bundle(synthetic_bundle.write(tmp_path / "c", arms=arms, workloads=("camera",))))
+    arms = (
+        *synthetic_bundle.ARMS[:2],
+        dataclasses.replace(synthetic_bundle.ARMS[4], arm="dead", loss=1.0),
+    )
+    document = summarise(
+        Bundle(synthetic_bundle.write(tmp_path / "c", arms=arms, workloads=("camera",)))
+    )
     dead = arm(document, "camera", "dead")
     assert dead["metrics"]["response_latency_p50"]["value"] == "inf"
     assert dead["metrics"]["loss"]["value"] == 1
-    assert dead["metrics"]["cpu_per_message"] == {"unit": "ns", "no_data": "no message to divide by"}
+    assert dead["metrics"]["cpu_per_message"] == {
+        "unit": "ns",
+        "no_data": "no message to divide by",
+    }
     assert dead["verdict"]["verdict"] == "worse"
     assert "no_data" in dead["verdict"]["ratio"]
     assert "do not use dead for this traffic" in texts(document)
@@ -233,8 +278,13 @@ def test_an_arm_that_never_delivers_is_worse_and_never_zero(tmp_path):
 
 
 def test_an_arm_whose_trials_all_failed_is_worse_and_does_not_work_here(tmp_path):
-    arms = (*synthetic_bundle.ARMS[:3], dataclasses.replace(synthetic_bundle.ARMS[6], fails=tuple(range(6))))
-    document = summarise(Bundle(synthetic_bundle.write(tmp_path / "c", arms=arms, workloads=("camera",))))
+    arms = (
+        *synthetic_bundle.ARMS[:3],
+        dataclasses.replace(synthetic_bundle.ARMS[6], fails=tuple(range(6))),
+    )
+    document = summarise(
+        Bundle(synthetic_bundle.write(tmp_path / "c", arms=arms, workloads=("camera",)))
+    )
     found = arm(document, "camera", "fastdds untouched")["verdict"]
     assert (found["verdict"], found["by"]) == ("worse", "failure")
     assert arm(document, "camera", "iceoryx2 event")["verdict"]["verdict"] == "best"
@@ -242,8 +292,8 @@ def test_an_arm_whose_trials_all_failed_is_worse_and_does_not_work_here(tmp_path
 
 
 def write_bare(directory, **tables):
-    """A bundle with nothing but trials, endpoints and records: what an importer may leave. No plan, no machine, no
-    counters.
+    """A bundle with nothing but trials, endpoints and records: what an importer may leave. No plan,
+    no machine, no counters.
     """
     cell = {
         "cell": 1,
@@ -256,9 +306,17 @@ def write_bare(directory, **tables):
     }
     with BundleWriter.create(directory, {"campaign": "bare"}) as writer:
         writer.write_whole_campaign({"cells": table_from_rows("cells", [cell])})
-        trial = {"trial": 1, "cell": 1, "block": 0, "status": "done", "steady_begin_ns": 0, "steady_end_ns": 1000}
+        trial = {
+            "trial": 1,
+            "cell": 1,
+            "block": 0,
+            "status": "done",
+            "steady_begin_ns": 0,
+            "steady_end_ns": 1000,
+        }
         endpoints = [
-            {"trial": 1, "endpoint": e, "kind": k, "topic": "t"} for e, k in ((1, "publisher"), (2, "subscription"))
+            {"trial": 1, "endpoint": e, "kind": k, "topic": "t"}
+            for e, k in ((1, "publisher"), (2, "subscription"))
         ]
         n = 30
         defaults = {
@@ -340,7 +398,10 @@ def test_an_unknown_primary_metric_is_not_replaced_silently(tmp_path):
 def test_void_trials_are_counted_by_the_name_of_their_rule(tmp_path):
     directory = synthetic_bundle.write(tmp_path / "c", blocks=3, workloads=("camera",))
     # The code counts, whatever its text says.
-    reasons = (Reason(Code.STEAL, "taken; path: no"), Reason(Code.PATH, "machine: canary: not this path"))
+    reasons = (
+        Reason(Code.STEAL, "taken; path: no"),
+        Reason(Code.PATH, "machine: canary: not this path"),
+    )
     with BundleWriter.reopen(directory) as writer:
         for n, reason in enumerate((*reasons, reasons[0]), start=100):
             row = {"trial": n, "cell": 1, "block": 0, "status": "void", "reason": reason.text}
@@ -364,12 +425,31 @@ def test_void_trials_are_counted_by_the_name_of_their_rule(tmp_path):
 
 
 def test_each_workload_says_at_which_look_and_level_it_was_judged(tmp_path, document):
-    assert workload(document, "imu")["judged"] == {"blocks": 6, "alpha": 0.05, "look": None, "looks": []}
+    assert workload(document, "imu")["judged"] == {
+        "blocks": 6,
+        "alpha": 0.05,
+        "look": None,
+        "looks": [],
+    }
     directory = synthetic_bundle.write(tmp_path / "c", blocks=8, workloads=("camera",))
     campaign = json.loads((directory / "campaign.json").read_text())
-    campaign["plan"]["blocks"] = {"count": 12, "planned": None, "minimum": 5, "maximum": 12, "looks": [5, 8, 12]}
+    campaign["plan"]["blocks"] = {
+        "count": 12,
+        "planned": None,
+        "minimum": 5,
+        "maximum": 12,
+        "looks": [5, 8, 12],
+    }
     (directory / "campaign.json").write_text(json.dumps(campaign))
-    look = {"blocks": 8, "looks": [5, 8, 12], "alpha": 0.0112, "ended": False, "decided": 7, "of": 7, "stop": "decided"}
+    look = {
+        "blocks": 8,
+        "looks": [5, 8, 12],
+        "alpha": 0.0112,
+        "ended": False,
+        "decided": 7,
+        "of": 7,
+        "stop": "decided",
+    }
     with BundleWriter.reopen(directory) as writer:
         writer.append({"type": "look", **look})
         writer.append({"type": "finished"})
@@ -378,21 +458,41 @@ def test_each_workload_says_at_which_look_and_level_it_was_judged(tmp_path, docu
     assert (judged["blocks"], judged["look"], judged["looks"]) == (8, 2, [5, 8, 12])
     alpha = alpha_at([5, 8, 12], 8)
     assert judged["alpha"] == pytest.approx(alpha, rel=1e-5) and 0 < alpha < 0.05
-    assert f"Judged at look 2 of 3, after 8 blocks, with {alpha * 100:.2g} % of error" in found["resolution"]["text"]
+    assert (
+        f"Judged at look 2 of 3, after 8 blocks, with {alpha * 100:.2g} % of error"
+        in found["resolution"]["text"]
+    )
 
 
 def test_a_fixed_campaign_that_time_cut_says_at_which_level_it_was_judged_there(tmp_path):
     directory = synthetic_bundle.write(tmp_path / "c", blocks=8, workloads=("camera",))
     campaign = json.loads((directory / "campaign.json").read_text())
-    campaign["plan"]["blocks"] = {"count": 12, "planned": 12, "minimum": 5, "maximum": None, "looks": []}
+    campaign["plan"]["blocks"] = {
+        "count": 12,
+        "planned": 12,
+        "minimum": 5,
+        "maximum": None,
+        "looks": [],
+    }
     (directory / "campaign.json").write_text(json.dumps(campaign))
-    look = {"blocks": 8, "looks": [12], "alpha": 0.04, "ended": True, "decided": 3, "of": 7, "stop": "time"}
+    look = {
+        "blocks": 8,
+        "looks": [12],
+        "alpha": 0.04,
+        "ended": True,
+        "decided": 3,
+        "of": 7,
+        "stop": "time",
+    }
     with BundleWriter.reopen(directory) as writer:
         writer.append({"type": "look", **look})
         writer.append({"type": "finished"})
     found = workload(summarise(Bundle(directory)), "camera")
     assert found["judged"] == {"blocks": 8, "alpha": pytest.approx(0.04), "look": 1, "looks": [12]}
-    assert "Judged where time ended it, after 8 blocks, with 4 % of error" in found["resolution"]["text"]
+    assert (
+        "Judged where time ended it, after 8 blocks, with 4 % of error"
+        in found["resolution"]["text"]
+    )
 
 
 def test_blocks_that_resemble_each_other_are_told(tmp_path):

@@ -1,4 +1,5 @@
-"""The terminal's text, compared with snapshots; its width, its colour, and what a hostile log cannot do."""
+"""The terminal's text, compared with snapshots; its width, its colour, and what a hostile log
+cannot do."""
 
 import io
 
@@ -30,7 +31,18 @@ def test_no_line_is_wider_than_the_terminal_and_no_number_is_cut(width):
 
 def test_a_narrow_terminal_hides_no_column():
     text = printed(example_document(), 80)
-    for title in ("response p50", "p99", "p90", "lost", "publish", "CPU/msg", "PSS", "released", "× floor", "verdict"):
+    for title in (
+        "response p50",
+        "p99",
+        "p90",
+        "lost",
+        "publish",
+        "CPU/msg",
+        "PSS",
+        "released",
+        "× floor",
+        "verdict",
+    ):
         assert title in text
 
 
@@ -47,7 +59,11 @@ def test_colour_only_on_terminals(monkeypatch):
 def test_a_log_cannot_drive_the_terminal():
     document = example_document()
     document["workloads"][0]["arms"][1]["trials"]["failures"] = [
-        {"trial": 1, "status": "failed", "reason": "\x1b]0;owned\x07 \x1b[2J[red]not markup[/red] \x9b31m"}
+        {
+            "trial": 1,
+            "status": "failed",
+            "reason": "\x1b]0;owned\x07 \x1b[2J[red]not markup[/red] \x9b31m",
+        }
     ]
     text = printed(document, 120)
     assert "\x1b" not in text and "\x07" not in text and "\x9b" not in text

@@ -31,7 +31,9 @@ LIMITS = {
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
-    return Bundle(topics_bundle.write(tmp_path_factory.mktemp("topics") / "c", plan={"outcomes": LIMITS}))
+    return Bundle(
+        topics_bundle.write(tmp_path_factory.mktemp("topics") / "c", plan={"outcomes": LIMITS})
+    )
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,8 @@ def arm(part, name):
 
 
 def test_the_failing_camera_is_not_hidden_behind_the_imu(document):
-    """Pooled, cyclonedds is the fastest with 0.6 % lost; its camera stands at 180 ms and a ninth is lost."""
+    """Pooled, cyclonedds is the fastest with 0.6 % lost; its camera stands at 180 ms and a ninth is
+    lost."""
     camera = arm(topic(document, "front"), "cyclonedds")
     assert 1.6e8 < camera["metrics"]["response_latency_p50"]["value"] < 2e8
     assert 0.08 < camera["metrics"]["undelivered"]["value"] < 0.15
@@ -70,8 +73,12 @@ def test_each_topic_has_its_own_latencies_as_injected(document):
                 continue  # what is lost is in the quantile
             metrics = arm(topic(document, flow), name)["metrics"]
             assert metrics["response_latency_p50"]["value"] == pytest.approx(median, rel=0.1)
-            assert metrics["consumed_latency_p50"]["value"] > metrics["response_latency_p50"]["value"]
-            assert metrics["service_latency_p50"]["value"] < metrics["response_latency_p50"]["value"]
+            assert (
+                metrics["consumed_latency_p50"]["value"] > metrics["response_latency_p50"]["value"]
+            )
+            assert (
+                metrics["service_latency_p50"]["value"] < metrics["response_latency_p50"]["value"]
+            )
 
 
 def test_no_pooled_number_is_the_workloads(document):
@@ -83,7 +90,8 @@ def test_no_pooled_number_is_the_workloads(document):
 
 
 def test_one_error_budget_is_over_all_topics(document):
-    """Two rivals of each of nine units (three arms in three topics) share the 5 %; in a single topic it is of three."""
+    """Two rivals of each of nine units (three arms in three topics) share the 5 %; in a single
+    topic it is of three."""
     assert whole(document)["resolution"]["topic"] in ("imu", "commands")
     assert whole(document)["resolution"]["comparisons"] == 2 * 9
 
@@ -95,13 +103,17 @@ def test_a_campaign_looks_at_what_its_report_says(bundle, document):
     assert set(looks.comparison_of.values()) == {"whole"}
     values = {a.name: a.primary for a in arms["whole · front"]}
     shown = arm(topic(document, "front"), "zenoh")["per_trial"]["response_latency_p50"]
-    assert [v["value"] for v in shown] == [pytest.approx(v, rel=1e-5) for _, v in sorted(values["zenoh"].items())]
+    assert [v["value"] for v in shown] == [
+        pytest.approx(v, rel=1e-5) for _, v in sorted(values["zenoh"].items())
+    ]
 
 
 def test_one_topic_looks_as_ever(tmp_path):
     flows = {"imu": FLOWS["imu"]}
     carriers = {name: Carrier(name, {"imu": c.topics["imu"]}) for name, c in CARRIERS.items()}
-    document = summarise(Bundle(topics_bundle.write(tmp_path / "c", flows=flows, carriers=carriers)))
+    document = summarise(
+        Bundle(topics_bundle.write(tmp_path / "c", flows=flows, carriers=carriers))
+    )
     assert whole(document)["topics"] == []
     assert whole(document)["resolution"]["comparisons"] == 2 * 3
     assert "value" in arm(whole(document), "zenoh")["metrics"]["response_latency_p50"]
@@ -118,7 +130,9 @@ def test_a_workload_that_is_judged_by_no_message_tells_its_topics_and_judges_non
 
 def test_limits_are_of_topics(document):
     (condition,) = document["outcomes"]["conditions"]
-    judged = {one["arm"]: (one["outcome"], one["topic"], one["metric"]) for one in condition["arms"]}
+    judged = {
+        one["arm"]: (one["outcome"], one["topic"], one["metric"]) for one in condition["arms"]
+    }
     assert judged == {
         "cyclonedds": ("degraded", "front", "response_latency_p50"),
         "iceoryx2": ("acceptable", None, None),
@@ -153,7 +167,8 @@ def test_every_topic_is_in_markdown_html_and_explain(bundle, document):
 def test_the_headline_names_the_worst_topic_of_each(document):
     found = headline(whole(document))
     assert found.answer == (
-        "No arm is the best in every topic: fastest is cyclonedds in imu and commands, iceoryx2 in front."
+        "No arm is the best in every topic: fastest is cyclonedds in imu and commands, iceoryx2 in "
+        "front."
     )
     assert "cyclonedds loses 1" in found.detail and "of front" in found.detail
 
@@ -176,8 +191,11 @@ def test_two_campaigns_are_compared_topic_by_topic(tmp_path):
 
 
 def test_an_arm_that_failed_in_every_trial_is_told_without_topics_to_measure(tmp_path):
-    """As iceoryx2 beside three cameras on a board without the memory: the report must say so, not end in an error."""
-    failing = CARRIERS | {"zenoh": Carrier("zenoh", CARRIERS["zenoh"].topics, fails=tuple(range(8)))}
+    """As iceoryx2 beside three cameras on a board without the memory: the report must say so, not
+    end in an error."""
+    failing = CARRIERS | {
+        "zenoh": Carrier("zenoh", CARRIERS["zenoh"].topics, fails=tuple(range(8)))
+    }
     found = summarise(Bundle(topics_bundle.write(tmp_path / "c", carriers=failing)))
     trials = arm(topic(found, "front"), "zenoh")["trials"]
     assert (trials["done"], trials["failed"], trials["void"]) == (0, 8, 0)

@@ -1,4 +1,5 @@
-"""The script that draws charts: made once for a version, kept in the cache, and given where none can be kept."""
+"""The script that draws charts: made once for a version, kept in the cache, and given where none
+can be kept."""
 
 import pytest
 

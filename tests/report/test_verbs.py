@@ -35,7 +35,9 @@ def test_show_json(bundle, capsys):
 
 def test_the_newest_campaign_is_shown(bundle, capsys, monkeypatch):
     monkeypatch.chdir(bundle.parent.parent)
-    (bundle.parent.parent / "campaigns").exists() or bundle.parent.rename(bundle.parent.parent / "campaigns")
+    (bundle.parent.parent / "campaigns").exists() or bundle.parent.rename(
+        bundle.parent.parent / "campaigns"
+    )
     try:
         code, out, _ = run(capsys, "show")
         assert code == 0 and "imu" in out
@@ -52,7 +54,9 @@ def test_report(bundle, capsys, tmp_path):
 def test_report_markdown(bundle, capsys, tmp_path):
     code, _, _ = run(capsys, "report", bundle, "--format", "markdown", "--out", tmp_path / "r.md")
     assert code == 0
-    assert (tmp_path / "r.md").read_text().startswith("# ") and list((tmp_path / "r-charts").glob("*.svg"))
+    assert (tmp_path / "r.md").read_text().startswith("# ") and list(
+        (tmp_path / "r-charts").glob("*.svg")
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Links, outages and late nodes in the report: the numbers that the fixture put in come out, in every rendering."""
+"""Links, outages and late nodes in the report: the numbers that the fixture put in come out, in
+every rendering."""
 
 import dataclasses
 import io
@@ -45,7 +46,12 @@ def test_the_time_to_recover_is_the_one_that_was_put_in(document):
     for one in ARMS:
         assert value(document, "range", one.arm, "recovery_time") == one.recovery_ns
         (outage,) = arm(document, "range", one.arm)["network"]["outages"]
-        assert (outage["who"], outage["what"], outage["begin_s"], outage["end_s"]) == ("robot", "blackhole", 1, 2)
+        assert (outage["who"], outage["what"], outage["begin_s"], outage["end_s"]) == (
+            "robot",
+            "blackhole",
+            1,
+            2,
+        )
         assert outage["streams"][0]["recovery_time"]["value"] == one.recovery_ns
     ranked = {a["arm"]: a["verdict"]["verdict"] for a in document["workloads"][0]["arms"]}
     assert ranked["zenoh"] == "best"
@@ -55,8 +61,12 @@ def test_what_the_outage_lost_and_what_it_delayed(document):
     in_outage = (network_bundle.UP_NS - network_bundle.DOWN_NS) // network_bundle.PERIOD_NS
     for one in ARMS:
         assert value(document, "range", one.arm, "repaired_after_outage") == network_bundle.REPAIRED
-        assert value(document, "range", one.arm, "lost_in_outage") == in_outage - network_bundle.REPAIRED
-        before = one.recovery_ns // network_bundle.PERIOD_NS - 1  # the first after the return is the one that came
+        assert (
+            value(document, "range", one.arm, "lost_in_outage")
+            == in_outage - network_bundle.REPAIRED
+        )
+        # the first after the return is the one that came
+        before = one.recovery_ns // network_bundle.PERIOD_NS - 1
         assert value(document, "range", one.arm, "lost_before_recovery") == before
         assert value(document, "range", one.arm, "lost_after_recovery") == 0
 
@@ -65,10 +75,15 @@ def test_discovery_is_told_from_delivery(document):
     for one in ARMS:
         total = network_bundle.LENGTH_NS // network_bundle.PERIOD_NS
         before = one.discovery_ns // network_bundle.PERIOD_NS
-        # A message sent just then may still be lost three times: at most a few of five trials' thousand.
-        assert value(document, "lossy", one.arm, "lost_in_discovery") == pytest.approx(before / total, abs=0.01)
+        # A message sent just then may still be lost three times: at most a few of five trials'
+        # thousand.
+        assert value(document, "lossy", one.arm, "lost_in_discovery") == pytest.approx(
+            before / total, abs=0.01
+        )
         unmatched = -(-one.discovery_ns // 2 // network_bundle.PERIOD_NS)
-        assert value(document, "lossy", one.arm, "lost_unmatched") == pytest.approx(unmatched / total, abs=0.001)
+        assert value(document, "lossy", one.arm, "lost_unmatched") == pytest.approx(
+            unmatched / total, abs=0.001
+        )
         three_times = (1 - (1 - network_bundle.LOSS) ** 2) ** 3
         metric = arm(document, "lossy", one.arm)["metrics"]["lost_after_first"]
         assert metric["low"] <= three_times <= metric["high"] * 2
@@ -76,35 +91,55 @@ def test_discovery_is_told_from_delivery(document):
 
 def test_losses_are_on_the_link_where_they_were_put(document):
     for one in ARMS:
-        links = {(x["host"], x["direction"]): x for x in arm(document, "lossy", one.arm)["network"]["links"]}
+        links = {
+            (x["host"], x["direction"]): x
+            for x in arm(document, "lossy", one.arm)["network"]["links"]
+        }
         for link, verdict in ((("robot", "up"), "lost_up"), (("base", "down"), "lost_down")):
             assert links[link]["verdicts"].keys() == {verdict}
-            assert links[link]["lost"]["low"] <= network_bundle.LOSS <= links[link]["lost"]["high"] * 1.2
+            assert (
+                links[link]["lost"]["low"]
+                <= network_bundle.LOSS
+                <= links[link]["lost"]["high"] * 1.2
+            )
         assert links["base", "up"]["verdicts"] == {}
-        away = {(x["host"], x["direction"]): x["verdicts"] for x in arm(document, "range", one.arm)["network"]["links"]}
+        away = {
+            (x["host"], x["direction"]): x["verdicts"]
+            for x in arm(document, "range", one.arm)["network"]["links"]
+        }
         assert "blackhole" in away["robot", "up"] and "blackhole" in away["robot", "down"]
         assert "blackhole" not in away["base", "up"] and "blackhole" not in away["base", "down"]
 
 
 def test_the_network_explains_losses_and_tails(document):
-    """Repaired messages waited for the link or a repeat; no history is blamed for what a link lost."""
+    """Repaired messages waited for the link or a repeat; no history is blamed for what a link
+    lost."""
     (tail,) = arm(document, "range", "zenoh")["tails"]
     assert tail["causes"][0]["cause"] == "link away"
     (tail,) = arm(document, "range", "fastdds")["tails"]
     assert tail["causes"][0]["cause"] == "frame lost"
     for one in ARMS:
         places = arm(document, "range", one.arm)["losses"]["places"]
-        assert {place["place"] for place in places} == {"link robot up: out of range", "link base down: random loss"}
+        assert {place["place"] for place in places} == {
+            "link robot up: out of range",
+            "link base down: random loss",
+        }
 
 
 def test_bytes_by_class_add_up(document):
     for one in ARMS:
         metrics = arm(document, "range", one.arm)["metrics"]
         whole = metrics["link_bytes_per_payload_byte"]["value"]
-        parts = [m["value"] for name, m in metrics.items() if name.startswith("link_bytes_per_payload_byte_")]
+        parts = [
+            m["value"]
+            for name, m in metrics.items()
+            if name.startswith("link_bytes_per_payload_byte_")
+        ]
         assert len(parts) == 5
         assert sum(parts) == pytest.approx(whole, rel=1e-4)
-        assert sum(x["share"] for x in arm(document, "range", one.arm)["network"]["sent"]) == pytest.approx(1, abs=1e-4)
+        assert sum(
+            x["share"] for x in arm(document, "range", one.arm)["network"]["sent"]
+        ) == pytest.approx(1, abs=1e-4)
 
 
 def test_it_is_json_and_every_metric_has_a_count_or_a_reason(document):
@@ -116,7 +151,9 @@ def test_it_is_json_and_every_metric_has_a_count_or_a_reason(document):
 
 
 def test_a_campaign_of_one_host_has_none_of_it(tmp_path):
-    document = summarise(Bundle(synthetic_bundle.write(tmp_path / "c", blocks=5, workloads=("camera",))))
+    document = summarise(
+        Bundle(synthetic_bundle.write(tmp_path / "c", blocks=5, workloads=("camera",)))
+    )
     for a in document["workloads"][0]["arms"]:
         assert a["network"] is None
         assert "no frame log" in a["metrics"]["frames_lost"]["no_data"]
@@ -134,7 +171,11 @@ def test_the_picture_has_a_panel_per_arm_with_its_outage(document):
     for panel in range(3):
         (band,) = [row for row in rows if row["n"] == panel and row["kind"] == "outage"]
         assert (band["t"], band["t2"], band["moment"]) == (1, 2, False)
-        mean = [row["y"] for row in rows if row["n"] == panel and row["kind"] == "mean" and 1 <= row["t"] < 1.95]
+        mean = [
+            row["y"]
+            for row in rows
+            if row["n"] == panel and row["kind"] == "mean" and 1 <= row["t"] < 1.95
+        ]
         assert mean and max(mean) == 0
         trials = {row["line"] for row in rows if row["n"] == panel and row["kind"] == "trial"}
         assert len(trials) == 5
@@ -151,14 +192,22 @@ def test_terminal_markdown_and_page_have_the_same_tables(document, page):
     drawn = {w["workload"]: list(figures(w)) for w in document["workloads"]}
     markdown = render_markdown(document, drawn, {})
     for title in ("On the links", "Around the interruption", "Discovery or delivery"):
-        assert title in stream.getvalue() and f"**{title}.**" in markdown and f"<h3>{title}</h3>" in page
+        assert (
+            title in stream.getvalue()
+            and f"**{title}.**" in markdown
+            and f"<h3>{title}</h3>" in page
+        )
     assert "900 ms" in stream.getvalue() and "900 ms" in markdown and "900 ms" in page
     assert "What crossed the links" in page and "out of range" in page
-    assert "None" not in re.sub(r"<script.*?</script>", "", page, flags=re.S)[:200_000].split("<body", 1)[1]
+    assert (
+        "None"
+        not in re.sub(r"<script.*?</script>", "", page, flags=re.S)[:200_000].split("<body", 1)[1]
+    )
 
 
 def test_a_workload_stands_beside_the_one_that_it_names(document):
-    """Each arm's median is the same in both workloads of the fixture, and the ratio is of blocks."""
+    """Each arm's median is the same in both workloads of the fixture, and the ratio is of
+    blocks."""
     beside, alone = document["workloads"][1], document["workloads"][0]
     assert alone["effects"] == []
     assert [one["against"] for one in beside["effects"]] == [f"{one.arm} in range" for one in ARMS]
@@ -190,7 +239,9 @@ def test_with_a_focus_other_topics_are_load(bundle):
 def test_a_script_can_ask_the_frames(bundle):
     from rmwbench.bundle import query
 
-    names, rows = query.run(bundle, "select class, count(*) from frames where trial = 0 group by 1 order by 1")
+    names, rows = query.run(
+        bundle, "select class, count(*) from frames where trial = 0 group by 1 order by 1"
+    )
     assert names[0] == "class"
     assert dict(rows).keys() == {"acknowledgement", "data", "discovery"}
     evidence = next(bundle.evidence(bundle.trials("done")[:1]))
@@ -203,7 +254,9 @@ def test_a_script_can_ask_the_frames(bundle):
 browser = test_browser.browser
 
 
-@pytest.mark.skipif(not test_browser.CHROMIUM.exists(), reason="THE NETWORK PAGE WAS NOT LOOKED AT IN A BROWSER")
+@pytest.mark.skipif(
+    not test_browser.CHROMIUM.exists(), reason="THE NETWORK PAGE WAS NOT LOOKED AT IN A BROWSER"
+)
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_the_page_is_quiet_and_fits(browser, page, tmp_path, width, scheme):
     (tmp_path / "r.html").write_text(page, encoding="utf-8")

@@ -1,4 +1,5 @@
-"""A campaign for Python programs: the same numbers as the show document, in types that say what is absent."""
+"""A campaign for Python programs: the same numbers as the show document, in types that say what is
+absent."""
 
 import json
 import math
@@ -28,10 +29,17 @@ def campaign(directory):
 
 def test_a_number_is_reached_as_the_design_says(campaign, directory):
     metric = campaign.arms["camera"]["zenoh tuned"].response_latency.p50
-    (camera,) = [one for one in summarise(Bundle(directory))["workloads"] if one["workload"] == "camera"]
+    (camera,) = [
+        one for one in summarise(Bundle(directory))["workloads"] if one["workload"] == "camera"
+    ]
     (arm,) = [one for one in camera["arms"] if one["arm"] == "zenoh tuned"]
     shown = arm["metrics"]["response_latency_p50"]
-    assert (float(metric), metric.low, metric.high, metric.unit) == (shown["value"], shown["low"], shown["high"], "ns")
+    assert (float(metric), metric.low, metric.high, metric.unit) == (
+        shown["value"],
+        shown["low"],
+        shown["high"],
+        "ns",
+    )
     assert metric.low < metric.value < metric.high and metric.title == "response latency, median"
 
 
@@ -42,13 +50,17 @@ def test_every_metric_verdict_and_trial_of_the_document_is_there(campaign, direc
         assert list(arms) == [arm["arm"] for arm in workload["arms"]]
         for arm in workload["arms"]:
             mine = arms[arm["arm"]]
-            assert mine.verdict.verdict == arm["verdict"]["verdict"] and mine.is_floor == (arm["role"] == "floor")
+            assert mine.verdict.verdict == arm["verdict"]["verdict"] and mine.is_floor == (
+                arm["role"] == "floor"
+            )
             for name, shown in arm["metrics"].items():
                 metric = mine.metrics[name]
                 assert metric.no_data == shown.get("no_data")
                 assert metric.value == (float(shown["value"]) if "value" in shown else None), name
             for name, values in arm["per_trial"].items():
-                assert [one.value for one in mine.per_trial[name]] == [float(one["value"]) for one in values]
+                assert [one.value for one in mine.per_trial[name]] == [
+                    float(one["value"]) for one in values
+                ]
 
 
 def test_what_is_absent_has_a_reason_and_is_not_zero():
@@ -67,8 +79,13 @@ def test_tables_have_a_row_for_each_number(campaign):
     assert metrics.num_rows == sum(len(arm.metrics) for arm in arms)
     assert trials.num_rows == sum(len(values) for arm in arms for values in arm.per_trial.values())
     rows = metrics.to_pylist()
-    assert all((row["value"] is None and row["at_least"] is None) == (row["no_data"] is not None) for row in rows)
-    assert {row["unit"] for row in trials.to_pylist()} <= {entry.unit for entry in GLOSSARY.values()}
+    assert all(
+        (row["value"] is None and row["at_least"] is None) == (row["no_data"] is not None)
+        for row in rows
+    )
+    assert {row["unit"] for row in trials.to_pylist()} <= {
+        entry.unit for entry in GLOSSARY.values()
+    }
     assert campaign.table("sent", trial=1).num_rows > 0
 
 
@@ -78,7 +95,10 @@ def test_topics_that_are_unlike_stand_apart(tmp_path):
     assert workload.topics
     for topic in workload.topics.values():
         assert list(topic.arms) == list(workload.arms)
-    assert {row["topic"] for row in campaign.metrics_table().to_pylist()} == {None, *workload.topics}
+    assert {row["topic"] for row in campaign.metrics_table().to_pylist()} == {
+        None,
+        *workload.topics,
+    }
 
 
 def test_nothing_can_be_changed(campaign):

@@ -1,4 +1,5 @@
-"""What a design could have resolved: of the blocks that a workload had, and with what they are worth."""
+"""What a design could have resolved: of the blocks that a workload had, and with what they are
+worth."""
 
 import math
 
@@ -18,7 +19,10 @@ JUDGED = {"blocks": 10, "alpha": LAST, "look": len(LOOKS), "looks": list(LOOKS)}
 
 def arms(*blocks):
     rng = np.random.default_rng(3)
-    return [best.Arm(str(n), dict(enumerate(np.exp(rng.normal(0, 0.1, count))))) for n, count in enumerate(blocks)]
+    return [
+        best.Arm(str(n), dict(enumerate(np.exp(rng.normal(0, 0.1, count)))))
+        for n, count in enumerate(blocks)
+    ]
 
 
 def resolved(found, alike=NONE):
@@ -26,25 +30,39 @@ def resolved(found, alike=NONE):
 
 
 def promise(found, blocks, **more):
-    return resolvable_ratio(blocks, comparisons(len(found), len(found)), best.spread(found), margin=0.05, **more)
+    return resolvable_ratio(
+        blocks, comparisons(len(found), len(found)), best.spread(found), margin=0.05, **more
+    )
 
 
 def test_a_workload_that_was_decided_at_the_first_look_has_its_blocks_and_its_share():
     """Its sentence was of the campaign's ten blocks and the last look: 1.49 instead of 2.56."""
     found = arms(5, 5, 5)
     said = resolved(found)
-    assert said["blocks"] == 5 and "With 5 blocks" in said["text"] and "look 1 of 3, after 5 blocks" in said["text"]
+    assert (
+        said["blocks"] == 5
+        and "With 5 blocks" in said["text"]
+        and "look 1 of 3, after 5 blocks" in said["text"]
+    )
     first = promise(found, 5, alpha=sequential.alpha_at(LOOKS, 5))
-    assert said["resolvable_ratio"] == pytest.approx(first, rel=1e-5) and first > promise(found, 10, alpha=LAST)
+    assert said["resolvable_ratio"] == pytest.approx(first, rel=1e-5) and first > promise(
+        found, 10, alpha=LAST
+    )
 
 
 def test_two_arms_that_stay_have_all_blocks():
     found = arms(10, 10, 5)
     said = resolved(found)
-    assert said["blocks"] == 10 and said["resolvable_ratio"] == pytest.approx(promise(found, 10, alpha=LAST), rel=1e-5)
+    assert said["blocks"] == 10 and said["resolvable_ratio"] == pytest.approx(
+        promise(found, 10, alpha=LAST), rel=1e-5
+    )
 
 
 def test_blocks_that_resemble_each_other_resolve_less():
     found, alike = arms(10, 10, 10), Likeness(0.5, 0.1, True, 0.48)
     said, plain = resolved(found, alike)["resolvable_ratio"], resolved(found)["resolvable_ratio"]
-    assert math.log(said) > math.sqrt(alike.variance_factor(10)) * math.log(plain) > 1.2 * math.log(plain)
+    assert (
+        math.log(said)
+        > math.sqrt(alike.variance_factor(10)) * math.log(plain)
+        > 1.2 * math.log(plain)
+    )

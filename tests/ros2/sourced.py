@@ -1,7 +1,7 @@
 """What the tests of the worker on rclcpp need: a sourced ROS 2, and the worker built in it.
 
-Without a ROS 2 they are skipped, and say so: nothing of ROS 2 can be tested without it. With one, a missing worker
-fails them: a skip would then hide everything that they are for.
+Without a ROS 2 they are skipped, and say so: nothing of ROS 2 can be tested without it. With one, a
+missing worker fails them: a skip would then hide everything that they are for.
 """
 
 import json
@@ -26,7 +26,8 @@ RMWS = (*ONE_OF_EACH, "rmw_fastrtps_dynamic_cpp")
 
 
 def worker(rmw: str) -> Worker:
-    """The worker for that RMW. Skips where the sourced ROS 2 lacks the RMW, fails where it was not built."""
+    """The worker for that RMW. Skips where the sourced ROS 2 lacks the RMW, fails where it was not
+    built."""
     name = f"{ros2.NAME}/{rmw}"
     found = find_workers()
     if name in found and found[name].description:

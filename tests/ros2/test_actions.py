@@ -1,5 +1,5 @@
-"""Calls as actions of rclcpp_action, and as parameters that are set: every call has its reply, from one client and from
-many, over every RMW."""
+"""Calls as actions of rclcpp_action, and as parameters that are set: every call has its reply, from
+one client and from many, over every RMW."""
 
 import json
 
@@ -10,7 +10,8 @@ from tests.ros2.test_campaign import campaign, finished_trials, rows, told
 
 pytestmark = [sourced.needed, pytest.mark.timing]
 actions = pytest.mark.skipif(
-    not sourced.has_package("rclcpp_action"), reason="THE SOURCED ROS 2 HAS NO rclcpp_action: it is not tested"
+    not sourced.has_package("rclcpp_action"),
+    reason="THE SOURCED ROS 2 HAS NO rclcpp_action: it is not tested",
 )
 
 SUITE = """
@@ -40,7 +41,9 @@ workloads:
 
 
 def suite(arms: dict[str, dict]) -> str:
-    return SUITE.format(arms="\n".join(f"  - {json.dumps({'name': name, **arm})}" for name, arm in arms.items()))
+    return SUITE.format(
+        arms="\n".join(f"  - {json.dumps({'name': name, **arm})}" for name, arm in arms.items())
+    )
 
 
 @pytest.mark.parametrize("rmw", sourced.RMWS)
@@ -59,7 +62,9 @@ def test_every_call_has_its_reply(tmp_path, rmw, kind):
            from sent join endpoints using (trial, endpoint) join trials using (trial) join cells using (cell)
            where kind = 'client' and status = 'done' group by arm, workload""",
     )
-    assert len(calls) == 4 and all(requests == replies > 0 for _, _, requests, replies in calls), calls
+    assert len(calls) == 4 and all(requests == replies > 0 for _, _, requests, replies in calls), (
+        calls
+    )
     assert rows(bundle, "select sum(flags & 1) from received") == [(0,)]
 
 
@@ -67,6 +72,10 @@ def test_every_call_has_its_reply(tmp_path, rmw, kind):
 def test_an_action_needs_an_executor(tmp_path):
     rmw = "rmw_cyclonedds_cpp"
     sourced.worker(rmw)
-    arm = {"middleware": f"rclcpp/{rmw}", "options": {"calls": "action"}, "modes": {"executor": "wait_set"}}
+    arm = {
+        "middleware": f"rclcpp/{rmw}",
+        "options": {"calls": "action"},
+        "modes": {"executor": "wait_set"},
+    }
     said = told(tmp_path, suite({"refused": arm}))
     assert "not supported: endpoint" in said and "served by an executor" in said

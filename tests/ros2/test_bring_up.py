@@ -14,7 +14,10 @@ arms:
   - {name: arm, middleware: rclcpp/RMW, wait: callback}
 workloads:
 """
-FEW = "  - {name: few, primary_metric: bring_up_time, bring_up: {nodes: 4}, timeline: {steady_s: 8}}\n"
+FEW = (
+    "  - {name: few, primary_metric: bring_up_time, bring_up: {nodes: 4}, timeline: {steady_s: "
+    "8}}\n"
+)
 HANGS = """
   - name: hangs
     primary_metric: bring_up_time
@@ -30,7 +33,9 @@ HANGS = """
 def brought_up(rmw, workload, tmp_path):
     """(the arm's row of `bring_up`, its metrics)"""
     if sourced.worker(rmw).description["lifecycle"] != "yes":
-        pytest.skip(f"the worker has no lifecycle nodes: {sourced.worker(rmw).description['lifecycle']}")
+        pytest.skip(
+            f"the worker has no lifecycle nodes: {sourced.worker(rmw).description['lifecycle']}"
+        )
     _, document = sourced.measured(tmp_path, HEAD.replace("RMW", rmw) + workload)
     (row,), (there,) = document["bring_up"]["rows"], document["workloads"]
     if there["arms"][0]["trials"]["void"] and not row["arms"][0]["trials"]:
@@ -53,8 +58,13 @@ def test_a_node_that_hangs_in_configuring_is_never_active_and_the_others_are(tmp
     arm, metrics = brought_up("rmw_cyclonedds_cpp", HANGS, tmp_path)
     assert arm["complete"] == 0
     assert [(one["place"], one["nodes"]) for one in arm["stopped"]] == [("configure.timed_out", 1)]
-    assert metrics["never_active"]["value"] == metrics["stopped_at_configure"]["value"] == pytest.approx(1 / 3)
+    assert (
+        metrics["never_active"]["value"]
+        == metrics["stopped_at_configure"]["value"]
+        == pytest.approx(1 / 3)
+    )
     assert metrics["bring_up_time"]["value"] == "inf" == metrics["longest_change"]["value"]
-    # The last of the two others is up after the hung one was given up, and after its own half second.
+    # The last of the two others is up after the hung one was given up, and after its own half
+    # second.
     assert arm["up"][-1]["nodes"] == 2
     assert metrics["half_up_time"]["value"] >= 2e9

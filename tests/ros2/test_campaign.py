@@ -1,5 +1,5 @@
-"""rclcpp as a user runs it: a campaign over every way to execute callbacks, within a process, called as a service, and
-with the layers traced."""
+"""rclcpp as a user runs it: a campaign over every way to execute callbacks, within a process,
+called as a service, and with the layers traced."""
 
 import json
 import subprocess
@@ -37,13 +37,19 @@ ONE_PROCESS = """    nodes:
       - {name: talker, process: one, publishers: [{topic: t}]}
       - {name: listener, process: one, subscriptions: [{topic: t}]}
 """
-ONE_AND_OUTSIDE = ONE_PROCESS + "      - {name: outside, process: other, subscriptions: [{topic: t}]}\n"
+ONE_AND_OUTSIDE = (
+    ONE_PROCESS + "      - {name: outside, process: other, subscriptions: [{topic: t}]}\n"
+)
 
 
-def run(tmp_path: Path, arms: dict[str, dict], topology: str = "", message: str = "Bytes(1000)") -> Path:
+def run(
+    tmp_path: Path, arms: dict[str, dict], topology: str = "", message: str = "Bytes(1000)"
+) -> Path:
     """Runs the suite over these arms; returns the bundle."""
     lines = "\n".join(f"  - {json.dumps({'name': name, **arm})}" for name, arm in arms.items())
-    return campaign(tmp_path, SUITE.format(arms=lines, topology=topology.rstrip("\n"), message=message))
+    return campaign(
+        tmp_path, SUITE.format(arms=lines, topology=topology.rstrip("\n"), message=message)
+    )
 
 
 def campaign(tmp_path: Path, text: str) -> Path:
@@ -73,7 +79,8 @@ def rows(bundle: Path, sql: str) -> list[tuple]:
 
 
 def finished_trials(bundle: Path) -> int:
-    """How many trials are done. Fails where one is not, unless the machine disturbed it, which then ran again."""
+    """How many trials are done. Fails where one is not, unless the machine disturbed it, which then
+    ran again."""
     found = rows(bundle, "select status, reason from trials")
     assert all(status == "done" or reason.startswith("machine") for status, reason in found), found
     return sum(status == "done" for status, _ in found)
@@ -89,7 +96,9 @@ def everything_arrived(bundle: Path, readers: int = 1) -> None:
         (select count(*) from received where received.trial = trials.trial)
         from trials join cells using (cell) where status = 'done'""",
     )
-    assert counts and all(sent > 0 and received == readers * sent for _, _, sent, received in counts), counts
+    assert counts and all(
+        sent > 0 and received == readers * sent for _, _, sent, received in counts
+    ), counts
 
 
 @pytest.mark.parametrize("rmw", sourced.RMWS)
@@ -103,7 +112,9 @@ def test_every_executor_carries_messages(tmp_path, rmw):
     everything_arrived(run(tmp_path, arms))
 
 
-@pytest.mark.parametrize("topology", [ONE_PROCESS, ONE_AND_OUTSIDE], ids=["alone", "and one outside"])
+@pytest.mark.parametrize(
+    "topology", [ONE_PROCESS, ONE_AND_OUTSIDE], ids=["alone", "and one outside"]
+)
 def test_messages_of_the_own_process_do_not_pass_the_middleware(tmp_path, topology):
     rmw = "rmw_cyclonedds_cpp"
     sourced.worker(rmw)
@@ -116,10 +127,15 @@ def test_messages_of_the_own_process_do_not_pass_the_middleware(tmp_path, topolo
         for publish in ("unique_ptr", "const_ref")
         for callback in ("unique_ptr", "shared_ptr", "const_ref")
     }
-    arms["filled in place"] = {"middleware": f"rclcpp/{rmw}", "modes": {"transport": "intra_process"}, "loan": True}
+    arms["filled in place"] = {
+        "middleware": f"rclcpp/{rmw}",
+        "modes": {"transport": "intra_process"},
+        "loan": True,
+    }
     bundle = run(tmp_path, arms, topology)
     everything_arrived(bundle, readers=2 if topology is ONE_AND_OUTSIDE else 1)
-    # The attested share of the bytes that stayed in the process: all of them, or half where one reader is outside.
+    # The attested share of the bytes that stayed in the process: all of them, or half where one
+    # reader is outside.
     shares = rows(
         bundle,
         """select trial, sum(fraction) from attestations join trials using (trial)
@@ -133,10 +149,13 @@ def test_messages_of_the_own_process_do_not_pass_the_middleware(tmp_path, topolo
 def test_traced_layers_stand_in_the_order_of_a_message(tmp_path, rmw):
     sourced.worker(rmw)
     traced = {"middleware": f"rclcpp/{rmw}", "options": {"layers": True}}
-    bundle = run(tmp_path, {"traced": traced, "untraced": {"middleware": f"rclcpp/{rmw}"}}, message="Array4k")
+    bundle = run(
+        tmp_path, {"traced": traced, "untraced": {"middleware": f"rclcpp/{rmw}"}}, message="Array4k"
+    )
     everything_arrived(bundle)
     by_arm = (
-        "select arm, count(spans.layer) from trials join cells using (cell) left join spans using (trial) group by arm"
+        "select arm, count(spans.layer) from trials join cells using (cell) left join spans "
+        "using (trial) group by arm"
     )
     counts = dict(rows(bundle, by_arm))
     assert counts["untraced"] == 0 < counts["traced"]
@@ -147,7 +166,9 @@ def test_traced_layers_stand_in_the_order_of_a_message(tmp_path, rmw):
     )
     assert writer
     for call_ns, times, layers, return_ns in writer:
-        assert layers == WRITER and [call_ns, *times, return_ns] == sorted([call_ns, *times, return_ns])
+        assert layers == WRITER and [call_ns, *times, return_ns] == sorted(
+            [call_ns, *times, return_ns]
+        )
     reader = rows(
         bundle,
         """select list(time_ns order by layer), list(layer order by layer), callback_ns
@@ -167,10 +188,14 @@ def test_fast_dds_lends_memory_for_types_of_fixed_size(tmp_path):
     }
     bundle = run(tmp_path, arms, message="Array4k")
     everything_arrived(bundle)
-    assert rows(bundle, "select distinct (flags & 2) from sent") == [(2,)], "each message was published by loan"
+    assert rows(bundle, "select distinct (flags & 2) from sent") == [(2,)], (
+        "each message was published by loan"
+    )
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_fast_dds_publishes_as_asked(tmp_path, mode):
     sourced.worker("rmw_fastrtps_cpp")
-    everything_arrived(run(tmp_path, {mode: {"middleware": "rclcpp/rmw_fastrtps_cpp", "publish_mode": mode}}))
+    everything_arrived(
+        run(tmp_path, {mode: {"middleware": "rclcpp/rmw_fastrtps_cpp", "publish_mode": mode}})
+    )

@@ -143,7 +143,10 @@ def test_of_any_two_peers_exactly_one_connects_and_a_free_place_is_taken_again(p
 def test_rclpys_routers_connect_as_rclcpps_do(program, monkeypatch):
     from rmwbench_workers.rclpy_worker import router_environment
 
-    for own, peers in (("10.77.0.1", "10.77.0.2"), ("10.77.0.10", "10.77.0.9 10.77.0.9 10.77.0.11")):
+    for own, peers in (
+        ("10.77.0.1", "10.77.0.2"),
+        ("10.77.0.10", "10.77.0.9 10.77.0.9 10.77.0.11"),
+    ):
         monkeypatch.setenv("RMWBENCH_ADDRESS", own)
         monkeypatch.setenv("RMWBENCH_PEERS", peers)
         expected = told(program, "router", "router", on_host(own, peers))

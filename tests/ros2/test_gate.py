@@ -1,4 +1,5 @@
-"""The end of an rclcpp reader waits for its callback, without a deadline; no ROS 2 is needed to build the gate."""
+"""The end of an rclcpp reader waits for its callback, without a deadline; no ROS 2 is needed to
+build the gate."""
 
 import shutil
 import subprocess
@@ -58,7 +59,16 @@ def test_a_sink_may_be_freed_behind_a_closed_gate(tmp_path, sanitizer):
         pytest.skip("no g++ here: the gate of the rclcpp worker is C++")
     source, program = tmp_path / "gate.cpp", tmp_path / "gate"
     source.write_text(PROGRAM)
-    flags = ["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", f"-fsanitize={sanitizer}", f"-I{WORKER}"]
+    flags = [
+        "-std=c++17",
+        "-O1",
+        "-g",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        f"-fsanitize={sanitizer}",
+        f"-I{WORKER}",
+    ]
     subprocess.run([compiler, *flags, "-o", program, source, "-lpthread"], check=True)
     done = subprocess.run([program], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,5 +1,5 @@
-"""Each RMW over two hosts, in every shape of discovery that it has, with real trials: messages of the robot arrive at
-the base, also from a process that was killed and started again."""
+"""Each RMW over two hosts, in every shape of discovery that it has, with real trials: messages of
+the robot arrive at the base, also from a process that was killed and started again."""
 
 from pathlib import Path
 
@@ -63,7 +63,9 @@ def cell(rmw: str, level: str, nodes: str, steady_s: float, profile: str = "unto
     modes = f", modes: {{discovery: {level}}}" if level else ""
     words = {"rmw": rmw, "profile": profile, "modes": modes, "steady_s": steady_s}
     text = SUITE.format(nodes=nodes.strip("\n"), **words)
-    return cells(parse(text, where="hosts.yaml", directory=Path(), middlewares=[f"rclcpp/{rmw}"]))[0]
+    return cells(parse(text, where="hosts.yaml", directory=Path(), middlewares=[f"rclcpp/{rmw}"]))[
+        0
+    ]
 
 
 def trial(made: Cell, rmw: str) -> TrialResult:

@@ -1,5 +1,5 @@
-"""Images through image_transport: every codec brings every message, the lossless ones bring its bytes, and each makes a
-photograph smaller on the wire."""
+"""Images through image_transport: every codec brings every message, the lossless ones bring its
+bytes, and each makes a photograph smaller on the wire."""
 
 import json
 
@@ -9,14 +9,19 @@ from tests.ros2 import sourced
 from tests.ros2.test_campaign import campaign, everything_arrived, rows, told
 
 RMW = "rmw_cyclonedds_cpp"
-PLUGINS = {"jpeg": "compressed_image_transport", "png": "compressed_image_transport", "zstd": "zstd_image_transport"}
+PLUGINS = {
+    "jpeg": "compressed_image_transport",
+    "png": "compressed_image_transport",
+    "zstd": "zstd_image_transport",
+}
 
 pytestmark = [
     sourced.needed,
     pytest.mark.timing,
     pytest.mark.own_host,
     pytest.mark.skipif(
-        not sourced.has_package("image_transport"), reason="THE SOURCED ROS 2 HAS NO image_transport: it is not tested"
+        not sourced.has_package("image_transport"),
+        reason="THE SOURCED ROS 2 HAS NO image_transport: it is not tested",
     ),
 ]
 
@@ -47,7 +52,8 @@ def images(tmp_path, codecs):
     """The bundle of a campaign with an arm for each codec; None: without image_transport."""
     options = {codec or "plain": {"image_transport": codec} if codec else {} for codec in codecs}
     arms = [
-        json.dumps({"name": name, "middleware": f"rclcpp/{RMW}", "options": asked}) for name, asked in options.items()
+        json.dumps({"name": name, "middleware": f"rclcpp/{RMW}", "options": asked})
+        for name, asked in options.items()
     ]
     return campaign(tmp_path, SUITE.format(arms="\n".join(f"  - {arm}" for arm in arms)))
 
@@ -86,8 +92,14 @@ def test_every_codec_brings_every_image(tmp_path):
     [
         ({"options": {"image_transport": "jpg"}}, "expected one of jpeg, png, raw, zstd"),
         ({"options": {"image_transport": "jpeg"}, "loan": True}, "memory"),
-        ({"options": {"image_transport": "jpeg"}, "modes": {"executor": "wait_set"}}, "from an executor"),
-        ({"options": {"image_transport": "jpeg", "layers": True}}, "is not the image that was published"),
+        (
+            {"options": {"image_transport": "jpeg"}, "modes": {"executor": "wait_set"}},
+            "from an executor",
+        ),
+        (
+            {"options": {"image_transport": "jpeg", "layers": True}},
+            "is not the image that was published",
+        ),
     ],
 )
 def test_what_it_cannot_do_is_refused_in_its_own_words(tmp_path, options, words):

@@ -1,6 +1,8 @@
-"""The .msg files and the suite's layouts are two statements of the same bytes; here they meet, without a ROS 2.
+"""The .msg files and the suite's layouts are two statements of the same bytes; here they meet,
+without a ROS 2.
 
-The CDR of each file is laid out once more, by a reader of .msg files that knows nothing of rmwbench.suite.
+The CDR of each file is laid out once more, by a reader of .msg files that knows nothing of
+rmwbench.suite.
 """
 
 import re
@@ -86,7 +88,11 @@ def payload_field(name: str) -> str | None:
     return named.get(name, "array" if name.startswith("Array") else "data")
 
 
-OURS = [name for name in message_type_names() if message_type(name).ros_type.startswith("rmwbench_msgs/")]
+OURS = [
+    name
+    for name in message_type_names()
+    if message_type(name).ros_type.startswith("rmwbench_msgs/")
+]
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -1,5 +1,5 @@
-"""Deadline, lifespan and liveliness through rclcpp: what is told to be in force, and what each RMW counts of their
-events. An RMW that lacks an event says so, and its counter is absent: never 0."""
+"""Deadline, lifespan and liveliness through rclcpp: what is told to be in force, and what each RMW
+counts of their events. An RMW that lacks an event says so, and its counter is absent: never 0."""
 
 import json
 
@@ -41,7 +41,12 @@ OPTIONS = {"deadline_ms": 200, "lifespan_ms": 1000, "liveliness_lease_ms": 500}
 
 def events(tmp_path, rmw, **options):
     sourced.worker(rmw)
-    arm = {"name": "asked", "middleware": f"rclcpp/{rmw}", "wait": "callback", "options": {**OPTIONS, **options}}
+    arm = {
+        "name": "asked",
+        "middleware": f"rclcpp/{rmw}",
+        "wait": "callback",
+        "options": {**OPTIONS, **options},
+    }
     bundle = campaign(tmp_path, SUITE.format(arm=json.dumps(arm)))
     if finished_trials(bundle) < 3:
         pytest.skip("the machine disturbed a trial")
@@ -50,7 +55,9 @@ def events(tmp_path, rmw, **options):
         """select workload, counter, sum(value) from counters join trials using (trial) join cells using (cell)
            where counter like 'own.%' group by all""",
     )
-    return bundle, {(workload, counter.removeprefix("own.")): value for workload, counter, value in found}
+    return bundle, {
+        (workload, counter.removeprefix("own.")): value for workload, counter, value in found
+    }
 
 
 @pytest.mark.parametrize("rmw", TELLS)
@@ -59,9 +66,13 @@ def test_what_was_missed_is_counted_and_what_was_kept_is_not(tmp_path, rmw):
     notes = "".join(note for (note,) in rows(bundle, "select granted from endpoints"))
     assert "QoS in force: deadline 200 ms, lifespan " in notes and "with a lease 500 ms" in notes
     missed = counts["missed", "requested_deadline_missed"]
-    assert missed >= 15 and counts["missed", "offered_deadline_missed"] >= 15, counts  # about one per message
-    assert counts["kept", "requested_deadline_missed"] < missed / 3, counts  # a busy machine misses some
-    assert counts["killed", "writers_not_alive"] == 1 and counts["kept", "writers_not_alive"] == 0, counts
+    # about one per message
+    assert missed >= 15 and counts["missed", "offered_deadline_missed"] >= 15, counts
+    # a busy machine misses some
+    assert counts["kept", "requested_deadline_missed"] < missed / 3, counts
+    assert (
+        counts["killed", "writers_not_alive"] == 1 and counts["kept", "writers_not_alive"] == 0
+    ), counts
 
 
 def test_an_event_that_an_rmw_does_not_have_is_absent_and_told(tmp_path):

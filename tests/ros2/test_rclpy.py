@@ -1,4 +1,5 @@
-"""rclpy over each RMW of the sourced ROS 2: messages as objects and serialised, one service, and what each needs."""
+"""rclpy over each RMW of the sourced ROS 2: messages as objects and serialised, one service, and
+what each needs."""
 
 import pytest
 
@@ -19,7 +20,8 @@ workloads: [{{name: add, clients: 2, request: Bytes(64), reply: Bytes(1024), rat
 
 
 def needed(rmw: str) -> str:
-    """The name of the worker; skips where this Python cannot import rclpy or the install lacks the RMW."""
+    """The name of the worker; skips where this Python cannot import rclpy or the install lacks the
+    RMW."""
     name = f"rclpy/{rmw}"
     found = find_workers([name])
     if name in found and found[name].description:
@@ -64,6 +66,9 @@ def test_each_client_gets_the_replies_to_its_own_requests(tmp_path, rmw):
 
 def test_only_rmw_zenoh_has_a_router():
     needed("rmw_cyclonedds_cpp")
-    daemons = {name: worker.profile("untouched").get("daemons", []) for name, worker in find_workers(["rclpy"]).items()}
+    daemons = {
+        name: worker.profile("untouched").get("daemons", [])
+        for name, worker in find_workers(["rclpy"]).items()
+    }
     for name, found in daemons.items():
         assert found == (["router"] if name.endswith("/rmw_zenoh_cpp") else []), name

@@ -1,8 +1,9 @@
-"""Real ROS 2 nodes, demo_nodes_cpp's `talker` and `listener`, against native workers: what a suite says of two workers
-of ours must hold for a node that none of us wrote.
+"""Real ROS 2 nodes, demo_nodes_cpp's `talker` and `listener`, against native workers: what a suite
+says of two workers of ours must hold for a node that none of us wrote.
 
-Both directions over std_msgs/msg/String. The suites have no such type, since a message's identity is bytes and a string
-is text; its layout is made here, and no worker knows more of it than of any other.
+Both directions over std_msgs/msg/String. The suites have no such type, since a message's identity
+is bytes and a string is text; its layout is made here, and no worker knows more of it than of any
+other.
 """
 
 import contextlib
@@ -30,14 +31,21 @@ MESSAGES, PERIOD_NS = 15, 100_000_000
 HELLO = "Hello World: 1"  # each of the talker's first nine messages is as long
 FOREIGN = 16  # flag: no message of this trial's workers (docs/formats/records.md)
 ROUTER = "lib/rmw_zenoh_cpp/rmw_zenohd"
-TWO_FAST_DDS = "two versions of Fast DDS that share memory abort in it (docs/middlewares/rclcpp.md, surprises)"
+TWO_FAST_DDS = (
+    "two versions of Fast DDS that share memory abort in it (docs/middlewares/rclcpp.md, surprises)"
+)
 PAIRS = [
     ("rmw_cyclonedds_cpp", "cyclonedds", {}),
     ("rmw_cyclonedds_cpp", "fastdds", {}),
     ("rmw_cyclonedds_cpp", "cyclonedds-0.10", {}),
     ("rmw_cyclonedds_cpp", "rustdds", {}),
     ("rmw_fastrtps_cpp", "cyclonedds", {}),
-    pytest.param("rmw_fastrtps_cpp", "fastdds", {}, marks=pytest.mark.xfail(reason=TWO_FAST_DDS, strict=False)),
+    pytest.param(
+        "rmw_fastrtps_cpp",
+        "fastdds",
+        {},
+        marks=pytest.mark.xfail(reason=TWO_FAST_DDS, strict=False),
+    ),
     ("rmw_fastrtps_cpp", "fastdds", {"transport": "udp"}),
     ("rmw_fastrtps_cpp", "rustdds", {}),
     ("rmw_zenoh_cpp", "hiroz", {}),
@@ -47,7 +55,13 @@ ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "AMENT_PREFIX_PATH", "ROS_DISTRO", "RO
 
 def string(before: str, payload_bytes: int) -> dict[str, str | int]:
     """std_msgs/msg/String whose text is `before` and the payload."""
-    layout = CdrLayout().u32(len(before) + payload_bytes + 1).u8(*before.encode()).payload(payload_bytes).u8(0)
+    layout = (
+        CdrLayout()
+        .u32(len(before) + payload_bytes + 1)
+        .u8(*before.encode())
+        .payload(payload_bytes)
+        .u8(0)
+    )
     return {
         "name": "String",
         "payload_bytes": payload_bytes,
@@ -59,8 +73,21 @@ def string(before: str, payload_bytes: int) -> dict[str, str | int]:
 
 def endpoint(kind: str, layout: dict[str, str | int]) -> dict[str, Any]:
     # Reliable as the nodes are; a history that keeps what a busy machine is slow to take.
-    qos = {"reliability": "reliable", "durability": "volatile", "history": "keep_last", "depth": 100}
-    asked = {"endpoint": 1, "kind": kind, "topic": TOPIC, "type": layout, "qos": qos, "touch": "header", "matches": 1}
+    qos = {
+        "reliability": "reliable",
+        "durability": "volatile",
+        "history": "keep_last",
+        "depth": 100,
+    }
+    asked = {
+        "endpoint": 1,
+        "kind": kind,
+        "topic": TOPIC,
+        "type": layout,
+        "qos": qos,
+        "touch": "header",
+        "matches": 1,
+    }
     if kind == "publisher":
         return asked | {"arrival": {"kind": "periodic", "period_ns": PERIOD_NS}}
     return asked | {"wait": "block"}
@@ -104,18 +131,31 @@ class Stage:
         self.crew.__exit__()
         self.stack.__exit__(*error)
 
-    def start(self, executable: Path, stack: contextlib.ExitStack | None = None) -> Callable[[], str]:
+    def start(
+        self, executable: Path, stack: contextlib.ExitStack | None = None
+    ) -> Callable[[], str]:
         """Starts a program of the sourced ROS 2; what is returned tells what it printed so far."""
         output = os.memfd_create("rmwbench-node", os.MFD_CLOEXEC)
         (stack or self.stack).callback(os.close, output)
         environment = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
-        environment |= {"RMW_IMPLEMENTATION": self.rmw, "ROS_DOMAIN_ID": "0", "HOME": "/tmp", "ROS_LOG_DIR": "/tmp"}
+        environment |= {
+            "RMW_IMPLEMENTATION": self.rmw,
+            "ROS_DOMAIN_ID": "0",
+            "HOME": "/tmp",
+            "ROS_LOG_DIR": "/tmp",
+        }
         self.host.spawn(executable.name, executable, [], {1: output, 2: output}, environment)
         report = self.host.receive(10.0)
         assert isinstance(report, Spawned), report
         return lambda: os.pread(output, os.fstat(output).st_size, 0).decode(errors="replace")
 
-    def until(self, done: Callable[[], bool], seconds: float, says: Callable[[], str], every_s: float = 0.05) -> None:
+    def until(
+        self,
+        done: Callable[[], bool],
+        seconds: float,
+        says: Callable[[], str],
+        every_s: float = 0.05,
+    ) -> None:
         deadline = time.monotonic() + seconds
         while not done():
             assert time.monotonic() < deadline, says() or "the node printed nothing"
@@ -125,9 +165,18 @@ class Stage:
         """The worker, with one endpoint that knows of its peer."""
         self.crew.__enter__()
         profile = self.worker.profile("untouched")
-        self.crew.spawn("p", self.worker.executable, self.records, environment=self.worker.environment)
+        self.crew.spawn(
+            "p", self.worker.executable, self.records, environment=self.worker.environment
+        )
         self.crew.wait_hello(10.0)
-        self.ask("open", trial_nonce=f"{NONCE:016x}", domain_id=0, profile=profile, options={}, modes=modes)
+        self.ask(
+            "open",
+            trial_nonce=f"{NONCE:016x}",
+            domain_id=0,
+            profile=profile,
+            options={},
+            modes=modes,
+        )
         self.ask("create", nodes=[{"name": "native", "endpoints": [asked]}])
         self.ask("match", timeout_ns=25_000_000_000)
 
@@ -148,13 +197,16 @@ def test_the_listener_hears_every_message_of_a_native_publisher(rmw, native, mod
         stage.open(endpoint("publisher", string(SAYS, 64)), modes)
         # The payload's magic is text as well; what stands behind it ends at its first zero.
         heard = f"I heard: [{SAYS}RMWB"
-        # That the writer knows of its reader says nothing of the reader: it is asked until it hears.
+        # That the writer knows of its reader says nothing of the reader: it is asked until it
+        # hears.
         stage.until(lambda: stage.ask("probe") == {} and heard in says(), 20, says, every_s=0.3)
         time.sleep(1.0)
         before = says().count(heard)
         begin_ns = time.monotonic_ns() + 50_000_000
         end_ns = begin_ns + MESSAGES * PERIOD_NS
-        stage.ask("start", at_ns=begin_ns, steady_ns=begin_ns, end_ns=end_ns, grace_ns=2_000_000_000)
+        stage.ask(
+            "start", at_ns=begin_ns, steady_ns=begin_ns, end_ns=end_ns, grace_ns=2_000_000_000
+        )
         stage.until(lambda: says().count(heard) >= before + MESSAGES, 15, says)
         told, sent = says(), stage.rows()
         stage.ask("exit")

@@ -1,4 +1,5 @@
-"""rosbag2's own recorder beside a reader, over each RMW: what it kept and what it lost is what was sent."""
+"""rosbag2's own recorder beside a reader, over each RMW: what it kept and what it lost is what was
+sent."""
 
 import pytest
 
@@ -6,7 +7,9 @@ from rmwbench.lab.recording import recorder
 from rmwbench.results.recordings import PLACES
 from tests.ros2 import sourced
 
-needs_rosbag2 = pytest.mark.skipif(recorder.find() is None, reason="THE SOURCED ROS 2 HAS NO rosbag2_transport")
+needs_rosbag2 = pytest.mark.skipif(
+    recorder.find() is None, reason="THE SOURCED ROS 2 HAS NO rosbag2_transport"
+)
 pytestmark = [sourced.needed, needs_rosbag2, pytest.mark.timing, pytest.mark.own_host]
 SUITE = """
 suite: recorded
@@ -45,17 +48,27 @@ def run(directory, rmw, asked, message="Image(64x48)", arrival=STEADILY):
 
 
 def problems(bundle):
-    return [row["text"] for row in bundle.rows("events") if row["event"] == "problem" and row["process"] == "recorder"]
+    return [
+        row["text"]
+        for row in bundle.rows("events")
+        if row["event"] == "problem" and row["process"] == "recorder"
+    ]
 
 
 @pytest.mark.parametrize("rmw", sourced.ONE_OF_EACH)
-@pytest.mark.parametrize("asked", [f"{{place: tmpfs, {BOTH}}}", f"{{place: disk, cache_mib: 0, {BOTH}}}"])
+@pytest.mark.parametrize(
+    "asked", [f"{{place: tmpfs, {BOTH}}}", f"{{place: disk, cache_mib: 0, {BOTH}}}"]
+)
 def test_what_is_kept_and_what_is_lost_is_what_was_sent(tmp_path, rmw, asked):
     bundle, arm = run(tmp_path, rmw, asked)
     assert arm["sent"] == 2 * 50
     assert arm["kept"] > 50, "a recorder beside small pictures keeps most of them"
     assert problems(bundle) == []
-    assert arm["cpu_cores"] > 0 and arm["peak_rss_bytes"] > 1e6 and arm["bag_bytes"] > arm["kept"] * 64 * 48 * 3
+    assert (
+        arm["cpu_cores"] > 0
+        and arm["peak_rss_bytes"] > 1e6
+        and arm["bag_bytes"] > arm["kept"] * 64 * 48 * 3
+    )
     assert [topic["topic"] for topic in arm["topics"]] == ["image_1", "image_2"]
     assert not list((tmp_path / "out").glob("bag-*")), "its bag is deleted once it has been read"
 
@@ -69,7 +82,8 @@ def test_messages_of_another_message_package_are_recorded_and_a_bag_may_be_kept(
 
 
 def test_a_cache_that_is_too_small_says_so_itself(tmp_path):
-    """Bursts of 20 pictures of 0.9 MB each into a cache of 1 MiB: rosbag2's own account is what places the loss."""
+    """Bursts of 20 pictures of 0.9 MB each into a cache of 1 MiB: rosbag2's own account is what
+    places the loss."""
     asked = f"{{place: tmpfs, cache_mib: 1, {BOTH}}}"
     bundle, arm = run(tmp_path, "rmw_cyclonedds_cpp", asked, "Image(640x480)", IN_BURSTS)
     assert problems(bundle) == []

@@ -1,4 +1,5 @@
-"""ROS variables over a real RMW: one case that must be heard, one that must not, as a user's campaign answers them."""
+"""ROS variables over a real RMW: one case that must be heard, one that must not, as a user's
+campaign answers them."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""The type hashes that the worker on hiroz carries, against what the sourced ROS 2's rosidl made of the same types."""
+"""The type hashes that the worker on hiroz carries, against what the sourced ROS 2's rosidl made of
+the same types."""
 
 import json
 from pathlib import Path
@@ -15,7 +16,9 @@ HASHES = dict(line.split(" ") for line in LIST.read_text().splitlines())
 
 
 def test_every_type_of_the_suites_has_a_hash():
-    assert {message_type(name).ros_type for name in [*message_type_names(), "Bytes(64)"]} <= set(HASHES)
+    assert {message_type(name).ros_type for name in [*message_type_names(), "Bytes(64)"]} <= set(
+        HASHES
+    )
 
 
 @sourced.needed
@@ -31,7 +34,10 @@ def test_the_hashes_are_those_of_this_ros_2():
         for prefix in prefixes:
             path = prefix / "share" / package / kind / f"{base}.json"
             if path.is_file():
-                made = {one["type_name"]: one["hash_string"] for one in json.loads(path.read_text())["type_hashes"]}
+                made = {
+                    one["type_name"]: one["hash_string"]
+                    for one in json.loads(path.read_text())["type_hashes"]
+                }
                 found.setdefault(ros_type, made[ros_type])
     if not found:
         pytest.skip("the sourced ROS 2 has no type hashes")

@@ -1,4 +1,5 @@
-"""The worker on rclcpp against the protocol, under each RMW of the sourced ROS 2: types, modes, refusals, read-back."""
+"""The worker on rclcpp against the protocol, under each RMW of the sourced ROS 2: types, modes,
+refusals, read-back."""
 
 import contextlib
 import json
@@ -26,7 +27,13 @@ class Opened:
     def __init__(self, rmw: str, embedded: str = "untouched", sections=(), **fields):
         self.worker = sourced.worker(rmw)
         embedded = self.worker.profile(embedded)
-        self.open = {"trial_nonce": "7", "domain_id": 0, "profile": embedded, "options": {}, "modes": {}} | fields
+        self.open = {
+            "trial_nonce": "7",
+            "domain_id": 0,
+            "profile": embedded,
+            "options": {},
+            "modes": {},
+        } | fields
         self.daemons = embedded.get("daemons", [])
         self.sections = sections
 
@@ -41,7 +48,9 @@ class Opened:
             self.crew.wait_hello(10.0)
             self.crew.ask_daemon(name, "open", self.open, 30.0)
         self.records = records.make([records.SectionPlan(*section) for section in self.sections], 7)
-        self.process = self.crew.spawn("p", self.worker.executable, self.records, environment=self.worker.environment)
+        self.process = self.crew.spawn(
+            "p", self.worker.executable, self.records, environment=self.worker.environment
+        )
         self.crew.wait_hello(10.0)
         return self
 
@@ -72,20 +81,28 @@ def endpoint(number, kind, name, **changes):
         "endpoint": number, "kind": kind, "topic": f"t_{name.lower()}".replace("(", "").replace(")", ""),
         "type": message_type(name).wire(), "qos": QOS, "touch": "all", "matches": 1,
     }  # fmt: skip
-    asked |= {"arrival": {"kind": "periodic", "period_ns": 10_000_000}} if kind == "publisher" else {"wait": "block"}
+    asked |= (
+        {"arrival": {"kind": "periodic", "period_ns": 10_000_000}}
+        if kind == "publisher"
+        else {"wait": "block"}
+    )
     return asked | changes
 
 
 @pytest.mark.parametrize("rmw", sourced.RMWS)
 def test_every_type_of_the_suite_is_the_same_bytes_in_ros(rmw):
-    """The worker compares each layout with what the RMW's serialiser makes of the type, and refuses a difference."""
+    """The worker compares each layout with what the RMW's serialiser makes of the type, and refuses
+    a difference."""
     sized = ["Bytes(64)", "Bytes(100000)", "Image(64x48)", "LaserScan(1081)", "PointCloud2(1000)"]
     maps = ["OccupancyGrid(30x20)"] if sourced.has_package("nav_msgs") else []
     names = [*message_type_names(), *sized, *maps]
     nodes = [
         {
             "name": f"n{2 * i}",
-            "endpoints": [endpoint(2 * i + 1, "publisher", name), endpoint(2 * i + 2, "subscription", name)],
+            "endpoints": [
+                endpoint(2 * i + 1, "publisher", name),
+                endpoint(2 * i + 2, "subscription", name),
+            ],
         }
         for i, name in enumerate(names)
     ]
@@ -96,8 +113,9 @@ def test_every_type_of_the_suite_is_the_same_bytes_in_ros(rmw):
 
 @pytest.mark.parametrize("rmw", sourced.RMWS)
 def test_a_c_plus_plus_node_has_no_python_in_its_memory(rmw):
-    """The message packages' libraries for rclpy are C++ targets too: linked along, they bring Python's library, or
-    keep the worker from loading where the install leaves Python to the interpreter."""
+    """The message packages' libraries for rclpy are C++ targets too: linked along, they bring
+    Python's library, or keep the worker from loading where the install leaves Python to the
+    interpreter."""
     with Opened(rmw) as opened:
         opened.ask("open", **opened.open)
         mapped = [line.split()[-1] for line in maps_of_the_workers()]
@@ -117,12 +135,16 @@ def maps_of_the_workers() -> list[str]:
 
 def test_describe_lists_each_rmw_of_the_install_once():
     worker = sourced.worker("rmw_cyclonedds_cpp")
-    document = json.loads(subprocess.run([worker.executable, "--describe"], capture_output=True, check=True).stdout)
+    document = json.loads(
+        subprocess.run([worker.executable, "--describe"], capture_output=True, check=True).stdout
+    )
     names = [one["middleware"] for one in document["middlewares"]]
     assert "rclcpp/rmw_cyclonedds_cpp" in names and len(names) == len(set(names))
     for one in document["middlewares"]:
         assert one["environment"] == {"RMW_IMPLEMENTATION": one["middleware"].partition("/")[2]}
-        assert one["layer"] == "rclcpp" and "untouched" in [profile["name"] for profile in one["profiles"]]
+        assert one["layer"] == "rclcpp" and "untouched" in [
+            profile["name"] for profile in one["profiles"]
+        ]
 
 
 def test_describe_says_which_daemons_a_level_of_discovery_needs_and_which_every_host_has():
@@ -165,7 +187,9 @@ def test_rmw_zenoh_grants_what_its_congestion_control_does(history, modes, when_
 def test_describe_without_a_ros_2_says_what_to_do():
     worker = sourced.worker("rmw_cyclonedds_cpp")
     bare = {name: value for name, value in os.environ.items() if name != "AMENT_PREFIX_PATH"}
-    done = subprocess.run([worker.executable, "--describe"], capture_output=True, text=True, env=bare)
+    done = subprocess.run(
+        [worker.executable, "--describe"], capture_output=True, text=True, env=bare
+    )
     assert done.returncode == 2 and "source a ROS 2" in done.stderr
 
 
@@ -174,7 +198,12 @@ def test_a_wrong_layout_is_refused():
     with Opened("rmw_cyclonedds_cpp") as opened:
         opened.ask("open", **opened.open)
         with pytest.raises(WorkerFailed) as caught:
-            opened.ask("create", nodes=[{"name": "n", "endpoints": [endpoint(1, "publisher", "Array1k", type=wrong)]}])
+            opened.ask(
+                "create",
+                nodes=[
+                    {"name": "n", "endpoints": [endpoint(1, "publisher", "Array1k", type=wrong)]}
+                ],
+            )
     assert "Array1k" in str(caught.value)
 
 
@@ -213,18 +242,27 @@ def test_what_rmw_zenoh_cannot_do_is_refused_with_its_reason(modes, words):
 
 
 def test_rmw_zenoh_is_told_what_the_modes_came_to():
-    modes = {"transport": "shm", "shm_pool_bytes": 1 << 24, "batching": False, "congestion": "block"}
+    modes = {
+        "transport": "shm",
+        "shm_pool_bytes": 1 << 24,
+        "batching": False,
+        "congestion": "block",
+    }
     modes["compression"] = True
     with Opened("rmw_zenoh_cpp", modes=modes) as opened:
         text = opened.ask("open", **opened.open)["configuration"]["text"]
     assert "transport/unicast/compression/enabled=true" in text
-    assert "ZENOH_SHM_ALLOC_SIZE=16777216" in text and "transport/shared_memory/enabled=true" in text
+    assert (
+        "ZENOH_SHM_ALLOC_SIZE=16777216" in text and "transport/shared_memory/enabled=true" in text
+    )
     assert '"express":true,"congestion_control":"block"' in text
 
 
 def test_ros_variables_are_the_last_word_in_a_process():
     said = "ROS_DOMAIN_ID=41 ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST"
-    with Opened("rmw_cyclonedds_cpp", modes={"discovery": "multicast"}, options={"ros_variables": said}) as opened:
+    with Opened(
+        "rmw_cyclonedds_cpp", modes={"discovery": "multicast"}, options={"ros_variables": said}
+    ) as opened:
         text = opened.ask("open", **opened.open)["configuration"]["text"]
     assert text.splitlines()[-2:] == said.split()
     assert sourced.worker("rmw_cyclonedds_cpp").description["ros_variables"] is True
@@ -240,7 +278,9 @@ def test_a_secured_writer_meets_only_readers_that_are_secured_too(rmw, secured):
         text = opened.ask("open", **opened.open)["configuration"]["text"]
         assert "ROS_SECURITY_STRATEGY=Enforce" in text
         opened.beside(modes={"security": secured})
-        opened.ask("create", nodes=[{"name": "n", "endpoints": [endpoint(1, "publisher", "Array1k")]}])
+        opened.ask(
+            "create", nodes=[{"name": "n", "endpoints": [endpoint(1, "publisher", "Array1k")]}]
+        )
         reads = {"name": "m", "endpoints": [endpoint(2, "subscription", "Array1k")]}
         opened.crew.ask({"q": ("create", {"nodes": [reads]})}, 30.0)
         if secured:
@@ -255,7 +295,9 @@ def shared_memory_bytes():
     found = []
     for path in Path("/proc").glob("[0-9]*/status"):
         with contextlib.suppress(OSError):
-            fields = dict(line.split(":\t", 1) for line in path.read_text().splitlines() if ":\t" in line)
+            fields = dict(
+                line.split(":\t", 1) for line in path.read_text().splitlines() if ":\t" in line
+            )
             if fields["Name"].startswith("rmwbench-rclcp"):
                 found.append(int(fields["RssShmem"].split()[0]) * 1024)
     return found
@@ -273,7 +315,10 @@ def shared_memory_bytes():
 def test_the_pool_of_rmw_zenoh_is_there_once_the_publisher_is(profile, modes, bytes_):
     with Opened("rmw_zenoh_cpp", profile, modes=modes) as opened:
         opened.ask("open", **opened.open)
-        opened.ask("create", nodes=[{"name": "n", "endpoints": [endpoint(1, "publisher", "Array1k", matches=0)]}])
+        opened.ask(
+            "create",
+            nodes=[{"name": "n", "endpoints": [endpoint(1, "publisher", "Array1k", matches=0)]}],
+        )
         most = max(shared_memory_bytes())
     assert bytes_ <= most < bytes_ + (1 << 23)
 
@@ -281,7 +326,10 @@ def test_the_pool_of_rmw_zenoh_is_there_once_the_publisher_is(profile, modes, by
 def test_the_configuration_in_force_is_told_and_the_file_was_read():
     with Opened("rmw_cyclonedds_cpp", "tuned", modes={"fragment_bytes": 8000}) as opened:
         answer = opened.ask("open", **opened.open)
-        opened.ask("create", nodes=[{"name": "n", "endpoints": [endpoint(1, "publisher", "Bytes(64)", matches=0)]}])
+        opened.ask(
+            "create",
+            nodes=[{"name": "n", "endpoints": [endpoint(1, "publisher", "Bytes(64)", matches=0)]}],
+        )
     text = answer["configuration"]["text"]
     assert "CYCLONEDDS_URI=file:///tmp/" in text and "<FragmentSize>8000B</FragmentSize>" in text
 
@@ -301,7 +349,9 @@ def test_fast_dds_tells_the_publish_mode_itself(rmw, mode):
     assert any("read from Fast DDS's writer" in note for note in granted["notes"])
 
 
-@pytest.mark.parametrize(("rmw", "mode"), [("rmw_cyclonedds_cpp", "async"), ("rmw_zenoh_cpp", "sync")])
+@pytest.mark.parametrize(
+    ("rmw", "mode"), [("rmw_cyclonedds_cpp", "async"), ("rmw_zenoh_cpp", "sync")]
+)
 def test_the_other_publish_mode_is_refused(rmw, mode):
     with pytest.raises(WorkerFailed) as caught:
         granted_publisher(rmw, publish_mode=mode)
@@ -311,14 +361,20 @@ def test_the_other_publish_mode_is_refused(rmw, mode):
 @pytest.mark.parametrize("rmw", sourced.ONE_OF_EACH)
 def test_a_manager_and_a_node_that_hangs_end_when_they_are_asked_to_and_not_at_their_time_out(rmw):
     if sourced.worker(rmw).description["lifecycle"] != "yes":
-        pytest.skip(f"the worker has no lifecycle nodes: {sourced.worker(rmw).description['lifecycle']}")
+        pytest.skip(
+            f"the worker has no lifecycle nodes: {sourced.worker(rmw).description['lifecycle']}"
+        )
     for managed, waits_for in [("nobody", "a service"), ("hung", "an answer")]:
         options = {"manager": "boss", "manages": managed, "service_timeout_ms": "60000"}
         with Opened(rmw, options=options | {"lifecycle_nodes": "hung:60000:0"}) as opened:
             opened.ask("open", **opened.open)
-            opened.ask("create", nodes=[{"name": name, "endpoints": []} for name in ("hung", "boss")])
+            opened.ask(
+                "create", nodes=[{"name": name, "endpoints": []} for name in ("hung", "boss")]
+            )
             time.sleep(1.5)  # the hung node's services are found, and its callback runs
             for name in ("boss", "hung"):
                 begun = time.monotonic()
                 opened.ask("destroy", nodes=[name])
-                assert time.monotonic() - begun < 30, f"{name} outlives its end, waiting for {waits_for}"
+                assert time.monotonic() - begun < 30, (
+                    f"{name} outlives its end, waiting for {waits_for}"
+                )

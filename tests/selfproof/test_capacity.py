@@ -1,8 +1,10 @@
-"""A capacity that is known comes out of the whole command: real workers, real clocks, the real search.
+"""A capacity that is known comes out of the whole command: real workers, real clocks, the real
+search.
 
-A publish call of b seconds cannot be made more than 1/b times a second, so no level above 1/b holds: exact on any
-machine. How far below 1/b a level still holds is the machine's part, since whatever takes the processor away makes a
-call longer: what came through at the levels above says how much it left, and the interval must reach up to that.
+A publish call of b seconds cannot be made more than 1/b times a second, so no level above 1/b
+holds: exact on any machine. How far below 1/b a level still holds is the machine's part, since
+whatever takes the processor away makes a call longer: what came through at the levels above says
+how much it left, and the interval must reach up to that.
 """
 
 import os
@@ -20,15 +22,36 @@ pytestmark = pytest.mark.timing
 
 STEP = 1.11
 GROWS = 1.02
-"""A queue that grows by 1 % of the messages due does not count as growing yet, and the clock rounds the period."""
+"""A queue that grows by 1 % of the messages due does not count as growing yet, and the clock rounds
+the period."""
 
 
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory):
     out = tmp_path_factory.mktemp("capacity") / "out"
     suite = Path(__file__).with_name("capacity.yaml")
-    command = [*COMMAND, "capacity", str(suite), "--workload", "stream", "--limit", "p50 response < 40 ms, loss < 5 %"]
-    command += ["--resolution", "10%", "--from", "50", "--to", "4kHz", "--budget", "70s", "--out", str(out), "--json"]
+    command = [
+        *COMMAND,
+        "capacity",
+        str(suite),
+        "--workload",
+        "stream",
+        "--limit",
+        "p50 response < 40 ms, loss < 5 %",
+    ]
+    command += [
+        "--resolution",
+        "10%",
+        "--from",
+        "50",
+        "--to",
+        "4kHz",
+        "--budget",
+        "70s",
+        "--out",
+        str(out),
+        "--json",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=150, env=os.environ)
     assert done.returncode in (0, 1), done.stderr
     return Bundle(out), summarise(Bundle(out))
@@ -39,8 +62,13 @@ def arm(document, name):
 
 
 def saturated_hz(found):
-    """What came through per second at each level whose queue grew: the capacity that the machine left at that time."""
-    rates = [level["metrics"]["achieved_rate"].get("value") for level in found["levels"] if level["unstable"]]
+    """What came through per second at each level whose queue grew: the capacity that the machine
+    left at that time."""
+    rates = [
+        level["metrics"]["achieved_rate"].get("value")
+        for level in found["levels"]
+        if level["unstable"]
+    ]
     return np.array([float(rate) for rate in rates if rate is not None])
 
 
@@ -54,7 +82,11 @@ def test_the_interval_holds_the_known_capacity(searched, name, block_s):
             assert level["held"] == 0, f"nothing can hold {level['level']} Hz"
     assert (saturated_hz(found) <= GROWS * truth).all()
     capacity = found["capacity"]
-    if capacity["state"] != "bracketed" or found["trials"]["done"] < 8 or not len(saturated_hz(found)):
+    if (
+        capacity["state"] != "bracketed"
+        or found["trials"]["done"] < 8
+        or not len(saturated_hz(found))
+    ):
         pytest.skip(f"the machine left {found['trials']['done']} trials: {found['answer']}")
     assert capacity["low"] <= GROWS * truth and float(capacity["value"]) <= STEP * truth
     assert float(capacity["high"]) * STEP >= min(np.median(saturated_hz(found)), truth)
@@ -67,7 +99,9 @@ def test_how_it_fails_is_told_apart(searched):
     if not above:
         pytest.skip(f"the machine kept the search below that: {blocked['answer']}")
     assert all(set(level["kinds"]) == {"unstable"} for level in above)
-    assert all("could not keep the schedule" in cause for level in above for cause in level["causes"])
+    assert all(
+        "could not keep the schedule" in cause for level in above for cause in level["causes"]
+    )
     for level in above:
         growth, expected = level["queue_growth_hz"], level["level"] - 1000
         assert growth is None or growth >= 0.7 * expected
@@ -77,7 +111,9 @@ def test_how_it_fails_is_told_apart(searched):
 def test_a_constant_latency_is_slow_and_not_unstable(searched):
     _, document = searched
     slow = arm(document, "slow")
-    assert slow["capacity"]["state"] in ("below", "bracketed") and not any(level["held"] for level in slow["levels"])
+    assert slow["capacity"]["state"] in ("below", "bracketed") and not any(
+        level["held"] for level in slow["levels"]
+    )
     quiet = [probe for probe in slow["probes"] if probe["kind"] in ("slow", "lossy")]
     assert len(quiet) >= len([p for p in slow["probes"] if p["kind"] == "unstable"])
     for level in slow["levels"]:

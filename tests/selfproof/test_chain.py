@@ -1,8 +1,8 @@
-"""Known hops come back as a known chain: the sum of what was injected is in the end-to-end latency and in its interval,
-and each loss is found on the hop that it was injected on.
+"""Known hops come back as a known chain: the sum of what was injected is in the end-to-end latency
+and in its interval, and each loss is found on the hop that it was injected on.
 
-As in test_latency the machine only adds: the truth is a span from the draws alone to the draws and what was measured
-beyond them. Losses are exact counts, whatever the machine does.
+As in test_latency the machine only adds: the truth is a span from the draws alone to the draws and
+what was measured beyond them. Losses are exact counts, whatever the machine does.
 """
 
 import numpy as np
@@ -23,17 +23,22 @@ def campaign(tmp_path_factory):
 
 
 class Followed:
-    """A trial's steady messages of the source, each with its fate on every hop: arrays of shape (n,)."""
+    """A trial's steady messages of the source, each with its fate on every hop: arrays of shape
+    (n,)."""
 
     def __init__(self, campaign, arm, line):
         rows = campaign.bundle.rows("sent", line.trial)
         (nonce,) = (row["nonce"] for row in campaign.bundle.rows("trials", line.trial))
         ((*way,),) = paths(campaign.bundle.rows("endpoints", line.trial))
         self.trial, writers = line.trial, [link.writer for link in way]
-        by_cause = {(row["cause_endpoint"], row["cause_seq"]): row for row in rows if row["cause_endpoint"]}
+        by_cause = {
+            (row["cause_endpoint"], row["cause_seq"]): row for row in rows if row["cause_endpoint"]
+        }
         fates = {}
         for writer in writers:
-            seqs = np.array(sorted(row["seq"] for row in rows if row["endpoint"] == writer), np.int64)
+            seqs = np.array(
+                sorted(row["seq"] for row in rows if row["endpoint"] == writer), np.int64
+            )
             told = campaign.truth(arm, proof.Sent(writer, nonce, seqs, seqs, seqs), "chain")
             fates |= {(writer, int(seq)): fate for seq, fate in zip(seqs, told, strict=True)}
         arrived = {
@@ -56,7 +61,9 @@ class Followed:
                     now = by_cause[writer, now["seq"]]
             self.injected_ns.append(injected)
             self.lost_on.append(lost)
-            self.measured_ns.append(np.inf if lost is not None else arrived[now["seq"]] - row["intended_ns"])
+            self.measured_ns.append(
+                np.inf if lost is not None else arrived[now["seq"]] - row["intended_ns"]
+            )
 
 
 def followed(campaign, arm, at_least=1):
@@ -76,7 +83,9 @@ def test_the_end_to_end_latency_holds_the_sum_of_what_was_injected(campaign, arm
         injected, measured = np.array(trial.injected_ns, float), np.array(trial.measured_ns)
         assert (measured >= injected).all() and len(measured) == 120
         assert values[trial.trial] == pytest.approx(proof.quantile(measured, q), rel=proof.DIGITS)
-        spans.append((proof.quantile(injected, q), proof.latest(injected, (measured - injected).mean(), q)))
+        spans.append(
+            (proof.quantile(injected, q), proof.latest(injected, (measured - injected).mean(), q))
+        )
     truth, latest = (float(np.exp(np.log(ends).mean())) for ends in zip(*spans, strict=True))
     assert proof.inside(campaign.metric(metric, arm, "chain"), truth, below=latest - truth)
 
@@ -89,9 +98,9 @@ def test_each_hop_has_what_was_injected_on_it_and_the_parts_add_up(campaign):
     for part in transports:
         assert part["typical"]["value"] >= 2_000_000 and part["lost"] == 0
     whole = sum(part["typical"]["value"] for part in chain["parts"])
-    assert sum(x["time"]["value"] for x in campaign.arm("constant", "chain")["layers"]) == pytest.approx(
-        whole, rel=0.05
-    )
+    assert sum(
+        x["time"]["value"] for x in campaign.arm("constant", "chain")["layers"]
+    ) == pytest.approx(whole, rel=0.05)
     p50 = campaign.metric("end_to_end_latency_p50", "constant", "chain")
     assert 0.5 < whole / p50["value"] < 2
 
@@ -105,7 +114,9 @@ def test_every_loss_is_found_on_its_hop_and_the_message_never_arrives(campaign):
     assert found == [lost.count(hop) for hop in range(HOPS)]
     assert arm["metrics"]["lost_in_relays"]["value"] == 0
     wanted = sum(len(trial.lost_on) for trial in trials)
-    assert arm["metrics"]["end_to_end_undelivered"]["value"] == pytest.approx(len(lost) / wanted, rel=proof.DIGITS)
+    assert arm["metrics"]["end_to_end_undelivered"]["value"] == pytest.approx(
+        len(lost) / wanted, rel=proof.DIGITS
+    )
     per_trial = campaign.per_trial("end_to_end_undelivered", "lossy", "chain")
     for trial in trials:
         share = sum(hop is not None for hop in trial.lost_on) / len(trial.lost_on)
@@ -114,5 +125,9 @@ def test_every_loss_is_found_on_its_hop_and_the_message_never_arrives(campaign):
 
 def test_the_report_shows_where_the_time_went(campaign):
     page = render_html(campaign.document)
-    for text in ("Where the time goes along the chain", "Which layer takes the time", "relay_1 → relay_2"):
+    for text in (
+        "Where the time goes along the chain",
+        "Which layer takes the time",
+        "relay_1 → relay_2",
+    ):
         assert text in page

@@ -1,8 +1,10 @@
-"""Injected costs come back: what an injected arm costs more than the uninjected one, block by block.
+"""Injected costs come back: what an injected arm costs more than the uninjected one, block by
+block.
 
-The worker spends the injected processor time and memory beside what it spends anyway, and finding a warm cache may
-change the latter; so the uninjected cost itself is the width by which the truth may miss the interval. Intervals are
-taken at 99.9 %: the nine of them, with that width on top, raise a false alarm less than once in a thousand runs.
+The worker spends the injected processor time and memory beside what it spends anyway, and finding a
+warm cache may change the latter; so the uninjected cost itself is the width by which the truth may
+miss the interval. Intervals are taken at 99.9 %: the nine of them, with that width on top, raise a
+false alarm less than once in a thousand runs.
 """
 
 import numpy as np
@@ -24,8 +26,8 @@ def campaign(tmp_path_factory):
 
 
 def holds(campaign, metric: str, arm: str, truth: float, below: float = 0.0) -> bool:
-    """Whether the truth is what this arm costs more than `plain`, in paired blocks and between the reported
-    intervals; `below` is what the arm takes besides, such as for the barrier's probes."""
+    """Whether the truth is what this arm costs more than `plain`, in paired blocks and between the
+    reported intervals; `below` is what the arm takes besides, such as for the barrier's probes."""
     campaign.trials(arm, at_least=2), campaign.trials("plain", at_least=2)
     injected, plain = campaign.per_block(metric, arm), campaign.per_block(metric, "plain")
     common = injected.keys() & plain.keys()
@@ -62,14 +64,19 @@ def test_burnt_processor_time_comes_back_on_its_side(campaign):
     assert holds(campaign, "cpu_per_message_publisher", "burning", PUBLISHER_BURN_NS)
     assert holds(campaign, "cpu_per_message_subscription", "burning", READER_BURN_NS)
     assert holds(campaign, "cpu_per_message", "burning", PUBLISHER_BURN_NS + READER_BURN_NS)
-    cores = campaign.metric("cpu_cores", "burning")["value"] - campaign.metric("cpu_cores", "plain")["value"]
+    cores = (
+        campaign.metric("cpu_cores", "burning")["value"]
+        - campaign.metric("cpu_cores", "plain")["value"]
+    )
     assert cores == pytest.approx(500 * (PUBLISHER_BURN_NS + READER_BURN_NS) / 1e9, rel=0.2)
 
 
 def test_grown_memory_comes_back_on_its_side(campaign):
-    """Each message of the whole trial takes memory, the warm-up's and the barrier's probes too: one, or a few more on a
-    busy machine."""
-    (count,) = {1 + len(campaign.bundle.rows("sent", trial.trial)) for trial in campaign.trials("growing")}
+    """Each message of the whole trial takes memory, the warm-up's and the barrier's probes too:
+    one, or a few more on a busy machine."""
+    (count,) = {
+        1 + len(campaign.bundle.rows("sent", trial.trial)) for trial in campaign.trials("growing")
+    }
     assert count == 351
     publisher, reader = PUBLISHER_GROWTH_BYTES, READER_GROWTH_BYTES
     for metric, growth in (

@@ -1,8 +1,10 @@
-"""Injected losses, copies, disorder and damage come back as exact counts, for every trial and reader.
+"""Injected losses, copies, disorder and damage come back as exact counts, for every trial and
+reader.
 
-Three tellers must agree: the truth computed beforehand, the worker's own counters, and the ledger in the report.
-Nothing here depends on speed; only `reordered` does, since a held message is overtaken only if others were sent
-meanwhile. The last message of a trial is not doubled or held: the drain ends with it, and what comes after is late.
+Three tellers must agree: the truth computed beforehand, the worker's own counters, and the ledger
+in the report. Nothing here depends on speed; only `reordered` does, since a held message is
+overtaken only if others were sent meanwhile. The last message of a trial is not doubled or held:
+the drain ends with it, and what comes after is late.
 """
 
 import itertools
@@ -29,7 +31,16 @@ def campaign(tmp_path_factory):
 def test_the_ledger_is_the_truth(campaign, arm, workload):
     reported = {
         name: campaign.per_trial(name, arm, workload)
-        for name in (*LOST, "late", "corrupt", "duplicates", "loss", "undelivered", "never_sent", "publish_failures")
+        for name in (
+            *LOST,
+            "late",
+            "corrupt",
+            "duplicates",
+            "loss",
+            "undelivered",
+            "never_sent",
+            "publish_failures",
+        )
     }
     for trial in campaign.trials(arm, workload):
         fates = campaign.truth(arm, trial.sent, workload)
@@ -38,7 +49,9 @@ def test_the_ledger_is_the_truth(campaign, arm, workload):
         assert reported["never_sent"][trial.trial] == reported["publish_failures"][trial.trial] == 0
         lost = sum(fate["lost"] for fate in fates)
         copies = [1 + fate["duplicated"] for fate in fates]
-        damaged = sum(count for count, fate in zip(copies, fates, strict=True) if fate["corrupt"] is not None)
+        damaged = sum(
+            count for count, fate in zip(copies, fates, strict=True) if fate["corrupt"] is not None
+        )
         unsound = sum(fate["corrupt"] is not None for fate in fates)
         doubled = sum(fate["duplicated"] and fate["corrupt"] is None for fate in fates)
         assert sum(reported[name][trial.trial] for name in LOST) == readers * lost
@@ -48,7 +61,10 @@ def test_the_ledger_is_the_truth(campaign, arm, workload):
         fraction = (lost + unsound) / len(fates)
         assert reported["loss"][trial.trial] == pytest.approx(fraction, rel=proof.DIGITS)
         assert reported["undelivered"][trial.trial] == pytest.approx(fraction, rel=proof.DIGITS)
-        own = {name: trial.own[f"steady_injected_{name}"] for name in ("lost", "duplicated", "corrupted", "reordered")}
+        own = {
+            name: trial.own[f"steady_injected_{name}"]
+            for name in ("lost", "duplicated", "corrupted", "reordered")
+        }
         assert own == {
             "lost": readers * lost,
             "duplicated": readers * sum(fate["duplicated"] for fate in fates),
@@ -79,24 +95,40 @@ def test_the_reported_intervals_hold_the_truth(campaign, arm, workload):
 
 def test_every_injection_happened(campaign):
     """A count of zero would prove nothing."""
-    expected = {"bernoulli": "lost", "burst": "lost", "duplicate": "duplicated", "reorder": "reordered"}
+    expected = {
+        "bernoulli": "lost",
+        "burst": "lost",
+        "duplicate": "duplicated",
+        "reorder": "reordered",
+    }
     for arm, what in (expected | {"corrupt": "corrupted"}).items():
         for trial in campaign.trials(arm):
-            own = {name: trial.own[f"steady_injected_{name}"] for name in {*expected.values(), "corrupted"}}
+            own = {
+                name: trial.own[f"steady_injected_{name}"]
+                for name in {*expected.values(), "corrupted"}
+            }
             assert own.pop(what) >= 5 and not any(own.values())
     for trial in campaign.trials("everything"):
-        assert min(trial.own[f"steady_injected_{name}"] for name in ("lost", "duplicated", "corrupted")) >= 5
+        assert (
+            min(
+                trial.own[f"steady_injected_{name}"] for name in ("lost", "duplicated", "corrupted")
+            )
+            >= 5
+        )
 
 
 def test_a_burst_is_seen_as_a_stall(campaign):
-    """The reader waits from the arrival before the burst to the one after it, which is not earlier than intended."""
+    """The reader waits from the arrival before the burst to the one after it, which is not earlier
+    than intended."""
     stalls, bursts = campaign.per_trial("longest_stall", "burst"), 0
     for trial in campaign.trials("burst"):
         (reader,) = trial.readers
         lost = [fate["lost"] for fate in campaign.truth("burst", trial.sent)]
         bursts += sum(a and b for a, b in itertools.pairwise(lost))
         before = None
-        for seq, intended_ns, gone in zip(trial.sent.seq, trial.sent.intended_ns, lost, strict=True):
+        for seq, intended_ns, gone in zip(
+            trial.sent.seq, trial.sent.intended_ns, lost, strict=True
+        ):
             if not gone:
                 if before is not None:
                     gap_ns = intended_ns - trial.first_taken_ns[reader, before]
@@ -108,8 +140,8 @@ def test_a_burst_is_seen_as_a_stall(campaign):
 @pytest.mark.parametrize("workload", WORKLOADS)
 @pytest.mark.parametrize("arm", ARMS)
 def test_reordered_is_what_sql_counts_in_the_records(campaign, arm, workload):
-    """First sound arrivals behind a higher sequence number: the definition, asked of the raw records in another
-    language."""
+    """First sound arrivals behind a higher sequence number: the definition, asked of the raw
+    records in another language."""
     reported = campaign.per_trial("reordered", arm, workload)
     for trial in campaign.trials(arm, workload):
         ((counted,),) = campaign.query(
@@ -127,7 +159,8 @@ def test_reordered_is_what_sql_counts_in_the_records(campaign, arm, workload):
         )
         assert reported[trial.trial] == counted
         held = trial.own["steady_injected_reordered"]
-        if arm == "reorder":  # held for ten periods: only a publisher that stalls as long lets one through in order
+        # held for ten periods: only a publisher that stalls as long lets one through in order
+        if arm == "reorder":
             assert 0.8 * held <= counted <= held
         else:
             assert counted == 0

@@ -1,9 +1,11 @@
-"""Injected latency comes back: each message's, each trial's percentiles, and the reported intervals.
+"""Injected latency comes back: each message's, each trial's percentiles, and the reported
+intervals.
 
-The machine adds to a latency and never takes from it. So the truth of a percentile is a span: from the injected draws
-alone to the draws and the lateness that the worker (delivery) and the records (publisher) count, whose mean bounds
-what it can do to a percentile (`proof.latest`). The span is 1 µs wide on an idle machine and widens with the load, so
-these tests raise no false alarm, and an error of the pipeline as large as the lateness itself is caught.
+The machine adds to a latency and never takes from it. So the truth of a percentile is a span: from
+the injected draws alone to the draws and the lateness that the worker (delivery) and the records
+(publisher) count, whose mean bounds what it can do to a percentile (`proof.latest`). The span is 1
+µs wide on an idle machine and widens with the load, so these tests raise no false alarm, and an
+error of the pipeline as large as the lateness itself is caught.
 """
 
 import numpy as np
@@ -15,8 +17,8 @@ pytestmark = pytest.mark.timing
 
 LAWS = ["constant", "normal", "heavy tail"]
 STAMP_GAP_NS = 200_000
-"""Between the harness's stamp and the worker's own lie a few hundred nanoseconds; a processor that is taken away just
-there adds some milliseconds to one message of 300."""
+"""Between the harness's stamp and the worker's own lie a few hundred nanoseconds; a processor that
+is taken away just there adds some milliseconds to one message of 300."""
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,9 @@ def campaign(tmp_path_factory):
 
 
 def draws(campaign, arm, trial, workload="stream"):
-    return np.array([fate["latency_ns"] for fate in campaign.truth(arm, trial.sent, workload)], float)
+    return np.array(
+        [fate["latency_ns"] for fate in campaign.truth(arm, trial.sent, workload)], float
+    )
 
 
 def taken(trial):
@@ -34,14 +38,23 @@ def taken(trial):
 
 
 def test_every_trial_was_good_and_complete(campaign):
-    assert campaign.document["campaign"]["finished"] and campaign.document["campaign"]["blocks_complete"] >= 5
+    assert (
+        campaign.document["campaign"]["finished"]
+        and campaign.document["campaign"]["blocks_complete"] >= 5
+    )
     for arm in ["plain", *LAWS]:
         assert {len(trial.sent.seq) for trial in campaign.trials(arm)} == {300}
-        assert campaign.metric("loss", arm)["value"] == campaign.metric("never_sent", arm)["value"] == 0
+        assert (
+            campaign.metric("loss", arm)["value"]
+            == campaign.metric("never_sent", arm)["value"]
+            == 0
+        )
 
 
 @pytest.mark.parametrize("arm", LAWS)
-def test_no_message_is_earlier_than_its_own_draw_and_later_only_by_what_the_worker_counted(campaign, arm):
+def test_no_message_is_earlier_than_its_own_draw_and_later_only_by_what_the_worker_counted(
+    campaign, arm
+):
     for trial in campaign.trials(arm):
         drawn = draws(campaign, arm, trial)
         beyond_ns = taken(trial) - trial.sent.call_ns - drawn
@@ -63,7 +76,11 @@ def test_percentiles_and_their_intervals_hold_the_injected_truth(campaign, arm, 
         recorded = taken(trial) - since_ns
         assert values[trial.trial] == pytest.approx(proof.quantile(recorded, q), rel=proof.DIGITS)
         spans.append((proof.quantile(drawn, q), proof.latest(drawn, (recorded - drawn).mean(), q)))
-        assert spans[-1][0] * (1 - proof.DIGITS) <= values[trial.trial] <= spans[-1][1] * (1 + proof.DIGITS)
+        assert (
+            spans[-1][0] * (1 - proof.DIGITS)
+            <= values[trial.trial]
+            <= spans[-1][1] * (1 + proof.DIGITS)
+        )
     truth, latest = (float(np.exp(np.log(ends).mean())) for ends in zip(*spans, strict=True))
     machine_ns = latest - truth
     assert proof.inside(campaign.metric(metric, arm), truth, below=machine_ns)
@@ -71,7 +88,8 @@ def test_percentiles_and_their_intervals_hold_the_injected_truth(campaign, arm, 
 
 @pytest.mark.parametrize("arm", ["normal", "heavy tail"])
 def test_a_percentile_pooled_over_trials_holds_the_injected_truth(campaign, arm):
-    """60 messages per trial are too few for a p90 of each; the interval over all then is another method."""
+    """60 messages per trial are too few for a p90 of each; the interval over all then is another
+    method."""
     trials = campaign.trials(arm, "sparse", at_least=2)
     metric = campaign.metric("response_latency_p90", arm, "sparse")
     assert "pooled" in metric["interval"] and metric["count"] == 60 * len(trials)
@@ -92,5 +110,7 @@ def test_slow_arms_are_found_slower_and_by_how_much(campaign):
     for arm in LAWS:
         verdict = campaign.arm(arm)["verdict"]
         assert (verdict["verdict"], verdict["against"]) == ("worse", "plain")
-        ratios = [p50[arm][block] / p50["plain"][block] for block in p50[arm].keys() & p50["plain"].keys()]
+        ratios = [
+            p50[arm][block] / p50["plain"][block] for block in p50[arm].keys() & p50["plain"].keys()
+        ]
         assert verdict["ratio"]["value"] == pytest.approx(np.exp(np.log(ratios).mean()), rel=1e-4)

@@ -1,8 +1,9 @@
-"""A publisher that cannot keep up hides nothing: latency counts from the intended time, and what was not sent is in the
-ledger.
+"""A publisher that cannot keep up hides nothing: latency counts from the intended time, and what
+was not sent is in the ledger.
 
-Message k is due at 2k ms and leaves at 3k ms at the earliest, so it is at least k ms late: exact lower bounds on any
-machine. The service latency, which begins at the call, sees nothing of it; that is its use and its trap.
+Message k is due at 2k ms and leaves at 3k ms at the earliest, so it is at least k ms late: exact
+lower bounds on any machine. The service latency, which begins at the call, sees nothing of it; that
+is its use and its trap.
 """
 
 import math
@@ -24,17 +25,24 @@ def campaign(tmp_path_factory):
     return proof.run("overload", tmp_path_factory.mktemp("overload"))
 
 
-def test_the_wait_before_the_call_is_in_the_response_latency_and_not_in_the_service_latency(campaign):
-    """The backlog is a lower bound on any machine; what the machine adds to it is in the records."""
+def test_the_wait_before_the_call_is_in_the_response_latency_and_not_in_the_service_latency(
+    campaign,
+):
+    """The backlog is a lower bound on any machine; what the machine adds to it is in the
+    records."""
     backlog_ns = (WARMUP + (DUE - WARMUP) // 2 - 1) * (BLOCK_NS - PERIOD_NS)
-    response, service = (campaign.per_trial(f"{kind}_latency_p50", "blocking") for kind in ("response", "service"))
+    response, service = (
+        campaign.per_trial(f"{kind}_latency_p50", "blocking") for kind in ("response", "service")
+    )
     for trial in campaign.trials("blocking"):
         (reader,) = trial.readers
         never = float("inf")
         taken = np.array([trial.first_taken_ns.get((reader, seq), never) for seq in trial.sent.seq])
         latency_ns = response[trial.trial]
         assert backlog_ns <= latency_ns
-        assert latency_ns == pytest.approx(proof.quantile(taken - trial.sent.intended_ns, 0.5), rel=proof.DIGITS)
+        assert latency_ns == pytest.approx(
+            proof.quantile(taken - trial.sent.intended_ns, 0.5), rel=proof.DIGITS
+        )
         called = trial.sent.call_ns >= 0
         assert service[trial.trial] == pytest.approx(
             proof.quantile((taken - trial.sent.call_ns)[called], 0.5), rel=proof.DIGITS

@@ -1,5 +1,5 @@
-"""A path is attested, not believed: what the arm asked for, what the middleware says and what the kernel counted must
-agree, or the trial is void with its reason."""
+"""A path is attested, not believed: what the arm asked for, what the middleware says and what the
+kernel counted must agree, or the trial is void with its reason."""
 
 import pytest
 
@@ -13,14 +13,17 @@ def campaign(tmp_path_factory):
     return proof.run("path", tmp_path_factory.mktemp("path"))
 
 
-@pytest.mark.parametrize(("arm", "path"), [("honest memory", "shm"), ("honest tcp", "tcp"), ("honest unix", "unix")])
+@pytest.mark.parametrize(
+    ("arm", "path"), [("honest memory", "shm"), ("honest tcp", "tcp"), ("honest unix", "unix")]
+)
 def test_an_honest_middleware_is_attested(campaign, arm, path):
     campaign.trials(arm)
     assert campaign.arm(arm)["path"].startswith(path + " ")
 
 
 @pytest.mark.parametrize(
-    ("arm", "asked"), [("wrong wish", "shm"), ("memory called udp", "udp"), ("tcp called memory", "shm")]
+    ("arm", "asked"),
+    [("wrong wish", "shm"), ("memory called udp", "udp"), ("tcp called memory", "shm")],
 )
 def test_another_path_than_asked_voids_the_trial_whatever_the_middleware_says(campaign, arm, asked):
     found = campaign.arm(arm)

@@ -1,5 +1,5 @@
-"""`python -m tests.simulation [--scale N]`: the tables that docs/method.md quotes. N times as many campaigns as the
-tests simulate; scale 1 takes about a minute.
+"""`python -m tests.simulation [--scale N]`: the tables that docs/method.md quotes. N times as many
+campaigns as the tests simulate; scale 1 takes about a minute.
 """
 
 import argparse
@@ -14,8 +14,15 @@ def main() -> None:
     scale = parser.parse_args().scale
     campaigns = int(2000 * scale)
     for name, rows in coverage.FAMILIES.items():
-        table(f"{name}: coverage, median width, campaigns with an interval ({coverage.BLOCKS} blocks)", rows(campaigns))
-    table("candidate methods: blocks, coverage, median width of the log-ratio", coverage.methods(campaigns))
+        table(
+            f"{name}: coverage, median width, campaigns with an interval ({coverage.BLOCKS} "
+            "blocks)",
+            rows(campaigns),
+        )
+    table(
+        "candidate methods: blocks, coverage, median width of the log-ratio",
+        coverage.methods(campaigns),
+    )
     table("false claims, arms that are equal", claims.false_claims(claims.EQUAL, scale))
     table("false claims, arms at the edge of a claim", claims.false_claims(claims.DIFFERENT, scale))
     table("found: ratios promised by resolvable_ratio", claims.power_of_promised_ratios(scale))
@@ -23,7 +30,9 @@ def main() -> None:
     table("found: with the blocks proposed, sd from a pilot", claims.power_after_pilots(scale))
     table("false claims with looks", claims.false_claims_of_looks(scale))
     table("false claims, the budget ends between looks", claims.false_claims_of_budgets(scale))
-    table("for comparison: without shares of alpha", claims.false_claims_of_looks(scale, naive=True))
+    table(
+        "for comparison: without shares of alpha", claims.false_claims_of_looks(scale, naive=True)
+    )
     table("blocks used with looks", claims.saved_by_looks(scale))
 
 

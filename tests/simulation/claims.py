@@ -1,4 +1,5 @@
-"""False claims of whole reports, and the power of true ones: campaigns with known truth through `compare.judge`."""
+"""False claims of whole reports, and the power of true ones: campaigns with known truth through
+`compare.judge`."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -17,8 +18,9 @@ WANTED = 1000
 
 @dataclass(frozen=True)
 class Report:
-    """`ratios`: the arms' true slowness. `sd`: of a block log-ratio. `noise`: of its shape. `lost`: mean number of
-    messages lost per trial, the same for all arms, in bursts. `tick`: what values are rounded to.
+    """`ratios`: the arms' true slowness. `sd`: of a block log-ratio. `noise`: of its shape. `lost`:
+    mean number of messages lost per trial, the same for all arms, in bursts. `tick`: what values
+    are rounded to.
     """
 
     name: str
@@ -34,7 +36,9 @@ class Report:
     def arms(self, rng: np.random.Generator) -> dict[str, list[Arm]]:
         shape = (self.workloads, len(self.ratios), self.blocks)
         mood = 0.5 * rng.standard_normal((self.workloads, 1, self.blocks))
-        logs = np.log(np.array(self.ratios))[:, None] + self.sd / math.sqrt(2) * draw(rng, self.noise, shape)
+        logs = np.log(np.array(self.ratios))[:, None] + self.sd / math.sqrt(2) * draw(
+            rng, self.noise, shape
+        )
         values = np.exp(logs + (0 if self.tick else mood))
         if self.tick:
             values = np.maximum(np.round(values / self.tick), 1) * self.tick
@@ -54,8 +58,9 @@ class Report:
         }
 
     def false(self, verdicts: dict[str, dict[str, Verdict]]) -> bool:
-        """Whether any claim is wrong: a fastest arm (within the A/A floor) called worse, one that is slower by more
-        than the margin called equivalent, one that is not among the fastest called best.
+        """Whether any claim is wrong: a fastest arm (within the A/A floor) called worse, one that
+        is slower by more than the margin called equivalent, one that is not among the fastest
+        called best.
         """
         best = min(self.ratios)
         for arms in verdicts.values():
@@ -94,7 +99,10 @@ EQUAL = (
     (100, Report("12 arms, 8 workloads", [1] * 12, 8)),
     (1000, Report("2 arms, 1 of 1000 lost, in bursts", [1] * 2, lost=1)),
     (500, Report("5 arms, 10 of 1000 lost, in bursts", [1] * 5, lost=10)),
-    (200, Report("7 arms, 3 workloads, 5 of 1000 lost, heavy tails", [1] * 7, 3, lost=5, noise="t2")),
+    (
+        200,
+        Report("7 arms, 3 workloads, 5 of 1000 lost, heavy tails", [1] * 7, 3, lost=5, noise="t2"),
+    ),
 )
 """(campaigns, report): arms that tie, at the fewest blocks."""
 
@@ -105,8 +113,24 @@ DIFFERENT = (
     (300, Report("3 workloads of 3, two tie, one by the margin", [1, 1, 1.0501], 3, sd=0.1)),
     (200, Report("12 arms, 6 tie, 6 by the margin", [1] * 6 + [1.0501] * 6, sd=0.08)),
     (200, Report("3 workloads of 7, clear order but two tie", [1, 1, 2, 3, 4, 5, 6], 3)),
-    (2000, Report("2 arms that differ by the A/A floor, sd 0.02", [1, 1.08], sd=0.02, rules=Rules(aa_floor=0.08))),
-    (1000, Report("2 arms that differ by the A/A floor, sd 0.2", [1, 1.08], sd=0.2, rules=Rules(aa_floor=0.08))),
+    (
+        2000,
+        Report(
+            "2 arms that differ by the A/A floor, sd 0.02",
+            [1, 1.08],
+            sd=0.02,
+            rules=Rules(aa_floor=0.08),
+        ),
+    ),
+    (
+        1000,
+        Report(
+            "2 arms that differ by the A/A floor, sd 0.2",
+            [1, 1.08],
+            sd=0.2,
+            rules=Rules(aa_floor=0.08),
+        ),
+    ),
 )
 """(campaigns, report): truths at the edge of what may be claimed."""
 
@@ -134,13 +158,17 @@ def found(report: Report, campaigns: int, seed: int) -> float:
     rng = np.random.default_rng(seed)
     name = f"arm{len(report.ratios) - 1}"
     return (
-        sum(judge(report.arms(rng), report.rules)["w0"][name].verdict == "worse" for _ in range(campaigns)) / campaigns
+        sum(
+            judge(report.arms(rng), report.rules)["w0"][name].verdict == "worse"
+            for _ in range(campaigns)
+        )
+        / campaigns
     )
 
 
 def power_of_promised_ratios(scale: float = 1.0) -> Iterator[Rate]:
-    """One arm slower by what `resolvable_ratio` promises, all others equal, or slow as well and only one fast: then the
-    pair that convicts it is alone.
+    """One arm slower by what `resolvable_ratio` promises, all others equal, or slow as well and
+    only one fast: then the pair that convicts it is alone.
     """
     for seed, (n, arms, fast, workloads, blocks, sd) in enumerate(
         [
@@ -154,7 +182,10 @@ def power_of_promised_ratios(scale: float = 1.0) -> Iterator[Rate]:
     ):
         ratio = resolvable_ratio(blocks, comparisons(arms, arms * workloads), sd)
         report = Report("", [1] * fast + [ratio] * (arms - fast), workloads, blocks, sd)
-        name = f"{fast} fast, {arms - fast} slow, {workloads} workloads, {blocks} blocks, sd {sd}: {ratio:.3g}×"
+        name = (
+            f"{fast} fast, {arms - fast} slow, {workloads} workloads, {blocks} blocks, sd "
+            f"{sd}: {ratio:.3g}×"
+        )
         campaigns = int(n * scale)
         yield Rate(name, found(report, campaigns, 2000 + seed), campaigns)
 
@@ -162,7 +193,12 @@ def power_of_promised_ratios(scale: float = 1.0) -> Iterator[Rate]:
 def power_of_proposed_blocks(scale: float = 1.0) -> Iterator[Rate]:
     """With the blocks that `blocks_for` proposes, sd known."""
     for seed, (n, arms, workloads, ratio, sd) in enumerate(
-        [(1000, 2, 1, 1.2, 0.1), (1000, 2, 1, 1.06, 0.02), (200, 5, 1, 1.5, 0.4), (200, 7, 3, 1.3, 0.2)]
+        [
+            (1000, 2, 1, 1.2, 0.1),
+            (1000, 2, 1, 1.06, 0.02),
+            (200, 5, 1, 1.5, 0.4),
+            (200, 7, 3, 1.3, 0.2),
+        ]
     ):
         blocks = blocks_for(ratio, sd, comparisons(arms, arms * workloads), least=5)
         report = Report("", [1] * (arms - 1) + [ratio], workloads, blocks, sd)
@@ -180,8 +216,13 @@ def power_after_pilots(scale: float = 1.0) -> Iterator[Rate]:
         for _ in range(campaigns):
             estimate = float(np.std(sd * rng.standard_normal(5), ddof=1))
             blocks = blocks_for(ratio, estimate, tests, pilot_freedom=4, least=5)
-            hits += judge(Report("", [1, ratio], 1, blocks, sd).arms(rng))["w0"]["arm1"].verdict == "worse"
-        yield Rate(f"2 arms, {ratio}× at sd {sd}, sd from a pilot of 5 blocks", hits / campaigns, campaigns)
+            hits += (
+                judge(Report("", [1, ratio], 1, blocks, sd).arms(rng))["w0"]["arm1"].verdict
+                == "worse"
+            )
+        yield Rate(
+            f"2 arms, {ratio}× at sd {sd}, sd from a pilot of 5 blocks", hits / campaigns, campaigns
+        )
 
 
 SCHEDULES = (
@@ -194,7 +235,8 @@ SCHEDULES = (
 
 
 def false_claims_of_looks(scale: float = 1.0, *, naive: bool = False) -> Iterator[Rate]:
-    """Equal arms looked at until something is claimed or the blocks end. `naive`: all of alpha at each look."""
+    """Equal arms looked at until something is claimed or the blocks end. `naive`: all of alpha at
+    each look."""
     for seed, (looks, noise) in enumerate(SCHEDULES):
         report = Report("", [1] * 3, 1, looks[-1], noise=noise)
         rng = np.random.default_rng(3000 + seed)
@@ -210,22 +252,26 @@ def false_claims_of_looks(scale: float = 1.0, *, naive: bool = False) -> Iterato
 
 
 def false_claims_of_budgets(scale: float = 1.0) -> Iterator[Rate]:
-    """Equal arms; the time ends the campaign between two looks, where the rest of alpha is spent."""
+    """Equal arms; the time ends the campaign between two looks, where the rest of alpha is
+    spent."""
     looks = sequential.looks(5, 20)
     for seed, blocks in enumerate((7, 12, 16)):
         report = Report("", [1] * 3, 1, blocks)
         rng = np.random.default_rng(3500 + seed)
         campaigns = int(400 * scale)
         wrong = sum(
-            report.false(sequential.judge(report.arms(rng), report.rules, looks, ended=True)) for _ in range(campaigns)
+            report.false(sequential.judge(report.arms(rng), report.rules, looks, ended=True))
+            for _ in range(campaigns)
         )
-        yield Rate(f"3 equal arms, looks {looks}, budget ends at {blocks}", wrong / campaigns, campaigns)
+        yield Rate(
+            f"3 equal arms, looks {looks}, budget ends at {blocks}", wrong / campaigns, campaigns
+        )
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What looks did for one true ratio: blocks on average, decided in the end, and how often the shown interval held
-    the truth.
+    """What looks did for one true ratio: blocks on average, decided in the end, and how often the
+    shown interval held the truth.
     """
 
     name: str
@@ -237,13 +283,14 @@ class Saved:
 
     def __str__(self) -> str:
         return (
-            f"{self.name:60} {self.blocks:5.1f} of {self.maximum} blocks, decided {self.decided:6.1%}, "
-            f"interval holds {self.covered:6.1%} of {self.campaigns}"
+            f"{self.name:60} {self.blocks:5.1f} of {self.maximum} blocks, decided "
+            f"{self.decided:6.1%}, interval holds {self.covered:6.1%} of {self.campaigns}"
         )
 
 
 def saved_by_looks(scale: float = 1.0) -> Iterator[Saved]:
-    """Two arms, one slower by the ratio that the last look finds with 95 % power, or by more; and A/A."""
+    """Two arms, one slower by the ratio that the last look finds with 95 % power, or by more; and
+    A/A."""
     looks = sequential.looks(5, 20)
     last = resolvable_ratio(20, comparisons(2, 2), 0.2, alpha=sequential.alpha_at(looks, 20))
     for seed, ratio in enumerate((1.0, last, last**1.5, last**2, last**3)):
@@ -261,15 +308,27 @@ def saved_by_looks(scale: float = 1.0) -> Iterator[Saved]:
             decided += not sequential.needs_more(verdicts)
             shown = verdicts["w0"]["arm1"]
             true = ratio if shown.against == "arm0" else 1 / ratio
-            covered += isinstance(shown.ratio, Ratio) and shown.ratio.low <= true <= shown.ratio.high
+            covered += (
+                isinstance(shown.ratio, Ratio) and shown.ratio.low <= true <= shown.ratio.high
+            )
         name = f"2 arms, {ratio:.3g}× at sd 0.2, looks {looks}"
-        yield Saved(name, float(np.mean(used)), looks[-1], decided / campaigns, covered / campaigns, campaigns)
+        yield Saved(
+            name,
+            float(np.mean(used)),
+            looks[-1],
+            decided / campaigns,
+            covered / campaigns,
+            campaigns,
+        )
 
 
 def cut(arms: dict[str, list[Arm]], blocks: int) -> dict[str, list[Arm]]:
     return {
         w: [
-            Arm(a.name, *({b: v for b, v in d.items() if b < blocks} for d in (a.primary, a.undelivered)))
+            Arm(
+                a.name,
+                *({b: v for b, v in d.items() if b < blocks} for d in (a.primary, a.undelivered)),
+            )
             for a in found
         ]
         for w, found in arms.items()

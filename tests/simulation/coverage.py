@@ -1,4 +1,5 @@
-"""How often intervals hold the truth, at the fewest blocks that are offered. The intervals are the shipped ones."""
+"""How often intervals hold the truth, at the fewest blocks that are offered. The intervals are the
+shipped ones."""
 
 import functools
 import math
@@ -23,9 +24,9 @@ MESSAGES = 1000
 
 @dataclass(frozen=True)
 class Row:
-    """`coverage` among the campaigns that gave an interval, `given` the fraction that did, `width` the median of
-    high/low (ratios, latencies, costs) or high − low (fractions, counts). `promised` is False for what the method page
-    lists as not covered.
+    """`coverage` among the campaigns that gave an interval, `given` the fraction that did, `width`
+    the median of high/low (ratios, latencies, costs) or high − low (fractions, counts). `promised`
+    is False for what the method page lists as not covered.
     """
 
     family: str
@@ -38,7 +39,10 @@ class Row:
 
     def __str__(self) -> str:
         mark = "" if self.promised else "  (not promised)"
-        return f"{self.family:34} {self.case:46} {self.coverage:6.1%} {self.width:8.3g} {self.given:6.1%}{mark}"
+        return (
+            f"{self.family:34} {self.case:46} {self.coverage:6.1%} {self.width:8.3g} "
+            f"{self.given:6.1%}{mark}"
+        )
 
 
 def block_ratios(campaigns: int) -> Iterator[Row]:
@@ -53,7 +57,9 @@ def block_ratios(campaigns: int) -> Iterator[Row]:
             true = math.exp(truth[0, at] - truth[1, at])
             hits = [r.low <= true <= r.high for r in found if r]
             if len(hits) < campaigns / 4:
-                continue  # lost messages reach the quantile nearly always: compared by sign, there is no ratio
+                # lost messages reach the quantile nearly always: compared by sign, there is no
+                # ratio
+                continue
             widths = [r.high / r.low for r in found if r]
             yield Row(
                 "block ratio",
@@ -66,7 +72,8 @@ def block_ratios(campaigns: int) -> Iterator[Row]:
 
 
 def trial_latencies(campaigns: int) -> Iterator[Row]:
-    """An arm's own p50, p90, p99 over five trials; with infinite trials the target is the median of trials."""
+    """An arm's own p50, p90, p99 over five trials; with infinite trials the target is the median of
+    trials."""
     for number, scene in enumerate(SCENES):
         logs, truth = log_quantiles(scene, campaigns, seed=100 + number, blocks=BLOCKS)
         for at, q in enumerate(QUANTILES):
@@ -100,12 +107,20 @@ def pooled_latencies(campaigns: int) -> Iterator[Row]:
                 for campaign in part
             ]
             case = f"p{q * 100:g}, {scene.name}"
-            yield _row("percentile of trials pooled", case, true, found, ratio=True, promised=scene.promised)
+            yield _row(
+                "percentile of trials pooled",
+                case,
+                true,
+                found,
+                ratio=True,
+                promised=scene.promised,
+            )
 
 
 def fractions(campaigns: int) -> Iterator[Row]:
-    """Loss: independent, with trials that differ, in bursts (Gilbert's two states), 5 trials of 1000 or 200 messages.
-    Promised where bursts are of up to 10 messages on average, or five and more happen in a campaign.
+    """Loss: independent, with trials that differ, in bursts (Gilbert's two states), 5 trials of
+    1000 or 200 messages. Promised where bursts are of up to 10 messages on average, or five and
+    more happen in a campaign.
     """
     rng = np.random.default_rng(500)
     for rate in (0.0005, 0.002, 0.01, 0.05, 0.3):
@@ -121,7 +136,9 @@ def fractions(campaigns: int) -> Iterator[Row]:
                 counts = bursty_losses(rng, rate, burst, messages, (campaigns, BLOCKS))
                 bursts = rate * messages * BLOCKS / burst
                 case = f"bursts of {burst}, {rate:.2%} of {messages}"
-                yield _fraction(case, rate, counts, messages, burst <= 10 or bursts >= 5 or bursts <= 0.5)
+                yield _fraction(
+                    case, rate, counts, messages, burst <= 10 or bursts >= 5 or bursts <= 0.5
+                )
 
 
 def counts(campaigns: int) -> Iterator[Row]:
@@ -130,14 +147,29 @@ def counts(campaigns: int) -> Iterator[Row]:
     entry = GLOSSARY["reordered"]
 
     def row(case: str, mean: float, values: np.ndarray, promised: bool = True) -> Row:
-        return _row("count per trial", case, mean, [_over(entry, v) for v in values.astype(float)], promised=promised)
+        return _row(
+            "count per trial",
+            case,
+            mean,
+            [_over(entry, v) for v in values.astype(float)],
+            promised=promised,
+        )
 
     shape = (campaigns, BLOCKS)
     for mean in (0.05, 0.5, 3, 20):
         yield row(f"Poisson, mean {mean:g}", mean, rng.poisson(mean, shape))
     for mean in (1, 5, 50):
-        yield row(f"trials differ, gamma shape 1, mean {mean:g}", mean, rng.poisson(rng.gamma(1, mean, shape)))
-    yield row("trials differ, gamma shape 0.3, mean 50", 50, rng.poisson(rng.gamma(0.3, 50 / 0.3, shape)), False)
+        yield row(
+            f"trials differ, gamma shape 1, mean {mean:g}",
+            mean,
+            rng.poisson(rng.gamma(1, mean, shape)),
+        )
+    yield row(
+        "trials differ, gamma shape 0.3, mean 50",
+        50,
+        rng.poisson(rng.gamma(0.3, 50 / 0.3, shape)),
+        False,
+    )
     for rate, burst in ((0.1, 5), (0.3, 10), (1, 5), (1, 20), (3, 20)):
         values = np.zeros(shape)
         bursts = rng.poisson(rate, shape)
@@ -154,25 +186,34 @@ def costs(campaigns: int) -> Iterator[Row]:
         "log-normal, sd 0.6": lambda n: np.exp(0.6 * rng.standard_normal((n, BLOCKS))),
         "gamma, shape 4": lambda n: rng.gamma(4, 1, (n, BLOCKS)),
         "log t with 3 degrees of freedom": lambda n: np.exp(0.2 * rng.standard_t(3, (n, BLOCKS))),
-        "in ticks of a tenth": lambda n: np.maximum(np.round(10 * np.exp(0.1 * rng.standard_normal((n, BLOCKS)))), 1),
+        "in ticks of a tenth": lambda n: np.maximum(
+            np.round(10 * np.exp(0.1 * rng.standard_normal((n, BLOCKS)))), 1
+        ),
     }
     for case, law in laws.items():
         true = math.exp(float(np.log(law(100_000)).mean()))
         entry = GLOSSARY["cpu_per_message"]
-        yield _row("cost per trial", case, true, [_over(entry, v) for v in law(campaigns)], ratio=True)
+        yield _row(
+            "cost per trial", case, true, [_over(entry, v) for v in law(campaigns)], ratio=True
+        )
     amounts: dict[str, Callable[[int], np.ndarray]] = {
         "normal, sd 5 %": lambda n: 100 + 5 * rng.standard_normal((n, BLOCKS)),
-        "rate with losses in bursts": lambda n: 1000 - bursty_losses(rng, 0.05, 10, 1000, (n, BLOCKS)).astype(float),
+        "rate with losses in bursts": lambda n: (
+            1000 - bursty_losses(rng, 0.05, 10, 1000, (n, BLOCKS)).astype(float)
+        ),
     }
     for case, law in amounts.items():
         true = float(law(20_000).mean())
         entry = GLOSSARY["achieved_rate"]
-        yield _row("rate per trial", case, true, [_over(entry, v) for v in law(campaigns)], ratio=True)
+        yield _row(
+            "rate per trial", case, true, [_over(entry, v) for v in law(campaigns)], ratio=True
+        )
 
 
 @dataclass(frozen=True)
 class MethodRow:
-    """One candidate on one scene: coverage and median width of the log-ratio interval at n blocks."""
+    """One candidate on one scene: coverage and median width of the log-ratio interval at n
+    blocks."""
 
     case: str
     blocks: int
@@ -181,11 +222,15 @@ class MethodRow:
     width: float
 
     def __str__(self) -> str:
-        return f"{self.case:46} {self.blocks:3} {self.method:20} {self.coverage:6.1%} {self.width:8.3g}"
+        return (
+            f"{self.case:46} {self.blocks:3} {self.method:20} {self.coverage:6.1%} "
+            f"{self.width:8.3g}"
+        )
 
 
 def methods(campaigns: int, blocks: tuple[int, ...] = (5, 6, 10)) -> Iterator[MethodRow]:
-    """The candidates on the same data: block log-ratios of messages, and log-ratios drawn directly."""
+    """The candidates on the same data: block log-ratios of messages, and log-ratios drawn
+    directly."""
     for n in blocks:
         data: dict[str, tuple[np.ndarray, float]] = {}
         for number, scene in enumerate(SCENES):
@@ -221,16 +266,22 @@ def direct(campaigns: int, n: int) -> dict[str, tuple[np.ndarray, float]]:
 
 
 @functools.lru_cache(maxsize=2 * len(SCENES))
-def log_quantiles(scene: Scene, campaigns: int, seed: int, blocks: int) -> tuple[np.ndarray, np.ndarray]:
-    """(log trial quantiles of shape (campaigns, blocks, 2, quantiles), their true means of shape (2, quantiles))."""
-    made = trial_quantiles(scene, QUANTILES, campaigns=campaigns, blocks=blocks, messages=MESSAGES, seed=seed)
+def log_quantiles(
+    scene: Scene, campaigns: int, seed: int, blocks: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """(log trial quantiles of shape (campaigns, blocks, 2, quantiles), their true means of shape
+    (2, quantiles))."""
+    made = trial_quantiles(
+        scene, QUANTILES, campaigns=campaigns, blocks=blocks, messages=MESSAGES, seed=seed
+    )
     return np.log(made), true_log_quantiles(scene, QUANTILES, messages=MESSAGES, seed=seed + 50)
 
 
 def bursty_losses(
     rng: np.random.Generator, rate: float, burst: float, messages: int, shape: tuple[int, ...]
 ) -> np.ndarray:
-    """Losses per trial of Gilbert's channel: bad spells of geometric length with mean `burst`, in which all is lost."""
+    """Losses per trial of Gilbert's channel: bad spells of geometric length with mean `burst`, in
+    which all is lost."""
     leave, enter = 1 / burst, rate / burst / (1 - rate)
     bad = rng.random(shape) < rate
     lost = np.zeros(shape, int)
@@ -241,7 +292,9 @@ def bursty_losses(
     return lost
 
 
-def _fraction(case: str, true: float, lost: np.ndarray, messages: int, promised: bool = True) -> Row:
+def _fraction(
+    case: str, true: float, lost: np.ndarray, messages: int, promised: bool = True
+) -> Row:
     totals = np.full(BLOCKS, messages)
     found = [intervals.clustered_fraction(c, totals)[0] for c in lost]
     return _row("fraction lost", case, true, found, promised=promised)
@@ -253,7 +306,9 @@ def _over(entry, values: np.ndarray) -> tuple[float, float, float]:
     return found.value, found.low, found.high
 
 
-def _row(family: str, case: str, true: float, found: list, *, ratio: bool = False, promised: bool = True) -> Row:
+def _row(
+    family: str, case: str, true: float, found: list, *, ratio: bool = False, promised: bool = True
+) -> Row:
     hits = [low <= true <= high for _, low, high in found]
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = (np.array([f[k] for f in found]) for k in (1, 2))

@@ -1,8 +1,9 @@
-"""Whole reports under the laws of noise that decided how variances are shared: false `worse` among arms that tie, and
-the power where they do not. `python -m tests.simulation.procedures [--campaigns N]` prints what docs/method.md quotes.
+"""Whole reports under the laws of noise that decided how variances are shared: false `worse` among
+arms that tie, and the power where they do not. `python -m tests.simulation.procedures [--campaigns
+N]` prints what docs/method.md quotes.
 
-A law gives the deviations of every trial, shape (workloads, arms, blocks), besides the block's own mood. Unequal
-spreads are drawn anew for each campaign.
+A law gives the deviations of every trial, shape (workloads, arms, blocks), besides the block's own
+mood. Unequal spreads are drawn anew for each campaign.
 """
 
 import argparse
@@ -58,7 +59,9 @@ def noisy_workload(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.
 
 
 def student(freedom: int) -> Law:
-    return lambda rng, shape: SD * rng.standard_t(freedom, shape) / (math.sqrt(3) if freedom > 2 else 1.2)
+    return lambda rng, shape: (
+        SD * rng.standard_t(freedom, shape) / (math.sqrt(3) if freedom > 2 else 1.2)
+    )
 
 
 def two_states(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
@@ -67,8 +70,8 @@ def two_states(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndar
 
 
 def two_states_in_half(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
-    """Of every second arm a trial is twice as slow with probability 0.3, of the others never; the means of all are
-    equal, so that arms tie which are seen in one state only."""
+    """Of every second arm a trial is twice as slow with probability 0.3, of the others never; the
+    means of all are equal, so that arms tie which are seen in one state only."""
     found = 0.2 * normal(rng, shape)
     found[:, ::2] += math.log(2) * ((rng.random(shape) < 0.3) - 0.3)[:, ::2]
     return found
@@ -104,7 +107,8 @@ def autoregressive(correlation: float) -> Law:
 
 
 def drifting(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
-    """All arms become slower by a factor of e over the blocks, within a block too, in random order of the arms."""
+    """All arms become slower by a factor of e over the blocks, within a block too, in random order
+    of the arms."""
     order = rng.permuted(np.broadcast_to(np.arange(shape[1])[:, None], shape), axis=1)
     return normal(rng, shape) + (np.arange(shape[2]) + order / shape[1]) / shape[2]
 
@@ -158,8 +162,9 @@ def simulate(
     seed: int = 1,
     plain: bool = False,
 ) -> Row:
-    """`false`: the larger share of reports with a false `worse`, of those where all arms tie and those where they have
-    `ratios`. `found`: the share of truly slower arms that are called worse. `plain`: without shared variances."""
+    """`false`: the larger share of reports with a false `worse`, of those where all arms tie and
+    those where they have `ratios`. `found`: the share of truly slower arms that are called worse.
+    `plain`: without shared variances."""
     made = {**LAWS, **BEYOND}[law]
     rng = np.random.default_rng(seed)
     false, found = [0, 0], 0.0
@@ -175,23 +180,30 @@ def simulate(
 
 
 def _alone():
-    """Every variance by itself, and blocks taken as independent: the procedure that this one replaced."""
+    """Every variance by itself, and blocks taken as independent: the procedure that this one
+    replaced."""
     return mock.patch.multiple(
         "rmwbench.analysis.verdicts.pairs",
         likeness=lambda _: likeness.NONE,
         variances=mock.Mock(
-            Prior=variances.Prior, Variances=variances.Variances, priors=lambda w: [variances.NOTHING] * len(w)
+            Prior=variances.Prior,
+            Variances=variances.Variances,
+            priors=lambda w: [variances.NOTHING] * len(w),
         ),
     )
 
 
-def _worse(law: Law, ratios: Sequence[float], workloads: int, blocks: int, rng: np.random.Generator) -> np.ndarray:
+def _worse(
+    law: Law, ratios: Sequence[float], workloads: int, blocks: int, rng: np.random.Generator
+) -> np.ndarray:
     """Which arms are called worse, shape (workloads, arms)."""
     shape = (workloads, len(ratios), blocks)
     mood = 0.0 if law is rounded else 0.5 * rng.standard_normal((workloads, 1, blocks))
     values = np.exp(law(rng, shape) + np.log(np.array(ratios))[:, None] + mood)
     arms = {
-        f"w{w}": [Arm(f"{i:02}", dict(enumerate(values[w, i].tolist()))) for i in range(len(ratios))]
+        f"w{w}": [
+            Arm(f"{i:02}", dict(enumerate(values[w, i].tolist()))) for i in range(len(ratios))
+        ]
         for w in range(workloads)
     }
     verdicts = compare.judge(arms)
@@ -204,19 +216,45 @@ def table(
     """(blocks, as it is, with every variance by itself) of the report of 7 arms in 3 workloads."""
     for n in blocks:
         for law in laws:
-            yield n, *(simulate(law, blocks=n, campaigns=campaigns, plain=plain) for plain in (False, True))
+            yield (
+                n,
+                *(
+                    simulate(law, blocks=n, campaigns=campaigns, plain=plain)
+                    for plain in (False, True)
+                ),
+            )
 
 
 def shapes(campaigns: int) -> Iterator[tuple[str, Row]]:
     """Other sizes of a report, under the laws that are worst for it."""
-    for arms, workloads in ((2, 1), (2, 8), (3, 1), (3, 3), (4, 4), (5, 1), (7, 1), (8, 3), (12, 1)):
+    for arms, workloads in (
+        (2, 1),
+        (2, 8),
+        (3, 1),
+        (3, 3),
+        (4, 4),
+        (5, 1),
+        (7, 1),
+        (8, 3),
+        (12, 1),
+    ):
         ratios = (1, 1, 1.5, 2, 2, 2, 2, 2, 2, 2, 2, 2)[:arms] if arms > 2 else (1, 1.5)
-        for law in ("normal", "spreads log-normal, sd 0.6", "one arm 3 times as wide", "one workload 5 times as wide"):
-            yield f"{arms} × {workloads}", simulate(law, ratios=ratios, workloads=workloads, campaigns=campaigns)
+        for law in (
+            "normal",
+            "spreads log-normal, sd 0.6",
+            "one arm 3 times as wide",
+            "one workload 5 times as wide",
+        ):
+            yield (
+                f"{arms} × {workloads}",
+                simulate(law, ratios=ratios, workloads=workloads, campaigns=campaigns),
+            )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.simulation.procedures", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.simulation.procedures", description=__doc__
+    )
     parser.add_argument("--campaigns", type=int, default=1000)
     parser.add_argument("--blocks", type=int, nargs="*", default=[5, 6, 10])
     asked = parser.parse_args()

@@ -1,10 +1,11 @@
-"""How many of `quick`'s verdicts three minutes decide, design by design. `python -m tests.simulation.quick`
-prints what docs/method.md quotes.
+"""How many of `quick`'s verdicts three minutes decide, design by design. `python -m
+tests.simulation.quick` prints what docs/method.md quotes.
 
-Seven arms and the floor in the three workloads of `quick`. What a trial takes is its timeline and a quarter of
-a second; log values scatter by 0.2 within their block with the IMU (what this machine showed of a window of
-250 ms) and by 0.15 otherwise. The two fastest arms of the IMU tie, as Zenoh's two profiles do: no campaign of
-minutes tells them apart, so 19 of 21 is the most that can be decided.
+Seven arms and the floor in the three workloads of `quick`. What a trial takes is its timeline and a
+quarter of a second; log values scatter by 0.2 within their block with the IMU (what this machine
+showed of a window of 250 ms) and by 0.15 otherwise. The two fastest arms of the IMU tie, as Zenoh's
+two profiles do: no campaign of minutes tells them apart, so 19 of 21 is the most that can be
+decided.
 """
 
 import argparse
@@ -33,8 +34,8 @@ GOAL = 19
 
 @dataclass(frozen=True)
 class Design:
-    """Looks from 5 blocks to `maximum` within `within_s` seconds; a workload runs in every block whose number is
-    divisible by its `every`, so that another runs more often."""
+    """Looks from 5 blocks to `maximum` within `within_s` seconds; a workload runs in every block
+    whose number is divisible by its `every`, so that another runs more often."""
 
     name: str
     windows_s: tuple[float, ...]
@@ -49,7 +50,8 @@ class Design:
 
 
 def campaign(design: Design, rng: np.random.Generator) -> tuple[tuple[int, ...], float]:
-    """(decided verdicts of each workload, seconds): as a campaign runs, with arms that leave when they are decided."""
+    """(decided verdicts of each workload, seconds): as a campaign runs, with arms that leave when
+    they are decided."""
     spread = np.array(SPREAD)[:, None, None]
     noise = spread * rng.standard_normal((3, ARMS, design.maximum))
     mood = 0.3 * rng.standard_normal((3, 1, design.maximum))
@@ -60,13 +62,22 @@ def campaign(design: Design, rng: np.random.Generator) -> tuple[tuple[int, ...],
     took_s, block = 0.0, 0
     while True:
         running = (lasts > block).sum(1)
-        runs = [block % every == 0 and count > 0 for every, count in zip(design.every, running, strict=True)]
+        runs = [
+            block % every == 0 and count > 0
+            for every, count in zip(design.every, running, strict=True)
+        ]
         costs_s = (AROUND_S + np.array(design.windows_s)) * (running + 1) * runs
         over = block >= design.minimum and took_s + costs_s.sum() > design.within_s
         if block in design.looks or over:
             arms = {
                 f"w{w}": [
-                    Arm(name, {b: float(values[w, i, b]) for b in range(0, min(block, lasts[w, i]), design.every[w])})
+                    Arm(
+                        name,
+                        {
+                            b: float(values[w, i, b])
+                            for b in range(0, min(block, lasts[w, i]), design.every[w])
+                        },
+                    )
                     for i, name in enumerate(names)
                 ]
                 for w in range(3)
@@ -74,7 +85,10 @@ def campaign(design: Design, rng: np.random.Generator) -> tuple[tuple[int, ...],
             ended = over and block < design.maximum
             verdicts = sequential.judge(arms, Rules(), design.looks, blocks=block, ended=ended)
             if over or block == design.maximum or not sequential.needs_more(verdicts):
-                decided = tuple(sum(v.verdict != "undecided" for v in verdicts[f"w{w}"].values()) for w in range(3))
+                decided = tuple(
+                    sum(v.verdict != "undecided" for v in verdicts[f"w{w}"].values())
+                    for w in range(3)
+                )
                 return decided, took_s
             for cell in interim.leaving(verdicts, cells):
                 w, i = divmod(cell, ARMS)
@@ -84,7 +98,8 @@ def campaign(design: Design, rng: np.random.Generator) -> tuple[tuple[int, ...],
 
 @dataclass(frozen=True)
 class Found:
-    """Mean decided verdicts of each workload and of all, and the share of campaigns that reach the goal."""
+    """Mean decided verdicts of each workload and of all, and the share of campaigns that reach the
+    goal."""
 
     decided: tuple[float, ...]
     reached: float
@@ -96,7 +111,9 @@ class Found:
 
     def __str__(self) -> str:
         each = " + ".join(f"{one:.1f}" for one in self.decided)
-        return f"{each} = {self.total:.1f}, {GOAL} and more in {self.reached:.0%}, {self.took_s:.0f} s"
+        return (
+            f"{each} = {self.total:.1f}, {GOAL} and more in {self.reached:.0%}, {self.took_s:.0f} s"
+        )
 
 
 def simulate(design: Design, campaigns: int) -> Found:
@@ -111,9 +128,16 @@ TEN_HZ = Design("point cloud at 10 Hz, 5 blocks", WINDOWS_S, 5)
 FIXED = Design("point cloud at 20 Hz, 7 blocks", AT_20_HZ_S, 7)
 CLOCK = Design("point cloud at 20 Hz, looks at 5, 8 and 10, by the clock", AT_20_HZ_S, 10)
 OFTENER = Design(
-    "10 Hz, the IMU twice as often, by the clock", WINDOWS_S, 20, within_s=200, minimum=10, every=(1, 2, 2)
+    "10 Hz, the IMU twice as often, by the clock",
+    WINDOWS_S,
+    20,
+    within_s=200,
+    minimum=10,
+    every=(1, 2, 2),
 )
-BOTH = Design("20 Hz, the IMU twice as often, by the clock", AT_20_HZ_S, 20, minimum=10, every=(1, 2, 2))
+BOTH = Design(
+    "20 Hz, the IMU twice as often, by the clock", AT_20_HZ_S, 20, minimum=10, every=(1, 2, 2)
+)
 DESIGNS = (TEN_HZ, FIXED, CLOCK, OFTENER, BOTH)
 
 

@@ -1,8 +1,10 @@
-"""Campaigns that are planned by the clock: looks, arms that leave when they are decided, and an end when time is over.
-`python -m tests.simulation.raced [--campaigns N]` prints what docs/method.md quotes.
+"""Campaigns that are planned by the clock: looks, arms that leave when they are decided, and an end
+when time is over. `python -m tests.simulation.raced [--campaigns N]` prints what docs/method.md
+quotes.
 
-The laws are those of procedures.py, with another seed than the one by which that procedure was chosen. Time is counted
-in blocks of all arms: a block of those that are left costs their share of it.
+The laws are those of procedures.py, with another seed than the one by which that procedure was
+chosen. Time is counted in blocks of all arms: a block of those that are left costs their share of
+it.
 """
 
 import argparse
@@ -21,7 +23,8 @@ SEED = 20261123
 
 @dataclass(frozen=True)
 class Design:
-    """Looks from `minimum` to `maximum` blocks within the time of `within` whole ones; fixed where both are equal."""
+    """Looks from `minimum` to `maximum` blocks within the time of `within` whole ones; fixed where
+    both are equal."""
 
     name: str
     minimum: int
@@ -35,8 +38,9 @@ class Design:
 
 @dataclass(frozen=True)
 class Found:
-    """`false`: reports with a false `worse` where all tie, and where they do not; `found`: of the arms that are truly
-    slower those that are called worse; `time`: what was taken, in whole blocks."""
+    """`false`: reports with a false `worse` where all tie, and where they do not; `found`: of the
+    arms that are truly slower those that are called worse; `time`: what was taken, in whole
+    blocks."""
 
     false: tuple[float, float]
     found: float
@@ -51,7 +55,12 @@ class Found:
 
 
 def simulate(
-    design: Design, law: str, *, ratios: Sequence[float] = RATIOS, workloads: int = 3, campaigns: int
+    design: Design,
+    law: str,
+    *,
+    ratios: Sequence[float] = RATIOS,
+    workloads: int = 3,
+    campaigns: int,
 ) -> Found:
     rng = np.random.default_rng(SEED)
     truths = ((1.0,) * len(ratios), tuple(map(float, ratios)))
@@ -72,13 +81,18 @@ def simulate(
 def campaign(
     design: Design, law: Law, ratios: Sequence[float], workloads: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, float, int]:
-    """(which arms are called worse, shape (workloads, arms), the time that it took, its blocks): as a campaign runs."""
+    """(which arms are called worse, shape (workloads, arms), the time that it took, its blocks): as
+    a campaign runs."""
     shape = (workloads, len(ratios), design.maximum)
     mood = 0.0 if law is rounded else 0.5 * rng.standard_normal((workloads, 1, design.maximum))
     values = np.exp(law(rng, shape) + np.log(np.array(ratios))[:, None] + mood)
     lasts = np.full(shape[:2], design.maximum)
     names = [f"{i:02}" for i in range(len(ratios))]
-    cells = {(f"w{w}", name): w * len(ratios) + i for w in range(workloads) for i, name in enumerate(names)}
+    cells = {
+        (f"w{w}", name): w * len(ratios) + i
+        for w in range(workloads)
+        for i, name in enumerate(names)
+    }
     took, block, ended = 0.0, 0, False
     verdicts = {}
     while True:
@@ -100,7 +114,9 @@ def campaign(
         if ended or block == design.maximum or (not sequential.needs_more(verdicts) and verdicts):
             break
         took, block = took + float((lasts > block).mean()), block + 1
-    worse = np.array([[verdicts[f"w{w}"][name].verdict == "worse" for name in names] for w in range(workloads)])
+    worse = np.array(
+        [[verdicts[f"w{w}"][name].verdict == "worse" for name in names] for w in range(workloads)]
+    )
     return worse, took, block
 
 
@@ -114,7 +130,8 @@ DESIGNS = (
     Design("looks from 6, at most 10", 6, 10, 7.5),
     Design("looks from 6, at most 12", 6, 12, 7.5),
 )
-"""Of equal time: without the messages that no quantile needs, a block of `quick` takes four fifths of the time."""
+"""Of equal time: without the messages that no quantile needs, a block of `quick` takes four fifths
+of the time."""
 
 
 def main() -> None:

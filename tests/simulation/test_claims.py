@@ -1,6 +1,8 @@
-"""Whole reports: false claims in at most 5 %, promised differences found in at least 95 %, looks cost no error.
+"""Whole reports: false claims in at most 5 %, promised differences found in at least 95 %, looks
+cost no error.
 
-Limits allow for the simulation's own chance: a true rate of exactly 5 % exceeds them once in a thousand tests.
+Limits allow for the simulation's own chance: a true rate of exactly 5 % exceeds them once in a
+thousand tests.
 """
 
 import pytest
@@ -12,7 +14,8 @@ ALPHA = 0.05
 POWER = 0.95
 SURE = 0.999
 SCALE = 0.6
-"""Of the campaigns of `python -m tests.simulation`, whose figures docs/method.md quotes: the tests stay below 90 s."""
+"""Of the campaigns of `python -m tests.simulation`, whose figures docs/method.md quotes: the tests
+stay below 90 s."""
 
 
 def at_most(rate: claims.Rate) -> bool:
@@ -29,7 +32,8 @@ def test_false_claims_are_rare(reports):
 
 
 @pytest.mark.parametrize(
-    "promises", [claims.power_of_promised_ratios, claims.power_of_proposed_blocks, claims.power_after_pilots]
+    "promises",
+    [claims.power_of_promised_ratios, claims.power_of_proposed_blocks, claims.power_after_pilots],
 )
 def test_what_is_promised_is_found(promises):
     assert [str(r) for r in promises(SCALE) if not at_least(r)] == []
@@ -54,7 +58,9 @@ def test_without_shares_of_alpha_looks_would_inflate_it():
 
 def test_looks_save_blocks_where_there_is_a_difference_and_intervals_still_hold():
     rows = list(claims.saved_by_looks())
-    assert all(row.covered * row.campaigns >= binom.ppf(1 - SURE, row.campaigns, 0.95) for row in rows)
+    assert all(
+        row.covered * row.campaigns >= binom.ppf(1 - SURE, row.campaigns, 0.95) for row in rows
+    )
     same, promised, *larger = rows
     assert same.decided * same.campaigns <= binom.ppf(SURE, same.campaigns, ALPHA)
     assert promised.decided * promised.campaigns >= binom.ppf(1 - SURE, promised.campaigns, POWER)

@@ -1,7 +1,8 @@
-"""Intervals hold the truth in at least 93 % of 2000 simulated campaigns of five blocks, in every metric family.
+"""Intervals hold the truth in at least 93 % of 2000 simulated campaigns of five blocks, in every
+metric family.
 
-The simulation's own standard error is 0.57 percentage points (binomial, at 93 %). It is not allowed for: the seeds are
-fixed, so the observed figure itself must reach 93 %.
+The simulation's own standard error is 0.57 percentage points (binomial, at 93 %). It is not allowed
+for: the seeds are fixed, so the observed figure itself must reach 93 %.
 """
 
 import pytest
@@ -31,7 +32,8 @@ def test_intervals_cover(rows, family):
 
 
 def test_what_is_not_promised_is_really_not_kept(rows):
-    """The method page lists what is not covered: if a method learns to cover it, the page must say so."""
+    """The method page lists what is not covered: if a method learns to cover it, the page must say
+    so."""
     families = ("fraction lost", "count per trial", "latency over trials")
     not_promised = [row for family in families for row in rows(family) if not row.promised]
     assert len(not_promised) == 7

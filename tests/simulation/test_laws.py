@@ -13,11 +13,13 @@ INDEPENDENT = {scene.name: scene.a for scene in SCENES if scene.a.at is not None
 
 @pytest.mark.parametrize("scene", INDEPENDENT)
 def test_a_shortcut_draws_what_messages_have(scene):
-    """Means, spreads and correlations of the logarithms within four of their standard errors, and the share of
-    infinite ones."""
+    """Means, spreads and correlations of the logarithms within four of their standard errors, and
+    the share of infinite ones."""
     law = INDEPENDENT[scene]
     short = order_statistics(law, np.random.default_rng(1), (TRIALS,), MESSAGES, QUANTILES)
-    drawn = np.sort(law.draw(np.random.default_rng(2), (TRIALS, MESSAGES)), axis=1)[:, [149, 269, 296]]
+    drawn = np.sort(law.draw(np.random.default_rng(2), (TRIALS, MESSAGES)), axis=1)[
+        :, [149, 269, 296]
+    ]
     lost = [np.isinf(x).mean(0) for x in (short, drawn)]
     share = (lost[0] + lost[1]) / 2
     assert (np.abs(lost[0] - lost[1]) <= 4 * np.sqrt(2 * share * (1 - share) / TRIALS)).all()

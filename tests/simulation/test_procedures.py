@@ -1,4 +1,5 @@
-"""Reports that share variances: errors and power, a fast version of `python -m tests.simulation.procedures`.
+"""Reports that share variances: errors and power, a fast version of `python -m
+tests.simulation.procedures`.
 
 Limits are wide: of so few campaigns a true 5 % shows more than 10 % once in a thousand.
 """
@@ -13,7 +14,12 @@ CAMPAIGNS = 120
 
 @pytest.mark.parametrize(
     "law",
-    ["spreads log-normal, sd 0.6", "one arm 3 times as wide", "one workload 5 times as wide", "rounded values"],
+    [
+        "spreads log-normal, sd 0.6",
+        "one arm 3 times as wide",
+        "one workload 5 times as wide",
+        "rounded values",
+    ],
 )
 def test_false_verdicts_stay_rare_where_spreads_are_unequal(law):
     row = procedures.simulate(law, campaigns=CAMPAIGNS)
@@ -35,7 +41,8 @@ def test_one_arm_under_eight_names_is_not_told_apart(law):
 
 
 def test_likeness_of_blocks_takes_errors_away():
-    """From 10 blocks on a report tells an autoregression of 0.5 well enough; alone it errs in more than half."""
+    """From 10 blocks on a report tells an autoregression of 0.5 well enough; alone it errs in more
+    than half."""
     shared = procedures.simulate("AR(1) 0.5 over blocks", blocks=10, campaigns=60)
     alone = procedures.simulate("AR(1) 0.5 over blocks", blocks=10, campaigns=60, plain=True)
     assert alone.false > 0.4

@@ -1,5 +1,5 @@
-"""A short version of what docs/method.md quotes about campaigns by the clock: few false claims, the time kept, and more
-found than in as much time without racing."""
+"""A short version of what docs/method.md quotes about campaigns by the clock: few false claims, the
+time kept, and more found than in as much time without racing."""
 
 import math
 

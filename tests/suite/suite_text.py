@@ -1,4 +1,5 @@
-"""Small valid suites: one to be broken by tests one place at a time, and one around a workload that a test states."""
+"""Small valid suites: one to be broken by tests one place at a time, and one around a workload that
+a test states."""
 
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell, cells
@@ -31,7 +32,8 @@ workloads:
 
 
 def one_arm(workload: str, arm: str = "middleware: floor", more: str = "") -> Suite:
-    """A suite of one arm and one workload, of each the keys besides its name; `more`: lines behind them."""
+    """A suite of one arm and one workload, of each the keys besides its name; `more`: lines behind
+    them."""
     return parse(ONE_ARM.format(arm=arm, workload=workload, more=more), where="f.yaml")
 
 
@@ -63,4 +65,7 @@ def error(*changes: tuple[str, str], more: str = "") -> UserError:
 def nodes(*lines: str) -> tuple[str, str]:
     """Spelled-out nodes for the workload, each line one node."""
     listed = "".join(f"      - {line}\n" for line in lines)
-    return "    timeline: {steady_s: 1.0}\n", f"    timeline: {{steady_s: 1.0}}\n    nodes:\n{listed}"
+    return (
+        "    timeline: {steady_s: 1.0}\n",
+        f"    timeline: {{steady_s: 1.0}}\n    nodes:\n{listed}",
+    )

@@ -17,7 +17,9 @@ PARSE = TypeAdapter(Arrival).validate_python
 def test_periodic_count_is_that_of_the_enumeration(period_ns, phase_ns, begin_ns, length_ns):
     arrival = PARSE({"kind": "periodic", "rate_hz": 1e9 / period_ns, "phase_ns": phase_ns})
     assert arrival.period_ns == period_ns
-    times = takewhile(lambda t: t < begin_ns + length_ns, (phase_ns + k * period_ns for k in count()))
+    times = takewhile(
+        lambda t: t < begin_ns + length_ns, (phase_ns + k * period_ns for k in count())
+    )
     assert arrival.count(begin_ns, begin_ns + length_ns) == sum(t >= begin_ns for t in times)
 
 
@@ -76,5 +78,7 @@ def test_a_slow_flow_is_drawn_into_the_first_second_so_that_no_window_misses_it(
 def test_no_drawn_phase_sends_more_than_the_plan_has_room_for(period_ns, seed, length_ns):
     drawn = PARSE({"kind": "periodic", "rate_hz": 1e9 / period_ns})
     phase_ns = drawn.wire(seed)["phase_ns"]
-    sent = PARSE({"kind": "periodic", "rate_hz": 1e9 / period_ns, "phase_ns": phase_ns}).count(0, length_ns)
+    sent = PARSE({"kind": "periodic", "rate_hz": 1e9 / period_ns, "phase_ns": phase_ns}).count(
+        0, length_ns
+    )
     assert drawn.count(0, length_ns) - 1 <= sent <= drawn.count(0, length_ns)

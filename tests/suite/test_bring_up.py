@@ -27,7 +27,10 @@ def written(*nodes):
 def test_the_shorthand_is_a_process_for_each_node_and_one_for_their_manager():
     (cell,) = of("bring_up: {nodes: 3, service_timeout_s: 2}")
     assert [process.name for process in cell.processes] == ["node_1", "node_2", "node_3", "manager"]
-    assert (cell.bring_up.manager, cell.bring_up.nodes) == ("manager", ("node_1", "node_2", "node_3"))
+    assert (cell.bring_up.manager, cell.bring_up.nodes) == (
+        "manager",
+        ("node_1", "node_2", "node_3"),
+    )
     assert cell.definition()["bring_up"] == {
         "manager": "manager",
         "nodes": ["node_1", "node_2", "node_3"],
@@ -54,7 +57,11 @@ def test_each_process_is_told_of_its_own_nodes_and_the_manager_of_all():
 
 def test_a_workload_without_lifecycle_nodes_tells_workers_nothing():
     (cell,) = of("nodes: [{name: a}]", primary="rss")
-    assert cell.bring_up is None and lifecycle_options(cell, "a") == {} and "bring_up" not in cell.definition()
+    assert (
+        cell.bring_up is None
+        and lifecycle_options(cell, "a") == {}
+        and "bring_up" not in cell.definition()
+    )
     assert cell.create_command("a") == [{"name": "a", "endpoints": []}]
 
 
@@ -81,9 +88,19 @@ def test_its_numbers_are_factors(factor):
         ("message: Bytes(64), rate_hz: 10", "there is no manager here"),
         ("nodes: [{name: a, lifecycle: {}}]", "nobody brings up lifecycle node `a`"),
         (f"nodes: [{MANAGER}]", "manager `boss` has no node to bring up"),
-        (f"nodes: [{{name: a, lifecycle: {{}}}}, {MANAGER}, {{name: b, joins_s: 0, manages: {{}}}}]", "one manager"),
-        ("nodes: [{name: a, lifecycle: {}}, {name: boss, manages: {}}]", "would begin before the window"),
-        (f"nodes: [{{name: a, process: boss, joins_s: 0.1, lifecycle: {{}}}}, {MANAGER}]", "shares its process with"),
+        (
+            f"nodes: [{{name: a, lifecycle: {{}}}}, {MANAGER}, {{name: b, joins_s: 0, manages: "
+            f"{{}}}}]",
+            "one manager",
+        ),
+        (
+            "nodes: [{name: a, lifecycle: {}}, {name: boss, manages: {}}]",
+            "would begin before the window",
+        ),
+        (
+            f"nodes: [{{name: a, process: boss, joins_s: 0.1, lifecycle: {{}}}}, {MANAGER}]",
+            "shares its process with",
+        ),
         (f"nodes: [{{name: a, host: base, lifecycle: {{}}}}, {MANAGER}]", "brought up on one host"),
         (f"nodes: [{{name: a, lifecycle: {{}}, leaves_s: 1}}, {MANAGER}]", "stays until the end"),
         ("nodes: [{name: a, lifecycle: {}, manages: {}, joins_s: 0}]", "cannot be its own manager"),
@@ -110,7 +127,8 @@ def test_only_rclcpp_has_lifecycle_nodes_and_says_why_where_it_was_built_without
     assert described(cell, {}) == {}, "a plan can be looked at before everything is built"
     said = {
         "yes": None,
-        "no: built without rclcpp_lifecycle": f"{RMW} has no lifecycle nodes: built without rclcpp_lifecycle",
+        "no: built without "
+        "rclcpp_lifecycle": f"{RMW} has no lifecycle nodes: built without rclcpp_lifecycle",
     }
     for answer, reason in said.items():
         assert described(cell, worker(lifecycle=answer)) == ({} if reason is None else {1: reason})

@@ -22,7 +22,8 @@ from rmwbench.suite.file.shipped import shipped_middlewares
 from rmwbench.suite.side import INSTALLED
 
 ARMS = Path(__file__).with_name("arms_of_suites.txt")
-"""Every shipped suite's arms. It changes where a suite's arms change, and with a candidate that joins a set."""
+"""Every shipped suite's arms. It changes where a suite's arms change, and with a candidate that
+joins a set."""
 SUITE = """\
 suite: mine
 title: two arms and what refers to them
@@ -47,7 +48,10 @@ def arms(text: str, **choice: tuple[str, ...]) -> list[str]:
 
 def with_arms(*lines: str) -> str:
     listed = "".join(f"  - {line}\n" for line in lines)
-    return f"suite: mine\ntitle: t\narms:\n{listed}workloads: [{{name: w, message: Bytes(320), rate_hz: 100}}]\n"
+    return (
+        f"suite: mine\ntitle: t\narms:\n{listed}workloads: [{{name: w, message: Bytes(320), "
+        f"rate_hz: 100}}]\n"
+    )
 
 
 def failure(text: str, **choice: tuple[str, ...]) -> UserError:
@@ -81,18 +85,28 @@ def test_every_shipped_candidate_is_an_arm_of_a_known_middleware():
 
 
 def test_one_line_adds_an_rmw_to_every_suite_that_names_its_sets(tmp_path, monkeypatch):
-    line = "{name: rclcpp/novel, in: [ros2, tsc, dds], middleware: rclcpp/rmw_novel, wait: callback, optional: true}"
+    line = (
+        "{name: rclcpp/novel, in: [ros2, tsc, dds], middleware: rclcpp/rmw_novel, wait: "
+        "callback, optional: true}"
+    )
     own = tmp_path / "mine.yaml"
     own.write_text(f"candidates:\n  - {line}\n")
 
     monkeypatch.setenv("RMWBENCH_CANDIDATES", str(own))
-    without = [name for name in shipped_suites() if not any("novel" in arm for arm in arms_of(name))]
+    without = [
+        name for name in shipped_suites() if not any("novel" in arm for arm in arms_of(name))
+    ]
     assert without == WITHOUT_EVERY_RMW
 
 
 WITHOUT_EVERY_RMW = [
     # what Fast DDS alone has
-    *("features/discovery-server", "features/flow-control", "features/publish-mode", "features/statistics"),
+    *(
+        "features/discovery-server",
+        "features/flow-control",
+        "features/publish-mode",
+        "features/statistics",
+    ),
     # pools of shared memory, of the middlewares that have them
     "gscam-2025/pools",
     # five minutes for a newcomer, without a ROS 2
@@ -107,8 +121,15 @@ WITHOUT_EVERY_RMW = [
 
 def test_a_suite_names_candidates_and_sets():
     assert arms(with_arms("network")) == ["cyclonedds", "fastdds", "zenoh"]
-    assert arms(with_arms("{set: network, without: [zenoh]}", "iceoryx2")) == ["cyclonedds", "fastdds", "iceoryx2"]
-    made = parse(with_arms("{set: network, wait: poll}", "{candidate: zenoh, name: z, profile: tuned}"), where="m.yaml")
+    assert arms(with_arms("{set: network, without: [zenoh]}", "iceoryx2")) == [
+        "cyclonedds",
+        "fastdds",
+        "iceoryx2",
+    ]
+    made = parse(
+        with_arms("{set: network, wait: poll}", "{candidate: zenoh, name: z, profile: tuned}"),
+        where="m.yaml",
+    )
     assert [(arm.name, arm.wait, arm.profile.name) for arm in made.arms] == [
         ("cyclonedds", "poll", "untouched"),
         ("fastdds", "poll", "untouched"),
@@ -129,7 +150,11 @@ def test_pairs_are_made_of_a_set():
         ("zenho", "unknown candidate or set `zenho`", "did you mean `zenoh`"),
         ("{set: ros3}", "unknown set `ros3`", "`ros2`"),
         ("{candidate: ros2}", "unknown candidate `ros2`", "rmwbench candidates"),
-        ("{set: network, without: [iceoryx2]}", "unknown candidate of `network` `iceoryx2`", "rmwbench candidates"),
+        (
+            "{set: network, without: [iceoryx2]}",
+            "unknown candidate of `network` `iceoryx2`",
+            "rmwbench candidates",
+        ),
         ("{set: network, without: zenoh}", "`without` is a list", ""),
         ("{set: network, name: n}", "`name` and `set` contradict", ""),
         ("{set: network, candidate: zenoh}", "`candidate` and `set` contradict", ""),
@@ -145,11 +170,18 @@ def test_a_mistake_in_a_suite_has_its_line_and_the_nearest_names(line, what, fix
 
 def test_the_command_line_puts_others_in_the_place_of_the_arms_and_the_floor_stays():
     assert arms(SUITE, candidates=("iceoryx2",)) == ["floor", "iceoryx2"]
-    assert arms(SUITE, candidates=("network", "iceoryx2")) == ["floor", "cyclonedds", "fastdds", "zenoh", "iceoryx2"]
+    assert arms(SUITE, candidates=("network", "iceoryx2")) == [
+        "floor",
+        "cyclonedds",
+        "fastdds",
+        "zenoh",
+        "iceoryx2",
+    ]
 
 
 def test_the_command_line_adds_and_leaves_out():
-    assert arms(SUITE, added=("network",)) == ["floor", "zenoh", "fastdds", "cyclonedds"]  # what is there is the same
+    # what is there is the same
+    assert arms(SUITE, added=("network",)) == ["floor", "zenoh", "fastdds", "cyclonedds"]
     assert arms(SUITE, without=("zenoh", "floor")) == ["fastdds"]
     assert arms(SUITE, without=("network",)) == ["floor"]
     assert arms(SUITE, candidates=("ros2",), without=("rclcpp/zenoh",)) == [
@@ -163,7 +195,12 @@ def test_the_command_line_adds_and_leaves_out():
 def test_what_the_suite_says_of_an_arm_goes_with_it():
     text = parse(SUITE, where="mine.yaml", choice=Choice(without=("zenoh",)))
     assert text.arms[1].against is None and text.exclude == ()
-    short = parse(SUITE, where="mine.yaml", choice=Choice(without=("zenoh",), added=("iceoryx2",)), shortened=True)
+    short = parse(
+        SUITE,
+        where="mine.yaml",
+        choice=Choice(without=("zenoh",), added=("iceoryx2",)),
+        shortened=True,
+    )
     assert [arm.name for arm in short.arms] == ["fastdds", "iceoryx2"]
 
 
@@ -209,17 +246,32 @@ def test_a_file_of_ones_own_is_a_set_and_names_shipped_ones(tmp_path):
         ("mine", "block", "fast"),  # the path counts from the candidates' file
     ]
     assert made.arms[3].profile.text == "<dds/>"
-    assert arms(SUITE, candidates=(file,), without=(file,), added=("iceoryx2",)) == ["floor", "iceoryx2"]
+    assert arms(SUITE, candidates=(file,), without=(file,), added=("iceoryx2",)) == [
+        "floor",
+        "iceoryx2",
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("candidates:\n  - {name: a, middleware: zenoh}\n  - {name: a, middleware: zenoh}\n", 3, "already"),
-        ("sets: {lab: mine}\ncandidates:\n  - {name: lab, middleware: zenoh}\n", 3, "a set already"),
+        (
+            "candidates:\n  - {name: a, middleware: zenoh}\n  - {name: a, middleware: zenoh}\n",
+            3,
+            "already",
+        ),
+        (
+            "sets: {lab: mine}\ncandidates:\n  - {name: lab, middleware: zenoh}\n",
+            3,
+            "a set already",
+        ),
         ("candidates:\n  - {name: a, middleware: zenoh, in: [ros3]}\n", 2, "unknown set `ros3`"),
         ("candidates:\n  - {name: a, midleware: zenoh}\n", 2, "unknown key `midleware`"),
-        ("candidates:\n  - {name: a, middleware: zenoh, profile: ./none.xml}\n", 2, "cannot be read"),
+        (
+            "candidates:\n  - {name: a, middleware: zenoh, profile: ./none.xml}\n",
+            2,
+            "cannot be read",
+        ),
         ("candidates:\n  - zenho\n", 2, "unknown candidate or set `zenho`"),
         ("candidates: []\n", 1, "candidates"),
         ("candidates: zenoh\n", 1, "candidates"),

@@ -17,7 +17,9 @@ def only_cell(*changes, more=""):
 
 def asked(cell, process, seed=0):
     """The endpoints of a process's `create`, by number."""
-    return {e["endpoint"]: e for node in cell.create_command(process, seed) for e in node["endpoints"]}
+    return {
+        e["endpoint"]: e for node in cell.create_command(process, seed) for e in node["endpoints"]
+    }
 
 
 def test_the_shorthand_is_a_talker_and_a_listener_in_processes_of_their_own():
@@ -28,7 +30,10 @@ def test_the_shorthand_is_a_talker_and_a_listener_in_processes_of_their_own():
     ]
     talker, listener = asked(cell, "talker")[1], asked(cell, "listener")[2]
     phase_ns = talker["arrival"].pop("phase_ns")
-    assert talker["arrival"] == {"kind": "periodic", "period_ns": 1_000_000} and 0 <= phase_ns < 1_000_000
+    assert (
+        talker["arrival"] == {"kind": "periodic", "period_ns": 1_000_000}
+        and 0 <= phase_ns < 1_000_000
+    )
     assert talker["topic"] == listener["topic"] == "w"
     assert talker["matches"] == listener["matches"] == 1
     assert "wait" not in talker and "arrival" not in listener
@@ -39,14 +44,21 @@ def test_each_flow_has_a_phase_of_its_own_that_changes_from_trial_to_trial():
     topics = [f"t{number}" for number in range(5)]
     talker = ", ".join(f"{{topic: {topic}, rate_hz: 1000}}" for topic in topics)
     listener = ", ".join(f"{{topic: {topic}}}" for topic in topics)
-    nodes = f"      - {{name: a, publishers: [{talker}]}}\n      - {{name: b, subscriptions: [{listener}]}}"
+    nodes = (
+        f"      - {{name: a, publishers: [{talker}]}}\n      - {{name: b, subscriptions: "
+        f"[{listener}]}}"
+    )
     cell = only_cell(("rate_hz: 1000", f"nodes:\n{nodes}"))
 
     def phases(seed):
         wires = [asked(cell, p.name, seed) for p in cell.processes]
-        return [e["arrival"]["phase_ns"] for found in wires for e in found.values() if "arrival" in e]
+        return [
+            e["arrival"]["phase_ns"] for found in wires for e in found.values() if "arrival" in e
+        ]
 
-    assert len(set(phases(1))) == 5 and phases(1) == phases(1) and not set(phases(1)) & set(phases(2))
+    assert (
+        len(set(phases(1))) == 5 and phases(1) == phases(1) and not set(phases(1)) & set(phases(2))
+    )
 
 
 def test_fan_out_matches_every_listener():
@@ -58,9 +70,18 @@ def test_fan_out_matches_every_listener():
 
 def test_a_chain_relays_from_endpoint_to_endpoint():
     cell = only_cell(("rate_hz: 1000", "rate_hz: 1000\n    relays: 2\n    processes: one"))
-    assert [(p.name, p.nodes) for p in cell.processes] == [("robot", ("talker", "relay_1", "relay_2", "listener"))]
+    assert [(p.name, p.nodes) for p in cell.processes] == [
+        ("robot", ("talker", "relay_1", "relay_2", "listener"))
+    ]
     endpoints = asked(cell, "robot")
-    assert [endpoints[number]["topic"] for number in range(1, 7)] == ["w", "w_1", "w", "w_2", "w_1", "w_2"]
+    assert [endpoints[number]["topic"] for number in range(1, 7)] == [
+        "w",
+        "w_1",
+        "w",
+        "w_2",
+        "w_1",
+        "w_2",
+    ]
     assert endpoints[2]["arrival"] == {"kind": "relay", "from": 3}
     assert endpoints[4]["arrival"] == {"kind": "relay", "from": 5}
     assert {endpoint["type"]["name"] for endpoint in endpoints.values()} == {"Bytes(320)"}
@@ -92,13 +113,22 @@ def test_sections_cover_the_endpoints_of_the_process_alone():
 def test_a_poisson_schedule_follows_the_trial_and_not_the_arm():
     one, other = cells(suite(("rate_hz: 1000", "arrival: {kind: poisson, rate_hz: 1000}")))
     assert one.arm != other.arm
-    seeds = [asked(cell, "talker", seed)[1]["arrival"]["seed"] for cell in (one, other) for seed in (1, 2)]
+    seeds = [
+        asked(cell, "talker", seed)[1]["arrival"]["seed"]
+        for cell in (one, other)
+        for seed in (1, 2)
+    ]
     assert seeds[0] == seeds[2] != seeds[1] == seeds[3]
     assert all(0 <= seed < 2**53 for seed in seeds)
 
 
 def test_arm_settings_reach_their_endpoints():
-    cell = only_cell(("middleware: floor", "middleware: floor, wait: poll, loan: true, publish_mode: async, take: raw"))
+    cell = only_cell(
+        (
+            "middleware: floor",
+            "middleware: floor, wait: poll, loan: true, publish_mode: async, take: raw",
+        )
+    )
     talker, listener = asked(cell, "talker")[1], asked(cell, "listener")[2]
     assert (talker["loan"], talker["publish_mode"], listener["wait"]) == (True, "async", "poll")
     assert listener["take"] == "raw" and "take" not in talker
@@ -115,7 +145,10 @@ def test_definitions_are_json_and_complete():
 
 def test_factors_are_crossed_in_full_and_numbered():
     found = cells(
-        suite(more="factors:\n  touch: [none, all]\n  message: [Bytes(64), Array1k]\n  wait: [block, poll]\n")
+        suite(
+            more="factors:\n  touch: [none, all]\n  message: [Bytes(64), Array1k]\n  wait: [block, "
+            "poll]\n"
+        )
     )
     assert [cell.number for cell in found] == list(range(1, 2 * 8 + 1))
     assert {(c.endpoints[0].touch, c.endpoints[0].type.name, c.arm.wait) for c in found} == {
@@ -132,7 +165,11 @@ def test_factors_are_crossed_in_full_and_numbered():
 
 def test_exclusions_remove_exactly_what_they_name():
     more = "factors: {depth: [1, 10]}\nexclude:\n  - {arm: b, depth: 1}\n"
-    assert [(c.arm.name, c.factors["depth"]) for c in cells(suite(more=more))] == [("a", 1), ("a", 10), ("b", 10)]
+    assert [(c.arm.name, c.factors["depth"]) for c in cells(suite(more=more))] == [
+        ("a", 1),
+        ("a", 10),
+        ("b", 10),
+    ]
 
 
 def test_an_excluded_contradiction_is_not_an_error():
@@ -164,16 +201,25 @@ def test_bad_factors_are_reported_at_their_line(more, line, words):
 
 
 def test_a_factor_that_changes_nothing_is_refused():
-    spelled_out = nodes("{name: x, publishers: [{topic: t, rate_hz: 100}]}", "{name: y, subscriptions: [{topic: t}]}")
+    spelled_out = nodes(
+        "{name: x, publishers: [{topic: t, rate_hz: 100}]}",
+        "{name: y, subscriptions: [{topic: t}]}",
+    )
     found = error(spelled_out, more="factors: {rate_hz: [10, 100]}\n")
     assert "changes nothing" in found.what
 
 
 def test_a_rate_factor_keeps_the_kind_of_arrival():
     found = cells(
-        suite(("rate_hz: 1000", "arrival: {kind: poisson, rate_hz: 1000}"), more="factors: {rate_hz: [100, 200]}\n")
+        suite(
+            ("rate_hz: 1000", "arrival: {kind: poisson, rate_hz: 1000}"),
+            more="factors: {rate_hz: [100, 200]}\n",
+        )
     )
-    assert [asked(c, "talker")[1]["arrival"]["rate_hz"] for c in found if c.arm.name == "a"] == [100, 200]
+    assert [asked(c, "talker")[1]["arrival"]["rate_hz"] for c in found if c.arm.name == "a"] == [
+        100,
+        200,
+    ]
     assert {asked(c, "talker")[1]["arrival"]["kind"] for c in found} == {"poisson"}
 
 
@@ -196,7 +242,11 @@ def test_quick_is_the_suite_of_the_readme():
     found = cells(loaded)
     assert len(found) == 30
     assert (loaded.blocks.minimum, loaded.blocks.maximum, loaded.blocks.within_s) == (5, 10, 290)
-    assert {c.workload.name: c.steady_messages for c in found} == {"imu": 250, "camera": 21, "pointcloud": 21}
+    assert {c.workload.name: c.steady_messages for c in found} == {
+        "imu": 250,
+        "camera": 21,
+        "pointcloud": 21,
+    }
     assert {c.workload.name: c.endpoints[0].type.payload_bytes for c in found} == {
         "imu": 320,
         "camera": 6_220_800,

@@ -15,19 +15,27 @@ def made(workload):
 
 
 def test_an_end_to_end_metric_needs_something_that_is_relayed():
-    chain = "message: Bytes(64), rate_hz: 100, primary_metric: end_to_end_latency_p95, timeline: {steady_s: 2}"
+    chain = (
+        "message: Bytes(64), rate_hz: 100, primary_metric: end_to_end_latency_p95, timeline: "
+        "{steady_s: 2}"
+    )
     with pytest.raises(UserError, match=r"f\.yaml:7: .*no node relays any here"):
         made(chain)
     assert made(f"{chain}, relays: 1")
     with pytest.raises(UserError, match="too few messages for end_to_end_latency_p95"):
         made(f"{chain}, relays: 1".replace("steady_s: 2", "steady_s: 1"))
-    calls = "clients: 1, request: Bytes(64), reply: Bytes(64), rate_hz: 100, primary_metric: end_to_end_latency_p50"
+    calls = (
+        "clients: 1, request: Bytes(64), reply: Bytes(64), rate_hz: 100, primary_metric: "
+        "end_to_end_latency_p50"
+    )
     assert made(f"{calls}, timeline: {{steady_s: 1}}")
 
 
 def test_an_empty_node_stands_alone_or_beside_others_and_is_created():
     (alone,) = made("nodes: [{name: node}], primary_metric: rss")
-    assert not alone.endpoints and alone.create_command("node") == [{"name": "node", "endpoints": []}]
+    assert not alone.endpoints and alone.create_command("node") == [
+        {"name": "node", "endpoints": []}
+    ]
     assert alone.sections("node") == [] and alone.steady_messages == 0
     nodes = "{name: x, publishers: [{topic: t}]}, {name: y, subscriptions: [{topic: t}]}, {name: z}"
     (beside,) = made(f"message: Bytes(64), rate_hz: 100, nodes: [{nodes}]")
@@ -40,7 +48,9 @@ def test_the_pipelines_are_judged_end_to_end_and_hosts_get_every_hop():
         "end_to_end_latency_p95",
         "end_to_end_latency_p50",
     }
-    assert {w.primary_metric for w in load("pipeline-2021", shortened=True).workloads} == {"end_to_end_latency_p50"}
+    assert {w.primary_metric for w in load("pipeline-2021", shortened=True).workloads} == {
+        "end_to_end_latency_p50"
+    }
     for workload in load("pipeline-2021/hosts").workloads:
         hosts = [node.host for node in workload.written_out]
         assert len(set(hosts)) == {"one": 1, "two": 2, "three": 3}[workload.name]

@@ -1,4 +1,5 @@
-"""What else the machine does, as a suite says it: a field of the workload, of an arm, or a factor."""
+"""What else the machine does, as a suite says it: a field of the workload, of an arm, or a
+factor."""
 
 import pytest
 
@@ -48,7 +49,9 @@ def test_as_factors_they_cross():
 
 
 def test_a_cell_stores_them():
-    (cell, *_) = cells(parse(SUITE.format(arm=", wait: poll", workload=", background: membw", more=""), where="m"))
+    (cell, *_) = cells(
+        parse(SUITE.format(arm=", wait: poll", workload=", background: membw", more=""), where="m")
+    )
     assert cell.definition()["conditions"] == {"background": "membw", "host_idle": "as_found"}
 
 
@@ -62,11 +65,27 @@ def test_every_level_is_known():
 @pytest.mark.parametrize(
     ("parts", "what", "fix"),
     [
-        ({"workload": ", background: cpu500"}, "unknown background `cpu500`", "did you mean `cpu50`?"),
+        (
+            {"workload": ", background: cpu500"},
+            "unknown background `cpu500`",
+            "did you mean `cpu50`?",
+        ),
         ({"arm": ", host_idle: awoke"}, "unknown host_idle `awoke`", "did you mean `awake`?"),
-        ({"workload": ", backround: idle"}, "unknown key `backround`", "did you mean `background`?"),
-        ({"more": "factors: {backgroun: [idle]}"}, "unknown factor `backgroun`", "did you mean `background`?"),
-        ({"more": "factors: {background: [idel]}"}, "unknown background `idel`", "did you mean `idle`?"),
+        (
+            {"workload": ", backround: idle"},
+            "unknown key `backround`",
+            "did you mean `background`?",
+        ),
+        (
+            {"more": "factors: {backgroun: [idle]}"},
+            "unknown factor `backgroun`",
+            "did you mean `background`?",
+        ),
+        (
+            {"more": "factors: {background: [idel]}"},
+            "unknown background `idel`",
+            "did you mean `idle`?",
+        ),
     ],
 )
 def test_what_is_misspelt_is_answered_with_the_nearest_name(parts, what, fix):

@@ -1,4 +1,5 @@
-"""The `create` that cells make has the fields of the protocol's corpus, which the workers test against too."""
+"""The `create` that cells make has the fields of the protocol's corpus, which the workers test
+against too."""
 
 import json
 from pathlib import Path
@@ -38,7 +39,9 @@ def collect(found: dict[str, set[str]], endpoint: dict) -> None:
         "{kind: periodic, rate_hz: 100}",
         "{kind: poisson, rate_hz: 100}",
         "{kind: burst, rate_hz: 100, count: 2}",
-        "{kind: trace, offsets_ns: [" + ", ".join(str(600_000_000 + 1000 * k) for k in range(30)) + "]}",
+        "{kind: trace, offsets_ns: ["
+        + ", ".join(str(600_000_000 + 1000 * k) for k in range(30))
+        + "]}",
         "{kind: saturation, limit: 1000}",
     ],
 )

@@ -1,4 +1,5 @@
-"""Cross traffic and policers as a suite says them: what is resolved, what is refused and where, and in words."""
+"""Cross traffic and policers as a suite says them: what is resolved, what is refused and where, and
+in words."""
 
 import re
 
@@ -27,7 +28,13 @@ def refused(traffic=DOWNLOADS, link="{rate_mbps: 54}") -> UserError:
 
 def test_its_hosts_come_behind_those_of_the_workload_and_are_none_of_them():
     beside = made("[{from: server, to: laptop}, {from: server, to: tv, piece_mb: 2.5, every_s: 4}]")
-    assert beside.hosts == ("robot", "base") and beside.all_hosts == ("robot", "base", "server", "laptop", "tv")
+    assert beside.hosts == ("robot", "base") and beside.all_hosts == (
+        "robot",
+        "base",
+        "server",
+        "laptop",
+        "tv",
+    )
     assert beside.links.others == ("server", "laptop", "tv")
     found = beside.definition()["network"]
     assert found["hosts"] == ["robot", "base"]
@@ -45,7 +52,11 @@ def test_a_network_without_it_says_nothing_of_it():
 
 
 def test_it_is_told_in_words():
-    lines = told(made("[{from: server, to: tv, flows: 3, piece_mb: 2, every_s: 4, congestion_control: bbr}]").links)
+    lines = told(
+        made(
+            "[{from: server, to: tv, flows: 3, piece_mb: 2, every_s: 4, congestion_control: bbr}]"
+        ).links
+    )
     assert "cross traffic: 3 flows of TCP from server to tv, 2 MB every 4 s in each, bbr" in lines
 
 
@@ -55,7 +66,10 @@ def test_it_is_told_in_words():
         ("[{from: robot, to: laptop}]", "host `robot` is the workload's"),
         ("[{from: server, to: base}]", "host `base` is the workload's"),
         ("[{from: server, to: server}]", "from one host to another"),
-        ("[{from: server, to: tv}, {from: server, to: tv}]", "cross traffic from server to tv already"),
+        (
+            "[{from: server, to: tv}, {from: server, to: tv}]",
+            "cross traffic from server to tv already",
+        ),
         ("[{from: server, to: tv, piece_mb: 2}]", "`piece_mb` alone says no rate"),
         ("[{from: server, to: tv, every_s: 2}]", "`every_s` alone says no rate"),
         ("[{from: server, to: tv, kind: udp}]", "kind"),
@@ -86,7 +100,10 @@ def test_the_suite_holds_the_same_robot_against_itself_alone():
     found = {one.workload.name: one for one in cells(load("degraded/wifi-traffic"))}
     assert not found["alone"].links.others
     for name in ("beside_downloads", "beside_video"):
-        assert found[name].workload.against == "alone" and found[name].links.others == ("server", "laptop")
+        assert found[name].workload.against == "alone" and found[name].links.others == (
+            "server",
+            "laptop",
+        )
         assert [e.wire(found[name].arm, 0) for e in found[name].endpoints] == [
             e.wire(found[name].arm, 0) for e in found["alone"].endpoints
         ]
@@ -124,7 +141,9 @@ def test_a_policer_is_in_the_units_of_the_link(text, wire):
 
 def test_a_policer_is_told_in_words():
     lines = told(policed("{packets_per_s: 500, burst_packets: 100, protocol: udp}"))
-    assert any("UDP above 500 packets/s and 100 at once dropped, flow by flow" in line for line in lines), lines
+    assert any(
+        "UDP above 500 packets/s and 100 at once dropped, flow by flow" in line for line in lines
+    ), lines
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""A plan refuses a drain that a reliable history may outlast: it would cut off what is only slow."""
+"""A plan refuses a drain that a reliable history may outlast: it would cut off what is only
+slow."""
 
 import pytest
 
@@ -31,7 +32,9 @@ def test_ten_messages_of_a_second_each_need_nine_seconds():
     assert "`drain_s: 9`" in str(refused.value.fix)
 
 
-@pytest.mark.parametrize("fitting", [{"drain_s": 9}, {"rate_hz": 2}, {"reliability": "best_effort"}])
+@pytest.mark.parametrize(
+    "fitting", [{"drain_s": 9}, {"rate_hz": 2}, {"reliability": "best_effort"}]
+)
 def test_a_longer_drain_a_higher_rate_and_best_effort_are_planned(fitting):
     (cell,) = planned(**fitting)
     assert cell.timeline.drain_most_s == max(5, fitting.get("drain_s", 0))

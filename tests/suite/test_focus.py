@@ -1,4 +1,5 @@
-"""A workload's focus: its latencies and losses are of some topics alone, and it stands beside another."""
+"""A workload's focus: its latencies and losses are of some topics alone, and it stands beside
+another."""
 
 import pytest
 

@@ -29,7 +29,9 @@ def test_a_level_of_the_factor_decides_and_the_synthetic_one_is_what_it_was():
 
 
 def test_the_format_is_that_of_type_and_rate():
-    (cell,) = cells_of(message="Image(1280x720)", rate="rate_hz: 59.94005994005994", more=", frames: gstreamer")
+    (cell,) = cells_of(
+        message="Image(1280x720)", rate="rate_hz: 59.94005994005994", more=", frames: gstreamer"
+    )
     end = publisher(cell)
     found = frame_format(end.frames, end.type, end.arrival)
     assert found == Format(1280, 720, Fraction(60000, 1001))
@@ -37,7 +39,9 @@ def test_the_format_is_that_of_type_and_rate():
 
 
 def test_another_element_is_another_source():
-    first, second = cells_of(factors="factors: {frames: [gstreamer, gstreamer videotestsrc pattern=snow]}")
+    first, second = cells_of(
+        factors="factors: {frames: [gstreamer, gstreamer videotestsrc pattern=snow]}"
+    )
     assert element(publisher(first).frames) == "videotestsrc pattern=smpte"
     assert element(publisher(second).frames) == "videotestsrc pattern=snow"
 
@@ -45,7 +49,10 @@ def test_another_element_is_another_source():
 def test_what_is_drawn_here_has_rows_of_any_width():
     photo, rendered = cells_of("Image(641x480)", factors="factors: {frames: [photo, rendered]}")
     assert [publisher(cell).frames for cell in (photo, rendered)] == ["photo", "rendered"]
-    assert frame_format("photo", publisher(photo).type, publisher(photo).arrival).frame_bytes == 3 * 641 * 480
+    assert (
+        frame_format("photo", publisher(photo).type, publisher(photo).arrival).frame_bytes
+        == 3 * 641 * 480
+    )
 
 
 def test_of_a_mixed_graph_the_workloads_source_is_for_its_images_alone():
@@ -67,8 +74,14 @@ def test_of_a_mixed_graph_the_workloads_source_is_for_its_images_alone():
         ({"more": ", frames: photo videotestsrc"}, "the source photo has no element"),
         ({"more": ", frames: gstreamer, touch: header"}, "frames are written and read whole"),
         ({"more": ", frames: gstreamer", "message": "Image(641x480)"}, "pads the rows"),
-        ({"more": ", frames: gstreamer", "rate": "arrival: {kind: poisson, rate_hz: 30}"}, "a steady rate"),
-        ({"message": "Bytes(921600)", "factors": "factors: {frames: [synthetic, gstreamer]}"}, "changes nothing"),
+        (
+            {"more": ", frames: gstreamer", "rate": "arrival: {kind: poisson, rate_hz: 30}"},
+            "a steady rate",
+        ),
+        (
+            {"message": "Bytes(921600)", "factors": "factors: {frames: [synthetic, gstreamer]}"},
+            "changes nothing",
+        ),
     ],
 )
 def test_what_no_camera_does_is_told_at_its_line(asked, told):

@@ -93,7 +93,9 @@ def test_the_outcomes_of_a_suite_may_be_a_limits_file(tmp_path):
     suite = tmp_path / "f.yaml"
     suite.write_text(edited(more="outcomes: limits.yaml\n"))
     found = load(suite).outcomes
-    assert found.document() == {key: value for key, value in read_limits(tmp_path / "limits.yaml").document().items()}
+    assert found.document() == {
+        key: value for key, value in read_limits(tmp_path / "limits.yaml").document().items()
+    }
 
 
 def test_a_search_takes_the_same_file_where_it_can_judge_it(tmp_path):
@@ -106,7 +108,9 @@ def test_a_search_takes_the_same_file_where_it_can_judge_it(tmp_path):
     }
     assert parse_limit(limit.text) == limit
     with pytest.raises(UserError, match="does not judge `pss`"):
-        of_limits(read_limits(written(tmp_path, TEXT.replace("  cpu_cores: 1.5\n", ""))).document(), "f")
+        of_limits(
+            read_limits(written(tmp_path, TEXT.replace("  cpu_cores: 1.5\n", ""))).document(), "f"
+        )
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

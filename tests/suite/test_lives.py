@@ -1,4 +1,5 @@
-"""Nodes that join late, leave and come back, and graphs of many nodes: who should match whom, and what each sends."""
+"""Nodes that join late, leave and come back, and graphs of many nodes: who should match whom, and
+what each sends."""
 
 import pytest
 
@@ -19,16 +20,23 @@ def of(cell, node):
 
 
 def graph(text):
-    return ("    timeline: {steady_s: 1.0}\n", f"    timeline: {{steady_s: 1.0}}\n    graph: {text}\n")
+    return (
+        "    timeline: {steady_s: 1.0}\n",
+        f"    timeline: {{steady_s: 1.0}}\n    graph: {text}\n",
+    )
 
 
 def test_a_late_joiner_is_not_part_of_the_barrier():
-    cell = only_cell(nodes(TALKER, LISTENER, "{name: c, subscriptions: [{topic: x}], joins_s: 0.4}"))
+    cell = only_cell(
+        nodes(TALKER, LISTENER, "{name: c, subscriptions: [{topic: x}], joins_s: 0.4}")
+    )
     (talker,), (early,), (late,) = (of(cell, node) for node in "abc")
     assert talker.peers == (2, 3) and talker.present == (2,) and talker.matches == 1
     assert late.present == (1,) and late.life == Life(0.4, None)
     assert cell.pairs == {2: (1,)}
-    assert [e["endpoint"] for p in "abc" for n in cell.create_command(p) for e in n["endpoints"]] == [1, 2]
+    assert [
+        e["endpoint"] for p in "abc" for n in cell.create_command(p) for e in n["endpoints"]
+    ] == [1, 2]
     assert cell.create_command("c", 0, (3,))[0]["endpoints"][0]["endpoint"] == 3
     assert {p.name: p.opens_s for p in cell.processes} == {"a": None, "b": None, "c": 0.4}
     assert (early.steady_messages, late.steady_messages, cell.steady_messages) == (100, 60, 100)
@@ -42,19 +50,31 @@ def test_a_late_process_opens_early_where_another_node_of_it_is_there():
 
 
 def test_a_late_talkers_schedule_begins_when_it_joins():
-    cell = only_cell(nodes(TALKER, LISTENER, "{name: c, publishers: [{topic: x}], joins_s: 0.4, leaves_s: 0.9}"))
+    cell = only_cell(
+        nodes(TALKER, LISTENER, "{name: c, publishers: [{topic: x}], joins_s: 0.4, leaves_s: 0.9}")
+    )
     (late,), (reader,) = of(cell, "c"), of(cell, "b")
     assert late.sent == 50 and late.steady_messages == 50
     assert reader.received == 150 + 50 and reader.steady_messages == 100 + 50
 
 
 def test_a_restart_is_two_lives_of_one_name():
-    cell = only_cell(nodes(TALKER, "{name: c, subscriptions: [{topic: x}], leaves_s: 0.3, restarts_s: 0.5}", LISTENER))
+    cell = only_cell(
+        nodes(
+            TALKER,
+            "{name: c, subscriptions: [{topic: x}], leaves_s: 0.3, restarts_s: 0.5}",
+            LISTENER,
+        )
+    )
     first, second = of(cell, "c")
-    assert (first.endpoint, second.endpoint) == (2, 4)  # behind all others: a restart changes no number
+    # behind all others: a restart changes no number
+    assert (first.endpoint, second.endpoint) == (2, 4)
     assert (first.life, second.life) == (Life(None, 0.3), Life(0.5, None))
     assert of(cell, "a")[0].peers == (2, 3, 4) and of(cell, "a")[0].present == (2, 3)
-    assert [(c.at_s, c.joins, c.endpoints) for c in cell.changes] == [(0.3, False, (2,)), (0.5, True, (4,))]
+    assert [(c.at_s, c.joins, c.endpoints) for c in cell.changes] == [
+        (0.3, False, (2,)),
+        (0.5, True, (4,)),
+    ]
 
 
 KILLED = "{name: c, subscriptions: [{topic: x, hold_ms: 8}], killed_s: 0.3, restarts_s: 0.5}"
@@ -65,22 +85,36 @@ def test_who_is_killed_comes_back_in_another_process_with_another_records_file()
     first, second = of(cell, "c")
     assert (first.life, second.life) == (Life(None, 0.3, killed=True), Life(0.5, None))
     assert (first.process, second.process) == ("c", "c again")
-    assert [(p.name, p.opens_s, p.follows) for p in cell.processes][2:] == [("b", None, None), ("c again", 0.5, "c")]
+    assert [(p.name, p.opens_s, p.follows) for p in cell.processes][2:] == [
+        ("b", None, None),
+        ("c again", 0.5, "c"),
+    ]
     assert [(c.at_s, c.joins, c.killed, c.process) for c in cell.changes] == [
         (0.3, False, True, "c"),
         (0.5, True, False, "c again"),
     ]
     assert len(cell.sections("c")) == len(cell.sections("c again")) == 1
-    assert [e["endpoint"] for n in cell.create_command("c again", 0, (4,)) for e in n["endpoints"]] == [4]
+    assert [
+        e["endpoint"] for n in cell.create_command("c again", 0, (4,)) for e in n["endpoints"]
+    ] == [4]
     assert cell.sides["c again"] == cell.sides["c"]
     found = cell.definition()
     assert [e.get("killed") for e in found["endpoints"]] == [None, True, None, None]
-    assert found["processes"][-1] == {"name": "c again", "host": "local", "nodes": ["c"], "follows": "c"}
-    assert first.wire(cell.arm, 0)["hold_ns"] == 8_000_000 and "hold_ns" not in of(cell, "b")[0].wire(cell.arm, 0)
+    assert found["processes"][-1] == {
+        "name": "c again",
+        "host": "local",
+        "nodes": ["c"],
+        "follows": "c",
+    }
+    assert first.wire(cell.arm, 0)["hold_ns"] == 8_000_000 and "hold_ns" not in of(cell, "b")[
+        0
+    ].wire(cell.arm, 0)
 
 
 def test_who_is_killed_for_good_has_one_life_and_no_successor():
-    cell = only_cell(nodes(TALKER, "{name: c, subscriptions: [{topic: x}], killed_s: 0.3}", LISTENER))
+    cell = only_cell(
+        nodes(TALKER, "{name: c, subscriptions: [{topic: x}], killed_s: 0.3}", LISTENER)
+    )
     assert [e.life for e in of(cell, "c")] == [Life(None, 0.3, killed=True)]
     assert [p.name for p in cell.processes] == ["a", "c", "b"]
 
@@ -91,7 +125,8 @@ def test_a_process_that_holds_several_nodes_dies_as_a_whole():
     cell = only_cell(nodes(TALKER, LISTENER, both, other, "{name: e, subscriptions: [{topic: y}]}"))
     assert [(p.name, p.nodes) for p in cell.processes][-1] == ("p again", ("c",))
     found = error(
-        ("rate_hz: 1000", "rate_hz: 100"), nodes(TALKER, LISTENER, both, other.replace(", killed_s: 0.3", ""))
+        ("rate_hz: 1000", "rate_hz: 100"),
+        nodes(TALKER, LISTENER, both, other.replace(", killed_s: 0.3", "")),
     )
     assert "process `p` is killed as a whole" in found.what and found.where == "f.yaml:17"
 
@@ -103,13 +138,18 @@ def test_who_never_meets_is_not_a_peer():
 
 
 def test_who_joins_together_is_there_for_each_other():
-    late = ["{name: c, publishers: [{topic: x}], joins_s: 0.3}", "{name: d, subscriptions: [{topic: x}], joins_s: 0.3}"]
+    late = [
+        "{name: c, publishers: [{topic: x}], joins_s: 0.3}",
+        "{name: d, subscriptions: [{topic: x}], joins_s: 0.3}",
+    ]
     cell = only_cell(nodes(*late))
     assert [e.present for e in cell.endpoints] == [(2,), (1,)] and cell.pairs == {}
 
 
 def test_a_definition_says_when_who_is_there_and_nothing_of_ordinary_nodes():
-    cell = only_cell(nodes(TALKER, LISTENER, "{name: c, subscriptions: [{topic: x}], joins_s: 0.4}"))
+    cell = only_cell(
+        nodes(TALKER, LISTENER, "{name: c, subscriptions: [{topic: x}], joins_s: 0.4}")
+    )
     first, _, last = cell.definition()["endpoints"]
     assert "joins_s" not in first and (last["joins_s"], last["leaves_s"]) == (0.4, None)
 
@@ -146,16 +186,48 @@ def test_a_storm_is_everybody_at_once_and_stagger_spreads_it():
 @pytest.mark.parametrize(
     ("change", "what", "line"),
     [
-        (nodes(TALKER, LISTENER[:-1] + ", joins_s: 1.0}"), "node `b` joins after the steady state", 15),
-        (nodes(TALKER, LISTENER[:-1] + ", joins_s: 0.5, leaves_s: 0.5}"), "leaves before it is there", 15),
+        (
+            nodes(TALKER, LISTENER[:-1] + ", joins_s: 1.0}"),
+            "node `b` joins after the steady state",
+            15,
+        ),
+        (
+            nodes(TALKER, LISTENER[:-1] + ", joins_s: 0.5, leaves_s: 0.5}"),
+            "leaves before it is there",
+            15,
+        ),
         (nodes(TALKER, LISTENER[:-1] + ", leaves_s: 0}"), "leaves before it is there", 15),
         (nodes(TALKER, LISTENER[:-1] + ", restarts_s: 0.5}"), "comes back before it has left", 15),
-        (nodes(TALKER, LISTENER[:-1] + ", leaves_s: 0.5, restarts_s: 0.5}"), "comes back before it has left", 15),
-        (nodes(TALKER, LISTENER[:-1] + ", killed_s: 1.0}"), "node `b` is killed after the steady state", 15),
-        (nodes(TALKER, LISTENER[:-1] + ", joins_s: 0.5, killed_s: 0.4}"), "is killed before it is there", 15),
-        (nodes(TALKER, LISTENER[:-1] + ", leaves_s: 0.5, killed_s: 0.6}"), "node `b` has two ends", 15),
-        (nodes(TALKER, LISTENER[:-1] + ", killed_s: 0.5, restarts_s: 0.5}"), "comes back before it has left", 15),
-        (nodes(TALKER, LISTENER.replace("x}", "x, hold_ms: 99999}")), "`hold_ms` is out of range", 15),
+        (
+            nodes(TALKER, LISTENER[:-1] + ", leaves_s: 0.5, restarts_s: 0.5}"),
+            "comes back before it has left",
+            15,
+        ),
+        (
+            nodes(TALKER, LISTENER[:-1] + ", killed_s: 1.0}"),
+            "node `b` is killed after the steady state",
+            15,
+        ),
+        (
+            nodes(TALKER, LISTENER[:-1] + ", joins_s: 0.5, killed_s: 0.4}"),
+            "is killed before it is there",
+            15,
+        ),
+        (
+            nodes(TALKER, LISTENER[:-1] + ", leaves_s: 0.5, killed_s: 0.6}"),
+            "node `b` has two ends",
+            15,
+        ),
+        (
+            nodes(TALKER, LISTENER[:-1] + ", killed_s: 0.5, restarts_s: 0.5}"),
+            "comes back before it has left",
+            15,
+        ),
+        (
+            nodes(TALKER, LISTENER.replace("x}", "x, hold_ms: 99999}")),
+            "`hold_ms` is out of range",
+            15,
+        ),
         (nodes(TALKER, LISTENER[:-1] + ", joins_s: -1}"), "between 0 and 86400", 15),
         (nodes(TALKER, LISTENER[:-1] + ", joins_s: soon}"), "`joins_s` is not a number", 15),
         (graph("{nodes: 1}"), "`nodes` is out of range", 13),
@@ -166,7 +238,11 @@ def test_a_storm_is_everybody_at_once_and_stagger_spreads_it():
         (graph("{nodes: 4, stagger_s: 0.1}"), "`stagger_s` spreads", 13),
         (graph("{nodes: 4, joins_s: 0.8, stagger_s: 0.1}"), "joins after the steady state", 13),
         (graph("{nodes: 4}\n    subscribers: 2"), "`subscribers` and `graph` contradict", 14),
-        (("rate_hz: 100\n", "rate_hz: 100\n    graph: {nodes: 4}\n    clients: 1\n"), "`clients` and `graph`", 12),
+        (
+            ("rate_hz: 100\n", "rate_hz: 100\n    graph: {nodes: 4}\n    clients: 1\n"),
+            "`clients` and `graph`",
+            12,
+        ),
     ],
 )
 def test_what_makes_no_sense_is_told_with_its_line(change, what, line):

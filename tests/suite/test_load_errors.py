@@ -1,4 +1,5 @@
-"""Every mistake gives one UserError with its line, what was expected, what stood there, and the nearest name."""
+"""Every mistake gives one UserError with its line, what was expected, what stood there, and the
+nearest name."""
 
 import pytest
 
@@ -21,8 +22,16 @@ NAMES = {
     "message type": (("Bytes(320)", "PointClud512k"), 9, "PointCloud512k"),
     "reliability": ((QOS, "qos: {reliability: relable}"), 11, "reliable"),
     "arrival": ((RATE, "arrival: {kind: possion, rate_hz: 5}"), 10, "poisson"),
-    "key of an arrival": ((RATE, "arrival: {kind: periodic, rate_hz: 5, fase_ns: 0}"), 10, "phase_ns"),
-    "primary metric": ((RATE, RATE + "\n    primary_metric: response_latncy_p50"), 11, "response_latency_p50"),
+    "key of an arrival": (
+        (RATE, "arrival: {kind: periodic, rate_hz: 5, fase_ns: 0}"),
+        10,
+        "phase_ns",
+    ),
+    "primary metric": (
+        (RATE, RATE + "\n    primary_metric: response_latncy_p50"),
+        11,
+        "response_latency_p50",
+    ),
     "workload to decide": (("planned: 6", "maximum: 6, decide: [ww]"), 3, "w"),
     "key of an arm": (("middleware: zenoh", "middleware: zenoh, wiat: poll"), 6, "wait"),
 }
@@ -43,16 +52,32 @@ CONTRADICTIONS = {
     "depth 0": ((QOS, "qos: {depth: 0}"), 11, "keeps nothing"),
     "payload below the header": (("Bytes(320)", "Bytes(63)"), 9, "identity"),
     "rate above the clock": ((RATE, "rate_hz: 3e6"), 10, "clock"),
-    "two schedules": ((RATE, RATE + "\n    arrival: {kind: saturation, limit: 5}"), 10, "contradict"),
+    "two schedules": (
+        (RATE, RATE + "\n    arrival: {kind: saturation, limit: 5}"),
+        10,
+        "contradict",
+    ),
     "no schedule": (("    rate_hz: 1000\n", ""), 8, "without a rate"),
     "relay without source": ((RATE, "arrival: {kind: relay, from: w}"), 10, "starts the messages"),
     "two arms of one name": (("name: b", "name: a"), 6, "two arms"),
     "fewer blocks than needed": (("planned: 6", "planned: 4"), 3, "fewer blocks"),
-    "neither fixed nor sequential": (("planned: 6, minimum: 5", "minimum: 5"), 3, "how many blocks"),
+    "neither fixed nor sequential": (
+        ("planned: 6, minimum: 5", "minimum: 5"),
+        3,
+        "how many blocks",
+    ),
     "fixed and sequential": (("planned: 6", "planned: 6, maximum: 20"), 3, "contradict"),
     "fewer at most than needed": (("planned: 6", "maximum: 4"), 3, "fewer blocks"),
-    "looks at too little": (("planned: 6, minimum: 5", "maximum: 6, minimum: 4"), 3, "too few blocks"),
-    "waiting with a fixed number": (("planned: 6", "planned: 6, decide: [w]"), 3, "waits for nothing"),
+    "looks at too little": (
+        ("planned: 6, minimum: 5", "maximum: 6, minimum: 4"),
+        3,
+        "too few blocks",
+    ),
+    "waiting with a fixed number": (
+        ("planned: 6", "planned: 6, decide: [w]"),
+        3,
+        "waits for nothing",
+    ),
     "no steady state": (("steady_s: 1.0", "steady_s: 0"), 12, "steady"),
     "too few messages for the percentile": ((RATE, "rate_hz: 19"), 8, "too few messages"),
     "shorthand and nodes": ((RATE, RATE + "\n    relays: 1\n    nodes: []"), 11, "contradict"),
@@ -96,8 +121,10 @@ CONTRADICTIONS = {
     "relays in a circle": (
         nodes(
             "{name: x, publishers: [{topic: t}]}",
-            "{name: y, subscriptions: [{topic: t}], publishers: [{topic: u, arrival: {kind: relay, from: t}}]}",
-            "{name: z, subscriptions: [{topic: u}], publishers: [{topic: t, arrival: {kind: relay, from: u}}]}",
+            "{name: y, subscriptions: [{topic: t}], publishers: [{topic: u, arrival: {kind: relay, "
+            "from: t}}]}",
+            "{name: z, subscriptions: [{topic: u}], publishers: [{topic: t, arrival: {kind: relay, "
+            "from: u}}]}",
         ),
         15,
         "circle",
@@ -105,7 +132,8 @@ CONTRADICTIONS = {
     "relay of a topic it does not hear": (
         nodes(
             "{name: x, publishers: [{topic: t}]}",
-            "{name: y, subscriptions: [{topic: t}], publishers: [{topic: u, arrival: {kind: relay, from: v}}]}",
+            "{name: y, subscriptions: [{topic: t}], publishers: [{topic: u, arrival: {kind: relay, "
+            "from: v}}]}",
         ),
         15,
         "does not subscribe",
@@ -138,7 +166,17 @@ def test_several_mistakes_are_one_error_that_names_the_other_lines():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "- a\n- b\n", "hello", "1", "\t", "a: &x [*x]\n", "\0", "arms: !!python/object:os.system x\n"]
+    "text",
+    [
+        "",
+        "- a\n- b\n",
+        "hello",
+        "1",
+        "\t",
+        "a: &x [*x]\n",
+        "\0",
+        "arms: !!python/object:os.system x\n",
+    ],
 )
 def test_what_is_not_a_suite_is_a_user_error(text):
     with pytest.raises(UserError):
@@ -190,8 +228,13 @@ def test_middlewares_that_were_found_are_known_besides_the_shipped_ones():
 
 
 def test_a_wrong_value_that_came_by_a_merge_is_told_at_the_entry_that_merges_it():
-    more = "  - &w\n    name: v\n    message: Bytes(320)\n    rate_hz: 100\n    timeline: {steady_s: 1.0}\n"
-    caught = error(more=more + "  - {<<: *w, name: u, rate_hz: -1}\n  - {<<: *w, name: t, message: Bytes(1)}\n")
+    more = (
+        "  - &w\n    name: v\n    message: Bytes(320)\n    rate_hz: 100\n    timeline: "
+        "{steady_s: 1.0}\n"
+    )
+    caught = error(
+        more=more + "  - {<<: *w, name: u, rate_hz: -1}\n  - {<<: *w, name: t, message: Bytes(1)}\n"
+    )
     assert caught.where == "f.yaml:18" and "19" in caught.fix
     wrong = more.replace("rate_hz: 100", "rate_hz: -1")
     caught = error(more=wrong + "  - {<<: *w, name: u}\n")

@@ -53,7 +53,9 @@ def test_lists_are_factors_and_single_values_hold_everywhere(indent):
     }
     (workload,) = suite.workloads
     assert (workload.qos.depth, workload.qos.durability) == (7, "volatile")
-    assert all(len({e.process for e in cell.endpoints}) == len(cell.endpoints) for cell in cells(suite))
+    assert all(
+        len({e.process for e in cell.endpoints}) == len(cell.endpoints) for cell in cells(suite)
+    )
     assert suite.timeline.steady_s == 42
     assert suite.arms == load("fastdds-2021/interprocess").arms
     assert suite.blocks == load("fastdds-2021/interprocess").blocks
@@ -61,13 +63,19 @@ def test_lists_are_factors_and_single_values_hold_everywhere(indent):
 
 
 def test_a_second_value_of_a_quality_makes_it_a_factor():
-    suite = read(configuration(history_depth=[1, 100], process_mode=["inter-process", "intra-process"]))
+    suite = read(
+        configuration(history_depth=[1, 100], process_mode=["inter-process", "intra-process"])
+    )
     assert suite.factors["depth"] == (1, 100) and suite.factors["processes"] == ("per_node", "one")
     assert {cell.workload.qos.depth for cell in cells(suite)} == {1, 100}
 
 
 def test_within_one_process_the_arms_are_those_of_the_other_matrix():
-    suite = read(configuration(process_mode=["intra-process"], fastdds_xml_files=["fastdds_no_datasharing_sync.xml"]))
+    suite = read(
+        configuration(
+            process_mode=["intra-process"], fastdds_xml_files=["fastdds_no_datasharing_sync.xml"]
+        )
+    )
     assert suite.arms == load("fastdds-2021/intraprocess").arms
     assert suite.workloads[0].processes == "one"
 
@@ -92,8 +100,16 @@ def test_the_short_version_has_the_two_lowest_rates_and_numbers_of_subscriptions
         ({"zero_copy": ["OFF", "ON"]}, ("perf_test", "zero_copy", 1), "only OFF"),
         ({"roundtrip_mode": "main"}, ("roundtrip_mode",), "only none"),
         ({"communication": ["rclcpp-waitset"]}, ("communication", 0), "single-threaded"),
-        ({"rmw_implementations": ["rmw_gurumdds_cpp"]}, ("rmw_implementations", 0), "rmw_fastrtps_cpp"),
-        ({"fastdds_xml_files": ["mine.xml"]}, ("fastdds_xml_files", 0), "fastdds_datasharing_sync.xml"),
+        (
+            {"rmw_implementations": ["rmw_gurumdds_cpp"]},
+            ("rmw_implementations", 0),
+            "rmw_fastrtps_cpp",
+        ),
+        (
+            {"fastdds_xml_files": ["mine.xml"]},
+            ("fastdds_xml_files", 0),
+            "fastdds_datasharing_sync.xml",
+        ),
         ({"process_mode": ["two-machines"]}, ("process_mode", 0), "intra-process"),
         ({"num_subscribers": [1]}, ("num_subscribers",), "num_subs"),
         ({"perf_test": 3}, ("perf_test",), "a mapping"),
@@ -116,7 +132,9 @@ def test_what_no_arm_does_is_one_error_at_its_line(changes, key, words):
     assert caught.value.where == f"m.json:{line}"
 
 
-@pytest.mark.parametrize("key", ["rates", "topics", "process_mode", "communication", "roundtrip_mode"])
+@pytest.mark.parametrize(
+    "key", ["rates", "topics", "process_mode", "communication", "roundtrip_mode"]
+)
 def test_a_missing_list_is_named(key):
     document = configuration()
     del document[key]

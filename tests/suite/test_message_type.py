@@ -78,10 +78,12 @@ def test_point_cloud_prefix_reads_back_as_a_point_cloud():
     for channel in range(8):
         at = 24 + 20 * channel
         assert struct.unpack_from("<IB", body, at) == (1, 0)  # empty name
-        assert struct.unpack_from("<IB3xI", body, at + 8) == (4 * channel, 7, 1)  # offset, float32, count
+        # offset, float32, count
+        assert struct.unpack_from("<IB3xI", body, at + 8) == (4 * channel, 7, 1)
     assert body[184] == 0
     assert struct.unpack_from("<II", body, 188) == (32, 524288)  # point step, row step
-    assert len(found.cdr_suffix) == 1 + 3 + 16  # dense flag, padding to the next multiple of 8, time and id
+    # dense flag, padding to the next multiple of 8, time and id
+    assert len(found.cdr_suffix) == 1 + 3 + 16
 
 
 def test_alignment_counts_from_behind_the_encapsulation():

@@ -25,13 +25,21 @@ def test_modes_are_the_arms_own_and_stand_in_the_definition():
 
 
 def test_a_mode_is_a_factor_and_replaces_the_arms_level():
-    found = cells(suite(with_modes("{transport: udp}"), more="factors: {modes.transport: [tcp, shm]}\n"))
+    found = cells(
+        suite(with_modes("{transport: udp}"), more="factors: {modes.transport: [tcp, shm]}\n")
+    )
     assert [cell.arm.modes["transport"] for cell in found] == ["tcp", "tcp", "shm", "shm"]
-    assert {cell.comparison for cell in found} == {"w [modes.transport=tcp]", "w [modes.transport=shm]"}
+    assert {cell.comparison for cell in found} == {
+        "w [modes.transport=tcp]",
+        "w [modes.transport=shm]",
+    }
 
 
 def test_a_level_reaches_every_side_of_an_arm():
-    mixed = "{name: b, middleware: zenoh, processes: {listener: {middleware: cyclonedds, modes: {threads: 2}}}}"
+    mixed = (
+        "{name: b, middleware: zenoh, processes: {listener: {middleware: cyclonedds, modes: "
+        "{threads: 2}}}}"
+    )
     found = cells(suite((ARM, mixed), more="factors: {modes.transport: [tcp, shm]}\n"))
     sides = [cell.sides["listener"].modes for cell in found if cell.arm.name == "b"]
     assert sides == [{"threads": 2, "transport": "tcp"}, {"threads": 2, "transport": "shm"}]
@@ -52,7 +60,9 @@ def test_a_level_reaches_every_side_of_an_arm():
 )
 def test_what_is_not_a_mode_is_told_with_its_line(modes, what, advice):
     found = error(with_modes(modes))
-    assert what in found.what and found.where == "f.yaml:6" and (advice is None or found.fix == advice), str(found)
+    assert (
+        what in found.what and found.where == "f.yaml:6" and (advice is None or found.fix == advice)
+    ), str(found)
 
 
 def test_a_level_that_does_not_exist_is_told_at_the_factor():
@@ -70,12 +80,19 @@ def test_the_page_lists_the_vocabulary():
     assert set(listed) == set(NAMES)
     for name, levels in WORDS.items():
         assert re.findall(r"`(\w+)`", listed[name]) == list(levels)
-    assert all("`true`" in listed[name] for name in SWITCHES) and all("number" in listed[name] for name in NUMBERS)
+    assert all("`true`" in listed[name] for name in SWITCHES) and all(
+        "number" in listed[name] for name in NUMBERS
+    )
 
 
 def test_the_harness_has_the_same_vocabulary():
     source = (Path(__file__).parents[2] / "native/harness/src/modes.rs").read_text(encoding="utf-8")
-    table = source[source.index("pub const MODES") : source.index("];", source.index("pub const MODES"))]
+    table = source[
+        source.index("pub const MODES") : source.index("];", source.index("pub const MODES"))
+    ]
     levels = re.findall(r'"(\w+)",\s*Levels::(\w+(?:\([^)]*\))?)', table)
     named = {name: re.findall(r'"(\w+)"', text) for name, text in levels}
-    assert set(named) == set(NAMES) and {name: tuple(words) for name, words in named.items() if words} == WORDS
+    assert (
+        set(named) == set(NAMES)
+        and {name: tuple(words) for name, words in named.items() if words} == WORDS
+    )

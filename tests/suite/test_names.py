@@ -4,13 +4,25 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.file import load as module
-from rmwbench.suite.file.load import find, shipped_suites, source_directory, sources_with, suite_file
+from rmwbench.suite.file.load import (
+    find,
+    shipped_suites,
+    source_directory,
+    sources_with,
+    suite_file,
+)
 
 
 @pytest.fixture
 def shipped(tmp_path, monkeypatch):
-    """A directory of suites: one at the top, one in a folder, and a published source with two suites and its claims."""
-    for name in ("quick", "features/soak", "published/old-2020/old-2020", "published/old-2020/wifi"):
+    """A directory of suites: one at the top, one in a folder, and a published source with two
+    suites and its claims."""
+    for name in (
+        "quick",
+        "features/soak",
+        "published/old-2020/old-2020",
+        "published/old-2020/wifi",
+    ):
         file = tmp_path / f"{name}.yaml"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("suite: x\n")

@@ -1,4 +1,5 @@
-"""Networks between hosts, as a suite says them: what is resolved, what is refused and where, and what a factor does."""
+"""Networks between hosts, as a suite says them: what is resolved, what is refused and where, and
+what a factor does."""
 
 import re
 from pathlib import Path
@@ -46,7 +47,11 @@ def network(text: str, workload=f"{TWO}\n    network: thin") -> dict:
 
 def test_one_host_has_no_network_and_its_cell_says_nothing_of_one():
     (cell,) = made("subscribers: 1")
-    assert cell.links is None and "network" not in cell.definition() and "daemons_host" not in cell.definition()
+    assert (
+        cell.links is None
+        and "network" not in cell.definition()
+        and "daemons_host" not in cell.definition()
+    )
 
 
 def test_several_hosts_without_a_word_have_links_that_do_nothing():
@@ -54,13 +59,18 @@ def test_several_hosts_without_a_word_have_links_that_do_nothing():
     found = cell.definition()["network"]
     assert found["hosts"] == ["robot", "base"] and found["name"] is None
     assert found["links"] == {host: {"up": {}, "down": {}} for host in found["hosts"]}
-    assert found["multicast"] == "flood" and found["neighbours"] == "permanent" and found["quantum_ns"] == 0
+    assert (
+        found["multicast"] == "flood"
+        and found["neighbours"] == "permanent"
+        and found["quantum_ns"] == 0
+    )
 
 
 def test_a_spec_is_in_the_units_of_the_link():
     found = network(
-        "{links: {all: {both: {rate_mbps: 54, queue_ms: 50, delay_ms: 2, jitter_ms: 1, loss: 0.1, reorder: 0.01, "
-        "reorder_by_ms: 3, duplicate: 0.02, corrupt: 0.03, mtu_bytes: 1420, exempt_arp: false}}}}"
+        "{links: {all: {both: {rate_mbps: 54, queue_ms: 50, delay_ms: 2, jitter_ms: 1, loss: 0.1, "
+        "reorder: 0.01, reorder_by_ms: 3, duplicate: 0.02, corrupt: 0.03, mtu_bytes: 1420, "
+        "exempt_arp: false}}}}"
     )
     assert found["links"]["robot"]["up"] == found["links"]["base"]["down"] == {
         "rate_bps": 54_000_000, "queue_ns": 50_000_000, "delay_ns": 2_000_000,
@@ -90,7 +100,10 @@ def test_jitter_without_memory_is_independent():
 @pytest.mark.parametrize(("rate", "quantum"), [(200, 0), (201, 100_000)])
 def test_fast_links_deliver_in_batches(rate, quantum):
     assert network(f"{{links: {{all: {{both: {{rate_mbps: {rate}}}}}}}}}")["quantum_ns"] == quantum
-    assert network(f"{{quantum_us: 7, links: {{all: {{both: {{rate_mbps: {rate}}}}}}}}}")["quantum_ns"] == 7000
+    assert (
+        network(f"{{quantum_us: 7, links: {{all: {{both: {{rate_mbps: {rate}}}}}}}}}")["quantum_ns"]
+        == 7000
+    )
 
 
 def test_a_network_may_stand_in_the_workload():
@@ -133,7 +146,12 @@ def test_a_service_is_on_the_first_host():
 
 REFUSED = {
     "unknown network": ("network: thick", "networks:\n  thin: {}", 10, "unknown network `thick`"),
-    "network of one host": ("network: thin\n    subscribers: 1", "networks:\n  thin: {}", 9, "lies between hosts"),
+    "network of one host": (
+        "network: thin\n    subscribers: 1",
+        "networks:\n  thin: {}",
+        9,
+        "lies between hosts",
+    ),
     "no nodes for a host": ("hosts: [a, b, c]", "", 9, "host `c` has no node"),
     "a host twice": ("hosts: [a, a]", "", 9, "listed twice"),
     "one process on two hosts": ("hosts: [a, b]\n    processes: one", "", 9, "one process"),
@@ -159,16 +177,32 @@ def in_network(line: str) -> UserError:
 @pytest.mark.parametrize(
     ("line", "what", "fix"),
     [
-        ("changes: [{at_s: 1, host: robot, chang: up}]", "unknown key `chang`", "did you mean `change`?"),
-        ("changes: [{at_s: 1, host: rbot, change: up}]", "unknown host `rbot`", "did you mean `robot`?"),
-        ("changes: [{at_s: 1, host: robot, change: blackhol}]", "cannot be 'blackhol'", "did you mean `blackhole`?"),
+        (
+            "changes: [{at_s: 1, host: robot, chang: up}]",
+            "unknown key `chang`",
+            "did you mean `change`?",
+        ),
+        (
+            "changes: [{at_s: 1, host: rbot, change: up}]",
+            "unknown host `rbot`",
+            "did you mean `robot`?",
+        ),
+        (
+            "changes: [{at_s: 1, host: robot, change: blackhol}]",
+            "cannot be 'blackhol'",
+            "did you mean `blackhole`?",
+        ),
         ("changes: [{at_s: 1, host: robot}]", "what changes?", None),
         ("changes: [{at_s: 1, host: robot, change: up, up: {delay_ms: 1}}]", "what changes?", None),
         ("changes: [{at_s: 9, host: robot, change: up}]", "after the steady state", "lengthen"),
         ("multicast: flod", "cannot be 'flod'", "did you mean `flood`?"),
         ("priority: [{dscp: 46, udp_port: 1}]", "which frames?", None),
         ("neighbors: dynamic", "unknown key `neighbors`", "did you mean `neighbours`?"),
-        ("trace: nowhere.csv", "trace `nowhere.csv` cannot be read", "relative to the suite's file"),
+        (
+            "trace: nowhere.csv",
+            "trace `nowhere.csv` cannot be read",
+            "relative to the suite's file",
+        ),
     ],
 )
 def test_a_mistake_in_a_network_has_its_line_and_the_nearest_name(line, what, fix):
@@ -177,13 +211,25 @@ def test_a_mistake_in_a_network_has_its_line_and_the_nearest_name(line, what, fi
     assert found.fix is None if fix is None else fix in found.fix
 
 
-DOCKER, TUNNEL = "{name: docker0, address: 172.17.0.1/16}", "{name: tun0, address: 10.8.0.2/24, multicast: false}"
+DOCKER, TUNNEL = (
+    "{name: docker0, address: 172.17.0.1/16}",
+    "{name: tun0, address: 10.8.0.2/24, multicast: false}",
+)
 
 
 def test_further_interfaces_are_of_a_host_or_of_all_that_have_none_of_their_own():
-    found = network(f"{{interfaces: {{all: [{DOCKER}], robot: [{DOCKER}, {TUNNEL}]}}}}")["interfaces"]
-    assert [one["name"] for one in found["robot"]] == ["docker0", "tun0"] and len(found["base"]) == 1
-    assert found["robot"][1] == {"name": "tun0", "address": "10.8.0.2/24", "multicast": False, "carrier": True}
+    found = network(f"{{interfaces: {{all: [{DOCKER}], robot: [{DOCKER}, {TUNNEL}]}}}}")[
+        "interfaces"
+    ]
+    assert [one["name"] for one in found["robot"]] == ["docker0", "tun0"] and len(
+        found["base"]
+    ) == 1
+    assert found["robot"][1] == {
+        "name": "tun0",
+        "address": "10.8.0.2/24",
+        "multicast": False,
+        "carrier": True,
+    }
     assert "interfaces" not in network("{}")
 
 
@@ -204,7 +250,10 @@ def test_a_network_beside_is_of_the_hosts_that_have_a_link_there():
         ("{wlan0: {links: {robot: {}, nobody: {}}}}", "nobody"),
         ("{wlan0: {links: {all: {up: {rate_mbps: 5, bottleneck: nic}}}}}", "this is for `eth0`"),
         ("{wlan0: {links: {all: {both: {medium: air}}}}}", "there is no medium `air`"),
-        (f"{{tun0: {{links: {{all: {{}}}}}}}}\n    interfaces: {{all: [{TUNNEL}]}}", "leads nowhere"),
+        (
+            f"{{tun0: {{links: {{all: {{}}}}}}}}\n    interfaces: {{all: [{TUNNEL}]}}",
+            "leads nowhere",
+        ),
     ],
 )
 def test_a_network_beside_that_cannot_be_is_refused(beside, what):
@@ -228,7 +277,9 @@ def test_an_interface_that_cannot_be_is_refused_at_its_line(interfaces, what, li
     assert what in found.what and found.where == f"net.yaml:{line}", found
 
 
-AIR = "media: {ap1: {rate_mbps: 54}, ap2: {rate_mbps: 6}}\n    links: {robot: {both: {medium: ap1}}}"
+AIR = (
+    "media: {ap1: {rate_mbps: 54}, ap2: {rate_mbps: 6}}\n    links: {robot: {both: {medium: ap1}}}"
+)
 
 
 def roams(changes: str) -> str:
@@ -240,7 +291,13 @@ def test_a_host_roams_from_medium_to_medium():
     back = "{at_s: 2, host: robot, change: roam, medium: ap1, new_address: true}"
     (cell,) = made(f"{TWO}\n    network: thin", roams(f"[{there}, {back}]"))
     found = cell.definition()["network"]["changes"]
-    assert found[0] == {"at_s": 1.0, "host": "robot", "change": "roam", "medium": "ap2", "gap_ms": 50.0}
+    assert found[0] == {
+        "at_s": 1.0,
+        "host": "robot",
+        "change": "roam",
+        "medium": "ap2",
+        "gap_ms": 50.0,
+    }
     assert found[1]["new_address"] is True and found[1]["gap_ms"] == 0
     assert cell.links.network.changes[0].joined_s == 1.05
 
@@ -253,7 +310,10 @@ def test_a_host_roams_from_medium_to_medium():
         ("{at_s: 1, host: robot, change: roam, medium: ap1}", "is on `ap1` already"),
         ("{at_s: 1, host: base, change: roam, medium: ap2}", "`base` is on no medium"),
         ("{at_s: 1, host: robot, change: up, gap_ms: 5}", "`gap_ms` is of a host that roams"),
-        ("{at_s: 1, host: robot, change: roam, medium: ap2, gap_ms: 9000}", "after the steady state is over"),
+        (
+            "{at_s: 1, host: robot, change: roam, medium: ap2, gap_ms: 9000}",
+            "after the steady state is over",
+        ),
     ],
 )
 def test_roaming_that_cannot_be_is_refused(change, what):
@@ -265,7 +325,9 @@ def test_a_background_load_is_on_hosts_that_there_are():
     (cell,) = made(f"{TWO}\n    background: traffic\n    background_hosts: [base]")
     assert cell.background_hosts == ("base",) and cell.definition()["background_hosts"] == ["base"]
     (cell,) = made(f"{TWO}\n    background: traffic")
-    assert cell.background_hosts == ("robot", "base") and "background_hosts" not in cell.definition()
+    assert (
+        cell.background_hosts == ("robot", "base") and "background_hosts" not in cell.definition()
+    )
     assert "unknown host `bse`" in refused(f"{TWO}\n    background_hosts: [bse]").what
 
 
@@ -307,20 +369,30 @@ def test_percent_is_answered_with_the_chance():
 
 def losses(more: str, workload=f"{TWO}\n    network: thin"):
     return [
-        (cell.factors, {w: cell.links.spec("robot", w).loss for w in ("up", "down")}) for cell in made(workload, more)
+        (cell.factors, {w: cell.links.spec("robot", w).loss for w in ("up", "down")})
+        for cell in made(workload, more)
     ]
 
 
 def test_a_factor_sets_both_directions_of_every_link():
-    more = "networks: {thin: {links: {base: {up: {delay_ms: 1}}}}}\nfactors: {network.loss: [0.0, 0.2]}"
+    more = (
+        "networks: {thin: {links: {base: {up: {delay_ms: 1}}}}}\nfactors: {network.loss: [0.0, "
+        "0.2]}"
+    )
     for factors, found in losses(more):
         assert all(one.mean == factors["network.loss"] for one in found.values())
     cell = made(f"{TWO}\n    network: thin", more)[1]
-    assert cell.links.spec("base", "up").delay_ms == 1 and cell.links.spec("base", "up").loss.mean == 0.2
+    assert (
+        cell.links.spec("base", "up").delay_ms == 1
+        and cell.links.spec("base", "up").loss.mean == 0.2
+    )
 
 
 def test_networks_are_levels():
-    more = "networks: {thin: {links: {all: {both: {loss: 0.5}}}}, thick: {}}\nfactors: {network: [thin, thick]}"
+    more = (
+        "networks: {thin: {links: {all: {both: {loss: 0.5}}}}, thick: {}}\nfactors: {network: "
+        "[thin, thick]}"
+    )
     assert [cell.links.name for cell in made(TWO, more)] == ["thin", "thick"]
     error = refused(TWO, more.replace("[thin, thick]", "[thin, thik]"))
     assert "unknown network `thik`" in error.what and error.where == "net.yaml:11"
@@ -329,7 +401,9 @@ def test_networks_are_levels():
 def test_a_factor_of_a_network_that_is_not_there_changes_nothing_and_is_refused():
     error = refused("subscribers: 1", "factors: {network.loss: [0.0, 0.2]}")
     assert "factor `network.loss` changes nothing" in error.what
-    error = refused("subscribers: 1", "networks: {a: {}, b: {multicast: drop}}\nfactors: {network: [a, b]}")
+    error = refused(
+        "subscribers: 1", "networks: {a: {}, b: {multicast: drop}}\nfactors: {network: [a, b]}"
+    )
     assert "factor `network` changes nothing" in error.what
     assert "did you mean `network.loss`?" in refused(TWO, "factors: {network.los: [0.1]}").fix
 
@@ -397,7 +471,9 @@ def test_a_broken_trace_names_its_line(text, line):
 
 def test_a_trace_is_found_beside_the_suite_and_its_text_stays_out_of_the_cell(tmp_path):
     (tmp_path / "walk.csv").write_text("t_s,loss\n0,0.1\n1,0.9\n")
-    text = SUITE.format(workload=f"{TWO}\n    network: thin", more="networks: {thin: {trace: walk.csv}}")
+    text = SUITE.format(
+        workload=f"{TWO}\n    network: thin", more="networks: {thin: {trace: walk.csv}}"
+    )
     (cell,) = cells(parse(text, where="net.yaml", directory=tmp_path))
     found = cell.definition()["network"]["links"]["robot"]["up"]["trace"]
     assert found == {"file": "walk.csv", "sha256": cell.links.traces["walk.csv"].sha256, "lines": 2}
@@ -405,10 +481,18 @@ def test_a_trace_is_found_beside_the_suite_and_its_text_stays_out_of_the_cell(tm
 
 def test_the_page_lists_the_vocabulary():
     page = (Path(__file__).parents[2] / "docs" / "suites.md").read_text(encoding="utf-8")
-    section = page.partition("\n## Several hosts and the network between them\n")[2].partition("\n## ")[0]
-    spec, whole = (re.findall(r"`(\w+)`", " ".join(part.split("|")[1] for part in table)) for table in tables(section))
+    section = page.partition("\n## Several hosts and the network between them\n")[2].partition(
+        "\n## "
+    )[0]
+    spec, whole = (
+        re.findall(r"`(\w+)`", " ".join(part.split("|")[1] for part in table))
+        for table in tables(section)
+    )
     told = set(spec) | {"jitter_correlation_ms"}  # with its jitter
-    assert told - {"path", "nic"} == (set(Spec.model_fields) - {"bottleneck"}) and "`bottleneck: path`" in section
+    assert (
+        told - {"path", "nic"} == (set(Spec.model_fields) - {"bottleneck"})
+        and "`bottleneck: path`" in section
+    )
     assert set(whole) == set(Network.model_fields) - {"links", "media"}
     assert all(f"`{PREFIX}{name}`" in section for name in LINK_FACTORS)
 

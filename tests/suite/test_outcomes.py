@@ -1,4 +1,5 @@
-"""`outcomes:` of a suite file: limits with units, mistakes with their line, and the plan's words for them."""
+"""`outcomes:` of a suite file: limits with units, mistakes with their line, and the plan's words
+for them."""
 
 import pytest
 
@@ -50,10 +51,26 @@ def test_every_limit_is_of_a_metric_in_that_unit():
 @pytest.mark.parametrize(
     ("more", "line", "words"),
     [
-        (DECLARED.replace("undelivered: 0.01", "undeliverd: 0.01"), 15, "unknown limit `undeliverd`"),
-        (DECLARED.replace("p50_ms: 30", "p50: 30"), 16, "the limit of `service_latency_p50` has no unit"),
-        (DECLARED.replace("undelivered: 0.01", "undelivered: 1"), 15, "`undelivered` is a fraction"),
-        (DECLARED.replace("undelivered: 0.01", "undelivered: -1"), 15, "`undelivered` is out of range"),
+        (
+            DECLARED.replace("undelivered: 0.01", "undeliverd: 0.01"),
+            15,
+            "unknown limit `undeliverd`",
+        ),
+        (
+            DECLARED.replace("p50_ms: 30", "p50: 30"),
+            16,
+            "the limit of `service_latency_p50` has no unit",
+        ),
+        (
+            DECLARED.replace("undelivered: 0.01", "undelivered: 1"),
+            15,
+            "`undelivered` is a fraction",
+        ),
+        (
+            DECLARED.replace("undelivered: 0.01", "undelivered: -1"),
+            15,
+            "`undelivered` is out of range",
+        ),
         (DECLARED.replace("p50_ms: 30", "p50_ms: fast"), 16, "is not a number"),
         ("outcomes:\n  acceptable: {}\n", 14, "nothing says what is acceptable"),
         ("outcomes: {none: {undelivered: 0.95}}\n", 13, "acceptable"),
@@ -61,7 +78,11 @@ def test_every_limit_is_of_a_metric_in_that_unit():
         (DECLARED + "  nothing: {undelivered: 0.9}\n", 17, "unknown key `nothing`"),
         (DECLARED + "  topics: {nowhere: {undelivered: 0.9}}\n", 17, "unknown topic `nowhere`"),
         (DECLARED + "  topics: {TOPIC: {}}\n", 17, "has no limit"),
-        (DECLARED + "  topics: {TOPIC: {recovery_time_ms: 5}}\n", 17, "unknown limit `recovery_time_ms`"),
+        (
+            DECLARED + "  topics: {TOPIC: {recovery_time_ms: 5}}\n",
+            17,
+            "unknown limit `recovery_time_ms`",
+        ),
         (DECLARED + "  topics: {TOPIC: {response_latency_p50: 5}}\n", 17, "has no unit"),
     ],
 )
@@ -78,6 +99,8 @@ def test_a_short_version_may_have_limits_that_its_trials_can_tell():
     assert parse(text, where="f.yaml").outcomes.acceptable["undelivered"] == 0.01
 
 
-@pytest.mark.parametrize("name", ["galactic-2020/mininet", "galactic-2020/mininet-one-way", "degraded/lossy"])
+@pytest.mark.parametrize(
+    "name", ["galactic-2020/mininet", "galactic-2020/mininet-one-way", "degraded/lossy"]
+)
 def test_the_suites_of_lossy_links_say_what_is_acceptable(name):
     assert load(name).outcomes.acceptable == {"undelivered": 0.01, "service_latency_p50_ms": 30}

@@ -12,6 +12,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "suites.md").read_text(encoding="ut
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 
-@pytest.mark.parametrize("text", EXAMPLES, ids=[re.search(r"suite: (\w+)", text)[1] for text in EXAMPLES])
+@pytest.mark.parametrize(
+    "text", EXAMPLES, ids=[re.search(r"suite: (\w+)", text)[1] for text in EXAMPLES]
+)
 def test_an_example_loads(text):
     assert cells(parse(text, where="docs/suites.md"))

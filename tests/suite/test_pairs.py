@@ -23,13 +23,18 @@ def test_an_override_takes_the_processes_it_names():
         "talker": "zenoh", "listener_1": "fastdds", "listener_2": "fastdds",
     }  # fmt: skip
     # options and profile belong to one middleware, modes to all
-    assert cell.sides["listener_1"].options == {} and cell.sides["listener_1"].modes == {"threads": 2}
+    assert cell.sides["listener_1"].options == {} and cell.sides["listener_1"].modes == {
+        "threads": 2
+    }
     assert cell.mixed and cell.middlewares == ("zenoh", "fastdds")
     assert not cells(loaded)[0].mixed
 
 
 def test_without_another_middleware_an_override_keeps_what_it_does_not_say():
-    arm = "{name: b, middleware: zenoh, profile: tuned, options: {a: 1}, processes: {listener: {modes: {threads: 2}}}}"
+    arm = (
+        "{name: b, middleware: zenoh, profile: tuned, options: {a: 1}, processes: {listener: "
+        "{modes: {threads: 2}}}}"
+    )
     side = cells(suite(with_arm(arm)))[1].sides["listener"]
     assert (side.middleware, side.profile.name, side.options, side.modes) == (
         "zenoh",
@@ -40,7 +45,10 @@ def test_without_another_middleware_an_override_keeps_what_it_does_not_say():
 
 
 def test_an_exact_name_comes_before_the_name_without_number():
-    arm = "{name: b, middleware: zenoh, processes: {listener: {middleware: fastdds}, listener_2: {middleware: floor}}}"
+    arm = (
+        "{name: b, middleware: zenoh, processes: {listener: {middleware: fastdds}, listener_2: "
+        "{middleware: floor}}}"
+    )
     cell = cells(suite(with_arm(arm), ("rate_hz: 1000", "rate_hz: 1000\n    subscribers: 2")))[1]
     assert [side.middleware for side in cell.sides.values()] == ["zenoh", "fastdds", "floor"]
 
@@ -55,14 +63,20 @@ def test_pairs_are_every_ordered_pair_with_what_belongs_to_each():
     assert (there["talker"].middleware, there["listener"].middleware) == ("cyclonedds", "zenoh")
     assert there["listener"].profile.name == "tuned" and there["listener"].options == {"a": 1}
     assert there["talker"].modes == {} and there["listener"].modes == {"threads": 2}
-    assert back["listener"].profile.name == "untouched" and back["listener"].modes == back["listener"].options == {}
+    assert (
+        back["listener"].profile.name == "untouched"
+        and back["listener"].modes == back["listener"].options == {}
+    )
     assert {arm.wait for arm in loaded.arms[1:]} == {"poll"}
     assert not found["fastdds → fastdds"].mixed
 
 
 def test_modes_of_all_pairs_stand_behind_a_sides_own():
     loaded = suite(
-        with_arm("{pairs: [floor, {middleware: zenoh, modes: {threads: 2}}], modes: {threads: 1, batching: true}}")
+        with_arm(
+            "{pairs: [floor, {middleware: zenoh, modes: {threads: 2}}], modes: {threads: 1, "
+            "batching: true}}"
+        )
     )
     sides = {cell.arm.name: cell.sides for cell in cells(loaded)}["floor → zenoh"]
     assert sides["talker"].modes == {"threads": 1, "batching": True}
@@ -74,12 +88,17 @@ def test_a_pair_is_optional_where_one_of_its_sides_is():
     assert {arm.name: arm.optional for arm in loaded.arms[1:]} == {
         "floor → floor": False, "floor → zenoh": True, "zenoh → floor": True, "zenoh → zenoh": True,
     }  # fmt: skip
-    assert all(arm.optional for arm in suite(with_arm("{pairs: [floor, zenoh], optional: true}")).arms[1:])
+    assert all(
+        arm.optional for arm in suite(with_arm("{pairs: [floor, zenoh], optional: true}")).arms[1:]
+    )
 
 
 def test_the_second_of_a_pair_serves():
     calls = "clients: 2\n    request: Bytes(64)\n    reply: Bytes(64)\n    rate_hz: 100"
-    loaded = suite(with_arm("{pairs: [cyclonedds, fastdds]}"), ("message: Bytes(320)\n    rate_hz: 1000", calls))
+    loaded = suite(
+        with_arm("{pairs: [cyclonedds, fastdds]}"),
+        ("message: Bytes(320)\n    rate_hz: 1000", calls),
+    )
     sides = {cell.arm.name: cell.sides for cell in cells(loaded)}["cyclonedds → fastdds"]
     assert {name: side.middleware for name, side in sides.items()} == {
         "service": "fastdds", "client_1": "cyclonedds", "client_2": "cyclonedds",
@@ -87,7 +106,9 @@ def test_the_second_of_a_pair_serves():
 
 
 def test_arms_behind_pairs_keep_their_lines():
-    text = edited(with_arm("{pairs: [floor, zenoh]}\n  - {name: c, middleware: zenoh, options: {a: 1}}"))
+    text = edited(
+        with_arm("{pairs: [floor, zenoh]}\n  - {name: c, middleware: zenoh, options: {a: 1}}")
+    )
     assert line_of(text, ("arms", 1)) == line_of(text, ("arms", 4, "processes")) == 6
     assert line_of(text, ("arms", 5, "options", "a")) == 7
     found = error(with_arm("{pairs: [floor, zenoh]}\n  - {name: c, middleware: zenho}"))
@@ -95,9 +116,13 @@ def test_arms_behind_pairs_keep_their_lines():
 
 
 def test_names_of_an_installed_ros_are_known_whatever_it_brings():
-    loaded = suite(with_arm("{pairs: [rclcpp/rmw_zenoh_cpp, rclpy/rmw_fastrtps_cpp, cyclonedds-0.10]}"))
+    loaded = suite(
+        with_arm("{pairs: [rclcpp/rmw_zenoh_cpp, rclpy/rmw_fastrtps_cpp, cyclonedds-0.10]}")
+    )
     assert len(loaded.arms) == 10
-    assert error(with_arm("{name: b, middleware: rclccp/rmw_zenoh_cpp}")).what.startswith("unknown middleware")
+    assert error(with_arm("{name: b, middleware: rclccp/rmw_zenoh_cpp}")).what.startswith(
+        "unknown middleware"
+    )
 
 
 @pytest.mark.parametrize(
@@ -110,17 +135,33 @@ def test_names_of_an_installed_ros_are_known_whatever_it_brings():
         ("{pairs: [floor, 3]}", "an entry of `pairs` is a middleware"),
         ("{pairs: [floor, {profile: tuned}]}", "an entry of `pairs` is a middleware"),
         ("{pairs: [floor, {middleware: zenoh, profle: tuned}]}", "unknown key `profle`"),
-        ("{pairs: [floor, {middleware: zenoh, modes: {threads: 0}}]}", "mode `threads` is a whole number"),
+        (
+            "{pairs: [floor, {middleware: zenoh, modes: {threads: 0}}]}",
+            "mode `threads` is a whole number",
+        ),
         ("{pairs: [floor, zenoh], name: both}", "`name` and `pairs` contradict each other"),
         ("{pairs: [floor, zenoh], options: {a: 1}}", "`options` and `pairs` contradict each other"),
-        ("{pairs: [floor, {middleware: zenoh, optional: maybe}]}", "`optional` is not true or false"),
-        ("{pairs: [floor, zenoh], wiat: poll}", "unknown key `wiat`"),
-        ("{name: b, middleware: zenoh, processes: {listner: {middleware: floor}}}", "overrides process `listner`"),
-        ("{name: b, middleware: zenoh, processes: {listener: {middleware: flor}}}", "unknown middleware `flor`"),
-        ("{name: b, middleware: zenoh, processes: {listener: {wait: poll}}}", "unknown key `wait`"),
-        ("{name: b, middleware: zenoh, processes: {a-b: {middleware: floor}}}", "`a-b` names no process"),
         (
-            "{name: b, middleware: zenoh, processes: {listener: {profile: tuned}, listener|talker: {profile: tuned}}}",
+            "{pairs: [floor, {middleware: zenoh, optional: maybe}]}",
+            "`optional` is not true or false",
+        ),
+        ("{pairs: [floor, zenoh], wiat: poll}", "unknown key `wiat`"),
+        (
+            "{name: b, middleware: zenoh, processes: {listner: {middleware: floor}}}",
+            "overrides process `listner`",
+        ),
+        (
+            "{name: b, middleware: zenoh, processes: {listener: {middleware: flor}}}",
+            "unknown middleware `flor`",
+        ),
+        ("{name: b, middleware: zenoh, processes: {listener: {wait: poll}}}", "unknown key `wait`"),
+        (
+            "{name: b, middleware: zenoh, processes: {a-b: {middleware: floor}}}",
+            "`a-b` names no process",
+        ),
+        (
+            "{name: b, middleware: zenoh, processes: {listener: {profile: tuned}, listener|talker: "
+            "{profile: tuned}}}",
             "process `listener` is overridden twice",
         ),
     ],

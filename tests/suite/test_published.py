@@ -1,4 +1,5 @@
-"""Suites of published evaluations hold what the originals varied: compared with the originals' own files."""
+"""Suites of published evaluations hold what the originals varied: compared with the originals' own
+files."""
 
 import json
 from pathlib import Path
@@ -8,7 +9,9 @@ import pytest
 from rmwbench.suite.file.load import load, shipped_suites
 from rmwbench.suite.workload.message_type import message_type
 
-PUBLISHED = Path(__file__).parents[3] / "shared/data/eprosima-benchmarking/TSC_RMW_report_2021_config"
+PUBLISHED = (
+    Path(__file__).parents[3] / "shared/data/eprosima-benchmarking/TSC_RMW_report_2021_config"
+)
 
 
 @pytest.mark.parametrize("kind", ["interprocess", "intraprocess"])
@@ -27,7 +30,11 @@ def test_the_vendor_reports_matrices_are_read_as_they_are(kind):
     assert [workload.qos.durability] == asked["perf_test"]["durability"]
     assert [suite.timeline.steady_s] == asked["perf_test"]["max_runtime"]
     # Every XML file of theirs is an arm: the publish mode, and data sharing on or off.
-    ours = {(arm.publish_mode, arm.profile.name == "data_sharing") for arm in suite.arms if arm.middleware == "fastdds"}
+    ours = {
+        (arm.publish_mode, arm.profile.name == "data_sharing")
+        for arm in suite.arms
+        if arm.middleware == "fastdds"
+    }
     theirs = {
         ("async" if name.endswith("_async.xml") else "sync", "no_datasharing" not in name)
         for name in asked["fastdds_xml_files"]
@@ -42,7 +49,10 @@ def test_a_published_matrix_read_as_it_is_asks_what_the_shipped_suite_asks(kind,
     file = PUBLISHED / f"rmw_report_2021_config_{kind}.json"
     if not file.exists():
         pytest.skip(f"{file} is not here: the original's matrix cannot be read")
-    read, ours = load(str(file), shortened=shortened), load(f"fastdds-2021/{kind}", shortened=shortened)
+    read, ours = (
+        load(str(file), shortened=shortened),
+        load(f"fastdds-2021/{kind}", shortened=shortened),
+    )
     assert dict(read.factors) == dict(ours.factors)
     for asked, shipped in zip(read.workloads, ours.workloads, strict=True):
         assert asked.model_dump() == shipped.model_dump()
@@ -62,19 +72,28 @@ def test_gscams_cameras_have_the_originals_bytes_per_frame():
     suite = load("gscam-2025")
     assert len(suite.workloads) == 14
     for workload in suite.workloads:
-        width, height, rate_hz = (int(word) for word in workload.title.replace("×", "at").split() if word.isdigit())
+        width, height, rate_hz = (
+            int(word) for word in workload.title.replace("×", "at").split() if word.isdigit()
+        )
         assert workload.message == f"Image({width}x{height})" and workload.rate_hz == rate_hz
         assert message_type(workload.message).payload_bytes == 3 * width * height
     theirs = {(workload.name, workload.message, workload.rate_hz) for workload in suite.workloads}
     pipeline = load("gscam-2025/gstreamer")
-    assert {(workload.name, workload.message, workload.rate_hz) for workload in pipeline.workloads} == theirs
+    assert {
+        (workload.name, workload.message, workload.rate_hz) for workload in pipeline.workloads
+    } == theirs
     assert pipeline.factors["frames"] == ("synthetic", "gstreamer")
     pools = load("gscam-2025/pools")
     tiered = {
-        str(arm.options["roudi_pools"]) for one in (suite, pipeline, pools) for arm in one.arms if _has_tiers(arm)
+        str(arm.options["roudi_pools"])
+        for one in (suite, pipeline, pools)
+        for arm in one.arms
+        if _has_tiers(arm)
     }
     assert tiered == {"1K:10000 128K:1000 3M:100 9M:50 25M:20"}  # the original's roudi_config.toml
-    assert {(workload.name, workload.message, workload.rate_hz) for workload in pools.workloads} < theirs
+    assert {
+        (workload.name, workload.message, workload.rate_hz) for workload in pools.workloads
+    } < theirs
     assert pools.blocks.minimum >= 5
 
 
@@ -91,7 +110,12 @@ BESIDE = ("robot", "discovery", "features/discovery-server")
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in shipped_suites() if name.split("/")[0] in PUBLISHED_FOLDERS or name in BESIDE]
+    "name",
+    [
+        name
+        for name in shipped_suites()
+        if name.split("/")[0] in PUBLISHED_FOLDERS or name in BESIDE
+    ],
 )
 def test_a_published_evaluation_has_a_short_version_with_the_same_factors(name):
     assert set(load(name, shortened=True).factors) == set(load(name).factors)

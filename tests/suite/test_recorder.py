@@ -91,7 +91,12 @@ def test_place_and_cache_are_factors():
         ("{place: tape}", "", "place", 8),
         ("{storage: sqlite3}", "", "storage", 8),
         ("{}", "factors: {containers: [own_ipc]}\n", "`recorder` and `containers` contradict", 13),
-        ("null", "factors: {recorder.cache_mib: [5, 100]}\n", "factor `recorder.cache_mib` changes nothing", 13),
+        (
+            "null",
+            "factors: {recorder.cache_mib: [5, 100]}\n",
+            "factor `recorder.cache_mib` changes nothing",
+            13,
+        ),
         ("{}", "factors: {recorder.speed: [1]}\n", "unknown factor `recorder.speed`", 13),
     ],
 )
@@ -141,7 +146,11 @@ def planned(asked):
 
 def test_a_plan_counts_the_largest_bag_and_every_one_that_is_kept():
     (cell,) = planned("{place: disk}").cells
-    assert preflight.bags_on_disk_bytes(planned("{place: disk}")) == cell.bag_bytes > cell.recorded_bytes
+    assert (
+        preflight.bags_on_disk_bytes(planned("{place: disk}"))
+        == cell.bag_bytes
+        > cell.recorded_bytes
+    )
     assert preflight.bags_on_disk_bytes(planned("{place: disk, keep: true}")) == 2 * cell.bag_bytes
     assert preflight.bags_on_disk_bytes(planned("{place: tmpfs}")) == 0
 
@@ -159,10 +168,14 @@ def test_a_disk_without_room_for_the_bag_is_refused(tmp_path, monkeypatch):
 
 
 def order_of(asked, campaign):
-    return Order(trial=7, cell=cell_of(asked), block=0, position=0, seed=1, nonce=2, directory=campaign)
+    return Order(
+        trial=7, cell=cell_of(asked), block=0, position=0, seed=1, nonce=2, directory=campaign
+    )
 
 
-@pytest.mark.parametrize(("asked", "left"), [("{place: disk}", []), ("{place: disk, keep: true}", ["bag-000007"])])
+@pytest.mark.parametrize(
+    ("asked", "left"), [("{place: disk}", []), ("{place: disk, keep: true}", ["bag-000007"])]
+)
 def test_a_bag_on_a_disk_is_deleted_unless_it_is_to_be_kept(tmp_path, asked, left):
     order = order_of(asked, tmp_path)
     bag = recording._make_directory(order) / "rmwbench-bag"
@@ -179,10 +192,14 @@ def test_what_a_killed_campaign_was_recording_makes_way(tmp_path):
     assert list(recording._make_directory(order).iterdir()) == []
 
 
-def test_a_disk_that_filled_up_since_the_plan_fails_the_trial_before_it_writes(tmp_path, monkeypatch):
+def test_a_disk_that_filled_up_since_the_plan_fails_the_trial_before_it_writes(
+    tmp_path, monkeypatch
+):
     order = order_of("{place: disk}", tmp_path)
     usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(recording.shutil, "disk_usage", lambda _: usage._replace(free=order.cell.bag_bytes - 1))
+    monkeypatch.setattr(
+        recording.shutil, "disk_usage", lambda _: usage._replace(free=order.cell.bag_bytes - 1)
+    )
     with pytest.raises(RecorderBroken, match=r"MiB free, and its bag may take 1\d+ MiB"):
         recording._make_directory(order)
     assert list(tmp_path.iterdir()) == []

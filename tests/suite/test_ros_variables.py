@@ -6,7 +6,16 @@ from rmwbench.campaign.plan.profile import ros_variables
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.errors import UserError
 from rmwbench.lab.host.kind import SHARED, Kind
-from rmwbench.suite.ros_variables import CASES, CONTROL, HEARD, LENT, LOANS, NOT_HEARD, NOT_LENT, PEER
+from rmwbench.suite.ros_variables import (
+    CASES,
+    CONTROL,
+    HEARD,
+    LENT,
+    LOANS,
+    NOT_HEARD,
+    NOT_LENT,
+    PEER,
+)
 
 from .suite_text import cells_of
 
@@ -36,7 +45,12 @@ def test_every_case_says_what_must_happen_and_who_says_so(name):
 
 def test_the_control_sets_nothing_and_is_heard_everywhere():
     control = CASES[CONTROL]
-    assert (control.writer, control.reader, control.one_host, control.two_hosts) == ({}, {}, HEARD, HEARD)
+    assert (control.writer, control.reader, control.one_host, control.two_hosts) == (
+        {},
+        {},
+        HEARD,
+        HEARD,
+    )
     assert CASES[LOANS].one_host == LENT
 
 

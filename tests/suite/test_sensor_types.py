@@ -1,4 +1,5 @@
-"""Messages of ROS 2's own packages, decoded by hand: each array stands where its .msg file puts it."""
+"""Messages of ROS 2's own packages, decoded by hand: each array stands where its .msg file puts
+it."""
 
 import struct
 
@@ -21,7 +22,8 @@ def body(name):
 
 def test_an_imu_is_37_doubles_behind_its_header():
     found, before, after = body("Imu")
-    assert len(before) == 16 + 4 * 8 and found.payload_bytes == 9 * 8  # the header is padded to doubles
+    # the header is padded to doubles
+    assert len(before) == 16 + 4 * 8 and found.payload_bytes == 9 * 8
     assert len(after) == (3 + 9 + 3 + 9) * 8
     assert found.cdr_bytes == 4 + 16 + 37 * 8 and found.ros_type == "sensor_msgs/msg/Imu"
 
@@ -46,7 +48,8 @@ def test_a_point_cloud_names_its_channels():
         assert struct.unpack_from("<I", before, at + 8) == (1,)
         at += 12
     assert before[at] == 0  # little endian
-    assert struct.unpack_from("<III", before, at + 4) == (16, 16_000, 16_000)  # point_step, row_step, length
+    # point_step, row_step, length
+    assert struct.unpack_from("<III", before, at + 4) == (16, 16_000, 16_000)
     assert len(before) == at + 16 and after == b"\0"
     assert found.payload_bytes == 16_000
 
@@ -76,7 +79,11 @@ def test_sizes_that_no_message_has_are_refused(name, words):
 
 
 def test_every_family_is_what_it_says():
-    examples = {"Bytes(N)": "Bytes(64)", "LaserScan(N)": "LaserScan(16)", "PointCloud2(N)": "PointCloud2(4)"}
+    examples = {
+        "Bytes(N)": "Bytes(64)",
+        "LaserScan(N)": "LaserScan(16)",
+        "PointCloud2(N)": "PointCloud2(4)",
+    }
     for form, what in FAMILIES.items():
         name = examples.get(form, form.replace("WIDTHxHEIGHT", "16x8"))
         found = message_type(name)

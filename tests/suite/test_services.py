@@ -28,10 +28,18 @@ def test_clients_make_one_service_with_so_many_clients():
     assert [p.name for p in cell.processes] == ["service", "client_1", "client_2", "client_3"]
     found = by_kind(cell)
     (service,) = found["service"]
-    assert service.topic == "w" and service.peers == (2, 3, 4) and all(c.peers == (1,) for c in found["client"])
+    assert (
+        service.topic == "w"
+        and service.peers == (2, 3, 4)
+        and all(c.peers == (1,) for c in found["client"])
+    )
     # 0.5 s of warm-up and 1 s, each client at the whole rate; the service answers each
     assert [c.sent for c in found["client"]] == [c.received for c in found["client"]] == [150] * 3
-    assert service.received == service.sent == 450 and service.steady_messages == 300 and cell.steady_messages == 100
+    assert (
+        service.received == service.sent == 450
+        and service.steady_messages == 300
+        and cell.steady_messages == 100
+    )
 
 
 def test_types_are_those_of_the_one_service_type():
@@ -53,7 +61,10 @@ def test_both_kinds_send_and_read_and_only_the_client_has_a_schedule():
     assert client["arrival"]["kind"] == "periodic" and client["wait"] == service["wait"] == "block"
     assert "arrival" not in service and "loan" not in service and client["loan"] is False
     assert (client["matches"], service["matches"]) == (1, 3)
-    assert cell.sections("client_1") == [(SENT, 2, 225 + RECORD_SLACK), (RECEIVED, 2, 225 + RECORD_SLACK)]
+    assert cell.sections("client_1") == [
+        (SENT, 2, 225 + RECORD_SLACK),
+        (RECEIVED, 2, 225 + RECORD_SLACK),
+    ]
     assert [kind for kind, *_ in cell.sections("service")] == [SENT, RECEIVED]
     assert cell.pairs == {1: (2, 3, 4), 2: (1,), 3: (1,), 4: (1,)}
 
@@ -74,13 +85,17 @@ def test_nodes_spelled_out_mix_topics_and_services():
 
 
 def test_two_services_of_a_name_answer_twice():
-    cell = only_cell(nodes(SERVED, SERVED.replace("name: s", "name: t"), "{name: k, clients: [{service: add}]}"))
+    cell = only_cell(
+        nodes(SERVED, SERVED.replace("name: s", "name: t"), "{name: k, clients: [{service: add}]}")
+    )
     client = cell.endpoints[-1]
     assert client.peers == (1, 2) and client.received == 2 * client.sent
 
 
 def test_levels_of_clients_and_types_are_factors():
-    found = cells(suite(CALLS, more="factors: {clients: [1, 5], reply: [Bytes(64), Bytes(4096)]}\n"))
+    found = cells(
+        suite(CALLS, more="factors: {clients: [1, 5], reply: [Bytes(64), Bytes(4096)]}\n")
+    )
     assert {(len(by_kind(c)["client"]), c.endpoints[0].reply_type.payload_bytes) for c in found} == {
         (1, 64), (1, 4096), (5, 64), (5, 4096),
     }  # fmt: skip
@@ -89,14 +104,21 @@ def test_levels_of_clients_and_types_are_factors():
 @pytest.mark.parametrize(
     ("change", "what", "line"),
     [
-        (("rate_hz: 1000", "rate_hz: 1000\n    clients: 2"), "`message` and `clients` contradict each other", 9),
-        (("message: Bytes(320)", "clients: 2\n    reply: Bytes(64)"), "workload without `request`", 8),
-        (("message: Bytes(320)", "clients: 2\n    request: Bytes(64)"), "workload without `reply`", 8),
-        (("message: Bytes(320)", "message: Bytes(320)\n    request: Bytes(64)"), "`request` without a service", 10),
-        (("message: Bytes(320)", "clients: 2\n    request: Array1k\n    reply: Bytes(64)"), "message of a service", 10),
-        (("message: Bytes(320)", "clients: 2\n    request: Bytes(8)\n    reply: Bytes(64)"), "cannot carry", 10),
+        (("rate_hz: 1000", "rate_hz: 1000\n    clients: "
+                           "2"), "`message` and `clients` contradict each other", 9),
+        (("message: Bytes(320)", "clients: 2\n    reply: "
+                                 "Bytes(64)"), "workload without `request`", 8),
+        (("message: Bytes(320)", "clients: 2\n    request: "
+                                 "Bytes(64)"), "workload without `reply`", 8),
+        (("message: Bytes(320)", "message: Bytes(320)\n    request: "
+                                 "Bytes(64)"), "`request` without a service", 10),
+        (("message: Bytes(320)", "clients: 2\n    request: Array1k\n    reply: "
+                                 "Bytes(64)"), "message of a service", 10),
+        (("message: Bytes(320)", "clients: 2\n    request: Bytes(8)\n    reply: "
+                                 "Bytes(64)"), "cannot carry", 10),
         (nodes("{name: k, clients: [{service: add}]}"), "nobody serves `add`", 14),
-        (nodes("{name: s, services: [{service: add, request: Bytes(64)}]}"), "without a type of its reply", 14),
+        (nodes("{name: s, services: [{service: add, request: "
+               "Bytes(64)}]}"), "without a type of its reply", 14),
         (nodes(SERVED, "{name: k, clients: [{servce: add}]}"), "unknown key `servce`", 15),
         (
             nodes(SERVED, "{name: k, clients: [{service: add, arrival: {kind: relay, from: x}}]}"),
@@ -105,7 +127,8 @@ def test_levels_of_clients_and_types_are_factors():
         ),
         (nodes(SERVED, SERVED.replace("name: s", "name: t").replace("100", "200")), "has two types", 15),
         (
-            nodes(SERVED, "{name: k, clients: [{service: add, rate_hz: 5, arrival: {kind: saturation, limit: 9}}]}"),
+            nodes(SERVED, "{name: k, clients: [{service: add, rate_hz: 5, arrival: {kind: "
+                          "saturation, limit: 9}}]}"),
             "`rate_hz` and `arrival` contradict",
             15,
         ),

@@ -25,7 +25,11 @@ def parsed(text: str, shortened: bool = True):
 def test_the_short_version_replaces_what_it_names_and_keeps_the_rest():
     text = edited(more=FACTORS + SHORT)
     whole, short = parsed(text, False), parsed(text)
-    assert [arm.name for arm in whole.arms] == ["a", "b"] and whole.factors["rate_hz"] == (50, 100, 1000)
+    assert [arm.name for arm in whole.arms] == ["a", "b"] and whole.factors["rate_hz"] == (
+        50,
+        100,
+        1000,
+    )
     assert [arm.name for arm in short.arms] == ["b"] and short.factors["rate_hz"] == (100,)
     assert short.factors["message"] == whole.factors["message"]
     assert (short.blocks.planned, whole.blocks.planned) == (7, 6)
@@ -72,7 +76,9 @@ def test_a_wrong_short_version_is_one_error_wanted_or_not(short, line, words, sh
 
 
 def test_without_a_short_version_there_is_none_to_run():
-    with pytest.raises(UserError, match=r"no short version[\s\S]*do: leave `--short` out[\s\S]*--budget"):
+    with pytest.raises(
+        UserError, match=r"no short version[\s\S]*do: leave `--short` out[\s\S]*--budget"
+    ):
         parsed(edited())
 
 

@@ -1,4 +1,5 @@
-"""libyaml's events make the very tree that ruamel.yaml reads: the same values, keys in their order, the same lines."""
+"""libyaml's events make the very tree that ruamel.yaml reads: the same values, keys in their order,
+the same lines."""
 
 from pathlib import Path
 
@@ -10,7 +11,12 @@ from rmwbench.suite.file import yaml_tree
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = sorted(
-    [*ROOT.glob("suites/**/*.yaml"), *ROOT.glob("limits/*.yaml"), *ROOT.glob("rmwbench/**/*.yaml"), ROOT / "mkdocs.yml"]
+    [
+        *ROOT.glob("suites/**/*.yaml"),
+        *ROOT.glob("limits/*.yaml"),
+        *ROOT.glob("rmwbench/**/*.yaml"),
+        ROOT / "mkdocs.yml",
+    ]
 )
 
 
@@ -21,13 +27,26 @@ def by_ruamel(text):
 
 
 def told(node):
-    """A tree as plain values, with the lines and columns of its collections, keys and items. Where the value of a key
-    begins is not among them: nobody asks, and of an empty one the two do not say the same."""
+    """A tree as plain values, with the lines and columns of its collections, keys and items. Where
+    the value of a key begins is not among them: nobody asks, and of an empty one the two do not say
+    the same."""
     if isinstance(node, CommentedMap):
         keys = [(told(key), told(value)) for key, value in node.items()]
-        return ("map", node.lc.line, node.lc.col, {key: at[:2] for key, at in (node.lc.data or {}).items()}, keys)
+        return (
+            "map",
+            node.lc.line,
+            node.lc.col,
+            {key: at[:2] for key, at in (node.lc.data or {}).items()},
+            keys,
+        )
     if isinstance(node, CommentedSeq):
-        return ("seq", node.lc.line, node.lc.col, dict(node.lc.data or {}), [told(item) for item in node])
+        return (
+            "seq",
+            node.lc.line,
+            node.lc.col,
+            dict(node.lc.data or {}),
+            [told(item) for item in node],
+        )
     kind = next((one for one in (bool, int, float, str) if isinstance(node, one)), None)
     return (type(node), str(node)) if kind is None else (kind, kind(node))
 
@@ -45,12 +64,14 @@ def test_every_shipped_file_is_the_same_tree(path):
         "a:\nb: ''\nc: {d: {e: [1, {f: g}]}, h: }\n",
         "- a\n-\n- - b\n  - c: d\n    e: f\n",
         "base: &base {x: 1, y: 2}\none: {<<: *base, y: 3}\ntwo:\n  <<: *base\n  z: *base\n",
-        "a: &a {x: 1}\nb: &b {y: 2}\nc: {<<: [*a, *b], x: 5}\nd: {<<: *b}\ne: &e {<<: *a}\nf: {<<: *e}\n",
+        "a: &a {x: 1}\nb: &b {y: 2}\nc: {<<: [*a, *b], x: 5}\nd: {<<: *b}\ne: &e {<<: *a}\nf: {<<: "
+        "*e}\n",
         "s: &s text\nt: *s\nn: &n 5\nm: *n\nl: &l [1, 2]\nk: *l\n",
         "a: |\n  two\n  lines\nb: >-\n  folded\n  text\n\n  more\nc: |+\n  kept\n\n",
         "# only\na: 1  # behind\n# between\nb:\n  # inside\n  - 1\n",
         "2020: a\ntrue: b\n1.5: c\nd e: f\n'<<': g\n",
-        "date: 2026-11-23\nversion: 0.10.0\nsize: 4K\nrange: 10-20\nurl: http://example.org:80/a#b\ntime: 12:30\n",
+        "date: 2026-11-23\nversion: 0.10.0\nsize: 4K\nrange: 10-20\nurl: "
+        "http://example.org:80/a#b\ntime: 12:30\n",
         "{a: 1, b: [2, 3], \"c\": 'd'}\n",
         "naïve: é → ß\nplain: a b   c\nmulti: a\n  b\n  c\n",
         "---\na: 1\n...\n",

@@ -1,11 +1,12 @@
 """The command line as a process of its own, without the second that its imports take.
 
-A test process starts one server, `python -m tests.support.command`, which imports what verbs need and does nothing
-else. `rmwbench(...)` has it forked: the child takes the directory, the environment, the streams and the words of the
-command, runs `main`, and ends as a process does (`_run`). So a test sees a real process: its exit code, its streams,
-its signals, its limits. What a start itself decides (the encoding of the streams, imports, a shell around the command)
-is tested by `COMMAND`, which is a new interpreter. What a test replaces in the program, or reads by `capsys`, needs the
-test's own process: `exit_code(...)`.
+A test process starts one server, `python -m tests.support.command`, which imports what verbs need
+and does nothing else. `rmwbench(...)` has it forked: the child takes the directory, the
+environment, the streams and the words of the command, runs `main`, and ends as a process does
+(`_run`). So a test sees a real process: its exit code, its streams, its signals, its limits. What a
+start itself decides (the encoding of the streams, imports, a shell around the command) is tested by
+`COMMAND`, which is a new interpreter. What a test replaces in the program, or reads by `capsys`,
+needs the test's own process: `exit_code(...)`.
 """
 
 import atexit
@@ -32,7 +33,14 @@ from tests.support import spared
 
 COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 
-LIBRARIES = ("altair", "pyarrow.parquet", "rich.table", "scipy.special", "scipy.stats", "vl_convert")
+LIBRARIES = (
+    "altair",
+    "pyarrow.parquet",
+    "rich.table",
+    "scipy.special",
+    "scipy.stats",
+    "vl_convert",
+)
 """What verbs import in their functions."""
 
 NOT_IMPORTED = (
@@ -41,7 +49,8 @@ NOT_IMPORTED = (
     "rmwbench.lab.camera.paced_program",
     "rmwbench.bundle.query",
 )
-"""What needs Ray, what is a program of another process, and DuckDB, which complains where a fork of it ends."""
+"""What needs Ray, what is a program of another process, and DuckDB, which complains where a fork of
+it ends."""
 
 MOST_REQUEST_BYTES = 1024 * 1024
 
@@ -57,10 +66,13 @@ def rmwbench(
 ) -> subprocess.CompletedProcess[Any]:
     """Runs `rmwbench WORDS` and returns what it wrote, and its exit code, as subprocess.run does.
 
-    `stdout` is a descriptor that takes the output instead; `most_file_bytes` is the limit of RLIMIT_FSIZE. The result's
-    `pid` is that of the process. TimeoutExpired after `timeout` seconds; then the process is killed.
+    `stdout` is a descriptor that takes the output instead; `most_file_bytes` is the limit of
+    RLIMIT_FSIZE. The result's `pid` is that of the process. TimeoutExpired after `timeout` seconds;
+    then the process is killed.
     """
-    arguments = [os.fsdecode(word) if isinstance(word, bytes | os.PathLike) else str(word) for word in words]
+    arguments = [
+        os.fsdecode(word) if isinstance(word, bytes | os.PathLike) else str(word) for word in words
+    ]
     request = {
         "arguments": arguments,
         "cwd": os.path.abspath(cwd or os.getcwd()),
@@ -117,7 +129,8 @@ def _decoded(written: bytes) -> str:
 
 @cache
 def _server() -> str:
-    """The address of this test process's server, which is started at the first call and ends with this process."""
+    """The address of this test process's server, which is started at the first call and ends with
+    this process."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.support.command"],
         stdin=subprocess.PIPE,
@@ -127,12 +140,16 @@ def _server() -> str:
     atexit.register(process.communicate)  # the end of its stdin is its end
     assert process.stdout is not None
     if not (name := process.stdout.readline().decode().strip()):
-        raise RuntimeError(f"the server of commands ended with {process.wait()}: what it imports is broken (stderr)")
+        raise RuntimeError(
+            f"the server of commands ended with {process.wait()}: what it imports is broken "
+            "(stderr)"
+        )
     return f"\0{name}"
 
 
 def _serve() -> None:
-    """Waits for commands. Returns in the process of each, which has all of the command but its `main`."""
+    """Waits for commands. Returns in the process of each, which has all of the command but its
+    `main`."""
     _import_everything()
     gc.collect()
     spared.flushes()
@@ -161,7 +178,12 @@ def _serve() -> None:
             message, streams, _, _ = socket.recv_fds(connection, MOST_REQUEST_BYTES, 3)
             pid = os.fork()
             if pid == 0:
-                for fileno in (*children, listening.fileno(), connection.fileno(), selector.fileno()):
+                for fileno in (
+                    *children,
+                    listening.fileno(),
+                    connection.fileno(),
+                    selector.fileno(),
+                ):
                     os.close(fileno)
                 for _, other in children.values():
                     other.close()
@@ -187,7 +209,9 @@ def _import_everything() -> None:
 
 def _become(request: dict[str, Any], streams: list[int]) -> None:
     """Makes this process that of a command."""
-    for place, (stream, name) in enumerate(zip(streams, ("stdin", "stdout", "stderr"), strict=True)):
+    for place, (stream, name) in enumerate(
+        zip(streams, ("stdin", "stdout", "stderr"), strict=True)
+    ):
         os.dup2(stream, place)
         os.close(stream)
         _open_anew(name, place)
@@ -202,7 +226,8 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
 
 
 def _open_anew(name: str, place: int) -> None:
-    """A stream of Python remembers what its file could do: the new one may be a pipe where the old one was none."""
+    """A stream of Python remembers what its file could do: the new one may be a pipe where the old
+    one was none."""
     old = getattr(sys, name)
     file = open(place, "rb" if place == 0 else "wb", closefd=False)  # noqa: SIM115 (as long as the process lives)
     line_buffering = name == "stderr" or os.isatty(place)
@@ -212,9 +237,10 @@ def _open_anew(name: str, place: int) -> None:
 
 
 def _run(main: Callable[[], None]) -> None:
-    """The command, and the end of its process but for the longest part: to take apart all modules, which are the
-    server's, took three times as long as a short command. Threads, what was registered for the exit and the streams
-    have their end as ever; so has whatever is no plain exit."""
+    """The command, and the end of its process but for the longest part: to take apart all modules,
+    which are the server's, took three times as long as a short command. Threads, what was
+    registered for the exit and the streams have their end as ever; so has whatever is no plain
+    exit."""
     try:
         main()
     except SystemExit as end:

@@ -1,8 +1,9 @@
-"""Directories that tests begin with, made once in a run of the tests: each test gets a copy of its own, to damage.
+"""Directories that tests begin with, made once in a run of the tests: each test gets a copy of its
+own, to damage.
 
-A campaign of invented numbers has a thousand files and more, and takes seconds to write; a copy of it takes a tenth.
-The processes of one run share what was made: whoever makes it gives it its name when it is whole, so that nobody
-waits and nobody sees half of one.
+A campaign of invented numbers has a thousand files and more, and takes seconds to write; a copy of
+it takes a tenth. The processes of one run share what was made: whoever makes it gives it its name
+when it is whole, so that nobody waits and nobody sees half of one.
 """
 
 import atexit
@@ -29,7 +30,9 @@ def copy(directory: Path | str, make: Callable[[Path], object], *key: object) ->
     if VARIABLE not in os.environ:  # a program of tests/support, by itself
         make(Path(directory))
         return Path(directory)
-    whole = Path(os.environ[VARIABLE], sha256(repr((make.__module__, key)).encode()).hexdigest()[:20])
+    whole = Path(
+        os.environ[VARIABLE], sha256(repr((make.__module__, key)).encode()).hexdigest()[:20]
+    )
     if not whole.is_dir():
         with tempfile.TemporaryDirectory(dir=whole.parent) as beside:
             make(Path(beside, "made"))

@@ -9,12 +9,19 @@ NONCE = 0xFEDCBA9876543210
 PROBE, WARMUP, STEADY = 0, 1, 2
 
 
-def message(writer: int, seq: int, *, nonce: int = NONCE, phase: int = STEADY, size: int = 500) -> bytes:
-    """A serialised picture: some CDR, the harness's header, the rest of the payload; packed by hand from
-    docs/formats/records.md."""
-    words = struct.pack("<4sIQQqQIIII", b"RMWB", writer, nonce, seq, 1000 + seq, 0, 0, size, phase, 0)
+def message(
+    writer: int, seq: int, *, nonce: int = NONCE, phase: int = STEADY, size: int = 500
+) -> bytes:
+    """A serialised picture: some CDR, the harness's header, the rest of the payload; packed by hand
+    from docs/formats/records.md."""
+    words = struct.pack(
+        "<4sIQQqQIIII", b"RMWB", writer, nonce, seq, 1000 + seq, 0, 0, size, phase, 0
+    )
     powers = (pow(0x9E3779B97F4A7C15, power, 2**64) for power in range(1, 8))
-    check = sum(word * power for word, power in zip(struct.unpack("<7Q", words), powers, strict=True)) % 2**64
+    check = (
+        sum(word * power for word, power in zip(struct.unpack("<7Q", words), powers, strict=True))
+        % 2**64
+    )
     return b"\0\1\0\0" + bytes(40) + words + struct.pack("<Q", check) + bytes(size - 64)
 
 
@@ -23,7 +30,9 @@ def bag(directory: Path, name: str, messages: dict[str, list[bytes]], chunked: b
     directory.mkdir(exist_ok=True)
     path = directory / name
     with path.open("wb") as file:
-        writer = Writer(file, chunk_size=2000, use_chunking=chunked, compression=CompressionType.NONE)
+        writer = Writer(
+            file, chunk_size=2000, use_chunking=chunked, compression=CompressionType.NONE
+        )
         writer.start(profile="ros2", library="made")
         schema = writer.register_schema(name="sensor_msgs/msg/Image", encoding="ros2msg", data=b"")
         for topic, parts in messages.items():

@@ -1,6 +1,8 @@
-"""A test fixture: a small bundle of two hosts behind links, with invented numbers: an outage, late nodes, lost frames.
+"""A test fixture: a small bundle of two hosts behind links, with invented numbers: an outage, late
+nodes, lost frames.
 
-Every number follows from a few that the arms carry, so that tests can ask for exactly these. Nothing was measured.
+Every number follows from a few that the arms carry, so that tests can ask for exactly these.
+Nothing was measured.
 
     .venv/bin/python -m tests.support.network_bundle DIRECTORY [blocks]
 """
@@ -25,13 +27,18 @@ DOWN_NS, UP_NS = 1_000 * MS, 2_000 * MS
 PAYLOAD_BYTES, DATA_BYTES, ACKNOWLEDGEMENT_BYTES, DISCOVERY_BYTES = 1000, 1100, 90, 300
 REPAIRED = 10
 """Messages of the outage that are delivered after it: the depth of the history."""
-QOS = {"reliability": "reliable", "durability": "volatile", "history": "keep_last", "depth": REPAIRED}
+QOS = {
+    "reliability": "reliable",
+    "durability": "volatile",
+    "history": "keep_last",
+    "depth": REPAIRED,
+}
 
 
 @dataclass(frozen=True)
 class Arm:
-    """`recovery_ns`: from the link's return until the first new message is taken; `discovery_ns`: from joining until
-    the first message comes through."""
+    """`recovery_ns`: from the link's return until the first new message is taken; `discovery_ns`:
+    from joining until the first message comes through."""
 
     arm: str
     middleware: str
@@ -44,7 +51,10 @@ ARMS = (
     Arm("fastdds", "fastdds", 900 * MS, 700 * MS),
     Arm("zenoh", "zenoh", 60 * MS, 100 * MS),
 )
-WORKLOADS = {"range": "a robot leaves the range of its base and returns", "lossy": "two nodes meet over a lossy link"}
+WORKLOADS = {
+    "range": "a robot leaves the range of its base and returns",
+    "lossy": "two nodes meet over a lossy link",
+}
 LOSS = 0.1
 """Of each link's frames, per direction, in `lossy`."""
 
@@ -56,7 +66,10 @@ def write(directory: Path | str, *, blocks: int = 5, seed: int = 3) -> Path:
 
 def _write(directory: Path, blocks: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    cells = [{"cell": i, "workload": w, "arm": a} for i, (w, a) in enumerate((w, a) for w in WORKLOADS for a in ARMS)]
+    cells = [
+        {"cell": i, "workload": w, "arm": a}
+        for i, (w, a) in enumerate((w, a) for w in WORKLOADS for a in ARMS)
+    ]
     with BundleWriter.create(directory, _campaign(blocks, cells, seed)) as writer:
         writer.write_whole_campaign({"cells": table_from_rows("cells", [_cell(c) for c in cells])})
         trial = 0
@@ -86,7 +99,11 @@ def _campaign(blocks: int, cells: list[dict], seed: int) -> dict:
         "plan": {
             "schema": "rmwbench/plan",
             "version": 1,
-            "suite": {"name": "fixture", "title": "Test fixture: invented networks", "description": ""},
+            "suite": {
+                "name": "fixture",
+                "title": "Test fixture: invented networks",
+                "description": "",
+            },
             "seed": seed,
             "blocks": {"count": blocks, "planned": blocks, "minimum": 5},
             "comparisons": [
@@ -102,17 +119,25 @@ def _campaign(blocks: int, cells: list[dict], seed: int) -> dict:
                 for w, title in WORKLOADS.items()
             ],
             "trials": [
-                {"trial": n, "cell": n % len(cells), "block": n // len(cells)} for n in range(blocks * len(cells))
+                {"trial": n, "cell": n % len(cells), "block": n // len(cells)}
+                for n in range(blocks * len(cells))
             ],
         },
-        "machine": {"summary": "2 × Fixture CPU, Linux 6.18, 24 GB", "facts": [], "warnings": ["fixture: no machine"]},
+        "machine": {
+            "summary": "2 × Fixture CPU, Linux 6.18, 24 GB",
+            "facts": [],
+            "warnings": ["fixture: no machine"],
+        },
         "middlewares": [],
     }
 
 
 def _cell(cell: dict) -> dict:
     arm = cell["arm"]
-    links = {host: {way: {"rate_bps": 10_000_000} for way in ("up", "down")} for host in ("robot", "base")}
+    links = {
+        host: {way: {"rate_bps": 10_000_000} for way in ("up", "down")}
+        for host in ("robot", "base")
+    }
     return {
         "cell": cell["cell"],
         "workload": cell["workload"],
@@ -124,8 +149,20 @@ def _cell(cell: dict) -> dict:
         "profile": "untouched",
         "factors": "{}",
         "definition": json.dumps(
-            {"arm": {"name": arm.arm, "middleware": arm.middleware, "profile": {"name": "untouched"}}, "flags": []}
-            | {"workload": {"name": cell["workload"], "against": {"lossy": "range"}.get(cell["workload"])}}
+            {
+                "arm": {
+                    "name": arm.arm,
+                    "middleware": arm.middleware,
+                    "profile": {"name": "untouched"},
+                },
+                "flags": [],
+            }
+            | {
+                "workload": {
+                    "name": cell["workload"],
+                    "against": {"lossy": "range"}.get(cell["workload"]),
+                }
+            }
             | {"network": {"links": links, "changes": []}}
         ),
     }
@@ -137,7 +174,9 @@ class _Log:
     def __init__(self, trial: int):
         self.trial, self.rows = trial, []
 
-    def frame(self, at_ns: int, sender: str, kind: str, size: int, verdict: str, again: bool = False) -> None:
+    def frame(
+        self, at_ns: int, sender: str, kind: str, size: int, verdict: str, again: bool = False
+    ) -> None:
         delivered = verdict == "delivered"
         self.rows.append(
             {
@@ -198,25 +237,68 @@ def _trial(trial: int, cell: dict, block: int, rng: np.random.Generator) -> dict
         taken[first] = back
     for at in range(BEGIN_NS, BEGIN_NS + LENGTH_NS, 100 * MS):
         for host in ("robot", "base"):
-            log.frame(at + 7, host, "discovery", DISCOVERY_BYTES, "blackhole" if down <= at < up else "delivered")
+            log.frame(
+                at + 7,
+                host,
+                "discovery",
+                DISCOVERY_BYTES,
+                "blackhole" if down <= at < up else "delivered",
+            )
     return _tables(trial, cell, block, due, call, taken, log)
 
 
 def _tables(
-    trial: int, cell: dict, block: int, due: np.ndarray, call: np.ndarray, taken: dict[int, int], log: _Log
+    trial: int,
+    cell: dict,
+    block: int,
+    due: np.ndarray,
+    call: np.ndarray,
+    taken: dict[int, int],
+    log: _Log,
 ) -> dict:
     n = len(due)
-    row = {"trial": trial, "cell": cell["cell"], "block": block, "position": 0, "status": "done", "seed": trial}
-    row |= {"started_utc": "2026-11-21T11:15:00Z", "start_ns": BEGIN_NS, "steady_begin_ns": BEGIN_NS}
+    row = {
+        "trial": trial,
+        "cell": cell["cell"],
+        "block": block,
+        "position": 0,
+        "status": "done",
+        "seed": trial,
+    }
+    row |= {
+        "started_utc": "2026-11-21T11:15:00Z",
+        "start_ns": BEGIN_NS,
+        "steady_begin_ns": BEGIN_NS,
+    }
     row |= {"steady_end_ns": BEGIN_NS + LENGTH_NS, "drain_end_ns": BEGIN_NS + LENGTH_NS + 500 * MS}
     row |= {"setup_ns": MS, "duration_ns": LENGTH_NS + 600 * MS, "nonce": "00000000deadbeef"}
     order = sorted(taken, key=taken.__getitem__)
     received = np.array([taken[k] for k in order], np.int64)
     sent = {"trial": trial, "endpoint": 1, "seq": np.arange(n, dtype=np.uint64), "intended_ns": due}
-    sent |= {"begun_ns": due + 1000, "call_ns": call, "return_ns": call + 5000, "bytes": PAYLOAD_BYTES, "flags": 0}
-    got = {"trial": trial, "endpoint": 2, "writer": 1, "seq": np.array(order, np.uint64), "taken_ns": received}
-    got |= {"notified_ns": received - 500, "callback_ns": received + 50, "consumed_ns": received + 900}
-    got |= {"intended_ns": due[order], "bytes": PAYLOAD_BYTES, "flags": np.zeros(len(order), np.uint32)}
+    sent |= {
+        "begun_ns": due + 1000,
+        "call_ns": call,
+        "return_ns": call + 5000,
+        "bytes": PAYLOAD_BYTES,
+        "flags": 0,
+    }
+    got = {
+        "trial": trial,
+        "endpoint": 2,
+        "writer": 1,
+        "seq": np.array(order, np.uint64),
+        "taken_ns": received,
+    }
+    got |= {
+        "notified_ns": received - 500,
+        "callback_ns": received + 50,
+        "consumed_ns": received + 900,
+    }
+    got |= {
+        "intended_ns": due[order],
+        "bytes": PAYLOAD_BYTES,
+        "flags": np.zeros(len(order), np.uint32),
+    }
     return {
         "trials": table_from_rows("trials", [row]),
         "endpoints": table_from_rows("endpoints", [_endpoint(trial, cell, e) for e in (1, 2)]),
@@ -229,9 +311,19 @@ def _tables(
 
 def _endpoint(trial: int, cell: dict, endpoint: int) -> dict:
     writes = endpoint == 1
-    out = {"trial": trial, "endpoint": endpoint, "kind": "publisher" if writes else "subscription", "matches": 1}
+    out = {
+        "trial": trial,
+        "endpoint": endpoint,
+        "kind": "publisher" if writes else "subscription",
+        "matches": 1,
+    }
     out |= {"node": "talker" if writes else "listener", "host": "robot" if writes else "base"}
-    out |= {"process": out["node"], "topic": "state", "type": "Bytes(1000)", "payload_bytes": PAYLOAD_BYTES}
+    out |= {
+        "process": out["node"],
+        "topic": "state",
+        "type": "Bytes(1000)",
+        "payload_bytes": PAYLOAD_BYTES,
+    }
     out |= {"asked": json.dumps({"qos": QOS}), "granted": json.dumps({"qos": QOS, "notes": []})}
     return out | ({"joins_ns": 0} if cell["workload"] == "lossy" else {})
 
@@ -241,13 +333,32 @@ def _events(trial: int, cell: dict) -> list[dict]:
     if cell["workload"] == "range":
         times = [(DOWN_NS, "blackhole"), (UP_NS, "up")]
         return [
-            {"trial": trial, "time_ns": BEGIN_NS + at, "process": "robot", "event": "network", "text": text}
+            {
+                "trial": trial,
+                "time_ns": BEGIN_NS + at,
+                "process": "robot",
+                "event": "network",
+                "text": text,
+            }
             for at, text in times
         ]
     matched = BEGIN_NS + arm.discovery_ns // 2
     return [
-        {"trial": trial, "time_ns": BEGIN_NS + 1, "process": "listener", "event": "created", "endpoint": 2},
-        {"trial": trial, "time_ns": matched, "process": "listener", "event": "matched", "endpoint": 2, "value": 1},
+        {
+            "trial": trial,
+            "time_ns": BEGIN_NS + 1,
+            "process": "listener",
+            "event": "created",
+            "endpoint": 2,
+        },
+        {
+            "trial": trial,
+            "time_ns": matched,
+            "process": "listener",
+            "event": "matched",
+            "endpoint": 2,
+            "value": 1,
+        },
     ]
 
 

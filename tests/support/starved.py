@@ -2,7 +2,8 @@
 
 A test of real traffic that fails is run once more only where this proves that the machine did not
 run what was ready, and the proof is printed. Any other failure stands: a race is repaired, never
-retried into green. The Rust conformance suite keeps the same rule (`native/conformance/src/starved.rs`).
+retried into green. The Rust conformance suite keeps the same rule
+(`native/conformance/src/starved.rs`).
 """
 
 import threading

@@ -1,7 +1,9 @@
-"""A test fixture: a small, complete bundle with invented numbers, for unit tests of query, summary and report.
+"""A test fixture: a small, complete bundle with invented numbers, for unit tests of query, summary
+and report.
 
-Nothing here was measured. Names say so (`fixture` everywhere); a report made from it must never be shown as a result.
-It goes through BundleWriter, so that it is byte for byte what a campaign would leave behind.
+Nothing here was measured. Names say so (`fixture` everywhere); a report made from it must never be
+shown as a result. It goes through BundleWriter, so that it is byte for byte what a campaign would
+leave behind.
 
     .venv/bin/python -m tests.support.synthetic_bundle DIRECTORY [blocks]
 """
@@ -23,7 +25,8 @@ NONCE = "00000000deadbeef"
 
 @dataclass(frozen=True)
 class Arm:
-    """An invented arm: median latency per workload = base + payload / speed, then lognormal noise."""
+    """An invented arm: median latency per workload = base + payload / speed, then lognormal
+    noise."""
 
     arm: str
     middleware: str
@@ -41,8 +44,20 @@ class Arm:
 
 ARMS = (
     Arm("floor futex", "floor", "floor", "0.1.0", "2026-11-01", "futex", 12_000, 8.0),
-    Arm("iceoryx2 event", "iceoryx2", "native", "0.10.0-fixture", "2026-07-01", "event", 25_000, 7.0),
-    Arm("zenoh untouched", "zenoh", "native", "1.10.2-fixture", "2026-08-03", "untouched", 60_000, 1.0, path="lo"),
+    Arm(
+        "iceoryx2 event", "iceoryx2", "native", "0.10.0-fixture", "2026-07-01", "event", 25_000, 7.0
+    ),
+    Arm(
+        "zenoh untouched",
+        "zenoh",
+        "native",
+        "1.10.2-fixture",
+        "2026-08-03",
+        "untouched",
+        60_000,
+        1.0,
+        path="lo",
+    ),
     Arm("zenoh tuned", "zenoh", "native", "1.10.2-fixture", "2026-08-03", "tuned", 40_000, 4.0),
     Arm(
         "cyclonedds untouched",
@@ -56,7 +71,17 @@ ARMS = (
         0.08,
         path="lo",
     ),
-    Arm("cyclonedds tuned", "cyclonedds", "native", "11.0.1-fixture", "2026-02-02", "tuned", 52_000, 0.9, path="lo"),
+    Arm(
+        "cyclonedds tuned",
+        "cyclonedds",
+        "native",
+        "11.0.1-fixture",
+        "2026-02-02",
+        "tuned",
+        52_000,
+        0.9,
+        path="lo",
+    ),
     Arm(
         "fastdds untouched",
         "fastdds",
@@ -115,9 +140,10 @@ def write(
     finished: bool = True,
     merged: bool = False,
 ) -> Path:
-    """Writes the bundle and returns its directory. `sd` is the log-scale spread of a trial's median from block to
-    block. With `levels` above 1 every workload is compared at that many levels of a factor that changes nothing.
-    `merged`: with the small files of all trials copied into one per table, as a campaign leaves them that has ended.
+    """Writes the bundle and returns its directory. `sd` is the log-scale spread of a trial's median
+    from block to block. With `levels` above 1 every workload is compared at that many levels of a
+    factor that changes nothing. `merged`: with the small files of all trials copied into one per
+    table, as a campaign leaves them that has ended.
     """
     asked = (blocks, arms, workloads, levels, seed, sd, finished, merged)
     return kept.copy(directory, lambda path: _write(path, *asked), asked, WORKLOADS)
@@ -137,7 +163,9 @@ def _write(
     rng = np.random.default_rng(seed)
     cells = [
         {"cell": i, "workload": w, "arm": a, "factors": {"level": n} if levels > 1 else {}}
-        for i, (w, n, a) in enumerate((w, n, a) for w in workloads for n in range(levels) for a in arms)
+        for i, (w, n, a) in enumerate(
+            (w, n, a) for w in workloads for n in range(levels) for a in arms
+        )
     ]
     with BundleWriter.create(directory, _campaign(blocks, cells, arms, workloads, seed)) as writer:
         configuration = writer.add_file(b"{mode: 'peer'}")
@@ -173,10 +201,15 @@ def _write(
             writer.append({"type": "finished"})
 
 
-_REASON = "worker fixture-fastdds died of signal 11 (SIGSEGV); last line of its log: 'invented for the fixture'"
+_REASON = (
+    "worker fixture-fastdds died of signal 11 (SIGSEGV); last line of its log: 'invented "
+    "for the fixture'"
+)
 
 
-def _campaign(blocks: int, cells: list, arms: tuple[Arm, ...], workloads: tuple[str, ...], seed: int) -> dict:
+def _campaign(
+    blocks: int, cells: list, arms: tuple[Arm, ...], workloads: tuple[str, ...], seed: int
+) -> dict:
     return {
         "campaign": "fixture-20261121-101500",
         "tool_version": "0.1.0",
@@ -204,10 +237,14 @@ def _campaign(blocks: int, cells: list, arms: tuple[Arm, ...], workloads: tuple[
                     "description": WORKLOADS[w]["description"],
                     "factors": factors,
                     "primary_metric": "response_latency_p50",
-                    "cells": [c["cell"] for c in cells if c["workload"] == w and c["factors"] == factors],
+                    "cells": [
+                        c["cell"] for c in cells if c["workload"] == w and c["factors"] == factors
+                    ],
                 }
                 for w in workloads
-                for factors in (json.loads(t) for t in dict.fromkeys(json.dumps(c["factors"]) for c in cells))
+                for factors in (
+                    json.loads(t) for t in dict.fromkeys(json.dumps(c["factors"]) for c in cells)
+                )
             ],
             "trials": [
                 {"trial": n, "cell": cells[n % len(cells)]["cell"], "block": n // len(cells)}
@@ -232,7 +269,12 @@ def _campaign(blocks: int, cells: list, arms: tuple[Arm, ...], workloads: tuple[
                 "build": {},
                 "capabilities": {},
                 "profiles": [
-                    {"name": a.profile, "format": "json5", "text": f"{{fixture: '{a.profile}'}}", "summary": "invented"}
+                    {
+                        "name": a.profile,
+                        "format": "json5",
+                        "text": f"{{fixture: '{a.profile}'}}",
+                        "summary": "invented",
+                    }
                     for a in arms
                     if a.middleware == m
                 ],
@@ -273,10 +315,15 @@ def _cell_row(cell: dict) -> dict:
 
 
 def _machine_row() -> dict:
-    return {name: json.dumps({"fixture": True}) for name in ("hardware", "kernel", "sysctls", "start", "end")}
+    return {
+        name: json.dumps({"fixture": True})
+        for name in ("hardware", "kernel", "sysctls", "start", "end")
+    }
 
 
-def _trial_row(trial: int, cell: dict, block: int, position: int, seed: int, status: str, reason: str | None) -> dict:
+def _trial_row(
+    trial: int, cell: dict, block: int, position: int, seed: int, status: str, reason: str | None
+) -> dict:
     steady = int(WORKLOADS[cell["workload"]]["steady_s"] * 1e9)
     begin = START_NS + WARMUP_NS
     return {
@@ -323,7 +370,9 @@ def _trial(
     intended = np.arange(START_NS, row["steady_end_ns"], period, dtype=np.int64)
     n = len(intended)
     warm = (intended < row["steady_begin_ns"]).astype(np.uint32) * 4
-    median = (arm.base_ns + spec["payload_bytes"] / arm.bytes_per_ns) * np.exp(sd * rng.standard_normal())
+    median = (arm.base_ns + spec["payload_bytes"] / arm.bytes_per_ns) * np.exp(
+        sd * rng.standard_normal()
+    )
     latency = np.maximum(median * np.exp(0.15 * rng.standard_normal(n)), 3_000).astype(np.int64)
     latency[rng.random(n) < 0.01] *= 8
     begun = intended + rng.integers(500, 3000, n)
@@ -363,7 +412,8 @@ def _trial(
     return {
         "trials": table_from_rows("trials", [row]),
         "endpoints": table_from_rows(
-            "endpoints", [_endpoint(trial, 1, "publisher", cell), _endpoint(trial, 2, "subscription", cell)]
+            "endpoints",
+            [_endpoint(trial, 1, "publisher", cell), _endpoint(trial, 2, "subscription", cell)],
         ),
         "sent": sent,
         "received": received,
@@ -371,10 +421,12 @@ def _trial(
         "counters": table_from_rows("counters", list(_counters(trial, cell, n, rng))),
         "attestations": table_from_rows("attestations", _attestations(trial, arm, spec, n)),
         "probes": table_from_rows(
-            "probes", [{"trial": trial, "probe": "steal", "unit": "fraction", "at": "trial", "value": 0.001}]
+            "probes",
+            [{"trial": trial, "probe": "steal", "unit": "fraction", "at": "trial", "value": 0.001}],
         ),
         "files": table_from_rows(
-            "files", [{"trial": trial, "name": "publisher.config", "sha256": configuration, "bytes": 14}]
+            "files",
+            [{"trial": trial, "name": "publisher.config", "sha256": configuration, "bytes": 14}],
         ),
     }
 
@@ -409,7 +461,13 @@ def _events(trial: int, taken: np.ndarray) -> list[dict]:
     t = START_NS - 120_000_000
     return [
         {"trial": trial, "time_ns": t, "process": "publisher", "event": "created", "endpoint": 1},
-        {"trial": trial, "time_ns": t + 1_000_000, "process": "subscription", "event": "created", "endpoint": 2},
+        {
+            "trial": trial,
+            "time_ns": t + 1_000_000,
+            "process": "subscription",
+            "event": "created",
+            "endpoint": 2,
+        },
         {
             "trial": trial,
             "time_ns": t + 21_000_000,
@@ -440,8 +498,12 @@ def _events(trial: int, taken: np.ndarray) -> list[dict]:
 def _counters(trial: int, cell: dict, n: int, rng: np.random.Generator):
     arm, spec = cell["arm"], WORKLOADS[cell["workload"]]
     for role in ("publisher", "subscription"):
-        per_message = 6_000 + spec["payload_bytes"] / 9 + (8_000 if arm.middleware != "floor" else 0)
-        cpu = per_message * spec["rate_hz"] * spec["steady_s"] * np.exp(0.05 * rng.standard_normal())
+        per_message = (
+            6_000 + spec["payload_bytes"] / 9 + (8_000 if arm.middleware != "floor" else 0)
+        )
+        cpu = (
+            per_message * spec["rate_hz"] * spec["steady_s"] * np.exp(0.05 * rng.standard_normal())
+        )
         base = {"trial": trial, "process": role, "role": role}
         for counter, unit, begin, end in (
             ("cpu", "ns", 30e6, 30e6 + cpu),
@@ -450,7 +512,12 @@ def _counters(trial: int, cell: dict, n: int, rng: np.random.Generator):
             ("minor_faults", "count", 2000, 2001),
             ("major_faults", "count", 0, 0),
         ):
-            yield base | {"counter": counter, "unit": unit, "at": "steady_begin", "value": float(begin)}
+            yield base | {
+                "counter": counter,
+                "unit": unit,
+                "at": "steady_begin",
+                "value": float(begin),
+            }
             yield base | {"counter": counter, "unit": unit, "at": "steady_end", "value": float(end)}
         rss = 6e6 if arm.middleware == "floor" else 22e6
         for counter, value in (

@@ -1,4 +1,5 @@
-"""A test fixture: a bundle of a robot with several topics, with invented numbers, for what is said topic by topic.
+"""A test fixture: a bundle of a robot with several topics, with invented numbers, for what is said
+topic by topic.
 
 .venv/bin/python -m tests.support.topics_bundle DIRECTORY
 """
@@ -45,7 +46,9 @@ FLOWS = {
 }
 CARRIERS = {
     # As in the review: the fastest in most messages stalls its camera and loses a ninth of it.
-    "cyclonedds": Carrier("cyclonedds", {"imu": (1.3e5, 0), "front": (1.75e8, 0.11), "commands": (1.3e5, 0)}),
+    "cyclonedds": Carrier(
+        "cyclonedds", {"imu": (1.3e5, 0), "front": (1.75e8, 0.11), "commands": (1.3e5, 0)}
+    ),
     "iceoryx2": Carrier("iceoryx2", {"imu": (1.9e5, 0), "front": (9e5, 0), "commands": (1.9e5, 0)}),
     "zenoh": Carrier("zenoh", {"imu": (6e5, 0), "front": (3e6, 0), "commands": (6.2e5, 0)}),
 }
@@ -62,7 +65,8 @@ def write(
     plan: Mapping[str, Any] | None = None,
     primary: str = "response_latency_p50",
 ) -> Path:
-    """Writes the bundle and returns its directory. `plan`: keys of the plan to add, such as `outcomes`."""
+    """Writes the bundle and returns its directory. `plan`: keys of the plan to add, such as
+    `outcomes`."""
     asked = (flows, carriers, blocks, sd, seed, plan or {}, primary)
     return kept.copy(directory, lambda path: _write(path, *asked), asked)
 
@@ -85,7 +89,10 @@ def _write(
             {k: "{}" for k in ("hardware", "kernel", "sysctls", "start", "end")},
         ]
         writer.write_whole_campaign(
-            {"cells": table_from_rows("cells", cells), "machine": table_from_rows("machine", machine)}
+            {
+                "cells": table_from_rows("cells", cells),
+                "machine": table_from_rows("machine", machine),
+            }
         )
         trial = 0
         for block in range(blocks):
@@ -99,7 +106,9 @@ def _write(
                     status="failed" if failed else "done",
                     reason="worker fixture died: invented" if failed else None,
                     finished_utc=f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
-                    tables=_trial(trial, int(cell), block, position, flows, carrier, sd, rng, failed),
+                    tables=_trial(
+                        trial, int(cell), block, position, flows, carrier, sd, rng, failed
+                    ),
                 )
                 trial += 1
         writer.append({"type": "finished"})
@@ -117,7 +126,11 @@ def _campaign(
         "plan": {
             "schema": "rmwbench/plan",
             "version": 1,
-            "suite": {"name": "fixture", "title": "Test fixture: an invented robot", "description": "Not measured."},
+            "suite": {
+                "name": "fixture",
+                "title": "Test fixture: an invented robot",
+                "description": "Not measured.",
+            },
             "seed": seed,
             "blocks": {"count": blocks, "planned": blocks, "minimum": 5},
             "block_s": 10.0,
@@ -144,7 +157,12 @@ def _campaign(
 
 
 def _cell(number: int, name: str, carrier: Carrier) -> dict[str, Any]:
-    arm = {"name": name, "middleware": carrier.middleware, "role": "contender", "profile": {"name": "untouched"}}
+    arm = {
+        "name": name,
+        "middleware": carrier.middleware,
+        "role": "contender",
+        "profile": {"name": "untouched"},
+    }
     return {
         "cell": number,
         "workload": "whole",
@@ -258,7 +276,12 @@ def _joined(trial: int, parts: list[dict[str, np.ndarray]]) -> dict[str, Any]:
 
 
 def _endpoint(trial: int, endpoint: int, kind: str, topic: str, flow: Flow) -> dict[str, Any]:
-    qos = {"reliability": flow.reliability, "durability": "volatile", "history": "keep_last", "depth": 10}
+    qos = {
+        "reliability": flow.reliability,
+        "durability": "volatile",
+        "history": "keep_last",
+        "depth": 10,
+    }
     arrival = {"kind": "periodic", "period_ns": int(1e9 / flow.rate_hz), "phase_ns": 1000 * trial}
     sends = kind == "publisher"
     return {
@@ -271,7 +294,9 @@ def _endpoint(trial: int, endpoint: int, kind: str, topic: str, flow: Flow) -> d
         "topic": topic,
         "type": flow.message,
         "payload_bytes": flow.payload_bytes,
-        "asked": json.dumps({"qos": qos, "touch": "all", **({"arrival": arrival} if sends else {})}),
+        "asked": json.dumps(
+            {"qos": qos, "touch": "all", **({"arrival": arrival} if sends else {})}
+        ),
         "granted": json.dumps({"qos": qos, "notes": []}),
         "matches": 1,
     }

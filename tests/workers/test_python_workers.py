@@ -1,4 +1,5 @@
-"""Workers in Python: the header is read as it stands, and both packages carry messages through a whole trial."""
+"""Workers in Python: the header is read as it stands, and both packages carry messages through a
+whole trial."""
 
 import json
 import subprocess
@@ -33,14 +34,22 @@ CALLS = "{name: add, clients: 2, request: Bytes(64), reply: Bytes(1024), rate_hz
 def test_the_header_is_declared_whole():
     header.library()
     fields = dict(header.ffi.typeof("rmwbench_middleware").fields)
-    assert {"describe", "session_open", "publish", "subscription_create", "client_request", "daemon_close"} <= set(
-        fields
-    )
+    assert {
+        "describe",
+        "session_open",
+        "publish",
+        "subscription_create",
+        "client_request",
+        "daemon_close",
+    } <= set(fields)
     assert header.library().RMWBENCH_ABI_VERSION >= 2
 
 
 def test_directives_and_comments_are_left_out_and_numbers_kept():
-    text = '/* a\n#define NO 1 */\n#define TWO 2u\n#ifdef __cplusplus\nextern "C" {\n#endif\nint f(void);\n'
+    text = (
+        '/* a\n#define NO 1 */\n#define TWO 2u\n#ifdef __cplusplus\nextern "C" {\n#endif\nint '
+        "f(void);\n"
+    )
     assert header.declarations(text).split() == ["#define", "TWO", "2", "int", "f(void);"]
 
 
@@ -68,11 +77,17 @@ def test_connext_says_in_one_sentence_what_is_missing(tmp_path, licence, package
     (tmp_path / "licence.dat").write_text("")
     if package:
         (tmp_path / "rti").mkdir()
-    environment = {"PYTHONPATH": str(tmp_path)} | ({"RTI_LICENSE_FILE": str(tmp_path / licence)} if licence else {})
+    environment = {"PYTHONPATH": str(tmp_path)} | (
+        {"RTI_LICENSE_FILE": str(tmp_path / licence)} if licence else {}
+    )
     program = Path(sys.executable).parent / "rmwbench-connext"
-    described = subprocess.run([program, "--describe"], env=environment, capture_output=True, text=True)
+    described = subprocess.run(
+        [program, "--describe"], env=environment, capture_output=True, text=True
+    )
     document = json.loads(described.stdout)
-    assert described.returncode == 0 and document["middlewares"] == [] and words in document["reason"]
+    assert (
+        described.returncode == 0 and document["middlewares"] == [] and words in document["reason"]
+    )
     started = subprocess.run([program], env=environment, capture_output=True, text=True)
     assert started.returncode == 2 and started.stderr == document["reason"] + "\n"
     assert started.stderr.startswith("not supported: ")
@@ -115,7 +130,10 @@ class Plain:
 def test_what_is_written_into_the_apis_own_message_is_published_without_a_copy():
     bridge = harness.Bridge(Middleware())
     composing, plain = Composing(), Plain()
-    first, second = (bridge.create("publisher", lambda one=one: one, header.ffi.NULL) for one in (composing, plain))
+    first, second = (
+        bridge.create("publisher", lambda one=one: one, header.ffi.NULL)
+        for one in (composing, plain)
+    )
     table = bridge.table
     memory = table.publisher_message(first, 5)
     header.ffi.buffer(memory, 5)[:] = b"image"
@@ -124,7 +142,9 @@ def test_what_is_written_into_the_apis_own_message_is_published_without_a_copy()
     other = header.ffi.new("uint8_t[]", b"other")
     table.publish(first, other, 5)
     assert (len(composing.own), composing.copied) == (1, [b"other"])
-    assert table.publisher_message(first, 6) == header.ffi.NULL == table.publisher_message(second, 5)
+    assert (
+        table.publisher_message(first, 6) == header.ffi.NULL == table.publisher_message(second, 5)
+    )
     table.publish(second, other, 5)
     assert plain.copied == [b"other"]
     table.publisher_destroy(first)
@@ -148,7 +168,9 @@ def test_messages_arrive_whole_and_in_order(name, any_machine):
     assert (result.status, result.reason) == ("done", None)
     received = result.tables["received"].to_pylist()
     assert [row["seq"] for row in received] == list(range(40))
-    assert {row["bytes"] for row in received} == {20000} and not any(row["flags"] & 0b10001 for row in received)
+    assert {row["bytes"] for row in received} == {20000} and not any(
+        row["flags"] & 0b10001 for row in received
+    )
     usage = {
         r["at"]: r["value"]
         for r in result.tables["counters"].to_pylist()
@@ -164,9 +186,15 @@ def test_zenoh_answers_each_client_its_own_requests(any_machine):
     result = run("{name: a, middleware: zenoh-python, wait: callback}", CALLS, "zenoh-python")
     assert (result.status, result.reason) == ("done", None)
     sent = result.tables["sent"].to_pylist()
-    replies = {(r["endpoint"], r["seq"]): (r["cause_endpoint"], r["cause_seq"]) for r in sent if r["cause_endpoint"]}
+    replies = {
+        (r["endpoint"], r["seq"]): (r["cause_endpoint"], r["cause_seq"])
+        for r in sent
+        if r["cause_endpoint"]
+    }
     for client in (2, 3):
         heard = [
-            replies[r["writer"], r["seq"]] for r in result.tables["received"].to_pylist() if r["endpoint"] == client
+            replies[r["writer"], r["seq"]]
+            for r in result.tables["received"].to_pylist()
+            if r["endpoint"] == client
         ]
         assert sorted(heard) == [(client, seq) for seq in range(40)]

@@ -1,7 +1,9 @@
-"""RTI Connext DDS from Python, through its package on PyPI: listed, with the reason why it does not run.
+"""RTI Connext DDS from Python, through its package on PyPI: listed, with the reason why it does not
+run.
 
-The library makes no participant without a licence file, and none was ever here, so there is no worker on it: one that
-was never run would be a guess. What is missing is told, the first thing first.
+The library makes no participant without a licence file, and none was ever here, so there is no
+worker on it: one that was never run would be a guess. What is missing is told, the first thing
+first.
 """
 
 import importlib.util
@@ -12,7 +14,10 @@ from pathlib import Path
 
 LICENCE_VARIABLE = "RTI_LICENSE_FILE"
 PACKAGE = "rti"
-NO_WORKER = "rmwbench has no worker on its Python package (rti.connext), since none could be tried without a licence"
+NO_WORKER = (
+    "rmwbench has no worker on its Python package (rti.connext), since none could be "
+    "tried without a licence"
+)
 
 
 def problem() -> str:
@@ -27,7 +32,10 @@ def _missing() -> str:
     if not Path(licence).is_file():
         return f"{LICENCE_VARIABLE} names {licence}, which is not a file, and {NO_WORKER}"
     if importlib.util.find_spec(PACKAGE) is None:
-        return f"RTI Connext has a licence, but its package is not installed (pip install rti.connext), and {NO_WORKER}"
+        return (
+            "RTI Connext has a licence, but its package is not installed (pip install "
+            f"rti.connext), and {NO_WORKER}"
+        )
     return f"RTI Connext and a licence are here, but {NO_WORKER}"
 
 

@@ -1,8 +1,9 @@
-"""Cyclone DDS from Python: the package cyclonedds with the library inside it, under ROS 2's topic and type names.
+"""Cyclone DDS from Python: the package cyclonedds with the library inside it, under ROS 2's topic
+and type names.
 
-Messages are written and taken as CDR that is already serialised, as rclpy has them: the package's own serialiser builds
-Python objects byte by byte, and 1 MB would take it a second. What remains is the binding, Python's lock and the copies.
-One thread waits for all subscriptions of a session.
+Messages are written and taken as CDR that is already serialised, as rclpy has them: the package's
+own serialiser builds Python objects byte by byte, and 1 MB would take it a second. What remains is
+the binding, Python's lock and the copies. One thread waits for all subscriptions of a session.
 """
 
 import os
@@ -39,7 +40,9 @@ TUNED = """<CycloneDDS><Domain>
 """
 PROFILES = [
     Profile("untouched", "xml", "", "as installed: UDP, fragments of 1344 bytes"),
-    Profile("tuned", "xml", TUNED, "UDP with fragments of 64 KiB, which the loopback carries whole"),
+    Profile(
+        "tuned", "xml", TUNED, "UDP with fragments of 64 KiB, which the loopback carries whole"
+    ),
 ]
 WAKE_NS = 50_000_000
 """How long the waiting thread sleeps at most: a closed session is noticed by then."""
@@ -79,7 +82,8 @@ class Session:
         self.text = config.profile_text
         if self.text:
             os.environ["CYCLONEDDS_URI"] = self.text
-        # Imported here: the library reads its configuration at the first participant, and `--describe` needs none.
+        # Imported here: the library reads its configuration at the first participant, and
+        # `--describe` needs none.
         from cyclonedds.core import DDSException, GuardCondition, WaitSet
         from cyclonedds.domain import DomainParticipant
 
@@ -127,10 +131,14 @@ class Node:
         return Subscription(self.session, config, deliver)
 
     def client(self, config: EndpointConfig, deliver: Deliver) -> Any:
-        raise WorkerError(UNSUPPORTED, f"endpoint {config.endpoint}", "the package has topics and no services")
+        raise WorkerError(
+            UNSUPPORTED, f"endpoint {config.endpoint}", "the package has topics and no services"
+        )
 
     def service(self, config: EndpointConfig, handle: Handle) -> Any:
-        raise WorkerError(UNSUPPORTED, f"endpoint {config.endpoint}", "the package has topics and no services")
+        raise WorkerError(
+            UNSUPPORTED, f"endpoint {config.endpoint}", "the package has topics and no services"
+        )
 
     def close(self) -> None:
         pass
@@ -163,7 +171,8 @@ def quality(config: EndpointConfig) -> Any:
         Policy.DataRepresentation(use_cdrv0_representation=True),
     ]
     if asked.transient_local:
-        # A late joiner gets what the durability service keeps, and that is one message unless it is told otherwise.
+        # A late joiner gets what the durability service keeps, and that is one message unless it is
+        # told otherwise.
         history = Policy.History.KeepAll if asked.keep_all else Policy.History.KeepLast(depth)
         policies.append(Policy.DurabilityService(duration(seconds=0), history, -1, -1, -1))
     return DdsQos(*policies)
@@ -198,7 +207,9 @@ class Publisher(Endpoint):
         from cyclonedds.core import DDSException
 
         try:
-            self.writer.write(self.raw(data=b"".join((self.layout.cdr_prefix, payload, self.layout.cdr_suffix))))
+            self.writer.write(
+                self.raw(data=b"".join((self.layout.cdr_prefix, payload, self.layout.cdr_suffix)))
+            )
         except DDSException as error:
             if error.code == DDSException.DDS_RETCODE_TIMEOUT:
                 raise Full from None
@@ -222,15 +233,18 @@ class Subscription(Endpoint):
         super().__init__(session, config)
         self.deliver = deliver
         self.reader = DataReader(session.participant, self.topic, quality(config))
-        self.condition = ReadCondition(self.reader, SampleState.Any | ViewState.Any | InstanceState.Any)
+        self.condition = ReadCondition(
+            self.reader, SampleState.Any | ViewState.Any | InstanceState.Any
+        )
         with session.lock:
             session.waitset.attach(self.condition)
             session.subscriptions[config.endpoint] = self
         session.changed.set(True)
 
     def take(self, notified_ns: int) -> None:
-        """Hands over a turn's messages, under the session's lock, one by one: several at a time would give a reader the
-        room of its depth and of what it took. What is left announces itself again."""
+        """Hands over a turn's messages, under the session's lock, one by one: several at a time
+        would give a reader the room of its depth and of what it took. What is left announces itself
+        again."""
         for _ in range(TURN):
             samples = self.reader.take(1)
             if not samples:

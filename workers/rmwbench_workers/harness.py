@@ -1,7 +1,8 @@
 """From a middleware in Python to the harness's function table, and `main`.
 
-Each function of the C header is one function here, found by its name; those that this worker does not write are NULL.
-Nothing is raised across the boundary: an exception becomes the header's error or status.
+Each function of the C header is one function here, found by its name; those that this worker does
+not write are NULL. Nothing is raised across the boundary: an exception becomes the header's error
+or status.
 """
 
 import json
@@ -50,8 +51,8 @@ def run(middleware: Middleware) -> int:
 
 
 def _described(document: dict[str, Any], middleware: Middleware) -> dict[str, Any]:
-    """What the harness says of this worker, with the variables that make its program run inside a trial; one document
-    for each of its variants, where it has some."""
+    """What the harness says of this worker, with the variables that make its program run inside a
+    trial; one document for each of its variants, where it has some."""
     found = middleware.describe()
     document |= {"inherit": list(found.inherit), "environment": {LIBRARY_VARIABLE: library_path()}}
     if found.daemons_each_host:
@@ -60,8 +61,15 @@ def _described(document: dict[str, Any], middleware: Middleware) -> dict[str, An
         return document
     variants = []
     for name, environment in found.variants.items():
-        profiles = [profile | {"daemons": list(found.daemons.get(name, ()))} for profile in document["profiles"]]
-        own = {"middleware": name, "profiles": profiles, "environment": document["environment"] | environment}
+        profiles = [
+            profile | {"daemons": list(found.daemons.get(name, ()))}
+            for profile in document["profiles"]
+        ]
+        own = {
+            "middleware": name,
+            "profiles": profiles,
+            "environment": document["environment"] | environment,
+        }
         variants.append(document | own)
     return {"protocol": document["protocol"], "middlewares": variants}
 
@@ -90,11 +98,16 @@ class Bridge:
         self.alive: dict[Any, Any] = {}
         self.messages: dict[Any, Any] = {}
         """Publisher → the memory of its own message that the harness writes into."""
-        version = library().RMWBENCH_ABI_VERSION  # first: it reads the header, and with it the types below
+        # first: it reads the header, and with it the types below
+        version = library().RMWBENCH_ABI_VERSION
         self.table = ffi.new("rmwbench_middleware *")
         self.table.abi_version = ffi.cast("uint32_t", version)
         self.table.struct_bytes = ffi.sizeof("rmwbench_middleware")
-        absent = () if hasattr(middleware, "daemon") else ("profile_daemons", "daemon_open", "daemon_close")
+        absent = (
+            ()
+            if hasattr(middleware, "daemon")
+            else ("profile_daemons", "daemon_open", "daemon_close")
+        )
         for name, field in ffi.typeof("rmwbench_middleware").fields:
             function = getattr(self, f"_{name}", None)
             if function is not None and name not in absent:
@@ -133,7 +146,10 @@ class Bridge:
         for name in ("middleware", "layer", "version", "release_date"):
             setattr(out, name, self.text(getattr(found, name)))
         out.build, out.build_count = self.pairs(found.build), len(found.build)
-        out.capabilities, out.capability_count = self.pairs(found.capabilities), len(found.capabilities)
+        out.capabilities, out.capability_count = (
+            self.pairs(found.capabilities),
+            len(found.capabilities),
+        )
         out.modes, out.mode_count = self.pairs(found.modes), len(found.modes)
         profiles = self.keep(ffi.new("rmwbench_profile[]", len(found.profiles)))
         for place, profile in enumerate(found.profiles):
@@ -154,8 +170,14 @@ class Bridge:
         asked = SessionConfig(
             profile_name=_text(config.profile.name),
             profile_text=_text(config.profile.text),
-            options={_text(config.options[i].name): _text(config.options[i].value) for i in range(config.option_count)},
-            modes={_text(config.modes[i].name): _text(config.modes[i].value) for i in range(config.mode_count)},
+            options={
+                _text(config.options[i].name): _text(config.options[i].value)
+                for i in range(config.option_count)
+            },
+            modes={
+                _text(config.modes[i].name): _text(config.modes[i].value)
+                for i in range(config.mode_count)
+            },
             domain_id=config.domain_id,
         )
         return self.create("session", lambda: self.middleware.open(asked), error)
@@ -224,7 +246,9 @@ class Bridge:
 
     def _subscription_create(self, node: Any, config: Any, sink: Any, error: Any) -> Any:
         deliver = _deliver(sink)
-        return self.create("subscription", lambda: _of(node).subscription(_endpoint(config), deliver), error)
+        return self.create(
+            "subscription", lambda: _of(node).subscription(_endpoint(config), deliver), error
+        )
 
     def _service_create(self, node: Any, config: Any, handler: Any, error: Any) -> Any:
         handle = _handle(handler)
@@ -293,15 +317,23 @@ def _layout(found: Any) -> Layout:
         ros_type=_text(found.ros_type),
         dds_type=_text(found.dds_type),
         payload_bytes=found.payload_bytes,
-        cdr_prefix=bytes(ffi.buffer(found.cdr_prefix, found.cdr_prefix_bytes)) if found.cdr_prefix_bytes else b"",
-        cdr_suffix=bytes(ffi.buffer(found.cdr_suffix, found.cdr_suffix_bytes)) if found.cdr_suffix_bytes else b"",
+        cdr_prefix=bytes(ffi.buffer(found.cdr_prefix, found.cdr_prefix_bytes))
+        if found.cdr_prefix_bytes
+        else b"",
+        cdr_suffix=bytes(ffi.buffer(found.cdr_suffix, found.cdr_suffix_bytes))
+        if found.cdr_suffix_bytes
+        else b"",
     )
 
 
 def _endpoint(config: Any) -> EndpointConfig:
     qos = config.qos
     if qos.content_filter or qos.instance_key:
-        raise WorkerError(0, f"endpoint {config.endpoint}", "Python workers have no content filter and no instance key")
+        raise WorkerError(
+            0,
+            f"endpoint {config.endpoint}",
+            "Python workers have no content filter and no instance key",
+        )
     return EndpointConfig(
         endpoint=config.endpoint,
         topic=_text(config.topic),
@@ -324,7 +356,8 @@ def _delivery(payload: Any, notified_ns: int, taken_ns: int) -> tuple[Any, Any]:
 
 
 def _deliver(sink: Any) -> Callable[..., None]:
-    context, function = sink.context, sink.deliver  # `sink` itself is the caller's for the call only
+    # `sink` itself is the caller's for the call only
+    context, function = sink.context, sink.deliver
 
     def deliver(payload: Any, notified_ns: int, taken_ns: int) -> None:
         found, buffer = _delivery(payload, notified_ns, taken_ns)
@@ -337,7 +370,9 @@ def _deliver(sink: Any) -> Callable[..., None]:
 def _handle(handler: Any) -> Callable[..., None]:
     context, function = handler.context, handler.handle
 
-    def handle(payload: Any, notified_ns: int, taken_ns: int, reply: Callable[[memoryview], None]) -> None:
+    def handle(
+        payload: Any, notified_ns: int, taken_ns: int, reply: Callable[[memoryview], None]
+    ) -> None:
         found, buffer = _delivery(payload, notified_ns, taken_ns)
 
         def send(_: Any, message: Any, size: int) -> int:

@@ -1,4 +1,5 @@
-"""The harness's C header and library, opened by cffi: the header is read as it is, so nothing mirrors it by hand."""
+"""The harness's C header and library, opened by cffi: the header is read as it is, so nothing
+mirrors it by hand."""
 
 import os
 import re
@@ -21,8 +22,8 @@ ffi = cffi.FFI()
 
 
 def declarations(text: str) -> str:
-    """What cffi can read of a C header: everything but directives, comments and the `extern "C"` bracket. Numeric
-    `#define`s are kept, without their suffix."""
+    """What cffi can read of a C header: everything but directives, comments and the `extern "C"`
+    bracket. Numeric `#define`s are kept, without their suffix."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.DOTALL)
     kept = []

@@ -1,7 +1,7 @@
 """What a worker in Python implements: the harness's traits in Python's words.
 
-Objects are plain classes with these methods; what a middleware does not have is left out of `CAPABILITIES` and its
-methods. Every time is CLOCK_MONOTONIC in ns (`time.monotonic_ns`).
+Objects are plain classes with these methods; what a middleware does not have is left out of
+`CAPABILITIES` and its methods. Every time is CLOCK_MONOTONIC in ns (`time.monotonic_ns`).
 """
 
 from collections.abc import Callable
@@ -10,11 +10,13 @@ from typing import Any, Protocol
 
 UNSUPPORTED, INVALID, FAILED = 0, 1, 2
 TURN = 4
-"""Messages taken from one reader before the others of its thread are looked at, as in `rmwbench_worker.h`."""
+"""Messages taken from one reader before the others of its thread are looked at, as in
+`rmwbench_worker.h`."""
 
 
 class WorkerError(Exception):
-    """`kind` is UNSUPPORTED, INVALID or FAILED; `about` names the object: `mode transport`, `endpoint 3`."""
+    """`kind` is UNSUPPORTED, INVALID or FAILED; `about` names the object: `mode transport`,
+    `endpoint 3`."""
 
     def __init__(self, kind: int, about: str, message: str):
         super().__init__(message)
@@ -27,7 +29,8 @@ class Full(Exception):
 
 @dataclass(frozen=True)
 class Layout:
-    """A message type: `cdr_prefix` + payload + `cdr_suffix` is the whole XCDR1 message, encapsulation included."""
+    """A message type: `cdr_prefix` + payload + `cdr_suffix` is the whole XCDR1 message,
+    encapsulation included."""
 
     name: str
     ros_type: str
@@ -38,8 +41,9 @@ class Layout:
 
 
 def payload_of(cdr: memoryview, layout: Layout) -> memoryview:
-    """The payload between the two CDR parts. A size of another sender shows in its own length field, so the payload
-    ends where the message does, less the suffix and the padding to 4 bytes."""
+    """The payload between the two CDR parts. A size of another sender shows in its own length
+    field, so the payload ends where the message does, less the suffix and the padding to 4
+    bytes."""
     begin = len(layout.cdr_prefix)
     return cdr[begin : begin + layout.payload_bytes]
 
@@ -85,7 +89,8 @@ class Granted:
     take: str = "typed"
     """typed or lent; of what reads. Python's workers copy into an object of the reader's own."""
     when_full: str = ""
-    """blocks, overwrites_at_writer, drops_at_writer, drops_at_reader; empty where it is not known."""
+    """blocks, overwrites_at_writer, drops_at_writer, drops_at_reader; empty where it is not
+    known."""
 
 
 @dataclass
@@ -150,7 +155,8 @@ class Composer(Publisher, Protocol):
     """A publisher whose users write into a message of the API's own before they publish it."""
 
     def own_memory(self, size: int) -> memoryview | None:
-        """Where that message has its payload, `size` bytes that stay there; None where it cannot be had."""
+        """Where that message has its payload, `size` bytes that stay there; None where it cannot be
+        had."""
 
     def publish_own(self) -> None:
         """Publishes what was written there, without a copy."""
@@ -194,4 +200,6 @@ def known_options(config: SessionConfig, known: dict[str, Any]) -> None:
     """Refuses options that nobody knows; modes are refused by the harness, from the description."""
     for option in config.options:
         if option not in known:
-            raise WorkerError(INVALID, f"option {option}", "known options: " + (", ".join(known) or "none"))
+            raise WorkerError(
+                INVALID, f"option {option}", "known options: " + (", ".join(known) or "none")
+            )

@@ -1,11 +1,14 @@
-"""rclpy: what a ROS 2 node in Python pays, over whatever RMW the environment names. Needs a sourced ROS 2.
+"""rclpy: what a ROS 2 node in Python pays, over whatever RMW the environment names. Needs a sourced
+ROS 2.
 
-Messages are Python objects, as nodes have them, where their bytes are one field `data` (Bytes, Image, …): `array.array`
-on both sides, the fastest that rclpy takes. The payload is written into the array of the message that is published, as
-by a node whose camera fills `numpy.frombuffer(message.data)`; with the option `assign: true` it is assigned as most
-nodes do, `message.data = frame.tobytes()`, which copies it twice within the publish call (docs/middlewares/python.md).
-Other types travel serialised (`raw`), and the granted note says so; option `raw: true` asks for that everywhere.
-Subscriptions are served by an executor in a thread of its own.
+Messages are Python objects, as nodes have them, where their bytes are one field `data` (Bytes,
+Image, …): `array.array` on both sides, the fastest that rclpy takes. The payload is written into
+the array of the message that is published, as by a node whose camera fills
+`numpy.frombuffer(message.data)`; with the option `assign: true` it is assigned as most nodes do,
+`message.data = frame.tobytes()`, which copies it twice within the publish call
+(docs/middlewares/python.md). Other types travel serialised (`raw`), and the granted note says so;
+option `raw: true` asks for that everywhere. Subscriptions are served by an executor in a thread of
+its own.
 """
 
 import ctypes
@@ -67,8 +70,8 @@ def installed() -> list[str]:
 
 
 def own_messages() -> dict[str, str]:
-    """Variables with which rmwbench_msgs is found where `rmwbench middlewares build rclcpp` put it; none where it is
-    sourced already, or was never built."""
+    """Variables with which rmwbench_msgs is found where `rmwbench middlewares build rclcpp` put it;
+    none where it is sourced already, or was never built."""
     if importlib.util.find_spec("rmwbench_msgs") is not None:
         return {}
     from rmwbench.errors import UserError
@@ -85,7 +88,11 @@ def own_messages() -> dict[str, str]:
     packages = sorted(install.glob("**/python3*/*-packages"))
     if not packages:
         return {}
-    added = {"AMENT_PREFIX_PATH": install, "LD_LIBRARY_PATH": install / "lib", "PYTHONPATH": packages[0]}
+    added = {
+        "AMENT_PREFIX_PATH": install,
+        "LD_LIBRARY_PATH": install / "lib",
+        "PYTHONPATH": packages[0],
+    }
     return {name: os.pathsep.join([str(path), *_parts(name)]) for name, path in added.items()}
 
 
@@ -101,7 +108,10 @@ class Middleware:
             layer="rclpy",
             version=found,
             release_date="",
-            build={"source": f"rclpy {found} over {rmw()}", "ros_distro": os.environ.get("ROS_DISTRO", "unknown")},
+            build={
+                "source": f"rclpy {found} over {rmw()}",
+                "ros_distro": os.environ.get("ROS_DISTRO", "unknown"),
+            },
             capabilities={
                 "reliable": "yes",
                 "best_effort": "yes",
@@ -109,7 +119,8 @@ class Middleware:
                 "keep_all": "yes",
                 "transient_local": "yes",
                 "callback": "yes",
-                "intra_process": "partly: nodes of one process talk through the RMW, rclpy has no path of its own",
+                "intra_process": "partly: nodes of one process talk through the RMW, rclpy has no "
+                "path of its own",
                 "inter_process": "yes",
                 "inter_host": "yes",
                 "services": "yes",
@@ -117,7 +128,10 @@ class Middleware:
             profiles=[Profile("untouched", "none", "", "as installed")],
             modes={"executor": "|".join(EXECUTORS)},
             inherit=("AMENT_PREFIX_PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "ROS_DISTRO"),
-            variants={f"rclpy/{name}": {"RMW_IMPLEMENTATION": name} | own_messages() for name in installed()},
+            variants={
+                f"rclpy/{name}": {"RMW_IMPLEMENTATION": name} | own_messages()
+                for name in installed()
+            },
             daemons={f"rclpy/{ZENOH}": (ROUTER,)},
             daemons_each_host=(ROUTER,),
         )
@@ -133,7 +147,8 @@ class Middleware:
 
 
 class Router:
-    """rmw_zenohd, without which sessions of rmw_zenoh do not find each other; or one that serves the host already.
+    """rmw_zenohd, without which sessions of rmw_zenoh do not find each other; or one that serves
+    the host already.
 
     Each host of a trial has one, and it connects to those of lower addresses, as rclcpp's does.
     """
@@ -143,9 +158,15 @@ class Router:
         if router_serves():
             print("daemon router: another one serves already, and is used", file=sys.stderr)
             return
-        found = [path for prefix in prefixes() if (path := prefix / "lib" / ZENOH / "rmw_zenohd").is_file()]
+        found = [
+            path
+            for prefix in prefixes()
+            if (path := prefix / "lib" / ZENOH / "rmw_zenohd").is_file()
+        ]
         if not found:
-            raise WorkerError(UNSUPPORTED, "daemon router", f"lib/{ZENOH}/rmw_zenohd is in no prefix of the ROS 2")
+            raise WorkerError(
+                UNSUPPORTED, "daemon router", f"lib/{ZENOH}/rmw_zenohd is in no prefix of the ROS 2"
+            )
         self.process = subprocess.Popen(
             [found[0]],
             stdin=subprocess.DEVNULL,
@@ -156,7 +177,10 @@ class Router:
         while not router_serves():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.close()
-                words = f"rmw_zenohd did not serve port {ROUTER_PORT} within {ROUTER_PATIENCE_S:g} s, or ended"
+                words = (
+                    f"rmw_zenohd did not serve port {ROUTER_PORT} within "
+                    f"{ROUTER_PATIENCE_S:g} s, or ended"
+                )
                 raise WorkerError(FAILED, "daemon router", words)
             time.sleep(0.01)
 
@@ -177,7 +201,9 @@ def router_environment() -> dict[str, str]:
         return {}
     lower = [address for address in others if ip_address(address) < ip_address(own)]
     endpoints = [f"tcp/{address}:{ROUTER_PORT}" for address in lower]
-    return {"ZENOH_CONFIG_OVERRIDE": f"connect/endpoints={json.dumps(endpoints)}"} if endpoints else {}
+    return (
+        {"ZENOH_CONFIG_OVERRIDE": f"connect/endpoints={json.dumps(endpoints)}"} if endpoints else {}
+    )
 
 
 def router_serves() -> bool:
@@ -197,12 +223,18 @@ class Session:
 
         self.raw, self.assigns = switch(config, "raw"), switch(config, "assign")
         if self.raw and self.assigns:
-            raise WorkerError(INVALID, "option assign", "what is published serialised (raw) has no field to assign to")
+            raise WorkerError(
+                INVALID,
+                "option assign",
+                "what is published serialised (raw) has no field to assign to",
+            )
         self.rclpy = rclpy
         rclpy.init(args=[], domain_id=config.domain_id)
         kind = config.modes.get("executor", "single_threaded")
         self.executor_kind = kind
-        self.executor = MultiThreadedExecutor() if kind == "multi_threaded" else SingleThreadedExecutor()
+        self.executor = (
+            MultiThreadedExecutor() if kind == "multi_threaded" else SingleThreadedExecutor()
+        )
         self.thread = threading.Thread(target=self.executor.spin, daemon=True)
         self.thread.start()
 
@@ -266,7 +298,9 @@ def template(message: Any, layout: Layout) -> Any:
     """A message with every field but `data` as the layout says."""
     from rclpy.serialization import deserialize_message
 
-    return deserialize_message(layout.cdr_prefix + bytes(layout.payload_bytes) + layout.cdr_suffix, message)
+    return deserialize_message(
+        layout.cdr_prefix + bytes(layout.payload_bytes) + layout.cdr_suffix, message
+    )
 
 
 def quality(asked: Qos) -> Any:
@@ -276,7 +310,9 @@ def quality(asked: Qos) -> Any:
         depth=max(asked.depth, 1),
         history=HistoryPolicy.KEEP_ALL if asked.keep_all else HistoryPolicy.KEEP_LAST,
         reliability=ReliabilityPolicy.RELIABLE if asked.reliable else ReliabilityPolicy.BEST_EFFORT,
-        durability=DurabilityPolicy.TRANSIENT_LOCAL if asked.transient_local else DurabilityPolicy.VOLATILE,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL
+        if asked.transient_local
+        else DurabilityPolicy.VOLATILE,
     )
 
 
@@ -290,7 +326,10 @@ class Endpoint:
             raise WorkerError(UNSUPPORTED, f"endpoint {config.endpoint}", reason)
 
     def granted(self) -> Granted:
-        notes = [*self.notes, "notified, taken and called back are one time: the executor takes before it calls"]
+        notes = [
+            *self.notes,
+            "notified, taken and called back are one time: the executor takes before it calls",
+        ]
         return Granted(self.config.qos, "callback", "default", notes)
 
     def account(self) -> Account:
@@ -301,22 +340,29 @@ class Publisher(Endpoint):
     def __init__(self, node: Node, config: EndpointConfig):
         super().__init__(node, config, reads=False)
         message = interface(config.type.ros_type)
-        self.message = None if self.session.raw or not has_data(message) else template(message, config.type)
+        self.message = (
+            None if self.session.raw or not has_data(message) else template(message, config.type)
+        )
         if self.message is None:
             self.notes.append("published serialised: rclpy's message objects are left out")
         elif self.session.assigns:
-            self.notes.append("assigned: message.data = bytes, two copies of the payload within the publish call")
+            self.notes.append(
+                "assigned: message.data = bytes, two copies of the payload within the publish call"
+            )
         self.publisher = self.node.create_publisher(message, config.topic, quality(config.qos))
 
     def own_memory(self, size: int) -> memoryview | None:
-        """The array of the message that is published; None where the payload is to be assigned, or has no array."""
+        """The array of the message that is published; None where the payload is to be assigned, or
+        has no array."""
         if self.message is None or self.session.assigns or size != len(self.message.data):
             return None
         return memoryview(self.message.data)
 
     def publish(self, payload: memoryview) -> None:
         if self.message is None:
-            self.publisher.publish(b"".join((self.layout.cdr_prefix, payload, self.layout.cdr_suffix)))
+            self.publisher.publish(
+                b"".join((self.layout.cdr_prefix, payload, self.layout.cdr_suffix))
+            )
         else:
             self.message.data = bytes(payload)
             self.publisher.publish(self.message)
@@ -348,7 +394,9 @@ class Subscription(Endpoint):
             deliver(memoryview(found.data), now_ns, now_ns)
 
         function = receive_raw if raw else receive
-        self.subscription = self.node.create_subscription(message, config.topic, function, quality(config.qos), raw=raw)
+        self.subscription = self.node.create_subscription(
+            message, config.topic, function, quality(config.qos), raw=raw
+        )
 
     def matched(self) -> int:
         return (
@@ -397,7 +445,9 @@ class Service(Endpoint):
             handle(memoryview(request.data), now_ns, now_ns, reply)
             return response
 
-        self.notes.append("the reply is sent after the callback returned: its publish time is not in the record")
+        self.notes.append(
+            "the reply is sent after the callback returned: its publish time is not in the record"
+        )
         self.service = self.node.create_service(interface(SERVICE_TYPE), config.topic, answer)
 
     def matched(self) -> int:
@@ -412,7 +462,10 @@ def main() -> int:
         importlib.import_module("rclpy")
     except ImportError as error:
         reason = f"rclpy is not to be imported by {sys.executable} ({error})"
-        fix = "source a ROS 2, and make this environment with its Python: UV_PYTHON=/usr/bin/python3 uv sync"
+        fix = (
+            "source a ROS 2, and make this environment with its Python: "
+            "UV_PYTHON=/usr/bin/python3 uv sync"
+        )
         print(f"{reason}: {fix}", file=sys.stderr)
         return 2
     return run(Middleware())

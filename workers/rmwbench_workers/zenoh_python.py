@@ -1,9 +1,9 @@
-"""Zenoh from Python: the package eclipse-zenoh, keys and liveliness tokens as the native worker has them, so that the
-two also talk to each other.
+"""Zenoh from Python: the package eclipse-zenoh, keys and liveliness tokens as the native worker has
+them, so that the two also talk to each other.
 
-With `callback` Zenoh's own thread calls into Python; with `block` a thread of ours, one to a subscription, sleeps in
-the binding's `recv`. That, and a copy on each side, is what a Python program pays: the payload becomes `bytes` because
-the binding has no other form.
+With `callback` Zenoh's own thread calls into Python; with `block` a thread of ours, one to a
+subscription, sleeps in the binding's `recv`. That, and a copy on each side, is what a Python
+program pays: the payload becomes `bytes` because the binding has no other form.
 """
 
 import threading
@@ -36,7 +36,8 @@ PROFILES = [
     Profile(
         "tuned",
         "json5",
-        "{transport: {unicast: {lowlatency: false}, link: {tx: {queue: {batching: {enabled: false}}}}}}",
+        "{transport: {unicast: {lowlatency: false}, link: {tx: {queue: {batching: {enabled: "
+        "false}}}}}}",
         "no batching; the rest as installed",
     ),
 ]
@@ -53,9 +54,11 @@ class Middleware:
             release_date="2026-10-28",
             build={"source": f"package eclipse-zenoh {found}"},
             capabilities={
-                "reliable": "partly: ordered and kept on a link, but nothing is sent again after a link broke",
+                "reliable": "partly: ordered and kept on a link, but nothing is sent again after a "
+                "link broke",
                 "best_effort": "yes",
-                "keep_last": "partly: the receiving callback takes each message at once, no history is kept",
+                "keep_last": "partly: the receiving callback takes each message at once, no "
+                "history is kept",
                 "block": "yes",
                 "callback": "yes",
                 "publish_sync": "partly: the call hands over to a sending thread",
@@ -87,7 +90,9 @@ class Session:
             self.zenoh = zenoh.open(configuration)
         except zenoh.ZError as error:
             raise WorkerError(FAILED, "session", str(error)) from None
-        self.watch = self.zenoh.liveliness().declare_subscriber(f"@rmwbench/{domain_id}/**", self._note, history=True)
+        self.watch = self.zenoh.liveliness().declare_subscriber(
+            f"@rmwbench/{domain_id}/**", self._note, history=True
+        )
 
     def _note(self, sample: zenoh.Sample) -> None:
         key = str(sample.key_expr)
@@ -134,14 +139,25 @@ class Node:
 class Endpoint:
     def __init__(self, node: Node, config: EndpointConfig, side: str):
         if config.qos.transient_local:
-            raise WorkerError(UNSUPPORTED, f"endpoint {config.endpoint}", "transient_local: no history in this worker")
+            raise WorkerError(
+                UNSUPPORTED,
+                f"endpoint {config.endpoint}",
+                "transient_local: no history in this worker",
+            )
         if config.qos.keep_all and side == "sub":
-            raise WorkerError(UNSUPPORTED, f"endpoint {config.endpoint}", "keep_all: a subscriber keeps no history")
+            raise WorkerError(
+                UNSUPPORTED,
+                f"endpoint {config.endpoint}",
+                "keep_all: a subscriber keeps no history",
+            )
         if config.wait == "poll" and side == "sub":
             reason = "poll: a spinning thread would hold Python's lock"
             raise WorkerError(UNSUPPORTED, f"endpoint {config.endpoint}", reason)
         if config.wait != "callback" and side in ("client", "service"):
-            reason = f"{config.wait}: queries and their replies come in callbacks here; write `wait: callback`"
+            reason = (
+                f"{config.wait}: queries and their replies come in callbacks here; write "
+                "`wait: callback`"
+            )
             raise WorkerError(UNSUPPORTED, f"endpoint {config.endpoint}", reason)
         self.session, self.config, self.side = node.session, config, side
         self.key = f"rmwbench/{self.session.domain_id}/{config.topic}"
@@ -152,7 +168,9 @@ class Endpoint:
         """After the endpoint is declared: who sees the token has the declaration already."""
         s = self.session
         place = f"{s.zenoh.zid()}/{self.node_name}/{self.config.endpoint}/{self.config.topic}"
-        self.token = s.zenoh.liveliness().declare_token(f"@rmwbench/{s.domain_id}/{self.side}/{place}")
+        self.token = s.zenoh.liveliness().declare_token(
+            f"@rmwbench/{s.domain_id}/{self.side}/{place}"
+        )
 
     def matched(self) -> int:
         return self.session.count(OTHER[self.side], self.config.topic)
@@ -175,7 +193,9 @@ class Endpoint:
 class Publisher(Endpoint):
     def __init__(self, node: Node, config: EndpointConfig, side: str):
         super().__init__(node, config, side)
-        blocks = zenoh.CongestionControl.BLOCK if config.qos.reliable else zenoh.CongestionControl.DROP
+        blocks = (
+            zenoh.CongestionControl.BLOCK if config.qos.reliable else zenoh.CongestionControl.DROP
+        )
         self.publisher = self.session.zenoh.declare_publisher(self.key, congestion_control=blocks)
         self.announce()
 
@@ -222,7 +242,9 @@ class Client(Endpoint):
         self.deliver = deliver
         self.unanswered = 0
         self.querier = self.session.zenoh.declare_querier(
-            self.key, target=zenoh.QueryTarget.ALL_COMPLETE, consolidation=zenoh.ConsolidationMode.NONE
+            self.key,
+            target=zenoh.QueryTarget.ALL_COMPLETE,
+            consolidation=zenoh.ConsolidationMode.NONE,
         )
         self.announce()
 

@@ -1,5 +1,5 @@
-"""The capacity of one arm, in the axis's own unit. Campaign and report go through here with the same trials in the same
-order, so that they cannot disagree."""
+"""The capacity of one arm, in the axis's own unit. Campaign and report go through here with the
+same trials in the same order, so that they cannot disagree."""
 
 import math
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ INTERVAL = "95 % interval of the level that half of the trials hold"
 
 @dataclass(frozen=True)
 class Capacity:
-    """`bracketed`: value and interval. `at least`: nothing failed, `low` holds. `below`: nothing held, not even
-    `high`. All in the axis's unit; None where there is no such number."""
+    """`bracketed`: value and interval. `at least`: nothing failed, `low` holds. `below`: nothing
+    held, not even `high`. All in the axis's unit; None where there is no such number."""
 
     state: State
     value: float | None
@@ -28,13 +28,22 @@ class Capacity:
 
     def document(self, unit: str) -> dict[str, Any]:
         """The CAPACITY of docs/formats/capacity.md."""
-        numbers = {n: None if (v := getattr(self, n)) is None else finite(v) for n in ("value", "low", "high")}
-        return {"state": self.state, "unit": unit, **numbers, "trials": self.trials, "interval": INTERVAL}
+        numbers = {
+            n: None if (v := getattr(self, n)) is None else finite(v)
+            for n in ("value", "low", "high")
+        }
+        return {
+            "state": self.state,
+            "unit": unit,
+            **numbers,
+            "trials": self.trials,
+            "interval": INTERVAL,
+        }
 
 
 class ArmSearch:
-    """A search over `levels` in order of hardness, in the axis's unit, beginning at `start`, one of them. `whole`: the
-    axis has whole numbers only."""
+    """A search over `levels` in order of hardness, in the axis's unit, beginning at `start`, one of
+    them. `whole`: the axis has whole numbers only."""
 
     def __init__(self, levels: Sequence[float], start: float, *, whole: bool = False):
         self.levels, self.whole = tuple(levels), whole
@@ -75,27 +84,39 @@ class ArmSearch:
         if low < 0:
             # with some that held, the interval is open below, but there is an estimate
             if not self.held or boundary < 0:
-                return Capacity("below", None, None, self.levels[min(high, len(self.levels) - 1)], self.trials)
+                return Capacity(
+                    "below", None, None, self.levels[min(high, len(self.levels) - 1)], self.trials
+                )
             return Capacity("bracketed", self._at(boundary), 0.0, self._end(high), self.trials)
         if high >= len(self.levels):
             failed = int(self._search.failed.sum())
             if not failed or boundary >= len(self.levels) - 1:
                 return Capacity("at least", self.levels[low], self.levels[low], None, self.trials)
-            return Capacity("bracketed", self._at(boundary), self.levels[low], math.inf, self.trials)
-        return Capacity("bracketed", self._at(boundary), self.levels[low], self._end(high), self.trials)
+            return Capacity(
+                "bracketed", self._at(boundary), self.levels[low], math.inf, self.trials
+            )
+        return Capacity(
+            "bracketed", self._at(boundary), self.levels[low], self._end(high), self.trials
+        )
 
     def _end(self, high: int) -> float:
         """The upper end; of whole numbers the last that may hold, not the first that fails."""
         if high >= len(self.levels):
             return math.inf
-        return max(self.levels[high] - 1, self.levels[max(high - 1, 0)]) if self.whole else self.levels[high]
+        return (
+            max(self.levels[high] - 1, self.levels[max(high - 1, 0)])
+            if self.whole
+            else self.levels[high]
+        )
 
     def _at(self, boundary: float) -> float:
-        """The level at a place between levels, by a straight line in logarithms; of whole numbers the one that
-        holds."""
+        """The level at a place between levels, by a straight line in logarithms; of whole numbers
+        the one that holds."""
         below = min(max(math.floor(boundary), 0), len(self.levels) - 1)
         above = min(below + 1, len(self.levels) - 1)
         if self.whole:
-            found = self.levels[below] * (self.levels[above] / self.levels[below]) ** (boundary - below)
+            found = self.levels[below] * (self.levels[above] / self.levels[below]) ** (
+                boundary - below
+            )
             return float(math.floor(found + 1e-9))
         return self.levels[below] * (self.levels[above] / self.levels[below]) ** (boundary - below)

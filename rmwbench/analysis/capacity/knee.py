@@ -1,13 +1,14 @@
 """The knee of a latency-against-load curve: where the median latency has doubled.
 
-By formula: of the loads, the one with the smallest median is the base (often not the lowest load: a machine that sleeps
-between messages is slower at low rates). The knee is where the median passes twice the base's and stays there: between
-the last load below it and the next, by a straight line in the logarithms of both, or the first load at which the queue
-grows, if that is the next. `Stays`, because on a noisy machine a single level may be slow for a while.
+By formula: of the loads, the one with the smallest median is the base (often not the lowest load: a
+machine that sleeps between messages is slower at low rates). The knee is where the median passes
+twice the base's and stays there: between the last load below it and the next, by a straight line in
+the logarithms of both, or the first load at which the queue grows, if that is the next. `Stays`,
+because on a noisy machine a single level may be slow for a while.
 
-Twice is where a queue with one server waits as long as it serves, at half load of M/M/1 (Kleinrock, Queueing Systems I,
-1975, §3.2), and a number that anyone can check in the table; the curvature of a handful of noisy points (Kneedle:
-Satopää et al., ICDCS Workshops 2011) is neither.
+Twice is where a queue with one server waits as long as it serves, at half load of M/M/1 (Kleinrock,
+Queueing Systems I, 1975, §3.2), and a number that anyone can check in the table; the curvature of a
+handful of noisy points (Kneedle: Satopää et al., ICDCS Workshops 2011) is neither.
 """
 
 import math
@@ -19,7 +20,8 @@ FACTOR = 2.0
 
 @dataclass(frozen=True)
 class Point:
-    """One load of a curve: `latency_ns` is None where there is no stable latency; `unstable` where the queue grows."""
+    """One load of a curve: `latency_ns` is None where there is no stable latency; `unstable` where
+    the queue grows."""
 
     load: float
     latency_ns: float | None
@@ -28,7 +30,8 @@ class Point:
 
 @dataclass(frozen=True)
 class Knee:
-    """`load` in the axis's unit; `base_load`, `base_ns`: what it is twice of; `by`: latency | queue."""
+    """`load` in the axis's unit; `base_load`, `base_ns`: what it is twice of; `by`: latency |
+    queue."""
 
     load: float
     base_load: float
@@ -37,7 +40,8 @@ class Knee:
 
 
 def knee(points: Sequence[Point]) -> Knee | None:
-    """The knee of points in ascending order of load; None where the curve has none, or too few points to tell."""
+    """The knee of points in ascending order of load; None where the curve has none, or too few
+    points to tell."""
     known = [p for p in points if p.latency_ns is not None and p.latency_ns > 0 and not p.unstable]
     if not known:
         return None
@@ -49,6 +53,10 @@ def knee(points: Sequence[Point]) -> Knee | None:
         return None
     before, after = beyond[last], beyond[last + 1]
     if after.unstable or math.isinf(after.latency_ns):
-        return Knee(after.load, base.load, base.latency_ns, "queue" if after.unstable else "latency")
+        return Knee(
+            after.load, base.load, base.latency_ns, "queue" if after.unstable else "latency"
+        )
     part = math.log(limit / before.latency_ns) / math.log(after.latency_ns / before.latency_ns)
-    return Knee(before.load * (after.load / before.load) ** part, base.load, base.latency_ns, "latency")
+    return Knee(
+        before.load * (after.load / before.load) ** part, base.load, base.latency_ns, "latency"
+    )

@@ -1,9 +1,10 @@
 """A limit in words, `p99 response < 5 ms, loss < 0.1 %`, and whether a trial holds it.
 
-Every condition must hold, and besides them, always, that the system is stable: a growing queue holds any limit for a
-while. What a percentile or a fraction needs to be judged in one trial sets how many messages a trial must have: ten
-beyond the percentile (rule 5), and three at the limit for a fraction (where none of 3/limit messages is lost, the loss
-is below the limit with 95 % confidence).
+Every condition must hold, and besides them, always, that the system is stable: a growing queue
+holds any limit for a while. What a percentile or a fraction needs to be judged in one trial sets
+how many messages a trial must have: ten beyond the percentile (rule 5), and three at the limit for
+a fraction (where none of 3/limit messages is lost, the loss is below the limit with 95 %
+confidence).
 """
 
 import math
@@ -12,7 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.analysis.metrics.aggregate import Trial, clock_bound, fraction_of, trial_value, under_way_of
+from rmwbench.analysis.metrics.aggregate import (
+    Trial,
+    clock_bound,
+    fraction_of,
+    trial_value,
+    under_way_of,
+)
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.stability import Stability
 from rmwbench.analysis.stats.quantile import allowed, needed
@@ -29,7 +36,11 @@ FRACTIONS = ("loss", "undelivered")
 UNIT_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 SEARCHED = frozenset(
     {*FRACTIONS, "longest_stall"}
-    | {name for name, e in GLOSSARY.items() if e.kind == "quantile" and e.source in LATENCIES.values()}
+    | {
+        name
+        for name, e in GLOSSARY.items()
+        if e.kind == "quantile" and e.source in LATENCIES.values()
+    }
 )
 """What a search can judge a trial by."""
 EXPECTED_AT_LIMIT = 3
@@ -48,7 +59,10 @@ class Condition:
         """As people say it: `p99 response`, `loss`, `longest stall`."""
         entry = GLOSSARY[self.metric]
         if entry.kind == "quantile":
-            return f"p{entry.q * 100:g} {next(word for word, stem in LATENCIES.items() if stem == entry.source)}"
+            return (
+                f"p{entry.q * 100:g} "
+                f"{next(word for word, stem in LATENCIES.items() if stem == entry.source)}"
+            )
         return entry.title
 
     @property
@@ -65,8 +79,8 @@ class Condition:
         return math.ceil(EXPECTED_AT_LIMIT / self.below - 1e-6) if entry.kind == "fraction" else 2
 
     def value(self, trial: Trial) -> float | None:
-        """The trial's value, +inf where lost messages reach it, at the upper end of what the hosts' clocks leave open;
-        None where the trial has too few messages."""
+        """The trial's value, +inf where lost messages reach it, at the upper end of what the hosts'
+        clocks leave open; None where the trial has too few messages."""
         entry = GLOSSARY[self.metric]
         if entry.kind == "quantile":
             sample = trial.messages.samples.get(entry.source)
@@ -87,7 +101,9 @@ class Condition:
             return f"{value * 100:.{digits}g} %"
         if math.isinf(value):
             return "never arrived"
-        unit = next((unit for unit in ("s", "ms", "µs") if float(f"{value:.3g}") >= UNIT_NS[unit]), "ns")
+        unit = next(
+            (unit for unit in ("s", "ms", "µs") if float(f"{value:.3g}") >= UNIT_NS[unit]), "ns"
+        )
         return f"{value / UNIT_NS[unit]:.{digits}g} {unit}"
 
 
@@ -112,14 +128,17 @@ class Limit:
     def document(self) -> dict:
         return {
             "text": self.text,
-            "conditions": [{"metric": c.metric, "name": c.name, "below": c.below} for c in self.conditions],
+            "conditions": [
+                {"metric": c.metric, "name": c.name, "below": c.below} for c in self.conditions
+            ],
         }
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Whether a trial held the limit; `causes` say how not (`p99 response 7.2 ms`), the most fundamental first.
-    `kind`: holds | slow | lossy | unstable | failed. `stable` is False where a latency is that of a growing queue."""
+    """Whether a trial held the limit; `causes` say how not (`p99 response 7.2 ms`), the most
+    fundamental first. `kind`: holds | slow | lossy | unstable | failed. `stable` is False where a
+    latency is that of a growing queue."""
 
     kind: str
     causes: tuple[str, ...] = ()
@@ -134,7 +153,8 @@ class Finding:
 
 
 def judge(limit: Limit, trial: Trial, stability: Stability) -> Finding | None:
-    """What one done trial says; None where it has too few messages to say anything (the schedule's draw was short)."""
+    """What one done trial says; None where it has too few messages to say anything (the schedule's
+    draw was short)."""
     if stability.unstable:
         return Finding("unstable", (stability.text,))
     broken: list[Condition] = []
@@ -150,24 +170,35 @@ def judge(limit: Limit, trial: Trial, stability: Stability) -> Finding | None:
         late = [c for c in limit.conditions if not (c.with_under_way(trial) or 0.0) < c.below]
         if late:
             count, of = under_way_of(late[0].metric, trial)
-            return Finding("slow", (f"{count / of * 100:.2g} % of the messages were still under way at the end",))
+            return Finding(
+                "slow",
+                (f"{count / of * 100:.2g} % of the messages were still under way at the end",),
+            )
         return Finding("holds")
     fractions = [c.metric in FRACTIONS for c in broken]
     infinite = any(math.isinf(c.value(trial) or 0.0) for c in broken)
     if infinite and not any(fractions):  # a percentile that never arrived is explained by its loss
-        (count, total), (waiting, _) = fraction_of("undelivered", trial), under_way_of("undelivered", trial)
+        (count, total), (waiting, _) = (
+            fraction_of("undelivered", trial),
+            under_way_of("undelivered", trial),
+        )
         infinite = count > 0
         if count or not waiting:
             texts.append(f"{count / total * 100:.2g} % of the messages did not arrive")
         if waiting:
-            texts.append(f"{waiting / total * 100:.2g} % of the messages were still under way at the end")
+            texts.append(
+                f"{waiting / total * 100:.2g} % of the messages were still under way at the end"
+            )
     order = sorted(range(len(texts)), key=lambda i: i < len(broken) and not fractions[i])
-    return Finding("lossy" if any(fractions) or infinite else "slow", tuple(texts[i] for i in order))
+    return Finding(
+        "lossy" if any(fractions) or infinite else "slow", tuple(texts[i] for i in order)
+    )
 
 
 def of_limits(document: Mapping[str, Any], where: str) -> Limit:
-    """The limit that a limits file asks of a search: of the whole workload, since a search has no topics of its own.
-    `document`: as `Limits.document`. Raises UserError where it limits what a search does not measure."""
+    """The limit that a limits file asks of a search: of the whole workload, since a search has no
+    topics of its own. `document`: as `Limits.document`. Raises UserError where it limits what a
+    search does not measure."""
     if document.get("topics"):
         raise UserError(
             "a search judges a whole workload, not single topics",
@@ -182,7 +213,8 @@ def of_limits(document: Mapping[str, Any], where: str) -> Limit:
         raise UserError(
             f"a search does not judge `{unknown[0]}`",
             where=where,
-            expected="percentiles of response, service, consumed and publish; loss, undelivered, longest_stall",
+            expected="percentiles of response, service, consumed and publish; loss, undelivered, "
+            "longest_stall",
             actual=", ".join(unknown),
         )
     return Limit(tuple(Condition(metric, at_most) for metric, at_most in found.items()))
@@ -192,13 +224,20 @@ def parse_limit(text: str) -> Limit:
     """The conditions of a limit in words. Raises UserError where a part is not understood."""
     parts = [part.strip() for part in re.split(r",|;|\band\b", text) if part.strip()]
     if not parts:
-        raise UserError("a limit without a condition", where=WHERE, expected=f"for example `{EXAMPLE}`", actual=text)
+        raise UserError(
+            "a limit without a condition",
+            where=WHERE,
+            expected=f"for example `{EXAMPLE}`",
+            actual=text,
+        )
     conditions = tuple(_condition(part) for part in parts)
     for condition in conditions:
         twice = [c for c in conditions if c.metric == condition.metric]
         if len(twice) > 1:
             raise UserError(
-                f"`{condition.name}` is limited twice", where=WHERE, actual=", ".join(c.text for c in twice)
+                f"`{condition.name}` is limited twice",
+                where=WHERE,
+                actual=", ".join(c.text for c in twice),
             )
     return Limit(conditions)
 
@@ -206,7 +245,11 @@ def parse_limit(text: str) -> Limit:
 def _condition(part: str) -> Condition:
     found = re.fullmatch(r"(.+?)\s*(<=|≤|<|>=|≥|>|=)\s*([0-9.eE+-]+)\s*(\S*)", part)
     if not found:
-        raise UserError(f"`{part}` is not a limit", where=WHERE, expected=f"METRIC < VALUE UNIT, as in `{EXAMPLE}`")
+        raise UserError(
+            f"`{part}` is not a limit",
+            where=WHERE,
+            expected=f"METRIC < VALUE UNIT, as in `{EXAMPLE}`",
+        )
     what, sign, number, unit = found.groups()
     if not sign.startswith(("<", "≤")):
         raise UserError(
@@ -224,10 +267,18 @@ def _condition(part: str) -> Condition:
     below = value * _factor(metric, unit, part)
     if not (below > 0 and math.isfinite(below)):
         raise UserError(
-            f"`{part}`: nothing is below this", where=WHERE, expected="more than 0", actual=f"{number} {unit}".strip()
+            f"`{part}`: nothing is below this",
+            where=WHERE,
+            expected="more than 0",
+            actual=f"{number} {unit}".strip(),
         )
     if GLOSSARY[metric].unit == "fraction" and below > 1:
-        raise UserError(f"`{part}` is always true", where=WHERE, expected="at most 100 %", actual=f"{number} {unit}")
+        raise UserError(
+            f"`{part}` is always true",
+            where=WHERE,
+            expected="at most 100 %",
+            actual=f"{number} {unit}",
+        )
     return Condition(metric, below)
 
 
@@ -281,7 +332,12 @@ def _factor(metric: str, unit: str, part: str) -> float:
             return 0.01
         if unit == "":
             return 1.0
-        raise UserError(f"`{part}`: unknown unit `{unit}`", where=WHERE, expected="% or a bare fraction", actual=unit)
+        raise UserError(
+            f"`{part}`: unknown unit `{unit}`",
+            where=WHERE,
+            expected="% or a bare fraction",
+            actual=unit,
+        )
     if unit in UNIT_NS:
         return UNIT_NS[unit]
     raise UserError(

@@ -1,20 +1,22 @@
-"""Up to which level of an axis does a limit hold? Which level to try next, when to stop, and the interval.
+"""Up to which level of an axis does a limit hold? Which level to try next, when to stop, and the
+interval.
 
-Levels are numbered by hardness, 0 the easiest. A trial at a level holds the limit or does not, and near the boundary
-the same level does both, because machines are noisy. The **capacity** is the boundary up to which at least half of the
-trials hold: what the median trial does.
+Levels are numbered by hardness, 0 the easiest. A trial at a level holds the limit or does not, and
+near the boundary the same level does both, because machines are noisy. The **capacity** is the
+boundary up to which at least half of the trials hold: what the median trial does.
 
-Two steps. *Bracketing* doubles or halves the level until one trial held and one failed. The *sequential test* then
-keeps a distribution over where the boundary is and how sharp it is, updated by Bayes' rule on a grid after every trial
-(the psi method of Kontsevich & Tyler, Vision Res. 39, 1999, after Watson & Pelli's QUEST, Percept. Psychophys. 33,
-1983), and tries in turn the level at which a trial is expected to hold with probability 1/2, 3/4 and 1/4: the middle
-finds the place, the flanks find the slope. It stops when the interval is as narrow as the levels are. A fixed number of
+Two steps. *Bracketing* doubles or halves the level until one trial held and one failed. The
+*sequential test* then keeps a distribution over where the boundary is and how sharp it is, updated
+by Bayes' rule on a grid after every trial (the psi method of Kontsevich & Tyler, Vision Res. 39,
+1999, after Watson & Pelli's QUEST, Percept. Psychophys. 33, 1983), and tries in turn the level at
+which a trial is expected to hold with probability 1/2, 3/4 and 1/4: the middle finds the place, the
+flanks find the slope. It stops when the interval is as narrow as the levels are. A fixed number of
 trials per level would spend most of them where nothing is in doubt.
 
-The model is a normal ogive with a share of trials that fail whatever the level. Stopping early biases no posterior, but
-a wrong model could, so the interval's coverage is simulated with the code that runs (everything is an array over
-campaigns) for boundaries that the model does not contain: tests/capacity/test_coverage.py. `POSTERIOR` is set so that
-the worst of them stays above 93 %.
+The model is a normal ogive with a share of trials that fail whatever the level. Stopping early
+biases no posterior, but a wrong model could, so the interval's coverage is simulated with the code
+that runs (everything is an array over campaigns) for boundaries that the model does not contain:
+tests/capacity/test_coverage.py. `POSTERIOR` is set so that the worst of them stays above 93 %.
 """
 
 import math
@@ -24,8 +26,8 @@ import numpy as np
 from scipy import special
 
 POSTERIOR = 0.975
-"""Probability inside the interval under the model; called a 95 % interval, because that is what it holds where the
-model is wrong."""
+"""Probability inside the interval under the model; called a 95 % interval, because that is what it
+holds where the model is wrong."""
 STEP = math.log(2)
 SLOPES = (0.3, 0.6, 1.2, 2.4, 4.8, 9.6)
 """Standard deviations of the boundary from trial to trial, in levels."""
@@ -35,13 +37,15 @@ SURPRISE = 0.01
 """No trial is impossible: a single one never outweighs this."""
 TARGETS = (0.5, 0.75, 0.25)
 FEWEST = 3
-"""Trials that must have held, and that must have failed, before an end of the interval is believed."""
+"""Trials that must have held, and that must have failed, before an end of the interval is
+believed."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The boundary lies above level `low` (−1: perhaps none holds) and not above level `high` (the number of levels:
-    perhaps all hold); arrays of shape (campaigns,). `estimate` counts in levels: 3.0 is at level 3."""
+    """The boundary lies above level `low` (−1: perhaps none holds) and not above level `high` (the
+    number of levels: perhaps all hold); arrays of shape (campaigns,). `estimate` counts in levels:
+    3.0 is at level 3."""
 
     low: np.ndarray
     high: np.ndarray
@@ -49,8 +53,8 @@ class Bounds:
 
 
 class Search:
-    """The search of one arm, or of many simulated ones at once. `hardness`: logarithms of the levels, ascending, shape
-    (levels,); `start`: the level to begin with."""
+    """The search of one arm, or of many simulated ones at once. `hardness`: logarithms of the
+    levels, ascending, shape (levels,); `start`: the level to begin with."""
 
     def __init__(self, hardness: np.ndarray, start: int, *, campaigns: int = 1):
         self.hardness = np.asarray(hardness, float)
@@ -65,7 +69,9 @@ class Search:
         size = 1 << (3 * self.levels + 2).bit_length()
         self._spectrum = np.fft.rfft(self._ogive[:, ::-1], size)
         self._size = size
-        self._posterior = np.full((campaigns, kinds, self.levels + 1), 1 / (kinds * (self.levels + 1)))
+        self._posterior = np.full(
+            (campaigns, kinds, self.levels + 1), 1 / (kinds * (self.levels + 1))
+        )
         self.held = np.zeros((campaigns, self.levels), np.int64)
         self.failed = np.zeros((campaigns, self.levels), np.int64)
 
@@ -76,8 +82,9 @@ class Search:
 
     @property
     def bounds(self) -> Bounds:
-        """The interval, its ends moved outwards to levels, and never beyond what a trial did: the model alone says
-        neither that a level holds above all that held, nor that one fails below all that failed."""
+        """The interval, its ends moved outwards to levels, and never beyond what a trial did: the
+        model alone says neither that a level holds above all that held, nor that one fails below
+        all that failed."""
         low, high = (self._quantile(q) for q in ((1 - POSTERIOR) / 2, (1 + POSTERIOR) / 2))
         place = np.arange(self.levels)
         highest_held = np.where(self.held > 0, place, -1).max(axis=1)
@@ -88,20 +95,26 @@ class Search:
 
     @property
     def resolved(self) -> np.ndarray:
-        """Whether the interval is as narrow as the levels and rests on enough trials; shape (campaigns,)."""
+        """Whether the interval is as narrow as the levels and rests on enough trials; shape
+        (campaigns,)."""
         bounds = self.bounds
         held, failed = self.held.sum(axis=1), self.failed.sum(axis=1)
-        enough = ((held >= FEWEST) | (bounds.low < 0)) & ((failed >= FEWEST) | (bounds.high >= self.levels))
+        enough = ((held >= FEWEST) | (bounds.low < 0)) & (
+            (failed >= FEWEST) | (bounds.high >= self.levels)
+        )
         return (bounds.high - bounds.low <= 1) & enough & (held + failed >= FEWEST)
 
     def next(self) -> np.ndarray:
-        """The level to try next, shape (campaigns,); also given where the search is resolved already."""
+        """The level to try next, shape (campaigns,); also given where the search is resolved
+        already."""
         tried = self.held + self.failed > 0
         place = np.arange(self.levels)
         highest = np.where(tried, place, -1).max(axis=1)
         lowest = np.where(tried, place, self.levels).min(axis=1)
         none_failed, none_held = ~self.failed.any(axis=1), ~self.held.any(axis=1)
-        stepped = np.where(none_failed, self._stepped(highest, up=True), self._stepped(lowest, up=False))
+        stepped = np.where(
+            none_failed, self._stepped(highest, up=True), self._stepped(lowest, up=False)
+        )
         bracketing = np.where(self.trials == 0, self._start, stepped)
         expected = self._expected()
         target = np.array(TARGETS)[self.trials % len(TARGETS)]
@@ -111,7 +124,8 @@ class Search:
         return np.where(none_failed | none_held, bracketing, testing)
 
     def record(self, level: np.ndarray, held: np.ndarray, active: np.ndarray | None = None) -> None:
-        """What a trial at `level` did; arrays of shape (campaigns,). `active` marks the campaigns that made one."""
+        """What a trial at `level` did; arrays of shape (campaigns,). `active` marks the campaigns
+        that made one."""
         active = np.ones(self.campaigns, bool) if active is None else active
         distance = np.arange(self.levels + 1)[None, :] - level[:, None]
         hold = np.moveaxis(self._ogive[:, distance + self.levels - 1], 0, 1)
@@ -123,14 +137,16 @@ class Search:
         self.failed[rows, level] += active & ~held
 
     def _expected(self) -> np.ndarray:
-        """The model's probability that a trial at each level holds, shape (campaigns, levels): the sum over t of
-        posterior(t) · ogive(t − k), a correlation."""
+        """The model's probability that a trial at each level holds, shape (campaigns, levels): the
+        sum over t of posterior(t) · ogive(t − k), a correlation."""
         product = (np.fft.rfft(self._posterior, self._size, axis=2) * self._spectrum).sum(axis=1)
-        # with the ogive reversed it is a convolution, in which level k comes out at place levels + k
+        # with the ogive reversed it is a convolution, in which level k comes out at place levels +
+        # k
         return np.fft.irfft(product, self._size, axis=1)[:, self.levels : 2 * self.levels]
 
     def _quantile(self, q: float) -> np.ndarray:
-        """Quantile of the boundary in levels, interpolated between t − 1 and t; shape (campaigns,)."""
+        """Quantile of the boundary in levels, interpolated between t − 1 and t; shape
+        (campaigns,)."""
         mass = self._posterior.sum(axis=1)
         cumulative = np.cumsum(mass, axis=1)
         t = np.minimum((cumulative < q).sum(axis=1), self.levels)
@@ -144,22 +160,27 @@ class Search:
         # levels are rounded, so the one meant may lie a hair before the factor
         if up:
             return np.clip(np.searchsorted(self.hardness, wanted - 2e-2), 0, self.levels - 1)
-        return np.clip(np.searchsorted(self.hardness, wanted + 2e-2, side="right") - 1, 0, self.levels - 1)
+        return np.clip(
+            np.searchsorted(self.hardness, wanted + 2e-2, side="right") - 1, 0, self.levels - 1
+        )
 
 
 def _ogives(levels: int) -> np.ndarray:
-    """P(a trial at level k holds | t is the first level that fails, slope, lapse), which depends on t − k only: shape
-    (slopes · lapses, 2 · levels) for t − k from −(levels − 1) to levels. The ogive is shifted so that half of the
-    trials hold exactly at the boundary t − 1/2, lapses included."""
+    """P(a trial at level k holds | t is the first level that fails, slope, lapse), which depends on
+    t − k only: shape (slopes · lapses, 2 · levels) for t − k from −(levels − 1) to levels. The
+    ogive is shifted so that half of the trials hold exactly at the boundary t − 1/2, lapses
+    included."""
     slopes, lapses = np.array(SLOPES)[None, :, None], np.array(LAPSES)[:, None, None]
     distance = np.arange(-(levels - 1), levels + 1)[None, None, :] - 0.5
     ogive = (1 - lapses) * special.ndtr(distance / slopes + special.ndtri(0.5 / (1 - lapses)))
     return np.clip(ogive, SURPRISE, 1 - SURPRISE).reshape(len(SLOPES) * len(LAPSES), -1)
 
 
-def simulate(search: Search, hold_probability: np.ndarray, rng: np.random.Generator, most_trials: int) -> np.ndarray:
-    """Runs a search against simulated arms, without a clock; `hold_probability` has shape (campaigns, levels). Gives
-    whether each was resolved, shape (campaigns,)."""
+def simulate(
+    search: Search, hold_probability: np.ndarray, rng: np.random.Generator, most_trials: int
+) -> np.ndarray:
+    """Runs a search against simulated arms, without a clock; `hold_probability` has shape
+    (campaigns, levels). Gives whether each was resolved, shape (campaigns,)."""
     rows = np.arange(search.campaigns)
     for _ in range(most_trials):
         active = ~search.resolved

@@ -1,9 +1,11 @@
-"""Where messages were lost: each place that a message passes, what was counted there, and what nobody counted.
+"""Where messages were lost: each place that a message passes, what was counted there, and what
+nobody counted.
 
-Places count in units of their own. A message dropped in a reader's queue is one message; a datagram dropped by a socket
-costs one message of a writer that does not repeat, none of one that does, several where small messages share it. So
-counts of messages are taken at their word, counts of datagrams and frames say where to look and how much they can
-explain, and what no counter explains stays `not located` instead of being given to the nearest suspect.
+Places count in units of their own. A message dropped in a reader's queue is one message; a datagram
+dropped by a socket costs one message of a writer that does not repeat, none of one that does,
+several where small messages share it. So counts of messages are taken at their word, counts of
+datagrams and frames say where to look and how much they can explain, and what no counter explains
+stays `not located` instead of being given to the nearest suspect.
 """
 
 from collections import defaultdict
@@ -16,10 +18,11 @@ from rmwbench.analysis.records.ledger import Ledger
 
 @dataclass(frozen=True)
 class Drops:
-    """What was counted over the steady window; None where nothing counts it. `sockets`: process → datagrams dropped
-    because a UDP socket had no room; `interfaces`: name → frames; `reassembly`: datagrams whose fragments did not
-    come together; `reader_queue`: messages that the reader's own queue dropped; `noticed`: messages that the reader's
-    middleware knows to be missing, wherever they went."""
+    """What was counted over the steady window; None where nothing counts it. `sockets`: process →
+    datagrams dropped because a UDP socket had no room; `interfaces`: name → frames; `reassembly`:
+    datagrams whose fragments did not come together; `reader_queue`: messages that the reader's own
+    queue dropped; `noticed`: messages that the reader's middleware knows to be missing, wherever
+    they went."""
 
     sockets: Mapping[str, int] | None = None
     interfaces: Mapping[str, int] | None = None
@@ -27,7 +30,8 @@ class Drops:
     reader_queue: int | None = None
     noticed: int | None = None
     links: Mapping[str, int] = field(default_factory=dict)
-    """Link and reason → frames with data that the network between hosts lost; empty where hosts have none."""
+    """Link and reason → frames with data that the network between hosts lost; empty where hosts
+    have none."""
 
     def __add__(self, other: "Drops") -> "Drops":
         return Drops(
@@ -36,14 +40,17 @@ class Drops:
             _sum(self.reassembly, other.reassembly),
             _sum(self.reader_queue, other.reader_queue),
             _sum(self.noticed, other.noticed),
-            {link: self.links.get(link, 0) + other.links.get(link, 0) for link in [*self.links, *other.links]},
+            {
+                link: self.links.get(link, 0) + other.links.get(link, 0)
+                for link in [*self.links, *other.links]
+            },
         )
 
 
 @dataclass(frozen=True)
 class Place:
-    """`count` in `unit`; `messages` is how many of the missing messages it explains, at most where `label` is
-    `at most`."""
+    """`count` in `unit`; `messages` is how many of the missing messages it explains, at most where
+    `label` is `at most`."""
 
     place: str
     count: int
@@ -53,13 +60,16 @@ class Place:
     text: str
 
     def document(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("place", "count", "unit", "messages", "label", "text")}
+        return {
+            name: getattr(self, name)
+            for name in ("place", "count", "unit", "messages", "label", "text")
+        }
 
 
 @dataclass(frozen=True)
 class Located:
-    """`missing`: messages that were wanted and did not arrive sound and in time. `places` from the writer to the
-    consumer; their exact ones and `not_located` add up to at most `missing`."""
+    """`missing`: messages that were wanted and did not arrive sound and in time. `places` from the
+    writer to the consumer; their exact ones and `not_located` add up to at most `missing`."""
 
     missing: int
     places: list[Place] = field(default_factory=list)
@@ -78,14 +88,15 @@ class Located:
 
 
 SOCKET_FIX = (
-    "raise net.core.rmem_max and let the middleware ask for a larger receive buffer; `rmwbench doctor` says how"
+    "raise net.core.rmem_max and let the middleware ask for a larger receive buffer; "
+    "`rmwbench doctor` says how"
 )
 REASSEMBLY_FIX = "raise net.ipv4.ipfrag_high_thresh, or send smaller datagrams"
 
 
 def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
-    """From one trial's rows of the bundle's `counters`: what grew over the steady window; a reader's own counts are of
-    the whole trial, because a middleware tells them at its end only."""
+    """From one trial's rows of the bundle's `counters`: what grew over the steady window; a
+    reader's own counts are of the whole trial, because a middleware tells them at its end only."""
     edges: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     own: dict[str, float] = defaultdict(float)
     for row in counters:
@@ -95,10 +106,16 @@ def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
             edges[row["process"], row["counter"]][row["at"]] = row["value"]
         elif row["counter"] in ("reader_drops", "own.sample_lost"):
             own[row["counter"]] += row["value"]
-    grown = {key: int(at["steady_end"] - at.get("steady_begin", 0)) for key, at in edges.items() if "steady_end" in at}
+    grown = {
+        key: int(at["steady_end"] - at.get("steady_begin", 0))
+        for key, at in edges.items()
+        if "steady_end" in at
+    }
     sockets = {process: n for (process, name), n in grown.items() if name == "socket_drops"}
     if not sockets:  # without the sampler only the host's sum is known
-        sockets = {process: n for (process, name), n in grown.items() if name == "udp.rcvbuf_errors"}
+        sockets = {
+            process: n for (process, name), n in grown.items() if name == "udp.rcvbuf_errors"
+        }
     interfaces: dict[str, int] = defaultdict(int)
     for (_, name), n in grown.items():
         if name.startswith("interface.") and name.endswith(("_dropped", "_errors")):
@@ -111,7 +128,8 @@ def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
 
 
 def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> Located:
-    """Explains the ledger's missing messages by what was counted. `reliable`, `keep_last`: as granted."""
+    """Explains the ledger's missing messages by what was counted. `reliable`, `keep_last`: as
+    granted."""
     places = _before_the_wire(ledger)
     queue = min(ledger.lost, drops.reader_queue or 0)
     rest = ledger.lost - queue
@@ -119,10 +137,18 @@ def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> 
     places += below
     if drops.reader_queue:
         text = "the reader's queue was full and dropped them: it is read too slowly or is too short"
-        # A reader counts over the whole trial; where others dropped too, these may be from before the window.
+        # A reader counts over the whole trial; where others dropped too, these may be from before
+        # the window.
         label = "at most" if below else "counted"
         places.append(Place("reader's queue", drops.reader_queue, "messages", queue, label, text))
-    if rest and not below and reliable and keep_last and ledger.delivered and drops.noticed is not None:
+    if (
+        rest
+        and not below
+        and reliable
+        and keep_last
+        and ledger.delivered
+        and drops.noticed is not None
+    ):
         places += _histories(drops.noticed, rest)
         rest = 0
     elif below:
@@ -134,7 +160,10 @@ def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> 
 def _before_the_wire(ledger: Ledger) -> list[Place]:
     out = []
     if ledger.never_sent:
-        text = "the schedule wanted them, and the publisher had not got to them when the trial ended: it cannot keep up"
+        text = (
+            "the schedule wanted them, and the publisher had not got to them when the trial "
+            "ended: it cannot keep up"
+        )
         out.append(_exact("schedule", ledger.never_sent, text))
     if ledger.failed:
         text = "the publish call returned an error: the middleware did not take them"
@@ -146,11 +175,16 @@ def _below(drops: Drops, rest: int) -> list[Place]:
     """The kernel's places, each with what it can explain of the `rest` at most."""
     out = []
     for link, count in drops.links.items():
-        text = "the network lost frames with data there; a reliable stream repeats them while its history has them"
+        text = (
+            "the network lost frames with data there; a reliable stream repeats them while its "
+            "history has them"
+        )
         out.append(_at_most(f"link {link}", count, "frames", rest, text))
     for name, count in sorted((drops.interfaces or {}).items()):
         if count:
-            out.append(_at_most(f"interface {name}", count, "frames", rest, "the interface dropped frames"))
+            out.append(
+                _at_most(f"interface {name}", count, "frames", rest, "the interface dropped frames")
+            )
     if drops.reassembly:
         text = f"IP fragments did not come together; {REASSEMBLY_FIX}"
         out.append(_at_most("IP reassembly", drops.reassembly, "datagrams", rest, text))
@@ -162,19 +196,28 @@ def _below(drops: Drops, rest: int) -> list[Place]:
 
 
 def _histories(noticed: int, rest: int) -> list[Place]:
-    """A reliable stream of keep_last that delivered some messages and lost others though nothing below dropped any:
-    newer messages overwrote them, in the writer's history where the reader's middleware noticed that they never came,
-    in the reader's where it did not. Without the middleware's count of the gaps, or where nothing arrived at all, that
-    would be a guess, and is not made."""
+    """A reliable stream of keep_last that delivered some messages and lost others though nothing
+    below dropped any: newer messages overwrote them, in the writer's history where the reader's
+    middleware noticed that they never came, in the reader's where it did not. Without the
+    middleware's count of the gaps, or where nothing arrived at all, that would be a guess, and is
+    not made."""
     quiet = "nothing below dropped anything"
     never_came = min(rest, noticed)
     out = []
     if never_came:
-        text = f"{quiet}, and the reader's middleware noticed gaps: newer messages overwrote them before a repeat"
+        text = (
+            f"{quiet}, and the reader's middleware noticed gaps: newer messages overwrote them "
+            "before a repeat"
+        )
         out.append(Place("writer's history", never_came, "messages", never_came, "inferred", text))
     if overwritten := rest - never_came:
-        text = f"{quiet}, and the reader's middleware misses none: newer messages overwrote them before they were read"
-        out.append(Place("reader's history", overwritten, "messages", overwritten, "inferred", text))
+        text = (
+            f"{quiet}, and the reader's middleware misses none: newer messages overwrote them "
+            "before they were read"
+        )
+        out.append(
+            Place("reader's history", overwritten, "messages", overwritten, "inferred", text)
+        )
     return out
 
 
@@ -183,7 +226,9 @@ def _after_the_wire(ledger: Ledger) -> list[Place]:
     if ledger.corrupt:
         out.append(_exact("content", ledger.corrupt, "they arrived, and only with changed content"))
     if ledger.late:
-        out.append(_exact("too late", ledger.late, "they arrived after the trial had stopped waiting"))
+        out.append(
+            _exact("too late", ledger.late, "they arrived after the trial had stopped waiting")
+        )
     return out
 
 

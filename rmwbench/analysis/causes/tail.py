@@ -1,9 +1,11 @@
-"""Why the slowest messages of a trial were slow: a cause for each where evidence gives one, the rest `unexplained`.
+"""Why the slowest messages of a trial were slow: a cause for each where evidence gives one, the
+rest `unexplained`.
 
-A message's stamps say in which phase its time went (waiting to be sent, being written, in flight); witnesses of the
-same stretch of time say why: a canary that woke late as well, scheduler events, counters of drops and retransmissions,
-the neighbours of the message. A cause is named only where its evidence covers at least half of the excess over the
-trial's median; a suspicion that covers less is not an explanation.
+A message's stamps say in which phase its time went (waiting to be sent, being written, in flight);
+witnesses of the same stretch of time say why: a canary that woke late as well, scheduler events,
+counters of drops and retransmissions, the neighbours of the message. A cause is named only where
+its evidence covers at least half of the excess over the trial's median; a suspicion that covers
+less is not an explanation.
 """
 
 import math
@@ -21,22 +23,29 @@ from rmwbench.analysis.records.ledger import ABSENT
 
 WORST_FRACTION, LEAST, MOST = 0.01, 10, 1_000
 TIMES_MEDIAN = 2.0
-"""A message belongs to the tail if it is among the worst 1 % (at least 10, at most 1000) and took twice the median."""
+"""A message belongs to the tail if it is among the worst 1 % (at least 10, at most 1000) and took
+twice the median."""
 COVERS = 0.5
 STEAL_FRACTION = 0.05
 """Of a bin of the time series: the limit that voids a trial, applied to a moment."""
 
 CAUSES: Mapping[str, str] = {
     "link away": "a link between its hosts was away meanwhile",
-    "frame lost": "a link lost a frame with data of its publisher's host during its flight, and it had to be repeated",
-    "steal": "the hypervisor took the processor: a canary beside the trial woke late at the same time, and steal grew",
-    "machine busy": "the machine had no processor free: a canary beside the trial woke late at the same time",
+    "frame lost": "a link lost a frame with data of its publisher's host during its flight, and it "
+    "had to be repeated",
+    "steal": "the hypervisor took the processor: a canary beside the trial woke late at the same "
+    "time, and steal grew",
+    "machine busy": "the machine had no processor free: a canary beside the trial woke late at the "
+    "same time",
     "publisher not scheduled": "the publisher's thread wanted to run and got no processor",
     "receiver not scheduled": "a thread of the receiver wanted to run and got no processor",
-    "publish blocked": "a publish call kept its caller: this message's own, or an earlier one that was still under way",
-    "publisher late": "the publisher began after the intended time; no publish call and no scheduling says why",
+    "publish blocked": "a publish call kept its caller: this message's own, or an earlier one that "
+    "was still under way",
+    "publisher late": "the publisher began after the intended time; no publish call and no "
+    "scheduling says why",
     "payload writing": "writing the payload took this long",
-    "behind an earlier message": "it waited for an earlier message of its writer that was slow itself",
+    "behind an earlier "
+    "message": "it waited for an earlier message of its writer that was slow itself",
     "retransmission": "it arrived after its successor, so it had been lost and was repeated",
     "socket buffer full": "the receive buffer of a UDP socket overflowed during its flight",
     "IP reassembly": "fragments of a datagram got lost during its flight",
@@ -49,8 +58,8 @@ CAUSES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Pair:
-    """Messages of one writer as one reader got them, by place: int64 arrays of shape (n,) in ns, `ABSENT` where there
-    is no stamp. `steady`: which count."""
+    """Messages of one writer as one reader got them, by place: int64 arrays of shape (n,) in ns,
+    `ABSENT` where there is no stamp. `steady`: which count."""
 
     intended_ns: np.ndarray
     begun_ns: np.ndarray
@@ -63,19 +72,22 @@ class Pair:
 
 @dataclass(frozen=True)
 class Bins:
-    """The sampler's time series: bin k lasts from `edges_ns`[k] to `edges_ns`[k + 1]. What grew in it: `steal` as a
-    fraction of all processor time, the others as counts; None where nobody counted. Shapes (k + 1,) and (k,)."""
+    """The sampler's time series: bin k lasts from `edges_ns`[k] to `edges_ns`[k + 1]. What grew in
+    it: `steal` as a fraction of all processor time, the others as counts; None where nobody
+    counted. Shapes (k + 1,) and (k,)."""
 
     edges_ns: np.ndarray
     steal: np.ndarray | None = None
     counts: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Cause (`socket buffer full`, `IP reassembly`, `TCP retransmission`, `page fault`) → its events."""
+    """Cause (`socket buffer full`, `IP reassembly`, `TCP retransmission`, `page fault`) → its
+    events."""
 
 
 @dataclass(frozen=True)
 class Witnesses:
-    """What else was seen. `canary_late`, `publisher_waits`, `receiver_waits`: stretches [begin, end) in ns, shape
-    (m, 2), sorted; empty where nothing was late. None where nobody watched, which the answer says."""
+    """What else was seen. `canary_late`, `publisher_waits`, `receiver_waits`: stretches [begin,
+    end) in ns, shape (m, 2), sorted; empty where nothing was late. None where nobody watched, which
+    the answer says."""
 
     canary_late: np.ndarray | None = None
     publisher_waits: np.ndarray | None = None
@@ -84,7 +96,8 @@ class Witnesses:
     away: np.ndarray | None = None
     """Stretches in which a link between the two hosts was away; None where they have none."""
     lost_ns: np.ndarray | None = None
-    """When the network lost frames with data on their way from the writer's host to the reader's: sorted, (m,)."""
+    """When the network lost frames with data on their way from the writer's host to the reader's:
+    sorted, (m,)."""
 
     @property
     def unwatched(self) -> list[str]:
@@ -98,7 +111,8 @@ class Witnesses:
 
 @dataclass(frozen=True)
 class Slow:
-    """One slow message: its place in the writer's sequence, its latency, where the time went, and why."""
+    """One slow message: its place in the writer's sequence, its latency, where the time went, and
+    why."""
 
     place: int
     latency_ns: int
@@ -108,7 +122,8 @@ class Slow:
 
 @dataclass(frozen=True)
 class Tail:
-    """`messages`: the slowest first. `of`: messages that arrived. `unwatched`: evidence that nobody took."""
+    """`messages`: the slowest first. `of`: messages that arrived. `unwatched`: evidence that nobody
+    took."""
 
     median_ns: float
     of: int
@@ -119,7 +134,9 @@ class Tail:
     def causes(self) -> list[tuple[str, int]]:
         """Cause and number of messages, the most frequent first, `unexplained` last."""
         counts = Counter(slow.cause for slow in self.messages)
-        return sorted(counts.items(), key=lambda item: (item[0] == "unexplained", -item[1], item[0]))
+        return sorted(
+            counts.items(), key=lambda item: (item[0] == "unexplained", -item[1], item[0])
+        )
 
     def document(self, examples: int = 5) -> dict[str, Any]:
         total = len(self.messages)
@@ -133,7 +150,12 @@ class Tail:
                 for cause, count in self.causes
             ],
             "worst": [
-                {"place": slow.place, "latency_ns": slow.latency_ns, "cause": slow.cause, "phases_ns": slow.phases_ns}
+                {
+                    "place": slow.place,
+                    "latency_ns": slow.latency_ns,
+                    "cause": slow.cause,
+                    "phases_ns": slow.phases_ns,
+                }
                 for slow in self.messages[:examples]
             ],
             "unwatched": list(self.unwatched),
@@ -141,10 +163,13 @@ class Tail:
 
 
 def pairs(
-    columns: Columns, endpoints: Sequence[Endpoint], window: Window, lives: Mapping[int, Life] = ALL_THE_TIME
+    columns: Columns,
+    endpoints: Sequence[Endpoint],
+    window: Window,
+    lives: Mapping[int, Life] = ALL_THE_TIME,
 ) -> Iterator[tuple[int, int, int, Pair]]:
-    """(writer, reader, sequence number of place 0, their messages) of a trial; `lives` as `latency.measure`: the
-    history of a late reader is no tail. ValueError as there."""
+    """(writer, reader, sequence number of place 0, their messages) of a trial; `lives` as
+    `latency.measure`: the history of a late reader is no tail. ValueError as there."""
     sent = ("begun_ns", "call_ns", "return_ns")
     for found in paired(columns, endpoints, window, lives):
         written = {name: found.writer.placed(columns.sent(name)) for name in sent}
@@ -160,8 +185,8 @@ def pairs(
 
 
 def explain(pair: Pair, witnesses: Witnesses = Witnesses()) -> Tail | None:
-    """The tail of one pair with a cause for each of its messages; None where fewer than twenty messages arrived, from
-    which no median stands."""
+    """The tail of one pair with a cause for each of its messages; None where fewer than twenty
+    messages arrived, from which no median stands."""
     arrived = np.flatnonzero(pair.steady & (pair.taken_ns != ABSENT) & (pair.call_ns != ABSENT))
     if len(arrived) < 2 * LEAST:
         return None
@@ -172,10 +197,16 @@ def explain(pair: Pair, witnesses: Witnesses = Witnesses()) -> Tail | None:
     typical = _Typical.of(pair, arrived)
     causes: dict[int, str] = {}
     tail = sorted(int(arrived[k]) for k in slowest if latency[k] > TIMES_MEDIAN * median)
-    for place in tail:  # in order of sending, because a message may have waited behind an earlier one
+    # in order of sending, because a message may have waited behind an earlier one
+    for place in tail:
         causes[place] = _cause(pair, place, median, typical, witnesses, causes)
     messages = [
-        Slow(place, int(pair.taken_ns[place] - pair.intended_ns[place]), _phases(pair, place), causes[place])
+        Slow(
+            place,
+            int(pair.taken_ns[place] - pair.intended_ns[place]),
+            _phases(pair, place),
+            causes[place],
+        )
         for place in tail
     ]
     messages.sort(key=lambda slow: -slow.latency_ns)
@@ -206,15 +237,23 @@ class _Typical:
 
 
 def _phases(pair: Pair, place: int) -> dict[str, int]:
-    """Where the time went, in ns: `late` (intended to begun), `writing` (to the publish call), `flight` (to taken)."""
-    intended, call, taken = (int(column[place]) for column in (pair.intended_ns, pair.call_ns, pair.taken_ns))
+    """Where the time went, in ns: `late` (intended to begun), `writing` (to the publish call),
+    `flight` (to taken)."""
+    intended, call, taken = (
+        int(column[place]) for column in (pair.intended_ns, pair.call_ns, pair.taken_ns)
+    )
     begun = int(pair.begun_ns[place])
     begun = call if begun == ABSENT else begun
     return {"late": begun - intended, "writing": call - begun, "flight": taken - call}
 
 
 def _cause(
-    pair: Pair, place: int, median: float, typical: _Typical, witnesses: Witnesses, earlier: Mapping[int, str]
+    pair: Pair,
+    place: int,
+    median: float,
+    typical: _Typical,
+    witnesses: Witnesses,
+    earlier: Mapping[int, str],
 ) -> str:
     phases = _phases(pair, place)
     intended, taken = int(pair.intended_ns[place]), int(pair.taken_ns[place])
@@ -222,28 +261,42 @@ def _cause(
     if _overlap(witnesses.away, intended, taken) >= needed:
         return "link away"
     if _overlap(witnesses.canary_late, intended, taken) >= needed:
-        return "steal" if _steal(witnesses.bins, intended, taken) >= STEAL_FRACTION else "machine busy"
+        return (
+            "steal" if _steal(witnesses.bins, intended, taken) >= STEAL_FRACTION else "machine busy"
+        )
     call = int(pair.call_ns[place])
     if phases["late"] - typical.late >= needed:
-        # First, because a publisher that loses its processor within a publish call is not blocked by the middleware.
+        # First, because a publisher that loses its processor within a publish call is not blocked
+        # by the middleware.
         if _overlap(witnesses.publisher_waits, intended, intended + phases["late"]) >= needed:
             return "publisher not scheduled"
         before = int(pair.return_ns[place - 1]) if place else ABSENT
         if before != ABSENT and before - intended >= needed:
             blocked = before - max(int(pair.call_ns[place - 1]), intended)
-            return "publish blocked" if blocked >= needed else earlier.get(place - 1, "behind an earlier message")
+            return (
+                "publish blocked"
+                if blocked >= needed
+                else earlier.get(place - 1, "behind an earlier message")
+            )
         return "publisher late"
     if phases["writing"] - typical.writing >= needed:
         if _overlap(witnesses.publisher_waits, call - phases["writing"], call) >= needed:
             return "publisher not scheduled"
         return (
-            "page fault" if _grew(witnesses.bins, "page fault", call - phases["writing"], call) else "payload writing"
+            "page fault"
+            if _grew(witnesses.bins, "page fault", call - phases["writing"], call)
+            else "payload writing"
         )
     return _in_flight(pair, place, needed, typical, witnesses, earlier)
 
 
 def _in_flight(
-    pair: Pair, place: int, needed: float, typical: _Typical, witnesses: Witnesses, earlier: Mapping[int, str]
+    pair: Pair,
+    place: int,
+    needed: float,
+    typical: _Typical,
+    witnesses: Witnesses,
+    earlier: Mapping[int, str],
 ) -> str:
     call, taken = int(pair.call_ns[place]), int(pair.taken_ns[place])
     returned, notified = int(pair.return_ns[place]), int(pair.notified_ns[place])
@@ -271,7 +324,8 @@ def _in_flight(
 
 
 def _overlap(stretches: np.ndarray | None, begin_ns: int, end_ns: int) -> int:
-    """How much of [begin, end) the stretches cover, in ns; those of several threads may count twice, so at most all."""
+    """How much of [begin, end) the stretches cover, in ns; those of several threads may count
+    twice, so at most all."""
     if stretches is None or not len(stretches):
         return 0
     last = int(np.searchsorted(stretches[:, 0], end_ns))

@@ -1,4 +1,5 @@
-"""From a trial's rows of `events`, `samples` and `schedule` (docs/formats/bundle.md) to the witnesses of its tail."""
+"""From a trial's rows of `events`, `samples` and `schedule` (docs/formats/bundle.md) to the
+witnesses of its tail."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,21 +23,35 @@ _PROCESSOR = "processor."
 
 
 def witnesses(
-    events: Iterable[Row], samples: Iterable[Row], schedule: Iterable[Row], *, publisher: str, receiver: str
+    events: Iterable[Row],
+    samples: Iterable[Row],
+    schedule: Iterable[Row],
+    *,
+    publisher: str,
+    receiver: str,
 ) -> Witnesses:
-    """`publisher`, `receiver`: names of the two processes. What was not watched is None, not empty."""
+    """`publisher`, `receiver`: names of the two processes. What was not watched is None, not
+    empty."""
     waits = _waits(schedule)
     return Witnesses(_canary(events), waits.get(publisher), waits.get(receiver), _bins(samples))
 
 
 def between(
-    seen: Witnesses, frames: Frames | None, interruptions: Sequence[Outage], *, writer: str, reader: str
+    seen: Witnesses,
+    frames: Frames | None,
+    interruptions: Sequence[Outage],
+    *,
+    writer: str,
+    reader: str,
 ) -> Witnesses:
-    """With what the network between two hosts did; `writer`, `reader`: their names. The same where they are one."""
+    """With what the network between two hosts did; `writer`, `reader`: their names. The same where
+    they are one."""
     if frames is None or writer == reader:
         return seen
     away = [
-        (o.down_ns, min(o.up_ns, _EVER)) for o in interruptions if o.kind == "network" and o.who in (writer, reader)
+        (o.down_ns, min(o.up_ns, _EVER))
+        for o in interruptions
+        if o.kind == "network" and o.who in (writer, reader)
     ]
     # On its way up a multicast frame has no destination yet.
     there = frames.receiver.among(reader) | (frames.receiver.codes < 0)
@@ -60,8 +75,8 @@ def _canary(events: Iterable[Row]) -> np.ndarray | None:
 
 
 def _waits(schedule: Iterable[Row]) -> dict[str, np.ndarray]:
-    """Process → stretches in which one of its threads wanted to run and did not: from `woken` or `out_runnable` to
-    `in`."""
+    """Process → stretches in which one of its threads wanted to run and did not: from `woken` or
+    `out_runnable` to `in`."""
     since: dict[tuple[str, int], int] = {}
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for row in sorted(schedule, key=lambda row: row["time_ns"]):
@@ -88,12 +103,18 @@ def _bins(samples: Iterable[Row]) -> Bins | None:
         values = series.get(counter, {})
         return np.diff([values[t] for t in times]) if len(values) == len(times) else None
 
-    parts = {name: change for name in series if name.startswith(_PROCESSOR) and (change := grown(name)) is not None}
+    parts = {
+        name: change
+        for name in series
+        if name.startswith(_PROCESSOR) and (change := grown(name)) is not None
+    }
     steal = parts.get(_PROCESSOR + "steal")
     if steal is not None:
         total = np.sum(list(parts.values()), axis=0)
         steal = np.divide(steal, total, out=np.zeros(len(total)), where=total > 0)
-    counts = {cause: change for name, cause in _COUNTS.items() if (change := grown(name)) is not None}
+    counts = {
+        cause: change for name, cause in _COUNTS.items() if (change := grown(name)) is not None
+    }
     return Bins(np.array(times, np.int64), steal, counts)
 
 

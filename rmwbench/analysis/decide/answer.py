@@ -108,11 +108,18 @@ def decide(candidates: Sequence[Candidate], limits: Sequence[Limit], rules: Rule
 
 def _answer(candidate: Candidate, limits: Sequence[Limit], rules: Rules, of: int) -> Answer:
     if candidate.not_supported is not None:
-        met = tuple(Met(limit, Outcome.UNKNOWN, 0, reason=candidate.not_supported) for limit in limits)
+        met = tuple(
+            Met(limit, Outcome.UNKNOWN, 0, reason=candidate.not_supported) for limit in limits
+        )
         return Answer(candidate.name, Outcome.MISSES, Why.NOT_SUPPORTED, 0.0, met, None, 0)
-    beliefs = {limit: posterior(b) for limit, b in candidate.blocks.items() if b.count >= LEAST_BLOCKS}
+    beliefs = {
+        limit: posterior(b) for limit, b in candidate.blocks.items() if b.count >= LEAST_BLOCKS
+    }
     level = rules.alpha / of
-    met = tuple(_met(limit, candidate, beliefs.get(limit), level / max(len(limits), 1), rules) for limit in limits)
+    met = tuple(
+        _met(limit, candidate, beliefs.get(limit), level / max(len(limits), 1), rules)
+        for limit in limits
+    )
     known = [one for one in met if one.probability is not None]
     blocks = min((one.blocks for one in met if one.outcome is not Outcome.UNKNOWN), default=0)
     missed = [one for one in known if one.outcome is Outcome.MISSES]
@@ -124,7 +131,9 @@ def _answer(candidate: Candidate, limits: Sequence[Limit], rules: Rules, of: int
     weakest = min(known, key=lambda one: one.probability or 0.0, default=None)
 
     def said(outcome: Outcome, why: Why, binding: Met | None) -> Answer:
-        return Answer(candidate.name, outcome, why, probability, met, binding, blocks, candidate.failed)
+        return Answer(
+            candidate.name, outcome, why, probability, met, binding, blocks, candidate.failed
+        )
 
     if missed:
         worst = min(missed, key=lambda one: one.probability or 0.0)
@@ -142,15 +151,17 @@ def _answer(candidate: Candidate, limits: Sequence[Limit], rules: Rules, of: int
     return said(Outcome.MEETS, Why.LIMIT, None)
 
 
-def _met(limit: Limit, candidate: Candidate, belief: Posterior | None, least: float, rules: Rules) -> Met:
+def _met(
+    limit: Limit, candidate: Candidate, belief: Posterior | None, least: float, rules: Rules
+) -> Met:
     """`least`: the probability below which the limit is missed for certain."""
     blocks = candidate.blocks.get(limit)
     if blocks is None or not blocks.count:
         return Met(limit, Outcome.UNKNOWN, 0, reason=candidate.absent.get(limit, "not measured"))
     if belief is None:
         return Met(limit, Outcome.OPEN, blocks.count, interval=(float(blocks.each()[0]),) * 3)
-    # The hosts' clocks may have shifted all values alike, and what was under way may never have arrived: a limit is met
-    # or missed beyond that.
+    # The hosts' clocks may have shifted all values alike, and what was under way may never have
+    # arrived: a limit is met or missed beyond that.
     within = belief.within(limit.at_most - blocks.spare)
     outside = belief.within(limit.at_most + blocks.bound)
     outcome = Outcome.OPEN

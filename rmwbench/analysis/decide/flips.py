@@ -17,7 +17,8 @@ Level = Any
 
 @dataclass(frozen=True)
 class Flip:
-    """`candidate` is `before` at the level `from_` and `after` at `to`, the next that is decided."""
+    """`candidate` is `before` at the level `from_` and `after` at `to`, the next that is
+    decided."""
 
     candidate: str
     before: Outcome

@@ -1,8 +1,8 @@
 """What blocks say of one metric against a limit: the probability that its true value is within.
 
 Each is the posterior under the reference prior of its law, so that the probability is one minus the
-one-sided p value, exactly for means and nearly for fractions: of answers "0.9" nine in ten are right
-(Berger, Bernardo & Sun, Ann. Stat. 37, 2009; simulated in tests/decide/test_calibration.py).
+one-sided p value, exactly for means and nearly for fractions: of answers "0.9" nine in ten are
+right (Berger, Bernardo & Sun, Ann. Stat. 37, 2009; simulated in tests/decide/test_calibration.py).
 
 - `Mean`: a positive metric, or an amount: Student's t about the mean of the blocks (of their
   logarithms where all are positive). Infinite blocks make it a `Share`.
@@ -27,9 +27,11 @@ from rmwbench.analysis.stats import intervals
 Kind = Literal["positive", "amount", "fraction"]
 Interval = tuple[float, float, float]
 LEAST_BLOCKS = 2
-"""Below this there is no scatter, so nothing can be believed; what decides is `rules.min_blocks`."""
+"""Below this there is no scatter, so nothing can be believed; what decides is
+`rules.min_blocks`."""
 DIFFER = 0.05
-"""If the means of campaigns differ by a chance that is less likely than this, they are not samples of one thing."""
+"""If the means of campaigns differ by a chance that is less likely than this, they are not samples
+of one thing."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class Blocks:
 
     @property
     def spare(self) -> float:
-        """By how much the truth may lie above what the values say: to meet a limit they must be below it by this."""
+        """By how much the truth may lie above what the values say: to meet a limit they must be
+        below it by this."""
         return self.bound + self.under_way
 
     @property
@@ -80,7 +83,9 @@ class Posterior(Protocol):
         """True values at these quantiles of the belief, u within (0, 1), any shape."""
         ...
 
-    def later(self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator) -> np.ndarray:
+    def later(
+        self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator
+    ) -> np.ndarray:
         """`within(most)` after `more` further blocks, where the truth is `draws(u)`; z: standard
         normal, what those blocks scatter by; shapes alike."""
         ...
@@ -138,7 +143,9 @@ class Mean:
         found = self.mean + self.error * special.stdtrit(self.count - 1, u)
         return np.exp(found) if self.logs else np.maximum(found, 0.0)
 
-    def later(self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator) -> np.ndarray:
+    def later(
+        self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator
+    ) -> np.ndarray:
         n, freedom = self.count, self.count - 1
         truth = self.mean + self.error * special.stdtrit(freedom, u)
         squares = freedom * self.sd**2 + n * (truth - self.mean) ** 2
@@ -190,7 +197,9 @@ class Share:
         at = special.betaincinv(half, half, u) * n
         return np.array(self.ordered)[np.clip(at.astype(int), 0, n - 1)]
 
-    def later(self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator) -> np.ndarray:
+    def later(
+        self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator
+    ) -> np.ndarray:
         found = sum(value <= most for value in self.ordered)
         a, b = found + 0.5, len(self.ordered) - found + 0.5
         share = special.betaincinv(a, b, 1 - u)  # small u: a small value, so a large share within
@@ -214,7 +223,10 @@ class Fraction:
         shown, _ = intervals.clustered_fraction(counts, totals)
         apart = differ(by_campaign(np.sqrt(counts / totals), blocks.campaigns))
         if apart:  # each campaign is then one sample of a fraction that moves from day to day
-            counts, totals = (np.array([g.sum() for g in by_campaign(x, blocks.campaigns)]) for x in (counts, totals))
+            counts, totals = (
+                np.array([g.sum() for g in by_campaign(x, blocks.campaigns)])
+                for x in (counts, totals)
+            )
         effective = effective_messages(counts, totals)
         return cls(counts.sum() / totals.sum() * effective, effective, blocks.count, shown, apart)
 
@@ -227,7 +239,9 @@ class Fraction:
     def draws(self, u: np.ndarray) -> np.ndarray:
         return special.betaincinv(self.events + 0.5, self.of - self.events + 0.5, u)
 
-    def later(self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator) -> np.ndarray:
+    def later(
+        self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator
+    ) -> np.ndarray:
         new = max(round(self.of / self.count * more), 1)
         found = rng.binomial(new, self.draws(u))
         return _beta_within(self.events + found, np.full(u.shape, self.of + new), most)

@@ -87,7 +87,9 @@ class _Simulated:
     least: np.ndarray
 
 
-def _simulated(one: Candidate, limits: Sequence[Limit], more: int, rng: np.random.Generator) -> _Simulated:
+def _simulated(
+    one: Candidate, limits: Sequence[Limit], more: int, rng: np.random.Generator
+) -> _Simulated:
     beliefs = {limit: posterior(one.blocks[limit]) for limit in limits}
     now = Joint.of(one.blocks, beliefs, limits).probability()
     root = root_of([one.blocks[limit] for limit in limits])
@@ -96,12 +98,17 @@ def _simulated(one: Candidate, limits: Sequence[Limit], more: int, rng: np.rando
     z = rng.standard_normal((TRUTHS, len(limits))) @ root.T
     within = np.column_stack(
         [
-            beliefs[limit].later(u[:, k], z[:, k], more, limit.at_most - one.blocks[limit].spare, rng)
+            beliefs[limit].later(
+                u[:, k], z[:, k], more, limit.at_most - one.blocks[limit].spare, rng
+            )
             for k, limit in enumerate(limits)
         ]
     )
     truly = np.column_stack(
-        [u[:, k] <= beliefs[x].within(x.at_most - one.blocks[x].spare) for k, x in enumerate(limits)]
+        [
+            u[:, k] <= beliefs[x].within(x.at_most - one.blocks[x].spare)
+            for k, x in enumerate(limits)
+        ]
     ).all(axis=1)
     least = within.min(axis=1)
     if len(limits) == 1:

@@ -1,5 +1,5 @@
-"""Trials of one arm -> its metrics. Inference is over trials; percentiles that a single trial is too short for are
-pooled, with trials as clusters.
+"""Trials of one arm -> its metrics. Inference is over trials; percentiles that a single trial is
+too short for are pooled, with trials as clusters.
 """
 
 import math
@@ -24,8 +24,8 @@ from rmwbench.analysis.stats.quantile import BEYOND, allowed, needed
 
 @dataclass
 class Trial:
-    """One done trial, measured. `values` holds the metrics that are one number per trial, `reasons` why others are
-    absent.
+    """One done trial, measured. `values` holds the metrics that are one number per trial, `reasons`
+    why others are absent.
     """
 
     trial: int
@@ -44,10 +44,12 @@ class Trial:
     bring_up: BringUp | None = None
     """How its lifecycle nodes came up; None where it has none."""
     clock_bounds: dict[str, float] = field(default_factory=dict)
-    """Sample or metric -> how far its values may be from the truth, because two hosts' clocks are not known better; ns.
+    """Sample or metric -> how far its values may be from the truth, because two hosts' clocks are
+    not known better; ns.
     """
     topics: "dict[str, Trial]" = field(default_factory=dict)
-    """Topic -> the same trial measured of that topic alone; empty where all topics are alike (`topics.judged_topics`).
+    """Topic -> the same trial measured of that topic alone; empty where all topics are alike
+    (`topics.judged_topics`).
     """
 
     def __post_init__(self) -> None:
@@ -103,24 +105,29 @@ def fraction_of(name: str, trial: Trial) -> tuple[int, int]:
     if name not in ("loss", "undelivered"):
         return trial.fractions.get(name, (0, 0))
     ledger = trial.messages.ledger
-    return (ledger.not_delivered, ledger.published) if name == "loss" else (ledger.undelivered, ledger.wanted)
+    return (
+        (ledger.not_delivered, ledger.published)
+        if name == "loss"
+        else (ledger.undelivered, ledger.wanted)
+    )
 
 
 WITHOUT_UNDER_WAY = ("loss", "undelivered")
-"""Fractions that messages under way are not in. Whether they would have arrived is not known, so a limit on such a
-fraction is met only where they are within it, too."""
+"""Fractions that messages under way are not in. Whether they would have arrived is not known, so a
+limit on such a fraction is met only where they are within it, too."""
 
 
 def under_way_of(name: str, trial: Trial) -> tuple[int, int]:
-    """(messages that were still under way when the trial ended, of): what the fraction `name` leaves open."""
+    """(messages that were still under way when the trial ended, of): what the fraction `name`
+    leaves open."""
     if name not in WITHOUT_UNDER_WAY:
         return 0, 0
     return trial.messages.ledger.under_way, fraction_of(name, trial)[1]
 
 
 def trial_value(entry: Entry, trial: Trial) -> float | None:
-    """The metric's value in one trial, +inf allowed; None where the trial has none (for percentiles also where rule 5
-    forbids it).
+    """The metric's value in one trial, +inf allowed; None where the trial has none (for percentiles
+    also where rule 5 forbids it).
     """
     if entry.kind == "quantile":
         sample = trial.messages.samples.get(entry.source)
@@ -144,15 +151,21 @@ def aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
 
 
 def widened(found: Metric, bound_ns: float) -> Metric:
-    """A time between two clocks that are known to ± `bound_ns`; refused where it is not larger than that."""
+    """A time between two clocks that are known to ± `bound_ns`; refused where it is not larger than
+    that."""
     clocks = f"±{bound_ns / 1e3:.3g} µs for the clocks of two hosts"
     if isinstance(found, AtLeast):
-        return replace(found, bound=max(0.0, found.bound - bound_ns), interval=f"{found.interval}; {clocks}")
+        return replace(
+            found, bound=max(0.0, found.bound - bound_ns), interval=f"{found.interval}; {clocks}"
+        )
     if not isinstance(found, Measured):
         return found
     if found.value <= bound_ns:
         value = f"{found.value / 1e3:.3g} µs"
-        return NoData(found.unit, f"{value} between two hosts whose clocks are known to ±{bound_ns / 1e3:.3g} µs only")
+        return NoData(
+            found.unit,
+            f"{value} between two hosts whose clocks are known to ±{bound_ns / 1e3:.3g} µs only",
+        )
     low, high = max(0.0, found.low - bound_ns), found.high + bound_ns
     return replace(found, low=low, high=high, interval=f"{found.interval}; {clocks}")
 
@@ -163,10 +176,14 @@ def _aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
     if entry.kind == "quantile":
         return _quantile(entry, trials)
     if entry.kind == "fraction":
-        counts, totals = (np.array(x) for x in zip(*(fraction_of(entry.name, t) for t in trials), strict=True))
+        counts, totals = (
+            np.array(x) for x in zip(*(fraction_of(entry.name, t) for t in trials), strict=True)
+        )
         if not totals.sum():
             reason = next((t.reasons[entry.name] for t in trials if entry.name in t.reasons), None)
-            return NoData(entry.unit, reason or _NOTHING.get(entry.name, "nothing to count in any trial"))
+            return NoData(
+                entry.unit, reason or _NOTHING.get(entry.name, "nothing to count in any trial")
+            )
         kept = totals > 0
         (value, low, high), method = intervals.clustered_fraction(counts[kept], totals[kept])
         return Measured(entry.unit, value, low, high, int(totals.sum()), int(kept.sum()), method)
@@ -174,7 +191,11 @@ def _aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
     if not len(values):
         reasons = [t.reasons[entry.name] for t in trials if entry.name in t.reasons]
         return NoData(entry.unit, reasons[0] if reasons else "not recorded")
-    if entry.name in ("achieved_rate", "achieved_throughput") and len(values) > 1 and not values.any():
+    if (
+        entry.name in ("achieved_rate", "achieved_throughput")
+        and len(values) > 1
+        and not values.any()
+    ):
         return _no_arrivals(entry, trials)
     if "per_message" in entry.name:
         count = sum(t.messages.arrived_in_window for t in trials)
@@ -186,8 +207,9 @@ def _aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
 
 
 def _no_arrivals(entry: Entry, trials: Sequence[Trial]) -> Measured:
-    """Nothing arrived in any trial: zeros have no spread, and yet a few trials cannot say that nothing ever does. The
-    bound of the count, over the mean window; of a throughput as so many of the longest messages."""
+    """Nothing arrived in any trial: zeros have no spread, and yet a few trials cannot say that
+    nothing ever does. The bound of the count, over the mean window; of a throughput as so many of
+    the longest messages."""
     windows_s = [t.window_ns / 1e9 for t in trials if t.window_ns]
     (value, low, high), method = intervals.clustered_count(np.zeros(len(windows_s)))
     high /= float(np.mean(windows_s))
@@ -197,18 +219,41 @@ def _no_arrivals(entry: Entry, trials: Sequence[Trial]) -> Measured:
 
 
 OF_MESSAGES = (
-    *("offered_rate", "sent_rate", "achieved_rate", "achieved_throughput", "longest_stall", "publish_call_max"),
+    *(
+        "offered_rate",
+        "sent_rate",
+        "achieved_rate",
+        "achieved_throughput",
+        "longest_stall",
+        "publish_call_max",
+    ),
     "service_latency_mean",
-    *("under_way", "lost_start", "lost_middle", "lost_end", "late", "corrupt", "duplicates", "reordered", "foreign"),
+    *(
+        "under_way",
+        "lost_start",
+        "lost_middle",
+        "lost_end",
+        "late",
+        "corrupt",
+        "duplicates",
+        "reordered",
+        "foreign",
+    ),
     *("never_sent", "publish_failures"),
 )
-"""Metrics of a trial that counts of messages are behind: where none is sent there is nothing that could be 0."""
+"""Metrics of a trial that counts of messages are behind: where none is sent there is nothing that
+could be 0."""
 
-_NOTHING = {"loss": "no publish call succeeded", "undelivered": "no message was wanted from any reader"}
+_NOTHING = {
+    "loss": "no publish call succeeded",
+    "undelivered": "no message was wanted from any reader",
+}
 
 
 def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
-    samples = [s for t in trials if (s := t.messages.samples.get(entry.source)) is not None and s.count]
+    samples = [
+        s for t in trials if (s := t.messages.samples.get(entry.source)) is not None and s.count
+    ]
     total = sum(s.count for s in samples)
     counted = "seconds" if entry.source == cpu_by_second.NAME else "messages"
     if not samples:
@@ -249,9 +294,12 @@ def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
     deepest = 1 - BEYOND / total
     if deepest < 0.5:
         return NoData(entry.unit, short)
-    # A percentile is not below a lower one: bounding the deepest that is allowed bounds all that are not.
+    # A percentile is not below a lower one: bounding the deepest that is allowed bounds all that
+    # are not.
     bound = intervals.quantile_lower_bound(wholes, deepest)
-    return AtLeast(entry.unit, bound, total, len(samples), f"95 % lower bound of p{deepest * 100:.3g}; {short}")
+    return AtLeast(
+        entry.unit, bound, total, len(samples), f"95 % lower bound of p{deepest * 100:.3g}; {short}"
+    )
 
 
 _WHY_NONE = {
@@ -263,12 +311,15 @@ _WHY_NONE = {
 
 
 def over_trials(entry: Entry, values: np.ndarray, count: int, what: str) -> Metric:
-    """From one value per trial, shape (trials,), at least one; `what` names them in the interval's description."""
+    """From one value per trial, shape (trials,), at least one; `what` names them in the interval's
+    description."""
     n = len(values)
     infinite = int(np.count_nonzero(~np.isfinite(values)))
     if n == 1:
         value = float(values[0])
-        return Measured(entry.unit, value, min(value, 0.0), math.inf, count, 1, "one trial: no interval")
+        return Measured(
+            entry.unit, value, min(value, 0.0), math.inf, count, 1, "one trial: no interval"
+        )
     if infinite:
         (value, low, high), coverage = intervals.median_range(values)
         return Measured(
@@ -278,14 +329,19 @@ def over_trials(entry: Entry, values: np.ndarray, count: int, what: str) -> Metr
             high,
             count,
             n,
-            f"median and range of {n} trial {what} ({coverage * 100:.3g} %), {infinite} of them infinite",
+            f"median and range of {n} trial {what} ({coverage * 100:.3g} %), {infinite} of them "
+            "infinite",
         )
     if entry.unit == "messages":
         (value, low, high), method = intervals.clustered_count(values)
         return Measured(entry.unit, value, low, high, count, n, method)
     if entry.kind != "amount" and (values > 0).all():
         return Measured(
-            entry.unit, *intervals.log_t(values), count, n, f"95 % t interval on the log of {n} trial {what}"
+            entry.unit,
+            *intervals.log_t(values),
+            count,
+            n,
+            f"95 % t interval on the log of {n} trial {what}",
         )
     return Measured(
         entry.unit,
@@ -297,4 +353,8 @@ def over_trials(entry: Entry, values: np.ndarray, count: int, what: str) -> Metr
 
 
 def _whole(sample: Sample) -> np.ndarray:
-    return sample.values if sample.weight is None else np.repeat(sample.values, sample.weight.astype(np.int64))
+    return (
+        sample.values
+        if sample.weight is None
+        else np.repeat(sample.values, sample.weight.astype(np.int64))
+    )

@@ -1,8 +1,10 @@
-"""How lifecycle nodes come up under a manager: when each was active, and where those stopped that never were.
+"""How lifecycle nodes come up under a manager: when each was active, and where those stopped that
+never were.
 
-What the manager did with each node are events of the trial (`step`, docs/formats/bundle.md). Time counts from the
-moment when the first of the nodes was told to start, as a launch file starts all at once; a node is active when its
-manager knows it: the change of state was answered, and the state that was asked for then was `active`.
+What the manager did with each node are events of the trial (`step`, docs/formats/bundle.md). Time
+counts from the moment when the first of the nodes was told to start, as a launch file starts all at
+once; a node is active when its manager knows it: the change of state was answered, and the state
+that was asked for then was `active`.
 """
 
 import math
@@ -14,13 +16,15 @@ from typing import Any
 Row = Mapping[str, Any]
 
 STEP, LAUNCHED, NOT_OPENED = "step", "joining", "not_joined"
-"""The events: of a manager, of a node that is told to start, and of a process whose session did not open."""
+"""The events: of a manager, of a node that is told to start, and of a process whose session did not
+open."""
 STEPS = ("service", "configure", "activate")
 """What a manager does with each node, in this order."""
 DONE, TIMED_OUT, REFUSED, UNFINISHED = "done", "timed_out", "refused", "unfinished"
 """How a step ends; `unfinished`: it had not, or had not begun, when the window ended."""
 SESSION = "session"
-"""Where those stopped whose session did not open: their manager sees only that their service is not there."""
+"""Where those stopped whose session did not open: their manager sees only that their service is not
+there."""
 PLACES = {
     f"{SESSION}.{REFUSED}": "session did not open",
     "service.timed_out": "service not available",
@@ -34,7 +38,9 @@ PLACES = {
     "activate.unfinished": "not activated when the window ended",
 }
 """Where a node stopped, in words."""
-FRACTIONS = {"never_active": (SESSION, *STEPS)} | {f"stopped_at_{place}": (place,) for place in (SESSION, *STEPS)}
+FRACTIONS = {"never_active": (SESSION, *STEPS)} | {
+    f"stopped_at_{place}": (place,) for place in (SESSION, *STEPS)
+}
 """Metric → the steps at which the nodes stopped that it counts."""
 VALUES = ("bring_up_time", "half_up_time", "longest_change", "cpu_per_node", "pss_per_node")
 NAMES = (*VALUES, *FRACTIONS)
@@ -43,9 +49,9 @@ NONE = "nothing is brought up in this workload"
 
 @dataclass(frozen=True)
 class BringUp:
-    """One trial's. `up_ns`: when each node was active, after the launch, ascending; `stopped`: STEP.OUTCOME → how many
-    nodes never were, and stopped there; `longest_change_ns`: the longest change of state, infinite where one was not
-    answered, None where none began."""
+    """One trial's. `up_ns`: when each node was active, after the launch, ascending; `stopped`:
+    STEP.OUTCOME → how many nodes never were, and stopped there; `longest_change_ns`: the longest
+    change of state, infinite where one was not answered, None where none began."""
 
     nodes: int
     up_ns: tuple[float, ...]
@@ -63,9 +69,11 @@ class BringUp:
         return self.up_ns[needed - 1] if needed <= len(self.up_ns) else math.inf
 
 
-def bring_up(events: Iterable[Row], definition: Mapping[str, Any], end_ns: int | None) -> BringUp | None:
-    """From the rows of a trial's `events` and its cell's definition; what happened after `end_ns`, the window's end,
-    came too late. None where nothing is brought up, or nothing was launched."""
+def bring_up(
+    events: Iterable[Row], definition: Mapping[str, Any], end_ns: int | None
+) -> BringUp | None:
+    """From the rows of a trial's `events` and its cell's definition; what happened after `end_ns`,
+    the window's end, came too late. None where nothing is brought up, or nothing was launched."""
     asked = definition.get("bring_up")
     rows = list(events)
     launched = [row["time_ns"] for row in rows if row["event"] == LAUNCHED]
@@ -74,15 +82,24 @@ def bring_up(events: Iterable[Row], definition: Mapping[str, Any], end_ns: int |
     last: dict[str, tuple[str, str, int]] = {}
     """Node → its last step, how that ended, and when."""
     changes: list[float] = []
-    for row in sorted((row for row in rows if row["event"] == STEP), key=lambda row: row["time_ns"]):
+    for row in sorted(
+        (row for row in rows if row["event"] == STEP), key=lambda row: row["time_ns"]
+    ):
         if end_ns is not None and row["time_ns"] > end_ns:
             continue
         step, _, outcome = row["code"].partition(".")
         last[row["text"]] = step, outcome, row["time_ns"]
         if step != STEPS[0]:
-            changes.append(math.inf if outcome == TIMED_OUT else float(row["time_ns"] - row["value"]))
+            changes.append(
+                math.inf if outcome == TIMED_OUT else float(row["time_ns"] - row["value"])
+            )
     unopened = {row["process"] for row in rows if row["event"] == NOT_OPENED}
-    lost = {node for process in definition["processes"] if process["name"] in unopened for node in process["nodes"]}
+    lost = {
+        node
+        for process in definition["processes"]
+        if process["name"] in unopened
+        for node in process["nodes"]
+    }
     begin_ns = min(launched)
     up: list[float] = []
     stopped: Counter[str] = Counter()
@@ -96,7 +113,9 @@ def bring_up(events: Iterable[Row], definition: Mapping[str, Any], end_ns: int |
             stopped[f"{_after(step)}.{UNFINISHED}"] += 1
         else:
             stopped[f"{step}.{outcome}"] += 1
-    return BringUp(len(asked["nodes"]), tuple(sorted(up)), dict(stopped), max(changes, default=None))
+    return BringUp(
+        len(asked["nodes"]), tuple(sorted(up)), dict(stopped), max(changes, default=None)
+    )
 
 
 def _after(step: str) -> str:
@@ -106,8 +125,9 @@ def _after(step: str) -> str:
 def metrics(
     found: BringUp | None, costs: Mapping[str, float], window_ns: int | None
 ) -> tuple[dict[str, float], dict[str, tuple[int, int]], dict[str, str]]:
-    """One trial's values, its fractions (nodes, of all), and reasons for what is missing. `costs` has `pss` and
-    `cpu_cores` where they were read; they are of all processes, the manager's and daemons included."""
+    """One trial's values, its fractions (nodes, of all), and reasons for what is missing. `costs`
+    has `pss` and `cpu_cores` where they were read; they are of all processes, the manager's and
+    daemons included."""
     if found is None:
         return {}, {}, dict.fromkeys(NAMES, NONE)
     values = {"bring_up_time": found.until_ns(1.0), "half_up_time": found.until_ns(0.5)}
@@ -125,7 +145,12 @@ def metrics(
     else:
         reasons["cpu_per_node"] = "the processor time was not read at both ends of the window"
     fractions = {
-        name: (sum(count for place, count in found.stopped.items() if place.partition(".")[0] in steps), found.nodes)
+        name: (
+            sum(
+                count for place, count in found.stopped.items() if place.partition(".")[0] in steps
+            ),
+            found.nodes,
+        )
         for name, steps in FRACTIONS.items()
     }
     return values, fractions, reasons

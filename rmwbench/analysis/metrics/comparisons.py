@@ -1,5 +1,5 @@
-"""Which cells are compared with each other, and what a cell is in a comparison: the plan's word, or equal workload and
-factors where a bundle has no plan.
+"""Which cells are compared with each other, and what a cell is in a comparison: the plan's word, or
+equal workload and factors where a bundle has no plan.
 """
 
 import json
@@ -18,8 +18,8 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Comparison:
-    """A workload with its levels, and the rows of `cells` that are compared in it, each with its `labels` entry: the
-    arm's name, made unique where a comparison has an arm twice.
+    """A workload with its levels, and the rows of `cells` that are compared in it, each with its
+    `labels` entry: the arm's name, made unique where a comparison has an arm twice.
     """
 
     name: str
@@ -31,8 +31,8 @@ class Comparison:
 
 
 def comparisons(plan: Mapping[str, Any], cells: Sequence[Row]) -> list[Comparison]:
-    """In the plan's order; cells that no comparison of the plan names follow. Cells with ROS variables are in none:
-    there silence may be right. Raises UserError for an unknown metric."""
+    """In the plan's order; cells that no comparison of the plan names follow. Cells with ROS
+    variables are in none: there silence may be right. Raises UserError for an unknown metric."""
     by_number = {c["cell"]: c for c in cells if is_compared(c)}
     groups: dict[str, tuple[Mapping[str, Any], list[Row]]] = {}
     for planned in plan.get("comparisons") or []:
@@ -47,30 +47,33 @@ def comparisons(plan: Mapping[str, Any], cells: Sequence[Row]) -> list[Compariso
 
 
 def is_compared(cell: Row) -> bool:
-    """Whether arms are compared in it. With ROS variables they are not: who is heard is all that is asked."""
+    """Whether arms are compared in it. With ROS variables they are not: who is heard is all that is
+    asked."""
     return not loads(cell["definition"]).get("ros_variables")
 
 
 def is_floor(cell: Row) -> bool:
-    """Whether the cell's arm is a raw primitive: what others are measured against, and not a contender."""
+    """Whether the cell's arm is a raw primitive: what others are measured against, and not a
+    contender."""
     arm = loads(cell["definition"]).get("arm") or {}
     return arm.get("role", "floor" if cell["layer"] == "floor" else "contender") == "floor"
 
 
 def is_reliable(endpoints: Iterable[Row]) -> bool:
-    """Whether any endpoint (rows of `endpoints`) was granted reliable delivery, or asked for it where nothing says what
-    was granted.
+    """Whether any endpoint (rows of `endpoints`) was granted reliable delivery, or asked for it
+    where nothing says what was granted.
     """
     return any(
-        (loads(e["granted"]).get("qos") or loads(e["asked"]).get("qos") or {}).get("reliability") == "reliable"
+        (loads(e["granted"]).get("qos") or loads(e["asked"]).get("qos") or {}).get("reliability")
+        == "reliable"
         for e in endpoints
     )
 
 
 @lru_cache(maxsize=4096)  # endpoints of 5 000 trials have a hundred texts between them
 def loads(text: str | None) -> Any:
-    """A JSON column's value, to read and not to change; absent and unreadable both give {} (there is then nothing to
-    say about it).
+    """A JSON column's value, to read and not to change; absent and unreadable both give {} (there
+    is then nothing to say about it).
     """
     try:
         return json.loads(text) if text else {}
@@ -87,7 +90,14 @@ def _comparison(name: str, planned: Mapping[str, Any], cells: list[Row]) -> Comp
             f"workload {name} is to be judged by a metric that does not exist",
             where="campaign.json",
             actual=primary,
-            fix=f"was it {near}? a newer rmwbench may know it" if near else "a newer rmwbench may know it",
+            fix=f"was it {near}? a newer rmwbench may know it"
+            if near
+            else "a newer rmwbench may know it",
         )
-    labels = {c["cell"]: c["arm"] if again[c["arm"]] == 1 else f"{c['arm']} (cell {c['cell']})" for c in cells}
-    return Comparison(name, planned.get("title") or name, planned.get("description") or "", primary, cells, labels)
+    labels = {
+        c["cell"]: c["arm"] if again[c["arm"]] == 1 else f"{c['arm']} (cell {c['cell']})"
+        for c in cells
+    }
+    return Comparison(
+        name, planned.get("title") or name, planned.get("description") or "", primary, cells, labels
+    )

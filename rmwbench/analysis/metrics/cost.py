@@ -1,9 +1,10 @@
-"""What a trial cost: CPU by role, context switches, faults, memory, bytes on the wire, energy; times to match from
-events.
+"""What a trial cost: CPU by role, context switches, faults, memory, bytes on the wire, energy;
+times to match from events.
 
-A counter that was not read is absent with its reason; it is never taken as zero. Publisher and subscription processes
-stand apart, because a middleware can move work from one to the other. What a middleware costs is what its workers, its
-daemons and whatever else it started used; our own processes (`harness`) stand apart and are in no other figure.
+A counter that was not read is absent with its reason; it is never taken as zero. Publisher and
+subscription processes stand apart, because a middleware can move work from one to the other. What a
+middleware costs is what its workers, its daemons and whatever else it started used; our own
+processes (`harness`) stand apart and are in no other figure.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,16 +31,19 @@ def cost(
     delivered_bytes: int | None = None,
     no_data: Mapping[str, str] | None = None,
 ) -> tuple[Values, Reasons]:
-    """Metrics of one trial from the rows of the bundle's `counters` (process, role, counter, at, value).
+    """Metrics of one trial from the rows of the bundle's `counters` (process, role, counter, at,
+    value).
 
-    `published`, `delivered`: what happened while the steady window lasted, as the counters counted (publish calls;
-    first arrivals over all readers); `delivered_bytes`: their payload. `no_data`: what the sampler could not read, and
-    why (`unread`).
+    `published`, `delivered`: what happened while the steady window lasted, as the counters counted
+    (publish calls; first arrivals over all readers); `delivered_bytes`: their payload. `no_data`:
+    what the sampler could not read, and why (`unread`).
     """
     table: Table = {}
     for row in counters:
         if row.get("endpoint") is None and row["value"] is not None:
-            table.setdefault((row["role"], row["process"]), {})[row["counter"], row["at"]] = row["value"]
+            table.setdefault((row["role"], row["process"]), {})[row["counter"], row["at"]] = row[
+                "value"
+            ]
     for counted in table.values():
         if window_ns and (SNAPSHOT, "steady_end") in counted:
             counted[WINDOW, "window"] = window_ns
@@ -51,7 +55,9 @@ def cost(
         if amount is None:
             reasons[name] = reason
         elif per == 0 or per is None:
-            reasons[name] = "no message to divide by" if per == 0 else "the trial recorded no steady window"
+            reasons[name] = (
+                "no message to divide by" if per == 0 else "the trial recorded no steady window"
+            )
         else:
             values[name] = amount / per
 
@@ -61,7 +67,9 @@ def cost(
     missing = "the counter was not read at both ends of the steady window"
     shared = missing if apart else "publisher and subscription share a process"
     # A worker of that name would make it `sampler#2`.
-    sampler = next((p for role, p in table if role == "harness" and p.partition("#")[0] == "sampler"), None)
+    sampler = next(
+        (p for role, p in table if role == "harness" and p.partition("#")[0] == "sampler"), None
+    )
     sampled = sampler is not None
     unsampled = why.get("", NOT_SAMPLED)
     if unseen:  # without them every sum over the middleware would be too small
@@ -71,9 +79,24 @@ def cost(
     cpu = _steady(table, MIDDLEWARE, "cpu")
     put("cpu_per_message", cpu, delivered, missing)
     gigabytes = None if delivered_bytes is None else delivered_bytes / 1e9
-    put("cpu_per_gigabyte", None if cpu is None or gigabytes is None else cpu / 1e9, gigabytes, missing)
-    put("cpu_per_message_publisher", _steady(table, ("publisher",), "cpu") if apart else None, published, shared)
-    put("cpu_per_message_subscription", _steady(table, ("subscription",), "cpu") if apart else None, delivered, shared)
+    put(
+        "cpu_per_gigabyte",
+        None if cpu is None or gigabytes is None else cpu / 1e9,
+        gigabytes,
+        missing,
+    )
+    put(
+        "cpu_per_message_publisher",
+        _steady(table, ("publisher",), "cpu") if apart else None,
+        published,
+        shared,
+    )
+    put(
+        "cpu_per_message_subscription",
+        _steady(table, ("subscription",), "cpu") if apart else None,
+        delivered,
+        shared,
+    )
     put("cpu_cores", cpu, window_ns, missing)
     daemon = missing if unseen else "no daemon ran" if sampled else unsampled
     put("cpu_cores_daemon", _steady(table, ("daemon",), "cpu"), window_ns, daemon)
@@ -83,19 +106,36 @@ def cost(
     put("cpu_cores_other", other, window_ns, missing if sampled else unsampled)
     harness = _steady(table, ("harness",), "cpu") if sampled else None
     put("cpu_cores_harness", harness, window_ns, missing if sampled else unsampled)
-    put("cpu_cores_sampler", _steady(table, ("harness",), "cpu", sampler) if sampled else None, window_ns, unsampled)
+    put(
+        "cpu_cores_sampler",
+        _steady(table, ("harness",), "cpu", sampler) if sampled else None,
+        window_ns,
+        unsampled,
+    )
     softirq = _steady(table, ("machine",), "processor.softirq")
     put("softirq_cores", softirq, window_ns, why.get("machine", unsampled))
 
-    switches = [_steady(table, MIDDLEWARE, c) for c in ("voluntary_switches", "involuntary_switches")]
-    put("context_switches_per_message", None if None in switches else sum(switches), delivered, missing)
+    switches = [
+        _steady(table, MIDDLEWARE, c) for c in ("voluntary_switches", "involuntary_switches")
+    ]
+    put(
+        "context_switches_per_message",
+        None if None in switches else sum(switches),
+        delivered,
+        missing,
+    )
     faults = [_steady(table, MIDDLEWARE, c) for c in ("minor_faults", "major_faults")]
     put("page_faults_per_message", None if None in faults else sum(faults), delivered, missing)
     _allocations(table, put, published, delivered, shared if not apart else None)
     wake_ups = _steady(table, MIDDLEWARE, "voluntary_switches")
     put("wake_ups", wake_ups, None if window_ns is None else window_ns / 1e9, missing)
     waited = _steady(table, MIDDLEWARE, "run_delay")
-    put("processor_wait_per_message", waited, delivered, why.get("run_delay_ns", missing if sampled else unsampled))
+    put(
+        "processor_wait_per_message",
+        waited,
+        delivered,
+        why.get("run_delay_ns", missing if sampled else unsampled),
+    )
 
     for metric, counter in _AT_END.items():
         unread_text = missing if unseen else f"the counter {counter} was not read"
@@ -121,7 +161,9 @@ _AT_END = {
 """Metric → the counter that is read once, after the window."""
 
 
-def _allocations(table: Table, put: Any, published: int, delivered: int, shared: str | None) -> None:
+def _allocations(
+    table: Table, put: Any, published: int, delivered: int, shared: str | None
+) -> None:
     """By side; only workers are counted, and only in trials that ask for it."""
     for side, messages in (("publisher", published), ("subscription", delivered)):
         for metric, counter in (("allocations", "allocations"), ("allocated_bytes", "allocated")):
@@ -131,12 +173,18 @@ def _allocations(table: Table, put: Any, published: int, delivered: int, shared:
 
 def _unseen_daemons(table: Table) -> list[str]:
     """Daemons that the trial started (it timed their start) and that no counter is of."""
-    started = {name for row in table.values() for c, _ in row if (name := c.removeprefix(_DAEMON_STEP)) != c}
+    started = {
+        name
+        for row in table.values()
+        for c, _ in row
+        if (name := c.removeprefix(_DAEMON_STEP)) != c
+    }
     return sorted(started - {process for role, process in table if role == "daemon"})
 
 
 def unread(events: Iterable[Mapping[str, Any]]) -> Reasons:
-    """What the sampler could not read and why, from the rows of the bundle's `events`; "" for everything."""
+    """What the sampler could not read and why, from the rows of the bundle's `events`; "" for
+    everything."""
     found: Reasons = {}
     for row in events:
         if row["event"] == "no_data":
@@ -147,7 +195,8 @@ def unread(events: Iterable[Mapping[str, Any]]) -> Reasons:
 
 
 def _wire(table: Table, put: Any, delivered: int, delivered_bytes: int | None) -> None:
-    """What interfaces sent for each payload byte delivered: all of them, and each of the host's own."""
+    """What interfaces sent for each payload byte delivered: all of them, and each of the host's
+    own."""
     missing = "the interfaces' counters were not read at both ends of the steady window"
     names = {
         counter.split(".")[1]
@@ -155,34 +204,52 @@ def _wire(table: Table, put: Any, delivered: int, delivered_bytes: int | None) -
         for counter, _ in row
         if counter.startswith("interface.") and counter.endswith(".tx_bytes")
     }
-    sent = {name: _steady(table, ("machine",), f"interface.{name}.tx_bytes") for name in sorted(names)}
-    packets = [_steady(table, ("machine",), f"interface.{name}.tx_packets") for name in sorted(names)]
+    sent = {
+        name: _steady(table, ("machine",), f"interface.{name}.tx_bytes") for name in sorted(names)
+    }
+    packets = [
+        _steady(table, ("machine",), f"interface.{name}.tx_packets") for name in sorted(names)
+    ]
     known = bool(sent) and None not in sent.values()
-    put("wire_bytes_per_payload_byte", sum(sent.values()) if known else None, delivered_bytes, missing)
+    put(
+        "wire_bytes_per_payload_byte",
+        sum(sent.values()) if known else None,
+        delivered_bytes,
+        missing,
+    )
     for name in ("lo", "eth0"):
         put(f"wire_bytes_per_payload_byte_{name}", sent.get(name), delivered_bytes, missing)
-    put("packets_per_message", sum(packets) if packets and None not in packets else None, delivered, missing)
+    put(
+        "packets_per_message",
+        sum(packets) if packets and None not in packets else None,
+        delivered,
+        missing,
+    )
 
 
 def _energy(table: Table, put: Any, delivered: int, window_ns: int | None, reason: str) -> None:
-    """Of the processor packages and their memory where RAPL counts; else of the board's largest consumer, which is its
-    input."""
+    """Of the processor packages and their memory where RAPL counts; else of the board's largest
+    consumer, which is its input."""
     joules = {
         counter.removeprefix("energy."): value
         for row in table.values()
         for (counter, _), value in row.items()
         if counter.startswith("energy.")
     }
-    packages = [v for name, v in joules.items() if name.startswith("rapl:package") and "/" not in name]
-    packages += [v for name, v in joules.items() if name.startswith("rapl:") and name.endswith("/dram")]
+    packages = [
+        v for name, v in joules.items() if name.startswith("rapl:package") and "/" not in name
+    ]
+    packages += [
+        v for name, v in joules.items() if name.startswith("rapl:") and name.endswith("/dram")
+    ]
     total = sum(packages) if packages else max(joules.values(), default=None)
     put("power", total, None if window_ns is None else window_ns / 1e9, reason)
     put("energy_per_message", total, delivered, reason)
 
 
 def setup(events: Iterable[Mapping[str, Any]]) -> tuple[Values, Reasons]:
-    """`match_time` and `first_message_time` in ns from the rows of the bundle's `events`, counted from the last
-    `created`.
+    """`match_time` and `first_message_time` in ns from the rows of the bundle's `events`, counted
+    from the last `created`.
     """
     last: dict[str, int] = {}
     for row in events:
@@ -192,32 +259,41 @@ def setup(events: Iterable[Mapping[str, Any]]) -> tuple[Values, Reasons]:
     reasons: Reasons = {}
     for metric, event in (("match_time", "matched"), ("first_message_time", "first_message")):
         if "created" not in last or event not in last:
-            reasons[metric] = f"the trial has no event {'created' if 'created' not in last else event}"
+            reasons[metric] = (
+                f"the trial has no event {'created' if 'created' not in last else event}"
+            )
         else:
             # Discovery may finish while the last endpoint's creation is still being answered.
             values[metric] = float(max(last[event] - last["created"], 0))
     return values, reasons
 
 
-def _steady(table: Table, roles: tuple[str, ...], counter: str, process: str | None = None) -> float | None:
-    """What the counter grew by in the steady window, over all processes of these roles that have it; None where one of
-    them lacks an end."""
+def _steady(
+    table: Table, roles: tuple[str, ...], counter: str, process: str | None = None
+) -> float | None:
+    """What the counter grew by in the steady window, over all processes of these roles that have
+    it; None where one of them lacks an end."""
     if roles == ("machine",):
         parts = [v for (r, p), v in table.items() if r in roles and (counter, "steady_begin") in v]
     else:
         parts = [v for (r, p), v in table.items() if r in roles and process in (None, p)]
-    if not parts or any((counter, at) not in v for v in parts for at in ("steady_begin", "steady_end")):
+    if not parts or any(
+        (counter, at) not in v for v in parts for at in ("steady_begin", "steady_end")
+    ):
         return None
     return sum(_grown(v, counter) for v in parts)
 
 
 SNAPSHOT, WINDOW = "snapshot_time", "window_length"
-OWN_COUNTERS = frozenset(("cpu", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"))
+OWN_COUNTERS = frozenset(
+    ("cpu", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
+)
 """What a worker counts itself, between two moments of its own beside the window's edges."""
 
 
 def _grown(row: Mapping[tuple[str, str], float], counter: str) -> float:
-    """Over the window: what the process counted between its two snapshots, by the ratio of the two lengths."""
+    """Over the window: what the process counted between its two snapshots, by the ratio of the two
+    lengths."""
     grown = row[counter, "steady_end"] - row[counter, "steady_begin"]
     edges = [row.get((SNAPSHOT, at)) for at in ("steady_begin", "steady_end")]
     window_ns = row.get((WINDOW, "window"))
@@ -228,5 +304,8 @@ def _grown(row: Mapping[tuple[str, str], float], counter: str) -> float:
 
 def _at_end(table: Table, roles: tuple[str, ...], counter: str) -> float | None:
     parts = [v for (r, _), v in table.items() if r in roles]
-    found = [next((v[counter, at] for at in ("end", "steady_end") if (counter, at) in v), None) for v in parts]
+    found = [
+        next((v[counter, at] for at in ("end", "steady_end") if (counter, at) in v), None)
+        for v in parts
+    ]
     return sum(found) if found and None not in found else None

@@ -1,8 +1,9 @@
-"""Processor time second by second, of the time series where one was asked for: how evenly a middleware works, and what
-published evaluations print that looked once per second.
+"""Processor time second by second, of the time series where one was asked for: how evenly a
+middleware works, and what published evaluations print that looked once per second.
 
-Of a second counts what really lies between two samples: its processor time is divided by the time between them, so a
-sample that came some milliseconds late changes nothing. A second whose beginning or end was not sampled is left out.
+Of a second counts what really lies between two samples: its processor time is divided by the time
+between them, so a sample that came some milliseconds late changes nothing. A second whose beginning
+or end was not sampled is left out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +20,10 @@ Reading = tuple[int, str, float]
 NAME = "cpu_by_second"
 METRICS = (f"{NAME}_p50", f"{NAME}_p95")
 NOT_SAMPLED = "CPU was not sampled within the window (sampling: {series_hz: 1})"
-NO_SECOND = "no second of the window was sampled at both ends (sampling: {series_hz: 1}, or more by a whole number)"
+NO_SECOND = (
+    "no second of the window was sampled at both ends (sampling: {series_hz: 1}, or more "
+    "by a whole number)"
+)
 SECOND_NS = 1_000_000_000
 NEAR_NS = SECOND_NS // 20
 """How far from a second's edge a sample may be."""
@@ -28,8 +32,8 @@ NEAR_NS = SECOND_NS // 20
 def cpu_by_second(
     readings: Sequence[Reading], counters: Iterable[Row], window: Window
 ) -> tuple[np.ndarray, str | None]:
-    """Cores that all processes of the middleware used together in each second of one trial's window, shape (seconds,),
-    and why there are none. `counters` tell the processes' roles."""
+    """Cores that all processes of the middleware used together in each second of one trial's
+    window, shape (seconds,), and why there are none. `counters` tell the processes' roles."""
     none = np.empty(0)
     names = dict.fromkeys(row["process"] for row in counters if row["role"] in MIDDLEWARE)
     if not readings or not names or window.begin_ns is None or window.end_ns is None:
@@ -40,18 +44,25 @@ def cpu_by_second(
         own = sorted((time_ns, value) for time_ns, process, value in readings if process == name)
         if not own:
             return none, f"CPU of {name} is in no sample"
-        of_process, sampled = _of_process(np.array([at for at, _ in own]), np.array([cpu for _, cpu in own]), edges_ns)
+        of_process, sampled = _of_process(
+            np.array([at for at, _ in own]), np.array([cpu for _, cpu in own]), edges_ns
+        )
         cores += of_process
         whole &= sampled
     return (cores[whole], None) if whole.any() else (none, NO_SECOND)
 
 
-def _of_process(times_ns: np.ndarray, cpu_ns: np.ndarray, edges_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(cores, whether both ends were sampled) of each second; `times_ns` ascend, shapes (samples,) and (edges,)."""
+def _of_process(
+    times_ns: np.ndarray, cpu_ns: np.ndarray, edges_ns: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(cores, whether both ends were sampled) of each second; `times_ns` ascend, shapes (samples,)
+    and (edges,)."""
     last = len(times_ns) - 1
     after = np.searchsorted(times_ns, edges_ns).clip(0, last)
     before = (after - 1).clip(0, last)
-    nearest = np.where(np.abs(times_ns[before] - edges_ns) <= np.abs(times_ns[after] - edges_ns), before, after)
+    nearest = np.where(
+        np.abs(times_ns[before] - edges_ns) <= np.abs(times_ns[after] - edges_ns), before, after
+    )
     near = np.abs(times_ns[nearest] - edges_ns) <= NEAR_NS
     passed_ns = np.maximum(np.diff(times_ns[nearest]), 1)
     return np.diff(cpu_ns[nearest]) / passed_ns, near[1:] & near[:-1]

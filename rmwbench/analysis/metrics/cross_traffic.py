@@ -1,6 +1,8 @@
-"""What the traffic of others got through beside the middleware, and what it cost the machine, by its own counters.
+"""What the traffic of others got through beside the middleware, and what it cost the machine, by
+its own counters.
 
-Its receivers count what they read, so this is goodput: without headers, and each byte once however often it was sent.
+Its receivers count what they read, so this is goodput: without headers, and each byte once however
+often it was sent.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,8 +27,9 @@ Counted = dict[tuple[str, str], float]
 def cross_traffic(
     counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """(values, reasons) of METRICS of one trial, all cross traffic together: bytes per second in the window and in its
-    worst second, and processor time per second. `definition` is the cell's."""
+    """(values, reasons) of METRICS of one trial, all cross traffic together: bytes per second in
+    the window and in its worst second, and processor time per second. `definition` is the
+    cell's."""
     if not asked(definition):
         return {}, dict.fromkeys(METRICS, NONE)
     found: dict[str, Counted] = {}
@@ -49,20 +52,29 @@ def cross_traffic(
 
 
 def asked(definition: Mapping[str, Any]) -> tuple[str, ...]:
-    """The hosts that cross traffic alone has, from a cell's definition; empty where there is none."""
+    """The hosts that cross traffic alone has, from a cell's definition; empty where there is
+    none."""
     traffic = (definition.get("network") or {}).get("cross_traffic") or ()
     return tuple(dict.fromkeys(one[end] for one in traffic for end in ("from", "to")))
 
 
 def _seconds(receivers: Sequence[Counted]) -> Iterator[tuple[str, str]]:
-    """The snapshots at both ends of each second that all receivers saw whole; the last one ends with the window."""
-    count = min(sum(1 for counter, at in one if counter == RECEIVED and at.startswith(SECOND)) for one in receivers)
+    """The snapshots at both ends of each second that all receivers saw whole; the last one ends
+    with the window."""
+    count = min(
+        sum(1 for counter, at in one if counter == RECEIVED and at.startswith(SECOND))
+        for one in receivers
+    )
     marks = [BEGIN, *(f"{SECOND}{number}" for number in range(1, count + 1)), END]
     for begin, end in pairwise(marks):
-        if all(abs(one[TIME, end] - one[TIME, begin] - NS_PER_S) < NS_PER_S / 10 for one in receivers):
+        if all(
+            abs(one[TIME, end] - one[TIME, begin] - NS_PER_S) < NS_PER_S / 10 for one in receivers
+        ):
             yield begin, end
 
 
 def _rate(one: Counted, begin: str, end: str) -> float:
     """Bytes per second between two snapshots, by their own times: a late one moves no rate."""
-    return NS_PER_S * (one[RECEIVED, end] - one[RECEIVED, begin]) / (one[TIME, end] - one[TIME, begin])
+    return (
+        NS_PER_S * (one[RECEIVED, end] - one[RECEIVED, begin]) / (one[TIME, end] - one[TIME, begin])
+    )

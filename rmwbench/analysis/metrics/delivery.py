@@ -1,9 +1,9 @@
-"""Was it discovery or delivery? What a reader misses, split by where in its life: before its first message, between its
-first and its last, and after.
+"""Was it discovery or delivery? What a reader misses, split by where in its life: before its first
+message, between its first and its last, and after.
 
-A loss figure that does not split this calls a middleware lossy that was slow to find its peer. Only nodes that join
-within the window can be split: nobody waits for them, while all others have matched and exchanged a message before the
-window begins.
+A loss figure that does not split this calls a middleware lossy that was slow to find its peer. Only
+nodes that join within the window can be split: nobody waits for them, while all others have matched
+and exchanged a message before the window begins.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,16 +17,23 @@ from rmwbench.analysis.records.columns import Window
 Counts = dict[str, tuple[int, int]]
 Reasons = dict[str, str]
 
-DISCOVERY, UNMATCHED, DELIVERY, TAIL = "lost_in_discovery", "lost_unmatched", "lost_in_delivery", "lost_in_tail"
+DISCOVERY, UNMATCHED, DELIVERY, TAIL = (
+    "lost_in_discovery",
+    "lost_unmatched",
+    "lost_in_delivery",
+    "lost_in_tail",
+)
 AFTER_FIRST = "lost_after_first"
 SPLIT = (DISCOVERY, UNMATCHED, DELIVERY, TAIL, AFTER_FIRST)
-WAITED = "no node joined within the window: the trial waited until all had matched and had a message"
+WAITED = (
+    "no node joined within the window: the trial waited until all had matched and had a message"
+)
 NO_MATCH_SEEN = "the late nodes have no reader: only readers are asked when they matched"
 
 
 def split(pairs: Sequence[Pair], events: Iterable[Mapping[str, Any]]) -> tuple[Counts, Reasons]:
-    """Name -> (messages lost there, messages sent for those readers); of `lost_after_first` messages from the first
-    delivered one on. Reasons for what this trial cannot say."""
+    """Name -> (messages lost there, messages sent for those readers); of `lost_after_first`
+    messages from the first delivered one on. Reasons for what this trial cannot say."""
     late = [pair for pair in pairs if pair.writer.late or pair.reader.late]
     if not late:
         return {}, dict.fromkeys(SPLIT, WAITED)
@@ -40,7 +47,9 @@ def split(pairs: Sequence[Pair], events: Iterable[Mapping[str, Any]]) -> tuple[C
         else:
             first, last = len(arrived), len(arrived)
         missing = wanted & ~arrived
-        before, middle, after = (int(np.count_nonzero(part)) for part in _cut(missing, first, last + 1))
+        before, middle, after = (
+            int(np.count_nonzero(part)) for part in _cut(missing, first, last + 1)
+        )
         for name, lost in ((DISCOVERY, before), (DELIVERY, middle), (TAIL, after)):
             of[name][0] += lost
             of[name][1] += total
@@ -51,7 +60,9 @@ def split(pairs: Sequence[Pair], events: Iterable[Mapping[str, Any]]) -> tuple[C
             of[UNMATCHED][0] += int(np.count_nonzero(unmatched[:first]))
             of[UNMATCHED][1] += total
     reasons = {} if any(pair.reader.late for pair in late) else {UNMATCHED: NO_MATCH_SEEN}
-    return {name: (lost, total) for name, (lost, total) in of.items() if name not in reasons}, reasons
+    return {
+        name: (lost, total) for name, (lost, total) in of.items() if name not in reasons
+    }, reasons
 
 
 def _cut(missing: np.ndarray, *at: int) -> list[np.ndarray]:
@@ -83,8 +94,8 @@ def per_bin(times_ns: Iterable[np.ndarray], edges: np.ndarray) -> np.ndarray:
 
 
 def bin_of(length_ns: int, messages: int, most: int = 60, least: int = 4) -> int:
-    """Length of a bin in ns: the shortest of a round series with at most `most` bins and on average at least `least`
-    wanted messages in each, so that a missing message is not a dip to zero."""
+    """Length of a bin in ns: the shortest of a round series with at most `most` bins and on average
+    at least `least` wanted messages in each, so that a missing message is not a dip to zero."""
     for exponent in range(6, 12):
         for mantissa in (1, 2, 5):
             bin_ns = mantissa * 10**exponent

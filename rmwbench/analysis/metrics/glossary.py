@@ -1,4 +1,5 @@
-"""Every metric's name, unit, title and meaning in one place: the analysis computes by it, reports explain by it."""
+"""Every metric's name, unit, title and meaning in one place: the analysis computes by it, reports
+explain by it."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,8 +11,8 @@ Kind = Literal["quantile", "positive", "amount", "fraction"]
 
 @dataclass(frozen=True)
 class Entry:
-    """`kind` says how trials are put together: `quantile` (of the sample `source`), `positive` (geometric mean),
-    `amount` (mean, may be 0), `fraction` (counts over counts).
+    """`kind` says how trials are put together: `quantile` (of the sample `source`), `positive`
+    (geometric mean), `amount` (mean, may be 0), `fraction` (counts over counts).
     """
 
     name: str
@@ -32,7 +33,9 @@ def _percentiles(stem: str, title: str, text: str, qs: tuple[float, ...]) -> lis
         label = f"{q * 100:g}".replace(".", "")
         name = "median" if q == 0.5 else f"p{q * 100:g}"
         beyond = (
-            "half of the messages take longer" if q == 0.5 else f"{(1 - q) * 100:.3g} % of the messages take longer"
+            "half of the messages take longer"
+            if q == 0.5
+            else f"{(1 - q) * 100:.3g} % of the messages take longer"
         )
         rule = f"Printed from {needed(q)} messages on; below that a bound."
         out.append(
@@ -53,23 +56,23 @@ _ENTRIES = [
     *_percentiles(
         "response_latency",
         "response latency",
-        "From the time the schedule wanted the message sent until it is in the reader's hands; of a service's client, "
-        "until the reply is in its hands. A publisher that falls behind does not hide it, and a message that never "
-        "arrives counts as infinitely late.",
+        "From the time the schedule wanted the message sent until it is in the reader's hands; of "
+        "a service's client, until the reply is in its hands. A publisher that falls behind does "
+        "not hide it, and a message that never arrives counts as infinitely late.",
         (0.5, 0.9, 0.99, 0.999),
     ),
     *_percentiles(
         "consumed_latency",
         "latency until consumed",
-        "From the intended send time until the consumer has read the payload: shows what taking by reference "
-        "postpones.",
+        "From the intended send time until the consumer has read the payload: shows what taking by "
+        "reference postpones.",
         (0.5, 0.9, 0.99),
     ),
     *_percentiles(
         "service_latency",
         "service latency",
-        "From the publish call until the message is taken: the middleware alone, without the wait before the "
-        "call. Messages that were never sent are not in it.",
+        "From the publish call until the message is taken: the middleware alone, without the wait "
+        "before the call. Messages that were never sent are not in it.",
         (0.5, 0.9, 0.99),
     ),
     Entry(
@@ -77,8 +80,8 @@ _ENTRIES = [
         "service latency, mean",
         "ns",
         "positive",
-        "The same, the mean of the messages that arrived: what published evaluations print. Lost messages are not in "
-        "it, so it favours an arm that loses more; no verdict rests on it.",
+        "The same, the mean of the messages that arrived: what published evaluations print. Lost "
+        "messages are not in it, so it favours an arm that loses more; no verdict rests on it.",
         "service_latency",
     ),
     *_percentiles(
@@ -92,19 +95,21 @@ _ENTRIES = [
         "longest publish call",
         "ns",
         "positive",
-        "The longest publish call of a trial, calls that return an error included: where a history is full it stands "
-        "against max_blocking_time.",
+        "The longest publish call of a trial, calls that return an error included: where a history "
+        "is full it stands against max_blocking_time.",
     ),
     *_percentiles(
         "arrival_jitter",
         "arrival jitter",
-        "How far the distance of two consecutive arrivals is from the distance intended (RFC 3550, |D|).",
+        "How far the distance of two consecutive arrivals is from the distance intended (RFC 3550, "
+        "|D|).",
         (0.5, 0.99),
     ),
     *_percentiles(
         "request_leg",
         "request leg",
-        "From a client's call until its service has the request in its hands: the first of a service's two legs.",
+        "From a client's call until its service has the request in its hands: the first of a "
+        "service's two legs.",
         (0.5, 0.99),
     ),
     *_percentiles(
@@ -116,9 +121,10 @@ _ENTRIES = [
     *_percentiles(
         "end_to_end_latency",
         "end-to-end latency",
-        "From the time the schedule wanted a source's message sent until the last subscription of the chain has what "
-        "the relays made of it, along the causes that each relay records; of a service's client, until it has the "
-        "reply. Once per way from a source to a last subscription. What a hop lost never arrives.",
+        "From the time the schedule wanted a source's message sent until the last subscription of "
+        "the chain has what the relays made of it, along the causes that each relay records; of a "
+        "service's client, until it has the reply. Once per way from a source to a last "
+        "subscription. What a hop lost never arrives.",
         (0.5, 0.9, 0.95, 0.99, 0.999),
     ),
     Entry(
@@ -131,8 +137,8 @@ _ENTRIES = [
     *_percentiles(
         "end_to_end_service_latency",
         "end-to-end service latency",
-        "The same from the source's publish call, without the wait before it. Messages that the call did not accept "
-        "are not in it.",
+        "The same from the source's publish call, without the wait before it. Messages that the "
+        "call did not accept are not in it.",
         (0.5, 0.9, 0.95, 0.99),
     ),
     *_percentiles(
@@ -144,8 +150,9 @@ _ENTRIES = [
     *_percentiles(
         "hop_relay",
         "a relay's own time",
-        "From the moment a relay has a message until its own publish call for it: reading the payload, making the next "
-        "message. All relays together; of a service, until the call that replies.",
+        "From the moment a relay has a message until its own publish call for it: reading the "
+        "payload, making the next message. All relays together; of a service, until the call that "
+        "replies.",
         (0.5, 0.95, 0.99),
     ),
     *_percentiles(
@@ -165,20 +172,25 @@ _ENTRIES = [
         "loss along the chain",
         "fraction",
         "fraction",
-        "Of the messages that the source's publish call accepted, once per way: those that did not reach the end.",
+        "Of the messages that the source's publish call accepted, once per way: those that did not "
+        "reach the end.",
     ),
     Entry(
         "end_to_end_undelivered",
         "undelivered along the chain",
         "fraction",
         "fraction",
-        "Of the messages that the source's schedule wanted, once per way: those that did not reach the end for any "
-        "reason. Verdicts on an end-to-end metric judge this first.",
+        "Of the messages that the source's schedule wanted, once per way: those that did not reach "
+        "the end for any reason. Verdicts on an end-to-end metric judge this first.",
     ),
     *(
         Entry(name, title, "messages", "amount", text + " Once per way, per trial.")
         for name, title, text in (
-            ("lost_in_transport", "lost in transport", "Published on the chain, and the next node never had them."),
+            (
+                "lost_in_transport",
+                "lost in transport",
+                "Published on the chain, and the next node never had them.",
+            ),
             ("lost_in_relays", "lost in relays", "A relay had them and did not publish them on."),
         )
     ),
@@ -188,11 +200,15 @@ _ENTRIES = [
             f"share of {title}",
             "fraction",
             "amount",
-            f"Of the time from the source's publish call to the last callback, over all hops: {text}. Of messages "
-            "around the median, in traced trials alone.",
+            "Of the time from the source's publish call to the last callback, over all hops: "
+            f"{text}. Of messages around the median, in traced trials alone.",
         )
         for name, title, text in (
-            ("ros2", "ROS 2's layers", "what rclcpp, rcl and rmw take on both sides, without the notification"),
+            (
+                "ros2",
+                "ROS 2's layers",
+                "what rclcpp, rcl and rmw take on both sides, without the notification",
+            ),
             ("notification", "the notification", "from rmw_wait's return until rcl_take begins"),
             ("middleware", "the middleware", "from its own write until rmw_wait returns"),
             ("relays", "relays", "from a relay's callback until its next publish call"),
@@ -204,8 +220,8 @@ _ENTRIES = [
         "longest stall",
         "ns",
         "positive",
-        "The longest time in the steady window in which a reader got nothing sound, counted to the window's edges, or "
-        "to where either of the two joined or left. "
+        "The longest time in the steady window in which a reader got nothing sound, counted to the "
+        "window's edges, or to where either of the two joined or left. "
         "Never below the workload's own period.",
     ),
     Entry(
@@ -213,16 +229,18 @@ _ENTRIES = [
         "loss",
         "fraction",
         "fraction",
-        "Of the messages that publish calls accepted, once per reader: the fraction that did not arrive "
-        "sound and before the drain ended, those under way apart. Of a service's clients: requests that got no reply.",
+        "Of the messages that publish calls accepted, once per reader: the fraction that did not "
+        "arrive sound and before the drain ended, those under way apart. Of a service's clients: "
+        "requests that got no reply.",
     ),
     Entry(
         "undelivered",
         "undelivered",
         "fraction",
         "fraction",
-        "Of the messages that the schedule wanted, once per reader: the fraction that did not arrive for any "
-        "reason (lost, late, corrupt, failed, never sent) except being under way. Verdicts judge this first.",
+        "Of the messages that the schedule wanted, once per reader: the fraction that did not "
+        "arrive for any reason (lost, late, corrupt, failed, never sent) except being under way. "
+        "Verdicts judge this first.",
     ),
     *(
         Entry(name, title, "messages", "amount", text + " Per trial.")
@@ -230,13 +248,14 @@ _ENTRIES = [
             (
                 "under_way",
                 "under way",
-                "Of reliable streams: not arrived when the trial stopped waiting, while messages were still coming. "
-                "Infinitely late in every latency, and not lost.",
+                "Of reliable streams: not arrived when the trial stopped waiting, while messages "
+                "were still coming. Infinitely late in every latency, and not lost.",
             ),
             (
                 "lost_start",
                 "lost at the start",
-                "Lost before the first delivery of the steady window; all of them where nothing was delivered.",
+                "Lost before the first delivery of the steady window; all of them where nothing "
+                "was delivered.",
             ),
             ("lost_middle", "lost in the middle", "Lost between the first and the last delivery."),
             ("lost_end", "lost at the end", "Lost after the last delivery."),
@@ -245,7 +264,8 @@ _ENTRIES = [
             (
                 "duplicates",
                 "duplicates",
-                "Arrived sound and in time, but not for the first time; of a client: requests answered again.",
+                "Arrived sound and in time, but not for the first time; of a client: requests "
+                "answered again.",
             ),
             (
                 "reordered",
@@ -256,7 +276,8 @@ _ENTRIES = [
             (
                 "never_sent",
                 "never sent",
-                "Wanted by the schedule, but the publisher had not come to them when the schedule's grace ended.",
+                "Wanted by the schedule, but the publisher had not come to them when the "
+                "schedule's grace ended.",
             ),
             ("publish_failures", "failed publishes", "Publish calls that returned an error."),
         )
@@ -266,15 +287,17 @@ _ENTRIES = [
         "offered rate",
         "hz",
         "positive",
-        "Messages per second that the schedule wanted, over the steady window, all publishers together.",
+        "Messages per second that the schedule wanted, over the steady window, all publishers "
+        "together.",
     ),
     Entry(
         "sent_rate",
         "sent rate",
         "hz",
         "amount",
-        "Publish calls made within the steady window, per second of it, all publishers together: a publisher that is "
-        "held back stays below the offered rate. Its period is one divided by it.",
+        "Publish calls made within the steady window, per second of it, all publishers together: a "
+        "publisher that is held back stays below the offered rate. Its period is one divided by "
+        "it.",
     ),
     Entry(
         "achieved_rate",
@@ -283,7 +306,13 @@ _ENTRIES = [
         "amount",
         "First sound arrivals within the closed steady window per second, all readers together.",
     ),
-    Entry("achieved_throughput", "throughput", "bytes/s", "amount", "Payload bytes of those arrivals per second."),
+    Entry(
+        "achieved_throughput",
+        "throughput",
+        "bytes/s",
+        "amount",
+        "Payload bytes of those arrivals per second.",
+    ),
     Entry(
         "match_time",
         "time to match",
@@ -296,31 +325,33 @@ _ENTRIES = [
         "time to the first message",
         "ns",
         "positive",
-        "From the last endpoint's creation until every reader has got a message from each of its writers.",
+        "From the last endpoint's creation until every reader has got a message from each of its "
+        "writers.",
     ),
     Entry(
         "late_match_time",
         "a late joiner's time to match",
         "ns",
         "positive",
-        "From the creation of a reader that joins within the steady window until it sees all its peers, the longest of "
-        "a trial; infinite where it never did.",
+        "From the creation of a reader that joins within the steady window until it sees all its "
+        "peers, the longest of a trial; infinite where it never did.",
     ),
     Entry(
         "graph_time",
         "time to the complete graph",
         "ns",
         "positive",
-        "From the first endpoint's creation until every endpoint sees all its peers: how long a system of many nodes "
-        "takes to come up, once its processes run.",
+        "From the first endpoint's creation until every endpoint sees all its peers: how long a "
+        "system of many nodes takes to come up, once its processes run.",
     ),
     Entry(
         "ready_time",
         "time to open and match",
         "ns",
         "positive",
-        "From the command that opens the sessions until every endpoint sees all its peers, as the orchestrator saw it: "
-        "what a session does while it opens (a TLS handshake, the making of a trial's keys) is in it.",
+        "From the command that opens the sessions until every endpoint sees all its peers, as the "
+        "orchestrator saw it: what a session does while it opens (a TLS handshake, the making of a "
+        "trial's keys) is in it.",
     ),
     *_percentiles(
         "endpoint_match",
@@ -333,35 +364,47 @@ _ENTRIES = [
         "bytes until the graph was complete",
         "bytes",
         "amount",
-        "Bytes that all interfaces of the host sent from before the first session opened until every endpoint saw all "
-        "its peers.",
+        "Bytes that all interfaces of the host sent from before the first session opened until "
+        "every endpoint saw all its peers.",
     ),
-    Entry("discovery_packets", "packets until the graph was complete", "count", "amount", "The same in packets."),
+    Entry(
+        "discovery_packets",
+        "packets until the graph was complete",
+        "count",
+        "amount",
+        "The same in packets.",
+    ),
     Entry(
         "history_wanted",
         "history that late joiners may expect",
         "messages",
         "amount",
-        "Messages that were sent before a late transient-local reader was created, as many as its history holds. Per "
-        "trial.",
+        "Messages that were sent before a late transient-local reader was created, as many as its "
+        "history holds. Per trial.",
     ),
-    Entry("history_delivered", "history delivered", "messages", "amount", "How many of those it was given. Per trial."),
+    Entry(
+        "history_delivered",
+        "history delivered",
+        "messages",
+        "amount",
+        "How many of those it was given. Per trial.",
+    ),
     Entry(
         "history_time",
         "time to the history",
         "ns",
         "positive",
-        "From a late reader's creation until the last message of its history is in its hands; infinite where one never "
-        "came.",
+        "From a late reader's creation until the last message of its history is in its hands; "
+        "infinite where one never came.",
     ),
     Entry(
         "cpu_per_message",
         "CPU per message",
         "ns",
         "positive",
-        "CPU time of all worker processes, of their middleware's daemons and of whatever else it started, in the "
-        "steady window for each message delivered: kernel time in their system calls included, interrupts that hit "
-        "other processes not.",
+        "CPU time of all worker processes, of their middleware's daemons and of whatever else it "
+        "started, in the steady window for each message delivered: kernel time in their system "
+        "calls included, interrupts that hit other processes not.",
     ),
     Entry(
         "cpu_per_message_publisher",
@@ -389,8 +432,8 @@ _ENTRIES = [
         "CPU",
         "cores",
         "positive",
-        "CPU time of all worker processes, daemons and what else the middleware started, per second of the steady "
-        "window.",
+        "CPU time of all worker processes, daemons and what else the middleware started, per "
+        "second of the steady window.",
     ),
     *(
         Entry(
@@ -398,39 +441,53 @@ _ENTRIES = [
             f"CPU by second, {name}",
             "cores",
             "quantile",
-            "CPU time of the same processes in each second of the steady window, where a time series was asked for "
-            f"(`sampling: {{series_hz: 1}}`). {share} of the seconds take more. Printed from {needed(q)} seconds on; "
-            "below that a bound.",
+            "CPU time of the same processes in each second of the steady window, where a time "
+            f"series was asked for (`sampling: {{series_hz: 1}}`). {share} of the seconds take "
+            f"more. Printed from {needed(q)} seconds on; below that a bound.",
             "cpu_by_second",
             q,
         )
         for q, name, share in ((0.5, "median", "Half"), (0.95, "p95", "5 %"))
     ),
-    Entry("cpu_cores_daemon", "CPU, daemons", "cores", "amount", "The share of brokers, routers and other daemons."),
+    Entry(
+        "cpu_cores_daemon",
+        "CPU, daemons",
+        "cores",
+        "amount",
+        "The share of brokers, routers and other daemons.",
+    ),
     Entry(
         "cpu_cores_other",
         "CPU, other processes",
         "cores",
         "amount",
-        "The share of processes that nobody named but that run in the host: a middleware started them.",
+        "The share of processes that nobody named but that run in the host: a middleware started "
+        "them.",
     ),
     Entry(
         "cpu_cores_harness",
         "CPU, harness",
         "cores",
         "amount",
-        "CPU time of our own processes beside the workers (orchestrator, sampler, the host's init) per second of the "
-        "steady window. In no other figure.",
+        "CPU time of our own processes beside the workers (orchestrator, sampler, the host's init) "
+        "per second of the steady window. In no other figure.",
     ),
-    Entry("cpu_cores_sampler", "CPU, sampler", "cores", "amount", "The sampler's part of that: what it costs to know."),
+    Entry(
+        "cpu_cores_sampler",
+        "CPU, sampler",
+        "cores",
+        "amount",
+        "The sampler's part of that: what it costs to know.",
+    ),
     Entry(
         "softirq_cores",
         "soft interrupts",
         "cores",
         "amount",
-        "Processor time of the whole machine in soft interrupts, mostly its network receive path, per second of the "
-        "steady window; in steps of 10 ms. On most kernels the part that runs within a process's system call is in "
-        "that process's CPU time too, so the two must not be added.",
+        "Processor time of the whole machine in soft interrupts, mostly its network receive path, "
+        "per second of the steady window; in steps of 10 ms. On most kernels the part that runs "
+        "within a process's system call is in that process's CPU time too, so the two must not be "
+        "added.",
     ),
     Entry(
         "context_switches_per_message",
@@ -444,11 +501,17 @@ _ENTRIES = [
         "page faults per message",
         "count",
         "amount",
-        "Minor and major faults of the same processes in the steady window for each message delivered: memory that is "
-        "mapped anew for each message shows here.",
+        "Minor and major faults of the same processes in the steady window for each message "
+        "delivered: memory that is mapped anew for each message shows here.",
     ),
     *(
-        Entry(f"{stem}_per_message_{side}", f"{title} per message, {side}", unit, "amount", text + " " + of)
+        Entry(
+            f"{stem}_per_message_{side}",
+            f"{title} per message, {side}",
+            unit,
+            "amount",
+            text + " " + of,
+        )
         for side, of in (
             ("publisher", "Of the publishing processes, for each message published."),
             ("subscription", "Of the receiving processes, for each message delivered."),
@@ -458,10 +521,16 @@ _ENTRIES = [
                 "allocations",
                 "allocations",
                 "count",
-                "Calls of malloc and its like (operator new and Rust's allocator end there) in the steady window, of "
-                "all threads of the middleware; what the harness does is left out. Counted in untimed trials alone.",
+                "Calls of malloc and its like (operator new and Rust's allocator end there) in the "
+                "steady window, of all threads of the middleware; what the harness does is left "
+                "out. Counted in untimed trials alone.",
             ),
-            ("allocated_bytes", "bytes allocated", "bytes", "The bytes that those calls asked for."),
+            (
+                "allocated_bytes",
+                "bytes allocated",
+                "bytes",
+                "The bytes that those calls asked for.",
+            ),
         )
     ),
     Entry(
@@ -469,24 +538,26 @@ _ENTRIES = [
         "wake-ups",
         "hz",
         "amount",
-        "How often per second of the steady window threads of the same processes gave the processor back and were "
-        "woken again (voluntary context switches): what an idle node costs a sleeping machine.",
+        "How often per second of the steady window threads of the same processes gave the "
+        "processor back and were woken again (voluntary context switches): what an idle node costs "
+        "a sleeping machine.",
     ),
     Entry(
         "processor_wait_per_message",
         "wait for a processor per message",
         "ns",
         "amount",
-        "How long threads of the same processes wanted to run and had no processor, for each message delivered: "
-        "large where the machine, not the middleware, sets the latency.",
+        "How long threads of the same processes wanted to run and had no processor, for each "
+        "message delivered: large where the machine, not the middleware, sets the latency.",
     ),
     Entry(
         "wire_bytes_per_payload_byte",
         "bytes on the wire per payload byte",
         "1",
         "amount",
-        "Bytes that all interfaces of the host sent in the steady window for each byte of payload delivered: headers, "
-        "acknowledgements, discovery. Near 0 where messages travel in shared memory.",
+        "Bytes that all interfaces of the host sent in the steady window for each byte of payload "
+        "delivered: headers, acknowledgements, discovery. Near 0 where messages travel in shared "
+        "memory.",
     ),
     Entry(
         "wire_bytes_per_payload_byte_lo",
@@ -507,16 +578,16 @@ _ENTRIES = [
         "packets per message",
         "count",
         "amount",
-        "Packets that all interfaces sent in the steady window for each message delivered; a packet on the loopback "
-        "holds up to 64 KiB.",
+        "Packets that all interfaces sent in the steady window for each message delivered; a "
+        "packet on the loopback holds up to 64 KiB.",
     ),
     Entry(
         "power",
         "power",
         "W",
         "positive",
-        "Power of the processor packages and their memory (RAPL), or at the board's input, over the steady window: the "
-        "whole machine, idle consumption included.",
+        "Power of the processor packages and their memory (RAPL), or at the board's input, over "
+        "the steady window: the whole machine, idle consumption included.",
     ),
     Entry(
         "energy_per_message",
@@ -530,22 +601,38 @@ _ENTRIES = [
         "memory (PSS)",
         "bytes",
         "positive",
-        "Proportional set size of all worker processes, daemons and what else the middleware started, without record "
-        "buffers and without shared segments, which stand apart.",
+        "Proportional set size of all worker processes, daemons and what else the middleware "
+        "started, without record buffers and without shared segments, which stand apart.",
     ),
-    Entry("pss_publisher", "memory (PSS), publisher", "bytes", "positive", "The same for the publishing processes."),
     Entry(
-        "pss_subscription", "memory (PSS), subscription", "bytes", "positive", "The same for the receiving processes."
+        "pss_publisher",
+        "memory (PSS), publisher",
+        "bytes",
+        "positive",
+        "The same for the publishing processes.",
     ),
-    Entry("pss_daemon", "memory (PSS), daemons", "bytes", "positive", "The same for the middleware's daemons."),
+    Entry(
+        "pss_subscription",
+        "memory (PSS), subscription",
+        "bytes",
+        "positive",
+        "The same for the receiving processes.",
+    ),
+    Entry(
+        "pss_daemon",
+        "memory (PSS), daemons",
+        "bytes",
+        "positive",
+        "The same for the middleware's daemons.",
+    ),
     *(
         Entry(
             f"pss_growth_per_message_{side}",
             f"memory growth per message, {title}",
             "bytes",
             "amount",
-            "Slope of the process's PSS in the second half of the window (Theil–Sen), without files, with shared "
-            "segments, for "
+            "Slope of the process's PSS in the second half of the window (Theil–Sen), without "
+            "files, with shared segments, for "
             f"each message {done}. About 0 where nothing leaks.",
         )
         for side, title, done in (
@@ -560,9 +647,9 @@ _ENTRIES = [
             f"memory (PSS), {place} of the window",
             "bytes",
             "positive",
-            "Median PSS of all worker processes and daemons in that part of the window, with all that they map but "
-            "files: the recorder's buffers and shared segments too, so that only the difference between two parts says "
-            "anything.",
+            "Median PSS of all worker processes and daemons in that part of the window, with all "
+            "that they map but files: the recorder's buffers and shared segments too, so that only "
+            "the difference between two parts says anything.",
         )
         for place in ("begin", "middle", "end")
     ),
@@ -578,7 +665,8 @@ _ENTRIES = [
         "peak memory (RSS)",
         "bytes",
         "positive",
-        "The highest resident set size that each worker process reached, added up; record buffers included.",
+        "The highest resident set size that each worker process reached, added up; record buffers "
+        "included.",
     ),
     Entry(
         "virtual_memory",
@@ -599,29 +687,35 @@ _ENTRIES = [
         "shared segments",
         "bytes",
         "amount",
-        "Proportional share of the shared-memory segments mapped by all worker processes, in use (resident).",
+        "Proportional share of the shared-memory segments mapped by all worker processes, in use "
+        "(resident).",
     ),
     Entry(
         "link_bytes_per_payload_byte",
         "bytes on the links per payload byte",
         "1",
         "positive",
-        "What all hosts sent into the network in the steady window, whole Ethernet frames, each counted once, for each "
-        "payload byte that reached another host. 1 would be payload alone; several readers on other hosts can make it "
-        "less, and so can compression.",
+        "What all hosts sent into the network in the steady window, whole Ethernet frames, each "
+        "counted once, for each payload byte that reached another host. 1 would be payload alone; "
+        "several readers on other hosts can make it less, and so can compression.",
     ),
     *(
         Entry(
             f"link_bytes_per_payload_byte_{kind}",
             f"bytes on the links per payload byte, {title}",
             "1",
-            # Averaged as the whole is, or it would exceed the whole where trials scatter; the others may be 0.
+            # Averaged as the whole is, or it would exceed the whole where trials scatter; the
+            # others may be 0.
             "positive" if kind == "data" else "amount",
             f"The part of it in frames that carry {what}.",
         )
         for kind, title, what in (
             ("data", "data", "messages, with all headers, repeats included"),
-            ("acknowledgement", "acknowledgements", "nothing but acknowledgements, heartbeats and gaps"),
+            (
+                "acknowledgement",
+                "acknowledgements",
+                "nothing but acknowledgements, heartbeats and gaps",
+            ),
             ("discovery", "discovery", "the middleware's own discovery"),
             ("resolution", "resolution", "address resolution and group membership"),
             ("other", "other", "anything else"),
@@ -632,29 +726,33 @@ _ENTRIES = [
         "frames sent again",
         "fraction",
         "fraction",
-        "Of the frames with data that hosts sent: those whose content the same host had sent before.",
+        "Of the frames with data that hosts sent: those whose content the same host had sent "
+        "before.",
     ),
     Entry(
         "retransmitted_bytes",
         "bytes sent again",
         "fraction",
         "amount",
-        "The same by bytes: a repeated fragment of an image weighs more than a repeated small message.",
+        "The same by bytes: a repeated fragment of an image weighs more than a repeated small "
+        "message.",
     ),
     Entry(
         "frames_lost",
         "frames lost",
         "fraction",
         "fraction",
-        "Of the frames that met a link, once per destination: those that the network did not deliver, for any reason "
-        "(loss, full queue, out of range, too large). The report says on which link.",
+        "Of the frames that met a link, once per destination: those that the network did not "
+        "deliver, for any reason (loss, full queue, out of range, too large). The report says on "
+        "which link.",
     ),
     Entry(
         "link_utilisation",
         "use of the links",
         "fraction",
         "amount",
-        "Bytes that the busiest direction of a link with a constant rate let through, of what that rate allows.",
+        "Bytes that the busiest direction of a link with a constant rate let through, of what that "
+        "rate allows.",
     ),
     *(
         Entry(
@@ -662,21 +760,31 @@ _ENTRIES = [
             title,
             "fraction",
             "fraction",
-            text + " Of all messages published for readers of which either side joined within the window.",
+            text + " Of all messages published for readers of which either side joined within the "
+            "window.",
         )
         for name, title, text in (
             (
                 "lost_in_discovery",
                 "lost before the first delivery",
-                "Messages that were lost before the first one came through: what finding each other cost.",
+                "Messages that were lost before the first one came through: what finding each "
+                "other cost.",
             ),
             (
                 "lost_unmatched",
                 "lost before the match",
                 "The part of these that was due before the reader saw all its writers.",
             ),
-            ("lost_in_delivery", "lost between first and last delivery", "What the established stream lost."),
-            ("lost_in_tail", "lost after the last delivery", "What was lost when nothing came through any more."),
+            (
+                "lost_in_delivery",
+                "lost between first and last delivery",
+                "What the established stream lost.",
+            ),
+            (
+                "lost_in_tail",
+                "lost after the last delivery",
+                "What was lost when nothing came through any more.",
+            ),
         )
     ),
     Entry(
@@ -684,53 +792,70 @@ _ENTRIES = [
         "loss from the first delivery on",
         "fraction",
         "fraction",
-        "Of the messages published from the first delivered one on: those that were lost. It is what a loss figure "
-        "would be if it did not count discovery.",
+        "Of the messages published from the first delivered one on: those that were lost. It is "
+        "what a loss figure would be if it did not count discovery.",
     ),
     Entry(
         "recovery_time",
         "time to recover",
         "ns",
         "positive",
-        "From the moment when a link or a node is back until a reader has its first message that was published after "
-        "it; of several readers and outages the slowest. Infinite where none came until the end; about half a "
-        "message's period at best.",
+        "From the moment when a link or a node is back until a reader has its first message that "
+        "was published after it; of several readers and outages the slowest. Infinite where none "
+        "came until the end; about half a message's period at best.",
     ),
     Entry(
         "outage_stall",
         "silence around an outage",
         "ns",
         "positive",
-        "The longest time without an arrival that an outage falls into: the outage and what it took to recover.",
+        "The longest time without an arrival that an outage falls into: the outage and what it "
+        "took to recover.",
     ),
     Entry(
         "stall_outside_outages",
         "longest stall outside of outages",
         "ns",
         "positive",
-        "The longest time without an arrival that no outage falls into, of trials in which something was interrupted "
-        "or joined late.",
+        "The longest time without an arrival that no outage falls into, of trials in which "
+        "something was interrupted or joined late.",
     ),
     *(
-        Entry(name, title, "messages", "amount", text + " Once per reader, all outages of a trial together.")
+        Entry(
+            name,
+            title,
+            "messages",
+            "amount",
+            text + " Once per reader, all outages of a trial together.",
+        )
         for name, title, text in (
-            ("lost_in_outage", "lost in the outage", "Published while a link or node was away, and never delivered."),
+            (
+                "lost_in_outage",
+                "lost in the outage",
+                "Published while a link or node was away, and never delivered.",
+            ),
             (
                 "repaired_after_outage",
                 "delivered after the outage",
-                "Published while a link or node was away, and delivered once it was back: late, not lost.",
+                "Published while a link or node was away, and delivered once it was back: late, "
+                "not lost.",
             ),
             (
                 "lost_before_recovery",
                 "lost before the recovery",
-                "Published when it was back but before the first new message came, and never delivered.",
+                "Published when it was back but before the first new message came, and never "
+                "delivered.",
             ),
             (
                 "lost_after_recovery",
                 "lost after the recovery",
                 "Published after the first new message had come, and never delivered.",
             ),
-            ("duplicates_after_outage", "duplicates after the outage", "Delivered again, after it was back."),
+            (
+                "duplicates_after_outage",
+                "duplicates after the outage",
+                "Delivered again, after it was back.",
+            ),
         )
     ),
     Entry(
@@ -738,32 +863,34 @@ _ENTRIES = [
         "bytes spent on recovering",
         "bytes",
         "amount",
-        "What hosts sent between an outage's end and the recovery of its last reader, without new data: discovery, "
-        "acknowledgements, address resolution, repeats.",
+        "What hosts sent between an outage's end and the recovery of its last reader, without new "
+        "data: discovery, acknowledgements, address resolution, repeats.",
     ),
     Entry(
         "stray_bytes",
         "bytes into interfaces that lead nowhere",
         "bytes",
         "amount",
-        "What all hosts sent into the further interfaces that their network gives them, from before the first session "
-        "opened until the steady state's end.",
+        "What all hosts sent into the further interfaces that their network gives them, from "
+        "before the first session opened until the steady state's end.",
     ),
     Entry(
         "loopback_bytes",
         "bytes that hosts sent to themselves",
         "bytes",
         "amount",
-        "What went over the loopback interfaces of all hosts in the same time, of trials with further interfaces: "
-        "among it what was meant for another host and sent to an address that the sender has too.",
+        "What went over the loopback interfaces of all hosts in the same time, of trials with "
+        "further interfaces: among it what was meant for another host and sent to an address that "
+        "the sender has too.",
     ),
     Entry(
         "bring_up_time",
         "time until all nodes are active",
         "ns",
         "positive",
-        "From the launch of a workload's lifecycle nodes until their manager knows that the last one is active; "
-        "infinite where one never is within the window. Starting the programs is not in it, opening their sessions is.",
+        "From the launch of a workload's lifecycle nodes until their manager knows that the last "
+        "one is active; infinite where one never is within the window. Starting the programs is "
+        "not in it, opening their sessions is.",
     ),
     Entry(
         "half_up_time",
@@ -777,13 +904,18 @@ _ENTRIES = [
         "longest change of state",
         "ns",
         "positive",
-        "The longest time that the manager waited for one node to be configured or activated, in a trial; infinite "
-        "where one was not answered in time. A service time-out of that length would have been enough.",
+        "The longest time that the manager waited for one node to be configured or activated, in a "
+        "trial; infinite where one was not answered in time. A service time-out of that length "
+        "would have been enough.",
     ),
     *(
         Entry(name, title, "fraction", "fraction", text)
         for name, title, text in (
-            ("never_active", "never active", "Lifecycle nodes that were not active when the window ended."),
+            (
+                "never_active",
+                "never active",
+                "Lifecycle nodes that were not active when the window ended.",
+            ),
             (
                 "stopped_at_session",
                 "session did not open",
@@ -792,13 +924,14 @@ _ENTRIES = [
             (
                 "stopped_at_service",
                 "service not available",
-                "The part of these whose session opened, and whose services the manager did not see in time.",
+                "The part of these whose session opened, and whose services the manager did not "
+                "see in time.",
             ),
             (
                 "stopped_at_configure",
                 "not configured",
-                "The part of these that did not answer in time, or refused, or had not been configured when the window "
-                "ended.",
+                "The part of these that did not answer in time, or refused, or had not been "
+                "configured when the window ended.",
             ),
             ("stopped_at_activate", "not activated", "The same of activating."),
         )
@@ -808,24 +941,25 @@ _ENTRIES = [
         "CPU time per lifecycle node",
         "ns",
         "positive",
-        "CPU time of all processes and daemons in the whole window, the start of their sessions, the bring-up and the "
-        "rest after it, divided by the number of lifecycle nodes. Windows of different lengths are not comparable.",
+        "CPU time of all processes and daemons in the whole window, the start of their sessions, "
+        "the bring-up and the rest after it, divided by the number of lifecycle nodes. Windows of "
+        "different lengths are not comparable.",
     ),
     Entry(
         "pss_per_node",
         "memory per lifecycle node",
         "bytes",
         "positive",
-        "Proportional set size of all processes and daemons after the window, divided by the number of lifecycle "
-        "nodes.",
+        "Proportional set size of all processes and daemons after the window, divided by the "
+        "number of lifecycle nodes.",
     ),
     Entry(
         "cross_goodput",
         "goodput of the traffic of others",
         "bytes/s",
         "amount",
-        "What the receivers of the network's cross traffic (TCP between hosts of its own) read per second of the "
-        "steady window, all flows together, without headers.",
+        "What the receivers of the network's cross traffic (TCP between hosts of its own) read per "
+        "second of the steady window, all flows together, without headers.",
     ),
     Entry(
         "cross_goodput_least",
@@ -839,16 +973,17 @@ _ENTRIES = [
         "CPU of the traffic of others",
         "cores",
         "amount",
-        "Processor time of its senders and receivers, which are on this machine too, per second of the window. It is "
-        "in no figure of a middleware; the link's own time for its frames is among our processes'.",
+        "Processor time of its senders and receivers, which are on this machine too, per second of "
+        "the window. It is in no figure of a middleware; the link's own time for its frames is "
+        "among our processes'.",
     ),
     Entry(
         "leftover_files",
         "files left behind",
         "count",
         "amount",
-        "Files and sockets in /dev/shm and /tmp of all hosts after every process that still ran had exited in order. "
-        "Directories are not counted.",
+        "Files and sockets in /dev/shm and /tmp of all hosts after every process that still ran "
+        "had exited in order. Directories are not counted.",
     ),
     Entry(
         "leftover_bytes",

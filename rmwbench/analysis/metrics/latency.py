@@ -1,8 +1,8 @@
-"""One trial's records -> its latencies, arrivals and ledger. Columns are asked for one by one, so that memory stays at
-a few columns.
+"""One trial's records -> its latencies, arrivals and ledger. Columns are asked for one by one, so
+that memory stays at a few columns.
 
-Every message that the schedule wanted is in every latency sample, once per reader: what did not arrive sound and in
-time is +inf (rule 4). Latencies of several readers are pooled within the trial.
+Every message that the schedule wanted is in every latency sample, once per reader: what did not
+arrive sound and in time is +inf (rule 4). Latencies of several readers are pooled within the trial.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,8 +34,8 @@ ALL_THE_TIME: Mapping[int, Life] = {}
 
 @dataclass
 class Messages:
-    """What one trial's messages say. `samples` by metric stem: response_latency, consumed_latency, service_latency,
-    publish_call, arrival_jitter; with clients request_leg and reply_leg.
+    """What one trial's messages say. `samples` by metric stem: response_latency, consumed_latency,
+    service_latency, publish_call, arrival_jitter; with clients request_leg and reply_leg.
     """
 
     ledger: Ledger = field(default_factory=Ledger)
@@ -52,16 +52,19 @@ class Messages:
     pairs: int = 0
     readers: int = 0
     series: tuple[np.ndarray, np.ndarray] | None = None
-    """(seconds since the steady window began, latency in ns with +inf where lost), at most SERIES_POINTS, of the first
-    pair.
+    """(seconds since the steady window began, latency in ns with +inf where lost), at most
+    SERIES_POINTS, of the first pair.
     """
 
 
 def measure(
-    columns: Columns, endpoints: Sequence[Endpoint], window: Window, lives: Mapping[int, Life] = ALL_THE_TIME
+    columns: Columns,
+    endpoints: Sequence[Endpoint],
+    window: Window,
+    lives: Mapping[int, Life] = ALL_THE_TIME,
 ) -> Messages:
-    """Everything that follows from SENT and RECEIVED records; `lives` are of endpoints that join late or leave early.
-    Raises ValueError where the records contradict their own format.
+    """Everything that follows from SENT and RECEIVED records; `lives` are of endpoints that join
+    late or leave early. Raises ValueError where the records contradict their own format.
     """
     out = Messages()
     recorded, columns = columns, answered(columns, endpoints)
@@ -72,7 +75,9 @@ def measure(
     out.scheduled = sum(int(np.count_nonzero(w.places.steady)) for w in writers)
     out.pairs, out.readers = len(pairs), len({p.reader for p in pairs})
     sizes = columns.sent("bytes")
-    out.longest_bytes = max((int(own.max()) for w in writers if len(own := sizes[w.rows])), default=0)
+    out.longest_bytes = max(
+        (int(own.max()) for w in writers if len(own := sizes[w.rows])), default=0
+    )
 
     _reconcile(columns, pairs, window, out)
     out.samples["response_latency"] = make_sample(
@@ -93,19 +98,23 @@ def measure(
     )
     pairs.clear()
     out.samples["publish_call"] = make_sample(
-        [_wanted(w.placed(columns.sent("return_ns")), _calls(columns, w), _called(w)) for w in writers]
+        [
+            _wanted(w.placed(columns.sent("return_ns")), _calls(columns, w), _called(w))
+            for w in writers
+        ]
     )
     return out
 
 
 def _called(writer: "_Writer") -> np.ndarray:
-    """The steady messages whose publish call was made; of a worker from before, a refused loan has no call."""
+    """The steady messages whose publish call was made; of a worker from before, a refused loan has
+    no call."""
     return writer.places.steady & (writer.call_ns != ABSENT)
 
 
 def _calls(columns: Columns, writer: "_Writer") -> np.ndarray:
-    """When each publish call began, and with a loan later by the time in which we wrote the payload into it: what is
-    left until the call returns is the middleware's."""
+    """When each publish call began, and with a loan later by the time in which we wrote the payload
+    into it: what is left until the call returns is the middleware's."""
     if not writer.loaned:
         return writer.call_ns
     fill_ns = writer.placed(columns.sent("fill_ns"))
@@ -113,9 +122,13 @@ def _calls(columns: Columns, writer: "_Writer") -> np.ndarray:
 
 
 def paired(
-    columns: Columns, endpoints: Sequence[Endpoint], window: Window, lives: Mapping[int, Life] = ALL_THE_TIME
+    columns: Columns,
+    endpoints: Sequence[Endpoint],
+    window: Window,
+    lives: Mapping[int, Life] = ALL_THE_TIME,
 ) -> "list[_Pair]":
-    """Every writer with each of its readers, ledgers made and first arrivals in place. Raises as `measure`."""
+    """Every writer with each of its readers, ledgers made and first arrivals in place. Raises as
+    `measure`."""
     out = Messages()
     columns = answered(columns, endpoints)
     _, pairs = _pairs(columns, endpoints, window, lives, out)
@@ -124,11 +137,18 @@ def paired(
 
 
 def _pairs(
-    columns: Columns, endpoints: Sequence[Endpoint], window: Window, lives: Mapping[int, Life], out: Messages
+    columns: Columns,
+    endpoints: Sequence[Endpoint],
+    window: Window,
+    lives: Mapping[int, Life],
+    out: Messages,
 ) -> "tuple[list[_Writer], list[_Pair]]":
     sent_rows = _selector(columns.sent("endpoint"))
     received_rows = _pair_selector(columns, out)
-    heard = [(_writer(columns, e, sent_rows(e.endpoint), window), readers) for e, readers in heard_by(endpoints)]
+    heard = [
+        (_writer(columns, e, sent_rows(e.endpoint), window), readers)
+        for e, readers in heard_by(endpoints)
+    ]
     pairs = [
         _Pair(
             w,
@@ -154,7 +174,9 @@ def _of_life(writer: "_Writer", life: Life | None) -> Writer:
     return replace(writer.places, steady=writer.places.steady & expected)
 
 
-def _legs(recorded: Columns, endpoints: Sequence[Endpoint], writers: "Sequence[_Writer]", out: Messages) -> None:
+def _legs(
+    recorded: Columns, endpoints: Sequence[Endpoint], writers: "Sequence[_Writer]", out: Messages
+) -> None:
     """The samples `request_leg` and `reply_leg`, where there are clients."""
     called = {
         w.endpoint: w.places.first_seq + np.flatnonzero(w.places.steady & w.places.attempted)
@@ -162,7 +184,9 @@ def _legs(recorded: Columns, endpoints: Sequence[Endpoint], writers: "Sequence[_
         if w.kind == "client"
     }
     if called:
-        out.samples |= {name: make_sample([leg]) for name, leg in legs(recorded, endpoints, called).items()}
+        out.samples |= {
+            name: make_sample([leg]) for name, leg in legs(recorded, endpoints, called).items()
+        }
 
 
 @dataclass
@@ -187,7 +211,8 @@ class _Writer:
 
 @dataclass
 class _Pair:
-    """A writer and one of its readers; `first` and `taken_ns` (ABSENT where nothing came) by place."""
+    """A writer and one of its readers; `first` and `taken_ns` (ABSENT where nothing came) by
+    place."""
 
     writer: _Writer
     reader: int
@@ -244,13 +269,14 @@ def _reconcile(columns: Columns, pairs: list[_Pair], window: Window, out: Messag
 
 
 QUIET_NS, QUIET_LATENCIES = 1_000_000_000, 3
-"""A reliable stream has come to its end when nothing arrives for the longer of a second and three times its longest
-latency (the drain of rmwbench/campaign/trial/window.py waits at least so long)."""
+"""A reliable stream has come to its end when nothing arrives for the longer of a second and three
+times its longest latency (the drain of rmwbench/campaign/trial/window.py waits at least so
+long)."""
 
 
 def _was_moving(pair: _Pair, window: Window) -> bool:
-    """Whether a reliable stream had not come to its end when the drain ended. How old its history was when a late
-    reader was given it says nothing of how slow the stream is."""
+    """Whether a reliable stream had not come to its end when the drain ended. How old its history
+    was when a late reader was given it says nothing of how slow the stream is."""
     there = pair.taken_ns != ABSENT
     if window.drain_end_ns is None or not there.any():
         return False
@@ -277,22 +303,25 @@ def _consumed(columns: Columns, pairs: list[_Pair], out: Messages) -> None:
 
 
 def longest_gap(arrivals_ns: np.ndarray, window: Window) -> float:
-    """The longest time without an arrival in the steady window, in ns, its two edges included; the whole window where
-    nothing arrived.
+    """The longest time without an arrival in the steady window, in ns, its two edges included; the
+    whole window where nothing arrived.
 
     `arrivals_ns`: sorted, within the window.
     """
     if not len(arrivals_ns):
         return float(window.length_ns)
     inner = int(np.diff(arrivals_ns).max()) if len(arrivals_ns) > 1 else 0
-    return float(max(inner, int(arrivals_ns[0]) - window.begin_ns, window.end_ns - int(arrivals_ns[-1])))
+    return float(
+        max(inner, int(arrivals_ns[0]) - window.begin_ns, window.end_ns - int(arrivals_ns[-1]))
+    )
 
 
 def jitter(response_ns: np.ndarray) -> np.ndarray:
     """|D(i−1, i)| of RFC 3550 §6.4.1 in ns: how far the distance of two consecutive arrivals is from the distance
     intended.
 
-    Of consecutive messages that both arrived: it equals the difference of their latencies. Shape (≤ n−1,).
+    Of consecutive messages that both arrived: it equals the difference of their latencies. Shape (≤
+    n−1,).
     """
     known = np.isfinite(response_ns)
     if known.all():
@@ -302,7 +331,8 @@ def jitter(response_ns: np.ndarray) -> np.ndarray:
 
 
 def thin_series(time_s: np.ndarray, latency_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At most SERIES_POINTS points: of each run of neighbours the worst, so that spikes and losses stay visible."""
+    """At most SERIES_POINTS points: of each run of neighbours the worst, so that spikes and losses
+    stay visible."""
     n = len(latency_ns)
     if n <= SERIES_POINTS:
         return time_s.copy(), latency_ns.copy()
@@ -367,8 +397,10 @@ def _pair_selector(columns: Columns, out: Messages):
 
 
 def _wanted(stamp_ns: np.ndarray, since_ns: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """stamp − since of the wanted messages, float64 of shape (wanted.sum(),), +inf where there is no stamp."""
-    # subtracted as integers: a monotonic clock passes 2^53 ns, where float64 starts to round, after 104 days
+    """stamp − since of the wanted messages, float64 of shape (wanted.sum(),), +inf where there is
+    no stamp."""
+    # subtracted as integers: a monotonic clock passes 2^53 ns, where float64 starts to round, after
+    # 104 days
     elapsed = np.empty(len(stamp_ns))
     for part in blocks(len(stamp_ns)):
         elapsed[part] = stamp_ns[part] - since_ns[part]

@@ -1,9 +1,11 @@
-"""Whether memory grows with the messages: a line through the PSS of each process in the second half of the window.
+"""Whether memory grows with the messages: a line through the PSS of each process in the second half
+of the window.
 
-The first half is left out because pools, histories and the pages of a fresh process fill then, which ends; a leak does
-not. What is files in it is left out too: of a library each process counts the less the more processes map it, and those
-are not the trial's alone. The slope is the median of those between all pairs of readings (Theil 1950; Sen, JASA 63,
-1968), so that one step of an allocator or one odd reading does not make it.
+The first half is left out because pools, histories and the pages of a fresh process fill then,
+which ends; a leak does not. What is files in it is left out too: of a library each process counts
+the less the more processes map it, and those are not the trial's alone. The slope is the median of
+those between all pairs of readings (Theil 1950; Sen, JASA 63, 1968), so that one step of an
+allocator or one odd reading does not make it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,26 +27,43 @@ PLACES = (("begin", 0.0, 0.1), ("middle", 0.45, 0.55), ("end", 0.9, 1.0))
 
 
 def growth(
-    readings: Sequence[Reading], counters: Iterable[Row], window: Window, *, published: int, delivered: int
+    readings: Sequence[Reading],
+    counters: Iterable[Row],
+    window: Window,
+    *,
+    published: int,
+    delivered: int,
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """`pss_growth_per_message_SIDE` in bytes and `pss_at_begin`, `_middle`, `_end` of one trial: values, and reasons
-    for what is missing. `counters` tell the processes' roles; a daemon's growth is for each message delivered."""
-    names = [f"pss_growth_per_message_{side}" for side in SIDES] + [f"pss_at_{place}" for place, _, _ in PLACES]
+    """`pss_growth_per_message_SIDE` in bytes and `pss_at_begin`, `_middle`, `_end` of one trial:
+    values, and reasons for what is missing. `counters` tell the processes' roles; a daemon's growth
+    is for each message delivered."""
+    names = [f"pss_growth_per_message_{side}" for side in SIDES] + [
+        f"pss_at_{place}" for place, _, _ in PLACES
+    ]
     if not readings or not window.length_ns:
         return {}, dict.fromkeys(names, NOT_READ)
     values: dict[str, float] = {}
     reasons: dict[str, str] = {}
     role_of = {row["process"]: row["role"] for row in counters if row["role"] != "harness"}
-    series = {name: _series(readings, name, window) for name in {p for _, p, _, _ in readings} & role_of.keys()}
+    series = {
+        name: _series(readings, name, window)
+        for name in {p for _, p, _, _ in readings} & role_of.keys()
+    }
     for side, messages in zip(SIDES, (published, delivered, delivered), strict=True):
         metric = f"pss_growth_per_message_{side}"
         own = [series[name] for name in series if role_of[name] == side]
         slopes = [_slope(*points) for points in own]
         if not own:
-            shared = "publisher and subscription share a process" if "both" in role_of.values() else None
-            reasons[metric] = "no daemon ran" if side == "daemon" else shared or f"no {side} process was read"
+            shared = (
+                "publisher and subscription share a process" if "both" in role_of.values() else None
+            )
+            reasons[metric] = (
+                "no daemon ran" if side == "daemon" else shared or f"no {side} process was read"
+            )
         elif None in slopes:
-            reasons[metric] = f"fewer than {FEWEST} readings of memory in the second half of the window"
+            reasons[metric] = (
+                f"fewer than {FEWEST} readings of memory in the second half of the window"
+            )
         elif not messages:
             reasons[metric] = "no message to divide by"
         else:
@@ -58,19 +77,25 @@ def growth(
     return values, reasons
 
 
-def _series(readings: Sequence[Reading], process: str, window: Window) -> tuple[np.ndarray, np.ndarray]:
-    """Of one process: (time as a fraction of the window, PSS in bytes without files), each of shape (n,)."""
+def _series(
+    readings: Sequence[Reading], process: str, window: Window
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of one process: (time as a fraction of the window, PSS in bytes without files), each of shape
+    (n,)."""
     found: dict[str, dict[int, float]] = {"pss": {}, "file_pss": {}}
     for time_ns, name, counter, value in readings:
         if name == process:
             found[counter][time_ns] = value
-    own = {time_ns: pss - found["file_pss"].get(time_ns, 0.0) for time_ns, pss in found["pss"].items()}
+    own = {
+        time_ns: pss - found["file_pss"].get(time_ns, 0.0) for time_ns, pss in found["pss"].items()
+    }
     at = (np.array(list(own), np.int64) - window.begin_ns) / window.length_ns
     return at, np.array(list(own.values()), float)
 
 
 def _slope(at: np.ndarray, pss: np.ndarray) -> float | None:
-    """Bytes in a whole window, from the readings of its second half; None where there are too few."""
+    """Bytes in a whole window, from the readings of its second half; None where there are too
+    few."""
     late = at >= 0.5
     at, pss = at[late], pss[late]
     if len(at) < FEWEST:

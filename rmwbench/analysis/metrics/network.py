@@ -1,6 +1,8 @@
-"""What a trial says about links, outages and late nodes: for trials that have any of them, and reasons for the others.
+"""What a trial says about links, outages and late nodes: for trials that have any of them, and
+reasons for the others.
 
-Messages are read a second time for it, stream by stream, so a trial of one host without an interruption skips it.
+Messages are read a second time for it, stream by stream, so a trial of one host without an
+interruption skips it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +25,9 @@ NO_WINDOW = "the trial recorded no steady window"
 
 @dataclass(frozen=True)
 class Network:
-    """`wire` is None without a frame log. `bin_ns`, `wanted` and `arrived`: messages due and taken in each bin of the
-    window, once per reader, shape (bins,), empty where it was not asked for. Times of outages in the workers' clock."""
+    """`wire` is None without a frame log. `bin_ns`, `wanted` and `arrived`: messages due and taken
+    in each bin of the window, once per reader, shape (bins,), empty where it was not asked for.
+    Times of outages in the workers' clock."""
 
     wire: Wire | None = None
     outages: tuple[Outage, ...] = ()
@@ -49,9 +52,9 @@ def network(
     definition: Mapping[str, Any],
     focus: Sequence[str] = (),
 ) -> Found:
-    """(amounts, (events, of) of fractions, reasons, the rest) of one trial. `rows` are the bundle's `endpoints`, and
-    `definition` its cell's. With `focus` messages are those of its topics; frames are everybody's but those of cross
-    traffic. Raises as `latency.measure`."""
+    """(amounts, (events, of) of fractions, reasons, the rest) of one trial. `rows` are the bundle's
+    `endpoints`, and `definition` its cell's. With `focus` messages are those of its topics; frames
+    are everybody's but those of cross traffic. Raises as `latency.measure`."""
     events = list(events)
     if frames is not None and (others := cross_traffic.asked(definition)):
         frames = frames.where(~frames.sender.among(*others))
@@ -60,7 +63,9 @@ def network(
     interruptions = outage.outages(events, rows, window)
     late = any(row.get("joins_ns") is not None for row in rows)
     if frames is None and not interruptions and not late:
-        reasons = dict.fromkeys(wire.METRICS, wire.why_no_log(definition)) | dict.fromkeys(outage.METRICS, outage.NONE)
+        reasons = dict.fromkeys(wire.METRICS, wire.why_no_log(definition)) | dict.fromkeys(
+            outage.METRICS, outage.NONE
+        )
         reasons |= dict.fromkeys(delivery.SPLIT, delivery.WAITED)
         reasons["stall_outside_outages"] = "nothing was interrupted: it is the longest stall"
         return {}, {}, reasons, Network()
@@ -72,10 +77,15 @@ def network(
     reasons |= why
     seen = None
     if frames is None:
-        of_frames = (*wire.METRICS, *(name for name in ("recovery_bytes",) if name in why and interruptions))
+        of_frames = (
+            *wire.METRICS,
+            *(name for name in ("recovery_bytes",) if name in why and interruptions),
+        )
         reasons |= dict.fromkeys(of_frames, wire.why_no_log(definition))
     else:
-        seen = wire.wire_of(frames, interruptions, window, wire.crossing_bytes(columns, rows, window))
+        seen = wire.wire_of(
+            frames, interruptions, window, wire.crossing_bytes(columns, rows, window)
+        )
         more, shares, why = wire.values(seen, frames, window, wire.rates_of(definition))
         values |= more
         fractions |= shares

@@ -1,8 +1,10 @@
-"""What happens around an outage: a link that goes away and comes back, a node that restarts, a process that is killed.
+"""What happens around an outage: a link that goes away and comes back, a node that restarts, a
+process that is killed.
 
-*Recovered* is the reader's word: its first message that was published after the link or node was back. Messages that
-were published during the outage and repeated afterwards are counted as repaired, not as recovery; a link that carries
-heartbeats again but no new message has not recovered.
+*Recovered* is the reader's word: its first message that was published after the link or node was
+back. Messages that were published during the outage and repeated afterwards are counted as
+repaired, not as recovery; a link that carries heartbeats again but no new message has not
+recovered.
 """
 
 import math
@@ -19,7 +21,8 @@ from rmwbench.analysis.records.frames import Frames
 Row = Mapping[str, Any]
 DOWN = ("blackhole", "carrier_loss", "admin_down")
 ROAM, ROAMED = "roam ", "roamed "
-"""How the text of a change begins, with the medium behind it: it left the one that it was on, it is on another."""
+"""How the text of a change begins, with the medium behind it: it left the one that it was on, it is
+on another."""
 METRICS = (
     "recovery_time",
     "outage_stall",
@@ -31,7 +34,8 @@ METRICS = (
     "recovery_bytes",
 )
 OF_A_WORKER = "killed_s"
-"""How the text of an event `killed` begins that tells of a worker, whose nodes are outages; else it is a daemon's."""
+"""How the text of an event `killed` begins that tells of a worker, whose nodes are outages; else it
+is a daemon's."""
 SUCCESSOR = " again"
 """Of a daemon's name, for the process that takes its place."""
 NONE = "nothing was interrupted in this trial"
@@ -40,7 +44,8 @@ NOT_BACK = "nothing came back within the window"
 
 @dataclass(frozen=True)
 class Outage:
-    """From `down_ns` until `up_ns` (inf: not within the trial), of a host's link, a node or a daemon."""
+    """From `down_ns` until `up_ns` (inf: not within the trial), of a host's link, a node or a
+    daemon."""
 
     kind: str
     who: str
@@ -51,12 +56,17 @@ class Outage:
     def touches(self, pair: Pair) -> bool:
         if self.kind == "network":
             return pair.hosts[0] != pair.hosts[1] and self.who in pair.hosts
-        return self.kind == "daemon" or self.who in (pair.writer.node, pair.reader.node, *pair.servers)
+        return self.kind == "daemon" or self.who in (
+            pair.writer.node,
+            pair.reader.node,
+            *pair.servers,
+        )
 
 
 @dataclass(frozen=True)
 class Recovery:
-    """One stream after one outage: ns from `up_ns` until its first new message, inf where none came."""
+    """One stream after one outage: ns from `up_ns` until its first new message, inf where none
+    came."""
 
     outage: Outage
     topic: str
@@ -66,8 +76,8 @@ class Recovery:
 
 
 def outages(events: Iterable[Row], endpoints: Sequence[Row], window: Window) -> list[Outage]:
-    """Of a trial, by time. A new address while the link is up is an outage of no length, and so is the death of a
-    daemon that does not come back."""
+    """Of a trial, by time. A new address while the link is up is an outage of no length, and so is
+    the death of a daemon that does not come back."""
     if window.begin_ns is None:
         return []
     events = list(events)
@@ -104,26 +114,38 @@ def outages(events: Iterable[Row], endpoints: Sequence[Row], window: Window) -> 
     found += [Outage("network", who, what, down, math.inf) for who, (what, down) in left]
     # Streams go on without a daemon, or do not: nothing is to be waited for.
     found += [Outage("daemon", who, "killed", at, at) for who, at in dead.items()]
-    killed = {e["process"] for e in events if e["event"] == "killed" and (e["text"] or "").startswith(OF_A_WORKER)}
-    return sorted(found + _restarts(endpoints, killed, window.begin_ns), key=lambda o: (o.down_ns, o.who))
+    killed = {
+        e["process"]
+        for e in events
+        if e["event"] == "killed" and (e["text"] or "").startswith(OF_A_WORKER)
+    }
+    return sorted(
+        found + _restarts(endpoints, killed, window.begin_ns), key=lambda o: (o.down_ns, o.who)
+    )
 
 
 def _restarts(endpoints: Sequence[Row], killed: Container[str], begin_ns: int) -> list[Outage]:
-    """Of nodes that left and came back, and of those that were killed, whether they came back or not."""
+    """Of nodes that left and came back, and of those that were killed, whether they came back or
+    not."""
     left = {row["node"]: row for row in endpoints if row.get("leaves_ns") is not None}
     came = {row["node"]: row["joins_ns"] for row in endpoints if row.get("joins_ns") is not None}
     found = []
     for node, row in left.items():
         down, up, dead = row["leaves_ns"], came.get(node), row.get("process") in killed
         if up is not None and up >= down:
-            found.append(Outage("restart", node, "killed" if dead else "restart", begin_ns + down, begin_ns + up))
+            found.append(
+                Outage(
+                    "restart", node, "killed" if dead else "restart", begin_ns + down, begin_ns + up
+                )
+            )
         elif dead:
             found.append(Outage("restart", node, "killed", begin_ns + down, math.inf))
     return found
 
 
 def recoveries(pairs: Sequence[Pair], found: Sequence[Outage]) -> list[Recovery]:
-    """Per outage and stream that it touches; of streams on which a message was sent after the outage."""
+    """Per outage and stream that it touches; of streams on which a message was sent after the
+    outage."""
     out = []
     for outage in found:
         if math.isinf(outage.up_ns):
@@ -135,15 +157,21 @@ def recoveries(pairs: Sequence[Pair], found: Sequence[Outage]) -> list[Recovery]
             first = min((int(taken.min()) for taken in new if len(taken)), default=None)
             # A node that came back and never published did not recover, even if no message was due.
             if due or outage.kind == "restart":
-                out.append(Recovery(outage, *name, math.inf if first is None else first - outage.up_ns))
+                out.append(
+                    Recovery(outage, *name, math.inf if first is None else first - outage.up_ns)
+                )
     return out
 
 
 def around(
-    pairs: Sequence[Pair], found: Sequence[Outage], recovered: Sequence[Recovery], frames: Frames | None, window: Window
+    pairs: Sequence[Pair],
+    found: Sequence[Outage],
+    recovered: Sequence[Recovery],
+    frames: Frames | None,
+    window: Window,
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Values of METRICS and `stall_outside_outages`, and reasons for what is missing. Counts are messages, once per
-    reader, over all outages of the trial."""
+    """Values of METRICS and `stall_outside_outages`, and reasons for what is missing. Counts are
+    messages, once per reader, over all outages of the trial."""
     values: dict[str, float] = {}
     inside, outside = _stalls(pairs, found, window)
     if outside is not None:
@@ -157,7 +185,9 @@ def around(
         for pair in (p for p in pairs if outage.touches(p)):
             during = pair.sent & (pair.due_ns >= outage.down_ns) & (pair.due_ns < outage.up_ns)
             lost += int(np.count_nonzero(during & ~pair.arrived))
-            repaired += int(np.count_nonzero(during & pair.arrived & (pair.taken_ns >= outage.up_ns)))
+            repaired += int(
+                np.count_nonzero(during & pair.arrived & (pair.taken_ns >= outage.up_ns))
+            )
     values |= {"lost_in_outage": lost, "repaired_after_outage": repaired}
     if not recovered:
         missing = [name for name in METRICS if name not in values]
@@ -172,7 +202,11 @@ def around(
             before += int(np.count_nonzero(missing & early))
             after += int(np.count_nonzero(missing & ~early))
             again += int(np.count_nonzero((pair.again_ns >= up) & (pair.again_ns < end)))
-    values |= {"lost_before_recovery": before, "lost_after_recovery": after, "duplicates_after_outage": again}
+    values |= {
+        "lost_before_recovery": before,
+        "lost_after_recovery": after,
+        "duplicates_after_outage": again,
+    }
     reasons = {}
     if frames is None:
         reasons["recovery_bytes"] = "the trial has no frame log: its hosts are not behind links"
@@ -189,7 +223,8 @@ def _next(found: Sequence[Outage], outage: Outage) -> float:
 
 
 def _bytes(recovered: Sequence[Recovery], frames: Frames) -> int:
-    """What hosts sent besides new data from each outage's end until its last stream had recovered."""
+    """What hosts sent besides new data from each outage's end until its last stream had
+    recovered."""
     total = 0
     for outage in dict.fromkeys(one.outage for one in recovered):
         slowest = max(one.time_ns for one in recovered if one.outage == outage)
@@ -199,8 +234,11 @@ def _bytes(recovered: Sequence[Recovery], frames: Frames) -> int:
     return total
 
 
-def _stalls(pairs: Sequence[Pair], found: Sequence[Outage], window: Window) -> tuple[float | None, float | None]:
-    """The longest gap between arrivals of a stream that an outage falls into, and the longest without one."""
+def _stalls(
+    pairs: Sequence[Pair], found: Sequence[Outage], window: Window
+) -> tuple[float | None, float | None]:
+    """The longest gap between arrivals of a stream that an outage falls into, and the longest
+    without one."""
     inside, outside = [], []
     for name in dict.fromkeys(pair.name for pair in pairs):
         parts = [pair for pair in pairs if pair.name == name]

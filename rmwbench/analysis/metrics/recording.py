@@ -1,7 +1,7 @@
 """Where the messages that a recorder should have kept were lost, of one trial.
 
-Every message that was sent is in the bag or is not, by its sequence number. Where the others went is told by counts
-alone, topic by topic, and only as far as somebody counted:
+Every message that was sent is in the bag or is not, by its sequence number. Where the others went
+is told by counts alone, topic by topic, and only as far as somebody counted:
 
 | place | told by |
 |---|---|
@@ -11,9 +11,10 @@ alone, topic by topic, and only as far as somebody counted:
 | `before` | the rest: it never reached rosbag2's callback |
 | `unplaced` | the rest where rosbag2 gave no account, since it did not end in order |
 
-Of `before`, either the middleware lost it, or the executor came too late for a queue that was full: nobody counts these
-apart. The recorder's RMW may have told that some were lost on the way (`transport`), all topics together: these are the
-middleware's, and what it did not tell is still either's.
+Of `before`, either the middleware lost it, or the executor came too late for a queue that was full:
+nobody counts these apart. The recorder's RMW may have told that some were lost on the way
+(`transport`), all topics together: these are the middleware's, and what it did not tell is still
+either's.
 """
 
 from collections import Counter
@@ -34,9 +35,10 @@ Columns = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True, kw_only=True)
 class Fates:
-    """Messages of one topic, or of all. `beside`: taken by a reader of ours; `only_beside` of these are not in the bag,
-    and `only_kept` are in the bag and no reader of ours took them. The places add up to what was sent and not kept;
-    None where nobody counted. `twice` are in the bag more than once."""
+    """Messages of one topic, or of all. `beside`: taken by a reader of ours; `only_beside` of these
+    are not in the bag, and `only_kept` are in the bag and no reader of ours took them. The places
+    add up to what was sent and not kept; None where nobody counted. `twice` are in the bag more
+    than once."""
 
     topic: str
     sent: int
@@ -60,8 +62,9 @@ class Fates:
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """One trial's recorder. `transport`: messages of all topics that its RMW told it were lost, warm-up included, or
-    None where this rosbag2 does not count them; `cpu_ns` of the steady state; what is None was not read."""
+    """One trial's recorder. `transport`: messages of all topics that its RMW told it were lost,
+    warm-up included, or None where this rosbag2 does not count them; `cpu_ns` of the steady state;
+    what is None was not read."""
 
     topics: tuple[Fates, ...]
     transport: int | None
@@ -81,7 +84,11 @@ def total(parts: Sequence[Fates]) -> Fates:
     for name in dict.fromkeys((*NUMBERED, *PLACES)):
         values = [getattr(part, name) for part in parts]
         known[name] = None if None in values else sum(values)
-    return Fates(topic="", contradiction=next((p.contradiction for p in parts if p.contradiction), ""), **known)
+    return Fates(
+        topic="",
+        contradiction=next((p.contradiction for p in parts if p.contradiction), ""),
+        **known,
+    )
 
 
 def recorded(
@@ -92,8 +99,9 @@ def recorded(
     in_bag: Columns,
     counters: Iterable[Mapping[str, Any]],
 ) -> Recorded | None:
-    """From the bundle's tables of one trial: `sent` (endpoint, seq, flags, and `called`, False for what never was),
-    `received` (writer, seq, flags), `in_bag` (endpoint, seq), `counters`; None where no recorder's bag was read."""
+    """From the bundle's tables of one trial: `sent` (endpoint, seq, flags, and `called`, False for
+    what never was), `received` (writer, seq, flags), `in_bag` (endpoint, seq), `counters`; None
+    where no recorder's bag was read."""
     mine = [row for row in counters if row["role"] == ROLE]
     counted = {(row["counter"], row["endpoint"], row["at"]): row["value"] for row in mine}
     if ("bag.size", None, "end") not in counted:
@@ -102,7 +110,10 @@ def recorded(
     for row in endpoints:
         if row["kind"] == "publisher" and row["topic"] in by_topic:
             by_topic[row["topic"]].append(row["endpoint"])
-    of_topic = {topic: _of_topic(topic, writers, sent, received, in_bag) for topic, writers in by_topic.items()}
+    of_topic = {
+        topic: _of_topic(topic, writers, sent, received, in_bag)
+        for topic, writers in by_topic.items()
+    }
     placed = tuple(_placed(of_topic[topic], by_topic[topic], counted) for topic in by_topic)
     begin, end = (counted.get(("cpu", None, at)) for at in ("steady_begin", "steady_end"))
     whole = {name: counted.get((name, None, "end")) for name in _WHOLE}
@@ -123,7 +134,9 @@ def _count(value: float | None) -> int | None:
     return None if value is None else int(value)
 
 
-def _of_topic(topic: str, writers: Sequence[int], sent: Columns, received: Columns, in_bag: Columns) -> Fates:
+def _of_topic(
+    topic: str, writers: Sequence[int], sent: Columns, received: Columns, in_bag: Columns
+) -> Fates:
     """What sequence numbers alone say."""
     counts: Counter[str] = Counter()
     for writer in writers:
@@ -145,7 +158,9 @@ def _of_topic(topic: str, writers: Sequence[int], sent: Columns, received: Colum
     return Fates(topic=topic, **told, before=None, cache=None, disk=None, unplaced=0)
 
 
-def _placed(found: Fates, writers: Sequence[int], counted: Mapping[tuple[str, int | None, str], float]) -> Fates:
+def _placed(
+    found: Fates, writers: Sequence[int], counted: Mapping[tuple[str, int | None, str], float]
+) -> Fates:
     """With what rosbag2 counted of the topic."""
 
     def of(counter: str) -> int | None:
@@ -153,12 +168,19 @@ def _placed(found: Fates, writers: Sequence[int], counted: Mapping[tuple[str, in
         read = [value for value in values if value is not None]
         return int(sum(read)) if read else None
 
-    handed, in_bag, cache = of("rosbag2.handed_to_storage"), of("bag.messages"), of("rosbag2.lost_in_cache")
+    handed, in_bag, cache = (
+        of("rosbag2.handed_to_storage"),
+        of("bag.messages"),
+        of("rosbag2.lost_in_cache"),
+    )
     if handed is None or in_bag is None or cache is None:
         return replace(found, unplaced=found.lost)
     disk = handed - in_bag
     before = found.lost - cache - disk
     if disk < 0 or before < 0:
-        text = f"topic {found.topic}: {found.lost} lost, but {cache} in the cache and {disk} on the disk by its account"
+        text = (
+            f"topic {found.topic}: {found.lost} lost, but {cache} in the cache and {disk} on "
+            "the disk by its account"
+        )
         return replace(found, unplaced=found.lost, contradiction=text)
     return replace(found, before=before, cache=cache, disk=disk)

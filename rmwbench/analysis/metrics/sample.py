@@ -1,4 +1,5 @@
-"""One trial's latencies in a form that can be pooled over trials: small ones whole, large ones in narrow bins.
+"""One trial's latencies in a form that can be pooled over trials: small ones whole, large ones in
+narrow bins.
 
 Percentiles are exact either way; only what charts draw of ten million messages is within 0.4 %.
 """
@@ -11,8 +12,8 @@ import numpy as np
 from rmwbench.analysis.stats.quantile import allowed, rank
 
 KEEP = 100_000
-"""Samples up to this size are kept whole for pooling over trials; larger ones as bins of 0.4 % and the exact upper
-tail.
+"""Samples up to this size are kept whole for pooling over trials; larger ones as bins of 0.4 % and
+the exact upper tail.
 """
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999)
@@ -20,8 +21,8 @@ QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999)
 
 @dataclass(frozen=True)
 class Sample:
-    """Latencies in ns, sorted, +inf for never arrived. `weight` is how many messages each value stands for, shape of
-    `values`, or None for 1.
+    """Latencies in ns, sorted, +inf for never arrived. `weight` is how many messages each value
+    stands for, shape of `values`, or None for 1.
     """
 
     values: np.ndarray
@@ -63,25 +64,30 @@ def make_sample(parts: Iterable[np.ndarray]) -> Sample:
 
 
 _SHIFT = 44
-"""Bits of a float64 dropped from its bin's key: 8 bits of mantissa stay, so a bin is at most 0.4 % wide."""
+"""Bits of a float64 dropped from its bin's key: 8 bits of mantissa stay, so a bin is at most 0.4 %
+wide."""
 _INFINITE_KEY = int(np.array(np.inf).view(np.int64)) >> _SHIFT
 
 
 def blocks(n: int, size: int = 1 << 18) -> Iterator[slice]:
-    """Slices of `size` that fit a processor's cache: whole columns would spend their time on fresh pages."""
+    """Slices of `size` that fit a processor's cache: whole columns would spend their time on fresh
+    pages."""
     return (slice(at, min(at + size, n)) for at in range(0, n, size))
 
 
 def _condensed(values: np.ndarray, qs: list[float]) -> Sample:
-    """A large sample by counting into bins, an order faster than sorting: exact quantiles by sorting the one bin that
-    holds each, an exact upper tail, and below it the bins themselves with their counts. Shape of `values`: (n,), n >
-    KEEP.
+    """A large sample by counting into bins, an order faster than sorting: exact quantiles by
+    sorting the one bin that holds each, an exact upper tail, and below it the bins themselves with
+    their counts. Shape of `values`: (n,), n > KEEP.
     """
     n = len(values)
-    if values.min() < 0:  # the bits of negative numbers run backwards; such clocks are wrong, but are shown as they are
+    # the bits of negative numbers run backwards; such clocks are wrong, but are shown as they are
+    if values.min() < 0:
         ordered = np.sort(values)
         exact = {q: float(ordered[rank(n, q)]) for q in qs}
-        return Sample(ordered[:: n // KEEP], np.full(len(ordered[:: n // KEEP]), n // KEEP, float), n, exact)
+        return Sample(
+            ordered[:: n // KEEP], np.full(len(ordered[:: n // KEEP]), n // KEEP, float), n, exact
+        )
     bits = values.view(np.int64)
     counts = np.zeros(_INFINITE_KEY + 1, np.int64)
     for part in blocks(n):
@@ -95,13 +101,21 @@ def _condensed(values: np.ndarray, qs: list[float]) -> Sample:
     wanted = np.zeros(_INFINITE_KEY + 1, bool)
     wanted[list(bin_of.values())] = True
     wanted[first_tail:_INFINITE_KEY] = True
-    chosen = np.sort(np.concatenate([values[part][wanted[bits[part] >> _SHIFT]] for part in blocks(n)]))
-    # `chosen` holds whole bins in order: a bin's values stand behind those of the smaller wanted bins.
+    chosen = np.sort(
+        np.concatenate([values[part][wanted[bits[part] >> _SHIFT]] for part in blocks(n)])
+    )
+    # `chosen` holds whole bins in order: a bin's values stand behind those of the smaller wanted
+    # bins.
     before = np.cumsum(np.where(wanted, counts, 0)) - np.where(wanted, counts, 0)
-    exact = {q: float(chosen[int(before[b]) + ranks[q] - (int(ends[b]) - int(counts[b]))]) for q, b in bin_of.items()}
+    exact = {
+        q: float(chosen[int(before[b]) + ranks[q] - (int(ends[b]) - int(counts[b]))])
+        for q, b in bin_of.items()
+    }
     tail = chosen[int(before[first_tail]) : int(before[_INFINITE_KEY])]
     bins = np.flatnonzero(counts[:first_tail])
     centres = ((bins.astype(np.int64) << _SHIFT) + (1 << (_SHIFT - 1))).view(np.float64)
     never = [] if finite == n else [np.inf]
-    weight = np.concatenate([counts[bins].astype(np.float64), np.ones(len(tail)), [n - finite] * len(never)])
+    weight = np.concatenate(
+        [counts[bins].astype(np.float64), np.ones(len(tail)), [n - finite] * len(never)]
+    )
     return Sample(np.concatenate([centres, tail, never]), weight, n, exact)

@@ -1,14 +1,16 @@
-"""Slow or unstable? A stationary queue makes messages late by a constant; a growing one makes the next always later.
+"""Slow or unstable? A stationary queue makes messages late by a constant; a growing one makes the
+next always later.
 
-The latency of a growing queue depends on when one stops measuring, so it is not a property of the system and must never
-be quoted as one. So the queue itself is counted: at eleven instants from the beginning to the end of the steady window
-the messages that were due and not yet in the reader's hands. Lost messages are left out (they queue nowhere, and loss
-has its own limit); those that were never sent count, they wait at the publisher for good.
+The latency of a growing queue depends on when one stops measuring, so it is not a property of the
+system and must never be quoted as one. So the queue itself is counted: at eleven instants from the
+beginning to the end of the steady window the messages that were due and not yet in the reader's
+hands. Lost messages are left out (they queue nowhere, and loss has its own limit); those that were
+never sent count, they wait at the publisher for good.
 
-Unstable is a queue that rises at most of the instants (Kendall's tau of at least 0.6 over eleven, which a series
-without trend reaches in about 1 % of cases: Kendall, Biometrika 30, 1938) and whose rise over the window, by the median
-of the pairwise slopes (Theil–Sen), is at least 1 % of the messages that were due and at least three. One stall, at
-whatever place, does neither.
+Unstable is a queue that rises at most of the instants (Kendall's tau of at least 0.6 over eleven,
+which a series without trend reaches in about 1 % of cases: Kendall, Biometrika 30, 1938) and whose
+rise over the window, by the median of the pairwise slopes (Theil–Sen), is at least 1 % of the
+messages that were due and at least three. One stall, at whatever place, does neither.
 """
 
 from collections.abc import Sequence
@@ -28,8 +30,8 @@ SHARE, FEWEST = 0.01, 3.0
 @dataclass(frozen=True)
 class Stability:
     """`growth_hz`: messages per second by which the queue rises, 0 where it does not rise steadily;
-    `publisher_growth_hz`: the part of it that waits for the publish call. `never_sent`, `due`: messages of the steady
-    window, once per reader. None for a trial without a window."""
+    `publisher_growth_hz`: the part of it that waits for the publish call. `never_sent`, `due`:
+    messages of the steady window, once per reader. None for a trial without a window."""
 
     growth_hz: float
     publisher_growth_hz: float
@@ -47,7 +49,11 @@ class Stability:
         """How it is unstable; empty for a stable trial."""
         grew = f"queue grew by {_count(self.growth_hz)} messages/s"
         if self.never_sent or self.publisher_growth_hz > self.growth_hz / 2:
-            how = f"its {grew}" if self.growth_hz else f"{self.never_sent} of {self.due} messages were never sent"
+            how = (
+                f"its {grew}"
+                if self.growth_hz
+                else f"{self.never_sent} of {self.due} messages were never sent"
+            )
             return f"unstable: the publisher could not keep the schedule, {how}"
         return f"unstable: the {grew}" if self.growth_hz else ""
 
@@ -65,7 +71,9 @@ def stability(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -
     instants = np.linspace(window.begin_ns, window.end_ns, INSTANTS)
     queue, unsent = np.zeros(INSTANTS), np.zeros(INSTANTS)
     due = never_sent = 0
-    sent_by, seq, intended, called = (columns.sent(c) for c in ("endpoint", "seq", "intended_ns", "call_ns"))
+    sent_by, seq, intended, called = (
+        columns.sent(c) for c in ("endpoint", "seq", "intended_ns", "call_ns")
+    )
     reader, writer, got, taken, flags = (
         columns.received(c) for c in ("endpoint", "writer", "seq", "taken_ns", "flags")
     )
@@ -92,16 +100,21 @@ def stability(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -
             never_sent += int(np.count_nonzero(inside & waiting))
     seconds = window.length_ns / 1e9
     growth, trend = _growth(queue, seconds, due)
-    return Stability(growth, min(_growth(unsent, seconds, due)[0], growth), trend, never_sent, due, seconds)
+    return Stability(
+        growth, min(_growth(unsent, seconds, due)[0], growth), trend, never_sent, due, seconds
+    )
 
 
 def _queue(begin_ns: np.ndarray, end_ns: np.ndarray, instants: np.ndarray) -> np.ndarray:
     """How many of the spans [begin, end) hold each instant."""
-    return np.searchsorted(np.sort(begin_ns), instants, "right") - np.searchsorted(np.sort(end_ns), instants, "right")
+    return np.searchsorted(np.sort(begin_ns), instants, "right") - np.searchsorted(
+        np.sort(end_ns), instants, "right"
+    )
 
 
 def _growth(queue: np.ndarray, seconds: float, due: int) -> tuple[float, float]:
-    """(messages per second, tau): the rise of a queue, 0 where it does not rise steadily or by too little to matter."""
+    """(messages per second, tau): the rise of a queue, 0 where it does not rise steadily or by too
+    little to matter."""
     i, j = np.triu_indices(len(queue), 1)
     rises = queue[j] - queue[i]
     trend = float(np.sign(rises).mean())

@@ -1,7 +1,9 @@
-"""What hosts sent that could not reach another host: into interfaces that lead nowhere, and to themselves.
+"""What hosts sent that could not reach another host: into interfaces that lead nowhere, and to
+themselves.
 
-A host with Docker or a VPN has several addresses, and a middleware that announces them all sends where nobody is. Two
-hosts often have the same address there (172.17.0.1 of docker0): what one sends to it never leaves it.
+A host with Docker or a VPN has several addresses, and a middleware that announces them all sends
+where nobody is. Two hosts often have the same address there (172.17.0.1 of docker0): what one sends
+to it never leaves it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,7 +11,9 @@ from typing import Any
 
 STRAY, TO_ITSELF = "stray_bytes", "loopback_bytes"
 NO_FURTHER = "no host has further interfaces"
-NOT_READ = "the interfaces' counters were not read before the first session opened and at the window's end"
+NOT_READ = (
+    "the interfaces' counters were not read before the first session opened and at the window's end"
+)
 BEGIN, END = "before_open", "steady_end"
 LOOPBACK = "lo"
 
@@ -17,16 +21,23 @@ LOOPBACK = "lo"
 def stray(
     counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """(values, reasons) of one trial, from before the first session until the steady state's end, over all hosts:
-    bytes sent into further interfaces, and over the loopback of each host. `definition` is the cell's."""
+    """(values, reasons) of one trial, from before the first session until the steady state's end,
+    over all hosts: bytes sent into further interfaces, and over the loopback of each host.
+    `definition` is the cell's."""
     further = (definition.get("network") or {}).get("interfaces") or {}
     if not further:
         return {}, dict.fromkeys((STRAY, TO_ITSELF), NO_FURTHER)
     sent: dict[tuple[str, str, str], float] = {}
     for row in counters:
         name = row["counter"]
-        if row["at"] in (BEGIN, END) and name.startswith("interface.") and name.endswith(".tx_bytes"):
-            sent[row["process"], name.removeprefix("interface.").removesuffix(".tx_bytes"), row["at"]] = row["value"]
+        if (
+            row["at"] in (BEGIN, END)
+            and name.startswith("interface.")
+            and name.endswith(".tx_bytes")
+        ):
+            sent[
+                row["process"], name.removeprefix("interface.").removesuffix(".tx_bytes"), row["at"]
+            ] = row["value"]
     values = {}
     places = {
         STRAY: [(host, one["name"]) for host, mine in further.items() for one in mine],

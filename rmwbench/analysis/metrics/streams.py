@@ -1,7 +1,8 @@
-"""The messages of one writer to one reader, over all lives of both nodes, with the hosts at either end.
+"""The messages of one writer to one reader, over all lives of both nodes, with the hosts at either
+end.
 
-Outages, restarts and late discovery are told by streams: a node that comes back has new endpoints, but what its peers
-miss is one stream with a hole in it.
+Outages, restarts and late discovery are told by streams: a node that comes back has new endpoints,
+but what its peers miss is one stream with a hole in it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,8 +20,8 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class End:
-    """One end of a stream: its node, the node's host, and the endpoint's life in the workers' clock (−inf and inf where
-    it was there before and after)."""
+    """One end of a stream: its node, the node's host, and the endpoint's life in the workers' clock
+    (−inf and inf where it was there before and after)."""
 
     endpoint: int
     node: str
@@ -35,11 +36,12 @@ class End:
 
 @dataclass(frozen=True)
 class Pair:
-    """One writer's messages for one reader, of one life of each: arrays of shape (n,) in the order of sequence numbers,
-    of the steady state, due while both were there. `taken_ns` is ABSENT for what did not arrive sound and in time.
+    """One writer's messages for one reader, of one life of each: arrays of shape (n,) in the order
+    of sequence numbers, of the steady state, due while both were there. `taken_ns` is ABSENT for
+    what did not arrive sound and in time.
 
-    `sent`: the publish call was made and returned no error. `again_ns`: when further sound copies came, shape (k,).
-    `servers`: of a client, the nodes of its service.
+    `sent`: the publish call was made and returned no error. `again_ns`: when further sound copies
+    came, shape (k,). `servers`: of a client, the nodes of its service.
     """
 
     topic: str
@@ -66,9 +68,12 @@ class Pair:
         return self.writer.host, self.reader.host
 
 
-def pairs_of(columns: Columns, rows: Sequence[Row], endpoints: Sequence[Endpoint], window: Window) -> list[Pair]:
-    """All pairs of a trial with a window; `rows` are the bundle's `endpoints`. A service's client is a pair with
-    itself, whose hosts are its own and its service's. Raises as `latency.measure`."""
+def pairs_of(
+    columns: Columns, rows: Sequence[Row], endpoints: Sequence[Endpoint], window: Window
+) -> list[Pair]:
+    """All pairs of a trial with a window; `rows` are the bundle's `endpoints`. A service's client
+    is a pair with itself, whose hosts are its own and its service's. Raises as
+    `latency.measure`."""
     if window.begin_ns is None or window.end_ns is None:
         return []
     ends = {row["endpoint"]: _end(row, window) for row in rows}

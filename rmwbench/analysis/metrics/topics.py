@@ -1,9 +1,10 @@
-"""Which topics of a workload are judged one by one; over_topics.py has what becomes of an arm over all of them.
+"""Which topics of a workload are judged one by one; over_topics.py has what becomes of an arm over
+all of them.
 
-A robot's topics are not one number: the median over an IMU at 1 kHz and a camera at 30 Hz is that of
-the IMU. So unlike topics are measured and judged apart. Topics that are alike (`scan_1` … `scan_8`:
-one name with a number behind it, the same type, QoS and rate, as a graph of many nodes has them)
-stay one sample: a verdict for each of a hundred would cost all of them their power.
+A robot's topics are not one number: the median over an IMU at 1 kHz and a camera at 30 Hz is that
+of the IMU. So unlike topics are measured and judged apart. Topics that are alike (`scan_1` …
+`scan_8`: one name with a number behind it, the same type, QoS and rate, as a graph of many nodes
+has them) stay one sample: a verdict for each of a hundred would cost all of them their power.
 """
 
 import re
@@ -19,7 +20,9 @@ Row = Mapping[str, Any]
 MESSAGE_SAMPLES = frozenset(
     ("response_latency", "consumed_latency", "service_latency", "publish_call", "arrival_jitter")
 )
-POOLED = frozenset(name for name, e in GLOSSARY.items() if e.kind == "quantile" and e.source in MESSAGE_SAMPLES)
+POOLED = frozenset(
+    name for name, e in GLOSSARY.items() if e.kind == "quantile" and e.source in MESSAGE_SAMPLES
+)
 """Metrics whose value over unlike topics together is the value of none of them."""
 OF_TOPICS = tuple(name for name in GLOSSARY if name in POOLED or name in ("undelivered", "loss"))
 """What is measured of each topic."""
@@ -31,8 +34,9 @@ _SENDS = ("publisher", "client")
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic that is judged by itself, or several alike under one name (`scan_*`). `rate_hz`: messages
-    due per second of each member over all its publishers; None where no rate is asked for."""
+    """A topic that is judged by itself, or several alike under one name (`scan_*`). `rate_hz`:
+    messages due per second of each member over all its publishers; None where no rate is asked
+    for."""
 
     name: str
     members: tuple[str, ...]
@@ -43,8 +47,9 @@ class Topic:
 
 
 def judged_topics(endpoints: Sequence[Row], focus: Collection[str] = ()) -> list[Topic]:
-    """The topics of a trial's `endpoints` rows in their order; empty where all are alike, because then
-    the workload has one number. `focus`: the topics that latencies and losses are of, empty for all."""
+    """The topics of a trial's `endpoints` rows in their order; empty where all are alike, because
+    then the workload has one number. `focus`: the topics that latencies and losses are of, empty
+    for all."""
     rows: dict[str, list[Row]] = {}
     for row in endpoints:
         if not focus or row["topic"] in focus:
@@ -101,7 +106,9 @@ def _rates(endpoints: Sequence[Row]) -> dict[str, float | None]:
         if topic in seen:
             return None
         found = [
-            rate(reads.get(a.get("from"), ""), seen | {topic}) if a.get("kind") == "relay" else _rate_hz(a)
+            rate(reads.get(a.get("from"), ""), seen | {topic})
+            if a.get("kind") == "relay"
+            else _rate_hz(a)
             for a in asked.get(topic, ())
         ]
         return None if not found or None in found else round(sum(found), 6)
@@ -121,5 +128,6 @@ UNIT = " · "
 
 
 def unit(comparison: str, topic: str | None) -> str:
-    """The name under which a topic of a comparison is judged: one error budget is for all of them."""
+    """The name under which a topic of a comparison is judged: one error budget is for all of
+    them."""
     return comparison if topic is None else f"{comparison}{UNIT}{topic}"

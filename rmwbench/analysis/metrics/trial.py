@@ -1,7 +1,8 @@
-"""One trial's evidence -> its metrics. Campaigns look at trials while they run and reports when they are done: both
-come through here, so that they cannot disagree.
+"""One trial's evidence -> its metrics. Campaigns look at trials while they run and reports when
+they are done: both come through here, so that they cannot disagree.
 
-Where the evidence comes from is not our business (a bundle, a test): it is described by what it must offer.
+Where the evidence comes from is not our business (a bundle, a test): it is described by what it
+must offer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,14 +37,15 @@ from rmwbench.errors import UserError
 
 Row = Mapping[str, Any]
 UNFINISHED = "unfinished"
-"""Event of a writer whose last publish call had not returned when all was over: a dead peer holds it."""
+"""Event of a writer whose last publish call had not returned when all was over: a dead peer holds
+it."""
 AWAITED = ("subscription", "service")
 """Late joiners whose match is asked for; of one that sends at once it cannot be."""
 
 
 class Evidence(Protocol):
-    """What a bundle has of one done trial: rows of its small tables (docs/formats/bundle.md), and its records by
-    column. `where` names the bundle in errors.
+    """What a bundle has of one done trial: rows of its small tables (docs/formats/bundle.md), and
+    its records by column. `where` names the bundle in errors.
     """
 
     trial: int
@@ -103,7 +105,9 @@ def measure_trial(evidence: Evidence) -> Trial:
             where=evidence.where,
             fix="the worker that wrote them has a bug; exclude its arm, or run again",
         ) from None
-    bounds = clock_bounds(known_clocks, endpoints, window) | chain_bounds(known_clocks, chains, window)
+    bounds = clock_bounds(known_clocks, endpoints, window) | chain_bounds(
+        known_clocks, chains, window
+    )
     messages.samples |= chains.samples
     before = [e for e in evidence.events if not _within(e, evidence.row)]
     messages.samples["endpoint_match"] = make_sample([discovery.endpoint_matches_ns(before)])
@@ -130,12 +134,20 @@ def measure_trial(evidence: Evidence) -> Trial:
     trial.values |= history(evidence.records, endpoints, known) | amounts | chains.values
     trial.layers = layers
     trial.values |= {} if layers is None else layers.shares
-    trial.reasons |= dict.fromkeys(chain_layers.SHARES.keys() - trial.values.keys(), chain_layers.NOT_TRACED)
+    trial.reasons |= dict.fromkeys(
+        chain_layers.SHARES.keys() - trial.values.keys(), chain_layers.NOT_TRACED
+    )
     if chains.reason is not None:
         trial.reasons |= dict.fromkeys(OF_CHAINS, chains.reason)
     samples = evidence.samples()
-    late = [e["endpoint"] for e in evidence.endpoints if e.get("joins_ns") is not None and e["kind"] in AWAITED]
-    trial.values |= discovery.late_match([e for e in evidence.events if _within(e, evidence.row)], late)
+    late = [
+        e["endpoint"]
+        for e in evidence.endpoints
+        if e.get("joins_ns") is not None and e["kind"] in AWAITED
+    ]
+    trial.values |= discovery.late_match(
+        [e for e in evidence.events if _within(e, evidence.row)], late
+    )
     trial.reasons |= why
     for values, reasons in (
         cost.cost(
@@ -167,17 +179,28 @@ def measure_trial(evidence: Evidence) -> Trial:
     trial.values |= values
     trial.fractions |= of_nodes
     trial.reasons |= reasons
-    of = {name: {e["endpoint"] for e in evidence.events if e["event"] == name} for name in (UNFINISHED, "finished")}
+    of = {
+        name: {e["endpoint"] for e in evidence.events if e["event"] == name}
+        for name in (UNFINISHED, "finished")
+    }
     if of[UNFINISHED] - of["finished"]:
         trial.values["publish_call_max"] = inf
     return trial
 
 
 def _second_by_second(
-    trial: Trial, counters: Sequence[Row], samples: Sequence[tuple[int, str, str, float]], window: Window
+    trial: Trial,
+    counters: Sequence[Row],
+    samples: Sequence[tuple[int, str, str, float]],
+    window: Window,
 ) -> None:
-    """Where a process has no CPU over the window, the sum over all of them has none by second either."""
-    cpu = [(time_ns, process, value) for time_ns, process, counter, value in samples if counter == "cpu"]
+    """Where a process has no CPU over the window, the sum over all of them has none by second
+    either."""
+    cpu = [
+        (time_ns, process, value)
+        for time_ns, process, counter, value in samples
+        if counter == "cpu"
+    ]
     seconds, reason = cpu_by_second.cpu_by_second(cpu, counters, window)
     if reason is None and "cpu_cores" in trial.reasons:
         seconds, reason = seconds[:0], trial.reasons["cpu_cores"]
@@ -188,12 +211,15 @@ def _second_by_second(
 
 def endpoints_of(evidence: Evidence) -> list[Endpoint]:
     """Every endpoint of the trial, with the reliability that it was granted."""
-    return [Endpoint(e["endpoint"], e["kind"], e["topic"], is_reliable([e])) for e in evidence.endpoints]
+    return [
+        Endpoint(e["endpoint"], e["kind"], e["topic"], is_reliable([e])) for e in evidence.endpoints
+    ]
 
 
 def latencies(evidence: Evidence) -> tuple[str, list[np.ndarray]]:
-    """(`end_to_end_latency` where something is relayed, else `response_latency`; per way from a source to a last reader
-    the latencies in ns of one trial's steady messages in the order of sending, +inf for never arrived)."""
+    """(`end_to_end_latency` where something is relayed, else `response_latency`; per way from a
+    source to a last reader the latencies in ns of one trial's steady messages in the order of
+    sending, +inf for never arrived)."""
     evidence, known_clocks = told(evidence)
     window = window_of(evidence, known_clocks)
     known = lives(evidence.endpoints, evidence.events, window)
@@ -204,9 +230,13 @@ def latencies(evidence: Evidence) -> tuple[str, list[np.ndarray]]:
         relayed = any(kinds[way[0].writer] == "publisher" for way in paths(evidence.endpoints))
         ways = paths(evidence.endpoints, least=2 if relayed else 1)
     except ValueError as error:
-        raise UserError(f"trial {evidence.trial} cannot be followed: {error}", where=evidence.where) from None
+        raise UserError(
+            f"trial {evidence.trial} cannot be followed: {error}", where=evidence.where
+        ) from None
     if focus:
-        ways = [way for way in ways if topics[way[0].writer] in focus or topics[way[-1].reader] in focus]
+        ways = [
+            way for way in ways if topics[way[0].writer] in focus or topics[way[-1].reader] in focus
+        ]
     found = [trace.end_to_end_ns for trace in traces(evidence.records, ways, window, known)]
     return ("end_to_end_latency" if relayed else "response_latency"), found
 
@@ -218,7 +248,8 @@ def focus_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def told(evidence: Evidence) -> tuple[Evidence, one_clock.Clocks]:
-    """The evidence with every stamp on one clock, and the clocks of its hosts. UserError where those contradict."""
+    """The evidence with every stamp on one clock, and the clocks of its hosts. UserError where
+    those contradict."""
     try:
         return one_clock.on_one_clock(evidence)
     except ValueError as error:
@@ -243,10 +274,12 @@ ONE_WAY = ("response_latency", "consumed_latency", "service_latency")
 WHOLE_GRAPH = ("graph_time", "match_time", "first_message_time")
 
 
-def clock_bounds(known: one_clock.Clocks, endpoints: Sequence[Endpoint], window: Window) -> dict[str, float]:
-    """Sample or metric -> how far its values may be from the truth for the hosts' clocks, ns; of the widest pair of
-    endpoints. Empty where all have one clock. What one host stamped at both ends, as a client does, is exact; so is
-    jitter, in which the offset cancels."""
+def clock_bounds(
+    known: one_clock.Clocks, endpoints: Sequence[Endpoint], window: Window
+) -> dict[str, float]:
+    """Sample or metric -> how far its values may be from the truth for the hosts' clocks, ns; of
+    the widest pair of endpoints. Empty where all have one clock. What one host stamped at both
+    ends, as a client does, is exact; so is jitter, in which the offset cancels."""
     if known.one:
         return {}
     pairs = [(w.endpoint, r.endpoint) for w, readers in heard_by(endpoints) for r in readers]
@@ -257,7 +290,9 @@ def clock_bounds(known: one_clock.Clocks, endpoints: Sequence[Endpoint], window:
         if service.kind == "service" and client.kind == "client" and client.topic == service.topic
     ]
     widest = {
-        **dict.fromkeys(ONE_WAY, max((known.bound_ns(w, r, window) for w, r in pairs), default=0.0)),
+        **dict.fromkeys(
+            ONE_WAY, max((known.bound_ns(w, r, window) for w, r in pairs), default=0.0)
+        ),
         **dict.fromkeys(LEGS, max((known.bound_ns(c, s, window) for c, s in calls), default=0.0)),
         **dict.fromkeys(WHOLE_GRAPH, known.widest_ns(window)),
     }
@@ -275,16 +310,23 @@ def layers_of(
         ways = () if found.traces else paths(evidence.endpoints, least=1)
     except ValueError:  # more ways than anybody reads: then their layers are not told
         return None
-    return chain_layers.layers(found.traces or list(traces(evidence.records, ways, window, known)), spans)
+    return chain_layers.layers(
+        found.traces or list(traces(evidence.records, ways, window, known)), spans
+    )
 
 
-OF_CHAINS = tuple(name for name, entry in GLOSSARY.items() if entry.source in chain.SAMPLES or name in chain.OTHERS)
+OF_CHAINS = tuple(
+    name
+    for name, entry in GLOSSARY.items()
+    if entry.source in chain.SAMPLES or name in chain.OTHERS
+)
 """Metrics that only relayed messages have."""
 
 
 def chain_bounds(known: one_clock.Clocks, found: Chains, window: Window) -> dict[str, float]:
-    """The same of what chains measure. From the first to the last it is the bound of these two hosts' clocks, whatever
-    the others show: the errors between them cancel. What a relay takes is on one clock."""
+    """The same of what chains measure. From the first to the last it is the bound of these two
+    hosts' clocks, whatever the others show: the errors between them cancel. What a relay takes is
+    on one clock."""
     if known.one or not found.ends:
         return {}
     ends = max(known.bound_ns(first, last, window) for first, last in found.ends)

@@ -1,9 +1,10 @@
 """Request and response as one: a reply counts as the arrival of the request that it answers.
 
-A client's replies are recorded under the service's sequence numbers, and the service's records name the request that
-caused each. Seen through here, a client hears its own requests: a lost message is a request that was never answered, a
-duplicate one that was answered twice, and the latency is from the time the schedule wanted the request sent until the
-reply is in the client's hands. So everything that holds for topics holds for services. The two legs are measured apart.
+A client's replies are recorded under the service's sequence numbers, and the service's records name
+the request that caused each. Seen through here, a client hears its own requests: a lost message is
+a request that was never answered, a duplicate one that was answered twice, and the latency is from
+the time the schedule wanted the request sent until the reply is in the client's hands. So
+everything that holds for topics holds for services. The two legs are measured apart.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,25 +18,30 @@ LEGS = ("request_leg", "reply_leg")
 
 
 def heard_by(endpoints: Sequence[Endpoint]) -> Iterator[tuple[Endpoint, tuple[Endpoint, ...]]]:
-    """Every writer whose messages somebody waits for, with its readers: a publisher with the subscriptions of its
-    topic, a client with itself. A service writes too, but its replies are the clients' arrivals."""
+    """Every writer whose messages somebody waits for, with its readers: a publisher with the
+    subscriptions of its topic, a client with itself. A service writes too, but its replies are the
+    clients' arrivals."""
     for writer in endpoints:
         if writer.kind == "client":
             yield writer, (writer,)
         elif writer.kind == "publisher":
-            yield writer, tuple(e for e in endpoints if e.topic == writer.topic and e.kind == "subscription")
+            yield (
+                writer,
+                tuple(e for e in endpoints if e.topic == writer.topic and e.kind == "subscription"),
+            )
 
 
 def answered(columns: Columns, endpoints: Sequence[Endpoint]) -> Columns:
-    """The records with each reply in the place of its request; as they are where there is no client."""
+    """The records with each reply in the place of its request; as they are where there is no
+    client."""
     clients = [e.endpoint for e in endpoints if e.kind == "client"]
     services = [e.endpoint for e in endpoints if e.kind == "service"]
     return _Answered(columns, clients, services) if clients else columns
 
 
 class _Answered:
-    """`writer`, `seq` and `flags` of replies are replaced; a reply whose cause is another client's, or unknown, is
-    foreign."""
+    """`writer`, `seq` and `flags` of replies are replaced; a reply whose cause is another client's,
+    or unknown, is foreign."""
 
     def __init__(self, columns: Columns, clients: Sequence[int], services: Sequence[int]):
         self._columns = columns
@@ -50,13 +56,17 @@ class _Answered:
 
     def _place(self, clients: Sequence[int], services: Sequence[int]) -> dict[str, np.ndarray]:
         reader, writer, seq, flags = (
-            self._columns.received(column).copy() for column in ("endpoint", "writer", "seq", "flags")
+            self._columns.received(column).copy()
+            for column in ("endpoint", "writer", "seq", "flags")
         )
         replies = np.isin(reader, clients)
         cause_endpoint = np.zeros(len(reader), np.int64)
         cause_seq = np.zeros(len(reader), seq.dtype)
         for service in services:
-            sent, mine = causes(self._columns, service), np.flatnonzero(replies & (writer == service))
+            sent, mine = (
+                causes(self._columns, service),
+                np.flatnonzero(replies & (writer == service)),
+            )
             place = np.searchsorted(sent.seq, seq[mine])
             known = place < len(sent.seq)
             known[known] = sent.seq[place[known]] == seq[mine][known]
@@ -71,43 +81,64 @@ class _Answered:
 
 
 class causes:
-    """A service's replies in the order of their sequence numbers, each with the request that caused it: arrays of shape
-    (n,). `call_ns` is of the reply."""
+    """A service's replies in the order of their sequence numbers, each with the request that caused
+    it: arrays of shape (n,). `call_ns` is of the reply."""
 
     def __init__(self, columns: Columns, service: int):
         rows = np.flatnonzero(columns.sent("endpoint") == service)
         rows = rows[np.argsort(columns.sent("seq")[rows], kind="stable")]
         self.seq, self.cause_endpoint, self.cause_seq, self.call_ns = (
-            columns.sent(column)[rows] for column in ("seq", "cause_endpoint", "cause_seq", "call_ns")
+            columns.sent(column)[rows]
+            for column in ("seq", "cause_endpoint", "cause_seq", "call_ns")
         )
 
 
-def legs(columns: Columns, endpoints: Sequence[Endpoint], steady: dict[int, np.ndarray]) -> dict[str, np.ndarray]:
-    """The two legs and what lies between, of the requests that came through, in ns: `request_leg` from the request's
-    call until the service has it, `reply_leg` from the reply's call until the client has it. float64 of shape (m,), and
-    +inf where a message of that leg never came.
+def legs(
+    columns: Columns, endpoints: Sequence[Endpoint], steady: dict[int, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """The two legs and what lies between, of the requests that came through, in ns: `request_leg`
+    from the request's call until the service has it, `reply_leg` from the reply's call until the
+    client has it. float64 of shape (m,), and +inf where a message of that leg never came.
 
-    `columns` are the records as they are; `steady` maps each client to the sequence numbers of its requests in the
-    steady window whose call was made.
+    `columns` are the records as they are; `steady` maps each client to the sequence numbers of its
+    requests in the steady window whose call was made.
     """
     request, reply = [], []
     sent_by, seq, call = (columns.sent(column) for column in ("endpoint", "seq", "call_ns"))
     # Read once: a column comes from a file, and there may be many clients.
-    received = tuple(columns.received(column) for column in ("endpoint", "writer", "seq", "taken_ns"))
+    received = tuple(
+        columns.received(column) for column in ("endpoint", "writer", "seq", "taken_ns")
+    )
     for service in (e for e in endpoints if e.kind == "service"):
         replies = causes(columns, service.endpoint)
         for client in (e for e in endpoints if e.kind == "client" and e.topic == service.topic):
-            rows = np.flatnonzero((sent_by == client.endpoint) & np.isin(seq, steady[client.endpoint]))
+            rows = np.flatnonzero(
+                (sent_by == client.endpoint) & np.isin(seq, steady[client.endpoint])
+            )
             request.append(_leg(received, service.endpoint, client.endpoint, seq[rows], call[rows]))
-            own = (replies.cause_endpoint == client.endpoint) & np.isin(replies.cause_seq, steady[client.endpoint])
-            reply.append(_leg(received, client.endpoint, service.endpoint, replies.seq[own], replies.call_ns[own]))
-    return {name: np.concatenate(leg or [np.empty(0)]) for name, leg in zip(LEGS, (request, reply), strict=True)}
+            own = (replies.cause_endpoint == client.endpoint) & np.isin(
+                replies.cause_seq, steady[client.endpoint]
+            )
+            reply.append(
+                _leg(
+                    received,
+                    client.endpoint,
+                    service.endpoint,
+                    replies.seq[own],
+                    replies.call_ns[own],
+                )
+            )
+    return {
+        name: np.concatenate(leg or [np.empty(0)])
+        for name, leg in zip(LEGS, (request, reply), strict=True)
+    }
 
 
 def _leg(
     received: tuple[np.ndarray, ...], reader: int, writer: int, seq: np.ndarray, call_ns: np.ndarray
 ) -> np.ndarray:
-    """From call to first arrival, per message. `received`: endpoint, writer, seq and taken_ns of all arrivals."""
+    """From call to first arrival, per message. `received`: endpoint, writer, seq and taken_ns of
+    all arrivals."""
     readers, writers, seqs, takens = received
     here = (readers == reader) & (writers == writer)
     got, taken = seqs[here], takens[here]

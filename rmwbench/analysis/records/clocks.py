@@ -1,14 +1,16 @@
 """How far one clock is from another, and how well that is known (docs/method.md).
 
-An exchange has four stamps: asked and answered on the reference clock (the orchestrator's), received and sent on the
-other. However long either way took, the other clock was ahead by at most received − asked and by at least
-sent − answered. So each exchange bounds the offset, a short one tightly; the truth lies where all bounds overlap, and
-the mean of the exchanges, which a slow way back pulls to one side, is never used. A constant difference between the two
-ways cannot be seen: it stays within the bound.
+An exchange has four stamps: asked and answered on the reference clock (the orchestrator's),
+received and sent on the other. However long either way took, the other clock was ahead by at most
+received − asked and by at least sent − answered. So each exchange bounds the offset, a short one
+tightly; the truth lies where all bounds overlap, and the mean of the exchanges, which a slow way
+back pulls to one side, is never used. A constant difference between the two ways cannot be seen: it
+stays within the bound.
 
-Clocks drift. All straight lines that fit within every bound make a polygon of offset and drift; what they span at a
-moment is what is known of the offset then. Where no straight line fits, because somebody slews a clock, the bounds
-spread from each reading as fast as MOST_DRIFT lets a clock run away.
+Clocks drift. All straight lines that fit within every bound make a polygon of offset and drift;
+what they span at a moment is what is known of the offset then. Where no straight line fits, because
+somebody slews a clock, the bounds spread from each reading as fast as MOST_DRIFT lets a clock run
+away.
 """
 
 import itertools
@@ -21,14 +23,17 @@ import numpy as np
 from rmwbench.analysis.records.ledger import ABSENT
 
 MOST_DRIFT = 1e-3
-"""Two clocks, each steered by at most 500 ppm (adjtimex(2)); uncorrected quartz differs by less than 200 ppm."""
+"""Two clocks, each steered by at most 500 ppm (adjtimex(2)); uncorrected quartz differs by less
+than 200 ppm."""
 WANDER = 1e-7
-"""How much the drift itself may change over a trial: quartz in a room stays within 0.1 ppm for minutes (Allan
-deviation). Added to the bound in proportion to the distance from the nearest reading."""
+"""How much the drift itself may change over a trial: quartz in a room stays within 0.1 ppm for
+minutes (Allan deviation). Added to the bound in proportion to the distance from the nearest
+reading."""
 
 
 class Exchange(NamedTuple):
-    """The four stamps in ns, in order of time: two on the reference clock outside, two on the other inside."""
+    """The four stamps in ns, in order of time: two on the reference clock outside, two on the other
+    inside."""
 
     asked_ns: int
     received_ns: int
@@ -45,9 +50,11 @@ class Reading(NamedTuple):
 
 
 def intersect(exchanges: Iterable[Exchange]) -> Reading:
-    """What exchanges close to each other say together: at the time of the shortest of them, where all bounds overlap.
+    """What exchanges close to each other say together: at the time of the shortest of them, where
+    all bounds overlap.
 
-    ValueError where they do not overlap: then a clock was stepped, or the answers are not from one clock.
+    ValueError where they do not overlap: then a clock was stepped, or the answers are not from one
+    clock.
     """
     exchanges = list(exchanges)
     best = min(exchanges, key=lambda e: (e.answered_ns - e.asked_ns) - (e.sent_ns - e.received_ns))
@@ -55,7 +62,9 @@ def intersect(exchanges: Iterable[Exchange]) -> Reading:
     low = max(e.sent_ns - e.answered_ns - _run_away(at - e.answered_ns) for e in exchanges)
     high = min(e.received_ns - e.asked_ns + _run_away(at - e.asked_ns) for e in exchanges)
     if low > high:
-        raise ValueError(f"{len(exchanges)} exchanges contradict each other by {(low - high) / 1e3:.3g} µs")
+        raise ValueError(
+            f"{len(exchanges)} exchanges contradict each other by {(low - high) / 1e3:.3g} µs"
+        )
     middle = (low + high) // 2
     return Reading(at, middle, high - middle)
 
@@ -66,9 +75,9 @@ def _run_away(distance_ns: int) -> int:
 
 @dataclass(frozen=True)
 class Clock:
-    """A clock against the reference. `t_ns`, `offset_ns`: the offset as line segments, straight on beyond both ends;
-    one point is a constant. `corners`: offset (ns, relative to `origin`) and drift of the lines that bound the
-    polygon; None where no straight line fits."""
+    """A clock against the reference. `t_ns`, `offset_ns`: the offset as line segments, straight on
+    beyond both ends; one point is a constant. `corners`: offset (ns, relative to `origin`) and
+    drift of the lines that bound the polygon; None where no straight line fits."""
 
     readings: tuple[Reading, ...]
     t_ns: tuple[int, ...]
@@ -92,7 +101,9 @@ class Clock:
         if len(self.t_ns) == 1:
             moved = stamps - self.offset_ns[0]
         else:
-            knots = np.array([t + o for t, o in zip(self.t_ns, self.offset_ns, strict=True)], np.int64)
+            knots = np.array(
+                [t + o for t, o in zip(self.t_ns, self.offset_ns, strict=True)], np.int64
+            )
             moved = stamps - self._line(stamps, knots)
         return np.where(stamps == ABSENT, ABSENT, moved)
 
@@ -103,7 +114,8 @@ class Clock:
         return t_ns + int(self._line(np.array([t_ns], np.int64), np.array(self.t_ns, np.int64))[0])
 
     def bound(self, t_ns: np.ndarray | Sequence[int]) -> np.ndarray:
-        """How far `to_reference` may be from the truth at these times of the reference, float64, ns."""
+        """How far `to_reference` may be from the truth at these times of the reference, float64,
+        ns."""
         if self.exact:
             return np.zeros(len(t_ns))
         t = np.asarray(t_ns, np.int64)
@@ -111,7 +123,11 @@ class Clock:
         line = (self._line(t, np.array(self.t_ns, np.int64)) - self._origin[1]).astype(float)
         nearest = np.min([np.abs(t - r.t_ns) for r in self.readings], axis=0)
         # A line rounded to whole nanoseconds at both ends is off by up to one in between.
-        return np.maximum(high - line, line - low) + WANDER * nearest + (1 if len(self.t_ns) > 1 else 0)
+        return (
+            np.maximum(high - line, line - low)
+            + WANDER * nearest
+            + (1 if len(self.t_ns) > 1 else 0)
+        )
 
     @property
     def _origin(self) -> tuple[int, int]:
@@ -127,7 +143,9 @@ class Clock:
         segment = np.clip(np.searchsorted(knots, at) - 1, 0, len(knots) - 2)
         rise = np.array([o - first for o in self.offset_ns], float)
         slope = np.diff(rise) / np.diff(knots)
-        return first + np.rint(rise[segment] + slope[segment] * (at - knots[segment])).astype(np.int64)
+        return first + np.rint(rise[segment] + slope[segment] * (at - knots[segment])).astype(
+            np.int64
+        )
 
     def _envelope(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The least and the largest offset possible, relative to the origin."""
@@ -135,16 +153,23 @@ class Clock:
         if self.corners is not None:
             spans = [a + b * (t - since).astype(float) for a, b in self.corners]
             return np.min(spans, axis=0), np.max(spans, axis=0)
-        low = [r.offset_ns - offset - r.bound_ns - MOST_DRIFT * np.abs(t - r.t_ns) for r in self.readings]
-        high = [r.offset_ns - offset + r.bound_ns + MOST_DRIFT * np.abs(t - r.t_ns) for r in self.readings]
+        low = [
+            r.offset_ns - offset - r.bound_ns - MOST_DRIFT * np.abs(t - r.t_ns)
+            for r in self.readings
+        ]
+        high = [
+            r.offset_ns - offset + r.bound_ns + MOST_DRIFT * np.abs(t - r.t_ns)
+            for r in self.readings
+        ]
         return np.max(low, axis=0), np.min(high, axis=0)
 
 
 def fit(readings: Iterable[Reading]) -> Clock:
-    """The clock that one or more readings show. The offset is constant where that agrees with all of them, else drifts
-    evenly, else goes from reading to reading.
+    """The clock that one or more readings show. The offset is constant where that agrees with all
+    of them, else drifts evenly, else goes from reading to reading.
 
-    ValueError where a clock that drifts by at most MOST_DRIFT cannot have shown them: it was stepped.
+    ValueError where a clock that drifts by at most MOST_DRIFT cannot have shown them: it was
+    stepped.
     """
     readings = tuple(sorted(readings))
     if not any(r.offset_ns or r.bound_ns for r in readings):
@@ -159,21 +184,27 @@ def fit(readings: Iterable[Reading]) -> Clock:
         return Clock(readings, (since,), ((low + high) // 2,), corners)
     a, b = (float(np.mean(part)) for part in zip(*corners, strict=True))
     end = readings[-1].t_ns
-    return Clock(readings, (since, end), (offset + round(a), offset + round(a + b * (end - since))), corners)
+    return Clock(
+        readings, (since, end), (offset + round(a), offset + round(a + b * (end - since))), corners
+    )
 
 
 def _polygon(readings: Sequence[Reading]) -> tuple[tuple[float, float], ...] | None:
-    """Corners (offset at the first reading relative to its own, drift) of the lines that fit every reading; None where
-    none does."""
+    """Corners (offset at the first reading relative to its own, drift) of the lines that fit every
+    reading; None where none does."""
     since, offset = readings[0].t_ns, readings[0].offset_ns
-    scale = max(1, readings[-1].t_ns - since)  # drift in ns per `scale`, so that both coordinates are of a kind
+    # drift in ns per `scale`, so that both coordinates are of a kind
+    scale = max(1, readings[-1].t_ns - since)
     t = np.array([(r.t_ns - since) / scale for r in readings])
     centre = np.array([r.offset_ns - offset for r in readings], float)
     # A bound of 0 has no inside: half a nanosecond is what whole ones are rounded by.
     width = np.array([max(r.bound_ns, 0.5) for r in readings], float)
-    # Each edge is a·n0 + b·n1 = c: a line through the end of a reading's bound, or the steepest drift.
+    # Each edge is a·n0 + b·n1 = c: a line through the end of a reading's bound, or the steepest
+    # drift.
     normals = np.concatenate([np.stack([np.ones_like(t), t], 1)] * 2 + [[[0.0, 1.0]] * 2])
-    edges = np.concatenate([centre + width, centre - width, [MOST_DRIFT * scale, -MOST_DRIFT * scale]])
+    edges = np.concatenate(
+        [centre + width, centre - width, [MOST_DRIFT * scale, -MOST_DRIFT * scale]]
+    )
     i, j = np.triu_indices(len(edges), 1)
     determinant = normals[i, 0] * normals[j, 1] - normals[i, 1] * normals[j, 0]
     crossing = np.abs(determinant) > 1e-12
@@ -183,7 +214,10 @@ def _polygon(readings: Sequence[Reading]) -> tuple[tuple[float, float], ...] | N
     slack = 1e-6 * (1 + width)
     inside = (np.abs(a[:, None] + b[:, None] * t - centre) <= width + slack).all(1)
     inside &= np.abs(b) <= MOST_DRIFT * scale * (1 + 1e-9)
-    return tuple((float(x), float(y) / scale) for x, y in zip(a[inside], b[inside], strict=True)) or None
+    return (
+        tuple((float(x), float(y) / scale) for x, y in zip(a[inside], b[inside], strict=True))
+        or None
+    )
 
 
 def _uneven(readings: tuple[Reading, ...]) -> Clock:
@@ -191,6 +225,7 @@ def _uneven(readings: tuple[Reading, ...]) -> Clock:
         apart = abs(after.offset_ns - before.offset_ns) - before.bound_ns - after.bound_ns
         if apart > MOST_DRIFT * (after.t_ns - before.t_ns):
             raise ValueError(
-                f"a clock ran {apart / 1e3:.3g} µs away within {(after.t_ns - before.t_ns) / 1e9:.3g} s: it was stepped"
+                f"a clock ran {apart / 1e3:.3g} µs away within "
+                f"{(after.t_ns - before.t_ns) / 1e9:.3g} s: it was stepped"
             )
     return Clock(readings, tuple(r.t_ns for r in readings), tuple(r.offset_ns for r in readings))

@@ -1,5 +1,5 @@
-"""What the analysis is given of a trial: its records by column, its endpoints, its window. Where they come from (a
-bundle, a test) is not our business."""
+"""What the analysis is given of a trial: its records by column, its endpoints, its window. Where
+they come from (a bundle, a test) is not our business."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,7 +8,8 @@ import numpy as np
 
 
 class Columns(Protocol):
-    """Where the records come from. Each call returns one column of shape (rows,); null stamps are `ABSENT`."""
+    """Where the records come from. Each call returns one column of shape (rows,); null stamps are
+    `ABSENT`."""
 
     def sent(self, column: str) -> np.ndarray: ...
 
@@ -17,7 +18,8 @@ class Columns(Protocol):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An endpoint of the trial, as the bundle's `endpoints` has it: publisher, subscription, client or service."""
+    """An endpoint of the trial, as the bundle's `endpoints` has it: publisher, subscription, client
+    or service."""
 
     endpoint: int
     kind: str
@@ -28,9 +30,10 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Window:
-    """The steady window on the reference clock; None where the trial did not say. `slack_ns`: how far a host with a
-    clock of its own may have begun it from here; up to that its messages are steady as they say themselves.
-    `drain_end_ns`: when readers had stopped waiting for what was on its way."""
+    """The steady window on the reference clock; None where the trial did not say. `slack_ns`: how
+    far a host with a clock of its own may have begun it from here; up to that its messages are
+    steady as they say themselves. `drain_end_ns`: when readers had stopped waiting for what was on
+    its way."""
 
     begin_ns: int | None
     end_ns: int | None

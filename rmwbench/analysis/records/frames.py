@@ -1,7 +1,8 @@
-"""The frame log of a trial as analysis takes it: numbers by column, and each text column as codes into its few names.
+"""The frame log of a trial as analysis takes it: numbers by column, and each text column as codes
+into its few names.
 
-A row is a frame *and* a destination: a multicast frame to two hosts has two rows with one `index`. What hosts sent is
-therefore counted once per index, what was lost once per row.
+A row is a frame *and* a destination: a multicast frame to two hosts has two rows with one `index`.
+What hosts sent is therefore counted once per index, what was lost once per row.
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,8 @@ CLASSES = ("data", "acknowledgement", "discovery", "resolution", "other")
 
 DELIVERED, UNDER_WAY = "delivered", "under_way"
 NOT_LOST = (DELIVERED, UNDER_WAY, "multicast_unwanted")
-"""Verdicts of frames that the network did not take away, such as a multicast frame that nobody there wanted."""
+"""Verdicts of frames that the network did not take away, such as a multicast frame that nobody
+there wanted."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,8 @@ class Names:
 
 @dataclass(frozen=True)
 class Frames:
-    """Columns of shape (rows,) as docs/formats/bundle.md has them; `entered` marks the first row of each frame that a
-    host sent: copies that the network itself made are not sent by a host."""
+    """Columns of shape (rows,) as docs/formats/bundle.md has them; `entered` marks the first row of
+    each frame that a host sent: copies that the network itself made are not sent by a host."""
 
     index: np.ndarray
     in_ns: np.ndarray

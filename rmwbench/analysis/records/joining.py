@@ -1,9 +1,11 @@
-"""Readers that come late, leave early or filter: what they may expect, and what of the past they were given.
+"""Readers that come late, leave early or filter: what they may expect, and what of the past they
+were given.
 
-A volatile reader may expect what is due from the moment it is matched until it leaves; what it would have got before is
-not lost. A transient-local one may expect besides the last messages that its writers had sent when it was created, as
-many as its history holds: that is its history, counted apart, for its latency is not the middleware's. A reader with a
-content filter expects what passes it: the rest is filtered, not lost.
+A volatile reader may expect what is due from the moment it is matched until it leaves; what it
+would have got before is not lost. A transient-local one may expect besides the last messages that
+its writers had sent when it was created, as many as its history holds: that is its history, counted
+apart, for its latency is not the middleware's. A reader with a content filter expects what passes
+it: the rest is filtered, not lost.
 """
 
 import json
@@ -21,15 +23,17 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Life:
-    """When a reader counts, in the workers' clock: messages intended in [`begin_ns`, `end_ns`) are its own.
-    `created_ns` is None where it never was; `history` is how many earlier messages of each writer it may expect."""
+    """When a reader counts, in the workers' clock: messages intended in [`begin_ns`, `end_ns`) are
+    its own. `created_ns` is None where it never was; `history` is how many earlier messages of each
+    writer it may expect."""
 
     begin_ns: float = -np.inf
     end_ns: float = np.inf
     created_ns: int | None = None
     history: float = 0
     percent: int = 100
-    """Of a content filter `percent < N` (docs/formats/worker-protocol.md): how many messages in a hundred pass."""
+    """Of a content filter `percent < N` (docs/formats/worker-protocol.md): how many messages in a
+    hundred pass."""
 
     def expects(self, seq: np.ndarray, intended_ns: np.ndarray) -> np.ndarray:
         """Whether each message of a writer is the reader's: bool of shape (n,)."""
@@ -37,19 +41,24 @@ class Life:
         return mine if self.percent >= 100 else mine & passes(seq, self.percent)
 
     def within(self, window: Window) -> Window:
-        """The part of a window with both edges in which the reader is there; of no length where there is none."""
+        """The part of a window with both edges in which the reader is there; of no length where
+        there is none."""
         begin = max(window.begin_ns, min(self.begin_ns, window.end_ns))
         return Window(int(begin), int(max(begin, min(window.end_ns, self.end_ns))))
 
 
 def passes(seq: np.ndarray, percent: int) -> np.ndarray:
-    """Which sequence numbers the portable filter `percent < N` lets through, as every worker computes it."""
-    scattered = (seq.astype(np.uint64) & np.uint64(0xFFFFFFFF)) * np.uint64(2654435761) & np.uint64(0xFFFFFFFF)
+    """Which sequence numbers the portable filter `percent < N` lets through, as every worker
+    computes it."""
+    scattered = (seq.astype(np.uint64) & np.uint64(0xFFFFFFFF)) * np.uint64(2654435761) & np.uint64(
+        0xFFFFFFFF
+    )
     return (scattered * np.uint64(100) >> np.uint64(32)) < np.uint64(percent)
 
 
 def lives(rows: Sequence[Row], events: Iterable[Row], window: Window) -> dict[int, Life]:
-    """Endpoint -> its life, of those that join, leave or filter. `rows` are the bundle's `endpoints`."""
+    """Endpoint -> its life, of those that join, leave or filter. `rows` are the bundle's
+    `endpoints`."""
     if window.begin_ns is None:
         return {}
     special = [
@@ -69,10 +78,16 @@ def lives(rows: Sequence[Row], events: Iterable[Row], window: Window) -> dict[in
     for row in special:
         number, joins, leaves = row["endpoint"], row.get("joins_ns"), row.get("leaves_ns")
         created = at.get(("created", number)) if joins is not None else None
-        begin = -np.inf if joins is None else at.get(("matched", number), created or window.begin_ns + joins)
+        begin = (
+            -np.inf
+            if joins is None
+            else at.get(("matched", number), created or window.begin_ns + joins)
+        )
         end = np.inf if leaves is None else window.begin_ns + leaves
         qos = json.loads(row["asked"] or "{}").get("qos", {})
-        found[number] = Life(begin, end, created, _history(qos) if joins is not None else 0, _percent(qos))
+        found[number] = Life(
+            begin, end, created, _history(qos) if joins is not None else 0, _percent(qos)
+        )
     return found
 
 
@@ -87,13 +102,19 @@ def _history(qos: Row) -> float:
     return np.inf if qos.get("history") == "keep_all" else qos.get("depth", 1)
 
 
-def history(columns: Columns, endpoints: Sequence[Endpoint], known: Mapping[int, Life]) -> dict[str, float]:
-    """Of all late readers with a history: `history_wanted` and `history_delivered` (messages), and `history_time`: from
-    a reader's creation until the last of its history is in its hands, ns, +inf where one is missing. Empty without such
-    a reader."""
+def history(
+    columns: Columns, endpoints: Sequence[Endpoint], known: Mapping[int, Life]
+) -> dict[str, float]:
+    """Of all late readers with a history: `history_wanted` and `history_delivered` (messages), and
+    `history_time`: from a reader's creation until the last of its history is in its hands, ns, +inf
+    where one is missing. Empty without such a reader."""
     wanted = delivered = 0
     slowest = 0.0
-    late = {number: life for number, life in known.items() if life.history and life.created_ns is not None}
+    late = {
+        number: life
+        for number, life in known.items()
+        if life.history and life.created_ns is not None
+    }
     readers = [e for e in endpoints if e.endpoint in late and e.kind == "subscription"]
     if not readers:
         return {}
@@ -105,13 +126,19 @@ def history(columns: Columns, endpoints: Sequence[Endpoint], known: Mapping[int,
     for one in readers:
         life = late[one.endpoint]
         for source in (e for e in endpoints if e.kind == "publisher" and e.topic == one.topic):
-            before = np.sort(sent_seq[(sent_by == source.endpoint) & (call > 0) & (call < life.created_ns)])
+            before = np.sort(
+                sent_seq[(sent_by == source.endpoint) & (call > 0) & (call < life.created_ns)]
+            )
             kept = before if np.isinf(life.history) else before[-int(life.history) :]
-            mine = sound & (reader == one.endpoint) & (writer == source.endpoint) & np.isin(seq, kept)
+            mine = (
+                sound & (reader == one.endpoint) & (writer == source.endpoint) & np.isin(seq, kept)
+            )
             wanted += len(kept)
             delivered += len(np.unique(seq[mine]))
             if len(kept):
                 whole = len(np.unique(seq[mine])) == len(kept)
-                slowest = max(slowest, float(taken[mine].max() - life.created_ns) if whole else np.inf)
+                slowest = max(
+                    slowest, float(taken[mine].max() - life.created_ns) if whole else np.inf
+                )
     out: dict[str, float] = {"history_wanted": wanted, "history_delivered": delivered}
     return out | ({"history_time": slowest} if wanted else {})

@@ -1,8 +1,8 @@
 """The loss ledger: what became of every message that a schedule wanted, per writer and reader.
 
-Sequence numbers are dense per writer, so a message's sequence number *is* its place in an array: the ledger is an
-index, not a join. Every wanted message ends in exactly one of: delivered, under way, lost, late, corrupt, failed,
-never sent.
+Sequence numbers are dense per writer, so a message's sequence number *is* its place in an array:
+the ledger is an index, not a join. Every wanted message ends in exactly one of: delivered, under
+way, lost, late, corrupt, failed, never sent.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -20,12 +20,13 @@ CORRUPT, LATE, FOREIGN = 1, 8, 16  # RECEIVED flags
 class Ledger:
     """Counts over the steady window, added over pairs of writer and reader. All are messages.
 
-    wanted = delivered + under_way + lost + late + corrupt + failed + never_sent, once per reader. `under_way`: of a
-    reliable stream that had not come to its end when the trial stopped waiting: infinitely late, and not lost.
-    `lost` = lost_start + lost_middle + lost_end. `corrupt`, of which only corrupt copies came. Beside that partition:
-    `corrupt_copies`, `duplicates` (further copies that were sound and in time), `reordered` (first arrivals with a
-    smaller sequence number than one that the reader already had from that writer), `foreign` (not from this trial),
-    `unrecorded` (arrivals whose sending left no record).
+    wanted = delivered + under_way + lost + late + corrupt + failed + never_sent, once per reader.
+    `under_way`: of a reliable stream that had not come to its end when the trial stopped waiting:
+    infinitely late, and not lost. `lost` = lost_start + lost_middle + lost_end. `corrupt`, of which
+    only corrupt copies came. Beside that partition: `corrupt_copies`, `duplicates` (further copies
+    that were sound and in time), `reordered` (first arrivals with a smaller sequence number than
+    one that the reader already had from that writer), `foreign` (not from this trial), `unrecorded`
+    (arrivals whose sending left no record).
     """
 
     wanted: int = 0
@@ -45,7 +46,9 @@ class Ledger:
     unrecorded: int = 0
 
     def __add__(self, other: "Ledger") -> "Ledger":
-        return Ledger(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(Ledger)})
+        return Ledger(
+            **{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(Ledger)}
+        )
 
     @property
     def lost(self) -> int:
@@ -63,12 +66,13 @@ class Ledger:
 
     @property
     def undelivered(self) -> int:
-        """Of the wanted: whatever did not arrive sound and in time, for any reason but that it was under way."""
+        """Of the wanted: whatever did not arrive sound and in time, for any reason but that it was
+        under way."""
         return self.wanted - self.delivered - self.under_way
 
     def still_under_way(self, *, moving: bool) -> "Ledger":
-        """The same of a reliable stream: what came after the drain was under way when it ended, and so was all behind
-        the last delivery of a stream that was still `moving` then."""
+        """The same of a reliable stream: what came after the drain was under way when it ended, and
+        so was all behind the last delivery of a stream that was still `moving` then."""
         behind = self.lost_end if moving else 0
         return replace(
             self,
@@ -82,7 +86,8 @@ class Ledger:
 class Writer:
     """A publisher's messages by place: arrays of shape (n,), where place = seq − first_seq.
 
-    `steady`: in the steady window; `attempted`: the publish call was made; `failed`: it returned an error.
+    `steady`: in the steady window; `attempted`: the publish call was made; `failed`: it returned an
+    error.
     """
 
     first_seq: int
@@ -101,9 +106,11 @@ class Arrivals:
 
 
 def place_order(seq: np.ndarray) -> np.ndarray | None:
-    """The order that sorts a writer's rows by sequence number, or None where they are sorted already.
+    """The order that sorts a writer's rows by sequence number, or None where they are sorted
+    already.
 
-    Raises ValueError when the numbers are not dense: then records are missing and no ledger can be made.
+    Raises ValueError when the numbers are not dense: then records are missing and no ledger can be
+    made.
     """
     if len(seq) == 0:
         return None
@@ -118,8 +125,11 @@ def place_order(seq: np.ndarray) -> np.ndarray | None:
     return order
 
 
-def is_steady(flags: np.ndarray, intended_ns: np.ndarray, steady_begin_ns: int | None) -> np.ndarray:
-    """Messages of the steady window: not flagged as warm-up and not intended before its beginning."""
+def is_steady(
+    flags: np.ndarray, intended_ns: np.ndarray, steady_begin_ns: int | None
+) -> np.ndarray:
+    """Messages of the steady window: not flagged as warm-up and not intended before its
+    beginning."""
     steady = (flags & WARMUP) == 0
     if steady_begin_ns is not None:
         steady &= intended_ns >= steady_begin_ns
@@ -127,12 +137,17 @@ def is_steady(flags: np.ndarray, intended_ns: np.ndarray, steady_begin_ns: int |
 
 
 def reconcile(writer: Writer, arrivals: Arrivals) -> tuple[Ledger, np.ndarray, np.ndarray | None]:
-    """The ledger of one pair; per place the row of the first sound arrival in time, −1 where there is none, shape (n,);
-    and the rows of all sound arrivals in order of time, None where that is all rows as they stand.
+    """The ledger of one pair; per place the row of the first sound arrival in time, −1 where there
+    is none, shape (n,); and the rows of all sound arrivals in order of time, None where that is all
+    rows as they stand.
     """
     n, m = len(writer.steady), len(arrivals.seq)
     index = np.int32 if max(n, m) < 2**31 else np.int64  # half the memory traffic where it suffices
-    place = arrivals.seq.view(np.int64) if arrivals.seq.dtype == np.uint64 else arrivals.seq.astype(np.int64)
+    place = (
+        arrivals.seq.view(np.int64)
+        if arrivals.seq.dtype == np.uint64
+        else arrivals.seq.astype(np.int64)
+    )
     place = place - writer.first_seq
     odd = arrivals.flags & (CORRUPT | LATE | FOREIGN)
     any_odd = bool(odd.any())
@@ -148,7 +163,9 @@ def reconcile(writer: Writer, arrivals: Arrivals) -> tuple[Ledger, np.ndarray, n
     delivered = first >= 0
     delivered_steady = int(np.count_nonzero(delivered & writer.steady))
     arrived = int(np.count_nonzero(delivered))
-    in_time = delivered_steady if arrived == len(places) else int(np.count_nonzero(writer.steady[places]))
+    in_time = (
+        delivered_steady if arrived == len(places) else int(np.count_nonzero(writer.steady[places]))
+    )
     late = np.zeros(n, bool)
     corrupt = np.zeros(n, bool)
     corrupt_copies = 0
@@ -191,8 +208,8 @@ def reconcile(writer: Writer, arrivals: Arrivals) -> tuple[Ledger, np.ndarray, n
 
 
 def _arrival_order(taken_ns: np.ndarray, sound: np.ndarray | None) -> np.ndarray | None:
-    """Rows in order of arrival, restricted to `sound`; None means all rows as they stand (a pool of callbacks may
-    record out of order).
+    """Rows in order of arrival, restricted to `sound`; None means all rows as they stand (a pool of
+    callbacks may record out of order).
     """
     rows = None if sound is None else np.flatnonzero(sound)
     taken = taken_ns if rows is None else taken_ns[rows]
@@ -214,20 +231,27 @@ def _first_rows(n: int, places: np.ndarray, rows: np.ndarray | None, index: type
 
 
 def _reordered(
-    places: np.ndarray, rows: np.ndarray | None, first: np.ndarray, steady: np.ndarray, *, unique: bool
+    places: np.ndarray,
+    rows: np.ndarray | None,
+    first: np.ndarray,
+    steady: np.ndarray,
+    *,
+    unique: bool,
 ) -> int:
     if len(places) < 2 or not (places[1:] < places[:-1]).any():
         return 0
     seen = places
     if not unique:
-        seen = places[first[places] == (np.arange(len(places), dtype=first.dtype) if rows is None else rows)]
+        seen = places[
+            first[places] == (np.arange(len(places), dtype=first.dtype) if rows is None else rows)
+        ]
     overtaken = seen < np.maximum.accumulate(seen)
     return int(np.count_nonzero(overtaken & steady[seen]))
 
 
 def _thirds(missing: np.ndarray, delivered: np.ndarray) -> tuple[int, int, int]:
-    """Losses before the first delivery, between, and after the last. Where nothing was delivered all count as `start`:
-    it never began.
+    """Losses before the first delivery, between, and after the last. Where nothing was delivered
+    all count as `start`: it never began.
     """
     total = int(np.count_nonzero(missing))
     if not total:

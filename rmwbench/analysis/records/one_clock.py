@@ -1,8 +1,10 @@
-"""A trial whose hosts have clocks of their own, told on one: the reference's, which `trials` and `frames` are on.
+"""A trial whose hosts have clocks of their own, told on one: the reference's, which `trials` and
+`frames` are on.
 
-A bundle keeps every stamp as it was taken and says in `clock_map` how far each host's clock was from the reference.
-Whatever subtracts stamps takes its evidence through here first; where all hosts have the reference's own clock it goes
-through untouched and costs nothing. What is computed over two clocks is only known to the sum of their bounds.
+A bundle keeps every stamp as it was taken and says in `clock_map` how far each host's clock was
+from the reference. Whatever subtracts stamps takes its evidence through here first; where all hosts
+have the reference's own clock it goes through untouched and costs nothing. What is computed over
+two clocks is only known to the sum of their bounds.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,14 +20,16 @@ from rmwbench.analysis.records.columns import Columns, Window
 Row = Mapping[str, Any]
 
 OF_WORKERS = frozenset(("opened", "created", "matched", "first_message", "finished"))
-"""Events whose time a worker noted; those of the sampler are its own too, all others the orchestrator's."""
+"""Events whose time a worker noted; those of the sampler are its own too, all others the
+orchestrator's."""
 OF_SAMPLERS = frozenset(("canary", "canary_late"))
 
 SENT_STAMPS = frozenset(("intended_ns", "begun_ns", "call_ns", "return_ns"))
 RECEIVED_STAMPS = frozenset(("notified_ns", "taken_ns", "callback_ns", "consumed_ns"))
 
 BOUND_POINTS = 17
-"""At so many times of the window the bound is looked up: between two readings it is largest half-way."""
+"""At so many times of the window the bound is looked up: between two readings it is largest
+half-way."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +48,22 @@ class Clocks:
     def of_process(self, process: str) -> Clock:
         """`sampler@base` is on the host `base`; what nobody placed is on the first."""
         name = process.rpartition("@")[2]
-        host = self.processes.get(process) or (name if name in self.hosts else next(iter(self.hosts)))
+        host = self.processes.get(process) or (
+            name if name in self.hosts else next(iter(self.hosts))
+        )
         return self.hosts.get(host, _REFERENCE)
 
     def of_endpoint(self, endpoint: int) -> Clock:
         return self.hosts.get(self.places.get(endpoint, ""), _REFERENCE)
 
     def bound_ns(self, one: int, other: int, window: Window) -> float:
-        """How far the difference of a stamp at one endpoint and a stamp at another may be from the truth, in the
-        window; 0 on one host, however its clock runs."""
+        """How far the difference of a stamp at one endpoint and a stamp at another may be from the
+        truth, in the window; 0 on one host, however its clock runs."""
         if self.one or self.places.get(one) == self.places.get(other):
             return 0.0
-        return self._most(self.of_endpoint(one), window) + self._most(self.of_endpoint(other), window)
+        return self._most(self.of_endpoint(one), window) + self._most(
+            self.of_endpoint(other), window
+        )
 
     def widest_ns(self, window: Window) -> float:
         """The same of any two stamps of the trial."""
@@ -64,12 +72,19 @@ class Clocks:
         return sum(sorted(self._most(clock, window) for clock in self.hosts.values())[-2:])
 
     def slack_ns(self, window: Window) -> int:
-        """How far a host may have begun its steady state from the reference's begin, by a clock that was known less
-        well then than now."""
-        return 0 if self.one else int(2 * max(self._most(clock, window) for clock in self.hosts.values())) + 1
+        """How far a host may have begun its steady state from the reference's begin, by a clock
+        that was known less well then than now."""
+        return (
+            0
+            if self.one
+            else int(2 * max(self._most(clock, window) for clock in self.hosts.values())) + 1
+        )
 
     def events(self, rows: Iterable[Row]) -> list[Row]:
-        return [self._moved(row) if row["event"] in OF_WORKERS or row["event"] in OF_SAMPLERS else row for row in rows]
+        return [
+            self._moved(row) if row["event"] in OF_WORKERS or row["event"] in OF_SAMPLERS else row
+            for row in rows
+        ]
 
     def samples(self, rows: Iterable[Row]) -> list[Row]:
         """Rows of `samples` or `schedule`, which a host's sampler stamps."""
@@ -83,7 +98,10 @@ class Clocks:
     def _most(self, clock: Clock, window: Window) -> float:
         if window.begin_ns is None or window.end_ns is None:
             return float(max(clock.bound([r.t_ns for r in clock.readings])))
-        t = np.linspace(0, window.end_ns - window.begin_ns, BOUND_POINTS).astype(np.int64) + window.begin_ns
+        t = (
+            np.linspace(0, window.end_ns - window.begin_ns, BOUND_POINTS).astype(np.int64)
+            + window.begin_ns
+        )
         return float(clock.bound(t).max())
 
 
@@ -91,10 +109,13 @@ _REFERENCE = fit([Reading(0, 0, 0)])
 
 
 def clocks(clock_map: Iterable[Row], endpoints: Sequence[Row]) -> Clocks:
-    """From the rows of `clock_map` and `endpoints`. ValueError where the readings of a host contradict each other."""
+    """From the rows of `clock_map` and `endpoints`. ValueError where the readings of a host
+    contradict each other."""
     readings: dict[str, list[Reading]] = {}
     for row in clock_map:
-        readings.setdefault(row["host"], []).append(Reading(row["t_ns"], row["offset_ns"], row["bound_ns"]))
+        readings.setdefault(row["host"], []).append(
+            Reading(row["t_ns"], row["offset_ns"], row["bound_ns"])
+        )
     return Clocks(
         {host: fit(found) for host, found in readings.items()},
         {e["endpoint"]: e["host"] for e in endpoints},
@@ -103,7 +124,8 @@ def clocks(clock_map: Iterable[Row], endpoints: Sequence[Row]) -> Clocks:
 
 
 class OneClock:
-    """A trial's evidence (`trial.Evidence`) with every stamp on the reference; what has none is as it was."""
+    """A trial's evidence (`trial.Evidence`) with every stamp on the reference; what has none is as
+    it was."""
 
     def __init__(self, evidence: Any, known: Clocks):
         self._evidence = evidence
@@ -130,8 +152,8 @@ class OneClock:
 
 
 class Told:
-    """Records with their stamps on the reference. A reader's rows are on its clock, but for the time that the writer
-    intended, which came with the message."""
+    """Records with their stamps on the reference. A reader's rows are on its clock, but for the
+    time that the writer intended, which came with the message."""
 
     def __init__(self, columns: Columns, known: Clocks):
         self._columns, self._clocks = columns, known
@@ -144,7 +166,11 @@ class Told:
         found = self._columns.received(column)
         if column in RECEIVED_STAMPS:
             return self._told(found, self._columns.received("endpoint"))
-        return self._told(found, self._columns.received("writer")) if column == "intended_ns" else found
+        return (
+            self._told(found, self._columns.received("writer"))
+            if column == "intended_ns"
+            else found
+        )
 
     def on_reference(self, stamps: np.ndarray, endpoints: np.ndarray) -> np.ndarray:
         return self._told(stamps, endpoints)
@@ -160,7 +186,7 @@ class Told:
 
 
 def on_one_clock(evidence: Any) -> tuple[Any, Clocks]:
-    """The evidence with its stamps on the reference, and the clocks they came from; itself where there is but one
-    clock. ValueError as `clocks`."""
+    """The evidence with its stamps on the reference, and the clocks they came from; itself where
+    there is but one clock. ValueError as `clocks`."""
     known = clocks(evidence.clock_map, evidence.endpoints)
     return (evidence if known.one else OneClock(evidence, known)), known

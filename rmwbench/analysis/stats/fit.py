@@ -1,13 +1,16 @@
-"""Which distribution do latencies follow? Maximum likelihood of a few families, and how far each is from the data.
+"""Which distribution do latencies follow? Maximum likelihood of a few families, and how far each is
+from the data.
 
-The families are those that evaluations of latency try: normal, lognormal, gamma, Weibull, skew normal. Positive ones
-are shifted, since no message is faster than its path; the shift stays a little below the fastest message, because
-closer to it the likelihood of some of them has no maximum. AIC (Akaike 1974) orders them; the distance of Kolmogorov
-and Smirnov says in plain terms how good the best is: the largest error of any probability that it would give.
+The families are those that evaluations of latency try: normal, lognormal, gamma, Weibull, skew
+normal. Positive ones are shifted, since no message is faster than its path; the shift stays a
+little below the fastest message, because closer to it the likelihood of some of them has no
+maximum. AIC (Akaike 1974) orders them; the distance of Kolmogorov and Smirnov says in plain terms
+how good the best is: the largest error of any probability that it would give.
 
-Maximum likelihood takes messages as independent. They are not: a busy machine delays several in a row. The parameters
-stay estimates of the distribution, but a p value would be far too sharp, so none is given; `effective` says how many
-independent messages the trials are worth, and goodness is judged by the distance alone.
+Maximum likelihood takes messages as independent. They are not: a busy machine delays several in a
+row. The parameters stay estimates of the distribution, but a p value would be far too sharp, so
+none is given; `effective` says how many independent messages the trials are worth, and goodness is
+judged by the distance alone.
 """
 
 import math
@@ -19,7 +22,8 @@ import numpy as np
 
 FAMILIES = ("normal", "lognormal", "gamma", "weibull", "skew normal")
 FITTED = 5_000
-"""At most so many messages, evenly spaced in order, go into the likelihood; the distance is of all."""
+"""At most so many messages, evenly spaced in order, go into the likelihood; the distance is of
+all."""
 FEWEST = 50
 CLOSE, LOOSE = 0.03, 0.08
 """A distance below the first is called a fit, above the second none."""
@@ -28,8 +32,9 @@ LAGS = 100
 
 @dataclass(frozen=True)
 class Family:
-    """A fitted family. `parameters` with their units in their names; `distance` is that of Kolmogorov and Smirnov,
-    `quantile_errors` at a few quantiles the family's value ÷ the measured one, minus 1."""
+    """A fitted family. `parameters` with their units in their names; `distance` is that of
+    Kolmogorov and Smirnov, `quantile_errors` at a few quantiles the family's value ÷ the measured
+    one, minus 1."""
 
     name: str
     parameters: dict[str, float]
@@ -45,14 +50,17 @@ class Family:
             "log_likelihood": round(self.log_likelihood, 2),
             "aic": round(self.aic, 2),
             "ks_distance": round(self.distance, 5),
-            "quantile_errors": {name: round(value, 4) for name, value in self.quantile_errors.items()},
+            "quantile_errors": {
+                name: round(value, 4) for name, value in self.quantile_errors.items()
+            },
         }
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Of one cell. `families` by AIC, the best first; `lost` messages are in none, since infinity has no density.
-    `autocorrelation` is that of neighbours (lag 1), `effective` how many independent messages they are worth."""
+    """Of one cell. `families` by AIC, the best first; `lost` messages are in none, since infinity
+    has no density. `autocorrelation` is that of neighbours (lag 1), `effective` how many
+    independent messages they are worth."""
 
     messages: int
     lost: int
@@ -65,7 +73,9 @@ class Fit:
     def verdict(self) -> str:
         """One sentence."""
         if not self.families:
-            return f"Too few messages arrived to fit anything: {self.messages}, of at least {FEWEST}."
+            return (
+                f"Too few messages arrived to fit anything: {self.messages}, of at least {FEWEST}."
+            )
         best = self.families[0]
         off = f"its probabilities are off by up to {best.distance * 100:.2g} %"
         if best.distance <= CLOSE:
@@ -76,8 +86,9 @@ class Fit:
             text = f"None of these fits; {best.name} is the nearest, and {off}. Use the quantiles."
         if self.effective < 0.5 * self.messages:
             text += (
-                f" Neighbouring messages resemble each other (correlation {self.autocorrelation:.2g}): "
-                f"{self.messages} are worth about {self.effective:.0f} independent ones."
+                " Neighbouring messages resemble each other (correlation "
+                f"{self.autocorrelation:.2g}): {self.messages} are worth about "
+                f"{self.effective:.0f} independent ones."
             )
         if self.lost:
             text += f" {self.lost} lost messages are in no family."
@@ -96,7 +107,8 @@ class Fit:
 
 
 def fit(trials: Sequence[np.ndarray]) -> Fit:
-    """`trials`: of each trial the latencies in ns in the order of sending, +inf for never arrived."""
+    """`trials`: of each trial the latencies in ns in the order of sending, +inf for never
+    arrived."""
     finite = [values[np.isfinite(values)] for values in trials]
     lost = sum(len(v) for v in trials) - sum(len(v) for v in finite)
     values = np.concatenate(finite or [np.empty(0)])
@@ -105,20 +117,24 @@ def fit(trials: Sequence[np.ndarray]) -> Fit:
         return Fit(len(values), lost, 0, autocorrelation, effective, ())
     chosen = values[np.linspace(0, len(values) - 1, min(FITTED, len(values))).astype(np.int64)]
     ordered = np.sort(values)
-    families = [family for name in FAMILIES if (family := _family(name, chosen, ordered)) is not None]
+    families = [
+        family for name in FAMILIES if (family := _family(name, chosen, ordered)) is not None
+    ]
     families.sort(key=lambda family: family.aic)
     return Fit(len(values), lost, len(chosen), autocorrelation, effective, families)
 
 
 def correlation(trials: Sequence[np.ndarray]) -> tuple[float, float]:
-    """(correlation of the ranks of neighbours, messages ÷ (1 + 2 Σ correlations)), summed until the first that is not
-    positive (Geyer, Stat. Sci. 7, 1992, initial positive sequence, simplified). Of ranks, so that one outlier does not
-    decide; lags within trials only."""
+    """(correlation of the ranks of neighbours, messages ÷ (1 + 2 Σ correlations)), summed until the
+    first that is not positive (Geyer, Stat. Sci. 7, 1992, initial positive sequence, simplified).
+    Of ranks, so that one outlier does not decide; lags within trials only."""
     usable = [v for v in trials if len(v) > 3]
     n = sum(len(v) for v in usable)
     if not n:
         return 0.0, 0.0
-    ranked = np.argsort(np.argsort(np.concatenate(usable), kind="stable"), kind="stable").astype(float)
+    ranked = np.argsort(np.argsort(np.concatenate(usable), kind="stable"), kind="stable").astype(
+        float
+    )
     ranked -= ranked.mean()
     parts = np.split(ranked, np.cumsum([len(v) for v in usable])[:-1])
     variance = float(np.mean(ranked**2))
@@ -152,13 +168,24 @@ def _family(name: str, chosen: np.ndarray, ordered: np.ndarray) -> Family | None
             shape, location, scale = stats.skewnorm.fit((chosen - centre) / spread)
             location, scale = location * spread + centre, scale * spread
             law = stats.skewnorm(shape, location, scale)
-            parameters = {"location_ns": float(location), "scale_ns": float(scale), "shape": float(shape)}
+            parameters = {
+                "location_ns": float(location),
+                "scale_ns": float(scale),
+                "shape": float(shape),
+            }
         else:
             law, parameters = _shifted(_SHIFTED[name], chosen, ordered)
         likelihood = float(law.logpdf(chosen).sum())
-        errors = {f"p{q * 100:g}": float(law.ppf(q)) / _quantile(ordered, q) - 1 for q in (0.5, 0.95, 0.99)}
+        errors = {
+            f"p{q * 100:g}": float(law.ppf(q)) / _quantile(ordered, q) - 1
+            for q in (0.5, 0.95, 0.99)
+        }
         distance = _distance(law.cdf(ordered))
-    if not (math.isfinite(likelihood) and math.isfinite(distance) and all(map(math.isfinite, parameters.values()))):
+    if not (
+        math.isfinite(likelihood)
+        and math.isfinite(distance)
+        and all(map(math.isfinite, parameters.values()))
+    ):
         return None
     free = len(parameters)
     return Family(name, parameters, likelihood, 2 * free - 2 * likelihood, distance, errors)
@@ -169,7 +196,10 @@ def _lognormal(above: np.ndarray, shift: float) -> tuple[Any, dict[str, float]]:
 
     logs = np.log(above)
     sigma, median = float(logs.std()), float(np.exp(logs.mean()))
-    return stats.lognorm(sigma, shift, median), {"median_above_shift_ns": median, "sigma_log": sigma}
+    return stats.lognorm(sigma, shift, median), {
+        "median_above_shift_ns": median,
+        "sigma_log": sigma,
+    }
 
 
 def _gamma(above: np.ndarray, shift: float) -> tuple[Any, dict[str, float]]:
@@ -182,11 +212,15 @@ def _gamma(above: np.ndarray, shift: float) -> tuple[Any, dict[str, float]]:
     for _ in range(8):
         slope = 1 / shape - special.polygamma(1, shape)
         shape = max(1e-3, shape - (math.log(shape) - special.digamma(shape) - s) / slope)
-    return stats.gamma(shape, shift, mean / shape), {"shape": float(shape), "scale_ns": float(mean / shape)}
+    return stats.gamma(shape, shift, mean / shape), {
+        "shape": float(shape),
+        "scale_ns": float(mean / shape),
+    }
 
 
 def _weibull(above: np.ndarray, shift: float) -> tuple[Any, dict[str, float]]:
-    """The shape where the likelihood's derivative is zero, by bisection; the scale follows from it."""
+    """The shape where the likelihood's derivative is zero, by bisection; the scale follows from
+    it."""
     from scipy import stats
 
     scaled = above / above.max()
@@ -209,12 +243,14 @@ _SHIFTED: Mapping[str, Callable[[np.ndarray, float], tuple[Any, dict[str, float]
 
 
 def _shifted(of: Callable, chosen: np.ndarray, ordered: np.ndarray) -> tuple[Any, dict[str, float]]:
-    """The family at the most likely shift: from a twentieth of the way between the fastest message and the 5 % quantile
-    below the fastest down to twenty of the data's spreads."""
+    """The family at the most likely shift: from a twentieth of the way between the fastest message
+    and the 5 % quantile below the fastest down to twenty of the data's spreads."""
     from scipy import optimize
 
     fastest = float(ordered[0])
-    least = max(0.05 * (float(ordered[len(ordered) // 20]) - fastest), 1e-6 * float(np.ptp(ordered)), 1.0)
+    least = max(
+        0.05 * (float(ordered[len(ordered) // 20]) - fastest), 1e-6 * float(np.ptp(ordered)), 1.0
+    )
     most = max(20 * float(chosen.std()), 2 * least)
 
     def lacking(log_gap: float) -> float:
@@ -223,7 +259,10 @@ def _shifted(of: Callable, chosen: np.ndarray, ordered: np.ndarray) -> tuple[Any
         return found if math.isfinite(found) else 1e300
 
     best = optimize.minimize_scalar(
-        lacking, bounds=(math.log(least), math.log(most)), method="bounded", options={"xatol": 0.02, "maxiter": 40}
+        lacking,
+        bounds=(math.log(least), math.log(most)),
+        method="bounded",
+        options={"xatol": 0.02, "maxiter": 40},
     )
     shift = fastest - math.exp(best.x)
     law, parameters = of(chosen - shift, shift)

@@ -1,8 +1,9 @@
 """How a cost grows with the number of nodes: the exponent k of cost ∝ nodes^k, per arm.
 
-Each block has a trial of every size, so each block gives a slope of its own (least squares of log cost on log nodes),
-and the interval is that of the slopes of the blocks (Student's t). k = 1: every further node costs the same. k = 2:
-every node pays for every other. Three sizes are the fewest: two points always lie on a line.
+Each block has a trial of every size, so each block gives a slope of its own (least squares of log
+cost on log nodes), and the interval is that of the slopes of the blocks (Student's t). k = 1: every
+further node costs the same. k = 2: every node pays for every other. Three sizes are the fewest: two
+points always lie on a line.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,8 @@ from rmwbench.analysis.stats import intervals
 
 FEWEST_SIZES, FEWEST_BLOCKS = 3, 3
 LEAST_LINEAR, MOST_LINEAR = 0.5, 1.5
-"""The whole interval of what grows about as the number of nodes does: halfway to a constant, and to the square."""
+"""The whole interval of what grows about as the number of nodes does: halfway to a constant, and to
+the square."""
 METRICS = ("graph_time", "discovery_bytes", "discovery_packets", "bring_up_time", "pss_per_node")
 
 
@@ -30,13 +32,15 @@ class Growth:
 
 
 def growth(values: Mapping[int, Mapping[int, float]]) -> Growth | None:
-    """`values`: number of nodes -> block -> the trial's value, positive. None for fewer than three sizes or blocks that
-    have them all, or where a value is 0 or infinite."""
+    """`values`: number of nodes -> block -> the trial's value, positive. None for fewer than three
+    sizes or blocks that have them all, or where a value is 0 or infinite."""
     sizes = tuple(sorted(n for n, found in values.items() if found))
     if len(sizes) < FEWEST_SIZES:
         return None
     blocks = sorted(set.intersection(*(set(values[n]) for n in sizes)))
-    table = np.array([[values[n][b] for n in sizes] for b in blocks], float).reshape(len(blocks), len(sizes))
+    table = np.array([[values[n][b] for n in sizes] for b in blocks], float).reshape(
+        len(blocks), len(sizes)
+    )
     if len(blocks) < FEWEST_BLOCKS or not np.isfinite(table).all() or (table <= 0).any():
         return None
     slopes = np.polyfit(np.log(sizes), np.log(table).T, 1)[0]
@@ -60,7 +64,8 @@ def words(found: Growth) -> str:
 
 
 def sizes_of(names: Sequence[str], nodes: Mapping[str, int | None]) -> dict[str, int]:
-    """Workload -> its number of nodes, of those that say one; the first where two have the same number."""
+    """Workload -> its number of nodes, of those that say one; the first where two have the same
+    number."""
     found: dict[str, int] = {}
     for name in names:
         count = nodes.get(name)

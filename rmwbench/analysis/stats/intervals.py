@@ -1,8 +1,8 @@
-"""Intervals over trials. Percentiles come from messages, inference comes from trials (rule 3): n here is the number of
-trials.
+"""Intervals over trials. Percentiles come from messages, inference comes from trials (rule 3): n
+here is the number of trials.
 
-Every function says what it assumes; all work on plain arrays. Distributions come from scipy.special: scipy.stats takes
-half a second to import.
+Every function says what it assumes; all work on plain arrays. Distributions come from
+scipy.special: scipy.stats takes half a second to import.
 """
 
 import math
@@ -16,16 +16,17 @@ from rmwbench.analysis.stats.quantile import rank
 Interval = tuple[float, float, float]
 
 BURST = 10
-"""Messages that a single disturbance may lose at once and still be inside a bound "none was seen": what is not seen has
-no variance, so this is an assumption, and every such bound names it.
+"""Messages that a single disturbance may lose at once and still be inside a bound "none was seen":
+what is not seen has no variance, so this is an assumption, and every such bound names it.
 """
 
 
 def log_t(values: np.ndarray, confidence: float = 0.95) -> Interval:
-    """Geometric mean and t interval of positive finite values, shape (n,), n ≥ 2: exp(m ± t(n−1)·s/√n) of the
-    logarithms.
+    """Geometric mean and t interval of positive finite values, shape (n,), n ≥ 2: exp(m ±
+    t(n−1)·s/√n) of the logarithms.
 
-    Latencies and costs of trials are skewed to the right and positive; their logarithms are nearly symmetric.
+    Latencies and costs of trials are skewed to the right and positive; their logarithms are nearly
+    symmetric.
     """
     logs = np.log(np.asarray(values, float))
     mean, half = float(logs.mean()), _half(logs, confidence)
@@ -33,7 +34,11 @@ def log_t(values: np.ndarray, confidence: float = 0.95) -> Interval:
 
 
 def plain_t(
-    values: np.ndarray, confidence: float = 0.95, *, least: float = -math.inf, most: float = math.inf
+    values: np.ndarray,
+    confidence: float = 0.95,
+    *,
+    least: float = -math.inf,
+    most: float = math.inf,
 ) -> Interval:
     """Mean and t interval of values that may be zero, cut to what is possible ([least, most])."""
     values = np.asarray(values, float)
@@ -42,11 +47,11 @@ def plain_t(
 
 
 def median_range(values: np.ndarray) -> tuple[Interval, float]:
-    """The lower median of trials with [smallest, largest], and the coverage of that range for the population's median:
-    1 − 2^(1−n).
+    """The lower median of trials with [smallest, largest], and the coverage of that range for the
+    population's median: 1 − 2^(1−n).
 
-    For trials of which some are infinite: order needs no finite numbers. (David & Nagaraja, Order Statistics, 3rd ed.,
-    §7.1.)
+    For trials of which some are infinite: order needs no finite numbers. (David & Nagaraja, Order
+    Statistics, 3rd ed., §7.1.)
     """
     ordered = np.sort(np.asarray(values, float))
     n = len(ordered)
@@ -58,12 +63,14 @@ def range_coverage(n: int) -> float:
     return 1 - 2.0 ** (1 - n)
 
 
-def order_statistic(at: Callable[[int], float], n: int, q: float, confidence: float = 0.95) -> tuple[float, float]:
-    """Distribution-free binomial interval for quantile q of n independent values (David & Nagaraja §7.1); `at` gives
-    the k-th smallest, k from 0.
+def order_statistic(
+    at: Callable[[int], float], n: int, q: float, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Distribution-free binomial interval for quantile q of n independent values (David & Nagaraja
+    §7.1); `at` gives the k-th smallest, k from 0.
 
-    `high` is +inf where n is too small for an upper bound. Messages of one trial are not independent: use it for one
-    trial only, and say so.
+    `high` is +inf where n is too small for an upper bound. Messages of one trial are not
+    independent: use it for one trial only, and say so.
     """
     tail = (1 - confidence) / 2
     low = math.ceil(special.bdtrik(tail, n, q)) - 1
@@ -72,19 +79,21 @@ def order_statistic(at: Callable[[int], float], n: int, q: float, confidence: fl
 
 
 def pooled_quantile(samples: list[np.ndarray], q: float, confidence: float = 0.95) -> Interval:
-    """Quantile q of all messages of G ≥ 2 trials pooled, with an interval that knows that messages of a trial belong
-    together.
+    """Quantile q of all messages of G ≥ 2 trials pooled, with an interval that knows that messages
+    of a trial belong together.
 
-    Woodruff's inversion (J. Am. Stat. Assoc. 47, 1952): an interval for the *fraction* of messages at or below the
-    estimate is carried back through the pooled order statistics. The fraction's variance is the cluster-robust one,
-    G/(G−1)·Σ z_g²/N² with z_g = (messages of trial g at or below) − n_g·p, not taken below the binomial p(1−p)/N
-    (chance alone makes trials look too equal); t with G−1 degrees of freedom, on the logit scale so that it stays
-    inside (0, 1) (Korn & Graubard, Analysis of Health Surveys, 1999, §3.2).
+    Woodruff's inversion (J. Am. Stat. Assoc. 47, 1952): an interval for the *fraction* of messages
+    at or below the estimate is carried back through the pooled order statistics. The fraction's
+    variance is the cluster-robust one, G/(G−1)·Σ z_g²/N² with z_g = (messages of trial g at or
+    below) − n_g·p, not taken below the binomial p(1−p)/N (chance alone makes trials look too
+    equal); t with G−1 degrees of freedom, on the logit scale so that it stays inside (0, 1) (Korn &
+    Graubard, Analysis of Health Surveys, 1999, §3.2).
 
-    Where trials differ more than messages within them, a handful of trials does not reach far enough into the tail for
-    any inversion (the largest of 6 lies above the population's p90 in 47 % of campaigns only). There the end on the
-    tail's side is at least the normal tolerance limit of the trials' log medians (`_tail_reach`). Simulated coverage at
-    5–6 trials: tests/analysis/test_intervals.py.
+    Where trials differ more than messages within them, a handful of trials does not reach far
+    enough into the tail for any inversion (the largest of 6 lies above the population's p90 in 47 %
+    of campaigns only). There the end on the tail's side is at least the normal tolerance limit of
+    the trials' log medians (`_tail_reach`). Simulated coverage at 5–6 trials:
+    tests/analysis/test_intervals.py.
     """
     pooled = np.sort(np.concatenate(samples))
     total, groups = len(pooled), len(samples)
@@ -93,9 +102,15 @@ def pooled_quantile(samples: list[np.ndarray], q: float, confidence: float = 0.9
     sizes = np.array([len(s) for s in samples], float)
     z = below - sizes * below.sum() / total
     variance = max(groups / (groups - 1) * float(z @ z) / total**2, q * (1 - q) / total)
-    half = float(special.stdtrit(groups - 1, (1 + confidence) / 2)) * math.sqrt(variance) / (q * (1 - q))
+    half = (
+        float(special.stdtrit(groups - 1, (1 + confidence) / 2))
+        * math.sqrt(variance)
+        / (q * (1 - q))
+    )
     centre = math.log(q / (1 - q))
-    low, high = (float(pooled[rank(total, 1 / (1 + math.exp(-x)))]) for x in (centre - half, centre + half))
+    low, high = (
+        float(pooled[rank(total, 1 / (1 + math.exp(-x)))]) for x in (centre - half, centre + half)
+    )
     reach = _tail_reach(samples, q, confidence)
     if q >= 0.5:
         high = max(high, value * math.exp(reach)) if value > 0 else high
@@ -105,9 +120,10 @@ def pooled_quantile(samples: list[np.ndarray], q: float, confidence: float = 0.9
 
 
 def _tail_reach(samples: list[np.ndarray], q: float, confidence: float) -> float:
-    """How far, in logarithms, the quantile of a population of trials may lie beyond the one of these G: s·(k − z), s
-    the standard deviation of the trials' log medians, z the normal quantile, k the one-sided normal tolerance factor
-    t'(G−1, z√G)/√G (Hahn & Meeker, Statistical Intervals, 1991, §4.6.3).
+    """How far, in logarithms, the quantile of a population of trials may lie beyond the one of
+    these G: s·(k − z), s the standard deviation of the trials' log medians, z the normal quantile,
+    k the one-sided normal tolerance factor t'(G−1, z√G)/√G (Hahn & Meeker, Statistical Intervals,
+    1991, §4.6.3).
     """
     medians = np.array([np.partition(s, rank(len(s), 0.5))[rank(len(s), 0.5)] for s in samples])
     if not (medians > 0).all():
@@ -115,12 +131,15 @@ def _tail_reach(samples: list[np.ndarray], q: float, confidence: float) -> float
     if not np.isfinite(medians).all():
         return math.inf
     groups, z = len(samples), float(special.ndtri(max(q, 1 - q)))
-    factor = float(special.nctdtrit(groups - 1, z * math.sqrt(groups), (1 + confidence) / 2)) / math.sqrt(groups)
+    factor = float(
+        special.nctdtrit(groups - 1, z * math.sqrt(groups), (1 + confidence) / 2)
+    ) / math.sqrt(groups)
     return float(np.log(medians).std(ddof=1)) * (factor - z)
 
 
 def quantile_lower_bound(samples: list[np.ndarray], q: float, confidence: float = 0.95) -> float:
-    """What the quantile q is not below (one-sided): for percentiles that rule 5 does not allow to print.
+    """What the quantile q is not below (one-sided): for percentiles that rule 5 does not allow to
+    print.
 
     With several trials the clustered interval's lower end, with one the binomial order statistic's.
     """
@@ -131,10 +150,11 @@ def quantile_lower_bound(samples: list[np.ndarray], q: float, confidence: float 
 
 
 def clopper_pearson(count: float, total: float, confidence: float = 0.95) -> tuple[float, float]:
-    """Exact interval of a fraction count/total of independent events (Biometrika 26, 1934); `count` may be fractional.
+    """Exact interval of a fraction count/total of independent events (Biometrika 26, 1934); `count`
+    may be fractional.
 
-    At count 0 the interval is one-sided, (0, 1 − (1−confidence)^(1/total)): about 3/total at 95 %, the rule of three;
-    likewise at count = total.
+    At count 0 the interval is one-sided, (0, 1 − (1−confidence)^(1/total)): about 3/total at 95 %,
+    the rule of three; likewise at count = total.
     """
     if count <= 0:
         return 0.0, 1 - (1 - confidence) ** (1 / total)
@@ -146,15 +166,19 @@ def clopper_pearson(count: float, total: float, confidence: float = 0.95) -> tup
     )
 
 
-def clustered_fraction(counts: np.ndarray, totals: np.ndarray, confidence: float = 0.95) -> tuple[Interval, str]:
+def clustered_fraction(
+    counts: np.ndarray, totals: np.ndarray, confidence: float = 0.95
+) -> tuple[Interval, str]:
     """A fraction over trials, counts/totals of shape (G,), with its interval and the method's name.
 
-    Events come in bursts, so trials, not messages, are independent: Clopper–Pearson with the effective sample size of
-    Korn & Graubard (Survey Methodology 24, 1998): n* = p(1−p)/v · (t(n−1)/t(G−2))², v the cluster-robust variance of p,
-    n* ≤ n. One degree of freedom fewer than theirs, because the variance of a few bursts is skewed: chosen by
-    simulation (tests/simulation). Where nothing (or everything) happened there is no variance to see, and a bound for
-    single events would miss the bursts: the rule of three for bursts of BURST messages, which the name says, with the
-    share of trials that may go wrong as a whole (`wrong_trials`) beside it: no number of messages bounds that.
+    Events come in bursts, so trials, not messages, are independent: Clopper–Pearson with the
+    effective sample size of Korn & Graubard (Survey Methodology 24, 1998): n* = p(1−p)/v ·
+    (t(n−1)/t(G−2))², v the cluster-robust variance of p, n* ≤ n. One degree of freedom fewer than
+    theirs, because the variance of a few bursts is skewed: chosen by simulation (tests/simulation).
+    Where nothing (or everything) happened there is no variance to see, and a bound for single
+    events would miss the bursts: the rule of three for bursts of BURST messages, which the name
+    says, with the share of trials that may go wrong as a whole (`wrong_trials`) beside it: no
+    number of messages bounds that.
     """
     counts, totals = np.asarray(counts, float), np.asarray(totals, float)
     count, total, groups = float(counts.sum()), float(totals.sum()), len(counts)
@@ -172,31 +196,42 @@ def clustered_fraction(counts: np.ndarray, totals: np.ndarray, confidence: float
         ), f"{percent} Clopper–Pearson, as if messages were independent"
     z = counts - totals * p
     variance = groups / (groups - 1) * float(z @ z) / total**2
-    effective = min(total, p * (1 - p) / variance * _shrink(total, groups, confidence)) if variance > 0 else total
+    effective = (
+        min(total, p * (1 - p) / variance * _shrink(total, groups, confidence))
+        if variance > 0
+        else total
+    )
     effective = max(effective, 1.0)
     low, high = clopper_pearson(p * effective, effective, confidence)
     return (
-        p,
-        min(low, p),
-        max(high, p),
-    ), f"{percent} Clopper–Pearson with the effective sample size of {groups} trials (Korn–Graubard)"
+        (
+            p,
+            min(low, p),
+            max(high, p),
+        ),
+        f"{percent} Clopper–Pearson with the effective sample size of {groups} trials "
+        "(Korn–Graubard)",
+    )
 
 
 def wrong_trials(trials: int, confidence: float = 0.95) -> float:
-    """The share of trials that may go wrong as a whole where none of so many did: 1 − (1 − confidence)^(1/trials). Not
-    a matter of messages: 45 % after five trials."""
+    """The share of trials that may go wrong as a whole where none of so many did: 1 − (1 −
+    confidence)^(1/trials). Not a matter of messages: 45 % after five trials."""
     return 1 - (1 - confidence) ** (1 / trials)
 
 
 def _whole(trials: int) -> str:
     share = 100 * wrong_trials(trials)
-    return f"a fault of whole trials, seen in none of {trials}, may be in up to {share:.0f} % of them"
+    return (
+        f"a fault of whole trials, seen in none of {trials}, may be in up to {share:.0f} % of them"
+    )
 
 
 def clustered_count(counts: np.ndarray, confidence: float = 0.95) -> tuple[Interval, str]:
-    """Events per trial, counts of shape (G,), G ≥ 2, with its interval and the method's name: `clustered_fraction` for
-    counts without a total. Garwood's exact Poisson interval (Biometrika 28, 1936) with the effective number of events
-    c* = 1/v · (z/t(G−2))², v the relative variance of the mean over trials, c* ≤ the events seen.
+    """Events per trial, counts of shape (G,), G ≥ 2, with its interval and the method's name:
+    `clustered_fraction` for counts without a total. Garwood's exact Poisson interval (Biometrika
+    28, 1936) with the effective number of events c* = 1/v · (z/t(G−2))², v the relative variance of
+    the mean over trials, c* ≤ the events seen.
     """
     counts = np.asarray(counts, float)
     count, groups, percent = float(counts.sum()), len(counts), f"{confidence * 100:g} %"
@@ -207,7 +242,10 @@ def clustered_count(counts: np.ndarray, confidence: float = 0.95) -> tuple[Inter
     v = float(counts.var(ddof=1)) / groups / mean**2
     events = min(count, _shrink(math.inf, groups, confidence) / v) if v > 0 else count
     tail = (1 - confidence) / 2
-    low, high = (float(special.gammaincinv(k, q)) * mean / events for k, q in ((events, tail), (events + 1, 1 - tail)))
+    low, high = (
+        float(special.gammaincinv(k, q)) * mean / events
+        for k, q in ((events, tail), (events + 1, 1 - tail))
+    )
     return (
         mean,
         min(low, mean),
@@ -228,4 +266,8 @@ def _half(values: np.ndarray, confidence: float) -> float:
     n = len(values)
     if n < 2:
         raise ValueError("an interval over trials needs at least two")
-    return float(special.stdtrit(n - 1, (1 + confidence) / 2)) * float(values.std(ddof=1)) / math.sqrt(n)
+    return (
+        float(special.stdtrit(n - 1, (1 + confidence) / 2))
+        * float(values.std(ddof=1))
+        / math.sqrt(n)
+    )

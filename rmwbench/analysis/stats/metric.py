@@ -1,7 +1,7 @@
 """A metric is a number with its count and interval, or a bound, or the reason why there is none.
 
-Three types instead of a float, so that no code path can print a number without saying what it rests on, and so that
-absent can never be read as zero.
+Three types instead of a float, so that no code path can print a number without saying what it rests
+on, and so that absent can never be read as zero.
 """
 
 import math
@@ -12,7 +12,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Measured:
-    """`value` in `unit` from `count` messages in `trials` trials; `interval` names the method behind low and high.
+    """`value` in `unit` from `count` messages in `trials` trials; `interval` names the method
+    behind low and high.
 
     `value` and `high` may be +inf where lost messages reach a quantile.
     """
@@ -29,7 +30,9 @@ class Measured:
         if math.isnan(self.value) or math.isnan(self.low) or math.isnan(self.high):
             raise ValueError("a measured value is a number: use NoData with the reason")
         if not self.low <= self.value <= self.high:
-            raise ValueError(f"interval [{self.low}, {self.high}] does not hold its value {self.value}")
+            raise ValueError(
+                f"interval [{self.low}, {self.high}] does not hold its value {self.value}"
+            )
 
     def __str__(self) -> str:
         return (
@@ -39,7 +42,9 @@ class Measured:
 
     def __format__(self, spec: str) -> str:
         if spec:
-            raise TypeError("a metric prints with its count and interval; take .value only to compute with")
+            raise TypeError(
+                "a metric prints with its count and interval; take .value only to compute with"
+            )
         return str(self)
 
     def document(self) -> dict[str, Any]:
@@ -57,7 +62,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class AtLeast:
-    """The value is not below `bound`: what remains to say when a percentile rests on too few messages (rule 5)."""
+    """The value is not below `bound`: what remains to say when a percentile rests on too few
+    messages (rule 5)."""
 
     unit: str
     bound: float
@@ -66,7 +72,10 @@ class AtLeast:
     interval: str
 
     def __str__(self) -> str:
-        return f"≥ {_digits(self.bound)} {self.unit} (n={self.count} in {self.trials} trials; {self.interval})"
+        return (
+            f"≥ {_digits(self.bound)} {self.unit} (n={self.count} in {self.trials} trials; "
+            f"{self.interval})"
+        )
 
     __format__ = Measured.__format__
 
@@ -100,8 +109,8 @@ Metric = Measured | AtLeast | NoData
 
 
 def finite(value: float) -> float | int | str:
-    """JSON has no infinity: it is written as the word, and floats keep 6 significant digits, more than any clock here
-    gives.
+    """JSON has no infinity: it is written as the word, and floats keep 6 significant digits, more
+    than any clock here gives.
     """
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"

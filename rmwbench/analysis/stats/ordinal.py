@@ -13,12 +13,14 @@ from rmwbench.analysis.stats.intervals import order_statistic
 from rmwbench.analysis.stats.quantile import rank
 
 EXACT_BELOW = 20
-"""Answers of the smaller group up to which p is counted out instead of taken from the normal approximation."""
+"""Answers of the smaller group up to which p is counted out instead of taken from the normal
+approximation."""
 
 
 def median(counts: Sequence[int], confidence: float = 0.95) -> tuple[int, int, int]:
-    """(median, low, high) as levels from 0: the lower median and its distribution-free interval by order statistics;
-    where answers are too few for an end, that is the end of the scale. ValueError without answers.
+    """(median, low, high) as levels from 0: the lower median and its distribution-free interval by
+    order statistics; where answers are too few for an end, that is the end of the scale. ValueError
+    without answers.
     """
     ends = np.cumsum(counts)
     n = int(ends[-1])
@@ -36,12 +38,12 @@ def median(counts: Sequence[int], confidence: float = 0.95) -> tuple[int, int, i
 
 
 def mann_whitney(a: Sequence[int], b: Sequence[int]) -> tuple[float, str] | None:
-    """(two-sided p, method) of "neither group tends to answer higher"; None where all answers are the same or a group
-    has none.
+    """(two-sided p, method) of "neither group tends to answer higher"; None where all answers are
+    the same or a group has none.
 
-    Mann and Whitney (Ann. Math. Stat. 18, 1947) with ties: exact, given the ties, when the smaller group has fewer than
-    EXACT_BELOW answers; else normal with the ties' variance and a continuity correction (Lehmann, Nonparametrics, 1975,
-    §1.4).
+    Mann and Whitney (Ann. Math. Stat. 18, 1947) with ties: exact, given the ties, when the smaller
+    group has fewer than EXACT_BELOW answers; else normal with the ties' variance and a continuity
+    correction (Lehmann, Nonparametrics, 1975, §1.4).
     """
     a, b = np.asarray(a, int), np.asarray(b, int)
     m, n, totals = int(a.sum()), int(b.sum()), a + b
@@ -49,18 +51,22 @@ def mann_whitney(a: Sequence[int], b: Sequence[int]) -> tuple[float, str] | None
         return None
     below = np.concatenate([[0], np.cumsum(totals)[:-1]])
     twice_rank = 2 * below + totals + 1  # twice the mid-rank: a whole number
-    off = abs(int(a @ twice_rank) - m * (m + n + 1))  # twice the distance of a's rank sum from its expectation
+    # twice the distance of a's rank sum from its expectation
+    off = abs(int(a @ twice_rank) - m * (m + n + 1))
     if min(m, n) < EXACT_BELOW:
         return _exact(totals, twice_rank, m, n, off), "exact, given the ties"
     total = m + n
     ties = float((totals.astype(float) ** 3 - totals).sum())
     deviation = math.sqrt(m * n / 12 * (total + 1 - ties / (total * (total - 1))))
     z = max(off / 2 - 0.5, 0.0) / deviation
-    return min(1.0, 2 * float(special.ndtr(-z))), "normal approximation, ties and continuity corrected"
+    return min(
+        1.0, 2 * float(special.ndtr(-z))
+    ), "normal approximation, ties and continuity corrected"
 
 
 def _exact(totals: np.ndarray, twice_rank: np.ndarray, m: int, n: int, off: int) -> float:
-    """The share of all ways to draw m of the answers whose rank sum is as far from its expectation or farther."""
+    """The share of all ways to draw m of the answers whose rank sum is as far from its expectation
+    or farther."""
     least = min(m, n)  # both groups' distances are equal, so the smaller one is drawn
     size = int(2 * (m + n) * least + 1)
     ways = np.zeros((least + 1, size))
@@ -76,11 +82,15 @@ def _exact(totals: np.ndarray, twice_rank: np.ndarray, m: int, n: int, off: int)
     return min(1.0, float(sums[distance >= off].sum() / sums.sum()))
 
 
-def cliffs_delta(a: Sequence[int], b: Sequence[int], confidence: float = 0.95) -> tuple[float, float, float]:
-    """(delta, low, high): how much likelier an answer of `a` is above one of `b` than below it, from −1 to 1.
+def cliffs_delta(
+    a: Sequence[int], b: Sequence[int], confidence: float = 0.95
+) -> tuple[float, float, float]:
+    """(delta, low, high): how much likelier an answer of `a` is above one of `b` than below it,
+    from −1 to 1.
 
-    Cliff (Psychol. Bull. 114, 1993), the asymmetric interval with the unbiased variance of Feng and Cliff (J. Mod.
-    Appl. Stat. Methods 3, 2004). Raises ValueError with fewer than two answers in a group.
+    Cliff (Psychol. Bull. 114, 1993), the asymmetric interval with the unbiased variance of Feng and
+    Cliff (J. Mod. Appl. Stat. Methods 3, 2004). Raises ValueError with fewer than two answers in a
+    group.
     """
     a, b = np.asarray(a, float), np.asarray(b, float)
     m, n = a.sum(), b.sum()
@@ -103,8 +113,8 @@ def cliffs_delta(a: Sequence[int], b: Sequence[int], confidence: float = 0.95) -
 
 
 def holm(p: Sequence[float | None]) -> list[float | None]:
-    """p values adjusted for their number (Holm, Scand. J. Stat. 6, 1979): below alpha exactly where his procedure
-    rejects at alpha. None stays None and does not count.
+    """p values adjusted for their number (Holm, Scand. J. Stat. 6, 1979): below alpha exactly where
+    his procedure rejects at alpha. None stays None and does not count.
     """
     order = sorted((value, place) for place, value in enumerate(p) if value is not None)
     out: list[float | None] = [None] * len(p)

@@ -1,7 +1,8 @@
-"""One definition of a percentile for the whole tool: the order statistic x(⌈n·q⌉), the inverse of the empirical
-distribution.
+"""One definition of a percentile for the whole tool: the order statistic x(⌈n·q⌉), the inverse of
+the empirical distribution.
 
-No interpolation: lost messages are +inf, and between a number and infinity there is nothing to interpolate.
+No interpolation: lost messages are +inf, and between a number and infinity there is nothing to
+interpolate.
 """
 
 import math
@@ -11,7 +12,8 @@ BEYOND = 10
 
 
 def allowed(n: int, q: float) -> bool:
-    """Whether n messages are enough for the quantile q: n·(1−q) ≥ 10, forgiving the rounding of 1−q."""
+    """Whether n messages are enough for the quantile q: n·(1−q) ≥ 10, forgiving the rounding of
+    1−q."""
     return n * (1 - q) >= BEYOND - 1e-6
 
 

@@ -1,10 +1,12 @@
-"""What a design can resolve: the ratio that it finds with 95 % power, and the blocks that a ratio needs.
+"""What a design can resolve: the ratio that it finds with 95 % power, and the blocks that a ratio
+needs.
 
-Not the half-width of an interval: a true ratio of that size is found in only half of the campaigns. Found means the
-verdict's own rule (verdict.py): the one-sided t test on block log-ratios beyond the A/A floor, at the level that the
-arm has at the first step of Holm's procedure, and an estimate beyond the margin. `shared_freedom`: what the report's
-other comparisons add to the degrees of freedom (variances.py); 0: nothing. The level of the first step is the worst
-that an arm can meet, so the power is a promise whatever the other arms do. Simulated in tests/simulation.
+Not the half-width of an interval: a true ratio of that size is found in only half of the campaigns.
+Found means the verdict's own rule (verdict.py): the one-sided t test on block log-ratios beyond the
+A/A floor, at the level that the arm has at the first step of Holm's procedure, and an estimate
+beyond the margin. `shared_freedom`: what the report's other comparisons add to the degrees of
+freedom (variances.py); 0: nothing. The level of the first step is the worst that an arm can meet,
+so the power is a promise whatever the other arms do. Simulated in tests/simulation.
 """
 
 import functools
@@ -20,8 +22,9 @@ _LARGEST_LOG = 700.0
 
 
 def comparisons(contenders: int, in_report: int, *, lossy: bool = False) -> int:
-    """How many one-sided tests share alpha for one arm at the first step: its k − 1 rivals times all contenders of the
-    report's workloads together (`compare.judge`); twice that in a workload with loss.
+    """How many one-sided tests share alpha for one arm at the first step: its k − 1 rivals times
+    all contenders of the report's workloads together (`compare.judge`); twice that in a workload
+    with loss.
     """
     return max(contenders - 1, 1) * max(in_report, contenders, 1) * (2 if lossy else 1)
 
@@ -39,15 +42,17 @@ def power_worse(
 ) -> float:
     """Probability that one rival alone convicts an arm whose true ratio to it is `ratio`.
 
-    The estimate is normal with sd/√n and independent of the estimated spread s (n − 1 degrees of freedom), so it is
-    P(mean > max(log(1 + margin), log(1 + floor) + t·s/√n)), averaged over s: at no margin and floor the power of the
-    noncentral t.
+    The estimate is normal with sd/√n and independent of the estimated spread s (n − 1 degrees of
+    freedom), so it is P(mean > max(log(1 + margin), log(1 + floor) + t·s/√n)), averaged over s: at
+    no margin and floor the power of the noncentral t.
     """
     if blocks < 2:
         return 0.0
     freedom = blocks - 1 + shared_freedom
     error, s = sd / math.sqrt(blocks), _spreads(round(freedom, 1))
-    bar = np.maximum(math.log1p(margin), math.log1p(aa_floor) + _t(freedom, alpha / comparisons) * s * error)
+    bar = np.maximum(
+        math.log1p(margin), math.log1p(aa_floor) + _t(freedom, alpha / comparisons) * s * error
+    )
     return _above(math.log(ratio) - bar, error)
 
 
@@ -61,14 +66,17 @@ def power_equivalent(
     margin: float = 0.05,
     shared_freedom: float = 0.0,
 ) -> float:
-    """Probability that an arm whose true ratio to one rival is `ratio` is shown not to be slower by more than the
-    margin; `comparisons` here are the contenders of the report (no rivals: it must hold against all of them).
+    """Probability that an arm whose true ratio to one rival is `ratio` is shown not to be slower by
+    more than the margin; `comparisons` here are the contenders of the report (no rivals: it must
+    hold against all of them).
     """
     if blocks < 2:
         return 0.0
     freedom = blocks - 1 + shared_freedom
     error, s = sd / math.sqrt(blocks), _spreads(round(freedom, 1))
-    return _above(math.log1p(margin) - _t(freedom, alpha / comparisons) * s * error - math.log(ratio), error)
+    return _above(
+        math.log1p(margin) - _t(freedom, alpha / comparisons) * s * error - math.log(ratio), error
+    )
 
 
 def resolvable_ratio(
@@ -82,8 +90,9 @@ def resolvable_ratio(
     aa_floor: float = 0.0,
     shared_freedom: float = 0.0,
 ) -> float:
-    """The smallest true ratio that is declared with probability `power`. `sd`: of the log-ratio from block to block,
-    known. 6 blocks, 42 comparisons (7 contenders alone): 1.43 at sd 0.1, 8.7 at sd 0.6. Infinite below two blocks.
+    """The smallest true ratio that is declared with probability `power`. `sd`: of the log-ratio
+    from block to block, known. 6 blocks, 42 comparisons (7 contenders alone): 1.43 at sd 0.1, 8.7
+    at sd 0.6. Infinite below two blocks.
     """
     if blocks < 2:
         return math.inf
@@ -122,11 +131,12 @@ def blocks_for(
     pilot_freedom: float | None = None,
     least: int = 2,
 ) -> int | None:
-    """The smallest number of blocks that declares a true `ratio` with probability `power`; None where none of a
-    realistic size does (the ratio is at the margin).
+    """The smallest number of blocks that declares a true `ratio` with probability `power`; None
+    where none of a realistic size does (the ratio is at the margin).
 
-    `sd` is taken as known. Where it was estimated, give its degrees of freedom in `pilot_freedom` (blocks − 1): then
-    its upper limit is used (`sd_upper`), and the power holds on average over pilots too.
+    `sd` is taken as known. Where it was estimated, give its degrees of freedom in `pilot_freedom`
+    (blocks − 1): then its upper limit is used (`sd_upper`), and the power holds on average over
+    pilots too.
     """
     if math.log(ratio) <= math.log1p(max(margin, aa_floor)) or not alpha > 0:
         return None
@@ -134,7 +144,14 @@ def blocks_for(
     return _smallest(
         lambda n: (
             power_worse(
-                ratio, n, sd, comparisons, alpha=alpha, margin=margin, aa_floor=aa_floor, shared_freedom=shared_freedom
+                ratio,
+                n,
+                sd,
+                comparisons,
+                alpha=alpha,
+                margin=margin,
+                aa_floor=aa_floor,
+                shared_freedom=shared_freedom,
             )
             >= power
         ),
@@ -162,7 +179,9 @@ def blocks_for_equivalence(
         return None
     return _smallest(
         lambda n: (
-            power_equivalent(ratio, n, sd, comparisons, alpha=alpha, margin=margin, shared_freedom=shared_freedom)
+            power_equivalent(
+                ratio, n, sd, comparisons, alpha=alpha, margin=margin, shared_freedom=shared_freedom
+            )
             >= power
         ),
         least,
@@ -171,8 +190,9 @@ def blocks_for_equivalence(
 
 
 def sd_upper(sd: float, freedom: float, confidence: float = 0.8) -> float:
-    """What the true standard deviation exceeds with probability 1 − confidence only, given an estimate: χ² (Browne,
-    The American Statistician 49, 1995, plans sample sizes from pilots this way). A pilot of 5 blocks: 1.56 times.
+    """What the true standard deviation exceeds with probability 1 − confidence only, given an
+    estimate: χ² (Browne, The American Statistician 49, 1995, plans sample sizes from pilots this
+    way). A pilot of 5 blocks: 1.56 times.
     """
     return sd * math.sqrt(freedom / float(special.chdtri(freedom, confidence)))
 
@@ -200,7 +220,8 @@ def _smallest(enough: Callable[[int], bool], least: int, guess: float) -> int | 
 
 
 def _guess(distance: float, sd: float, level: float, power: float) -> float:
-    """As if the spread were known: (z_level + z_power)²·sd²/distance²; a lower bound of what t needs."""
+    """As if the spread were known: (z_level + z_power)²·sd²/distance²; a lower bound of what t
+    needs."""
     if distance <= 0:
         return math.inf
     return ((float(special.ndtri(level)) + float(special.ndtri(1 - power))) * sd / distance) ** 2
@@ -216,8 +237,9 @@ _NORMAL = special.ndtri(_STEPS)
 
 @functools.lru_cache(maxsize=1024)
 def _spreads(freedom: float) -> np.ndarray:
-    """s/σ at 200 equal steps of its distribution, √(χ²/ν): averages over it are exact to about 0.001. From 100 degrees
-    on by Wilson & Hilferty (PNAS 17, 1931), as exact there and a hundred times faster.
+    """s/σ at 200 equal steps of its distribution, √(χ²/ν): averages over it are exact to about
+    0.001. From 100 degrees on by Wilson & Hilferty (PNAS 17, 1931), as exact there and a hundred
+    times faster.
     """
     if freedom < 100:
         return np.sqrt(special.chdtri(freedom, 1 - _STEPS) / freedom)
@@ -228,4 +250,5 @@ def _above(distance: np.ndarray, error: float) -> float:
     if error == 0:
         return float((distance > 0).mean())
     found = special.ndtr(distance / error)
-    return float(np.add.reduce(found)) / len(found)  # as `mean` does it, which takes longer to begin than to add
+    # as `mean` does it, which takes longer to begin than to add
+    return float(np.add.reduce(found)) / len(found)

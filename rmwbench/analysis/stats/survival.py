@@ -1,5 +1,5 @@
-"""Times until something happens, where some of it has not happened yet: that is censored, neither left out nor given
-an invented time.
+"""Times until something happens, where some of it has not happened yet: that is censored, neither
+left out nor given an invented time.
 """
 
 import math
@@ -12,9 +12,11 @@ from scipy import special
 
 @dataclass(frozen=True)
 class Curve:
-    """The share still waiting after each time at which something happened; all arrays of shape (times,).
+    """The share still waiting after each time at which something happened; all arrays of shape
+    (times,).
 
-    `low` and `high` are the point-wise interval; `at_risk` those under observation just before the time.
+    `low` and `high` are the point-wise interval; `at_risk` those under observation just before the
+    time.
     """
 
     time: np.ndarray
@@ -33,10 +35,11 @@ class Curve:
         return float(self.share[place]), float(self.low[place]), float(self.high[place])
 
     def median(self) -> tuple[float, float, float]:
-        """(median, low, high); inf where the curve, or an end of its band, does not come down to one half.
+        """(median, low, high); inf where the curve, or an end of its band, does not come down to
+        one half.
 
-        The interval holds every time at which one half is inside the band (Brookmeyer and Crowley, Biometrics 38,
-        1982).
+        The interval holds every time at which one half is inside the band (Brookmeyer and Crowley,
+        Biometrics 38, 1982).
         """
         return tuple(self._first(band) for band in (self.share, self.low, self.high))
 
@@ -45,12 +48,14 @@ class Curve:
         return float(self.time[below[0]]) if len(below) else math.inf
 
 
-def kaplan_meier(times: Sequence[float], happened: Sequence[bool], confidence: float = 0.95) -> Curve:
-    """Kaplan and Meier's curve (J. Am. Stat. Assoc. 53, 1958) of times ≥ 0, shape (items,); where `happened` is false
-    the item was still waiting at its time.
+def kaplan_meier(
+    times: Sequence[float], happened: Sequence[bool], confidence: float = 0.95
+) -> Curve:
+    """Kaplan and Meier's curve (J. Am. Stat. Assoc. 53, 1958) of times ≥ 0, shape (items,); where
+    `happened` is false the item was still waiting at its time.
 
-    The band is Greenwood's variance on the scale log(−log S), which stays inside 0 and 1 (Kalbfleisch and Prentice, The
-    Statistical Analysis of Failure Time Data, 2002, §1.4).
+    The band is Greenwood's variance on the scale log(−log S), which stays inside 0 and 1
+    (Kalbfleisch and Prentice, The Statistical Analysis of Failure Time Data, 2002, §1.4).
     """
     time, cause = np.asarray(times, float), np.asarray(happened, bool)
     at, risk, events = _table(time, cause.astype(int), 1)
@@ -58,9 +63,12 @@ def kaplan_meier(times: Sequence[float], happened: Sequence[bool], confidence: f
     share = np.cumprod(1 - died / risk)
     with np.errstate(divide="ignore", invalid="ignore"):
         greenwood = np.cumsum(died / (risk * (risk - died)))
-        half = float(special.ndtri((1 + confidence) / 2)) * np.sqrt(greenwood) / np.abs(np.log(share))
+        half = (
+            float(special.ndtri((1 + confidence) / 2)) * np.sqrt(greenwood) / np.abs(np.log(share))
+        )
         low, high = share ** np.exp(half), share ** np.exp(-half)
-    # Where nobody is left the variance is not defined: the band ends at zero and keeps its last upper end.
+    # Where nobody is left the variance is not defined: the band ends at zero and keeps its last
+    # upper end.
     ended = share <= 0
     low = np.where(ended, 0.0, low)
     if ended.any():
@@ -69,11 +77,14 @@ def kaplan_meier(times: Sequence[float], happened: Sequence[bool], confidence: f
     return Curve(at, share, low, high, risk, len(time), int(cause.sum()))
 
 
-def cumulative_incidence(times: Sequence[float], causes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """(times, shares of shape (causes, times)) of those that ended by each cause 1, 2, …; cause 0 is censored.
+def cumulative_incidence(
+    times: Sequence[float], causes: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """(times, shares of shape (causes, times)) of those that ended by each cause 1, 2, …; cause 0
+    is censored.
 
-    Aalen and Johansen's estimate (Scand. J. Stat. 5, 1978): an end by one cause is not a censoring of the other, which
-    would make both look more frequent than they can be together.
+    Aalen and Johansen's estimate (Scand. J. Stat. 5, 1978): an end by one cause is not a censoring
+    of the other, which would make both look more frequent than they can be together.
     """
     time, cause = np.asarray(times, float), np.asarray(causes, int)
     at, risk, events = _table(time, cause, max(1, int(cause.max(initial=0))))
@@ -82,7 +93,9 @@ def cumulative_incidence(times: Sequence[float], causes: Sequence[int]) -> tuple
     return at, np.cumsum(before * events / risk, axis=1)
 
 
-def _table(time: np.ndarray, cause: np.ndarray, causes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _table(
+    time: np.ndarray, cause: np.ndarray, causes: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(event times, at risk, events of shape (causes, times))."""
     at = np.unique(time[cause > 0])
     ordered = np.sort(time)

@@ -1,16 +1,16 @@
 """Verdicts: is an arm worse than the best, equivalent to it, the best itself, or not decided?
 
-Multiple comparison with the best (Hsu, Ann. Stat. 9, 1981; Hsu, Multiple Comparisons, 1996, ch. 4) on paired block
-log-ratios, with variances that the report's comparisons share (variances.py): an arm is `worse` when some other arm
-beats it, with Bonferroni over the k−1 others, so that the claim "the true best is worse" is the one that is
-controlled. Over the whole report the arms' p values go through Holm's procedure (Scand. J. Stat. 6, 1979), valid under
-any dependence and also when arms tie. `equivalent` is an intersection–union test (Berger, Technometrics 24, 1982): not
-slower than
-*any* other arm by more than the margin; its own Holm family. Each of the two kinds of claim is thus wrong somewhere in
-a report with at most probability alpha.
+Multiple comparison with the best (Hsu, Ann. Stat. 9, 1981; Hsu, Multiple Comparisons, 1996, ch. 4)
+on paired block log-ratios, with variances that the report's comparisons share (variances.py): an
+arm is `worse` when some other arm beats it, with Bonferroni over the k−1 others, so that the claim
+"the true best is worse" is the one that is controlled. Over the whole report the arms' p values go
+through Holm's procedure (Scand. J. Stat. 6, 1979), valid under any dependence and also when arms
+tie. `equivalent` is an intersection–union test (Berger, Technometrics 24, 1982): not slower than
+*any* other arm by more than the margin; its own Holm family. Each of the two kinds of claim is thus
+wrong somewhere in a report with at most probability alpha.
 
-Loss is judged first, by per-block differences, because a fast middleware that loses messages is not fast. An infinite
-quantile has no ratio: it is compared by sign.
+Loss is judged first, by per-block differences, because a fast middleware that loses messages is not
+fast. An infinite quantile has no ratio: it is compared by sign.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,8 +35,8 @@ def judge(
 ) -> dict[str, dict[str, Verdict]]:
     """Verdicts of every arm of every workload of one report: workload -> arm name -> verdict.
 
-    `decided`: verdicts of an earlier look (sequential.py). What they call worse or equivalent stays so, in their words;
-    who is best follows from it.
+    `decided`: verdicts of an earlier look (sequential.py). What they call worse or equivalent stays
+    so, in their words; who is best follows from it.
     """
     contenders = _contenders(workloads)
     found = dict(zip(contenders, pairs(list(contenders.values()), rules), strict=True))
@@ -50,7 +50,10 @@ def judge(
         for arm in arms:
             if arm.floor:
                 out[workload][arm.name] = Verdict(
-                    "reference", None, None, "a raw operating-system primitive: what any middleware is measured against"
+                    "reference",
+                    None,
+                    None,
+                    "a raw operating-system primitive: what any middleware is measured against",
                 )
             elif arm.name in verdicts:
                 out[workload][arm.name] = verdicts[arm.name]
@@ -65,20 +68,27 @@ def judge(
 
 
 def evidence(workloads: Mapping[str, Sequence[Arm]]) -> tuple[dict[str, Prior], Likeness]:
-    """What moderates the variances of each workload, and how much neighbouring blocks resemble each other."""
+    """What moderates the variances of each workload, and how much neighbouring blocks resemble each
+    other."""
     contenders = _contenders(workloads)
     found = pairs_evidence(list(contenders.values()))
     return dict(zip(contenders, found.priors, strict=True)), found.likeness
 
 
 def _contenders(workloads: Mapping[str, Sequence[Arm]]) -> dict[str, list[Arm]]:
-    running = {w: [a for a in arms if not a.floor and not works_never(a)] for w, arms in workloads.items()}
+    running = {
+        w: [a for a in arms if not a.floor and not works_never(a)] for w, arms in workloads.items()
+    }
     return {w: [a for a in counted(arms) if a.primary] for w, arms in running.items()}
 
 
 def _leader(arms: Sequence[Arm], verdicts: Mapping[str, Verdict]) -> str | None:
     """An arm that works and that nothing is decided against."""
-    standing = [a.name for a in arms if a.name in verdicts and verdicts[a.name].verdict in ("best", "equivalent")]
+    standing = [
+        a.name
+        for a in arms
+        if a.name in verdicts and verdicts[a.name].verdict in ("best", "equivalent")
+    ]
     working = [a.name for a in arms if not a.floor and a.primary]
     return next(iter(standing or working), None)
 
@@ -89,7 +99,8 @@ def _tests(workload: str, arms: Sequence[Arm], found: Pairs, rules: Rules) -> di
     k = len(arms)
     # With loss somewhere an arm has two ways to be called worse, so each costs twice.
     chances = max(k - 1, 1) * (2 if any(n for a in arms for n, _ in a.undelivered.values()) else 1)
-    # Nobody is slower than, or has to keep up with, one that drops messages to be fast. [i, j]: i may be held against j
+    # Nobody is slower than, or has to keep up with, one that drops messages to be fast. [i, j]: i
+    # may be held against j
     fair = found.lossier.T * chances > rules.alpha
     np.fill_diagonal(fair, False)
     slowest = np.minimum(np.where(fair, found.slower, 1.0).min(1), found.lossier.min(1))
@@ -100,7 +111,15 @@ def _tests(workload: str, arms: Sequence[Arm], found: Pairs, rules: Rules) -> di
     places = {a.name: at for at, a in enumerate(arms)}
     return {
         a.name: Judged(
-            workload, a, at, places, found, fair[at], chances, min(1.0, chances * float(slowest[at])), float(beyond[at])
+            workload,
+            a,
+            at,
+            places,
+            found,
+            fair[at],
+            chances,
+            min(1.0, chances * float(slowest[at])),
+            float(beyond[at]),
         )
         for at, a in enumerate(arms)
     }
@@ -114,9 +133,11 @@ def _judge_families(everything: list[Judged], alpha: float) -> None:
         j.equivalent = rejected
 
 
-def _holm(items: list[Judged], p: Callable[[Judged], float], alpha: float) -> Iterator[tuple[Judged, bool, int]]:
-    """Step-down: each item, whether it is rejected, and by how much its p was multiplied (those after the stop: as at
-    the stop).
+def _holm(
+    items: list[Judged], p: Callable[[Judged], float], alpha: float
+) -> Iterator[tuple[Judged, bool, int]]:
+    """Step-down: each item, whether it is rejected, and by how much its p was multiplied (those
+    after the stop: as at the stop).
     """
     stop = None
     for place, item in enumerate(sorted(items, key=lambda j: (p(j), j.workload, j.arm.name))):
@@ -126,4 +147,16 @@ def _holm(items: list[Judged], p: Callable[[Judged], float], alpha: float) -> It
         yield item, stop is None, stop or remaining
 
 
-__all__ = ["Arm", "By", "NoRatio", "Ratio", "Rules", "Verdict", "judge", "ratio", "sign_flip", "spread", "unpaired"]
+__all__ = [
+    "Arm",
+    "By",
+    "NoRatio",
+    "Ratio",
+    "Rules",
+    "Verdict",
+    "judge",
+    "ratio",
+    "sign_flip",
+    "spread",
+    "unpaired",
+]

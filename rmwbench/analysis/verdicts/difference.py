@@ -1,5 +1,5 @@
-"""How much larger one fraction is than another, as a difference: two things that never happened have no ratio,
-and yet it is known how far apart they can be at most. Pure."""
+"""How much larger one fraction is than another, as a difference: two things that never happened
+have no ratio, and yet it is known how far apart they can be at most. Pure."""
 
 from collections.abc import Mapping
 
@@ -22,20 +22,24 @@ def difference(
     level: float = 0.025,
     unseen: float = 0.0,
 ) -> Interval:
-    """i − j of two fractions with its interval, within [−1, 1]. `i` and `j`: block -> the trial's fraction; `own_i` and
-    `own_j`: value, low and high of either over all of its trials (`intervals.clustered_fraction`).
+    """i − j of two fractions with its interval, within [−1, 1]. `i` and `j`: block -> the trial's
+    fraction; `own_i` and `own_j`: value, low and high of either over all of its trials
+    (`intervals.clustered_fraction`).
 
-    With two common blocks or more: mean and Student's t interval of the differences within blocks; each bound errs with
-    probability `level`. A side that was the same in every block, 0 above all, shows no spread, and the differences have
-    only the other side's: each bound is moved by as far as that side's own interval reaches from its value. Where
-    neither has any spread this is [low_i − high_j, high_i − low_j], for two sides that lost nothing the two rules of
-    three. Without two common blocks it is this as well: Bonferroni's simultaneous intervals (Miller, Simultaneous
-    Statistical Inference, 2nd ed. 1981, §1.4), the most careful combination. Coverage by simulation with 3 to 6 blocks:
-    92 % where a few single messages are lost on one side alone, otherwise 93 to 100 %.
+    With two common blocks or more: mean and Student's t interval of the differences within blocks;
+    each bound errs with probability `level`. A side that was the same in every block, 0 above all,
+    shows no spread, and the differences have only the other side's: each bound is moved by as far
+    as that side's own interval reaches from its value. Where neither has any spread this is [low_i
+    − high_j, high_i − low_j], for two sides that lost nothing the two rules of three. Without two
+    common blocks it is this as well: Bonferroni's simultaneous intervals (Miller, Simultaneous
+    Statistical Inference, 2nd ed. 1981, §1.4), the most careful combination. Coverage by simulation
+    with 3 to 6 blocks: 92 % where a few single messages are lost on one side alone, otherwise 93 to
+    100 %.
 
-    `unseen` is the share of trials that may go wrong as a whole although none of so many did. A side of which no trial
-    lost half of its messages may have that share of trials that lose all; likewise the other way round. Each bound is
-    the wider of the two, because no number of messages speaks of trials.
+    `unseen` is the share of trials that may go wrong as a whole although none of so many did. A
+    side of which no trial lost half of its messages may have that share of trials that lose all;
+    likewise the other way round. Each bound is the wider of the two, because no number of messages
+    speaks of trials.
     """
     (x, x_low, x_high), (y, y_low, y_high) = own_i, own_j
     blocks = sorted(i.keys() & j.keys())
@@ -54,8 +58,8 @@ def difference(
 
 
 def _whole_trials(side: np.ndarray, unseen: float) -> tuple[float, float]:
-    """How far the fraction of a side may be (below, above) what its trials show, if it has so many unseen ones that
-    went wrong, or right, as a whole."""
+    """How far the fraction of a side may be (below, above) what its trials show, if it has so many
+    unseen ones that went wrong, or right, as a whole."""
     value = float(side.mean())
     above = unseen * (1 - value) if side.max() < WHOLE else 0.0
     below = unseen * value if side.min() > WHOLE else 0.0

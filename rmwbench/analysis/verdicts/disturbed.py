@@ -1,5 +1,5 @@
-"""What the machine did to an arm's trials without voiding them: the flags that were raised when they ran, one per code
-(docs/doctor.md)."""
+"""What the machine did to an arm's trials without voiding them: the flags that were raised when
+they ran, one per code (docs/doctor.md)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,13 +8,14 @@ from typing import Any
 USUAL = {"background": "idle", "host_idle": "as_found"}
 EVENT = "flag"
 SHARE = 0.5
-"""An arm is marked where at least this share of its trials has the flag; what happens to a few, blocks carry."""
+"""An arm is marked where at least this share of its trials has the flag; what happens to a few,
+blocks carry."""
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """A flag that at least half of an arm's trials have. `code` is one of rmwbench/codes.py; of a bundle from before
-    there were codes it is the first word of the flag's text."""
+    """A flag that at least half of an arm's trials have. `code` is one of rmwbench/codes.py; of a
+    bundle from before there were codes it is the first word of the flag's text."""
 
     code: str
     trials: int
@@ -26,7 +27,9 @@ class Disturbance:
         return f"machine: {self.code} in {self.trials} of {self.of} trials; the last: {self.last}"
 
 
-def disturbances(trials: Sequence[int], events: Mapping[int, Iterable[Mapping[str, Any]]]) -> list[Disturbance]:
+def disturbances(
+    trials: Sequence[int], events: Mapping[int, Iterable[Mapping[str, Any]]]
+) -> list[Disturbance]:
     """In alphabetical order of their codes; empty for an arm that was left in peace."""
     flagged: dict[str, dict[int, str]] = {}
     for trial in trials:

@@ -22,14 +22,15 @@ class Line(Protocol):
 
 
 def lost_by_its_arm(line: Line) -> bool:
-    """Whether a finished trial is a block that its arm lost. A journal that does not say who was at fault is older than
-    the question: its failures were the workers', but for a few."""
+    """Whether a finished trial is a block that its arm lost. A journal that does not say who was at
+    fault is older than the question: its failures were the workers', but for a few."""
     return line.status == "failed" and (line.failed_by or FailedBy.WORKER) == FailedBy.WORKER
 
 
 def counted(arms: Sequence[Arm]) -> list[Arm]:
-    """The arms of one workload with their failed blocks in `primary`, +inf, and in `undelivered`: all of as many
-    messages as a trial of this arm, or else of this workload, usually has. Metrics without messages stay without."""
+    """The arms of one workload with their failed blocks in `primary`, +inf, and in `undelivered`:
+    all of as many messages as a trial of this arm, or else of this workload, usually has. Metrics
+    without messages stay without."""
     everybody = [wanted for arm in arms for _, wanted in arm.undelivered.values()]
     out = []
     for arm in arms:
@@ -37,23 +38,31 @@ def counted(arms: Sequence[Arm]) -> list[Arm]:
         own = [wanted for _, wanted in arm.undelivered.values()] or everybody
         messages = {block: (median_low(own),) * 2 for block in lost} if own else {}
         primary = dict(arm.primary) | dict.fromkeys(lost, float("inf"))
-        out.append(replace(arm, primary=primary, undelivered=dict(arm.undelivered) | messages) if lost else arm)
+        out.append(
+            replace(arm, primary=primary, undelivered=dict(arm.undelivered) | messages)
+            if lost
+            else arm
+        )
     return out
 
 
 def is_latency(entry: Entry) -> bool:
-    """Whether a trial that failed is infinite in it, as in a primary metric: messages that never arrived are."""
+    """Whether a trial that failed is infinite in it, as in a primary metric: messages that never
+    arrived are."""
     return entry.kind == "quantile" and entry.unit == "ns"
 
 
 def with_lost(entry: Entry, values: Mapping[int, Any], lost: Iterable[int]) -> dict[int, Any]:
-    """Block -> value, or (events, of) of a fraction: with the blocks that an arm lost, infinite in its latencies, with
-    nothing of as many messages as usual delivered. What a lost block cost is not known."""
+    """Block -> value, or (events, of) of a fraction: with the blocks that an arm lost, infinite in
+    its latencies, with nothing of as many messages as usual delivered. What a lost block cost is
+    not known."""
     lost = sorted(set(lost) - values.keys())
     if not values or not lost:
         return dict(values)
     if entry.name in ("undelivered", "loss"):
-        return dict(values) | dict.fromkeys(lost, (median_low(of for _, of in values.values()),) * 2)
+        return dict(values) | dict.fromkeys(
+            lost, (median_low(of for _, of in values.values()),) * 2
+        )
     return dict(values) | (dict.fromkeys(lost, float("inf")) if is_latency(entry) else {})
 
 

@@ -1,9 +1,11 @@
-"""Planned ratios: what tuning does, what a feature costs. Each is of one pair of arms that shared blocks, asked before
-the campaign, and all of a report are a family: any claim among them that is false has a probability of at most alpha.
+"""Planned ratios: what tuning does, what a feature costs. Each is of one pair of arms that shared
+blocks, asked before the campaign, and all of a report are a family: any claim among them that is
+false has a probability of at most alpha.
 
-Two such families exist: `larger` or `smaller` (Holm over two-sided t tests, and an estimate beyond the margin), and
-`same` (Holm over two one-sided tests within the margin). Variances are moderated by those of the same `kind`
-(variances.py), and inflated where neighbouring blocks resemble each other (likeness.py).
+Two such families exist: `larger` or `smaller` (Holm over two-sided t tests, and an estimate beyond
+the margin), and `same` (Holm over two one-sided tests within the margin). Variances are moderated
+by those of the same `kind` (variances.py), and inflated where neighbouring blocks resemble each
+other (likeness.py).
 """
 
 import math
@@ -29,7 +31,8 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True)
 class Planned:
-    """`a` ÷ `b`: block -> value, +inf allowed; values of one `kind` (a metric) have variances alike."""
+    """`a` ÷ `b`: block -> value, +inf allowed; values of one `kind` (a metric) have variances
+    alike."""
 
     kind: str
     a: Mapping[int, float]
@@ -38,7 +41,8 @@ class Planned:
 
 @dataclass(frozen=True)
 class Gain:
-    """`ratio` has the level at which it was judged; 95 % for itself where nothing may be decided yet."""
+    """`ratio` has the level at which it was judged; 95 % for itself where nothing may be decided
+    yet."""
 
     answer: Answer
     ratio: Ratio | NoRatio
@@ -78,12 +82,20 @@ def judge(planned: Sequence[Planned], rules: Rules) -> list[Gain]:
         d = pair[0] - pair[1]
         variance, freedom = priors[planned[n].kind].moderated(float(d.var(ddof=1)), len(d) - 1)
         error = math.sqrt(float(variance) * alike.variance_factor(len(d)) / len(d))
-        tested[n] = _Tested(float(d.mean()), error, max(float(freedom) * alike.freedom_factor(), 1.0), len(d))
-    different = _holm({n: 2 * min(t.above(0.0), 1 - t.above(0.0)) for n, t in tested.items()}, rules.alpha)
+        tested[n] = _Tested(
+            float(d.mean()), error, max(float(freedom) * alike.freedom_factor(), 1.0), len(d)
+        )
+    different = _holm(
+        {n: 2 * min(t.above(0.0), 1 - t.above(0.0)) for n, t in tested.items()}, rules.alpha
+    )
     margin = math.log1p(rules.margin)
-    same = _holm({n: max(t.above(-margin), 1 - t.above(margin)) for n, t in tested.items()}, rules.alpha)
+    same = _holm(
+        {n: max(t.above(-margin), 1 - t.above(margin)) for n, t in tested.items()}, rules.alpha
+    )
     return [
-        Gain(Answer.OPEN, pair) if isinstance(pair, NoRatio) else _gain(tested[n], different[n], same[n], rules)
+        Gain(Answer.OPEN, pair)
+        if isinstance(pair, NoRatio)
+        else _gain(tested[n], different[n], same[n], rules)
         for n, pair in enumerate(logs)
     ]
 
@@ -104,7 +116,9 @@ def _logs(planned: Planned, min_blocks: int) -> np.ndarray | NoRatio:
         return NoRatio(f"{len(blocks)} blocks have both, {max(min_blocks, 2)} are needed")
     values = np.array([[side[block] for block in blocks] for side in (planned.a, planned.b)], float)
     if infinite := int((~np.isfinite(values)).any(0).sum()):
-        return NoRatio(f"in {infinite} of {len(blocks)} blocks a side is infinite: that has no ratio")
+        return NoRatio(
+            f"in {infinite} of {len(blocks)} blocks a side is infinite: that has no ratio"
+        )
     return np.log(values)
 
 
@@ -114,13 +128,16 @@ def _priors(planned: Sequence[Planned], logs: Sequence[np.ndarray | NoRatio]) ->
         if isinstance(pair, np.ndarray):
             kinds[p.kind].append(pair[0] - pair[1])
     return {
-        kind: prior_of(np.array([d.var(ddof=1) for d in found]), np.array([len(d) - 1 for d in found]))
+        kind: prior_of(
+            np.array([d.var(ddof=1) for d in found]), np.array([len(d) - 1 for d in found])
+        )
         for kind, found in kinds.items()
     }
 
 
 def _holm(p: Mapping[int, float], alpha: float) -> dict[int, tuple[bool, int]]:
-    """Step-down: whether each is rejected, and by how much its p was multiplied (those after the stop: as there)."""
+    """Step-down: whether each is rejected, and by how much its p was multiplied (those after the
+    stop: as there)."""
     out, stop = {}, None
     for place, n in enumerate(sorted(p, key=lambda n: (p[n], n))):
         remaining = len(p) - place

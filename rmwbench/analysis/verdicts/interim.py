@@ -1,8 +1,9 @@
-"""What a comparison rests on so far: per comparison its arms, each with the primary metric and the undelivered messages
-of every block that has them.
+"""What a comparison rests on so far: per comparison its arms, each with the primary metric and the
+undelivered messages of every block that has them.
 
-A campaign asks at each of its looks and a report at the end. Both ask here, so that what stopped a campaign is what its
-report says. A trial is read once, however often one looks; of each only a few numbers are kept.
+A campaign asks at each of its looks and a report at the end. Both ask here, so that what stopped a
+campaign is what its report says. A trial is read once, however often one looks; of each only a few
+numbers are kept.
 """
 
 import math
@@ -13,7 +14,13 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from rmwbench.analysis.metrics.aggregate import Trial, clock_bound, fraction_of, trial_value
-from rmwbench.analysis.metrics.comparisons import Comparison, comparisons, is_floor, is_reliable, loads
+from rmwbench.analysis.metrics.comparisons import (
+    Comparison,
+    comparisons,
+    is_floor,
+    is_reliable,
+    loads,
+)
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import POOLED, judged_topics, unit
 from rmwbench.analysis.metrics.trial import Evidence, Row, focus_of, measure_trial
@@ -26,11 +33,13 @@ from rmwbench.codes import Code
 from rmwbench.errors import UserError
 
 MARGIN = 0.05
-"""The ratio minus 1 that matters: no smaller difference is claimed, and arms within it are equivalent."""
+"""The ratio minus 1 that matters: no smaller difference is claimed, and arms within it are
+equivalent."""
 
 
 UNDELIVERED_OF_CHAINS = "end_to_end_undelivered"
-"""What a late hop lost was delivered by all before it: of a chain only those messages count that reached its end."""
+"""What a late hop lost was delivered by all before it: of a chain only those messages count that
+reached its end."""
 
 
 class Line(FailedLine, Protocol):
@@ -72,18 +81,30 @@ class Looks:
 
     @property
     def cells(self) -> dict[tuple[str, str], int]:
-        """(comparison, arm) -> cell, of arms that no effect divides by another: those are wanted in every block."""
-        tied = {name for x in self._comparisons for c in x.cells for name in _tied(x.labels[c["cell"]], c)}
-        names = {(x.name, x.labels[c["cell"]]): c["cell"] for x in self._comparisons for c in x.cells}
+        """(comparison, arm) -> cell, of arms that no effect divides by another: those are wanted in
+        every block."""
+        tied = {
+            name
+            for x in self._comparisons
+            for c in x.cells
+            for name in _tied(x.labels[c["cell"]], c)
+        }
+        names = {
+            (x.name, x.labels[c["cell"]]): c["cell"] for x in self._comparisons for c in x.cells
+        }
         return {key: cell for key, cell in names.items() if key[1] not in tied}
 
     def arms(self) -> dict[str, list[best.Arm]]:
-        """Unit (a comparison, or one of its topics where these are judged apart) -> its arms in the order of their
-        cells, from all trials that the journal has by now."""
+        """Unit (a comparison, or one of its topics where these are judged apart) -> its arms in the
+        order of their cells, from all trials that the journal has by now."""
         self._source.reload()
         if not self._comparisons:
-            self._comparisons = comparisons(self._source.campaign.get("plan") or {}, self._source.rows("cells"))
-            self._primary = {c["cell"]: x.primary_metric for x in self._comparisons for c in x.cells}
+            self._comparisons = comparisons(
+                self._source.campaign.get("plan") or {}, self._source.rows("cells")
+            )
+            self._primary = {
+                c["cell"]: x.primary_metric for x in self._comparisons for c in x.cells
+            }
         lines: dict[int, list[Line]] = defaultdict(list)
         for line in self._source.trials():
             lines[line.cell].append(line)
@@ -94,7 +115,13 @@ class Looks:
             self._seen.add(trial.trial)
             known = self._found.setdefault(evidence.cell, Found())
             focus = focus_of(loads(evidence.definition))
-            known.add(trial, self._primary[evidence.cell], evidence.endpoints, focus, is_bound(evidence.events))
+            known.add(
+                trial,
+                self._primary[evidence.cell],
+                evidence.endpoints,
+                focus,
+                is_bound(evidence.events),
+            )
         self.comparison_of, out = {}, {}
         for x in self._comparisons:
             cells = [(x.labels[c["cell"]], c, self._found.get(c["cell"], Found())) for c in x.cells]
@@ -102,16 +129,18 @@ class Looks:
             for topic in topics_of((found for *_, found in cells), x.primary_metric):
                 self.comparison_of[name := unit(x.name, topic)] = x.name
                 out[name] = [
-                    found.arm(label, c, topic, failed_blocks(lines.get(c["cell"], ()))) for label, c, found in cells
+                    found.arm(label, c, topic, failed_blocks(lines.get(c["cell"], ())))
+                    for label, c, found in cells
                 ]
         return out
 
 
 @dataclass
 class Found:
-    """What a cell's done trials say so far: of the workload (topic None), and of each topic that is judged apart.
-    `bound` are the blocks whose trial was machine-bound, `left_out` those that no verdict uses for it, and `barred` is
-    why the arm has no verdict at all; `order` has the words of the primary metric."""
+    """What a cell's done trials say so far: of the workload (topic None), and of each topic that is
+    judged apart. `bound` are the blocks whose trial was machine-bound, `left_out` those that no
+    verdict uses for it, and `barred` is why the arm has no verdict at all; `order` has the words of
+    the primary metric."""
 
     blocks: dict[str | None, list["Facts"]] = field(default_factory=dict)
     reliable: dict[str | None, bool] = field(default_factory=dict)
@@ -121,7 +150,12 @@ class Found:
     order: Words = TIME
 
     def add(
-        self, trial: Trial, primary: str, endpoints: Sequence[Row], focus: Sequence[str] = (), bound: bool = False
+        self,
+        trial: Trial,
+        primary: str,
+        endpoints: Sequence[Row],
+        focus: Sequence[str] = (),
+        bound: bool = False,
     ) -> None:
         self.order = words(primary)
         if bound:
@@ -143,14 +177,16 @@ class Found:
 
 
 def is_bound(events: Iterable[Row]) -> bool:
-    """Whether a trial with these events was machine-bound: less than a tenth of the processors' time was idle."""
+    """Whether a trial with these events was machine-bound: less than a tenth of the processors'
+    time was idle."""
     return any(row["event"] == EVENT and row.get("code") == Code.MACHINE_BOUND for row in events)
 
 
 def bar_bound(cells: Iterable[tuple[Row, Found]]) -> frozenset[int]:
-    """No verdict about a network rests on machine-bound trials: of the cells of one comparison those that were so in at
-    least half of their blocks get no verdict, and a block in which any other was so is left out for all of them, so
-    that no arm selects. Gives those blocks; none where there is no network. Floors are not contenders and bar nobody.
+    """No verdict about a network rests on machine-bound trials: of the cells of one comparison
+    those that were so in at least half of their blocks get no verdict, and a block in which any
+    other was so is left out for all of them, so that no arm selects. Gives those blocks; none where
+    there is no network. Floors are not contenders and bar nobody.
     """
     cells = [(cell, found) for cell, found in cells if loads(cell["definition"]).get("network")]
     left_out: set[int] = set()
@@ -159,7 +195,8 @@ def bar_bound(cells: Iterable[tuple[Row, Found]]) -> frozenset[int]:
         bound, found.barred = len(found.bound), None
         if bound and not is_floor(cell) and bound >= SHARE * len(blocks):
             found.barred = (
-                f"machine-bound in {bound} of {len(blocks)} trials: a busy machine's results do not judge a network"
+                f"machine-bound in {bound} of {len(blocks)} trials: a busy machine's "
+                "results do not judge a network"
             )
         elif not is_floor(cell):
             left_out |= found.bound
@@ -169,11 +206,14 @@ def bar_bound(cells: Iterable[tuple[Row, Found]]) -> frozenset[int]:
 
 
 def topics_of(found: Iterable[Found], primary: str) -> list[str | None]:
-    """What is judged of a comparison with these cells: its topics one by one where they are unlike and the primary
-    metric is one of messages, otherwise the whole ([None]). A metric that is not one of messages has no topic."""
+    """What is judged of a comparison with these cells: its topics one by one where they are unlike
+    and the primary metric is one of messages, otherwise the whole ([None]). A metric that is not
+    one of messages has no topic."""
     if primary not in POOLED:
         return [None]
-    return [name for name in dict.fromkeys(n for one in found for n in one.blocks) if name is not None] or [None]
+    return [
+        name for name in dict.fromkeys(n for one in found for n in one.blocks) if name is not None
+    ] or [None]
 
 
 def leaving(
@@ -181,8 +221,8 @@ def leaving(
     cells: Mapping[tuple[str, str], int],
     comparison_of: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[int, ...]:
-    """The cells whose further blocks would decide nothing: those of arms that are worse, and all of a
-    unit in which nothing is undecided; of a comparison with topics, in each of them. `cells`:
+    """The cells whose further blocks would decide nothing: those of arms that are worse, and all of
+    a unit in which nothing is undecided; of a comparison with topics, in each of them. `cells`:
     (comparison, arm) -> cell. Valid because a decision of a look stays."""
     gone: set[int] = set()
     wanted: set[int] = set()
@@ -199,12 +239,17 @@ Facts = tuple[int, float | None, tuple[int, int], float]
 
 
 def facts(trial: Trial, primary: str) -> Facts:
-    """(block, primary metric or None where the trial has none, (undelivered, wanted), the clocks' bound of the primary
-    metric): what a verdict takes of a trial.
+    """(block, primary metric or None where the trial has none, (undelivered, wanted), the clocks'
+    bound of the primary metric): what a verdict takes of a trial.
     """
     entry = GLOSSARY[primary]
     judged_first = UNDELIVERED_OF_CHAINS if primary.startswith("end_to_end_") else "undelivered"
-    return trial.block, trial_value(entry, trial), fraction_of(judged_first, trial), clock_bound(entry, trial)
+    return (
+        trial.block,
+        trial_value(entry, trial),
+        fraction_of(judged_first, trial),
+        clock_bound(entry, trial),
+    )
 
 
 def _tied(name: str, cell: Row) -> tuple[str, ...]:
@@ -219,10 +264,15 @@ def failed_blocks(lines: Iterable[Line]) -> frozenset[int]:
 
 
 def arm(
-    name: str, cell: Row, blocks: Iterable[Facts], *, reliable: bool, failed: frozenset[int] = frozenset()
+    name: str,
+    cell: Row,
+    blocks: Iterable[Facts],
+    *,
+    reliable: bool,
+    failed: frozenset[int] = frozenset(),
 ) -> best.Arm:
-    """A cell as `compare.judge` takes it, from the `facts` of its done trials and its `failed_blocks`. What an untimed
-    cell measured is judged by nothing."""
+    """A cell as `compare.judge` takes it, from the `facts` of its done trials and its
+    `failed_blocks`. What an untimed cell measured is judged by nothing."""
     untimed = is_untimed(cell)
     blocks = [] if untimed else list(blocks)
     return best.Arm(
@@ -242,8 +292,8 @@ def is_untimed(cell: Row) -> bool:
 
 
 def aa_noise(machine: Mapping[str, Any] | None) -> float | None:
-    """The A/A floor that a campaign.json's `machine` took along, as a ratio minus 1; None where it was not measured.
-    Raises UserError for anything that is not such a number."""
+    """The A/A floor that a campaign.json's `machine` took along, as a ratio minus 1; None where it
+    was not measured. Raises UserError for anything that is not such a number."""
     found = (machine or {}).get("aa_floor")
     if found is None:
         return None
@@ -259,7 +309,10 @@ def aa_noise(machine: Mapping[str, Any] | None) -> float | None:
 
 
 def rules(machine: Mapping[str, Any] | None, minutes_per_block: float | None) -> best.Rules:
-    """What a claim needs: a difference beyond 5 %. The A/A noise of a campaign.json's `machine` only warns: blocks are
-    randomised, so a verdict's own scatter holds what the machine did meanwhile (docs/method.md).
+    """What a claim needs: a difference beyond 5 %. The A/A noise of a campaign.json's `machine`
+    only warns: blocks are randomised, so a verdict's own scatter holds what the machine did
+    meanwhile (docs/method.md).
     """
-    return best.Rules(margin=MARGIN, noise=aa_noise(machine) or 0.0, minutes_per_block=minutes_per_block)
+    return best.Rules(
+        margin=MARGIN, noise=aa_noise(machine) or 0.0, minutes_per_block=minutes_per_block
+    )

@@ -1,8 +1,9 @@
 """Blocks that resemble their neighbours: how much, and what it costs.
 
-What a block does to all arms alike cancels in their ratios. What it does to one arm, and lasts into the next block,
-does not: the blocks are then worth fewer than they are, and the variance between them is too small by the same cause.
-Both are known for a first-order autoregression, whose one number is estimated over all arms of a report together.
+What a block does to all arms alike cancels in their ratios. What it does to one arm, and lasts into
+the next block, does not: the blocks are then worth fewer than they are, and the variance between
+them is too small by the same cause. Both are known for a first-order autoregression, whose one
+number is estimated over all arms of a report together.
 """
 
 import functools
@@ -17,7 +18,8 @@ from rmwbench.analysis.stats.metric import finite
 
 LEAST_BLOCKS = 5
 LEAST_WORTH = 40
-"""Blocks times contrasts from which on the correlation is told well enough to be used below FEW blocks."""
+"""Blocks times contrasts from which on the correlation is told well enough to be used below FEW
+blocks."""
 FEW = 8
 GATE = 1.28
 """A correlation that chance exceeds in one campaign of ten."""
@@ -25,9 +27,9 @@ GATE = 1.28
 
 @dataclass(frozen=True)
 class Likeness:
-    """`correlation` from block to block of one arm's own deviations, its bias removed; `error` that it would have by
-    chance were there none; None where too few blocks tell it. `inflates`: whether variances are multiplied for it, then
-    with the correlation `used`."""
+    """`correlation` from block to block of one arm's own deviations, its bias removed; `error` that
+    it would have by chance were there none; None where too few blocks tell it. `inflates`: whether
+    variances are multiplied for it, then with the correlation `used`."""
 
     correlation: float | None = None
     error: float | None = None
@@ -35,14 +37,15 @@ class Likeness:
     used: float = 0.0
 
     def variance_factor(self, blocks: int) -> float:
-        """By how much the variance of a mean over so many blocks exceeds what their scatter says."""
+        """By how much the variance of a mean over so many blocks exceeds what their scatter
+        says."""
         if not self.inflates or blocks < 2:
             return 1.0
         return _factor(self.used, blocks)
 
     def freedom_factor(self) -> float:
-        """The share of degrees of freedom that is left to the variance: (1 − ρ²)/(1 + ρ²) (Bartlett, J. R. Stat. Soc.
-        98, 1935)."""
+        """The share of degrees of freedom that is left to the variance: (1 − ρ²)/(1 + ρ²)
+        (Bartlett, J. R. Stat. Soc. 98, 1935)."""
         if not self.inflates:
             return 1.0
         return (1 - self.used**2) / (1 + self.used**2)
@@ -51,7 +54,11 @@ class Likeness:
         """`block_correlation` of the show document; None where too few blocks tell it."""
         if self.correlation is None or self.error is None:
             return None
-        return {"value": finite(self.correlation), "error": finite(self.error), "inflates": self.inflates}
+        return {
+            "value": finite(self.correlation),
+            "error": finite(self.error),
+            "inflates": self.inflates,
+        }
 
 
 NONE = Likeness()
@@ -60,12 +67,13 @@ NONE = Likeness()
 def likeness(workloads: Sequence[np.ndarray]) -> Likeness:
     """Of log values of shape (arms, blocks) per workload; blocks that lack an arm are left out.
 
-    The mean over arms of Σ e(t)·e(t+1) / Σ e(t)², e without the means of its block and of its arm. Its expectation
-    under an autoregression of n blocks is inverted; under none it is −1/n exactly, and its standard error about
-    1/√(n·m), m the contrasts. It inflates where it exceeds GATE such errors, from FEW blocks on, or where n·m reaches
-    LEAST_WORTH; then it is shrunk by the share that chance explains, 1/z² for z such errors (James and Stein, 1961, in
-    its positive part). Two arms of eight blocks look as alike as 0.9 by chance now and then, and variances multiplied
-    for that would be of no use to anybody; many arms tell it well and are not shrunk.
+    The mean over arms of Σ e(t)·e(t+1) / Σ e(t)², e without the means of its block and of its arm.
+    Its expectation under an autoregression of n blocks is inverted; under none it is −1/n exactly,
+    and its standard error about 1/√(n·m), m the contrasts. It inflates where it exceeds GATE such
+    errors, from FEW blocks on, or where n·m reaches LEAST_WORTH; then it is shrunk by the share
+    that chance explains, 1/z² for z such errors (James and Stein, 1961, in its positive part). Two
+    arms of eight blocks look as alike as 0.9 by chance now and then, and variances multiplied for
+    that would be of no use to anybody; many arms tell it well and are not shrunk.
     """
     seen, contrasts, blocks = [], 0, []
     for logs in workloads:
@@ -76,7 +84,9 @@ def likeness(workloads: Sequence[np.ndarray]) -> Likeness:
         e = e - e.mean(1, keepdims=True)
         squares = (e**2).sum(1)
         if (squares > 1e-20).any():
-            seen.append(((e[:, 1:] * e[:, :-1]).sum(1) / np.maximum(squares, 1e-300))[squares > 1e-20])
+            seen.append(
+                ((e[:, 1:] * e[:, :-1]).sum(1) / np.maximum(squares, 1e-300))[squares > 1e-20]
+            )
             contrasts += whole.shape[0] - 1
             blocks.append(whole.shape[1])
     if not seen:
@@ -84,17 +94,21 @@ def likeness(workloads: Sequence[np.ndarray]) -> Likeness:
     n, found = int(np.median(blocks)), float(np.concatenate(seen).mean())
     error = 1 / math.sqrt(n * contrasts)
     rho, expected = _expected(n)
-    correlation = float(np.interp(found, expected, rho)) if found > expected[0] else max(found + 1 / n, -1.0)
+    correlation = (
+        float(np.interp(found, expected, rho)) if found > expected[0] else max(found + 1 / n, -1.0)
+    )
     told = n >= FEW or n * contrasts >= LEAST_WORTH
     z = (found + 1 / n) / error
-    return Likeness(correlation, error, told and z > GATE, correlation * max(0.0, 1 - z**-2) if z > 1 else 0.0)
+    return Likeness(
+        correlation, error, told and z > GATE, correlation * max(0.0, 1 - z**-2) if z > 1 else 0.0
+    )
 
 
 @functools.lru_cache(maxsize=64)
 def _expected(blocks: int) -> tuple[np.ndarray, np.ndarray]:
-    """Correlations from 0 to 0.98, and what `likeness` finds of each on average: of simulated series of a fixed seed,
-    because the mean of a quotient is not that of its parts where series are short. The same noise for all of them, so
-    that what is found grows with the correlation."""
+    """Correlations from 0 to 0.98, and what `likeness` finds of each on average: of simulated
+    series of a fixed seed, because the mean of a quotient is not that of its parts where series are
+    short. The same noise for all of them, so that what is found grows with the correlation."""
     rho = np.linspace(0, 0.98, 50)
     rng = np.random.default_rng(21)
     noise = rng.standard_normal((_SERIES, blocks))
@@ -113,7 +127,8 @@ _SERIES = 4000
 
 @functools.lru_cache(maxsize=1024)
 def _factor(rho: float, n: int) -> float:
-    """Var(mean)·n/E[s²] of an autoregression: a(n − 1)/(n − a), a the sum of its correlations over n."""
+    """Var(mean)·n/E[s²] of an autoregression: a(n − 1)/(n − a), a the sum of its correlations over
+    n."""
     lags = np.arange(1, n)
     a = 1 + 2 * float(((1 - lags / n) * rho**lags).sum())
     return a * (n - 1) / (n - a)

@@ -1,5 +1,6 @@
-"""In which words arms are put in order: most workloads by a time, an empty node by its memory or processor time. A
-verdict is a ratio of the primary metric either way; only what is called fast there is called small here."""
+"""In which words arms are put in order: most workloads by a time, an empty node by its memory or
+processor time. A verdict is a ratio of the primary metric either way; only what is called fast
+there is called small here."""
 
 from dataclasses import dataclass, replace
 
@@ -9,8 +10,9 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 
 @dataclass(frozen=True)
 class Words:
-    """`best`: X is the …; `so_much`: X takes 2× …; `alike`: X and Y are equally …; `less`: Y could be as …; `more`: the
-    decided others; `by`: do not choose by …; `than`: X is not … any other arm."""
+    """`best`: X is the …; `so_much`: X takes 2× …; `alike`: X and Y are equally …; `less`: Y could
+    be as …; `more`: the decided others; `by`: do not choose by …; `than`: X is not … any other
+    arm."""
 
     best: str
     so_much: str

@@ -1,9 +1,11 @@
-"""What became of an arm under a condition: acceptable, degraded, none, or undecided; and of a condition over its arms.
+"""What became of an arm under a condition: acceptable, degraded, none, or undecided; and of a
+condition over its arms.
 
-An arm is judged by intervals, never by a point: where one straddles its limit, both outcomes stay possible. One message
-that arrived refutes `none`; that nothing arrived shows it only where the interval leaves next to nothing. A condition
-is given an outcome where every outcome that its arms may still have leads to the same one, so that an arm without data
-leaves it open unless the others alone settle it.
+An arm is judged by intervals, never by a point: where one straddles its limit, both outcomes stay
+possible. One message that arrived refutes `none`; that nothing arrived shows it only where the
+interval leaves next to nothing. A condition is given an outcome where every outcome that its arms
+may still have leads to the same one, so that an arm without data leaves it open unless the others
+alone settle it.
 """
 
 import math
@@ -19,14 +21,15 @@ ACCEPTABLE, DEGRADED, NONE = "acceptable", "degraded", "none"
 UNDECIDED, NO_DATA, NOT_SUPPORTED = "undecided", "no data", "not supported"
 ALL_ACCEPTABLE, ONLY = "all acceptable", "only"
 SILENT = ("no match", "no delivery")
-"""Causes of failed trials in which nothing arrived; any other failure does not say whether something would have."""
+"""Causes of failed trials in which nothing arrived; any other failure does not say whether
+something would have."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """`may`: the outcomes that are still possible, of acceptable, degraded and none; empty for an arm that is not
-    supported. `metric`: the one that decided, or leaves it open. `reason`: what no metric says, in short before its
-    first colon."""
+    """`may`: the outcomes that are still possible, of acceptable, degraded and none; empty for an
+    arm that is not supported. `metric`: the one that decided, or leaves it open. `reason`: what no
+    metric says, in short before its first colon."""
 
     outcome: str
     may: frozenset[str]
@@ -36,8 +39,8 @@ class Judged:
 
 @dataclass(frozen=True)
 class Condition:
-    """`outcome`: all acceptable, degraded, none, only, undecided or no data. `only`: the one arm with which anything
-    arrives. `may`: what an undecided one may be, in that order."""
+    """`outcome`: all acceptable, degraded, none, only, undecided or no data. `only`: the one arm
+    with which anything arrives. `may`: what an undecided one may be, in that order."""
 
     outcome: str
     only: str | None = None
@@ -59,32 +62,46 @@ def of_arm(thresholds: Mapping[str, Any], arm: Mapping[str, Any]) -> Judged:
     if not done:
         if silent < LEAST_TRIALS:
             return Judged(UNDECIDED, _ANY, reason=_ONE_TRIAL)
-        return Judged(NONE, frozenset((NONE,)), reason=f"{silent} trials, and in none did a message arrive")
+        return Judged(
+            NONE, frozenset((NONE,)), reason=f"{silent} trials, and in none did a message arrive"
+        )
     found = _by_metrics(thresholds, arm)
     if done < LEAST_TRIALS:
         return Judged(UNDECIDED, _still(arm), reason=_ONE_TRIAL)
     if silent and found.outcome == ACCEPTABLE:
-        silences = f"{silent} of {done + silent} trials silent: nothing arrived in them, and no metric has them"
+        silences = (
+            f"{silent} of {done + silent} trials silent: nothing arrived in them, and no "
+            "metric has them"
+        )
         return Judged(UNDECIDED, frozenset((ACCEPTABLE, DEGRADED)), reason=silences)
     broke = sum(_by_its_own_fault(failure) for failure in failures)
     if broke and found.outcome == ACCEPTABLE:
-        reason = f"{broke} of {done + broke} trials failed: by the arm's own fault, and no metric has them"
+        reason = (
+            f"{broke} of {done + broke} trials failed: by the arm's own fault, and no metric "
+            "has them"
+        )
         return Judged(UNDECIDED, frozenset((ACCEPTABLE, DEGRADED)), reason=reason)
     bound = (arm.get("disturbed_by") or {}).get(Code.MACHINE_BOUND)
     if bound and found.outcome in (DEGRADED, NONE):
-        reason = f"machine-bound: the machine may be the cause; it was so in {bound} of {done} trials"
+        reason = (
+            f"machine-bound: the machine may be the cause; it was so in {bound} of {done} trials"
+        )
         return Judged(UNDECIDED, _still(arm), reason=reason)
     return found
 
 
 def _by_its_own_fault(failure: Mapping[str, Any]) -> bool:
     """As of a verdict (failing.py): what the host broke says nothing about the arm."""
-    return failure["status"] == "failed" and (failure.get("failed_by") or FailedBy.WORKER) == FailedBy.WORKER
+    return (
+        failure["status"] == "failed"
+        and (failure.get("failed_by") or FailedBy.WORKER) == FailedBy.WORKER
+    )
 
 
 def of_topics(judged: Mapping[str | None, Judged]) -> tuple[Judged, str | None]:
-    """An arm over its topics (None: the limits of the whole workload), and the topic that decides it or leaves it open.
-    Acceptable where all are, none where all are, degraded otherwise; what is not settled stays possible."""
+    """An arm over its topics (None: the limits of the whole workload), and the topic that decides
+    it or leaves it open. Acceptable where all are, none where all are, degraded otherwise; what is
+    not settled stays possible."""
     first = next(iter(judged.values()))
     if all(one.outcome in (NO_DATA, NOT_SUPPORTED) for one in judged.values()):
         return first, None
@@ -94,7 +111,9 @@ def of_topics(judged: Mapping[str | None, Judged]) -> tuple[Judged, str | None]:
         may.add(ACCEPTABLE)
     if all(NONE in found for found in possible):
         may.add(NONE)
-    mixed = any(ACCEPTABLE in found for found in possible) and any(NONE in found for found in possible)
+    mixed = any(ACCEPTABLE in found for found in possible) and any(
+        NONE in found for found in possible
+    )
     if any(DEGRADED in found for found in possible) or (mixed and len(possible) > 1):
         may.add(DEGRADED)
     order = {NONE: 0, DEGRADED: 1, NO_DATA: 2, UNDECIDED: 3, ACCEPTABLE: 4}
@@ -138,8 +157,8 @@ def _by_metrics(thresholds: Mapping[str, Any], arm: Mapping[str, Any]) -> Judged
 
 
 def _bounds_with_under_way(name: str, arm: Mapping[str, Any]) -> tuple[float, float]:
-    """A metric's interval. What was still under way when the trials ended may arrive or be lost: it is in the upper end
-    of a fraction that does not count it."""
+    """A metric's interval. What was still under way when the trials ended may arrive or be lost: it
+    is in the upper end of a fraction that does not count it."""
     metric = arm["metrics"].get(name)
     low, high = _bounds(metric)
     waiting = (arm.get("losses") or {}).get("under_way") or 0
@@ -149,7 +168,8 @@ def _bounds_with_under_way(name: str, arm: Mapping[str, Any]) -> tuple[float, fl
 
 
 def _bounds(metric: Mapping[str, Any] | None) -> tuple[float, float]:
-    """A METRIC's interval; from -inf to inf where it has no data, to inf where it is a lower bound."""
+    """A METRIC's interval; from -inf to inf where it has no data, to inf where it is a lower
+    bound."""
     if not metric or "no_data" in metric:
         return -math.inf, math.inf
     if "at_least" in metric:
@@ -177,18 +197,28 @@ def of_condition(arms: Mapping[str, Judged]) -> Condition:
     if _may_be_degraded(able, some):
         may.append(Condition(DEGRADED))
     if len(able) > 1:
-        may += [Condition(ONLY, name) for name in some if all(other in silent for other in able if other != name)]
+        may += [
+            Condition(ONLY, name)
+            for name in some
+            if all(other in silent for other in able if other != name)
+        ]
     if len(silent) == len(able):
         may.append(Condition(NONE))
     if len(may) == 1:
         return may[0]
-    return Condition(UNDECIDED, may=tuple(f"{ONLY} {one.only}" if one.only else one.outcome for one in may))
+    return Condition(
+        UNDECIDED, may=tuple(f"{ONLY} {one.only}" if one.only else one.outcome for one in may)
+    )
 
 
 def _may_be_degraded(able: Mapping[str, frozenset[str]], some: list[str]) -> bool:
-    """Whether it is possible that messages arrive with two arms or more (with the one, where there is but one), not all
-    of them acceptable: one arm that is not, and enough others with messages."""
+    """Whether it is possible that messages arrive with two arms or more (with the one, where there
+    is but one), not all of them acceptable: one arm that is not, and enough others with
+    messages."""
     if len(able) == 1:
         return any(DEGRADED in may for may in able.values())
     others = {name: len(some) - (name in some) for name in able}
-    return any((DEGRADED in may and others[n] >= 1) or (NONE in may and others[n] >= 2) for n, may in able.items())
+    return any(
+        (DEGRADED in may and others[n] >= 1) or (NONE in may and others[n] >= 2)
+        for n, may in able.items()
+    )

@@ -10,9 +10,9 @@ from rmwbench.analysis.verdicts.verdict import By, NoRatio, Ratio, Verdict
 
 @dataclass(frozen=True)
 class Overall:
-    """An arm's verdict over all topics of a workload, and the topic that it rests on: the worst of a
-    worse arm, the one that is furthest from a decision of an undecided one; None where all say the
-    same."""
+    """An arm's verdict over all topics of a workload, and the topic that it rests on: the worst of
+    a worse arm, the one that is furthest from a decision of an undecided one; None where all say
+    the same."""
 
     verdict: Verdict
     topic: str | None
@@ -25,23 +25,27 @@ Lost = Mapping[str, Mapping[str, float]]
 def over_topics(
     found: Mapping[str, Mapping[str, Verdict]], lost: Lost | None = None, order: Words = TIME
 ) -> dict[str, Overall]:
-    """Topic -> arm -> verdict, to arm -> verdict of the workload. Worse where an arm is worse in any
-    topic, because a robot needs all of them; undecided where any is open; else equivalent, or best
-    where every other contender is worse in some topic. It claims nothing that is not claimed of a
-    topic, so it costs no error of its own. `lost` only says which topic is the worst, `order` what
-    is smaller in words."""
+    """Topic -> arm -> verdict, to arm -> verdict of the workload. Worse where an arm is worse in
+    any topic, because a robot needs all of them; undecided where any is open; else equivalent, or
+    best where every other contender is worse in some topic. It claims nothing that is not claimed
+    of a topic, so it costs no error of its own. `lost` only says which topic is the worst, `order`
+    what is smaller in words."""
     arms = list(dict.fromkeys(arm for by_arm in found.values() for arm in by_arm))
     per = {arm: {t: by[arm] for t, by in found.items() if arm in by} for arm in arms}
     contenders = [a for a in arms if any(v.verdict in _CONTENDS for v in per[a].values())]
     worse = {a for a in contenders if any(v.verdict == "worse" for v in per[a].values())}
     gone = {arm: {t: by.get(arm, 0.0) for t, by in (lost or {}).items()} for arm in arms}
-    return {arm: _overall(per[arm], worse >= set(contenders) - {arm}, gone[arm], order) for arm in arms}
+    return {
+        arm: _overall(per[arm], worse >= set(contenders) - {arm}, gone[arm], order) for arm in arms
+    }
 
 
 _CONTENDS = ("best", "equivalent", "worse", "undecided", "alone")
 
 
-def _overall(per: Mapping[str, Verdict], others_are_worse: bool, lost: Mapping[str, float], order: Words) -> Overall:
+def _overall(
+    per: Mapping[str, Verdict], others_are_worse: bool, lost: Mapping[str, float], order: Words
+) -> Overall:
     kinds = {v.verdict for v in per.values()}
     if len(kinds) == 1 and kinds & {"reference", "no data", "alone"}:
         return Overall(next(iter(per.values())), None)

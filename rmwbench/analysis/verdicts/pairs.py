@@ -1,7 +1,9 @@
-"""All pairs of arms of all workloads of a report: their block log-ratios, and the tests that verdicts rest on. The
-variances of log-ratios are moderated by each other (variances.py), over the whole report.
+"""All pairs of arms of all workloads of a report: their block log-ratios, and the tests that
+verdicts rest on. The variances of log-ratios are moderated by each other (variances.py), over the
+whole report.
 
-As matrices, because a campaign of 500 cells has up to a quarter of a million pairs and is judged at every look.
+As matrices, because a campaign of 500 cells has up to a quarter of a million pairs and is judged at
+every look.
 """
 
 import math
@@ -18,8 +20,8 @@ from rmwbench.analysis.verdicts.verdict import Arm, NoRatio, Ratio, Rules
 
 @dataclass(frozen=True)
 class Pairs:
-    """Arm i against arm j over the blocks that both have. All matrices have shape (arms, arms), [i, j]; p values are
-    one-sided. A pair with fewer blocks than the rules ask for has p = 1.
+    """Arm i against arm j over the blocks that both have. All matrices have shape (arms, arms), [i,
+    j]; p values are one-sided. A pair with fewer blocks than the rules ask for has p = 1.
     """
 
     logs: np.ndarray  # of the primary metric, shape (arms, blocks); nan: no trial, +inf: infinite
@@ -29,10 +31,12 @@ class Pairs:
     error: np.ndarray  # its standard error, from a variance moderated by the report's others
     freedom: np.ndarray  # of that error
     slower: np.ndarray  # p of "i is not slower than j beyond the A/A floor", by ratio or by sign
-    beyond: np.ndarray  # p of "i is slower than j by more than the margin"; small: equivalent or faster
+    # p of "i is slower than j by more than the margin"; small: equivalent or faster
+    beyond: np.ndarray
     lossier: np.ndarray  # p of "i does not lose more than j"
     loss_difference: np.ndarray  # mean difference of the undelivered fractions
-    spare: np.ndarray  # by how much two hosts' clocks may have shifted the mean: log(i/j) may be this much smaller …
+    # by how much two hosts' clocks may have shifted the mean: log(i/j) may be this much smaller …
+    spare: np.ndarray
     extra: np.ndarray  # … or larger; 0 where one clock took all stamps
     prior: variances.Prior  # what moderated the variances of this workload
     likeness: Likeness  # of neighbouring blocks, over the whole report
@@ -49,7 +53,8 @@ class Pairs:
             return NoRatio(f"{n} blocks have both, {min_blocks} are needed")
         if infinite := int(self.infinite[i, j]):
             return NoRatio(
-                f"in {infinite} of {n} blocks lost messages reach the quantile: an infinite value has no ratio"
+                f"in {infinite} of {n} blocks lost messages reach the quantile: an infinite value "
+                "has no ratio"
             )
         mean, half = float(self.mean[i, j]), math.inf  # no level: no claim about it
         if level > 0:
@@ -84,7 +89,8 @@ def pairs(workloads: Sequence[Sequence[Arm]], rules: Rules) -> list[Pairs]:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the comparisons of a report tell each other: a prior per workload, and the likeness of blocks."""
+    """What the comparisons of a report tell each other: a prior per workload, and the likeness of
+    blocks."""
 
     priors: list[variances.Prior]
     likeness: Likeness
@@ -96,7 +102,9 @@ def evidence(workloads: Sequence[Sequence[Arm]]) -> Evidence:
 
 
 def _evidence(seen: Sequence[_Seen]) -> Evidence:
-    return Evidence(variances.priors([_variances(s) for s in seen]), likeness([s.logs for s in seen]))
+    return Evidence(
+        variances.priors([_variances(s) for s in seen]), likeness([s.logs for s in seen])
+    )
 
 
 def _seen(arms: Sequence[Arm]) -> _Seen:
@@ -108,7 +116,9 @@ def _seen(arms: Sequence[Arm]) -> _Seen:
     infinite = n - _common(finite, finite)
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = np.where(finite, logs, np.nan)
-        mean, variance = _mean_and_variance(difference[:, None, :] - difference[None, :, :], n - infinite)
+        mean, variance = _mean_and_variance(
+            difference[:, None, :] - difference[None, :, :], n - infinite
+        )
     return _Seen(values, logs, n, infinite, mean, variance)
 
 
@@ -118,12 +128,18 @@ def _variances(seen: _Seen) -> variances.Variances:
     return variances.Variances(seen.variance[upper], freedom, len(seen.logs))
 
 
-def _tested(arms: Sequence[Arm], seen: _Seen, prior: variances.Prior, alike: Likeness, rules: Rules) -> Pairs:
+def _tested(
+    arms: Sequence[Arm], seen: _Seen, prior: variances.Prior, alike: Likeness, rules: Rules
+) -> Pairs:
     logs, n, infinite, mean = seen.logs, seen.blocks, seen.infinite, seen.mean
     finite_blocks = n - infinite
     with np.errstate(invalid="ignore", divide="ignore"):
         variance, freedom = prior.moderated(seen.variance, np.maximum(finite_blocks - 1, 0))
-        inflated = np.vectorize(alike.variance_factor, otypes=[float])(finite_blocks) if alike.inflates else 1.0
+        inflated = (
+            np.vectorize(alike.variance_factor, otypes=[float])(finite_blocks)
+            if alike.inflates
+            else 1.0
+        )
         freedom = np.maximum(freedom * alike.freedom_factor(), 1.0)
         error = np.where(finite_blocks > 1, np.sqrt(variance * inflated / finite_blocks), np.inf)
         error = np.maximum(error, _rounding(seen.values, np.isfinite(logs)))
@@ -135,27 +151,44 @@ def _tested(arms: Sequence[Arm], seen: _Seen, prior: variances.Prior, alike: Lik
         slower = np.where(enough & apart, slower, 1.0)
         beyond = 1 - _p_above(mean + extra, error, freedom, math.log1p(rules.margin))
         beyond = np.where(enough & (infinite == 0), beyond, 1.0)
-    for i, j in np.argwhere((n >= rules.min_blocks) & (infinite > 0) & ~(enough & only_first)).tolist():
+    for i, j in np.argwhere(
+        (n >= rules.min_blocks) & (infinite > 0) & ~(enough & only_first)
+    ).tolist():
         slower[i, j] = _sign(logs[i], logs[j])
     np.fill_diagonal(slower, 1.0)
     np.fill_diagonal(beyond, 0.0)
     lossier, loss_difference = _losses(arms, rules)
     return Pairs(
-        logs, n, infinite, mean, error, freedom, slower, beyond, lossier, loss_difference, spare, extra, prior, alike
+        logs,
+        n,
+        infinite,
+        mean,
+        error,
+        freedom,
+        slower,
+        beyond,
+        lossier,
+        loss_difference,
+        spare,
+        extra,
+        prior,
+        alike,
     )
 
 
 def _only_first_infinite(logs: np.ndarray) -> np.ndarray:
-    """[i, j]: i is infinite in some common blocks, j in none. To leave those blocks out makes i look faster than it is,
-    so a test of "i is slower" may do it."""
+    """[i, j]: i is infinite in some common blocks, j in none. To leave those blocks out makes i
+    look faster than it is, so a test of "i is slower" may do it."""
     there, endless = ~np.isnan(logs), np.isposinf(logs)
     return (_common(endless, there) > 0) & (_common(there, endless) == 0)
 
 
-def _shifts(values: np.ndarray, arms: Sequence[Arm], n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """By how much the mean log-ratios may be too large and too small, [i, j], because the hosts' clocks are only known
-    within a bound. No number of blocks averages that out: it may be the same in all of them. Infinite where a value is
-    not larger than its bound.
+def _shifts(
+    values: np.ndarray, arms: Sequence[Arm], n: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """By how much the mean log-ratios may be too large and too small, [i, j], because the hosts'
+    clocks are only known within a bound. No number of blocks averages that out: it may be the same
+    in all of them. Infinite where a value is not larger than its bound.
     """
     if not any(a.bounds for a in arms):
         return np.zeros(n.shape), np.zeros(n.shape)
@@ -173,10 +206,10 @@ def _shifts(values: np.ndarray, arms: Sequence[Arm], n: np.ndarray) -> tuple[np.
 
 
 def _rounding(values: np.ndarray, used: np.ndarray) -> np.ndarray:
-    """The least standard error of a mean log-ratio [i, j] of values that a coarse clock rounded to multiples of a
-    quantum q: √(q²/12·(1/x² + 1/y²)) (Sheppard), not divided by the blocks, because what a value is rounded by is the
-    same in all of them where they scatter by less than q. It is 0 where the values are not multiples. Without it a few
-    equal ratios would be taken for certainty.
+    """The least standard error of a mean log-ratio [i, j] of values that a coarse clock rounded to
+    multiples of a quantum q: √(q²/12·(1/x² + 1/y²)) (Sheppard), not divided by the blocks, because
+    what a value is rounded by is the same in all of them where they scatter by less than q. It is 0
+    where the values are not multiples. Without it a few equal ratios would be taken for certainty.
     """
     x = values[used]
     steps = np.diff(np.sort(x))
@@ -189,10 +222,11 @@ def _rounding(values: np.ndarray, used: np.ndarray) -> np.ndarray:
 
 
 def _losses(arms: Sequence[Arm], rules: Rules) -> tuple[np.ndarray, np.ndarray]:
-    """(p, difference) of "i does not lose more than j": t on per-block differences of the undelivered fraction.
+    """(p, difference) of "i does not lose more than j": t on per-block differences of the
+    undelivered fraction.
 
-    The standard deviation is not taken below the binomial one (with one event and one non-event added), because a few
-    equal small counts would otherwise look certain.
+    The standard deviation is not taken below the binomial one (with one event and one non-event
+    added), because a few equal small counts would otherwise look certain.
     """
     lost = _table([{b: k for b, (k, _) in a.undelivered.items()} for a in arms])
     wanted = _table([{b: m for b, (_, m) in a.undelivered.items()} for a in arms])
@@ -233,14 +267,17 @@ def _common(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _mean_and_variance(difference: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance over the last axis, nan values left out; nan and infinite where n is too small."""
+    """Mean and variance over the last axis, nan values left out; nan and infinite where n is too
+    small."""
     mean = np.where(np.isnan(difference), 0.0, difference).sum(-1) / n
     rest = difference - mean[..., None]
     squares = np.where(np.isnan(rest), 0.0, rest**2).sum(-1)
     return mean, np.where(n > 1, squares / (n - 1), np.inf)
 
 
-def _p_above(mean: np.ndarray, error: np.ndarray, freedom: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
+def _p_above(
+    mean: np.ndarray, error: np.ndarray, freedom: np.ndarray, threshold: float | np.ndarray
+) -> np.ndarray:
     """One-sided p of "the mean is not above the threshold"."""
     rest = mean - threshold
     certain = np.where(rest > 0, 0.0, 1.0)

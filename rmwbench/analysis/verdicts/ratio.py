@@ -1,4 +1,5 @@
-"""Block ratios: arms are compared within blocks only, because a block shares the machine's state."""
+"""Block ratios: arms are compared within blocks only, because a block shares the machine's
+state."""
 
 import functools
 import math
@@ -13,8 +14,8 @@ from rmwbench.analysis.verdicts.verdict import Arm, NoRatio, Ratio
 def ratio(
     i: Mapping[int, float], j: Mapping[int, float], *, level: float = 0.025, min_blocks: int = 2
 ) -> Ratio | NoRatio:
-    """Geometric mean of i/j over common blocks, with a t interval on the logarithms; each bound errs with probability
-    `level`.
+    """Geometric mean of i/j over common blocks, with a t interval on the logarithms; each bound
+    errs with probability `level`.
     """
     blocks = sorted(set(i) & set(j))
     if len(blocks) < min_blocks:
@@ -23,7 +24,8 @@ def ratio(
     infinite = int(np.count_nonzero(~np.isfinite(a) | ~np.isfinite(b)))
     if infinite:
         return NoRatio(
-            f"in {infinite} of {len(blocks)} blocks lost messages reach the quantile: an infinite value has no ratio"
+            f"in {infinite} of {len(blocks)} blocks lost messages reach the quantile: an infinite "
+            "value has no ratio"
         )
     logs = np.log(a / b)
     mean, half = float(logs.mean()), 0.0
@@ -33,8 +35,8 @@ def ratio(
 
 
 NOT_INTERLEAVED = (
-    "the two campaigns were not interleaved, and how much this machine differs between campaigns is not known: "
-    "the interval holds for these two, a difference may be the day's"
+    "the two campaigns were not interleaved, and how much this machine differs between campaigns "
+    "is not known: the interval holds for these two, a difference may be the day's"
 )
 
 
@@ -46,15 +48,16 @@ def unpaired(
     level: float = 0.025,
     min_trials: int = 2,
 ) -> Ratio | NoRatio:
-    """Ratio of the geometric means of two campaigns' trial values, for arms that did not share blocks: Welch's t
-    (Biometrika 34, 1947) on the logarithms; each bound errs with probability `level`. `blocks` is the smaller number of
-    trials.
+    """Ratio of the geometric means of two campaigns' trial values, for arms that did not share
+    blocks: Welch's t (Biometrika 34, 1947) on the logarithms; each bound errs with probability
+    `level`. `blocks` is the smaller number of trials.
 
-    The campaigns were not interleaved, so the machine's state of either day is in the ratio and no number of trials
-    averages it out. `between_sd` is the standard deviation of the log-ratio of the *same* arm between two campaigns of
-    this machine; it is added to the standard error in quadrature, and where it is not 0 the interval is that of
-    independent errors, Welch's degrees of freedom counting it as known. Where it is not known, give None: the interval
-    then speaks of these two campaigns only, not of the arms, and `Ratio.caution` says so.
+    The campaigns were not interleaved, so the machine's state of either day is in the ratio and no
+    number of trials averages it out. `between_sd` is the standard deviation of the log-ratio of the
+    *same* arm between two campaigns of this machine; it is added to the standard error in
+    quadrature, and where it is not 0 the interval is that of independent errors, Welch's degrees of
+    freedom counting it as known. Where it is not known, give None: the interval then speaks of
+    these two campaigns only, not of the arms, and `Ratio.caution` says so.
     """
     a, b = (np.array(list(x), float) for x in (i, j))
     if min(len(a), len(b)) < max(min_trials, 2):
@@ -62,8 +65,8 @@ def unpaired(
     infinite = int(np.count_nonzero(~np.isfinite(a)) + np.count_nonzero(~np.isfinite(b)))
     if infinite:
         return NoRatio(
-            f"in {infinite} of {len(a) + len(b)} trials lost messages reach the quantile: an infinite value has no "
-            "ratio"
+            f"in {infinite} of {len(a) + len(b)} trials lost messages reach the quantile: an "
+            "infinite value has no ratio"
         )
     a, b = np.log(a), np.log(b)
     within = [float(x.var(ddof=1)) / len(x) for x in (a, b)]
@@ -78,12 +81,14 @@ def unpaired(
     caution = None
     if between_sd is None:
         caution = NOT_INTERLEAVED
-    return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), min(len(a), len(b)), caution)
+    return Ratio(
+        math.exp(mean), math.exp(mean - half), math.exp(mean + half), min(len(a), len(b)), caution
+    )
 
 
 def sign_flip(logs: np.ndarray, draws: int = 20_000) -> float | None:
-    """Two-sided p of the sign-flip test of mean(logs) = 0, shape (n,): a check on the t interval that assumes symmetry
-    only. None below n = 10.
+    """Two-sided p of the sign-flip test of mean(logs) = 0, shape (n,): a check on the t interval
+    that assumes symmetry only. None below n = 10.
 
     All 2^n flips up to n = 14, beyond that `draws` random ones of a fixed seed.
     """
@@ -91,20 +96,23 @@ def sign_flip(logs: np.ndarray, draws: int = 20_000) -> float | None:
     if n < 10:
         return None
     means = np.abs(_flips(n, draws) @ logs) / n
-    return float((np.count_nonzero(means >= abs(logs.mean()) - 1e-12) + (n > 14)) / (len(means) + (n > 14)))
+    return float(
+        (np.count_nonzero(means >= abs(logs.mean()) - 1e-12) + (n > 14)) / (len(means) + (n > 14))
+    )
 
 
 @functools.lru_cache(maxsize=4)
 def _flips(n: int, draws: int) -> np.ndarray:
-    """Signs, shape (flips, n): the same for all pairs of a report, and costlier to draw than to use."""
+    """Signs, shape (flips, n): the same for all pairs of a report, and costlier to draw than to
+    use."""
     if n <= 14:
         return 1.0 - 2 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
     return np.random.default_rng(20).choice([-1.0, 1.0], (draws, n))
 
 
 def spread(workload: Sequence[Arm]) -> float | None:
-    """The typical standard deviation of a block log-ratio between contenders: the median over their pairs. None without
-    two arms and two blocks.
+    """The typical standard deviation of a block log-ratio between contenders: the median over their
+    pairs. None without two arms and two blocks.
     """
     arms = [a for a in workload if not a.floor]
     found = []

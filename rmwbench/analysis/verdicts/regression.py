@@ -1,10 +1,11 @@
-"""One arm against another, metric by metric: is B worse than A, better, equivalent, or not decided? For maintainers who
-hunt a regression, where a verdict about "the best" is not an answer.
+"""One arm against another, metric by metric: is B worse than A, better, equivalent, or not decided?
+For maintainers who hunt a regression, where a verdict about "the best" is not an answer.
 
-Within a campaign both sides share blocks and are compared within them. Two campaigns share none: trials are compared
-with trials (`ratio.unpaired`), and the machine's state of either day stays in the difference, whatever their number.
-Multiplicity is controlled over the table, twice: worse and better claims are one family of two-sided tests, equivalence
-(two one-sided tests) another; in each Holm's procedure keeps the probability of any false claim below alpha.
+Within a campaign both sides share blocks and are compared within them. Two campaigns share none:
+trials are compared with trials (`ratio.unpaired`), and the machine's state of either day stays in
+the difference, whatever their number. Multiplicity is controlled over the table, twice: worse and
+better claims are one family of two-sided tests, equivalence (two one-sided tests) another; in each
+Holm's procedure keeps the probability of any false claim below alpha.
 
 Loss is judged first: what loses more is never called better or equivalent for being fast.
 """
@@ -25,7 +26,14 @@ from rmwbench.analysis.verdicts.variances import NOTHING, Prior, prior_of
 from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Rules
 
 LARGER_IS_BETTER = frozenset(
-    ("achieved_rate", "achieved_throughput", "sent_rate", "cross_goodput", "cross_goodput_least", "history_delivered")
+    (
+        "achieved_rate",
+        "achieved_throughput",
+        "sent_rate",
+        "cross_goodput",
+        "cross_goodput_least",
+        "history_delivered",
+    )
 )
 LOSS, FAILURES = "undelivered", "failed_trials"
 
@@ -35,10 +43,11 @@ Counts = tuple[int, int]
 
 @dataclass(frozen=True)
 class Question:
-    """Is B worse than A by this metric? `a`, `b`: block -> its trial's value (+inf allowed), or `Counts` for fractions.
-    `paired`: they are blocks of one campaign. `group`: what is judged together (a cell): its loss comes first.
-    `reliable`: neither side may lose anything. `bounds`: how far A's and B's values may be from the truth for the
-    clocks of two hosts, in the metric's unit.
+    """Is B worse than A by this metric? `a`, `b`: block -> its trial's value (+inf allowed), or
+    `Counts` for fractions. `paired`: they are blocks of one campaign. `group`: what is judged
+    together (a cell): its loss comes first. `reliable`: neither side may lose anything. `bounds`:
+    how far A's and B's values may be from the truth for the clocks of two hosts, in the metric's
+    unit.
     """
 
     group: Hashable
@@ -65,9 +74,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Answer:
-    """`verdict`: worse | better | equivalent | undecided | no data, of B against A. `effect`: B ÷ A, or B − A of
-    fractions, its interval at the level at which the row was judged. `needed`: how many blocks (or trials of each
-    campaign) would decide it, were the effect and its spread what they look like now.
+    """`verdict`: worse | better | equivalent | undecided | no data, of B against A. `effect`: B ÷
+    A, or B − A of fractions, its interval at the level at which the row was judged. `needed`: how
+    many blocks (or trials of each campaign) would decide it, were the effect and its spread what
+    they look like now.
     """
 
     verdict: str
@@ -78,7 +88,8 @@ class Answer:
 
 @dataclass(frozen=True)
 class _Effect:
-    """Of B against A, larger is worse; on the log scale, or of fractions. p values are one-sided."""
+    """Of B against A, larger is worse; on the log scale, or of fractions. p values are
+    one-sided."""
 
     mean: float
     error: float
@@ -97,8 +108,12 @@ def judge(questions: Sequence[Question], rules: Rules) -> list[Answer]:
     shared = _priors(questions, rules)
     effects = [_effect(q, rules, shared.get(_kind(q), NOTHING)) for q in questions]
     tested = [n for n, e in enumerate(effects) if isinstance(e, _Effect)]
-    different = _holm({n: min(1.0, 2 * min(effects[n].worse, effects[n].better)) for n in tested}, rules.alpha)
-    equal = _holm({n: effects[n].equivalent for n in tested if not _is_fraction(questions[n])}, rules.alpha)
+    different = _holm(
+        {n: min(1.0, 2 * min(effects[n].worse, effects[n].better)) for n in tested}, rules.alpha
+    )
+    equal = _holm(
+        {n: effects[n].equivalent for n in tested if not _is_fraction(questions[n])}, rules.alpha
+    )
     answers = [
         Answer("no data", None, e)
         if isinstance(e, str)
@@ -109,8 +124,8 @@ def judge(questions: Sequence[Question], rules: Rules) -> list[Answer]:
 
 
 def overall(verdicts: Iterable[str]) -> str:
-    """Of a table's verdicts: `worse` where anything is, `undecided` where anything is open or nothing was compared,
-    else `equivalent`, or `better` where something is.
+    """Of a table's verdicts: `worse` where anything is, `undecided` where anything is open or
+    nothing was compared, else `equivalent`, or `better` where something is.
     """
     found = set(verdicts)
     if "worse" in found:
@@ -130,26 +145,34 @@ def _kind(q: Question) -> tuple[str, bool]:
 
 
 def _logs(q: Question, rules: Rules) -> tuple[np.ndarray, np.ndarray] | None:
-    """Logarithms of A's and B's values, of common blocks where they are paired; None where there is no ratio of them,
-    or too few."""
+    """Logarithms of A's and B's values, of common blocks where they are paired; None where there is
+    no ratio of them, or too few."""
     if q.entry.name == FAILURES or _is_fraction(q):
         return None
     both = sorted(set(q.a) & set(q.b)) if q.paired else None
-    a, b = (np.array([side[k] for k in (sorted(side) if both is None else both)], float) for side in (q.a, q.b))
-    if min(len(a), len(b)) < max(rules.min_blocks, 2) or not all(((x > 0) & np.isfinite(x)).all() for x in (a, b)):
+    a, b = (
+        np.array([side[k] for k in (sorted(side) if both is None else both)], float)
+        for side in (q.a, q.b)
+    )
+    if min(len(a), len(b)) < max(rules.min_blocks, 2) or not all(
+        ((x > 0) & np.isfinite(x)).all() for x in (a, b)
+    ):
         return None
     return np.log(a), np.log(b)
 
 
 def _priors(questions: Sequence[Question], rules: Rules) -> dict[tuple[str, bool], Prior]:
-    """What the rows of a kind tell about each other's variances: of block log-ratios, or of the trials of each side."""
+    """What the rows of a kind tell about each other's variances: of block log-ratios, or of the
+    trials of each side."""
     found: dict[tuple[str, bool], list[np.ndarray]] = {}
     for q in questions:
         if (logs := _logs(q, rules)) is not None:
             a, b = logs
             found.setdefault(_kind(q), []).extend([b - a] if q.paired else [a, b])
     return {
-        kind: prior_of(np.array([x.var(ddof=1) for x in samples]), np.array([len(x) - 1 for x in samples]))
+        kind: prior_of(
+            np.array([x.var(ddof=1) for x in samples]), np.array([len(x) - 1 for x in samples])
+        )
         for kind, samples in found.items()
     }
 
@@ -181,35 +204,54 @@ def _effect(q: Question, rules: Rules, prior: Prior = NOTHING) -> _Effect | str:
     spare, extra = _shifts(first, second, q.bounds)
     above = _p_above(mean, error, freedom)
     below = _p_above(-mean, error, freedom)
-    # Where identical arms may differ by more than the margin, no interval of these trials shows that two do not.
-    equivalent = max(1 - above(margin - extra), 1 - below(margin - spare)) if floor <= margin else 1.0
+    # Where identical arms may differ by more than the margin, no interval of these trials shows
+    # that two do not.
+    equivalent = (
+        max(1 - above(margin - extra), 1 - below(margin - spare)) if floor <= margin else 1.0
+    )
     worse, better = above(floor + spare), below(floor + extra)
-    return _Effect(mean, error, freedom, min(len(a), len(b)), worse, better, equivalent, spare=spare, extra=extra)
+    return _Effect(
+        mean,
+        error,
+        freedom,
+        min(len(a), len(b)),
+        worse,
+        better,
+        equivalent,
+        spare=spare,
+        extra=extra,
+    )
 
 
 def _shifts(a: np.ndarray, b: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float]:
-    """By how much the hosts' clocks may have made the mean of log b − log a too large and too small; infinite where a
-    value is not larger than its bound. No number of trials averages it out."""
+    """By how much the hosts' clocks may have made the mean of log b − log a too large and too
+    small; infinite where a value is not larger than its bound. No number of trials averages it
+    out."""
     if not any(bounds):
         return 0.0, 0.0
     with np.errstate(divide="ignore"):
-        down = [float(-np.log(np.maximum(1 - bound / x, 0.0)).mean()) for x, bound in zip((a, b), bounds, strict=True)]
+        down = [
+            float(-np.log(np.maximum(1 - bound / x, 0.0)).mean())
+            for x, bound in zip((a, b), bounds, strict=True)
+        ]
     up = [float(np.log1p(bound / x).mean()) for x, bound in zip((a, b), bounds, strict=True)]
     return down[1] + up[0], up[1] + down[0]
 
 
 def _rules_of(q: Question, rules: Rules) -> Rules:
-    """Blocks share the machine's state, so within one campaign the scatter of the ratio holds the machine's noise; two
-    campaigns have nothing that averages it out."""
+    """Blocks share the machine's state, so within one campaign the scatter of the ratio holds the
+    machine's noise; two campaigns have nothing that averages it out."""
     return replace(rules, aa_floor=0.0) if q.paired else rules
 
 
 def _fractions(a: np.ndarray, b: np.ndarray, q: Question, rules: Rules) -> _Effect:
-    """Differences of per-trial fractions, shapes (trials, 2). The standard error is not taken below the binomial one
-    (with one event and one non-event added), because a few equal small counts would otherwise look certain.
+    """Differences of per-trial fractions, shapes (trials, 2). The standard error is not taken below
+    the binomial one (with one event and one non-event added), because a few equal small counts
+    would otherwise look certain.
     """
     chance = [
-        float((p * (1 - p) / side[:, 1]).mean()) for side, p in ((x, (x[:, 0] + 1) / (x[:, 1] + 2)) for x in (a, b))
+        float((p * (1 - p) / side[:, 1]).mean())
+        for side, p in ((x, (x[:, 0] + 1) / (x[:, 1] + 2)) for x in (a, b))
     ]
     mean, error, freedom = _mean(a[:, 0] / a[:, 1], b[:, 0] / b[:, 1], q.paired, chance)
     allowed = 0.0 if q.reliable else rules.loss_margin
@@ -220,8 +262,8 @@ def _fractions(a: np.ndarray, b: np.ndarray, q: Question, rules: Rules) -> _Effe
 
 
 def _by_order(a: np.ndarray, b: np.ndarray, paired: bool) -> _Effect:
-    """Infinite values and zeros have an order and no ratio: signs of the blocks, or ranks of the trials (Mann &
-    Whitney). `mean` says only whether there is any difference.
+    """Infinite values and zeros have an order and no ratio: signs of the blocks, or ranks of the
+    trials (Mann & Whitney). `mean` says only whether there is any difference.
     """
     same = len(np.unique(np.concatenate([a, b]))) == 1
     if same:
@@ -233,13 +275,26 @@ def _by_order(a: np.ndarray, b: np.ndarray, paired: bool) -> _Effect:
     else:
         from scipy.stats import mannwhitneyu  # half a second to import, and rarely needed
 
-        worse, better = (float(mannwhitneyu(b, a, alternative=x).pvalue) for x in ("greater", "less"))
-    return _Effect(0.0 if same else math.nan, math.inf, 1.0, min(len(a), len(b)), worse, better, 1.0, by_order=True)
+        worse, better = (
+            float(mannwhitneyu(b, a, alternative=x).pvalue) for x in ("greater", "less")
+        )
+    return _Effect(
+        0.0 if same else math.nan,
+        math.inf,
+        1.0,
+        min(len(a), len(b)),
+        worse,
+        better,
+        1.0,
+        by_order=True,
+    )
 
 
 def _failures(q: Question) -> _Effect | str:
     """Fisher's exact test on trials that failed, of those that ran."""
-    (fa, na), (fb, nb) = (tuple(map(sum, zip(*side.values(), strict=True))) or (0, 0) for side in (q.a, q.b))
+    (fa, na), (fb, nb) = (
+        tuple(map(sum, zip(*side.values(), strict=True))) or (0, 0) for side in (q.a, q.b)
+    )
     if not na or not nb:
         return "no trial ran on one side"
     failed, total = fa + fb, na + nb
@@ -250,7 +305,9 @@ def _failures(q: Question) -> _Effect | str:
         ) / math.comb(total, failed)
 
     mean = fb / nb - fa / na
-    return _Effect(mean, math.inf, 1.0, min(na, nb), at_least(fb, nb), at_least(fa, na), 1.0, by_order=True)
+    return _Effect(
+        mean, math.inf, 1.0, min(na, nb), at_least(fb, nb), at_least(fa, na), 1.0, by_order=True
+    )
 
 
 def _mean(
@@ -260,15 +317,22 @@ def _mean(
     least: Sequence[float] = (0.0, 0.0),
     prior: Prior = NOTHING,
 ) -> tuple[float, float, float]:
-    """(mean of b − a, its standard error, degrees of freedom). `least`: variances that the two are not taken below."""
+    """(mean of b − a, its standard error, degrees of freedom). `least`: variances that the two are
+    not taken below."""
     if paired:
         d = b - a
         variance, freedom = prior.moderated(float(d.var(ddof=1)), len(d) - 1)
         return float(d.mean()), math.sqrt(max(float(variance), sum(least)) / len(d)), float(freedom)
     moderated = [prior.moderated(float(x.var(ddof=1)), len(x) - 1) for x in (a, b)]
-    within = [max(float(s), v) / len(x) for (s, _), x, v in zip(moderated, (a, b), least, strict=True)]
+    within = [
+        max(float(s), v) / len(x) for (s, _), x, v in zip(moderated, (a, b), least, strict=True)
+    ]
     unsure = sum(v * v / float(freedom) for v, (_, freedom) in zip(within, moderated, strict=True))
-    return float(b.mean() - a.mean()), math.sqrt(sum(within)), sum(within) ** 2 / unsure if unsure > 0 else 1.0
+    return (
+        float(b.mean() - a.mean()),
+        math.sqrt(sum(within)),
+        sum(within) ** 2 / unsure if unsure > 0 else 1.0,
+    )
 
 
 def _p_above(mean: float, error: float, freedom: float) -> Callable[[float], float]:
@@ -283,7 +347,8 @@ def _p_above(mean: float, error: float, freedom: float) -> Callable[[float], flo
 
 
 def _holm(p: Mapping[int, float], alpha: float) -> dict[int, tuple[bool, int]]:
-    """Step-down: whether each is rejected, and by how much its p was multiplied (those after the stop: as there)."""
+    """Step-down: whether each is rejected, and by how much its p was multiplied (those after the
+    stop: as there)."""
     out, stop = {}, None
     for place, n in enumerate(sorted(p, key=lambda n: (p[n], n))):
         remaining = len(p) - place
@@ -293,7 +358,9 @@ def _holm(p: Mapping[int, float], alpha: float) -> dict[int, tuple[bool, int]]:
     return out
 
 
-def _answer(q: Question, e: _Effect, different: tuple[bool, int], equal: tuple[bool, int], rules: Rules) -> Answer:
+def _answer(
+    q: Question, e: _Effect, different: tuple[bool, int], equal: tuple[bool, int], rules: Rules
+) -> Answer:
     claimed, multiplier = different
     level = rules.alpha / (2 * multiplier)
     direction = "worse" if e.worse < e.better else "better"
@@ -309,28 +376,53 @@ def _answer(q: Question, e: _Effect, different: tuple[bool, int], equal: tuple[b
         return Answer(direction, effect, f"{_times(effect)} over {e.trials} {unit}")
     if equal[0]:
         effect = _shifted(_ratio(q, e, rules.alpha / equal[1]), e)
-        return Answer("equivalent", effect, f"{_times(effect)}: within the margin of {_percent(rules.margin)}")
-    inside = "; a difference, but one that the margin or the machine's noise allows" if claimed else ""
+        return Answer(
+            "equivalent", effect, f"{_times(effect)}: within the margin of {_percent(rules.margin)}"
+        )
+    inside = (
+        "; a difference, but one that the margin or the machine's noise allows" if claimed else ""
+    )
     if abs(e.mean) <= max(e.spare, e.extra):
-        return Answer("undecided", effect, f"{_times(effect)}: less than the hosts' clocks are known to")
+        return Answer(
+            "undecided", effect, f"{_times(effect)}: less than the hosts' clocks are known to"
+        )
     needed = _needed(e, beyond, 2 * multiplier, equal[1], rules)
-    hope = f"about {needed} {unit} would decide it" if needed else f"no realistic number of {unit} would decide it"
+    hope = (
+        f"about {needed} {unit} would decide it"
+        if needed
+        else f"no realistic number of {unit} would decide it"
+    )
     return Answer("undecided", effect, f"{_times(effect)}{inside}; {hope}", needed)
 
 
 def _order_answer(q: Question, e: _Effect, claimed: bool, direction: str) -> Answer:
     endless = any(math.isinf(v) for side in (q.a, q.b) for v in side.values())
-    why = "in some trials lost messages reach this quantile, or they failed" if endless else "it is 0 in some trials"
+    why = (
+        "in some trials lost messages reach this quantile, or they failed"
+        if endless
+        else "it is 0 in some trials"
+    )
     if e.mean == 0:
         value = next(iter(q.a.values()))
-        every = "no trial delivered enough to reach this quantile" if endless else f"{value:g} in every trial"
+        every = (
+            "no trial delivered enough to reach this quantile"
+            if endless
+            else f"{value:g} in every trial"
+        )
         return Answer("undecided" if endless else "equivalent", None, every)
-    return Answer(direction if claimed else "undecided", NoRatio(why), f"{why}: compared by order only")
+    return Answer(
+        direction if claimed else "undecided", NoRatio(why), f"{why}: compared by order only"
+    )
 
 
 def _needed(e: _Effect, beyond: bool, different: int, equal: int, rules: Rules) -> int | None:
-    """Blocks (or trials of each side) that decide it with 95 % power; the last two: by how much a p is multiplied."""
-    sd, ratio_now, least = e.error * math.sqrt(e.trials), math.exp(min(abs(e.mean), 700.0)), e.trials + 1
+    """Blocks (or trials of each side) that decide it with 95 % power; the last two: by how much a p
+    is multiplied."""
+    sd, ratio_now, least = (
+        e.error * math.sqrt(e.trials),
+        math.exp(min(abs(e.mean), 700.0)),
+        e.trials + 1,
+    )
     if beyond:
         return blocks_for(
             ratio_now,
@@ -345,19 +437,29 @@ def _needed(e: _Effect, beyond: bool, different: int, equal: int, rules: Rules) 
     if rules.aa_floor > rules.margin:
         return None
     upper = sd_upper(sd, e.freedom) if sd > 0 else 0.0
-    return blocks_for_equivalence(ratio_now, upper, equal, alpha=rules.alpha, margin=rules.margin, least=least)
+    return blocks_for_equivalence(
+        ratio_now, upper, equal, alpha=rules.alpha, margin=rules.margin, least=least
+    )
 
 
-def _fraction_answer(q: Question, e: _Effect, claimed: bool, direction: str, level: float, rules: Rules) -> Answer:
+def _fraction_answer(
+    q: Question, e: _Effect, claimed: bool, direction: str, level: float, rules: Rules
+) -> Answer:
     if e.by_order:
-        (fa, na), (fb, nb) = (tuple(map(sum, zip(*side.values(), strict=True))) for side in (q.a, q.b))
+        (fa, na), (fb, nb) = (
+            tuple(map(sum, zip(*side.values(), strict=True))) for side in (q.a, q.b)
+        )
         text = f"{fa} of {na} trials failed in A, {fb} of {nb} in B"
         if not fa and not fb:
             return Answer("equivalent", None, text)
         return Answer(direction if claimed else "undecided", None, text)
     half = -float(special.stdtrit(e.freedom, level)) * e.error
     effect = Difference(e.mean, max(e.mean - half, -1.0), min(e.mean + half, 1.0), e.trials)
-    promise = "asked to be reliable" if q.reliable else f"{_percent(rules.loss_margin)} is allowed to best effort"
+    promise = (
+        "asked to be reliable"
+        if q.reliable
+        else f"{_percent(rules.loss_margin)} is allowed to best effort"
+    )
     if claimed:
         word = "more" if direction == "worse" else "less"
         return Answer(direction, effect, f"{_percent(abs(e.mean))} {word} ({promise})")
@@ -366,9 +468,15 @@ def _fraction_answer(q: Question, e: _Effect, claimed: bool, direction: str, lev
     if not q.reliable and max(-effect.low, effect.high) <= rules.loss_margin:
         return Answer("equivalent", effect, f"{_percent(abs(e.mean))} apart: {promise}")
     if e.mean == 0:
-        return Answer("undecided", effect, "as much on both sides; the interval says what could differ")
+        return Answer(
+            "undecided", effect, "as much on both sides; the interval says what could differ"
+        )
     word = "more" if e.mean > 0 else "less"
-    return Answer("undecided", effect, f"{_percent(abs(e.mean))} {word} ({promise}), in too few trials to decide")
+    return Answer(
+        "undecided",
+        effect,
+        f"{_percent(abs(e.mean))} {word} ({promise}), in too few trials to decide",
+    )
 
 
 def _loss_first(questions: Sequence[Question], answers: list[Answer]) -> list[Answer]:
@@ -383,7 +491,9 @@ def _loss_first(questions: Sequence[Question], answers: list[Answer]) -> list[An
         if loss and not _is_fraction(q) and a.verdict in ("equivalent", _OPPOSITE[loss]):
             side = "B" if loss == "worse" else "A"
             a = Answer(
-                "undecided", a.effect, f"{a.reason}; but {side} loses more, and what is lost cost nothing to deliver"
+                "undecided",
+                a.effect,
+                f"{a.reason}; but {side} loses more, and what is lost cost nothing to deliver",
             )
         out.append(a)
     return out
@@ -404,7 +514,9 @@ def _shifted(found: Ratio | NoRatio, e: _Effect) -> Ratio | NoRatio:
     """With the interval widened by what the hosts' clocks leave open."""
     if isinstance(found, NoRatio) or not (e.spare or e.extra):
         return found
-    return replace(found, low=found.low * math.exp(-e.spare), high=found.high * math.exp(min(e.extra, 700.0)))
+    return replace(
+        found, low=found.low * math.exp(-e.spare), high=found.high * math.exp(min(e.extra, 700.0))
+    )
 
 
 def _times(found: Ratio | NoRatio) -> str:

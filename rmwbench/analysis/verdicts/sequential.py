@@ -1,24 +1,31 @@
-"""Group-sequential campaigns: when to look at the verdicts, and with how much of the error each time.
+"""Group-sequential campaigns: when to look at the verdicts, and with how much of the error each
+time.
 
-A campaign that looks after every block and stops when it likes what it sees is wrong far more often than 5 %. So the
-looks are fixed before the first block, and each has its own share of alpha. The shares add up to alpha and a whole
-report is judged at each look with that look's share. Hence by the union bound no more than alpha of campaigns ever make
-a false claim: whatever the dependence between looks, arms, workloads and metrics is, with Holm inside a look, with t at
-five blocks, and without the joint normality that classical boundaries need. For the same reason a claim once made stays
-made, and the interval shown with it (at its look's level: a repeated confidence interval, Jennison & Turnbull, J. R.
-Stat. Soc. B 51, 1989) holds however the campaign stopped.
+A campaign that looks after every block and stops when it likes what it sees is wrong far more often
+than 5 %. So the looks are fixed before the first block, and each has its own share of alpha. The
+shares add up to alpha and a whole report is judged at each look with that look's share. Hence by
+the union bound no more than alpha of campaigns ever make a false claim: whatever the dependence
+between looks, arms, workloads and metrics is, with Holm inside a look, with t at five blocks, and
+without the joint normality that classical boundaries need. For the same reason a claim once made
+stays made, and the interval shown with it (at its look's level: a repeated confidence interval,
+Jennison & Turnbull, J. R. Stat. Soc. B 51, 1989) holds however the campaign stopped.
 
-The shares follow the power family alpha·t² (Kim & DeMets, Biometrika 74, 1987), between Pocock's constant boundary and
-O'Brien & Fleming's, whose start no t at five blocks could pass: early looks decide what is overwhelming, most of alpha
-is left for the last. The exponent was chosen by simulation: what looks cost and save stands in docs/method.md.
+The shares follow the power family alpha·t² (Kim & DeMets, Biometrika 74, 1987), between Pocock's
+constant boundary and O'Brien & Fleming's, whose start no t at five blocks could pass: early looks
+decide what is overwhelming, most of alpha is left for the last. The exponent was chosen by
+simulation: what looks cost and save stands in docs/method.md.
 
 How a campaign uses it:
 
-    planned = sequential.looks(minimum=5, maximum=20)              # (5, 8, 12, 20), kept in the plan
+    planned = sequential.looks(minimum=5, maximum=20)              # (5, 8, 12, 20), kept in the
+    plan
     ... run blocks until `blocks in planned` ...
-    verdicts = sequential.judge(workloads, rules, planned)         # every look so far, decisions kept
-    if not sequential.needs_more(verdicts): stop                   # before that, and at the end of the budget: go on
-    verdicts = sequential.judge(workloads, rules, planned, ended=True)   # budget over between two looks: see alpha_at
+    verdicts = sequential.judge(workloads, rules, planned)         # every look so far, decisions
+    kept
+    if not sequential.needs_more(verdicts): stop                   # before that, and at the end of
+    the budget: go on
+    verdicts = sequential.judge(workloads, rules, planned, ended=True)   # budget over between two
+    looks: see alpha_at
 """
 
 import itertools
@@ -30,7 +37,8 @@ from rmwbench.analysis.verdicts.verdict import Arm, Rules, Verdict
 
 SPENDING_EXPONENT = 2
 GROWTH = 1.5
-"""Each look has half as many blocks again as the one before: closer ones see almost the same data and cost as much."""
+"""Each look has half as many blocks again as the one before: closer ones see almost the same data
+and cost as much."""
 LEAST_GROWTH = 1.25
 RESERVE = 0.2
 """Of what is left when time ends a campaign, the part that stays for the same campaign resumed."""
@@ -40,14 +48,18 @@ Verdicts = Mapping[str, Mapping[str, Verdict]]
 
 
 def looks(minimum: int, maximum: int, every: int | None = None) -> tuple[int, ...]:
-    """The numbers of complete blocks at which verdicts may be looked at, ascending; the last is always `maximum`.
+    """The numbers of complete blocks at which verdicts may be looked at, ascending; the last is
+    always `maximum`.
 
-    From `minimum` on, each half as many again as the one before, or every `every` blocks. A look that the maximum
-    follows at less than a quarter more is left out: looks(5, 6) is (6,), a campaign of fixed length. ValueError where
-    2 ≤ minimum ≤ maximum does not hold or `every` is below 1.
+    From `minimum` on, each half as many again as the one before, or every `every` blocks. A look
+    that the maximum follows at less than a quarter more is left out: looks(5, 6) is (6,), a
+    campaign of fixed length. ValueError where 2 ≤ minimum ≤ maximum does not hold or `every` is
+    below 1.
     """
     if not 2 <= minimum <= maximum or (every is not None and every < 1):
-        raise ValueError(f"looks need 2 ≤ minimum ≤ maximum and every ≥ 1, not {minimum}, {maximum}, {every}")
+        raise ValueError(
+            f"looks need 2 ≤ minimum ≤ maximum and every ≥ 1, not {minimum}, {maximum}, {every}"
+        )
     found, at = [], minimum
     while at * LEAST_GROWTH <= maximum:
         found.append(at)
@@ -56,22 +68,31 @@ def looks(minimum: int, maximum: int, every: int | None = None) -> tuple[int, ..
 
 
 def alpha_at(
-    looks: Sequence[int], blocks: int, *, alpha: float = 0.05, ended: bool = False, endings: Sequence[int] = ()
+    looks: Sequence[int],
+    blocks: int,
+    *,
+    alpha: float = 0.05,
+    ended: bool = False,
+    endings: Sequence[int] = (),
 ) -> float:
     """The share of `alpha` for judging after `blocks` complete blocks: give it to `Rules(alpha=…)`.
 
-    At a look: its share. Between looks, and before the first: 0, nothing may be decided. With `ended` (the campaign is
-    over at this block for a reason that is not its results: time, an interruption): what earlier looks left, but for
-    RESERVE of it, which a resumed campaign has for the looks behind. That is valid because the place of such a look
-    does not depend on what was measured; where a campaign stops because everything is decided, `ended` must stay False.
-    `endings`: where the campaign ended before it was resumed. Beyond the last look nothing is left: 0.
+    At a look: its share. Between looks, and before the first: 0, nothing may be decided. With
+    `ended` (the campaign is over at this block for a reason that is not its results: time, an
+    interruption): what earlier looks left, but for RESERVE of it, which a resumed campaign has for
+    the looks behind. That is valid because the place of such a look does not depend on what was
+    measured; where a campaign stops because everything is decided, `ended` must stay False.
+    `endings`: where the campaign ended before it was resumed. Beyond the last look nothing is left:
+    0.
     """
     return shares(looks, {*endings, blocks} if ended else endings, alpha).get(blocks, 0.0)
 
 
-def shares(looks: Sequence[int], endings: Iterable[int] = (), alpha: float = 0.05) -> dict[int, float]:
-    """Blocks -> share of alpha, of every planned look and of every one at which a campaign ended because time was over.
-    They add up to no more than alpha whatever the endings are."""
+def shares(
+    looks: Sequence[int], endings: Iterable[int] = (), alpha: float = 0.05
+) -> dict[int, float]:
+    """Blocks -> share of alpha, of every planned look and of every one at which a campaign ended
+    because time was over. They add up to no more than alpha whatever the endings are."""
     if not looks or any(b <= a for a, b in itertools.pairwise(looks)) or looks[0] < 1:
         raise ValueError(f"looks are ascending numbers of blocks, not {tuple(looks)}")
     last = looks[-1]
@@ -98,12 +119,14 @@ def judge(
     ended: bool = False,
     endings: Sequence[int] = (),
 ) -> dict[str, dict[str, Verdict]]:
-    """Verdicts after `blocks` complete blocks (default: as many as the arms have), with `rules.alpha` for the whole
-    campaign: judged at every look that was passed, from its blocks only, as the campaign itself did; the first decision
-    about an arm stays. `ended` and `endings` as in `alpha_at`.
+    """Verdicts after `blocks` complete blocks (default: as many as the arms have), with
+    `rules.alpha` for the whole campaign: judged at every look that was passed, from its blocks
+    only, as the campaign itself did; the first decision about an arm stays. `ended` and `endings`
+    as in `alpha_at`.
 
-    Pure: the same arms, rules and looks give the same verdicts, so a report needs only the plan's looks and the
-    journal's last block. Blocks count from 0 in `Arm.primary`; those beyond the last look are not used.
+    Pure: the same arms, rules and looks give the same verdicts, so a report needs only the plan's
+    looks and the journal's last block. Blocks count from 0 in `Arm.primary`; those beyond the last
+    look are not used.
     """
     from rmwbench.analysis.verdicts import best  # it uses this module's times
 
@@ -121,8 +144,8 @@ def judge(
 
 
 def needs_more(verdicts: Verdicts, which_matter: Callable[[str, str], bool] | None = None) -> bool:
-    """Whether a comparison that matters is still undecided. `which_matter(workload, arm)`: default all. Arms without
-    data and floors need nothing."""
+    """Whether a comparison that matters is still undecided. `which_matter(workload, arm)`: default
+    all. Arms without data and floors need nothing."""
     return any(
         verdict.verdict == "undecided" and (which_matter is None or which_matter(workload, arm))
         for workload, arms in verdicts.items()
@@ -145,5 +168,11 @@ def _first(arm: Arm, blocks: int) -> Arm:
 
 def _blocks(workloads: Mapping[str, Sequence[Arm]]) -> int:
     return max(
-        (b + 1 for arms in workloads.values() for a in arms for b in (*a.primary, *a.undelivered, *a.failed)), default=0
+        (
+            b + 1
+            for arms in workloads.values()
+            for a in arms
+            for b in (*a.primary, *a.undelivered, *a.failed)
+        ),
+        default=0,
     )

@@ -1,8 +1,9 @@
-"""What must not be compared silently (rule 8): arms that differ in layer, granted QoS, path, publish mode, touch, into
-whose memory they take, what a full queue does, what else the machine did, or age carry a flag.
+"""What must not be compared silently (rule 8): arms that differ in layer, granted QoS, path,
+publish mode, touch, into whose memory they take, what a full queue does, what else the machine did,
+or age carry a flag.
 
-A flag names the difference to what most contenders of the workload have; where no value has a majority every arm says
-its own.
+A flag names the difference to what most contenders of the workload have; where no value has a
+majority every arm says its own.
 """
 
 from collections import Counter
@@ -15,7 +16,8 @@ MONTHS = 18
 
 @dataclass(frozen=True)
 class Facts:
-    """What was granted and attested for one arm; None where it is not known. `release_date` is ISO 8601."""
+    """What was granted and attested for one arm; None where it is not known. `release_date` is ISO
+    8601."""
 
     arm: str
     layer: str | None = None
@@ -33,22 +35,46 @@ class Facts:
 
 
 _TEXTS = {
-    "layer": ("measured at the {mine} layer, most others at {most}", "measured at the {mine} layer, others at {rest}"),
-    "qos": ("QoS granted here: {mine}; most others: {most}", "QoS granted here: {mine}; others: {rest}"),
+    "layer": (
+        "measured at the {mine} layer, most others at {most}",
+        "measured at the {mine} layer, others at {rest}",
+    ),
+    "qos": (
+        "QoS granted here: {mine}; most others: {most}",
+        "QoS granted here: {mine}; others: {rest}",
+    ),
     "path": (
         "its bytes went through {mine}, those of most others through {most}",
         "its bytes went through {mine}, those of others not",
     ),
-    "publish_mode": ("publishes in mode {mine}, most others {most}", "publishes in mode {mine}, others {rest}"),
+    "publish_mode": (
+        "publishes in mode {mine}, most others {most}",
+        "publishes in mode {mine}, others {rest}",
+    ),
     "take": (
         "messages taken {mine}, those of most others {most}",
         "messages taken {mine}, those of others {rest}",
     ),
-    "when_full": ("when a queue is full: {mine}; most others: {most}", "when a queue is full: {mine}; others: {rest}"),
-    "touch": ("payload touched: {mine}, most others: {most}", "payload touched: {mine}, others: {rest}"),
-    "backend": ("its network was the {mine}'s, that of most others the {most}'s", "its network was the {mine}'s"),
-    "host": ("its trials ran on {mine}, those of most others on {most}", "its trials ran on {mine}, others on {rest}"),
-    "conditions": ("measured with {mine}, most others with {most}", "measured with {mine}, others with {rest}"),
+    "when_full": (
+        "when a queue is full: {mine}; most others: {most}",
+        "when a queue is full: {mine}; others: {rest}",
+    ),
+    "touch": (
+        "payload touched: {mine}, most others: {most}",
+        "payload touched: {mine}, others: {rest}",
+    ),
+    "backend": (
+        "its network was the {mine}'s, that of most others the {most}'s",
+        "its network was the {mine}'s",
+    ),
+    "host": (
+        "its trials ran on {mine}, those of most others on {most}",
+        "its trials ran on {mine}, others on {rest}",
+    ),
+    "conditions": (
+        "measured with {mine}, most others with {most}",
+        "measured with {mine}, others with {rest}",
+    ),
 }
 
 
@@ -107,12 +133,15 @@ def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
         for arm, released in dated.items():
             months = (newest.year - released.year) * 12 + newest.month - released.month
             if months > MONTHS:
-                out[arm].append(f"released {released}, {months} months before the newest here ({by}, {newest})")
+                out[arm].append(
+                    f"released {released}, {months} months before the newest here ({by}, {newest})"
+                )
     return out
 
 
 def between(a: Facts, b: Facts) -> list[str]:
-    """The same of two arms that are compared with each other and nothing else: `path: shared memory in A, … in B`."""
+    """The same of two arms that are compared with each other and nothing else: `path: shared memory
+    in A, … in B`."""
     out = []
     for attribute in _TEXTS:
         mine, other = getattr(a, attribute), getattr(b, attribute)
@@ -120,7 +149,11 @@ def between(a: Facts, b: Facts) -> list[str]:
             name = _NAMES.get(attribute, attribute.replace("_", " "))
             out.append(f"{name}: {_word(mine)} in A, {_word(other)} in B")
     dates = _date(a.release_date), _date(b.release_date)
-    if all(dates) and abs(months := (dates[1].year - dates[0].year) * 12 + dates[1].month - dates[0].month) > MONTHS:
+    if (
+        all(dates)
+        and abs(months := (dates[1].year - dates[0].year) * 12 + dates[1].month - dates[0].month)
+        > MONTHS
+    ):
         out.append(f"released {abs(months)} months apart: {dates[0]} in A, {dates[1]} in B")
     return out
 

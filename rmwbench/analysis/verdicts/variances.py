@@ -1,11 +1,12 @@
 """Variances that comparisons share, and blocks that resemble their neighbours.
 
-Five blocks tell a variance with four degrees of freedom, and the t of four degrees needs an effect of nine standard
-errors where a report has a hundred comparisons. The comparisons of one report have similar variances, so each is
-moderated by the others: an empirical Bayes prior, scaled inverse χ² (Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004, §4
-and 6.2). The prior is worth less than the data say, because pairs that have an arm in common are not independent
-evidence, and because a prior that is too sure is what errs where spreads are very unequal. By how much less was chosen
-by simulation over ten laws of noise (tests/simulation/procedures.py, docs/method.md).
+Five blocks tell a variance with four degrees of freedom, and the t of four degrees needs an effect
+of nine standard errors where a report has a hundred comparisons. The comparisons of one report have
+similar variances, so each is moderated by the others: an empirical Bayes prior, scaled inverse χ²
+(Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004, §4 and 6.2). The prior is worth less than the data
+say, because pairs that have an arm in common are not independent evidence, and because a prior that
+is too sure is what errs where spreads are very unequal. By how much less was chosen by simulation
+over ten laws of noise (tests/simulation/procedures.py, docs/method.md).
 """
 
 import math
@@ -20,9 +21,11 @@ TRUST = 0.5
 MOST = 3.0
 """The most degrees of freedom of a prior, in those of one comparison."""
 OWN_LEVEL = 6
-"""From so many arms on a workload's variances are moderated towards their own level, not towards the report's."""
+"""From so many arms on a workload's variances are moderated towards their own level, not towards
+the report's."""
 LEAST_RATIO = 1e-5
-"""Variances below this share of the median are taken as this: equal rounded values have none, and no logarithm."""
+"""Variances below this share of the median are taken as this: equal rounded values have none, and
+no logarithm."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,9 @@ class Prior:
         """The posterior variance and its degrees of freedom (Smyth, eq. 4)."""
         total = self.freedom + freedom
         weighted = self.freedom * self.variance + freedom * variance
-        return np.where(np.asarray(total) > 0, weighted / np.maximum(total, 1e-300), variance), total
+        return np.where(
+            np.asarray(total) > 0, weighted / np.maximum(total, 1e-300), variance
+        ), total
 
 
 NOTHING = Prior()
@@ -46,8 +51,8 @@ NOTHING = Prior()
 
 @dataclass(frozen=True)
 class Variances:
-    """Of the comparisons of one workload: the variance of each and its degrees of freedom, shape (pairs,), and the
-    number of arms."""
+    """Of the comparisons of one workload: the variance of each and its degrees of freedom, shape
+    (pairs,), and the number of arms."""
 
     variance: np.ndarray
     freedom: np.ndarray
@@ -55,14 +60,17 @@ class Variances:
 
 
 def priors(workloads: Sequence[Variances]) -> list[Prior]:
-    """A prior for each workload of a report. One with OWN_LEVEL arms or more has a level of its own; all others have
-    one together. How much variances scatter about their level is estimated over all levels of a kind. A level that few
-    arms tell is worth few degrees of freedom (`room`)."""
+    """A prior for each workload of a report. One with OWN_LEVEL arms or more has a level of its
+    own; all others have one together. How much variances scatter about their level is estimated
+    over all levels of a kind. A level that few arms tell is worth few degrees of freedom
+    (`room`)."""
     found = [NOTHING] * len(workloads)
     own = [n for n, w in enumerate(workloads) if w.arms >= OWN_LEVEL]
     rest = [n for n, w in enumerate(workloads) if 2 <= w.arms < OWN_LEVEL]
     for n, prior in zip(
-        own, _fitted([workloads[n] for n in own], [(workloads[n].arms - 1) / 2 for n in own]), strict=True
+        own,
+        _fitted([workloads[n] for n in own], [(workloads[n].arms - 1) / 2 for n in own]),
+        strict=True,
     ):
         found[n] = prior
     contrasts = sum(workloads[n].arms - 1 for n in rest)
@@ -79,14 +87,15 @@ def priors(workloads: Sequence[Variances]) -> list[Prior]:
 
 
 def prior_of(variance: np.ndarray, freedom: np.ndarray) -> Prior:
-    """The prior of variances that have nothing in common, shape (n,): rows of a table, cells of a campaign."""
+    """The prior of variances that have nothing in common, shape (n,): rows of a table, cells of a
+    campaign."""
     independent = Variances(variance, freedom, len(variance))
     return _fitted([independent], [(len(variance) - 4) / 4])[0] if len(variance) > 4 else NOTHING
 
 
 def _fitted(levels: Sequence[Variances], room: Sequence[float]) -> list[Prior]:
-    """Moments of the log variances (Smyth, §6.2): their mean of each level gives the prior's variance, their scatter
-    about it, beyond what the degrees of freedom explain, its freedom."""
+    """Moments of the log variances (Smyth, §6.2): their mean of each level gives the prior's
+    variance, their scatter about it, beyond what the degrees of freedom explain, its freedom."""
     usable = [_usable(level) for level in levels]
     scattered = sum(float(((e - e.mean()) ** 2).sum()) for e, _ in usable if len(e))
     free = sum(max(len(e) - 1, 0) for e, _ in usable)
@@ -101,14 +110,19 @@ def _fitted(levels: Sequence[Variances], room: Sequence[float]) -> list[Prior]:
             out.append(NOTHING)
             continue
         one = float(np.median(d))
-        shift = float(special.digamma(fitted / 2)) - math.log(fitted / 2) if math.isfinite(fitted) else 0.0
+        shift = (
+            float(special.digamma(fitted / 2)) - math.log(fitted / 2)
+            if math.isfinite(fitted)
+            else 0.0
+        )
         freedom = min(TRUST * fitted, min(MOST, most) * one)
         out.append(Prior(math.exp(float(e.mean()) + shift), freedom))
     return out
 
 
 def _usable(level: Variances) -> tuple[np.ndarray, np.ndarray]:
-    """Log variances without the bias of their degrees of freedom, and these; none where most have no variance."""
+    """Log variances without the bias of their degrees of freedom, and these; none where most have
+    no variance."""
     there = (level.freedom > 0) & np.isfinite(level.variance)
     variance, d = level.variance[there], level.freedom[there].astype(float)
     middle = float(np.median(variance)) if len(variance) else 0.0

@@ -15,12 +15,14 @@ LEAST_TRIALS = 2
 
 @dataclass(frozen=True)
 class Arm:
-    """One arm in one workload. `primary`: block -> the trial's primary metric (> 0, +inf allowed; smaller is better).
+    """One arm in one workload. `primary`: block -> the trial's primary metric (> 0, +inf allowed;
+    smaller is better).
 
-    `undelivered`: block -> (messages that did not arrive sound and in time, messages wanted). Only done trials are
-    listed; `failed` are the blocks whose trial failed by the worker's fault, which the arm has lost. `bounds`: block ->
-    how far `primary` may be from the truth for the clocks of two hosts, in its unit; absent: 0. `barred`: why an arm
-    that has trials gets no verdict; it comes without values then. `order`: the words for what is smaller.
+    `undelivered`: block -> (messages that did not arrive sound and in time, messages wanted). Only
+    done trials are listed; `failed` are the blocks whose trial failed by the worker's fault, which
+    the arm has lost. `bounds`: block -> how far `primary` may be from the truth for the clocks of
+    two hosts, in its unit; absent: 0. `barred`: why an arm that has trials gets no verdict; it
+    comes without values then. `order`: the words for what is smaller.
     """
 
     name: str
@@ -36,7 +38,8 @@ class Arm:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Geometric mean of block ratios with its interval. `caution`: what the interval does not contain."""
+    """Geometric mean of block ratios with its interval. `caution`: what the interval does not
+    contain."""
 
     value: float
     low: float
@@ -45,7 +48,12 @@ class Ratio:
     caution: str | None = None
 
     def document(self) -> dict[str, Any]:
-        out = {"value": finite(self.value), "low": finite(self.low), "high": finite(self.high), "blocks": self.blocks}
+        out = {
+            "value": finite(self.value),
+            "low": finite(self.low),
+            "high": finite(self.high),
+            "blocks": self.blocks,
+        }
         return out if self.caution is None else out | {"caution": self.caution}
 
 
@@ -58,7 +66,8 @@ class NoRatio:
 
 
 class By(StrEnum):
-    """By what an arm is worse: it loses more, it is slower (its primary metric is larger), or it never works."""
+    """By what an arm is worse: it loses more, it is slower (its primary metric is larger), or it
+    never works."""
 
     LOSS = "loss"
     PRIMARY = "primary"
@@ -67,8 +76,9 @@ class By(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """`verdict`: best | equivalent | worse | undecided | alone | reference | no data. `minutes_to_decide`: length of a
-    campaign that would decide it. `by`: what made it worse; None for all others.
+    """`verdict`: best | equivalent | worse | undecided | alone | reference | no data.
+    `minutes_to_decide`: length of a campaign that would decide it. `by`: what made it worse; None
+    for all others.
     """
 
     verdict: str
@@ -84,7 +94,9 @@ class Verdict:
             "against": self.against,
             "ratio": None if self.ratio is None else self.ratio.document(),
             "reason": self.reason,
-            "minutes_to_decide": None if self.minutes_to_decide is None else finite(self.minutes_to_decide),
+            "minutes_to_decide": None
+            if self.minutes_to_decide is None
+            else finite(self.minutes_to_decide),
             "by": None if self.by is None else str(self.by),
         }
 
@@ -95,17 +107,19 @@ NOISE_BLOCKS = 5
 
 @dataclass(frozen=True)
 class Rules:
-    """What a claim needs. An arm is called worse where the interval of its ratio clears 1 + `aa_floor` *and* the ratio
-    itself clears 1 + `least()`; equivalent where the interval stays below 1 + `margin`. Why both: docs/method.md.
+    """What a claim needs. An arm is called worse where the interval of its ratio clears 1 +
+    `aa_floor` *and* the ratio itself clears 1 + `least()`; equivalent where the interval stays
+    below 1 + `margin`. Why both: docs/method.md.
 
-    `alpha`: of the whole report, or the share of one look (`sequential.alpha_at`); 0 decides nothing. `margin`: the
-    ratio minus 1 that matters. `aa_floor`: the ratio minus 1 by which identical arms differ however long one measures;
-    0 for arms that shared randomised blocks, where there is no such difference, and the A/A noise for campaigns that
-    did not. `noise`: the ratio minus 1 within which a calibration saw identical arms stay after NOISE_BLOCKS blocks; it
-    decides nothing, a verdict about a smaller ratio mentions it. `loss_margin`: the fraction of messages that a
-    best-effort arm may lose more than another without being judged by it; reliable arms have none. `ahead`: (blocks,
-    alpha) of the looks still to come, `campaign_alpha`: what a campaign of its own has; they only serve to say how long
-    it would take.
+    `alpha`: of the whole report, or the share of one look (`sequential.alpha_at`); 0 decides
+    nothing. `margin`: the ratio minus 1 that matters. `aa_floor`: the ratio minus 1 by which
+    identical arms differ however long one measures; 0 for arms that shared randomised blocks, where
+    there is no such difference, and the A/A noise for campaigns that did not. `noise`: the ratio
+    minus 1 within which a calibration saw identical arms stay after NOISE_BLOCKS blocks; it decides
+    nothing, a verdict about a smaller ratio mentions it. `loss_margin`: the fraction of messages
+    that a best-effort arm may lose more than another without being judged by it; reliable arms have
+    none. `ahead`: (blocks, alpha) of the looks still to come, `campaign_alpha`: what a campaign of
+    its own has; they only serve to say how long it would take.
     """
 
     alpha: float = 0.05
@@ -123,5 +137,6 @@ class Rules:
         return max(self.margin, self.aa_floor)
 
     def noise_at(self, blocks: int) -> float:
-        """The ratio minus 1 within which the calibration saw identical arms stay, carried to that many blocks."""
+        """The ratio minus 1 within which the calibration saw identical arms stay, carried to that
+        many blocks."""
         return math.expm1(math.log1p(self.noise) * math.sqrt(NOISE_BLOCKS / max(blocks, 1)))

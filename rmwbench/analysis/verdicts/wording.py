@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rmwbench.analysis.stats.resolution import POWER, blocks_for, blocks_for_equivalence, power_equivalent, power_worse
+from rmwbench.analysis.stats.resolution import (
+    POWER,
+    blocks_for,
+    blocks_for_equivalence,
+    power_equivalent,
+    power_worse,
+)
 from rmwbench.analysis.verdicts.pairs import Pairs
 from rmwbench.analysis.verdicts.ratio import sign_flip
 from rmwbench.analysis.verdicts.verdict import Arm, By, NoRatio, Ratio, Rules, Verdict
@@ -23,7 +29,9 @@ class Judged:
     at: int  # its place in the workload's matrices
     places: Mapping[str, int]
     pairs: Pairs
-    fair: np.ndarray  # those it may be compared with by latency: not decided to lose more than this arm; shape (arms,)
+    # those it may be compared with by latency: not decided to lose more than this arm; shape
+    # (arms,)
+    fair: np.ndarray
     chances: int  # how many comparisons each p is multiplied by before Holm
     p_worse: float
     p_equivalent: float
@@ -32,30 +40,38 @@ class Judged:
     equivalent: bool = False
 
     def level(self, alpha: float) -> float:
-        """The one-sided level at which this arm was tested: shown intervals use it, so that they agree with the
-        verdict.
+        """The one-sided level at which this arm was tested: shown intervals use it, so that they
+        agree with the verdict.
         """
         return alpha / (self.multiplier * self.chances)
 
     def ratio(self, other: str, rules: Rules) -> Ratio | NoRatio:
-        return self.pairs.ratio(self.at, self.places[other], self.level(rules.alpha), rules.min_blocks)
+        return self.pairs.ratio(
+            self.at, self.places[other], self.level(rules.alpha), rules.min_blocks
+        )
 
 
-def word(judged: dict[str, Judged], rules: Rules, decided: Mapping[str, Verdict]) -> dict[str, Verdict]:
-    """Arm name -> verdict, for the judged contenders of one workload. `decided`: see `compare.judge`."""
+def word(
+    judged: dict[str, Judged], rules: Rules, decided: Mapping[str, Verdict]
+) -> dict[str, Verdict]:
+    """Arm name -> verdict, for the judged contenders of one workload. `decided`: see
+    `compare.judge`."""
     if not judged:
         return {}
     order = sorted(judged, key=lambda name: (*_place(judged[name].arm), name))
-    kept = {n: v for n, v in decided.items() if n in judged and v.verdict in ("worse", "equivalent")}
+    kept = {
+        n: v for n, v in decided.items() if n in judged and v.verdict in ("worse", "equivalent")
+    }
     verdicts: dict[str, Verdict | None] = {
-        n: kept[n] if n in kept and kept[n].verdict == "worse" else _worse(judged[n], order, rules) for n in order
+        n: kept[n] if n in kept and kept[n].verdict == "worse" else _worse(judged[n], order, rules)
+        for n in order
     }
     for n, v in kept.items():  # the earlier of two claims stands
         if v.verdict == "equivalent":
             verdicts[n], judged[n].equivalent = None, True
     standing = [name for name in order if verdicts[name] is None]
-    # The leader is the fastest of those that are not decided worse (loss first, so the fastest of all may not be among
-    # them).
+    # The leader is the fastest of those that are not decided worse (loss first, so the fastest of
+    # all may not be among them).
     leader = standing[0] if standing else order[0]
     for name in standing:
         if name != leader:
@@ -73,7 +89,9 @@ def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
         against = next(n for n in order if mine.lossier[j.at, j.places[n]] <= level)
         lost = percent(_fraction(j.arm))
         promise = (
-            "although it was asked to be reliable" if j.arm.reliable else "best effort, but more than the margin allows"
+            "although it was asked to be reliable"
+            if j.arm.reliable
+            else "best effort, but more than the margin allows"
         )
         return Verdict(
             "worse",
@@ -95,7 +113,8 @@ def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
                 "worse",
                 against,
                 found,
-                f"{j.arm.order.than} {against} in sign: its quantile is infinite, because {_why_infinite(j.arm)}",
+                f"{j.arm.order.than} {against} in sign: its quantile is infinite, because "
+                f"{_why_infinite(j.arm)}",
                 by=By.PRIMARY,
             )
         if found.value > 1 + rules.least():
@@ -109,14 +128,16 @@ def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
                 "worse",
                 against,
                 found,
-                f"{_times(found)} {against}, interval {_interval(found)} over {found.blocks} blocks{doubt}",
+                f"{_times(found)} {against}, interval {_interval(found)} over {found.blocks} "
+                f"blocks{doubt}",
                 by=By.PRIMARY,
             )
     return None  # clear of 1, yet inside the margin: no difference is claimed
 
 
 def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
-    """An arm that is not decided worse: equivalent, or undecided with the time that would decide it."""
+    """An arm that is not decided worse: equivalent, or undecided with the time that would decide
+    it."""
     name, blocks = leader.arm.name, int(j.pairs.blocks[j.at, leader.at])
     found = j.ratio(name, rules)
     if j.equivalent:
@@ -124,10 +145,13 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
             "equivalent",
             name,
             found,
-            f"not {j.arm.order.than} any other arm by more than the margin of {percent(rules.margin)}",
+            f"not {j.arm.order.than} any other arm by more than the margin of "
+            f"{percent(rules.margin)}",
         )
     if blocks < rules.min_blocks:
-        minutes = None if rules.minutes_per_block is None else rules.min_blocks * rules.minutes_per_block
+        minutes = (
+            None if rules.minutes_per_block is None else rules.min_blocks * rules.minutes_per_block
+        )
         return Verdict(
             "undecided",
             name,
@@ -148,8 +172,15 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
     )
     if found.low > 1 and found.value <= 1 + rules.least():
         least = rules.least()
-        why = "the margin" if least == rules.margin else "what identical arms differ by between campaigns"
-        text = f"{_times(found)} {name}, interval {_interval(found)}, but within {percent(least)}, {why}"
+        why = (
+            "the margin"
+            if least == rules.margin
+            else "what identical arms differ by between campaigns"
+        )
+        text = (
+            f"{_times(found)} {name}, interval {_interval(found)}, but within "
+            f"{percent(least)}, {why}"
+        )
     else:
         text = f"{_times(found)} {name}, interval {_interval(found)}"
     return Verdict("undecided", name, found, f"{text}{loss}; {how}", minutes)
@@ -157,22 +188,33 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
 
 def _below_the_clocks(j: Judged, leader: Judged, found: Ratio) -> str | None:
     """Why no number of blocks decides it: two hosts' clocks are not known well enough."""
-    bound_ns = max(j.arm.bounds.values(), default=0.0) + max(leader.arm.bounds.values(), default=0.0)
+    bound_ns = max(j.arm.bounds.values(), default=0.0) + max(
+        leader.arm.bounds.values(), default=0.0
+    )
     apart_ns = abs(_centre(j.arm) - _centre(leader.arm))
     if not bound_ns or apart_ns > bound_ns:
         return None
     return (
-        f"{_times(found)} {leader.arm.name}, {apart_ns / 1e3:.3g} µs apart; the hosts' clocks are known to "
-        f"±{bound_ns / 1e3:.3g} µs for the two together, and no difference below that is claimed"
+        f"{_times(found)} {leader.arm.name}, {apart_ns / 1e3:.3g} µs apart; the hosts' clocks are "
+        f"known to ±{bound_ns / 1e3:.3g} µs for the two together, and no difference below that is "
+        "claimed"
     )
 
 
-def _lead(j: Judged, verdicts: dict[str, Verdict | None], order: list[str], rules: Rules) -> Verdict:
+def _lead(
+    j: Judged, verdicts: dict[str, Verdict | None], order: list[str], rules: Rules
+) -> Verdict:
     others = [n for n in order if n != j.arm.name]
     if not others:
-        return Verdict("alone", None, None, "the only contender with data: nothing to compare it with")
+        return Verdict(
+            "alone", None, None, "the only contender with data: nothing to compare it with"
+        )
     second = next((n for n in others if verdicts[n].verdict != "worse"), others[0])
-    found = _inverse(verdicts[second].ratio) if verdicts[second].against == j.arm.name else j.ratio(second, rules)
+    found = (
+        _inverse(verdicts[second].ratio)
+        if verdicts[second].against == j.arm.name
+        else j.ratio(second, rules)
+    )
     if all(verdicts[n].verdict == "worse" for n in others):
         return Verdict("best", second, found, "every other contender is decided to be worse")
     open_ones = [n for n in others if verdicts[n].verdict == "undecided"]
@@ -184,11 +226,14 @@ def _lead(j: Judged, verdicts: dict[str, Verdict | None], order: list[str], rule
             "equivalent",
             second,
             found,
-            f"not {j.arm.order.than} any other arm by more than the margin of {percent(rules.margin)}{still}",
+            f"not {j.arm.order.than} any other arm by more than the margin of "
+            f"{percent(rules.margin)}{still}",
             minutes,
         )
     names = ", ".join(open_ones or [n for n in others if verdicts[n].verdict == "equivalent"])
-    return Verdict("undecided", second, found, f"leads, but is not decided against {names}", minutes)
+    return Verdict(
+        "undecided", second, found, f"leads, but is not decided against {names}", minutes
+    )
 
 
 def _inverse(r: Ratio | NoRatio | None) -> Ratio | NoRatio | None:
@@ -198,11 +243,15 @@ def _inverse(r: Ratio | NoRatio | None) -> Ratio | NoRatio | None:
 
 
 def _minutes(j: Judged, leader: Judged, rules: Rules) -> tuple[float | None, str]:
-    """How long a campaign must be to decide it with 95 % power, were the ratio and its spread what they look like now:
-    up to a look still to come, or, where none suffices, as a campaign of its own.
+    """How long a campaign must be to decide it with 95 % power, were the ratio and its spread what
+    they look like now: up to a look still to come, or, where none suffices, as a campaign of its
+    own.
     """
     n = int(j.pairs.blocks[j.at, leader.at])
-    mean, sd = float(j.pairs.mean[j.at, leader.at]), float(j.pairs.error[j.at, leader.at]) * math.sqrt(n)
+    mean, sd = (
+        float(j.pairs.mean[j.at, leader.at]),
+        float(j.pairs.error[j.at, leader.at]) * math.sqrt(n),
+    )
     more = {"margin": rules.margin, "shared_freedom": j.pairs.prior.freedom}
     # Beyond the margin it would be decided as worse, within it as equivalent.
     if mean > math.log1p(rules.margin):
@@ -211,15 +260,23 @@ def _minutes(j: Judged, leader: Judged, rules: Rules) -> tuple[float | None, str
     else:
         tests, power, smallest = j.multiplier, power_equivalent, blocks_for_equivalence
     ratio = math.exp(mean)
-    blocks = next((b for b, alpha in rules.ahead if power(ratio, b, sd, tests, alpha=alpha, **more) >= POWER), None)
+    blocks = next(
+        (b for b, alpha in rules.ahead if power(ratio, b, sd, tests, alpha=alpha, **more) >= POWER),
+        None,
+    )
     if blocks is None:
         alpha = rules.alpha if rules.campaign_alpha is None else rules.campaign_alpha
         blocks = smallest(ratio, sd, tests, alpha=alpha, least=n + 1, **more)
     if blocks is None:
-        return None, "no realistic number of blocks would decide it: it lies at the edge of the margin"
+        return (
+            None,
+            "no realistic number of blocks would decide it: it lies at the edge of the margin",
+        )
     how = f"about {blocks} blocks would decide it"
     if rules.ahead and blocks > rules.ahead[-1][0]:
-        how = f"a campaign of about {blocks} blocks would decide it, longer than this one may become"
+        how = (
+            f"a campaign of about {blocks} blocks would decide it, longer than this one may become"
+        )
     if rules.minutes_per_block is None:
         return None, how
     minutes = blocks * rules.minutes_per_block
@@ -234,11 +291,23 @@ def never(arm: Arm, against: str | None, rules: Rules, earlier: Verdict | None) 
     if earlier is not None and earlier.by == By.FAILURE:
         return earlier
     if against is None:
-        return Verdict("no data", None, None, f"failed in each of {count} trials, and no other arm works here")
+        return Verdict(
+            "no data", None, None, f"failed in each of {count} trials, and no other arm works here"
+        )
     if count < rules.min_blocks or not rules.alpha > 0:
-        needed = f"; {rules.min_blocks} are needed to call it worse" if count < rules.min_blocks else ""
-        return Verdict("undecided", against, None, f"failed in each of {count} trials so far{needed}")
-    return Verdict("worse", against, None, f"failed in each of {count} trials: it does not work here", by=By.FAILURE)
+        needed = (
+            f"; {rules.min_blocks} are needed to call it worse" if count < rules.min_blocks else ""
+        )
+        return Verdict(
+            "undecided", against, None, f"failed in each of {count} trials so far{needed}"
+        )
+    return Verdict(
+        "worse",
+        against,
+        None,
+        f"failed in each of {count} trials: it does not work here",
+        by=By.FAILURE,
+    )
 
 
 def _why_infinite(arm: Arm) -> str:
@@ -248,14 +317,19 @@ def _why_infinite(arm: Arm) -> str:
 
 
 def _too_few_signs(arm: Arm, leader: Arm) -> str:
-    failed = [f"{a.name} failed in {len(a.failed)} of {len(a.primary)} blocks" for a in (arm, leader) if a.failed]
+    failed = [
+        f"{a.name} failed in {len(a.failed)} of {len(a.primary)} blocks"
+        for a in (arm, leader)
+        if a.failed
+    ]
     if failed:
         return f"{' and '.join(failed)}: too few blocks to decide it"
     return f"in some blocks {arm.order.why_infinite('the quantile')}, in too few to decide by sign"
 
 
 def _place(arm: Arm) -> tuple[float, float]:
-    """The share of infinite blocks, then the geometric mean of the others: the order in which arms lead."""
+    """The share of infinite blocks, then the geometric mean of the others: the order in which arms
+    lead."""
     values = list(arm.primary.values())
     finite = [math.log(v) for v in values if math.isfinite(v)]
     return 1 - len(finite) / len(values), float(np.mean(finite)) if finite else math.inf
@@ -263,7 +337,11 @@ def _place(arm: Arm) -> tuple[float, float]:
 
 def _centre(arm: Arm) -> float:
     values = list(arm.primary.values())
-    return math.exp(float(np.mean(np.log(values)))) if all(math.isfinite(v) for v in values) else math.inf
+    return (
+        math.exp(float(np.mean(np.log(values))))
+        if all(math.isfinite(v) for v in values)
+        else math.inf
+    )
 
 
 def _fraction(arm: Arm) -> float:

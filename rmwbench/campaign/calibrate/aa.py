@@ -1,5 +1,5 @@
-"""Every middleware against itself: no verdict may see a difference, and how far the ratios stray is the floor below
-which this machine, on this day, tells nothing apart."""
+"""Every middleware against itself: no verdict may see a difference, and how far the ratios stray is
+the floor below which this machine, on this day, tells nothing apart."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,14 +13,15 @@ from rmwbench.campaign.calibrate.grid import LARGE, SMALL, Workload
 
 CLASSES = (SMALL, LARGE)
 FLOOR_BLOCKS = 5
-"""The fewest that give a verdict, however many the calibration itself had: more of them know the same floor better."""
+"""The fewest that give a verdict, however many the calibration itself had: more of them know the
+same floor better."""
 CLEAN, DIFFERENT, UNKNOWN = "no difference", "different", "could not tell"
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A middleware against itself in one workload. `logs` are the logarithms of its block ratios, B over A; a
-    difference that a second run did not find again is kept in `first`."""
+    """A middleware against itself in one workload. `logs` are the logarithms of its block ratios, B
+    over A; a difference that a second run did not find again is kept in `first`."""
 
     middleware: str
     size: str
@@ -32,11 +33,15 @@ class Pair:
 
     @property
     def floor(self) -> dict[str, float] | None:
-        """This arm's own floor at this message size; it decides nothing and warns of nothing but itself."""
+        """This arm's own floor at this message size; it decides nothing and warns of nothing but
+        itself."""
         found = recovery.aa_floor_of_pair(self.logs, FLOOR_BLOCKS)
         if found is None:
             return None
-        return {name: round(number, 4) for name, number in zip(("value", "low", "high"), found, strict=True)}
+        return {
+            name: round(number, 4)
+            for name, number in zip(("value", "low", "high"), found, strict=True)
+        }
 
     def document(self) -> dict[str, Any]:
         return {
@@ -63,15 +68,26 @@ def _pair(workload: Workload, found: Mapping[str, Any] | None) -> Pair:
     arms = {arm["arm"]: arm for arm in (found or {}).get("arms", [])}
     sides = [arms.get(arm.name) for arm in workload.arms]
     if found is None or None in sides:
-        return Pair(middleware, size, UNKNOWN, ("no data", "no data"), (), "the campaign has no such pair")
+        return Pair(
+            middleware, size, UNKNOWN, ("no data", "no data"), (), "the campaign has no such pair"
+        )
     verdicts = tuple(side["verdict"]["verdict"] for side in sides)
     a, b = (_values(side, found["primary_metric"]) for side in sides)
     common = sorted(a.keys() & b.keys())
     logs = tuple(
-        math.log(b[block] / a[block]) for block in common if math.isfinite(a[block]) and math.isfinite(b[block])
+        math.log(b[block] / a[block])
+        for block in common
+        if math.isfinite(a[block]) and math.isfinite(b[block])
     )
     if "worse" in verdicts:
-        return Pair(middleware, size, DIFFERENT, verdicts, logs, sides[verdicts.index("worse")]["verdict"]["reason"])
+        return Pair(
+            middleware,
+            size,
+            DIFFERENT,
+            verdicts,
+            logs,
+            sides[verdicts.index("worse")]["verdict"]["reason"],
+        )
     if "no data" in verdicts or len(common) < 5:
         return Pair(middleware, size, UNKNOWN, verdicts, logs, _why_not(sides, len(common)))
     return Pair(middleware, size, CLEAN, verdicts, logs)
@@ -84,13 +100,16 @@ def _values(arm: Mapping[str, Any], metric: str) -> dict[int, float]:
 def _why_not(sides: Sequence[Mapping[str, Any]], common: int) -> str:
     failures = [failure for side in sides for failure in side["trials"]["failures"]]
     if failures:
-        return f"{len(failures)} trials were not done; the first: {str(failures[0]['reason']).splitlines()[0]}"
+        return (
+            f"{len(failures)} trials were not done; the first: "
+            f"{str(failures[0]['reason']).splitlines()[0]}"
+        )
     return f"{common} blocks have both, 5 are needed"
 
 
 def confirmed(first: Sequence[Pair], again: Sequence[Pair]) -> list[Pair]:
-    """Pairs that were found different were run once more: by chance alone one calibration in twenty finds one, so only
-    what is found twice counts."""
+    """Pairs that were found different were run once more: by chance alone one calibration in twenty
+    finds one, so only what is found twice counts."""
     second = {(pair.middleware, pair.size): pair for pair in again}
     out = []
     for pair in first:
@@ -108,9 +127,12 @@ def confirmed(first: Sequence[Pair], again: Sequence[Pair]) -> list[Pair]:
 
 
 def floors(pairs: Sequence[Pair], blocks: int = FLOOR_BLOCKS) -> dict[str, float | None]:
-    """The A/A floor of campaigns of `blocks` blocks, per class of workload, and under `all` the largest of them."""
+    """The A/A floor of campaigns of `blocks` blocks, per class of workload, and under `all` the
+    largest of them."""
     found = {
-        size: recovery.aa_floor([np.array(pair.logs) for pair in pairs if pair.size == size and pair.logs], blocks)
+        size: recovery.aa_floor(
+            [np.array(pair.logs) for pair in pairs if pair.size == size and pair.logs], blocks
+        )
         for size in CLASSES
     }
     known = [floor for floor in found.values() if floor is not None]

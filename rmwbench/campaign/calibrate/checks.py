@@ -1,10 +1,11 @@
-"""From an arm's settings to statements that its report must satisfy; what the machine adds is measured in its own
-trials.
+"""From an arm's settings to statements that its report must satisfy; what the machine adds is
+measured in its own trials.
 
-Three kinds. Exact ones: counts, and percentiles that are computed here once more from the records. Spans: a trial's
-value lies between what was drawn and what was drawn plus the lateness that the worker counted and the publisher's
-records show. And the law itself: the interval over trials holds what the law promises, because each trial draws anew.
-The second and third allow for the machine; the first does not, so that none can excuse the others.
+Three kinds. Exact ones: counts, and percentiles that are computed here once more from the records.
+Spans: a trial's value lies between what was drawn and what was drawn plus the lateness that the
+worker counted and the publisher's records show. And the law itself: the interval over trials holds
+what the law promises, because each trial draws anew. The second and third allow for the machine;
+the first does not, so that none can excuse the others.
 """
 
 import itertools
@@ -43,26 +44,44 @@ class Subject:
         checks = [
             check(trial, values[trial.trial])
             if trial.trial in values
-            else Check(metric, recovery.FAILED, "a value in each trial", f"none in trial {trial.trial}")
+            else Check(
+                metric, recovery.FAILED, "a value in each trial", f"none in trial {trial.trial}"
+            )
             for trial in self.trials
         ]
         return _worst(checks)
 
-    def counted(self, metric: str, truth: Callable[[Trial], float], slack: Callable[[Trial], float] = lambda t: 0.0):
+    def counted(
+        self,
+        metric: str,
+        truth: Callable[[Trial], float],
+        slack: Callable[[Trial], float] = lambda t: 0.0,
+    ):
         """The reported count of each trial is the truth, less at most `slack`."""
         what = f"{metric} in each trial"
-        return self.each(metric, lambda t, found: recovery.between(what, found, truth(t) - slack(t), truth(t)))
+        return self.each(
+            metric, lambda t, found: recovery.between(what, found, truth(t) - slack(t), truth(t))
+        )
 
     def told(self, counter: str, truth: Callable[[Trial], float]) -> Check:
         """The worker did what it had said it would."""
         what = f"the worker's own count, {counter}"
-        return _worst([recovery.equal(what, t.own.get(f"steady_{counter}", 0.0), truth(t)) for t in self.trials])
+        return _worst(
+            [
+                recovery.equal(what, t.own.get(f"steady_{counter}", 0.0), truth(t))
+                for t in self.trials
+            ]
+        )
 
 
 def latency(s: Subject) -> Checks:
     """A law of latency, or a message held back by `reorder`."""
     yield from _accounted(s)
-    for metric, q in (("response_latency_p50", 0.5), ("response_latency_p90", 0.9), ("service_latency_p50", 0.5)):
+    for metric, q in (
+        ("response_latency_p50", 0.5),
+        ("response_latency_p90", 0.9),
+        ("service_latency_p50", 0.5),
+    ):
         since = (lambda t: t.call_ns) if metric.startswith("service") else (lambda t: t.intended_ns)
         recorded = {t.trial: _absent_is_never(t.first_sound_ns - since(t)) for t in s.trials}
         drawn = {t.trial: _drawn(t) for t in s.trials}
@@ -75,26 +94,37 @@ def latency(s: Subject) -> Checks:
         spans = {t.trial: _span(t, since(t), q) for t in s.trials}
         yield s.each(
             metric,
-            lambda t, found, m=metric, sp=spans: recovery.between(f"{m}, drawn to latest", found, *sp[t.trial]),
+            lambda t, found, m=metric, sp=spans: recovery.between(
+                f"{m}, drawn to latest", found, *sp[t.trial]
+            ),
         )
         if s.options.keys() & {"loss", "corrupt"}:
             continue  # what never arrives moves the quantile to another one of the law
-        # What the machine did to each trial's percentile: here it is known exactly, by what was drawn.
-        at = lambda values, q=q: np.log([recovery.order_statistic(values[t.trial], q) for t in s.trials]).mean()  # noqa: E731
+        # What the machine did to each trial's percentile: here it is known exactly, by what was
+        # drawn.
+        at = lambda values, q=q: np.log(  # noqa: E731
+            [recovery.order_statistic(values[t.trial], q) for t in s.trials]
+        ).mean()
         machine_ns = float(np.exp(at(recorded)) - np.exp(at(drawn)))
         truth = law.quantile_ns(s.options["latency"], q)
-        yield recovery.holds_law(f"{metric}, the law's own", s.metric(metric), truth, below=machine_ns)
+        yield recovery.holds_law(
+            f"{metric}, the law's own", s.metric(metric), truth, below=machine_ns
+        )
 
 
 def loss(s: Subject) -> Checks:
     yield _recorded(s)
     yield s.each(
-        "lost_middle", lambda t, _: recovery.equal("lost in each trial", _lost(s, t), float(t.fates.lost.sum()))
+        "lost_middle",
+        lambda t, _: recovery.equal("lost in each trial", _lost(s, t), float(t.fates.lost.sum())),
     )
     yield s.told("injected_lost", lambda t: t.fates.lost.sum())
     unsound = lambda t: float((~t.fates.sound).mean())  # noqa: E731
     yield s.each("loss", lambda t, found: recovery.equal("loss in each trial", found, unsound(t)))
-    of, hit = sum(len(t.fates.lost) for t in s.trials), sum(int((~t.fates.sound).sum()) for t in s.trials)
+    of, hit = (
+        sum(len(t.fates.lost) for t in s.trials),
+        sum(int((~t.fates.sound).sum()) for t in s.trials),
+    )
     yield recovery.holds("loss, as injected", s.metric("loss"), hit / of)
     rate = law.loss_rate(s.options["loss"])
     rate = 1 - (1 - rate) * (1 - float(s.options.get("corrupt", 0)))
@@ -108,26 +138,37 @@ def duplicates(s: Subject) -> Checks:
     yield s.counted("duplicates", doubled, lambda t: float(t.fates.duplicated[-1]))
     yield s.told("injected_duplicated", lambda t: t.fates.duplicated.sum())
     rate = float(s.options["duplicate"]) * (1 - _taken_away(s))
-    yield recovery.holds_law("duplicates, the law's own", s.metric("duplicates"), rate * len(s.trials[0].fates.lost))
+    yield recovery.holds_law(
+        "duplicates, the law's own", s.metric("duplicates"), rate * len(s.trials[0].fates.lost)
+    )
 
 
 def corruption(s: Subject) -> Checks:
     yield _recorded(s)
     copies = lambda t: float((t.fates.corrupt * (1 + t.fates.duplicated)).sum())  # noqa: E731
-    yield s.counted("corrupt", copies, lambda t: float(t.fates.duplicated[-1] & t.fates.corrupt[-1]))
+    yield s.counted(
+        "corrupt", copies, lambda t: float(t.fates.duplicated[-1] & t.fates.corrupt[-1])
+    )
     yield s.told("injected_corrupted", lambda t: t.fates.corrupt.sum())
     rate = law.loss_rate(s.options["loss"]) if "loss" in s.options else 0.0
     rate = float(s.options["corrupt"]) * (1 - rate) * (1 + float(s.options.get("duplicate", 0)))
-    yield recovery.holds_law("corrupt, the law's own", s.metric("corrupt"), rate * len(s.trials[0].fates.lost))
+    yield recovery.holds_law(
+        "corrupt, the law's own", s.metric("corrupt"), rate * len(s.trials[0].fates.lost)
+    )
 
 
 def reordering(s: Subject) -> Checks:
     yield from _accounted(s)
     by_ns = s.options["reorder"]["by_ns"]
-    yield s.each("reordered", lambda t, found: recovery.equal("reordered, counted again", found, _overtaken(t)))
     yield s.each(
         "reordered",
-        lambda t, found: recovery.between("reordered in each trial", found, *_expected_overtaken(t, by_ns)),
+        lambda t, found: recovery.equal("reordered, counted again", found, _overtaken(t)),
+    )
+    yield s.each(
+        "reordered",
+        lambda t, found: recovery.between(
+            "reordered in each trial", found, *_expected_overtaken(t, by_ns)
+        ),
     )
     yield s.told("injected_reordered", lambda t: t.fates.reordered.sum())
 
@@ -135,7 +176,16 @@ def reordering(s: Subject) -> Checks:
 def nothing_injected(s: Subject) -> Checks:
     """An arm without any injection: whatever is counted would be the instrument's own."""
     yield _recorded(s)
-    for metric in (*LOST, "late", "corrupt", "duplicates", "reordered", "foreign", "never_sent", "publish_failures"):
+    for metric in (
+        *LOST,
+        "late",
+        "corrupt",
+        "duplicates",
+        "reordered",
+        "foreign",
+        "never_sent",
+        "publish_failures",
+    ):
         yield s.counted(metric, lambda t: 0.0)
     for metric in ("loss", "undelivered"):
         yield recovery.holds(f"{metric} of nothing", s.metric(metric), 0.0)
@@ -146,12 +196,16 @@ def blocking(s: Subject) -> Checks:
     plain = s.evidence.metric(s.workload, PLAIN.name, "publish_call_p50")
     yield s.each(
         "publish_call_p50",
-        lambda t, found: recovery.between("publish call, at least as long as it blocks", found, BLOCK_NS, np.inf),
+        lambda t, found: recovery.between(
+            "publish call, at least as long as it blocks", found, BLOCK_NS, np.inf
+        ),
     )
     yield s.each(
         "publish_call_p50",
         lambda t, found: recovery.equal(
-            "publish call, computed again", found, recovery.order_statistic(t.return_ns - t.call_ns, 0.5)
+            "publish call, computed again",
+            found,
+            recovery.order_statistic(t.return_ns - t.call_ns, 0.5),
         ),
     )
     yield _beside("publish call, the block", s.metric("publish_call_p50"), BLOCK_NS, plain)
@@ -170,8 +224,8 @@ def burning(s: Subject) -> Checks:
 
 
 def growing(s: Subject) -> Checks:
-    """Memory per message of the whole trial, warm-up and probes included; how many probes there were follows from how
-    long the barrier probed."""
+    """Memory per message of the whole trial, warm-up and probes included; how many probes there
+    were follows from how long the barrier probed."""
     grown = s.options["memory_growth_bytes"]
     sides = {"publisher": grown.get("publisher", 0), "subscription": grown.get("reader", 0)}
     for side, each in sides.items():
@@ -184,24 +238,37 @@ def growing(s: Subject) -> Checks:
 
 
 def path(evidence: Evidence, workload: str, arm: Arm) -> Checks:
-    """An honest arm is attested; one that asked for a path and took another is void in every trial, whatever the
-    middleware says."""
+    """An honest arm is attested; one that asked for a path and took another is void in every trial,
+    whatever the middleware says."""
     found = evidence.arm(workload, arm.name)
     if "lying_path" not in arm.options:
         evidence.done(workload, arm.name)
         attested = str(found.get("path") or "")
-        outcome = recovery.RECOVERED if attested.startswith(f"{arm.options['path']} ") else recovery.FAILED
-        yield Check("the path is attested", outcome, str(arm.options["path"]), attested or "nothing")
+        outcome = (
+            recovery.RECOVERED
+            if attested.startswith(f"{arm.options['path']} ")
+            else recovery.FAILED
+        )
+        yield Check(
+            "the path is attested", outcome, str(arm.options["path"]), attested or "nothing"
+        )
         return
     lines = evidence.trial_lines(workload, arm.name)
     caught = [line for line in lines if Code.PATH in line.codes]
     excused = [line for line in lines if line.cause == "machine"]
     missed = len(lines) - len(set(map(id, caught)) | set(map(id, excused)))
     outcome = recovery.FAILED if missed else recovery.RECOVERED if caught else recovery.UNKNOWN
-    yield Check("every trial is void for its path", outcome, f"{len(lines)} void", f"{len(caught)} void")
+    yield Check(
+        "every trial is void for its path", outcome, f"{len(lines)} void", f"{len(caught)} void"
+    )
     printed = found["metrics"].get("response_latency_p50", {})
     outcome = recovery.RECOVERED if "no_data" in printed else recovery.FAILED
-    yield Check("no number is printed for it", outcome, "no data", "no data" if "no_data" in printed else "a number")
+    yield Check(
+        "no number is printed for it",
+        outcome,
+        "no data",
+        "no data" if "no_data" in printed else "a number",
+    )
 
 
 def twins(evidence: Evidence, workload: str, arms: Sequence[Arm]) -> Checks:
@@ -210,24 +277,44 @@ def twins(evidence: Evidence, workload: str, arms: Sequence[Arm]) -> Checks:
         evidence.done(workload, arm.name)
         verdict = evidence.arm(workload, arm.name)["verdict"]["verdict"]
         fine = verdict in ("equivalent", "undecided")
-        outcome = recovery.RECOVERED if fine else recovery.UNKNOWN if verdict == "no data" else recovery.FAILED
+        outcome = (
+            recovery.RECOVERED
+            if fine
+            else recovery.UNKNOWN
+            if verdict == "no data"
+            else recovery.FAILED
+        )
         yield Check(f"verdict of `{arm.name}`", outcome, "equivalent or undecided", verdict)
 
 
 def apart(evidence: Evidence, workload: str, arms: Sequence[Arm]) -> Checks:
-    """Of two arms one is 1.5 times as slow: it must be worse, and the ratio's interval must hold 1.5; the machine adds
-    to both medians, hence the allowances. Where it makes the ratios scatter so much that their interval holds 1 too,
-    nothing can be told; an `undecided` beside an interval clear of 1 is a failure."""
+    """Of two arms one is 1.5 times as slow: it must be worse, and the ratio's interval must hold
+    1.5; the machine adds to both medians, hence the allowances. Where it makes the ratios scatter
+    so much that their interval holds 1 too, nothing can be told; an `undecided` beside an interval
+    clear of 1 is a failure."""
     quick, slow = (Subject(evidence, workload, arm) for arm in arms)
     common = {t.block for t in quick.trials} & {t.block for t in slow.trials}
     verdict = evidence.arm(workload, slow.arm.name)["verdict"]
     if len(common) < 5:
-        yield Check("verdict", recovery.UNKNOWN, "worse", f"{len(common)} blocks have both, 5 are needed")
+        yield Check(
+            "verdict", recovery.UNKNOWN, "worse", f"{len(common)} blocks have both, 5 are needed"
+        )
         return
     found, ratio = verdict["verdict"], verdict["ratio"] or {}
-    outcome = recovery.RECOVERED if (found, verdict["against"]) == ("worse", quick.arm.name) else recovery.FAILED
-    if found == "undecided" and "value" in ratio and float(ratio["low"]) <= 1 <= float(ratio["high"]):
-        outcome, found = recovery.UNKNOWN, f"undecided, ratio {ratio['value']} [{ratio['low']}, {ratio['high']}]"
+    outcome = (
+        recovery.RECOVERED
+        if (found, verdict["against"]) == ("worse", quick.arm.name)
+        else recovery.FAILED
+    )
+    if (
+        found == "undecided"
+        and "value" in ratio
+        and float(ratio["low"]) <= 1 <= float(ratio["high"])
+    ):
+        outcome, found = (
+            recovery.UNKNOWN,
+            f"undecided, ratio {ratio['value']} [{ratio['low']}, {ratio['high']}]",
+        )
     yield Check(f"verdict of `{slow.arm.name}`", outcome, f"worse than {quick.arm.name}", found)
     if "value" not in ratio:
         yield Check("the ratio", recovery.FAILED, f"{RATIO}", "no ratio")
@@ -259,20 +346,27 @@ def truths_of(arm: Arm) -> list[tuple[str, Callable[[Subject], Checks]]]:
 
 
 def _accounted(s: Subject) -> Checks:
-    """No message is earlier than its own draw, and later only by what the worker counted and what passed between the
-    recorder's stamp of the call and the worker's, which lies within the publish call."""
+    """No message is earlier than its own draw, and later only by what the worker counted and what
+    passed between the recorder's stamp of the call and the worker's, which lies within the publish
+    call."""
     held = (s.options.get("reorder") or {}).get("by_ns", 0)
     early, uncounted = [], []
     for t in s.trials:
         beyond_ns = t.first_any_ns - t.call_ns - t.fates.latency_ns - held * t.fates.reordered
         arrived = ~np.isnan(beyond_ns)
         n = max(int(arrived.sum()), 1)
-        early.append(recovery.equal("messages that arrive", float(arrived.sum()), float((~t.fates.lost).sum())))
+        early.append(
+            recovery.equal(
+                "messages that arrive", float(arrived.sum()), float((~t.fates.lost).sum())
+            )
+        )
         first_ns = float(beyond_ns[arrived].min())
         early.append(recovery.between("the earliest against its own draw, ns", first_ns, 0, np.inf))
         mean_ns = (float(beyond_ns[arrived].sum()) - t.own["lateness_sum_ns"]) / n
         calls_ns = float((t.return_ns - t.call_ns)[~t.fates.lost].sum()) / n
-        uncounted.append(recovery.between("lateness that nobody counted, ns per message", mean_ns, 0, calls_ns))
+        uncounted.append(
+            recovery.between("lateness that nobody counted, ns per message", mean_ns, 0, calls_ns)
+        )
     yield _worst(early)
     yield _worst(uncounted)
 
@@ -284,7 +378,8 @@ def _recorded(s: Subject) -> Check:
         copies = np.zeros(len(t.fates.lost), int)
         np.add.at(copies, [place for place, _ in t.arrivals if place >= 0], 1)
         fate = t.fates.sound * (1 + t.fates.duplicated)
-        copies[-1] += fate[-1] == 2 and copies[-1] == 1  # the drain ends with the last message's first copy
+        # the drain ends with the last message's first copy
+        copies[-1] += fate[-1] == 2 and copies[-1] == 1
         checks.append(recovery.equal(what, float(np.count_nonzero(copies != fate)), 0.0))
     return _worst(checks)
 
@@ -298,12 +393,15 @@ def _drawn(t: Trial) -> np.ndarray:
 
 
 def _span(t: Trial, since_ns: np.ndarray, q: float) -> tuple[float, float]:
-    """From the quantile of the draws to the latest that it can be with the lateness that was counted elsewhere: by the
-    worker at the delivery, and by the publisher's records up to the end of the call."""
+    """From the quantile of the draws to the latest that it can be with the lateness that was
+    counted elsewhere: by the worker at the delivery, and by the publisher's records up to the end
+    of the call."""
     sound = t.fates.sound
     late_ns = t.own["lateness_sum_ns"] + float((t.return_ns - since_ns)[sound].sum())
     drawn = _drawn(t)
-    return recovery.order_statistic(drawn, q), recovery.latest(drawn, late_ns / max(int(sound.sum()), 1), q)
+    return recovery.order_statistic(drawn, q), recovery.latest(
+        drawn, late_ns / max(int(sound.sum()), 1), q
+    )
 
 
 def _machine_factor(s: Subject) -> float:
@@ -326,7 +424,8 @@ def _taken_away(s: Subject) -> float:
 
 
 def _overtaken(t: Trial) -> float:
-    """First sound arrivals behind a higher sequence number, steady ones: the definition, in plain Python."""
+    """First sound arrivals behind a higher sequence number, steady ones: the definition, in plain
+    Python."""
     seen: set[int] = set()
     highest, count = -(10**9), 0
     for place, _ in t.arrivals:
@@ -338,36 +437,53 @@ def _overtaken(t: Trial) -> float:
 
 
 def _expected_overtaken(t: Trial, by_ns: float) -> tuple[float, float]:
-    """How many of the held messages are overtaken: all that are followed in time; fewer only where each follower was
-    itself late by what was left of the holding time."""
+    """How many of the held messages are overtaken: all that are followed in time; fewer only where
+    each follower was itself late by what was left of the holding time."""
     held = np.flatnonzero(t.fates.reordered)
     sure = possible = 0
     for place in held:
         due_ns = t.call_ns[place] + by_ns
-        followers = [k for k in range(place + 1, len(t.call_ns)) if t.call_ns[k] < due_ns and not t.fates.reordered[k]]
+        followers = [
+            k
+            for k in range(place + 1, len(t.call_ns))
+            if t.call_ns[k] < due_ns and not t.fates.reordered[k]
+        ]
         possible += bool(followers)
         sure += any(t.first_any_ns[k] < due_ns for k in followers)
     return float(sure), float(possible)
 
 
-def _beside(what: str, metric: Mapping[str, Any], truth: float, plain: Mapping[str, Any], more: float = 0.0) -> Check:
-    """The interval of an injected arm holds the truth, less at most what the uninjected arm costs."""
+def _beside(
+    what: str, metric: Mapping[str, Any], truth: float, plain: Mapping[str, Any], more: float = 0.0
+) -> Check:
+    """The interval of an injected arm holds the truth, less at most what the uninjected arm
+    costs."""
     if "high" not in plain:
-        return Check(what, recovery.UNKNOWN, f"{truth:.6g}", f"the uninjected arm has no value: {plain.get('no_data')}")
+        return Check(
+            what,
+            recovery.UNKNOWN,
+            f"{truth:.6g}",
+            f"the uninjected arm has no value: {plain.get('no_data')}",
+        )
     return recovery.holds(what, metric, truth, below=float(plain["high"]) + more)
 
 
 def _paired(s: Subject, metric: str, truth: float) -> Check:
-    """What this arm costs more than the uninjected one, block by block, at 99.9 %. Burning warms caches and wakes
-    processors, so the uninjected cost itself is the width by which the truth may be missed."""
+    """What this arm costs more than the uninjected one, block by block, at 99.9 %. Burning warms
+    caches and wakes processors, so the uninjected cost itself is the width by which the truth may
+    be missed."""
     from rmwbench.analysis.stats.intervals import plain_t
 
-    injected, plain = (s.evidence.per_block(s.workload, name, metric) for name in (s.arm.name, PLAIN.name))
+    injected, plain = (
+        s.evidence.per_block(s.workload, name, metric) for name in (s.arm.name, PLAIN.name)
+    )
     common = sorted(injected.keys() & plain.keys())
     what = f"{metric}, more than the uninjected arm"
     if len(common) < 3:
         return Check(what, recovery.UNKNOWN, f"{truth:.6g}", f"{len(common)} blocks have both")
-    _, low, high = plain_t(np.array([injected[b] - plain[b] for b in common]), recovery.LAW_CONFIDENCE)
+    _, low, high = plain_t(
+        np.array([injected[b] - plain[b] for b in common]), recovery.LAW_CONFIDENCE
+    )
     width = float(np.mean([plain[b] for b in common]))
     return recovery.between(what, truth, low - width, high + width)
 

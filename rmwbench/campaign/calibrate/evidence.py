@@ -1,7 +1,8 @@
 """What a campaign reports of an arm, and beside it what was true: three tellers that share no code.
 
-The show document is the report. The records are read here once more, by a few lines of our own. The truth comes from
-the worker's `--truth`, asked for the settings of the grid, and from what the worker counted while it ran (`own.…`).
+The show document is the report. The records are read here once more, by a few lines of our own. The
+truth comes from the worker's `--truth`, asked for the settings of the grid, and from what the
+worker counted while it ran (`own.…`).
 """
 
 import json
@@ -34,7 +35,8 @@ class Spoilt(Exception):
 
 @dataclass(frozen=True)
 class Fates:
-    """What happens to a writer's messages, by sequence number from the first steady one: arrays of shape (n,)."""
+    """What happens to a writer's messages, by sequence number from the first steady one: arrays of
+    shape (n,)."""
 
     lost: np.ndarray
     duplicated: np.ndarray
@@ -50,9 +52,9 @@ class Fates:
 
 @dataclass(frozen=True)
 class Trial:
-    """A done trial of an arm with one writer and one reader. Arrays of shape (n,) by steady sequence number; times in
-    ns, NaN where absent. `first_sound_ns` is the first whole copy, `first_any_ns` the first of any; `own` has the
-    worker's counters of the reader."""
+    """A done trial of an arm with one writer and one reader. Arrays of shape (n,) by steady
+    sequence number; times in ns, NaN where absent. `first_sound_ns` is the first whole copy,
+    `first_any_ns` the first of any; `own` has the worker's counters of the reader."""
 
     trial: int
     block: int
@@ -63,7 +65,8 @@ class Trial:
     first_any_ns: np.ndarray
     sent_rows: int
     arrivals: Sequence[tuple[int, float]]
-    """(sequence number from the first steady one, taken_ns) of all sound arrivals, in their order."""
+    """(sequence number from the first steady one, taken_ns) of all sound arrivals, in their
+    order."""
     own: Mapping[str, float]
     probes_ns: float
     fates: Fates
@@ -84,7 +87,9 @@ class Evidence:
         raise KeyError(f"{workload}: {name}")
 
     def metric(self, workload: str, name: str, metric: str) -> dict[str, Any]:
-        return self.arm(workload, name)["metrics"].get(metric) or {"no_data": "the report has no such metric"}
+        return self.arm(workload, name)["metrics"].get(metric) or {
+            "no_data": "the report has no such metric"
+        }
 
     def per_trial(self, workload: str, name: str, metric: str) -> dict[int, float]:
         """Trial → value; the document's word for infinity becomes one."""
@@ -100,21 +105,29 @@ class Evidence:
         return [line for line in self.bundle.trials() if line.cell == cell]
 
     def done(self, workload: str, name: str, at_least: int = 2) -> list[Any]:
-        """The journal's lines of the arm's done trials. Untestable where the machine left fewer than `at_least`,
-        Spoilt where anything else took one."""
+        """The journal's lines of the arm's done trials. Untestable where the machine left fewer
+        than `at_least`, Spoilt where anything else took one."""
         lines = self.trial_lines(workload, name)
         for line in lines:
             if line.status != "done" and line.cause != "machine":
-                raise Spoilt(f"trial {line.trial} {line.status}: {(line.reason or '').splitlines()[0]}")
+                raise Spoilt(
+                    f"trial {line.trial} {line.status}: {(line.reason or '').splitlines()[0]}"
+                )
         done = [line for line in lines if line.status == "done"]
         if len(done) < at_least:
             void = len(lines) - len(done)
-            raise Untestable(f"the machine took {void} of {len(lines)} trials; {at_least} good ones are needed")
+            raise Untestable(
+                f"the machine took {void} of {len(lines)} trials; {at_least} good ones are needed"
+            )
         return done
 
     def trials(self, workload: str, name: str, options: Mapping[str, Any]) -> list[Trial]:
         """The arm's done trials with their truth for the settings `options`."""
-        settings = {key: structured(value) for key, value in options.items() if key not in NOT_FOR_THE_WORKER}
+        settings = {
+            key: structured(value)
+            for key, value in options.items()
+            if key not in NOT_FOR_THE_WORKER
+        }
         return [self._trial(line.trial, line.block, settings) for line in self.done(workload, name)]
 
     @cached_property
@@ -126,7 +139,9 @@ class Evidence:
         steady = [row for row in sent if not row["flags"] & WARMUP]
         first, writer = steady[0]["seq"], steady[0]["endpoint"]
         n = len(steady)
-        column = lambda name: np.array([np.nan if row[name] is None else row[name] - base for row in steady])  # noqa: E731
+        column = lambda name: np.array(  # noqa: E731
+            [np.nan if row[name] is None else row[name] - base for row in steady]
+        )
         # Times in double precision: counted from the trial's own start, they are exact.
         base = steady[0]["intended_ns"]
         sound, whole = np.full(n, np.nan), np.full(n, np.nan)
@@ -154,7 +169,9 @@ class Evidence:
             arrivals, own, probing_ns, self._fates(settings, writer, first, n, self._nonces[trial]),
         )  # fmt: skip
 
-    def _fates(self, settings: Mapping[str, Any], writer: int, first: int, n: int, nonce: str) -> Fates:
+    def _fates(
+        self, settings: Mapping[str, Any], writer: int, first: int, n: int, nonce: str
+    ) -> Fates:
         lines = _truth(self._worker, json.dumps(settings), writer, first + n, nonce)[first:]
         column = lambda name: np.array([line[name] for line in lines])  # noqa: E731
         return Fates(
@@ -167,8 +184,13 @@ class Evidence:
 
 
 @cache
-def _truth(worker: Path, settings: str, writer: int, count: int, nonce: str) -> list[dict[str, Any]]:
-    """The worker's own lines for the first `count` messages; asked once for the several truths of an arm."""
+def _truth(
+    worker: Path, settings: str, writer: int, count: int, nonce: str
+) -> list[dict[str, Any]]:
+    """The worker's own lines for the first `count` messages; asked once for the several truths of
+    an arm."""
     command = [worker, "--truth", settings, str(writer), str(count), nonce]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TRUTH_TIMEOUT_S)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=TRUTH_TIMEOUT_S
+    )
     return [json.loads(line) for line in done.stdout.splitlines()]

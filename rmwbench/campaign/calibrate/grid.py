@@ -1,7 +1,7 @@
 """The grid of truths: what is injected, as arms of an ordinary suite.
 
-The settings stand here and nowhere else. The suite that runs is written from them, and what the report must say is
-computed from them, so a campaign that ran anything else contradicts its truth.
+The settings stand here and nowhere else. The suite that runs is written from them, and what the
+report must say is computed from them, so a campaign that ran anything else contradicts its truth.
 """
 
 import json
@@ -14,8 +14,8 @@ Options = Mapping[str, str | int | float | bool]
 
 @dataclass(frozen=True)
 class Arm:
-    """An arm of one workload. `middleware` is synthetic unless said otherwise; `more` are further keys of the suite's
-    arm."""
+    """An arm of one workload. `middleware` is synthetic unless said otherwise; `more` are further
+    keys of the suite's arm."""
 
     name: str
     options: Options = field(default_factory=dict)
@@ -36,12 +36,15 @@ class Workload:
 PLAIN = Arm("plain")
 BLOCK_NS = 500_000
 
-# Variable latencies need `fifo: false`: a slow message then does not hold up the next, and the law holds at any rate.
+# Variable latencies need `fifo: false`: a slow message then does not hold up the next, and the law
+# holds at any rate.
 _QUICK = (
     PLAIN,
     Arm("constant", {"latency": "constant ns=2000000"}),
     Arm("lognormal", {"latency": "lognormal median_ns=2000000 sigma=0.5", "fifo": False}),
-    Arm("bimodal", {"latency": "bimodal fast_ns=1000000 slow_ns=6000000 slow_p=0.25", "fifo": False}),
+    Arm(
+        "bimodal", {"latency": "bimodal fast_ns=1000000 slow_ns=6000000 slow_p=0.25", "fifo": False}
+    ),
     Arm("bernoulli", {"loss": "bernoulli p=0.1"}),
     Arm("burst", {"loss": "burst p=0.05 r=0.3"}),
     Arm("duplicate", {"duplicate": 0.1}),
@@ -70,12 +73,16 @@ _FULL = (
     Arm("short", {"latency": "lognormal median_ns=300000 sigma=0.3", "fifo": False}),
     Arm("rare loss", {"loss": "bernoulli p=0.01"}),
     Arm("long bursts", {"loss": "burst p=0.01 r=0.1"}),
-    Arm("over tcp", {"transport": "tcp", "latency": "constant ns=2000000", "loss": "bernoulli p=0.05"}),
+    Arm(
+        "over tcp",
+        {"transport": "tcp", "latency": "constant ns=2000000", "loss": "bernoulli p=0.05"},
+    ),
     Arm("over unix", {"transport": "unix", "duplicate": 0.05, "corrupt": 0.05}),
     Arm("burning publisher", {"cpu_burn_ns": "publisher=500000"}),
 )
 
-# A heavy tail reaches far beyond a drain of a quarter of a second: one message in some hundred campaigns beyond these.
+# A heavy tail reaches far beyond a drain of a quarter of a second: one message in some hundred
+# campaigns beyond these.
 _TAIL = (Arm("pareto", {"latency": "pareto min_ns=1000000 alpha=1.5", "fifo": False}),)
 _TAILS = (*_TAIL, Arm("heavier tail", {"latency": "pareto min_ns=200000 alpha=1.2", "fifo": False}))
 TAIL_DRAIN_S = 10.0
@@ -98,7 +105,12 @@ def truths(*, quick: bool) -> tuple[Workload, ...]:
     stream = {"message": "Bytes(256)", "rate_hz": 500}
     spans = {"steady_s": 0.4} if quick else {"steady_s": 1.2}
     return (
-        Workload("stream", "what is done to messages", _QUICK if quick else _FULL, stream | {"timeline": spans}),
+        Workload(
+            "stream",
+            "what is done to messages",
+            _QUICK if quick else _FULL,
+            stream | {"timeline": spans},
+        ),
         Workload(
             "tail",
             "a heavy tail, and the time to wait for it",
@@ -128,8 +140,8 @@ def truths(*, quick: bool) -> tuple[Workload, ...]:
 
 
 NOTHING = {64: 1000, 1_000_000: 100, 6_220_800: 60}
-"""Bytes of a message -> rate in Hz. Writing and reading a payload cost the same for every byte, so three sizes tell all
-others."""
+"""Bytes of a message -> rate in Hz. Writing and reading a payload cost the same for every byte, so
+three sizes tell all others."""
 
 
 def of_nothing(size: int) -> tuple[str, str]:
@@ -143,7 +155,12 @@ def _nothing(size: int, rate_hz: int) -> Workload:
         name,
         "no middleware at all: what is left is the instrument",
         (Arm(arm, middleware="null", more={"wait": "callback", "role": "contender"}),),
-        {"message": f"Bytes({size})", "rate_hz": rate_hz, "processes": "one", "timeline": {"steady_s": 0.4}},
+        {
+            "message": f"Bytes({size})",
+            "rate_hz": rate_hz,
+            "processes": "one",
+            "timeline": {"steady_s": 0.4},
+        },
     )
 
 
@@ -151,16 +168,28 @@ SMALL, LARGE = "small", "large"
 
 
 def aa_pairs(middlewares: Sequence[str], *, quick: bool) -> tuple[Workload, ...]:
-    """Each middleware against itself under two names, with a small and a large message: a comparison for each."""
+    """Each middleware against itself under two names, with a small and a large message: a
+    comparison for each."""
     classes = {
-        SMALL: {"message": "Bytes(320)", "rate_hz": 1000, "timeline": {"steady_s": 0.25 if quick else 1.1}},
-        LARGE: {"message": "Array1m", "rate_hz": 60, "timeline": {"steady_s": 0.4 if quick else 1.1}},
+        SMALL: {
+            "message": "Bytes(320)",
+            "rate_hz": 1000,
+            "timeline": {"steady_s": 0.25 if quick else 1.1},
+        },
+        LARGE: {
+            "message": "Array1m",
+            "rate_hz": 60,
+            "timeline": {"steady_s": 0.4 if quick else 1.1},
+        },
     }
     return tuple(
         Workload(
             f"{size}_{name}",
             f"{name} against itself, {settings['message']} at {settings['rate_hz']} Hz",
-            tuple(Arm(f"{name} {size} {side}", _aa_options(name), name, _aa_more(name)) for side in "AB"),
+            tuple(
+                Arm(f"{name} {size} {side}", _aa_options(name), name, _aa_more(name))
+                for side in "AB"
+            ),
             settings,
         )
         for name in middlewares
@@ -173,7 +202,8 @@ def _aa_options(middleware: str) -> Options:
 
 
 def _aa_more(middleware: str) -> Mapping[str, Any]:
-    """Here the floor competes with itself, so it is not a reference; Fast DDS is asked for the mode that it has."""
+    """Here the floor competes with itself, so it is not a reference; Fast DDS is asked for the mode
+    that it has."""
     return {"floor": {"role": "contender"}, "fastdds": {"publish_mode": "sync"}}.get(middleware, {})
 
 
@@ -189,7 +219,8 @@ def skewed() -> tuple[Workload, ...]:
 
 
 def suite_text(name: str, title: str, workloads: Iterable[Workload], count: int) -> str:
-    """A suite file of `count` blocks in JSON, which is YAML. Arms are excluded from workloads not their own."""
+    """A suite file of `count` blocks in JSON, which is YAML. Arms are excluded from workloads not
+    their own."""
     workloads = list(workloads)
     arms = [(workload.name, arm) for workload in workloads for arm in workload.arms]
     document = {
@@ -198,10 +229,18 @@ def suite_text(name: str, title: str, workloads: Iterable[Workload], count: int)
         "blocks": {"planned": count, "minimum": count},
         "timeline": {"warmup_s": 0.05, "steady_s": 1.0, "drain_s": 0.25, "grace_s": 1.0},
         "arms": [
-            {"name": arm.name, "middleware": arm.middleware, "options": dict(arm.options), **arm.more}
+            {
+                "name": arm.name,
+                "middleware": arm.middleware,
+                "options": dict(arm.options),
+                **arm.more,
+            }
             for _, arm in arms
         ],
-        "workloads": [{"name": workload.name, "title": workload.title, **workload.settings} for workload in workloads],
+        "workloads": [
+            {"name": workload.name, "title": workload.title, **workload.settings}
+            for workload in workloads
+        ],
         "exclude": [
             {"workload": workload.name, "arm": arm.name}
             for workload in workloads
@@ -216,4 +255,6 @@ def suite_text(name: str, title: str, workloads: Iterable[Workload], count: int)
 def _list(value: Any) -> str:
     if not isinstance(value, list) or not value:
         return json.dumps(value, ensure_ascii=False)
-    return "[\n    " + ",\n    ".join(json.dumps(item, ensure_ascii=False) for item in value) + "\n  ]"
+    return (
+        "[\n    " + ",\n    ".join(json.dumps(item, ensure_ascii=False) for item in value) + "\n  ]"
+    )

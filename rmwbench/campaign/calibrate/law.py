@@ -1,6 +1,8 @@
-"""What the synthetic worker's settings promise, from the formulas of its documentation, written a second time.
+"""What the synthetic worker's settings promise, from the formulas of its documentation, written a
+second time.
 
-The worker draws; this says what draws of that law tend to. The two share no code, so that a slip in one shows.
+The worker draws; this says what draws of that law tend to. The two share no code, so that a slip in
+one shows.
 """
 
 import math
@@ -11,7 +13,8 @@ from scipy import special
 
 
 def structured(value: Any) -> Any:
-    """A suite's words for an object, `KIND key=number …`, as the object that the worker's `--truth` wants."""
+    """A suite's words for an object, `KIND key=number …`, as the object that the worker's `--truth`
+    wants."""
     if not isinstance(value, str) or "=" not in value:
         return value
     words = [word.partition("=") for word in value.split()]
@@ -20,7 +23,8 @@ def structured(value: Any) -> Any:
 
 
 def quantile_ns(law: Mapping[str, Any], q: float) -> float:
-    """Quantile q of a latency law in ns. Raises ValueError for a law that this page does not know."""
+    """Quantile q of a latency law in ns. Raises ValueError for a law that this page does not
+    know."""
     match law["kind"]:
         case "constant":
             return law["ns"]

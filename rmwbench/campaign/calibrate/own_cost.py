@@ -1,4 +1,5 @@
-"""What of a number is ours: the null middleware's trials, and what a stamp and a record cost by themselves.
+"""What of a number is ours: the null middleware's trials, and what a stamp and a record cost by
+themselves.
 
 Nothing is subtracted from any number; the report shows it beside them.
 """
@@ -23,29 +24,43 @@ AT_SIZES = {
 
 
 def own_cost(evidence: Evidence, null: Path) -> dict[str, Any]:
-    """`latency`: from the publish call until the message is taken, with no middleware between; `cpu_per_message`: of a
-    whole message, both ends; both of messages of 64 bytes. `sizes`: the same and more for each size of the grid.
-    METRICs of the show document; `clock_read` and `record` in ns, from the worker itself."""
+    """`latency`: from the publish call until the message is taken, with no middleware between;
+    `cpu_per_message`: of a whole message, both ends; both of messages of 64 bytes. `sizes`: the
+    same and more for each size of the grid. METRICs of the show document; `clock_read` and `record`
+    in ns, from the worker itself."""
     found = {"latency": LATENCY, "cpu_per_message": CPU}
     try:
-        metrics = {name: evidence.metric(*of_nothing(min(NOTHING)), metric) for name, metric in found.items()}
+        metrics = {
+            name: evidence.metric(*of_nothing(min(NOTHING)), metric)
+            for name, metric in found.items()
+        }
     except KeyError:
-        metrics = {name: {"unit": "ns", "no_data": "the null middleware was not measured"} for name in found}
+        metrics = {
+            name: {"unit": "ns", "no_data": "the null middleware was not measured"}
+            for name in found
+        }
     return {**metrics, "sizes": [_at(evidence, size) for size in NOTHING], **clock_cost(null)}
 
 
 def _at(evidence: Evidence, size: int) -> dict[str, Any]:
     try:
-        found = {name: evidence.metric(*of_nothing(size), metric) for name, metric in AT_SIZES.items()}
+        found = {
+            name: evidence.metric(*of_nothing(size), metric) for name, metric in AT_SIZES.items()
+        }
     except KeyError:
-        found = {name: {"unit": "ns", "no_data": "the null middleware was not measured"} for name in AT_SIZES}
+        found = {
+            name: {"unit": "ns", "no_data": "the null middleware was not measured"}
+            for name in AT_SIZES
+        }
     return {"payload_bytes": size, **found}
 
 
 def clock_cost(null: Path) -> Mapping[str, Any]:
     """`WORKER --clock-cost`: median and interval over batches, in ns."""
     try:
-        done = subprocess.run([null, "--clock-cost"], capture_output=True, text=True, check=True, timeout=TIMEOUT_S)
+        done = subprocess.run(
+            [null, "--clock-cost"], capture_output=True, text=True, check=True, timeout=TIMEOUT_S
+        )
         document = json.loads(done.stdout)
         return {name: {"unit": "ns", **document[name]} for name in ("clock_read", "record")}
     except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:

@@ -1,9 +1,10 @@
-"""Was what had been injected found again? Pure comparisons of a reported value with a truth that is known beforehand.
+"""Was what had been injected found again? Pure comparisons of a reported value with a truth that is
+known beforehand.
 
-A check ends in one of three ways. `recovered`: the report holds the truth. `failed`: it does not, and no machine
-explains that. `could not tell`: the machine took the trials. What the machine may add to a value (it is late, and never
-early) is an allowance that the caller measured in the same trials; no number here is a tolerance chosen to make a check
-pass.
+A check ends in one of three ways. `recovered`: the report holds the truth. `failed`: it does not,
+and no machine explains that. `could not tell`: the machine took the trials. What the machine may
+add to a value (it is late, and never early) is an allowance that the caller measured in the same
+trials; no number here is a tolerance chosen to make a check pass.
 """
 
 import math
@@ -20,14 +21,15 @@ DIGITS = 1e-5
 """Relative: the show document keeps six digits."""
 
 LAW_CONFIDENCE = 0.999
-"""At which a law's own value is asked of an interval over trials: with 95 % one of twenty honest checks would fail. How
-many of the 95 % intervals hold it is counted beside (`coverage_is_plausible`)."""
+"""At which a law's own value is asked of an interval over trials: with 95 % one of twenty honest
+checks would fail. How many of the 95 % intervals hold it is counted beside
+(`coverage_is_plausible`)."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One statement about a report. `expected` and `found` are for a person; `within_95` says of a law's value whether
-    the interval as reported holds it, None where no law is at stake."""
+    """One statement about a report. `expected` and `found` are for a person; `within_95` says of a
+    law's value whether the interval as reported holds it, None where no law is at stake."""
 
     what: str
     outcome: str
@@ -36,12 +38,18 @@ class Check:
     within_95: bool | None = None
 
     def document(self) -> dict[str, Any]:
-        out = {"what": self.what, "outcome": self.outcome, "expected": self.expected, "found": self.found}
+        out = {
+            "what": self.what,
+            "outcome": self.outcome,
+            "expected": self.expected,
+            "found": self.found,
+        }
         return out if self.within_95 is None else out | {"within_95": self.within_95}
 
 
 def overall(checks: Sequence[Check]) -> str:
-    """A truth is recovered when all of its checks are; one that failed outweighs any that could not tell."""
+    """A truth is recovered when all of its checks are; one that failed outweighs any that could not
+    tell."""
     outcomes = {check.outcome for check in checks}
     if FAILED in outcomes:
         return FAILED
@@ -49,7 +57,8 @@ def overall(checks: Sequence[Check]) -> str:
 
 
 def equal(what: str, found: float, truth: float) -> Check:
-    """Equal to the document's digits: for counts, and for what two programs computed from the same records."""
+    """Equal to the document's digits: for counts, and for what two programs computed from the same
+    records."""
     same = math.isclose(found, truth, rel_tol=DIGITS, abs_tol=1e-12)
     return Check(what, RECOVERED if same else FAILED, _text(truth), _text(found))
 
@@ -60,28 +69,41 @@ def between(what: str, found: float, low: float, high: float) -> Check:
     return Check(what, RECOVERED if inside else FAILED, _span(low, high), _text(found))
 
 
-def holds(what: str, metric: Mapping[str, Any], truth: float, *, below: float = 0.0, above: float = 0.0) -> Check:
-    """Whether the reported interval holds the truth, of whose ends `below` and `above` may be the machine's doing."""
+def holds(
+    what: str, metric: Mapping[str, Any], truth: float, *, below: float = 0.0, above: float = 0.0
+) -> Check:
+    """Whether the reported interval holds the truth, of whose ends `below` and `above` may be the
+    machine's doing."""
     if "value" not in metric:
-        return Check(what, UNKNOWN, _text(truth), f"no value: {metric.get('no_data', 'a bound only')}")
+        return Check(
+            what, UNKNOWN, _text(truth), f"no value: {metric.get('no_data', 'a bound only')}"
+        )
     low, high = (float(metric[end]) for end in ("low", "high"))
     inside = _reaches(low - below, truth) and _reaches(truth, high + above)
-    return Check(what, RECOVERED if inside else FAILED, _text(truth), _span(low - below, high + above))
+    return Check(
+        what, RECOVERED if inside else FAILED, _text(truth), _span(low - below, high + above)
+    )
 
 
 def holds_law(what: str, metric: Mapping[str, Any], truth: float, *, below: float = 0.0) -> Check:
-    """Whether an interval over trials holds what the law itself promises (not what was drawn this time).
+    """Whether an interval over trials holds what the law itself promises (not what was drawn this
+    time).
 
-    The reported 95 % interval is widened to `LAW_CONFIDENCE` by the ratio of the t quantiles at its trials − 1 degrees
-    of freedom, on the logarithms where it was made there.
+    The reported 95 % interval is widened to `LAW_CONFIDENCE` by the ratio of the t quantiles at its
+    trials − 1 degrees of freedom, on the logarithms where it was made there.
     """
     if "value" not in metric:
-        return Check(what, UNKNOWN, _text(truth), f"no value: {metric.get('no_data', 'a bound only')}")
+        return Check(
+            what, UNKNOWN, _text(truth), f"no value: {metric.get('no_data', 'a bound only')}"
+        )
     value, low, high = (float(metric[name]) for name in ("value", "low", "high"))
     trials = int(metric["trials"])
     if trials < 2 or not math.isfinite(high):
         return Check(what, UNKNOWN, _text(truth), "no interval over trials")
-    wider = float(special.stdtrit(trials - 1, (1 + LAW_CONFIDENCE) / 2) / special.stdtrit(trials - 1, (1 + 0.95) / 2))
+    wider = float(
+        special.stdtrit(trials - 1, (1 + LAW_CONFIDENCE) / 2)
+        / special.stdtrit(trials - 1, (1 + 0.95) / 2)
+    )
     if low > 0 and "log" in metric["interval"]:
         least, most = value * (low / value) ** wider, value * (high / value) ** wider
     else:
@@ -92,9 +114,11 @@ def holds_law(what: str, metric: Mapping[str, Any], truth: float, *, below: floa
 
 
 def coverage_is_plausible(checks: Sequence[Check]) -> Check | None:
-    """Whether as many of the 95 % intervals hold their law's value as 95 % can explain; None where none was asked.
+    """Whether as many of the 95 % intervals hold their law's value as 95 % can explain; None where
+    none was asked.
 
-    Fails where so few would come once in a thousand calibrations (binomial, as if the checks were independent).
+    Fails where so few would come once in a thousand calibrations (binomial, as if the checks were
+    independent).
     """
     asked = [check for check in checks if check.within_95 is not None]
     if not asked:
@@ -102,7 +126,12 @@ def coverage_is_plausible(checks: Sequence[Check]) -> Check | None:
     n, hit = len(asked), sum(bool(check.within_95) for check in asked)
     chance = float(special.bdtr(hit, n, 0.95))
     outcome = RECOVERED if chance >= 0.001 else FAILED
-    return Check("95 % intervals that hold their law's value", outcome, f"about {0.95 * n:.0f} of {n}", f"{hit} of {n}")
+    return Check(
+        "95 % intervals that hold their law's value",
+        outcome,
+        f"about {0.95 * n:.0f} of {n}",
+        f"{hit} of {n}",
+    )
 
 
 def order_statistic(values: np.ndarray, q: float) -> float:
@@ -113,12 +142,15 @@ def order_statistic(values: np.ndarray, q: float) -> float:
 def latest(draws: np.ndarray, mean_lateness: float, q: float) -> float:
     """The highest that quantile q of draw + lateness can be, for any lateness ≥ 0 of that mean.
 
-    At most a fraction δ of the messages is later than mean/δ (Markov), and 1 − q − δ of the draws lie above their own
-    quantile q + δ, so at most 1 − q of the sums lie above the sum of the two; the best δ counts. Nothing is assumed
-    about the machine, hence there is no false alarm, however loaded it is.
+    At most a fraction δ of the messages is later than mean/δ (Markov), and 1 − q − δ of the draws
+    lie above their own quantile q + δ, so at most 1 − q of the sums lie above the sum of the two;
+    the best δ counts. Nothing is assumed about the machine, hence there is no false alarm, however
+    loaded it is.
     """
     deltas = (1 - q) * np.linspace(0.02, 1, 50)
-    return min(order_statistic(draws, min(q + delta, 1.0)) + mean_lateness / delta for delta in deltas)
+    return min(
+        order_statistic(draws, min(q + delta, 1.0)) + mean_lateness / delta for delta in deltas
+    )
 
 
 MEDIAN_PAIRS = 3
@@ -126,13 +158,14 @@ MEDIAN_PAIRS = 3
 
 
 def aa_floor(logs: Sequence[np.ndarray], blocks: int, confidence: float = 0.95) -> float | None:
-    """The ratio minus 1 that a comparison of an arm with itself stays within, in `confidence` of campaigns of `blocks`
-    blocks; None where nothing was measured.
+    """The ratio minus 1 that a comparison of an arm with itself stays within, in `confidence` of
+    campaigns of `blocks` blocks; None where nothing was measured.
 
-    `logs` has the block log-ratios of each A/A pair. Their true mean is 0, so s² = Σx²/n of a pair is about 0 with n
-    degrees of freedom. Of several pairs the median of s² is taken, over the median of χ²(n)/n: one bimodal pair, or two
-    minutes of other load, is not the noise of all. The floor is exp(t·s/√blocks) − 1, t with 2/π of all degrees of
-    freedom, which is what a median of normal values keeps.
+    `logs` has the block log-ratios of each A/A pair. Their true mean is 0, so s² = Σx²/n of a pair
+    is about 0 with n degrees of freedom. Of several pairs the median of s² is taken, over the
+    median of χ²(n)/n: one bimodal pair, or two minutes of other load, is not the noise of all. The
+    floor is exp(t·s/√blocks) − 1, t with 2/π of all degrees of freedom, which is what a median of
+    normal values keeps.
     """
     pairs = [np.asarray(x, float) for x in logs if len(x)]
     total = sum(map(len, pairs))
@@ -148,11 +181,14 @@ def aa_floor(logs: Sequence[np.ndarray], blocks: int, confidence: float = 0.95) 
     return math.expm1(t * math.sqrt(variance / blocks))
 
 
-def aa_floor_of_pair(logs: Sequence[float], blocks: int, confidence: float = 0.95) -> tuple[float, float, float] | None:
-    """(value, low, high): what `aa_floor` says of a single arm, with the interval that so few blocks leave open; None
-    where fewer than two were measured.
+def aa_floor_of_pair(
+    logs: Sequence[float], blocks: int, confidence: float = 0.95
+) -> tuple[float, float, float] | None:
+    """(value, low, high): what `aa_floor` says of a single arm, with the interval that so few
+    blocks leave open; None where fewer than two were measured.
 
-    The true mean of the log-ratios is 0, so Σx² is σ²·χ²(n): the interval of σ is that of a variance with a known mean.
+    The true mean of the log-ratios is 0, so Σx² is σ²·χ²(n): the interval of σ is that of a
+    variance with a known mean.
     """
     x = np.asarray(logs, float)
     n = len(x)
@@ -160,7 +196,10 @@ def aa_floor_of_pair(logs: Sequence[float], blocks: int, confidence: float = 0.9
         return None
     tail = (1 - confidence) / 2
     t = float(special.stdtrit(n, 1 - tail))
-    variances = (float(x @ x) / n, *(float(x @ x) / float(special.chdtri(n, q)) for q in (tail, 1 - tail)))
+    variances = (
+        float(x @ x) / n,
+        *(float(x @ x) / float(special.chdtri(n, q)) for q in (tail, 1 - tail)),
+    )
     value, low, high = (math.expm1(t * math.sqrt(variance / blocks)) for variance in variances)
     return value, low, high
 

@@ -1,9 +1,9 @@
-"""One calibration from beginning to end: two ordinary campaigns, a third where chance must be excluded, and the
-judgement.
+"""One calibration from beginning to end: two ordinary campaigns, a third where chance must be
+excluded, and the judgement.
 
-The campaigns are those that `rmwbench run` runs, from a suite file to a bundle to the show document; nothing is cut
-short for the proof's sake. The show document is made by a function that is handed in, because a campaign knows nothing
-of reports.
+The campaigns are those that `rmwbench run` runs, from a suite file to a bundle to the show
+document; nothing is cut short for the proof's sake. The show document is made by a function that is
+handed in, because a campaign knows nothing of reports.
 """
 
 import time
@@ -30,7 +30,8 @@ from rmwbench.lab.middleware import Worker, find_workers, require_workers
 
 INSTRUMENT = ("synthetic", "null")
 AGAINST_THEMSELVES = ("floor", "iceoryx2", "zenoh", "cyclonedds", "fastdds")
-"""Workers of the first set that carry messages between processes. The synthetic one has its own twins in the grid."""
+"""Workers of the first set that carry messages between processes. The synthetic one has its own
+twins in the grid."""
 
 Show = Callable[[Bundle], dict[str, Any]]
 
@@ -41,8 +42,8 @@ class Interrupted(Exception):
 
 @dataclass
 class Session:
-    """A calibration under way in `directory`. `seed` draws every order, schedule and injection, so that the same seed
-    injects the same truth."""
+    """A calibration under way in `directory`. `seed` draws every order, schedule and injection, so
+    that the same seed injects the same truth."""
 
     directory: Path
     show: Show
@@ -53,25 +54,35 @@ class Session:
     _slowdown: float = 1.0
 
     def run(self) -> dict[str, Any]:
-        """The calibration document, stored. Raises UserError where the instrument's workers are missing, Interrupted
-        on a signal."""
+        """The calibration document, stored. Raises UserError where the instrument's workers are
+        missing, Interrupted on a signal."""
         workers = require_workers(list(INSTRUMENT))
         available = find_workers()
-        against = [name for name in AGAINST_THEMSELVES if name in available and not available[name].problem]
+        against = [
+            name for name in AGAINST_THEMSELVES if name in available and not available[name].problem
+        ]
         known = grid.truths(quick=self.quick)
         pairs = grid.aa_pairs(against, quick=self.quick)
         self.directory.mkdir(parents=True, exist_ok=True)
         steps = [self._prepared("truths", "Truths that are known", known)]
         if pairs:
             steps.append(self._prepared("aa", "Every middleware against itself", pairs))
-        self._say(f"{len(steps)} campaigns, about {duration_text(sum(step.estimated_s for step in steps))} together")
+        self._say(
+            f"{len(steps)} campaigns, about "
+            f"{duration_text(sum(step.estimated_s for step in steps))} together"
+        )
         bundles = {}
         for done, step in enumerate(steps):
             rest_s = self._slowdown * sum(other.estimated_s for other in steps[done:])
             lies = f", {step.lies} of which lie and are to be void" if step.lies else ""
-            self._say(f"{step.title}: {step.trials} trials{lies}; about {duration_text(round(rest_s))} left")
+            self._say(
+                f"{step.title}: {step.trials} trials{lies}; about {duration_text(round(rest_s))} "
+                "left"
+            )
             bundles[step.name] = self._run(step)
-        evidence = Evidence(bundles["truths"], self.show(bundles["truths"]), workers["synthetic"].executable)
+        evidence = Evidence(
+            bundles["truths"], self.show(bundles["truths"]), workers["synthetic"].executable
+        )
         found = truths.judge(evidence, known)
         clock = self._skewed(workers["synthetic"])
         not_tested = [] if isinstance(clock, Truth) else [{"what": skew.NAME, "why": clock}]
@@ -92,10 +103,18 @@ class Session:
         seed: int | None = None,
     ) -> "Step":
         path, blocks = self.directory / f"{name}.yaml", blocks or grid.blocks(quick=self.quick)
-        path.write_text(grid.suite_text(f"calibrate-{name}", title, workloads, blocks), encoding="utf-8")
-        arms = [workload.settings["timeline"]["steady_s"] for workload in workloads for _ in workload.arms]
+        path.write_text(
+            grid.suite_text(f"calibrate-{name}", title, workloads, blocks), encoding="utf-8"
+        )
+        arms = [
+            workload.settings["timeline"]["steady_s"]
+            for workload in workloads
+            for _ in workload.arms
+        ]
         each_s = sum(arms) + len(arms) * FIXED_S
-        lies = blocks * sum("lying_path" in arm.options for workload in workloads for arm in workload.arms)
+        lies = blocks * sum(
+            "lying_path" in arm.options for workload in workloads for arm in workload.arms
+        )
         seed = self.seed if seed is None else seed
         return Step(name, title, path, seed, len(arms) * blocks, lies, blocks * each_s)
 
@@ -105,13 +124,23 @@ class Session:
             return reason
         step = self._prepared("skewed", "A reader whose clock is wrong", grid.skewed(), blocks=2)
         self._say(f"{step.title}: {step.trials} trials")
-        bundle = self._run(step, lambda campaign: skew.skewed(campaign, worker, self.directory / "skewed-worker"))
+        bundle = self._run(
+            step, lambda campaign: skew.skewed(campaign, worker, self.directory / "skewed-worker")
+        )
         return skew.judge(bundle.trials(), lambda: self.show(bundle))
 
-    def _run(self, step: "Step", changed: Callable[[Campaign], Campaign] = lambda campaign: campaign) -> Bundle:
+    def _run(
+        self, step: "Step", changed: Callable[[Campaign], Campaign] = lambda campaign: campaign
+    ) -> Bundle:
         directory = self.directory / step.name
         campaign = new_campaign(
-            str(step.suite), directory, seed=step.seed, budget_s=None, workloads=(), arms=(), calibrated=False
+            str(step.suite),
+            directory,
+            seed=step.seed,
+            budget_s=None,
+            workloads=(),
+            arms=(),
+            calibrated=False,
         )
         campaign, began_s = changed(campaign), time.monotonic()
         with campaign.writer:
@@ -121,7 +150,9 @@ class Session:
         self._slowdown = (time.monotonic() - began_s) / step.estimated_s
         return Bundle(directory)
 
-    def _against_themselves(self, bundle: Bundle | None, pairs: Sequence[grid.Workload]) -> list[aa.Pair]:
+    def _against_themselves(
+        self, bundle: Bundle | None, pairs: Sequence[grid.Workload]
+    ) -> list[aa.Pair]:
         if bundle is None:
             return []
         found = aa.judge(self.show(bundle), pairs)
@@ -129,8 +160,12 @@ class Session:
         if not different:
             return found
         again = [pair for pair in pairs if tuple(reversed(pair.name.split("_", 1))) in different]
-        self._say(f"once more, to tell chance from a difference: {', '.join(pair.name for pair in again)}")
-        step = self._prepared("aa-again", "What was found different, once more", again, seed=self.seed + 1)
+        self._say(
+            f"once more, to tell chance from a difference: {', '.join(pair.name for pair in again)}"
+        )
+        step = self._prepared(
+            "aa-again", "What was found different, once more", again, seed=self.seed + 1
+        )
         return aa.confirmed(found, aa.judge(self.show(self._run(step)), again))
 
     def _document(
@@ -198,8 +233,8 @@ class Session:
 
 
 FIXED_S = 0.32
-"""What a trial takes besides its steady state, on two cores that have little else to do; a drain ends early. Only for
-the first estimate of time: later ones go by the campaign before."""
+"""What a trial takes besides its steady state, on two cores that have little else to do; a drain
+ends early. Only for the first estimate of time: later ones go by the campaign before."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
-"""A reader whose clock is wrong, as on a badly synchronised host: its worker is started in a time namespace of its own.
+"""A reader whose clock is wrong, as on a badly synchronised host: its worker is started in a time
+namespace of its own.
 
-Stamps of two clocks cannot be subtracted, so the pipeline must refuse such a trial. Where the machine cannot make a
-time namespace, or its worker cannot be reached from inside a trial, the truth is not tested and not counted.
+Stamps of two clocks cannot be subtracted, so the pipeline must refuse such a trial. Where the
+machine cannot make a time namespace, or its worker cannot be reached from inside a trial, the truth
+is not tested and not counted.
 """
 
 import shutil
@@ -21,7 +23,8 @@ AHEAD_S = 3
 """unshare(1) takes whole seconds."""
 NAME = "skewed clock"
 
-# The first process of a trial (the talker) runs as it is, the second one in its own time. /tmp is the trial's own.
+# The first process of a trial (the talker) runs as it is, the second one in its own time. /tmp is
+# the trial's own.
 SCRIPT = """#!/bin/sh
 mkdir /tmp/rmwbench-first 2>/dev/null && exec {worker} "$@"
 exec {unshare} --time --monotonic {ahead_s} --fork --kill-child {worker} "$@"
@@ -36,9 +39,16 @@ def why_not(worker: Worker) -> str | None:
     if worker.executable.is_relative_to("/tmp"):
         return "the worker lies below /tmp, which a trial does not see"
     done = subprocess.run(
-        [unshare, "--time", "--monotonic", str(AHEAD_S), "--fork", "true"], capture_output=True, text=True, timeout=10
+        [unshare, "--time", "--monotonic", str(AHEAD_S), "--fork", "true"],
+        capture_output=True,
+        text=True,
+        timeout=10,
     )
-    return None if done.returncode == 0 else f"no time namespace: {done.stderr.strip() or 'unshare failed'}"
+    return (
+        None
+        if done.returncode == 0
+        else f"no time namespace: {done.stderr.strip() or 'unshare failed'}"
+    )
 
 
 def skewed(campaign: Campaign, worker: Worker, script: Path) -> Campaign:
@@ -46,7 +56,9 @@ def skewed(campaign: Campaign, worker: Worker, script: Path) -> Campaign:
     text = SCRIPT.format(worker=worker.executable, unshare=shutil.which("unshare"), ahead_s=AHEAD_S)
     script.write_text(text, encoding="utf-8")
     script.chmod(0o755)
-    campaign.workers = dict(campaign.workers) | {worker.middleware: replace(worker, executable=script.resolve())}
+    campaign.workers = dict(campaign.workers) | {
+        worker.middleware: replace(worker, executable=script.resolve())
+    }
     return campaign
 
 
@@ -59,9 +71,19 @@ def judge(lines: list[Any], shown: Callable[[], dict[str, Any]]) -> Truth | str:
     outcome = recovery.RECOVERED if caught and not other else recovery.FAILED
     found = caught or other
     reason = (found[0].reason or found[0].status).splitlines()[0] if found else "no trial"
-    check = Check("every trial is void for its clock", outcome, f"{len(lines)} void", f"{len(caught)} void: {reason}")
-    metrics = [m for w in shown()["workloads"] for arm in w["arms"] for m in arm["metrics"].values()]
+    check = Check(
+        "every trial is void for its clock",
+        outcome,
+        f"{len(lines)} void",
+        f"{len(caught)} void: {reason}",
+    )
+    metrics = [
+        m for w in shown()["workloads"] for arm in w["arms"] for m in arm["metrics"].values()
+    ]
     printed = sum("value" in metric for metric in metrics)
     outcome = recovery.FAILED if printed else recovery.RECOVERED
-    checks = (check, Check("no number is printed for it", outcome, "0 numbers", f"{printed} numbers"))
+    checks = (
+        check,
+        Check("no number is printed for it", outcome, "0 numbers", f"{printed} numbers"),
+    )
     return Truth(NAME, "skewed", f"{AHEAD_S} s ahead", recovery.overall(checks), checks)

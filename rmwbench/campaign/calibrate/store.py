@@ -1,7 +1,8 @@
-"""Where calibrations are kept: a file each under the user's state directory, named after the machine and the time.
+"""Where calibrations are kept: a file each under the user's state directory, named after the
+machine and the time.
 
-The machine is known by its hardware, not by its kernel: a calibration from before an upgrade is still found, and the
-report says that the kernel was another one.
+The machine is known by its hardware, not by its kernel: a calibration from before an upgrade is
+still found, and the report says that the kernel was another one.
 """
 
 import hashlib
@@ -25,7 +26,8 @@ def directory() -> Path:
 
 
 def fingerprint(machine: Mapping[str, Any]) -> str:
-    """12 hexadecimal digits of what the machine is: processor, usable cores, memory in whole gigabytes."""
+    """12 hexadecimal digits of what the machine is: processor, usable cores, memory in whole
+    gigabytes."""
     hardware = machine["hardware"]
     memory = hardware.get("memory_bytes")
     what = [
@@ -59,8 +61,8 @@ def write(document: Mapping[str, Any], path: Path) -> None:
 
 
 def newest(machine: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The newest readable calibration of this machine, or None. A file that cannot be read, or is of another version,
-    is passed over: it must not keep a campaign from running."""
+    """The newest readable calibration of this machine, or None. A file that cannot be read, or is
+    of another version, is passed over: it must not keep a campaign from running."""
     place = directory()
     if not place.is_dir():
         return None
@@ -69,19 +71,24 @@ def newest(machine: Mapping[str, Any]) -> dict[str, Any] | None:
             document = parse_json(read_input(path))
         except (OSError, ValueError):
             continue
-        if isinstance(document, dict) and (document.get("schema"), document.get("version")) == (SCHEMA, VERSION):
+        if isinstance(document, dict) and (document.get("schema"), document.get("version")) == (
+            SCHEMA,
+            VERSION,
+        ):
             return document
     return None
 
 
 def for_campaign(machine: Mapping[str, Any]) -> dict[str, Any]:
-    """What campaign.json keeps under `machine`: `calibration` (the newest without its single checks) and `aa_floor`;
-    empty where this machine was never calibrated."""
+    """What campaign.json keeps under `machine`: `calibration` (the newest without its single
+    checks) and `aa_floor`; empty where this machine was never calibrated."""
     document = newest(machine)
     if document is None:
         return {}
     summary = {name: document[name] for name in _SUMMARY if name in document}
-    summary["truths"] = {name: value for name, value in document["truths"].items() if name != "list"}
+    summary["truths"] = {
+        name: value for name, value in document["truths"].items() if name != "list"
+    }
     summary["aa"] = {name: value for name, value in document["aa"].items() if name != "pairs"}
     floor = document["aa"].get("floor", {}).get("all")
     return {"calibration": summary} | ({} if floor is None else {"aa_floor": floor})

@@ -13,7 +13,8 @@ from rmwbench.campaign.calibrate.recovery import Check
 
 @dataclass(frozen=True)
 class Truth:
-    """One truth: what was injected where, how its checks ended, and why there are none where there are none."""
+    """One truth: what was injected where, how its checks ended, and why there are none where there
+    are none."""
 
     truth: str
     workload: str
@@ -34,7 +35,8 @@ class Truth:
 
 
 def judge(evidence: Evidence, workloads: Iterable[Workload]) -> list[Truth]:
-    """Every truth of the grid, in its order, and last how many of the 95 % intervals hold their law."""
+    """Every truth of the grid, in its order, and last how many of the 95 % intervals hold their
+    law."""
     found = [truth for workload in workloads for truth in _of(evidence, workload)]
     coverage = recovery.coverage_is_plausible([check for truth in found for check in truth.checks])
     if coverage is not None:
@@ -48,11 +50,20 @@ def _of(evidence: Evidence, workload: Workload) -> Iterator[Truth]:
         case "stream" | "tail":
             for arm in arms:
                 for truth, check in checks.truths_of(arm):
-                    yield _judged(truth, name, arm.name, lambda c=check, a=arm: c(checks.Subject(evidence, name, a)))
+                    yield _judged(
+                        truth,
+                        name,
+                        arm.name,
+                        lambda c=check, a=arm: c(checks.Subject(evidence, name, a)),
+                    )
         case "twins":
-            yield _judged("equal arms", name, _both(arms), lambda: checks.twins(evidence, name, arms))
+            yield _judged(
+                "equal arms", name, _both(arms), lambda: checks.twins(evidence, name, arms)
+            )
         case "apart":
-            yield _judged("1.5 times as slow", name, _both(arms), lambda: checks.apart(evidence, name, arms))
+            yield _judged(
+                "1.5 times as slow", name, _both(arms), lambda: checks.apart(evidence, name, arms)
+            )
         case "path":
             for arm in arms:
                 truth = "path, a lie" if "lying_path" in arm.options else "path"
@@ -65,7 +76,8 @@ def _judged(truth: str, workload: str, arm: str, make: Callable[[], Iterable[Che
     except Untestable as why:
         return Truth(truth, workload, arm, recovery.UNKNOWN, (), str(why))
     except (Spoilt, LookupError, ValueError) as why:
-        # A report that lacks what the grid ran, or records that contradict themselves, hold no truth.
+        # A report that lacks what the grid ran, or records that contradict themselves, hold no
+        # truth.
         text = f"the report lacks {why}" if isinstance(why, KeyError) else str(why)
         return Truth(truth, workload, arm, recovery.FAILED, (), text)
     return Truth(truth, workload, arm, recovery.overall(found), found)

@@ -1,1 +1,2 @@
-"""`rmwbench capacity`: up to which rate, size or number of readers a limit holds, per arm (docs/capacity.md)."""
+"""`rmwbench capacity`: up to which rate, size or number of readers a limit holds, per arm
+(docs/capacity.md)."""

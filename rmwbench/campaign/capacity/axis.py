@@ -1,9 +1,10 @@
 """What a capacity is searched along: one small class per axis.
 
-An axis knows its own level in a workload, how a workload looks at another level, its range, and that more is harder
-(an axis where less is harder, such as bandwidth, gives its levels in falling order). The search knows only the places
-of levels in order of hardness. The axes of the network (loss, delay, bandwidth) change a link and not a workload; they
-are named here so that asking for them gets an answer, and come with the network emulator.
+An axis knows its own level in a workload, how a workload looks at another level, its range, and
+that more is harder (an axis where less is harder, such as bandwidth, gives its levels in falling
+order). The search knows only the places of levels in order of hardness. The axes of the network
+(loss, delay, bandwidth) change a link and not a workload; they are named here so that asking for
+them gets an answer, and come with the network emulator.
 """
 
 import math
@@ -20,8 +21,8 @@ WHERE = "--along"
 
 
 class Axis:
-    """`name` on the command line, `factor` in the cells, `unit` as in the show document (empty for a count); levels
-    lie in [least, most]."""
+    """`name` on the command line, `factor` in the cells, `unit` as in the show document (empty for
+    a count); levels lie in [least, most]."""
 
     name: str
     factor: str
@@ -32,7 +33,8 @@ class Axis:
     most: float
 
     def own(self, workload: Workload) -> float:
-        """The level that the suite wrote. Raises UserError where the workload has none on this axis."""
+        """The level that the suite wrote. Raises UserError where the workload has none on this
+        axis."""
         raise NotImplementedError
 
     def at(self, workload: Workload, level: float) -> Workload:
@@ -41,7 +43,11 @@ class Axis:
 
     def rounded(self, level: float, digits: int = 3) -> float:
         """A level as it is tried and printed: whole, or so many significant digits."""
-        return float(max(round(level), math.ceil(self.least))) if self.whole else float(f"{level:.{digits}g}")
+        return (
+            float(max(round(level), math.ceil(self.least)))
+            if self.whole
+            else float(f"{level:.{digits}g}")
+        )
 
 
 class Rate(Axis):
@@ -51,7 +57,11 @@ class Rate(Axis):
     least, most = 0.01, float(MAX_RATE_HZ)
 
     def own(self, workload: Workload) -> float:
-        rates = [rate for rate in (self._rate(workload, arrival) for arrival in _arrivals(workload)) if rate]
+        rates = [
+            rate
+            for rate in (self._rate(workload, arrival) for arrival in _arrivals(workload))
+            if rate
+        ]
         if not rates:
             raise _unfit(workload, self, "no publisher of it has a rate")
         return max(rates)
@@ -65,7 +75,9 @@ class Rate(Axis):
             changes["arrival"] = _scaled(workload.arrival, factor)
         if workload.nodes is not None:
             changes["nodes"] = tuple(
-                node.model_copy(update={"publishers": tuple(_scaled(p, factor) for p in node.publishers)})
+                node.model_copy(
+                    update={"publishers": tuple(_scaled(p, factor) for p in node.publishers)}
+                )
                 for node in workload.nodes
             )
         return workload.model_copy(update=changes)
@@ -95,21 +107,31 @@ class Size(Axis):
             node.model_copy(
                 update={
                     "publishers": tuple(
-                        p.model_copy(update={"message": name}) if p.message is not None else p for p in node.publishers
+                        p.model_copy(update={"message": name}) if p.message is not None else p
+                        for p in node.publishers
                     )
                 }
             )
             for node in workload.nodes
         )
-        return workload.model_copy(update={"nodes": nodes} | ({"message": name} if workload.message else {}))
+        return workload.model_copy(
+            update={"nodes": nodes} | ({"message": name} if workload.message else {})
+        )
 
     def _message(self, workload: Workload) -> str:
         if workload.clients is not None:
             raise _unfit(workload, self, "a service has two messages, a request and a reply")
-        named = {p.message for node in workload.nodes or () for p in node.publishers if p.message is not None}
+        named = {
+            p.message
+            for node in workload.nodes or ()
+            for p in node.publishers
+            if p.message is not None
+        }
         named |= {workload.message} if workload.message else set()
         if len(named) != 1:
-            raise _unfit(workload, self, f"it has several message types: {', '.join(sorted(named))}")
+            raise _unfit(
+                workload, self, f"it has several message types: {', '.join(sorted(named))}"
+            )
         return named.pop()
 
     def rounded(self, level: float, digits: int = 3) -> float:
@@ -134,8 +156,8 @@ class Subscribers(Axis):
 
 
 class Topics(Axis):
-    """Copies of every topic of the workload between the same nodes: each node has `level` times its endpoints, all
-    on the workload's schedule."""
+    """Copies of every topic of the workload between the same nodes: each node has `level` times its
+    endpoints, all on the workload's schedule."""
 
     name, factor, unit, title, whole = "topics", "topics", "", "topics", True
     least, most = 1, 500
@@ -155,7 +177,8 @@ AXES: dict[str, Axis] = {axis.name: axis for axis in (Rate(), Size(), Subscriber
 
 
 def axis(name: str) -> Axis:
-    """The axis of that name. Raises UserError for an unknown one, and for those that need the network emulator."""
+    """The axis of that name. Raises UserError for an unknown one, and for those that need the
+    network emulator."""
     if name in NETWORK:
         raise UserError(
             f"a search along {name} needs the network emulator, which is not built yet",
@@ -173,22 +196,33 @@ def axis(name: str) -> Axis:
     return AXES[name]
 
 
-def levels(along: Axis, own: float, resolution: float, least: float, most: float) -> tuple[float, ...]:
-    """Levels of an axis from `least` to `most` in order of hardness, `own` among them where it lies inside:
-    own · 2^(k/n), rounded as the axis rounds, with n so large that neighbours are at most `resolution` apart; doubling
-    then always finds a level."""
+def levels(
+    along: Axis, own: float, resolution: float, least: float, most: float
+) -> tuple[float, ...]:
+    """Levels of an axis from `least` to `most` in order of hardness, `own` among them where it lies
+    inside: own · 2^(k/n), rounded as the axis rounds, with n so large that neighbours are at most
+    `resolution` apart; doubling then always finds a level."""
     step = math.log(2) / math.ceil(math.log(2) / math.log1p(resolution) - 1e-9)
-    first, last = math.ceil(math.log(least / own) / step - 1e-9), math.floor(math.log(most / own) / step + 1e-9)
+    first, last = (
+        math.ceil(math.log(least / own) / step - 1e-9),
+        math.floor(math.log(most / own) / step + 1e-9),
+    )
     digits = 3 if resolution >= 0.02 else 4
     found = {along.rounded(own * math.exp(step * k), digits) for k in range(first, last + 1)}
-    found |= {along.rounded(end, 6) for end in (least, most)} | ({own} if least <= own <= most else set())
+    found |= {along.rounded(end, 6) for end in (least, most)} | (
+        {own} if least <= own <= most else set()
+    )
     return tuple(sorted(level for level in found if least <= level <= most))
 
 
 def _arrivals(workload: Workload) -> list[Any]:
     if workload.nodes is None:
         return [workload.schedule]
-    return [_own_arrival(publisher) or workload.schedule for node in workload.nodes for publisher in node.publishers]
+    return [
+        _own_arrival(publisher) or workload.schedule
+        for node in workload.nodes
+        for publisher in node.publishers
+    ]
 
 
 def _own_arrival(publisher: Any) -> Any:

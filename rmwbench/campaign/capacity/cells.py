@@ -1,7 +1,8 @@
-"""One cell per level and arm: the workload at the level, with a window as long as the limit's percentile asks for.
+"""One cell per level and arm: the workload at the level, with a window as long as the limit's
+percentile asks for.
 
-A p99 needs 1 000 messages whatever the rate, so a low rate needs a long window; never below a second (a queue must have
-time to grow) unless a second is more messages than tell anything new.
+A p99 needs 1 000 messages whatever the rate, so a low rate needs a long window; never below a
+second (a queue must have time to grow) unless a second is more messages than tell anything new.
 """
 
 import math
@@ -24,11 +25,13 @@ ENOUGH_MESSAGES = 200_000
 """Per reader and window; more make the bundle large and the answer no better."""
 COUNTED_S = 1000.0
 FIXED_COST_S = 0.6
-"""What a probe takes besides its timeline: start, match, collect, clean up, and measuring what came."""
+"""What a probe takes besides its timeline: start, match, collect, clean up, and measuring what
+came."""
 
 
 class Cells:
-    """The cells of one capacity search: `suite` with the workload searched, an axis, and the messages a trial needs."""
+    """The cells of one capacity search: `suite` with the workload searched, an axis, and the
+    messages a trial needs."""
 
     def __init__(self, suite: Suite, workload: Workload, along: Axis, messages: int):
         self.suite, self.workload, self.along = suite, workload, along
@@ -39,7 +42,15 @@ class Cells:
     def cell(self, arm: Arm, level: float, number: int = 0) -> Cell:
         """The cell of an arm at a level. Raises Fault where the level contradicts the workload."""
         changed, timeline, graph = self.at_level(level)
-        return Cell(number, self.suite.suite, changed, arm, {self.along.factor: self._shown(level)}, timeline, graph)
+        return Cell(
+            number,
+            self.suite.suite,
+            changed,
+            arm,
+            {self.along.factor: self._shown(level)},
+            timeline,
+            graph,
+        )
 
     def probe_s(self, level: float) -> float:
         """About how long one probe at the level takes."""
@@ -51,7 +62,8 @@ class Cells:
         drafts = endpoints(changed, long)
         per_s = min((e.steady_messages for e in drafts if e.reads), default=0) / COUNTED_S
         poisson = any(isinstance(e.arrival, Poisson) for e in drafts)
-        # a window may begin just after a message was due; a Poisson draw may be short by four standard deviations
+        # a window may begin just after a message was due; a Poisson draw may be short by four
+        # standard deviations
         wanted = self.messages + (4 * math.sqrt(self.messages) if poisson else 1)
         seconds = max(min(WINDOW_S, ENOUGH_MESSAGES / per_s), wanted / per_s) if per_s else WINDOW_S
         timeline = replace_span(self._timeline, math.ceil(seconds * 100) / 100)

@@ -1,4 +1,5 @@
-"""From what the user typed to a search that can run: everything is checked before anything is written."""
+"""From what the user typed to a search that can run: everything is checked before anything is
+written."""
 
 import hashlib
 import math
@@ -35,7 +36,8 @@ MOST_LEVELS = 3000
 FEWEST_ROUNDS = 12
 """A budget for fewer cannot bracket and test an arm."""
 RANGE_BELOW, RANGE_ABOVE, LONGEST_PROBE_S = 1e3, 1e5, 60.0
-"""How far from the workload's own level a search goes where no range is given, and how long its probes may become."""
+"""How far from the workload's own level a search goes where no range is given, and how long its
+probes may become."""
 UNITS = {
     "hz": {"hz": 1, "khz": 1e3, "mhz": 1e6},
     "bytes": {"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1024, "mib": 1 << 20, "gib": 1 << 30},
@@ -61,8 +63,8 @@ class Request:
 
 @dataclass(frozen=True)
 class Contestant:
-    """An arm and the levels that it can be tested at here; `bound`: why not at the next one. None of them: `bound` says
-    why not at all."""
+    """An arm and the levels that it can be tested at here; `bound`: why not at the next one. None
+    of them: `bound` says why not at all."""
 
     arm: Arm
     levels: tuple[float, ...]
@@ -89,12 +91,14 @@ class Prepared:
 
 
 def prepare(request: Request, suite: str, directory: Path, choice: Choice = NO_CHOICE) -> Prepared:
-    """Checks everything, then makes the directory. Raises UserError before anything is written. `choice`: what the
-    command line says of the suite's arms."""
+    """Checks everything, then makes the directory. Raises UserError before anything is written.
+    `choice`: what the command line says of the suite's arms."""
     path = find(suite)
     text = read(path)
     limit, along = parse_limit(request.limit), axis(request.along)
-    loaded = parse(text, where=shown(path), directory=path.parent, middlewares=names_here(), choice=choice)
+    loaded = parse(
+        text, where=shown(path), directory=path.parent, middlewares=names_here(), choice=choice
+    )
     workload = _workload(loaded, request.workload)
     arms = _arms(loaded, workload, request.arms)
     absent = unsupported.left_out(arms)
@@ -105,29 +109,40 @@ def prepare(request: Request, suite: str, directory: Path, choice: Choice = NO_C
     found = levels(along, own, request.resolution, least, most)
     if len(found) < 2:
         raise UserError(
-            "a search needs at least two levels", where="--from, --to", actual=f"{quantity(found[0], along)} alone"
+            "a search needs at least two levels",
+            where="--from, --to",
+            actual=f"{quantity(found[0], along)} alone",
         )
     if len(found) > MOST_LEVELS:
         raise UserError(
             f"{len(found)} levels are too many to search",
             where="--resolution",
-            expected=f"at most {MOST_LEVELS} between {quantity(least, along)} and {quantity(most, along)}",
+            expected=f"at most {MOST_LEVELS} between {quantity(least, along)} and "
+            f"{quantity(most, along)}",
             fix="a coarser --resolution, or a narrower range with --from and --to",
         )
     start = min(found, key=lambda level: abs(math.log(level / min(max(own, least), most))))
     cells = Cells(loaded, workload, along, limit.messages)
-    if request.least is None:  # who did not ask for them should not wait a quarter of an hour for each
+    # who did not ask for them should not wait a quarter of an hour for each
+    if request.least is None:
         longest_s = max(LONGEST_PROBE_S, 2 * cells.probe_s(start))
-        found = tuple(level for level in found if level >= start or cells.probe_s(level) <= longest_s)
+        found = tuple(
+            level for level in found if level >= start or cells.probe_s(level) <= longest_s
+        )
     contestants = tuple(_contestant(cells, arm, found) for arm in arms)
     able = [c for c in contestants if c.levels]
     if not able:
-        raise UserError("no arm can be tested here", where=f"suite {loaded.suite}", actual=contestants[0].bound)
+        raise UserError(
+            "no arm can be tested here", where=f"suite {loaded.suite}", actual=contestants[0].bound
+        )
     warnings = _check_time(cells, found, start, len(able), limit, request.budget_s)
     warnings += [f"{c.arm.name}: {c.bound}" for c in contestants if not c.levels]
     warnings += [f"left out: {name}: {reason}" for name, reason in absent.items()]
     if loaded.factors:
-        warnings.append(f"the suite's factors ({', '.join(loaded.factors)}) stay at what the workload itself says")
+        warnings.append(
+            f"the suite's factors ({', '.join(loaded.factors)}) stay at what the workload itself "
+            "says"
+        )
     plan = make_plan(
         loaded,
         [cells.cell(c.arm, nearest_level(c.levels, start), n) for n, c in enumerate(able, start=1)],
@@ -140,10 +155,18 @@ def prepare(request: Request, suite: str, directory: Path, choice: Choice = NO_C
     preflight.check_room(plan, directory)
     preflight.check_lab().close()
     lacking = unsupported.described(plan.cells, workers, plan.host)
-    lacking |= rehearse((cell for cell in plan.cells if cell.number not in lacking), workers, places)
+    lacking |= rehearse(
+        (cell for cell in plan.cells if cell.number not in lacking), workers, places
+    )
     unsupported.check_some_left(plan, lacking, places)
-    said = {plan.cell(number).arm.name: f"{unsupported.NOT_SUPPORTED}: {why}" for number, why in lacking.items()}
-    contestants = tuple(replace(c, levels=(), bound=said[c.arm.name]) if c.arm.name in said else c for c in contestants)
+    said = {
+        plan.cell(number).arm.name: f"{unsupported.NOT_SUPPORTED}: {why}"
+        for number, why in lacking.items()
+    }
+    contestants = tuple(
+        replace(c, levels=(), bound=said[c.arm.name]) if c.arm.name in said else c
+        for c in contestants
+    )
     warnings += [f"{name}: {why}" for name, why in said.items()]
 
     sha256 = hashlib.sha256(text.encode()).hexdigest()
@@ -151,7 +174,9 @@ def prepare(request: Request, suite: str, directory: Path, choice: Choice = NO_C
     name, calibration = directory.resolve().name, store.for_campaign(described)
     document = campaign_document(name, plan, text, sha256, {}, workers, described, calibration)
     document["kind"] = "capacity"
-    document["plan"] = {"suite": {"name": loaded.suite, "title": loaded.title, "description": loaded.description}}
+    document["plan"] = {
+        "suite": {"name": loaded.suite, "title": loaded.title, "description": loaded.description}
+    }
     document["capacity"] = {
         "request": asdict(request),
         "along": along.name,
@@ -210,13 +235,17 @@ def forecast(prepared: Prepared) -> str:
     arms = sum(bool(c.levels) for c in prepared.contestants)
     least, most = (quantity(level, along) for level in (prepared.levels[0], prepared.levels[-1]))
     text = (
-        f"{arms} {'arm' if arms == 1 else 'arms'} from {quantity(prepared.start, along)}, between {least} and {most}; "
-        f"probes take {duration_text(probe_s)} there ({prepared.limit.demanding.text} needs {cells.messages} messages)"
+        f"{arms} {'arm' if arms == 1 else 'arms'} from {quantity(prepared.start, along)}, between "
+        f"{least} and {most}; probes take {duration_text(probe_s)} there "
+        f"({prepared.limit.demanding.text} needs {cells.messages} messages)"
     )
     if request.budget_s is not None:
         return f"{text}; ends after {duration_text(request.budget_s)} at the latest"
     whole = duration_text(TYPICAL_TRIALS * arms * probe_s)
-    return f"{text}; about {whole} at that length, with at most {MOST_TRIALS} probes per arm to decide it"
+    return (
+        f"{text}; about {whole} at that length, with at most {MOST_TRIALS} probes per arm to "
+        "decide it"
+    )
 
 
 def nearest_level(found: Sequence[float], level: float) -> float:
@@ -308,10 +337,15 @@ def _arms(suite: Suite, workload: Workload, names: Sequence[str]) -> list[Arm]:
         arm
         for arm in suite.arms
         if (not names or arm.name in names)
-        and not any(all((here | {"arm": arm.name}).get(k) == v for k, v in rule.items()) for rule in suite.exclude)
+        and not any(
+            all((here | {"arm": arm.name}).get(k) == v for k, v in rule.items())
+            for rule in suite.exclude
+        )
     ]
     if not arms:
-        raise UserError(f"the suite excludes these arms for workload `{workload.name}`", where="--arm")
+        raise UserError(
+            f"the suite excludes these arms for workload `{workload.name}`", where="--arm"
+        )
     return arms
 
 
@@ -321,7 +355,12 @@ def _contestant(cells: Cells, arm: Arm, found: tuple[float, ...]) -> Contestant:
 
 
 def _check_time(
-    cells: Cells, found: tuple[float, ...], start: float, arms: int, limit: Limit, budget_s: float | None
+    cells: Cells,
+    found: tuple[float, ...],
+    start: float,
+    arms: int,
+    limit: Limit,
+    budget_s: float | None,
 ) -> list[str]:
     """Warnings; UserError where the budget cannot test the limit however the search goes."""
     along, first_s = cells.along, cells.probe_s(start)
@@ -335,15 +374,17 @@ def _check_time(
             "the budget cannot test this limit",
             where="--budget",
             expected=f"at least {duration_text(least_s)}: {FEWEST_ROUNDS} probes of each of {arms} "
-            f"{'arm' if arms == 1 else 'arms'}, the first of {duration_text(first_s)} at {quantity(start, along)} "
-            f"({why})",
+            f"{'arm' if arms == 1 else 'arms'}, the first of {duration_text(first_s)} at "
+            f"{quantity(start, along)} ({why})",
             actual=duration_text(budget_s),
-            fix=f"--budget {math.ceil(least_s / 60)}m, fewer arms with --arm, a lower percentile, or a higher --from",
+            fix=f"--budget {math.ceil(least_s / 60)}m, fewer arms with --arm, a lower percentile, "
+            "or a higher --from",
         )
     affordable = int(budget_s / (arms * first_s))
     if affordable >= FEWEST_ROUNDS:
         return []
     return [
-        f"if the capacity is near {quantity(start, along)}, the budget pays for {affordable} probes of each arm there "
-        f"({duration_text(first_s)} each: {why}), and the interval will be wide; at higher levels they are shorter"
+        f"if the capacity is near {quantity(start, along)}, the budget pays for {affordable} "
+        f"probes of each arm there ({duration_text(first_s)} each: {why}), and the interval will "
+        "be wide; at higher levels they are shorter"
     ]

@@ -1,11 +1,12 @@
-"""Rounds of probes: in each round every arm that is still open makes one fresh trial at its own next level, in random
-order, so that what the machine does meanwhile hits all arms alike.
+"""Rounds of probes: in each round every arm that is still open makes one fresh trial at its own
+next level, in random order, so that what the machine does meanwhile hits all arms alike.
 
-An arm with long probes (a percentile at a low rate) takes part in fewer rounds, so that it does not spend the time of
-the others. The next level depends on all trials of the arm before, and on nothing else; a report that reads the same
-trials comes to the same interval. A trial that is void says nothing and is not counted, nor is one that the host broke;
-one that failed by the arm's own fault did not hold its level. When every arm is decided, or has had its number of
-trials, the curve below the capacity is filled up to three trials a level where time is left.
+An arm with long probes (a percentile at a low rate) takes part in fewer rounds, so that it does not
+spend the time of the others. The next level depends on all trials of the arm before, and on nothing
+else; a report that reads the same trials comes to the same interval. A trial that is void says
+nothing and is not counted, nor is one that the host broke; one that failed by the arm's own fault
+did not hold its level. When every arm is decided, or has had its number of trials, the curve below
+the capacity is filled up to three trials a level where time is left.
 """
 
 import gc
@@ -23,7 +24,13 @@ from rmwbench.analysis.metrics.stability import stability
 from rmwbench.analysis.metrics.trial import endpoints_of, measure_trial, told, window_of
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.bundle import Bundle
-from rmwbench.campaign.capacity.request import MOST_TRIALS, Contestant, Prepared, nearest_level, quantity
+from rmwbench.campaign.capacity.request import (
+    MOST_TRIALS,
+    Contestant,
+    Prepared,
+    nearest_level,
+    quantity,
+)
 from rmwbench.campaign.plan.plan import duration_text
 from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED
 from rmwbench.campaign.record.document import cells_table, machine_table
@@ -37,10 +44,11 @@ from rmwbench.suite.cells import Cell
 from rmwbench.suite.seed import derive_seed
 
 MOST_IN_VAIN, MOST_SPOILT = 4, 12
-"""Trials of an arm in a row that said nothing, or failed with nothing else before, after which it is left; and those
-that the machine spoilt, which may be over soon."""
+"""Trials of an arm in a row that said nothing, or failed with nothing else before, after which it
+is left; and those that the machine spoilt, which may be over soon."""
 AHEAD, AHEAD_PROBES = 1.5, 3
-"""How far an arm's time may be ahead of the arm that had least: as a factor, and in probes at the first level."""
+"""How far an arm's time may be ahead of the arm that had least: as a factor, and in probes at the
+first level."""
 CURVE_TRIALS = 3
 CURVE_SHARES = (1.0, 0.5, 0.25, 0.125)
 """Of the capacity: the levels of the curve that get several trials."""
@@ -50,8 +58,8 @@ Run = Callable[[Order, object, Hosts | None], TrialResult]
 
 @dataclass
 class ArmRounds:
-    """An arm on its way. `ended`: why it makes no more probes; `in_vain`: trials in a row that said nothing; `used_s`:
-    the time that its probes took."""
+    """An arm on its way. `ended`: why it makes no more probes; `in_vain`: trials in a row that said
+    nothing; `used_s`: the time that its probes took."""
 
     contestant: Contestant
     search: ArmSearch
@@ -72,7 +80,12 @@ class CapacityCampaign:
         self.prepared, self.console, self._run = prepared, console, run
         self.writer = prepared.writer
         self.pursuits = [
-            ArmRounds(c, ArmSearch(c.levels, nearest_level(c.levels, prepared.start), whole=prepared.along.whole))
+            ArmRounds(
+                c,
+                ArmSearch(
+                    c.levels, nearest_level(c.levels, prepared.start), whole=prepared.along.whole
+                ),
+            )
             for c in prepared.contestants
             if c.levels
         ]
@@ -96,7 +109,10 @@ class CapacityCampaign:
             except Stopped as stopped:
                 stopped_by = stopped.name
                 self.writer.append(
-                    {"type": "note", "text": f"{stopped_by} in trial {self._trial}, which was discarded"}
+                    {
+                        "type": "note",
+                        "text": f"{stopped_by} in trial {self._trial}, which was discarded",
+                    }
                 )
             for pursuit in self.pursuits:
                 ended = pursuit.ended or ("stopped" if stopped_by else "budget")
@@ -110,12 +126,18 @@ class CapacityCampaign:
     def _rounds(self, signals: StopSignals, wanted: Callable[[ArmRounds], float | None]) -> None:
         """Rounds until no arm wants a level that there is time for."""
         while True:
-            due = [(pursuit, level) for pursuit in self.pursuits if (level := wanted(pursuit)) is not None]
+            due = [
+                (pursuit, level)
+                for pursuit in self.pursuits
+                if (level := wanted(pursuit)) is not None
+            ]
             if not due:
                 return
             due = self._in_turn(due)
             seed = self.prepared.request.seed
-            due.sort(key=lambda item: derive_seed(seed, "capacity order", self._round, item[0].name))
+            due.sort(
+                key=lambda item: derive_seed(seed, "capacity order", self._round, item[0].name)
+            )
             for position, (pursuit, level) in enumerate(due):
                 self._probe(signals, pursuit, level, position)
             self._round += 1
@@ -144,7 +166,10 @@ class CapacityCampaign:
     def _filling(self, pursuit: ArmRounds) -> float | None:
         """A level of the curve that lacks trials."""
         found = pursuit.search.capacity()
-        if pursuit.ended not in ("resolved", "trials") or found.state not in ("bracketed", "at least"):
+        if pursuit.ended not in ("resolved", "trials") or found.state not in (
+            "bracketed",
+            "at least",
+        ):
             return None
         top = found.low or found.value
         longest_s = 4 * self.prepared.cells.probe_s(nearest_level(pursuit.search.levels, top))
@@ -152,18 +177,26 @@ class CapacityCampaign:
             if top * share < pursuit.search.levels[0]:
                 continue
             level = nearest_level(self._near(pursuit, top * share), top * share)
-            if pursuit.search.tried(level) < CURVE_TRIALS and self.prepared.cells.probe_s(level) <= longest_s:
+            if (
+                pursuit.search.tried(level) < CURVE_TRIALS
+                and self.prepared.cells.probe_s(level) <= longest_s
+            ):
                 return level if self._affordable(level) else None
         return None
 
     def _near(self, pursuit: ArmRounds, level: float) -> tuple[float, ...]:
         """Levels within a quarter of the wanted one that were tried already, or else all."""
-        tried = tuple(x for x in pursuit.search.levels if 0.8 <= x / level <= 1.25 and pursuit.search.tried(x))
+        tried = tuple(
+            x for x in pursuit.search.levels if 0.8 <= x / level <= 1.25 and pursuit.search.tried(x)
+        )
         return tried or pursuit.search.levels
 
     def _affordable(self, level: float) -> bool:
         budget_s = self.prepared.request.budget_s
-        return budget_s is None or time.monotonic() - self._started_s + self.prepared.cells.probe_s(level) <= budget_s
+        return (
+            budget_s is None
+            or time.monotonic() - self._started_s + self.prepared.cells.probe_s(level) <= budget_s
+        )
 
     def _probe(self, signals: StopSignals, pursuit: ArmRounds, level: float, position: int) -> None:
         if not self._affordable(level):
@@ -175,18 +208,30 @@ class CapacityCampaign:
         order = Order(self._trial, cell, self._round, position, seed, nonce, self.writer.directory)
         pursuit.used_s += self.prepared.cells.probe_s(level)
         with signals.interruptible():
-            hosts = Hosts(f"{self.prepared.name}/{self._trial}", order.cell.all_hosts, beside=order.cell.beside)
+            hosts = Hosts(
+                f"{self.prepared.name}/{self._trial}",
+                order.cell.all_hosts,
+                beside=order.cell.beside,
+            )
             result = self._run(order, self.prepared.workers, hosts)
         if result.status == "unsupported":
             pursuit.ended = f"{NOT_SUPPORTED}: {result.reason}"
-            self.writer.append({"type": "unsupported", "cell": cell.number, "reason": result.reason})
-            self._say(pursuit, quantity(level, self.prepared.along), f"[magenta]{escape(pursuit.ended)}[/magenta]")
+            self.writer.append(
+                {"type": "unsupported", "cell": cell.number, "reason": result.reason}
+            )
+            self._say(
+                pursuit,
+                quantity(level, self.prepared.along),
+                f"[magenta]{escape(pursuit.ended)}[/magenta]",
+            )
             return
         write_trial(self.writer, result)
         finding = self._judged(result)
         self._take(pursuit, level, finding, result)
 
-    def _take(self, pursuit: ArmRounds, level: float, finding: Finding | None, result: TrialResult) -> None:
+    def _take(
+        self, pursuit: ArmRounds, level: float, finding: Finding | None, result: TrialResult
+    ) -> None:
         text = quantity(level, self.prepared.along)
         if finding is None:
             pursuit.in_vain += 1
@@ -207,7 +252,9 @@ class CapacityCampaign:
 
     def _say(self, pursuit: ArmRounds, level: str, what: str) -> None:
         width = max(len(p.name) for p in self.pursuits)
-        self.console.print(f"[dim]{self._round + 1:>3}[/dim]  {escape(pursuit.name):<{width}}  {level:>12}  {what}")
+        self.console.print(
+            f"[dim]{self._round + 1:>3}[/dim]  {escape(pursuit.name):<{width}}  {level:>12}  {what}"
+        )
 
     def _cell(self, pursuit: ArmRounds, level: float) -> Cell:
         """The cell of an arm at a level; a new one is in the bundle before its first trial is."""
@@ -217,14 +264,19 @@ class CapacityCampaign:
             self._cells[key] = cell
             plan = replace(self.prepared.plan, cells=tuple(self._cells.values()))
             sysctls = self.prepared.document["machine"]["sysctls"]
-            self.writer.write_whole_campaign({"cells": cells_table(plan, self.prepared.workers, sysctls)})
+            self.writer.write_whole_campaign(
+                {"cells": cells_table(plan, self.prepared.workers, sysctls)}
+            )
         return self._cells[key]
 
     def _draws(self, cell: Cell) -> Iterator[int]:
         """Schedule seed, the same for every arm of a round, and nonce."""
         seed = self.prepared.request.seed
         yield derive_seed(seed, "schedule", self._round, self.prepared.request.workload)
-        high, low = (derive_seed(seed, "nonce", self.prepared.name, self._trial, half) for half in ("high", "low"))
+        high, low = (
+            derive_seed(seed, "nonce", self.prepared.name, self._trial, half)
+            for half in ("high", "low")
+        )
         yield (high << 32 ^ low) & (1 << 64) - 1
 
     def _judged(self, result: TrialResult) -> Finding | None:
@@ -239,7 +291,9 @@ class CapacityCampaign:
         known, clocks = told(found)
         window = window_of(known, clocks)
         endpoints = endpoints_of(found)
-        return judge(self.prepared.limit, measure_trial(found), stability(known.records, endpoints, window))
+        return judge(
+            self.prepared.limit, measure_trial(found), stability(known.records, endpoints, window)
+        )
 
     def summary(self) -> str:
         """What was run, for the last line on stderr."""

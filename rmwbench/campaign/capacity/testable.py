@@ -1,8 +1,9 @@
-"""How far an arm can be pushed on this machine before the machine, not the middleware, is what ends it.
+"""How far an arm can be pushed on this machine before the machine, not the middleware, is what ends
+it.
 
-Found before anything runs: an arm that spins needs a core for each spinner and one more (rule 10), and a trial's
-processes and messages must fit into memory. A bound found here ends the range of the arm's levels, with its reason; the
-answer then is "at least up to".
+Found before anything runs: an arm that spins needs a core for each spinner and one more (rule 10),
+and a trial's processes and messages must fit into memory. A bound found here ends the range of the
+arm's levels, with its reason; the answer then is "at least up to".
 """
 
 from collections.abc import Callable, Sequence
@@ -35,12 +36,15 @@ def memory_reason(cell: Cell, available_bytes: int) -> str | None:
     wanted = cell.record_bytes + queues + len(cell.processes) * PROCESS_BYTES + RESERVE_BYTES
     if wanted <= available_bytes:
         return None
-    return f"a trial would need about {wanted >> 20} MiB of memory, and {available_bytes >> 20} MiB are available"
+    return (
+        f"a trial would need about {wanted >> 20} MiB of memory, and {available_bytes >> 20} "
+        "MiB are available"
+    )
 
 
 def testable(cells: Cells, arm: Arm, levels: Sequence[float]) -> tuple[int, str | None]:
-    """(how many of the levels, from the easiest, can be tested, why not the next). More is harder on memory and cores
-    along every axis, so the first that does not fit is found by halving."""
+    """(how many of the levels, from the easiest, can be tested, why not the next). More is harder
+    on memory and cores along every axis, so the first that does not fit is found by halving."""
     cores, available = int(describe()["hardware"]["cores_usable"]), available_memory_bytes()
 
     def reason(place: int) -> str | None:

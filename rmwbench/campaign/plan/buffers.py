@@ -1,7 +1,8 @@
-"""Whether the kernel grants the socket buffers that a profile asks for: where it does not, `tuned` is `tuned*`.
+"""Whether the kernel grants the socket buffers that a profile asks for: where it does not, `tuned`
+is `tuned*`.
 
-A middleware asks with SO_RCVBUF, which the kernel caps at net.core.rmem_max without a word. What is asked is read from
-the configuration itself, so that a user's own file is seen like a shipped one.
+A middleware asks with SO_RCVBUF, which the kernel caps at net.core.rmem_max without a word. What is
+asked is read from the configuration itself, so that a user's own file is seen like a shipped one.
 """
 
 import re
@@ -10,10 +11,20 @@ from typing import Any
 
 LIMIT = "net.core.rmem_max"
 MODE = "socket_buffer_bytes"
-UNITS = {"": 1, "b": 1, "kb": 1 << 10, "kib": 1 << 10, "mb": 1 << 20, "mib": 1 << 20, "gb": 1 << 30, "gib": 1 << 30}
+UNITS = {
+    "": 1,
+    "b": 1,
+    "kb": 1 << 10,
+    "kib": 1 << 10,
+    "mb": 1 << 20,
+    "mib": 1 << 20,
+    "gb": 1 << 30,
+    "gib": 1 << 30,
+}
 """Of Cyclone DDS: its `kB` is 1024 bytes, too."""
 ASKED = (
-    r"<SocketReceiveBufferSize\b[^>]*\bmax\s*=\s*[\"'](\d+)\s*([kKmMgG]?i?[bB]?)[\"']",  # Cyclone DDS
+    # Cyclone DDS
+    r"<SocketReceiveBufferSize\b[^>]*\bmax\s*=\s*[\"'](\d+)\s*([kKmMgG]?i?[bB]?)[\"']",
     r"<receiveBufferSize>\s*(\d+)()\s*</receiveBufferSize>",  # Fast DDS
     r"\bso_rcvbuf\"?\s*:\s*(\d+)()",  # Zenoh
 )
@@ -25,14 +36,21 @@ def asked_bytes(text: str, modes: Mapping[str, Any]) -> int | None:
     if MODE in modes:
         return int(modes[MODE])
     plain = _COMMENTS.sub("", text)
-    found = [int(number) * UNITS.get(unit.lower(), 1) for how in ASKED for number, unit in re.findall(how, plain)]
+    found = [
+        int(number) * UNITS.get(unit.lower(), 1)
+        for how in ASKED
+        for number, unit in re.findall(how, plain)
+    ]
     return max(found, default=None)
 
 
 def granted_less(text: str, modes: Mapping[str, Any], sysctls: Mapping[str, Any]) -> str | None:
-    """What the kernel does not grant, with the command that changes it; None where it grants what is asked, or nobody
-    knows."""
+    """What the kernel does not grant, with the command that changes it; None where it grants what
+    is asked, or nobody knows."""
     asked, most = asked_bytes(text, modes), sysctls.get(LIMIT)
     if asked is None or most is None or int(most) >= asked:
         return None
-    return f"asks for a receive buffer of {asked} bytes, the kernel grants {most}: sysctl -w {LIMIT}={asked}"
+    return (
+        f"asks for a receive buffer of {asked} bytes, the kernel grants {most}: sysctl -w "
+        f"{LIMIT}={asked}"
+    )

@@ -1,9 +1,10 @@
-"""What of a suite runs where its budget does not hold the minimum of blocks of everything: whole comparisons, chosen
-before anything is measured.
+"""What of a suite runs where its budget does not hold the minimum of blocks of everything: whole
+comparisons, chosen before anything is measured.
 
-The rule: kept are first the comparisons at the ends of every factor, then those between, each time the one whose
-workload and levels lie farthest from all that are kept, and one that does not fit is passed over. So any prefix covers
-the range of every factor. Never an arm of a comparison is left out: what is compared is compared whole.
+The rule: kept are first the comparisons at the ends of every factor, then those between, each time
+the one whose workload and levels lie farthest from all that are kept, and one that does not fit is
+passed over. So any prefix covers the range of every factor. Never an arm of a comparison is left
+out: what is compared is compared whole.
 """
 
 import math
@@ -23,9 +24,9 @@ WHOLE, SHORT = "whole", "short"
 
 @dataclass(frozen=True)
 class Cut:
-    """What a budget left out. `version` is the suite's that runs, `whole` or `short`; `asked` is the one that was asked
-    for: `of` counts its comparisons, and its minimum of blocks takes `whole_minimum_s`. `not_run` are keys of
-    comparisons."""
+    """What a budget left out. `version` is the suite's that runs, `whole` or `short`; `asked` is
+    the one that was asked for: `of` counts its comparisons, and its minimum of blocks takes
+    `whole_minimum_s`. `not_run` are keys of comparisons."""
 
     budget: str
     version: str
@@ -51,7 +52,9 @@ class Cut:
         what = f"{len(self.not_run)} of {self.of} comparisons"
         if self.asked == SHORT:
             return f"{what}; the short version takes at least {self.whole_minimum}"
-        short = ", so this is its short version, with shorter trials" if self.version == SHORT else ""
+        short = (
+            ", so this is its short version, with shorter trials" if self.version == SHORT else ""
+        )
         return f"{what}; the whole suite takes at least {self.whole_minimum}{short}"
 
     def document(self) -> dict[str, Any]:
@@ -72,17 +75,23 @@ def kept(
     budget_s: float,
     last: Collection[str] = (),
 ) -> list[str]:
-    """The comparisons that fit into `budget_s` together, in the order of the rule; none where not even one does.
+    """The comparisons that fit into `budget_s` together, in the order of the rule; none where not
+    even one does.
 
-    `groups` are the cells by comparison, in the suite's order, `costs_s` what each takes in all its blocks. Those in
-    `last` are kept only where room is left. A comparison comes with what it is held `against`; one that costs nothing,
-    since none of its cells can run here, is always kept, to be shown as not supported.
+    `groups` are the cells by comparison, in the suite's order, `costs_s` what each takes in all its
+    blocks. Those in `last` are kept only where room is left. A comparison comes with what it is
+    held `against`; one that costs nothing, since none of its cells can run here, is always kept, to
+    be shown as not supported.
     """
     import numpy as np
 
     keys = [key for key in groups if costs_s[key] > 0]
-    points = np.array(coordinates(suite, {key: groups[key] for key in keys}), dtype=float).reshape(len(keys), -1)
-    rounds = np.array([2 * (key in last) for key in keys]) + ~np.isin(points, (0.0, 1.0)).all(axis=1)
+    points = np.array(coordinates(suite, {key: groups[key] for key in keys}), dtype=float).reshape(
+        len(keys), -1
+    )
+    rounds = np.array([2 * (key in last) for key in keys]) + ~np.isin(points, (0.0, 1.0)).all(
+        axis=1
+    )
     nearest, place = np.full(len(keys), math.inf), {key: index for index, key in enumerate(keys)}
     chosen: dict[str, None] = {}
     total_s = 0.0
@@ -91,7 +100,11 @@ def kept(
         while waits.any():
             index = int(np.argmax(np.where(waits, nearest, -1.0)))  # of equals the suite's first
             waits[index] = False
-            unit = [key for key in _with_reference(keys[index], groups) if key not in chosen and key in place]
+            unit = [
+                key
+                for key in _with_reference(keys[index], groups)
+                if key not in chosen and key in place
+            ]
             cost_s = math.fsum(costs_s[key] for key in unit)
             if not unit or total_s + cost_s > budget_s * (1 + 1e-12):
                 continue
@@ -103,10 +116,12 @@ def kept(
 
 
 def coordinates(suite: Suite, groups: Mapping[str, Group]) -> list[tuple[float, ...]]:
-    """Each comparison as a point: its workload and its level of every factor, evenly spaced from 0 to 1 in the order of
-    the file."""
+    """Each comparison as a point: its workload and its level of every factor, evenly spaced from 0
+    to 1 in the order of the file."""
     firsts = [group[0] for group in groups.values()]
-    workloads = [w.name for w in suite.workloads if any(cell.workload.name == w.name for cell in firsts)]
+    workloads = [
+        w.name for w in suite.workloads if any(cell.workload.name == w.name for cell in firsts)
+    ]
     axes = {
         name: [level for level in levels if any(cell.factors[name] == level for cell in firsts)]
         for name, levels in suite.factors.items()
@@ -136,9 +151,11 @@ def _with_reference(key: str, groups: Mapping[str, Group]) -> list[str]:
 
 
 def words(suite: Suite, groups: Mapping[str, Group], run: Collection[str]) -> tuple[str, ...]:
-    """What of `groups` is not in `run`, grouped: workloads that are gone whole, then per workload the levels that are
-    gone whole, then the combinations of levels that are left."""
-    points = {key: (group[0].workload.name, dict(group[0].factors)) for key, group in groups.items()}
+    """What of `groups` is not in `run`, grouped: workloads that are gone whole, then per workload
+    the levels that are gone whole, then the combinations of levels that are left."""
+    points = {
+        key: (group[0].workload.name, dict(group[0].factors)) for key, group in groups.items()
+    }
     lines: list[str] = []
     gone = []
     for name in dict.fromkeys(name for name, _ in points.values()):
@@ -158,11 +175,15 @@ def words(suite: Suite, groups: Mapping[str, Group], run: Collection[str]) -> tu
         }
         missing = {factor: levels for factor, levels in missing.items() if levels}
         if missing:
-            lines.append(f"{name}: " + ", ".join(f"all with {_levels({f: levels})}" for f, levels in missing.items()))
+            lines.append(
+                f"{name}: "
+                + ", ".join(f"all with {_levels({f: levels})}" for f, levels in missing.items())
+            )
         rest = [
             levels
             for key, levels in mine.items()
-            if key not in run and not any(levels[factor] in found for factor, found in missing.items())
+            if key not in run
+            and not any(levels[factor] in found for factor, found in missing.items())
         ]
         lines += [f"{name} with {_levels(box)}" for box in _boxes(rest, list(suite.factors))]
     if gone:
@@ -170,19 +191,26 @@ def words(suite: Suite, groups: Mapping[str, Group], run: Collection[str]) -> tu
     return tuple(lines)
 
 
-def _boxes(points: Sequence[Mapping[str, Any]], factors: Sequence[str]) -> list[dict[str, list[Any]]]:
-    """The points as few products of levels: those alike in all factors but one become one, from the last factor on."""
+def _boxes(
+    points: Sequence[Mapping[str, Any]], factors: Sequence[str]
+) -> list[dict[str, list[Any]]]:
+    """The points as few products of levels: those alike in all factors but one become one, from the
+    last factor on."""
     boxes = [tuple((point[factor],) for factor in factors) for point in points]
     for axis in reversed(range(len(factors))):
         merged: dict[tuple[Any, ...], list[Any]] = {}
         for box in boxes:
             merged.setdefault((*box[:axis], *box[axis + 1 :]), []).append(box[axis])
-        boxes = [(*rest[:axis], tuple(chain(*found)), *rest[axis:]) for rest, found in merged.items()]
+        boxes = [
+            (*rest[:axis], tuple(chain(*found)), *rest[axis:]) for rest, found in merged.items()
+        ]
     return [{factor: list(box[i]) for i, factor in enumerate(factors)} for box in boxes]
 
 
 def _levels(found: Mapping[str, Sequence[Any]]) -> str:
-    return ", ".join(f"{factor}={'|'.join(_word(level) for level in levels)}" for factor, levels in found.items())
+    return ", ".join(
+        f"{factor}={'|'.join(_word(level) for level in levels)}" for factor, levels in found.items()
+    )
 
 
 def _word(level: Any) -> str:

@@ -1,7 +1,9 @@
-"""Whether a plan has enough messages for the limits of its suite: a limit that no result can meet means nothing.
+"""Whether a plan has enough messages for the limits of its suite: a limit that no result can meet
+means nothing.
 
-Held against the most blocks that the suite may run and messages that all arrive: what is refused here stays undecided
-whatever the middleware does. A short version, or what a budget leaves, may be too small; then the report says so.
+Held against the most blocks that the suite may run and messages that all arrive: what is refused
+here stays undecided whatever the middleware does. A short version, or what a budget leaves, may be
+too small; then the report says so.
 """
 
 from rmwbench.analysis.stats.intervals import clopper_pearson
@@ -13,7 +15,8 @@ from rmwbench.suite.percentiles import messages_needed, quantile_of
 
 
 def check(plan: Plan, places: Places) -> None:
-    """Raises UserError for the first limit of `outcomes` that no number of good blocks can show to hold."""
+    """Raises UserError for the first limit of `outcomes` that no number of good blocks can show to
+    hold."""
     if plan.suite.outcomes is None or places.shortened:
         return
     blocks = max(plan.blocks, plan.suite.blocks.most)
@@ -40,8 +43,8 @@ def _messages(comparison: Comparison) -> int:
 
 
 def _needed(key: str, limit: float) -> int:
-    """Of a quantile, n with n·(1−q) ≥ 10; of a fraction, the least n whose Clopper-Pearson interval of 0 of n ends at
-    the limit."""
+    """Of a quantile, n with n·(1−q) ≥ 10; of a fraction, the least n whose Clopper-Pearson interval
+    of 0 of n ends at the limit."""
     metric = metric_of(key)
     if metric in QUANTILES:
         return messages_needed(quantile_of(metric))

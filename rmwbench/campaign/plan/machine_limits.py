@@ -1,8 +1,8 @@
 """What a cell asks of a machine by arithmetic alone, and whether that is more than the machine has.
 
-Nothing here is a verdict and nothing keeps a cell from running: how a middleware saturates is a finding. It marks the
-cells that no middleware can carry here, and what a budget leaves out first. A link that is slower than the load is not
-a reason: that is what such a suite measures.
+Nothing here is a verdict and nothing keeps a cell from running: how a middleware saturates is a
+finding. It marks the cells that no middleware can carry here, and what a budget leaves out first. A
+link that is slower than the load is not a reason: that is what such a suite measures.
 """
 
 from collections.abc import Iterable
@@ -15,12 +15,14 @@ from rmwbench.lab.machine.copying import copy_bytes_per_s
 from rmwbench.suite.cells import Cell
 
 ANY_MACHINE_BYTES_PER_S = 1e9
-"""Every machine with an operating system of this kind copies that much, so less is not worth a measurement."""
+"""Every machine with an operating system of this kind copies that much, so less is not worth a
+measurement."""
 
 
 @dataclass(frozen=True)
 class Beyond:
-    """`asked` of `carried`, both in `unit` (`bytes` or `bytes/s`); `kind` is `memory` or `copying`."""
+    """`asked` of `carried`, both in `unit` (`bytes` or `bytes/s`); `kind` is `memory` or
+    `copying`."""
 
     kind: str
     asked: float
@@ -34,7 +36,8 @@ class Beyond:
 
     @property
     def text(self) -> str:
-        """`asks for more than this machine carries: 17 of 9 GB/s, copied by one endpoint's thread`."""
+        """`asks for more than this machine carries: 17 of 9 GB/s, copied by one endpoint's
+        thread`."""
         unit = self.unit.replace("bytes", "GB")
         asked, carried = f"{self.asked / 1e9:.3g}", f"{self.carried / 1e9:.3g}"
         return f"asks for more than this machine carries: {asked} of {carried} {unit}, {self.by}"
@@ -52,8 +55,8 @@ class Beyond:
 
 @dataclass
 class Machine:
-    """What a machine has: `copying` (bytes per second of one processor) is measured where a cell asks for much, and is
-    None until then."""
+    """What a machine has: `copying` (bytes per second of one processor) is measured where a cell
+    asks for much, and is None until then."""
 
     processors: int
     memory_bytes: int
@@ -65,7 +68,8 @@ class Machine:
         return Machine(int(found["cores_usable"]), int(found["memory_bytes"] or 0))
 
     def beyond(self, cell: Cell) -> Beyond | None:
-        """What of it the cell asks too much of, and most; None where it has enough of everything."""
+        """What of it the cell asks too much of, and most; None where it has enough of
+        everything."""
         found = [*self._memory(cell), *self._copying(cell)]
         return max(found, key=lambda one: one.times, default=None)
 
@@ -80,15 +84,16 @@ class Machine:
         }
 
     def _memory(self, cell: Cell) -> Iterable[Beyond]:
-        """Record files + rings of frames + Σ over endpoints of payload × (history depth + 2), against MemTotal: what
-        `rmwbench.campaign.plan.preflight` asks for."""
+        """Record files + rings of frames + Σ over endpoints of payload × (history depth + 2),
+        against MemTotal: what `rmwbench.campaign.plan.preflight` asks for."""
         asked = memory_bytes(cell)
         if self.memory_bytes and asked > self.memory_bytes:
             yield Beyond("memory", asked, self.memory_bytes, "bytes", "of memory")
 
     def _copying(self, cell: Cell) -> Iterable[Beyond]:
-        """Passes over a message's bytes, as `passes_per_s` counts them, against what a processor copies: of one
-        publisher, whose schedule is one thread, against one processor, and of all endpoints against all."""
+        """Passes over a message's bytes, as `passes_per_s` counts them, against what a processor
+        copies: of one publisher, whose schedule is one thread, against one processor, and of all
+        endpoints against all."""
         each = passes_per_s(cell)
         all_of_them, sender = sum(each.values()), max(each.values(), default=0.0)
         if all_of_them <= ANY_MACHINE_BYTES_PER_S:
@@ -96,17 +101,19 @@ class Machine:
         if self.copying is None:
             self.copying = copy_bytes_per_s()
         if sender > self.copying:
-            yield Beyond("copying", sender, self.copying, "bytes/s", "copied by one endpoint's thread")
+            yield Beyond(
+                "copying", sender, self.copying, "bytes/s", "copied by one endpoint's thread"
+            )
         if all_of_them > self.copying * self.processors:
             words = f"copied by {self.processors} processor{'s' * (self.processors > 1)}"
             yield Beyond("copying", all_of_them, self.copying * self.processors, "bytes/s", words)
 
 
 def passes_per_s(cell: Cell) -> dict[int, float]:
-    """Endpoint → bytes per second that it handles, a byte counted once per copy: payload × rate, once for writing the
-    message (`touch: all`) and once for handing it over where that is a copy (no loan); a reader once, since taking by
-    copy reads it too. The rate is the mean of what is due from the warm-up on; where the middleware's own speed decides
-    (saturation) nothing is asked for.
+    """Endpoint → bytes per second that it handles, a byte counted once per copy: payload × rate,
+    once for writing the message (`touch: all`) and once for handing it over where that is a copy
+    (no loan); a reader once, since taking by copy reads it too. The rate is the mean of what is due
+    from the warm-up on; where the middleware's own speed decides (saturation) nothing is asked for.
     """
     span_s = cell.timeline.warmup_s + cell.timeline.steady_s
     copied, found = not cell.arm.loan, {}
@@ -115,12 +122,22 @@ def passes_per_s(cell: Cell) -> dict[int, float]:
             continue
         touched = endpoint.touch == "all"
         written = endpoint.reply_type if endpoint.kind == "service" else endpoint.type
-        out = endpoint.sent * written.payload_bytes * (touched + copied) if endpoint.writes and written else 0
-        taken = endpoint.received * endpoint.read_bytes * (touched or copied) if endpoint.reads else 0
+        out = (
+            endpoint.sent * written.payload_bytes * (touched + copied)
+            if endpoint.writes and written
+            else 0
+        )
+        taken = (
+            endpoint.received * endpoint.read_bytes * (touched or copied) if endpoint.reads else 0
+        )
         found[endpoint.endpoint] = (out + taken) / span_s
     return found
 
 
 def most_processes(cells: Iterable[Cell]) -> tuple[int, str]:
     """The most processes that a trial runs at once, and the comparison that does."""
-    return max(((len(cell.processes), cell.comparison) for cell in cells), key=lambda found: found[0], default=(0, ""))
+    return max(
+        ((len(cell.processes), cell.comparison) for cell in cells),
+        key=lambda found: found[0],
+        default=(0, ""),
+    )

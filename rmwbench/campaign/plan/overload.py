@@ -1,8 +1,8 @@
 """Whether a network can carry any sensible part of what a cell sends over it, by arithmetic alone.
 
-A link that is slower than the load is what many suites want to see, so it is not a mistake. One that carries less
-than a fifth is: whatever the middleware does, four messages of five are lost or late, and no difference between
-middlewares can be seen in the rest.
+A link that is slower than the load is what many suites want to see, so it is not a mistake. One
+that carries less than a fifth is: whatever the middleware does, four messages of five are lost or
+late, and no difference between middlewares can be seen in the rest.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,8 +19,9 @@ MOST_TIMES = 5
 
 @dataclass(frozen=True)
 class Overload:
-    """What is asked of a link or medium and what it carries, in bit/s. `asked` is the least that any middleware sends:
-    payloads alone, and each once per host that reads it, or once in all over a link up."""
+    """What is asked of a link or medium and what it carries, in bit/s. `asked` is the least that
+    any middleware sends: payloads alone, and each once per host that reads it, or once in all over
+    a link up."""
 
     what: str
     asked_bps: float
@@ -32,14 +33,16 @@ class Overload:
 
 
 def check(cells: Iterable[Cell], places: Places) -> None:
-    """Raises UserError for the first cell whose network carries less than a fifth of what is sent."""
+    """Raises UserError for the first cell whose network carries less than a fifth of what is
+    sent."""
     for cell in cells:
         worst = max(found(cell), key=lambda one: one.times, default=None)
         if worst is not None and worst.times > MOST_TIMES:
             raise UserError(
                 f"{cell.comparison} sends more than {MOST_TIMES} times what {worst.what} carries",
                 where=places.file,
-                expected=f"at most {_mbps(worst.carried_bps)}; some more where the overload is what is measured",
+                expected=f"at most {_mbps(worst.carried_bps)}; some more where the overload is "
+                "what is measured",
                 actual=f"{_mbps(worst.asked_bps)} of payload",
                 fix="lower the rate or the size, or raise the `rate_mbps`",
             )
@@ -50,7 +53,11 @@ def found(cell: Cell) -> Iterator[Overload]:
     if cell.links is None:
         return
     links = cell.links
-    crossing = {(host, way): _crossing_bps(cell, host, way) for host in links.hosts for way in ("up", "down")}
+    crossing = {
+        (host, way): _crossing_bps(cell, host, way)
+        for host in links.hosts
+        for way in ("up", "down")
+    }
     for (host, way), asked in crossing.items():
         if rate := links.spec(host, way).rate_bps:
             yield Overload(f"the link {way} of host {host}", asked, rate)
@@ -59,7 +66,9 @@ def found(cell: Cell) -> Iterator[Overload]:
 
 
 def _on_medium(links: Links, crossing: Mapping[tuple[str, str], float], name: str) -> float:
-    return sum(asked for (host, way), asked in crossing.items() if links.spec(host, way).medium == name)
+    return sum(
+        asked for (host, way), asked in crossing.items() if links.spec(host, way).medium == name
+    )
 
 
 def _crossing_bps(cell: Cell, host: str, way: str) -> float:
@@ -71,7 +80,11 @@ def _crossing_bps(cell: Cell, host: str, way: str) -> float:
         if not one.writes or one.saturating or not span_s:
             continue
         readers = {by_number[peer].host for peer in one.peers if by_number[peer].reads}
-        passes = one.host == host and bool(readers - {host}) if way == "up" else one.host != host and host in readers
+        passes = (
+            one.host == host and bool(readers - {host})
+            if way == "up"
+            else one.host != host and host in readers
+        )
         if passes:
             total += 8 * _written_bytes(one) * one.sent / span_s
     return total

@@ -1,12 +1,13 @@
-"""The plan of a campaign: pure arithmetic from a suite to an ordered list of trials, with nothing run and no clock
-read.
+"""The plan of a campaign: pure arithmetic from a suite to an ordered list of trials, with nothing
+run and no clock read.
 
-Of the cells given only the number of blocks follows from a budget (which cells those are: request.py). Steady windows
-stay as the suite wrote them, since a shorter one would change what a percentile rests on, and a longer one what is
-compared with an earlier campaign; and blocks are never cut, since a comparison needs each of its arms equally often.
-The order is random but hashed from the seed by name: block 3 is the same block whether 5 or 50 are planned, so resuming
-and extending a campaign change nothing that was already decided. A sequential design plans its maximum of blocks and,
-before anything is measured, the looks at which it may end earlier.
+Of the cells given only the number of blocks follows from a budget (which cells those are:
+request.py). Steady windows stay as the suite wrote them, since a shorter one would change what a
+percentile rests on, and a longer one what is compared with an earlier campaign; and blocks are
+never cut, since a comparison needs each of its arms equally often. The order is random but hashed
+from the seed by name: block 3 is the same block whether 5 or 50 are planned, so resuming and
+extending a campaign change nothing that was already decided. A sequential design plans its maximum
+of blocks and, before anything is measured, the looks at which it may end earlier.
 """
 
 import math
@@ -23,18 +24,19 @@ from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.suite import DECIDABLE_BLOCKS, Suite
 
 DEFAULT_FIXED_COST_S = 0.3
-"""Start, match, collect and clean up: what a trial costs besides its timeline, until the machine has been seen to
-need more."""
+"""Start, match, collect and clean up: what a trial costs besides its timeline, until the machine
+has been seen to need more."""
 NETWORK_COST_S = 0.3
 """Of a trial over several hosts besides: 50 ms for their devices, 150 to 500 for the probe."""
 
 TYPICAL_LOG_RATIO_SDS = (0.1, 0.6)
-"""Spread of block log-ratios on a quiet machine and on a small shared virtual one: what a plan can say before
-anything was measured."""
+"""Spread of block log-ratios on a quiet machine and on a small shared virtual one: what a plan can
+say before anything was measured."""
 
 RACED = 2
-"""So many times the blocks that fit into a budget are planned for a campaign by the clock: what decided arms leave free
-are blocks of the others (tests/simulation/quick.py), and the estimate of a trial allows for drains that few need."""
+"""So many times the blocks that fit into a budget are planned for a campaign by the clock: what
+decided arms leave free are blocks of the others (tests/simulation/quick.py), and the estimate of a
+trial allows for drains that few need."""
 
 NOTHING: Mapping[int, str] = {}
 
@@ -43,10 +45,12 @@ FixedCost = float | Mapping[str, float]
 
 @dataclass(frozen=True)
 class Trial:
-    """One execution of one cell. `trial` counts from 1, `block` and `position` (within the block) from 0.
+    """One execution of one cell. `trial` counts from 1, `block` and `position` (within the block)
+    from 0.
 
-    `seed` draws the schedule and is the same for every arm of a comparison within a block, so that they get the same
-    arrivals. `repeats` is the number of the void trial whose place this one takes; no plan has such.
+    `seed` draws the schedule and is the same for every arm of a comparison within a block, so that
+    they get the same arrivals. `repeats` is the number of the void trial whose place this one
+    takes; no plan has such.
     """
 
     trial: int
@@ -70,8 +74,8 @@ class Percentile:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The cells that are compared with each other. `steady_messages` is None where the middleware's speed decides it
-    (saturation)."""
+    """The cells that are compared with each other. `steady_messages` is None where the middleware's
+    speed decides it (saturation)."""
 
     key: str
     cells: tuple[Cell, ...]
@@ -87,14 +91,16 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a campaign will do. Times are estimates from the timelines and the fixed cost; nothing here was measured.
+    """What a campaign will do. Times are estimates from the timelines and the fixed cost; nothing
+    here was measured.
 
-    `blocks` will run, or in a sequential design at most that many: `looks` are the numbers of blocks after which it may
-    end, the last of them `blocks`. A fixed design has no looks. `unsupported` has the cells without trials, because
-    their middleware cannot do what they ask for, with the reason; `left_out` the optional arms whose middleware is not
-    here; `cut` what the budget does not hold. `beyond` has the cells that ask for more than the machine has, in words,
-    and `machine` what it has, as the document says it; None where the trials run elsewhere. `host` is the kind of host
-    that trials get.
+    `blocks` will run, or in a sequential design at most that many: `looks` are the numbers of
+    blocks after which it may end, the last of them `blocks`. A fixed design has no looks.
+    `unsupported` has the cells without trials, because their middleware cannot do what they ask
+    for, with the reason; `left_out` the optional arms whose middleware is not here; `cut` what the
+    budget does not hold. `beyond` has the cells that ask for more than the machine has, in words,
+    and `machine` what it has, as the document says it; None where the trials run elsewhere. `host`
+    is the kind of host that trials get.
     """
 
     suite: Suite
@@ -119,7 +125,8 @@ class Plan:
 
     @property
     def judged_after(self) -> tuple[int, ...]:
-        """The numbers of blocks after which verdicts are given: the looks, or the end of a fixed design."""
+        """The numbers of blocks after which verdicts are given: the looks, or the end of a fixed
+        design."""
         return self.looks or (self.blocks,)
 
     @property
@@ -129,8 +136,8 @@ class Plan:
 
     @property
     def within_s(self) -> float | None:
-        """The time after which a campaign by the clock ends: what the suite gives it, or a budget; or what its minimum
-        of blocks takes where that is longer. None for other campaigns."""
+        """The time after which a campaign by the clock ends: what the suite gives it, or a budget;
+        or what its minimum of blocks takes where that is longer. None for other campaigns."""
         asked = self.suite.blocks.within_s
         if asked is None:
             return None
@@ -155,7 +162,11 @@ class Plan:
         return {
             "schema": "rmwbench/plan",
             "version": 1,
-            "suite": {"name": self.suite.suite, "title": self.suite.title, "description": self.suite.description},
+            "suite": {
+                "name": self.suite.suite,
+                "title": self.suite.title,
+                "description": self.suite.description,
+            },
             "seed": self.seed,
             "blocks": {
                 "count": self.blocks,
@@ -171,8 +182,14 @@ class Plan:
             "block_s": round(self.block_s, 3),
             "estimated_s": round(self.estimated_s, 3),
             "minimum_s": round(self.minimum_s, 3),
-            "comparisons": [_comparison_document(comparison, self.least_blocks) for comparison in self.comparisons],
-            "unsupported": [{"cell": cell, "reason": reason} for cell, reason in sorted(self.unsupported.items())],
+            "comparisons": [
+                _comparison_document(comparison, self.least_blocks)
+                for comparison in self.comparisons
+            ],
+            "unsupported": [
+                {"cell": cell, "reason": reason}
+                for cell, reason in sorted(self.unsupported.items())
+            ],
             "left_out": [{"arm": arm, "reason": reason} for arm, reason in self.left_out.items()],
             "not_run": None if self.cut is None else self.cut.document(),
             "host": self.host.document(),
@@ -204,9 +221,9 @@ def make_plan(
 ) -> Plan:
     """Blocks, order and time for the cells of a suite.
 
-    `fixed_cost_s` is what a trial costs besides its timeline, one number or one per arm's name. `unsupported` cells get
-    no trials. `most_blocks` bounds what a budget buys. Raises UserError where the budget is below what the minimum of
-    blocks takes.
+    `fixed_cost_s` is what a trial costs besides its timeline, one number or one per arm's name.
+    `unsupported` cells get no trials. `most_blocks` bounds what a budget buys. Raises UserError
+    where the budget is below what the minimum of blocks takes.
     """
     cost_s = costs_s(cells, unsupported, fixed_cost_s)
     block_s = math.fsum(cost_s.values())
@@ -215,10 +232,14 @@ def make_plan(
         spent_s = budget_s if most_blocks is None else min(budget_s, most_blocks * block_s)
         blocks = blocks_within(spent_s, block_s, suite.blocks.minimum, suite.suite)
         if suite.blocks.within_s is not None:
-            blocks = min(RACED * blocks, MAX_BLOCKS if most_blocks is None else max(blocks, most_blocks))
+            blocks = min(
+                RACED * blocks, MAX_BLOCKS if most_blocks is None else max(blocks, most_blocks)
+            )
     looks = _looks(suite.blocks.minimum, blocks) if suite.blocks.sequential else ()
     grouped = comparisons(cells)
-    able = {key: [cell for cell in group if cell.number in cost_s] for key, group in grouped.items()}
+    able = {
+        key: [cell for cell in group if cell.number in cost_s] for key, group in grouped.items()
+    }
     in_report = sum(_contenders(group) for group in able.values())
     return Plan(
         suite=suite,
@@ -238,38 +259,47 @@ def make_plan(
 
 
 def costs_s(
-    cells: Sequence[Cell], unsupported: Mapping[int, str] = NOTHING, fixed_cost_s: FixedCost = DEFAULT_FIXED_COST_S
+    cells: Sequence[Cell],
+    unsupported: Mapping[int, str] = NOTHING,
+    fixed_cost_s: FixedCost = DEFAULT_FIXED_COST_S,
 ) -> dict[int, float]:
     """What a trial of each cell takes; those that are `unsupported` have none."""
     return {
-        cell.number: cell.timeline.duration_s + _fixed_cost_s(fixed_cost_s, cell.arm.name) + _network_cost_s(cell)
+        cell.number: cell.timeline.duration_s
+        + _fixed_cost_s(fixed_cost_s, cell.arm.name)
+        + _network_cost_s(cell)
         for cell in cells
         if cell.number not in unsupported
     }
 
 
 def _looks(minimum: int, maximum: int) -> tuple[int, ...]:
-    from rmwbench.analysis.verdicts.sequential import looks  # its scipy takes half a second: not for `--help`
+    # its scipy takes half a second: not for `--help`
+    from rmwbench.analysis.verdicts.sequential import looks
 
     return tuple(looks(minimum, maximum))
 
 
 def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> int:
-    """Whole blocks that fit into the budget; UserError where they are fewer than `minimum` or too many."""
+    """Whole blocks that fit into the budget; UserError where they are fewer than `minimum` or too
+    many."""
     # a budget typed from a printed estimate must not lose a block to the last binary digit
     blocks = math.floor(budget_s / block_s + 1e-9)
     if blocks < minimum:
         needed_s = minimum * block_s
         raise UserError(
             f"the budget is too small for suite `{suite}`",
-            expected=f"at least {duration_text(needed_s)}: {minimum} blocks of {duration_text(block_s)}",
+            expected=f"at least {duration_text(needed_s)}: {minimum} blocks of "
+            f"{duration_text(block_s)}",
             actual=duration_text(budget_s),
-            fix=f"give it --budget {budget_text(needed_s)} or more; fewer with --short, --workload NAME or --arm NAME",
+            fix=f"give it --budget {budget_text(needed_s)} or more; fewer with --short, --workload "
+            "NAME or --arm NAME",
         )
     if blocks > MAX_BLOCKS:
         raise UserError(
             f"the budget is too large for suite `{suite}`",
-            expected=f"at most {duration_text(MAX_BLOCKS * block_s)}: {MAX_BLOCKS} blocks of {duration_text(block_s)}",
+            expected=f"at most {duration_text(MAX_BLOCKS * block_s)}: {MAX_BLOCKS} blocks of "
+            f"{duration_text(block_s)}",
             actual=duration_text(budget_s),
             fix="give it less: a few dozen blocks decide what can be decided",
         )
@@ -277,7 +307,8 @@ def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> 
 
 
 MAX_BLOCKS = 10_000
-"""The same limit as in a suite file. More blocks are a typing mistake, and their plan alone would fill the memory."""
+"""The same limit as in a suite file. More blocks are a typing mistake, and their plan alone would
+fill the memory."""
 
 
 def duration_text(seconds: float) -> str:
@@ -291,7 +322,9 @@ def budget_text(seconds: float) -> str:
     """The next longer time that `--budget` reads: `48s`, `5m`, `1.6h`."""
     if seconds < 90:
         return f"{math.ceil(seconds)}s"
-    return f"{math.ceil(seconds / 60)}m" if seconds < 5400 else f"{math.ceil(seconds / 360) / 10:g}h"
+    return (
+        f"{math.ceil(seconds / 60)}m" if seconds < 5400 else f"{math.ceil(seconds / 360) / 10:g}h"
+    )
 
 
 def _network_cost_s(cell: Cell) -> float:
@@ -300,25 +333,43 @@ def _network_cost_s(cell: Cell) -> float:
 
 
 def _fixed_cost_s(fixed_cost_s: FixedCost, arm: str) -> float:
-    return fixed_cost_s.get(arm, DEFAULT_FIXED_COST_S) if isinstance(fixed_cost_s, Mapping) else fixed_cost_s
+    return (
+        fixed_cost_s.get(arm, DEFAULT_FIXED_COST_S)
+        if isinstance(fixed_cost_s, Mapping)
+        else fixed_cost_s
+    )
 
 
 def _trials(
     grouped: Mapping[str, Sequence[Cell]], seed: int, blocks: int, costs_s: Mapping[int, float]
 ) -> tuple[Trial, ...]:
-    """Block after block: its comparisons in random order, and within each its arms in random order, back to back.
+    """Block after block: its comparisons in random order, and within each its arms in random order,
+    back to back.
 
-    Sorting by a keyed hash is a uniform random permutation, and one that Python versions cannot change.
+    Sorting by a keyed hash is a uniform random permutation, and one that Python versions cannot
+    change.
     """
     trials: list[Trial] = []
     for block in range(blocks):
         position = 0
-        for key in sorted(grouped, key=lambda key: derive_seed(seed, "comparison order", block, key)):
+        for key in sorted(
+            grouped, key=lambda key: derive_seed(seed, "comparison order", block, key)
+        ):
             schedule_seed = derive_seed(seed, "schedule", block, key)
             for cell in sorted(
-                grouped[key], key=lambda cell: derive_seed(seed, "arm order", block, key, cell.arm.name)
+                grouped[key],
+                key=lambda cell: derive_seed(seed, "arm order", block, key, cell.arm.name),
             ):
-                trials.append(Trial(len(trials) + 1, cell.number, block, position, schedule_seed, costs_s[cell.number]))
+                trials.append(
+                    Trial(
+                        len(trials) + 1,
+                        cell.number,
+                        block,
+                        position,
+                        schedule_seed,
+                        costs_s[cell.number],
+                    )
+                )
                 position += 1
     return tuple(trials)
 
@@ -327,9 +378,12 @@ def _contenders(group: Sequence[Cell]) -> int:
     return sum(not cell.arm.is_floor for cell in group)
 
 
-def _comparison(key: str, group: Sequence[Cell], contenders: int, in_report: int, looks: Sequence[int]) -> Comparison:
-    """`resolvable` is what the last look can tell with its share of alpha; a percentile that needs blocks pooled is
-    promised of those until the first look only. A fixed design has one look, its end."""
+def _comparison(
+    key: str, group: Sequence[Cell], contenders: int, in_report: int, looks: Sequence[int]
+) -> Comparison:
+    """`resolvable` is what the last look can tell with its share of alpha; a percentile that needs
+    blocks pooled is promised of those until the first look only. A fixed design has one look, its
+    end."""
     first = group[0]
     messages = None if first.saturating else first.steady_messages
     percentiles = tuple(
@@ -342,12 +396,22 @@ def _comparison(key: str, group: Sequence[Cell], contenders: int, in_report: int
         for quantile in QUANTILES
     )
     from rmwbench.analysis.stats import resolution
-    from rmwbench.analysis.verdicts import sequential  # their scipy takes half a second: not for `--help`
 
-    tests, alpha = resolution.comparisons(contenders, in_report), sequential.alpha_at(looks, looks[-1])
+    # their scipy takes half a second: not for `--help`
+    from rmwbench.analysis.verdicts import sequential
+
+    tests, alpha = (
+        resolution.comparisons(contenders, in_report),
+        sequential.alpha_at(looks, looks[-1]),
+    )
     decidable = looks[-1] >= DECIDABLE_BLOCKS
     resolvable = tuple(
-        (sd, resolution.resolvable_ratio(looks[-1], tests, sd, alpha=alpha) if decidable else math.inf)
+        (
+            sd,
+            resolution.resolvable_ratio(looks[-1], tests, sd, alpha=alpha)
+            if decidable
+            else math.inf,
+        )
         for sd in TYPICAL_LOG_RATIO_SDS
     )
     return Comparison(key, tuple(group), messages, percentiles, contenders, resolvable)
@@ -364,7 +428,10 @@ def _comparison_document(comparison: Comparison, blocks: int) -> dict[str, Any]:
         "primary_metric": workload.primary_metric,
         "cells": [cell.number for cell in comparison.cells],
         "contenders": comparison.contenders,
-        "steady_messages": {"per_trial": messages, "pooled": None if messages is None else messages * blocks},
+        "steady_messages": {
+            "per_trial": messages,
+            "pooled": None if messages is None else messages * blocks,
+        },
         "percentiles": [
             {
                 "percentile": percentile_name(p.quantile),
@@ -376,7 +443,10 @@ def _comparison_document(comparison: Comparison, blocks: int) -> dict[str, Any]:
             for p in comparison.percentiles
         ],
         "resolution": [
-            {"log_ratio_sd": sd, "resolvable_ratio": round(ratio, 3) if math.isfinite(ratio) else None}
+            {
+                "log_ratio_sd": sd,
+                "resolvable_ratio": round(ratio, 3) if math.isfinite(ratio) else None,
+            }
             for sd, ratio in comparison.resolvable
         ],
     }

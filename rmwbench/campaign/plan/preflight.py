@@ -1,5 +1,5 @@
-"""What must hold before the first trial, found before anything is run or written: each a UserError that says what to
-do."""
+"""What must hold before the first trial, found before anything is run or written: each a UserError
+that says what to do."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -31,14 +31,17 @@ MEMORY_RESERVE_BYTES = 256 * MIB
 
 
 def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
-    """The workers of the plan's arms, with the profiles that its cells ask for, and the sampler. Writes and runs
-    nothing but `--describe`. What a middleware cannot do is not an error (`unsupported.py`)."""
+    """The workers of the plan's arms, with the profiles that its cells ask for, and the sampler.
+    Writes and runs nothing but `--describe`. What a middleware cannot do is not an error
+    (`unsupported.py`)."""
     tool.find(sampler.NAME)
     if plan.suite.sampling.allocations:
         allocations.library()
     if any(background.asks(cell.conditions) for cell in plan.cells):
         tool.find(load_process.TOOL)
-    workers = require_workers(list(dict.fromkeys(name for cell in plan.cells for name in cell.middlewares)))
+    workers = require_workers(
+        list(dict.fromkeys(name for cell in plan.cells for name in cell.middlewares))
+    )
     if not plan.host.shared:  # there are no networks to make on a shared host
         _check_networks(plan.cells, places)
     for cell in plan.cells:
@@ -55,9 +58,17 @@ def check_room(plan: Plan, directory: Path) -> None:
 
 def check_disk(plan: Plan, directory: Path) -> None:
     slots = sum(plan.cell(trial.cell).record_bytes for trial in plan.trials)
-    wanted = int(slots * DISK_PER_SLOT_BYTE) + len(plan.trials) * DISK_PER_TRIAL_BYTES + DISK_RESERVE_BYTES
+    wanted = (
+        int(slots * DISK_PER_SLOT_BYTE)
+        + len(plan.trials) * DISK_PER_TRIAL_BYTES
+        + DISK_RESERVE_BYTES
+    )
     wanted += bags_on_disk_bytes(plan)
-    place = next(parent for parent in [directory.absolute(), *directory.absolute().parents] if parent.exists())
+    place = next(
+        parent
+        for parent in [directory.absolute(), *directory.absolute().parents]
+        if parent.exists()
+    )
     status = os.statvfs(place)
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK) or not status.f_blocks:
         raise UserError(
@@ -79,19 +90,31 @@ def check_disk(plan: Plan, directory: Path) -> None:
 
 
 def bags_on_disk_bytes(plan: Plan) -> int:
-    """The most that bags take in the campaign's directory at a time: those that are kept, and the largest that is
-    deleted once it has been read."""
+    """The most that bags take in the campaign's directory at a time: those that are kept, and the
+    largest that is deleted once it has been read."""
     cells = [plan.cell(trial.cell) for trial in plan.trials]
-    on_disk = [cell for cell in cells if cell.workload.recorder and cell.workload.recorder.place == "disk"]
-    kept = [cell.bag_bytes for cell in on_disk if cell.workload.recorder and cell.workload.recorder.keep]
-    deleted = [cell.bag_bytes for cell in on_disk if cell.workload.recorder and not cell.workload.recorder.keep]
+    on_disk = [
+        cell for cell in cells if cell.workload.recorder and cell.workload.recorder.place == "disk"
+    ]
+    kept = [
+        cell.bag_bytes for cell in on_disk if cell.workload.recorder and cell.workload.recorder.keep
+    ]
+    deleted = [
+        cell.bag_bytes
+        for cell in on_disk
+        if cell.workload.recorder and not cell.workload.recorder.keep
+    ]
     return sum(kept) + max(deleted, default=0)
 
 
 def _check_bags(plan: Plan) -> None:
-    """Whether the bags of recorders that write to memory fit into their host's /tmp (rmwbench/lab/host), which is a
-    quarter of what is available."""
-    in_memory = [cell for cell in plan.cells if cell.workload.recorder and cell.workload.recorder.place == "tmpfs"]
+    """Whether the bags of recorders that write to memory fit into their host's /tmp
+    (rmwbench/lab/host), which is a quarter of what is available."""
+    in_memory = [
+        cell
+        for cell in plan.cells
+        if cell.workload.recorder and cell.workload.recorder.place == "tmpfs"
+    ]
     if not in_memory:
         return
     largest = max(in_memory, key=lambda cell: cell.bag_bytes)
@@ -139,8 +162,8 @@ def check_lab() -> Host:
 
 
 def memory_bytes(cell: Cell) -> int:
-    """What a trial keeps in memory at least: the record files, the rings of frames, and of every endpoint a full
-    history of messages with two in the making."""
+    """What a trial keeps in memory at least: the record files, the rings of frames, and of every
+    endpoint a full history of messages with two in the making."""
     rings = sum(ring_bytes(endpoint.type.payload_bytes) for endpoint in senders(cell))
     return cell.record_bytes + rings + sum(queue_bytes(endpoint) for endpoint in cell.endpoints)
 
@@ -166,7 +189,11 @@ def _check_networks(cells: Sequence[Cell], places: Places) -> None:
         _check_cross_traffic(cell, places)
         for host in cell.links.hosts:
             content = repr(
-                (host, cell.links.network.up(host).nic(), cell.links.network.model_dump(include=HOST_FIELDS))
+                (
+                    host,
+                    cell.links.network.up(host).nic(),
+                    cell.links.network.model_dump(include=HOST_FIELDS),
+                )
             )
             if content in tried:
                 continue
@@ -195,7 +222,8 @@ def _check_cross_traffic(cell: Cell, places: Places) -> None:
                 where=places.workload(cell, "network"),
                 expected="one of " + ", ".join(sorted(known)),
                 actual=str(one.congestion_control),
-                fix=f"`modprobe tcp_{one.congestion_control}` where it is a module, or name another one",
+                fix=f"`modprobe tcp_{one.congestion_control}` where it is a module, or name "
+                "another one",
             )
 
 

@@ -1,4 +1,5 @@
-"""The configuration that a side of an arm runs with: the user's file, or what the worker carries under that name."""
+"""The configuration that a side of an arm runs with: the user's file, or what the worker carries
+under that name."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,8 +14,8 @@ from rmwbench.suite.ros_variables import PEER
 from rmwbench.suite.side import Side
 
 DAEMONS_OPTION = "daemons"
-"""The option that names the daemons of a user's own profile, separated by spaces; it is for us and not for the worker,
-which knows those of the profiles that it carries."""
+"""The option that names the daemons of a user's own profile, separated by spaces; it is for us and
+not for the worker, which knows those of the profiles that it carries."""
 
 Workers = Mapping[str, Worker]
 """Middleware → worker."""
@@ -30,49 +31,68 @@ def resolved_profile(side: Side, worker: Worker) -> dict[str, Any]:
 
 
 def forced(side: Side, worker: Worker) -> str | None:
-    """What isolation or the worker forces on an embedded profile, in its words; None where nothing is."""
+    """What isolation or the worker forces on an embedded profile, in its words; None where nothing
+    is."""
     profile = side.profile
     return None if profile.text is not None else worker.profile(profile.name).get("forced")
 
 
 def open_fields(side: Side, worker: Worker, nonce: int, domain_id: int = 0) -> dict[str, Any]:
-    """The protocol's `open`. Left out are the options that are for us: what path to attest, which daemons to start."""
-    options = {name: value for name, value in side.options.items() if name not in (PATH_OPTION, DAEMONS_OPTION)}
-    found = {"trial_nonce": f"{nonce:016x}", "domain_id": domain_id, "profile": resolved_profile(side, worker)}
+    """The protocol's `open`. Left out are the options that are for us: what path to attest, which
+    daemons to start."""
+    options = {
+        name: value
+        for name, value in side.options.items()
+        if name not in (PATH_OPTION, DAEMONS_OPTION)
+    }
+    found = {
+        "trial_nonce": f"{nonce:016x}",
+        "domain_id": domain_id,
+        "profile": resolved_profile(side, worker),
+    }
     return found | {"options": options, "modes": dict(side.modes)}
 
 
 def address_environment(cell: Cell, host: str) -> dict[str, str]:
-    """What a worker or daemon on this host is told of addresses; nothing where there is no other host. Each other host
-    is named once per process there."""
+    """What a worker or daemon on this host is told of addresses; nothing where there is no other
+    host. Each other host is named once per process there."""
     if len(cell.hosts) < 2:
         return {}
     if cell.real is not None and cell.real.gang is not None:
         known = {name: spot.address for name, spot in cell.real.gang.spots.items()}
     else:
-        known = {name: addresses.text(addresses.ipv4(number)) for number, name in enumerate(cell.hosts, start=1)}
+        known = {
+            name: addresses.text(addresses.ipv4(number))
+            for number, name in enumerate(cell.hosts, start=1)
+        }
     return {
         "RMWBENCH_ADDRESS": known[host],
         "RMWBENCH_PEERS": " ".join(
-            known[process.host] for process in cell.processes if process.host != host and process.follows is None
+            known[process.host]
+            for process in cell.processes
+            if process.host != host and process.follows is None
         ),
         "RMWBENCH_DAEMON_ADDRESS": known[cell.daemons_host],
     }
 
 
 def ros_variables(cell: Cell, process: str) -> str | None:
-    """What a worker's option `ros_variables` says of a process: `NAME=VALUE NAME=VALUE`, empty for none; None where
-    the cell asks nothing of them."""
+    """What a worker's option `ros_variables` says of a process: `NAME=VALUE NAME=VALUE`, empty for
+    none; None where the cell asks nothing of them."""
     if cell.ros_case is None:
         return None
     hosts = {one.name: one.host for one in cell.processes}
     peers = address_environment(cell, hosts[process]).get("RMWBENCH_PEERS", "").split()
     listed = ";".join(dict.fromkeys(peers))
-    return " ".join(f"{name}={value.replace(PEER, listed)}" for name, value in cell.ros_variables(process).items())
+    return " ".join(
+        f"{name}={value.replace(PEER, listed)}"
+        for name, value in cell.ros_variables(process).items()
+    )
 
 
 def lifecycle_options(cell: Cell, process: str) -> dict[str, str | int]:
-    """What a worker is told of the lifecycle nodes of a process, and of those that it brings up; empty for most."""
+    """What a worker is told of the lifecycle nodes of a process, and of those that it brings up;
+    empty for most."""
     managed = cell.bring_up
     if managed is None:
         return {}
@@ -81,7 +101,8 @@ def lifecycle_options(cell: Cell, process: str) -> dict[str, str | int]:
     times = {node.name: node.lifecycle for node in here if node.lifecycle is not None}
     if times:
         found["lifecycle_nodes"] = " ".join(
-            f"{name}:{round(1e3 * one.configure_s)}:{round(1e3 * one.activate_s)}" for name, one in times.items()
+            f"{name}:{round(1e3 * one.configure_s)}:{round(1e3 * one.activate_s)}"
+            for name, one in times.items()
         )
     if process == managed.process:
         found |= {"manager": managed.manager, "manages": " ".join(managed.nodes)}
@@ -90,8 +111,8 @@ def lifecycle_options(cell: Cell, process: str) -> dict[str, str | int]:
 
 
 def domain_id(cell: Cell, hosts: Hosts) -> int:
-    """0 in a network of our own; on a shared host, and among machines, what keeps a trial out of a robot's domain and
-    apart from other trials."""
+    """0 in a network of our own; on a shared host, and among machines, what keeps a trial out of a
+    robot's domain and apart from other trials."""
     if cell.real is not None and cell.real.gang is not None:
         return cell.real.gang.domain_id
     return hosts.first.domain_id
@@ -115,7 +136,8 @@ def daemons(side: Side, worker: Worker) -> list[str]:
 
 @dataclass(frozen=True)
 class NeededDaemon:
-    """`label` is its name, with the host's or the middleware's behind it where another has the same."""
+    """`label` is its name, with the host's or the middleware's behind it where another has the
+    same."""
 
     label: str
     name: str
@@ -124,7 +146,9 @@ class NeededDaemon:
     host: str
 
 
-def needed_daemons(cell: Cell, workers: Workers, nonce: int, domain_id: int) -> Iterator[NeededDaemon]:
+def needed_daemons(
+    cell: Cell, workers: Workers, nonce: int, domain_id: int
+) -> Iterator[NeededDaemon]:
     """The daemons of all sides of a cell, each once.
 
     Those that each host has of its own are there once on each host of that side.

@@ -1,8 +1,9 @@
-"""Asks each arm's worker to open its session once, before anything is written: only the worker knows which options and
-profile texts it accepts, and a misspelt one must not be learnt from a finished campaign.
+"""Asks each arm's worker to open its session once, before anything is written: only the worker
+knows which options and profile texts it accepts, and a misspelt one must not be learnt from a
+finished campaign.
 
-Only what a worker refuses as invalid or unsupported is the user's mistake, but for a mode: a level that a middleware
-cannot do makes its cells not supported. One that fails or crashes here is left to
+Only what a worker refuses as invalid or unsupported is the user's mistake, but for a mode: a level
+that a middleware cannot do makes its cells not supported. One that fails or crashes here is left to
 its trials, which it costs without costing those of the others.
 """
 
@@ -22,13 +23,15 @@ from rmwbench.suite.cells import Cell
 
 TIMEOUT_S = 10.0
 MODE = "mode "
-"""How the object of an error begins that is a mode's: what the middleware cannot do, not what the user did wrong."""
+"""How the object of an error begins that is a mode's: what the middleware cannot do, not what the
+user did wrong."""
 _KNOWN_OPTIONS = "known options: "
 
 
 def rehearse(cells: Iterable[Cell], workers: Workers, places: Places) -> dict[int, str]:
-    """Cell → which mode its middleware cannot do, and why. Raises UserError at the line of the option or profile that a
-    worker refuses. About 50 ms per side of an arm, more where a daemon has to serve first."""
+    """Cell → which mode its middleware cannot do, and why. Raises UserError at the line of the
+    option or profile that a worker refuses. About 50 ms per side of an arm, more where a daemon has
+    to serve first."""
     tried: list[tuple[tuple[str, dict[str, Any], list[str]], dict[str, Any] | None]] = []
     found: dict[int, str] = {}
     for cell in cells:
@@ -44,21 +47,32 @@ def rehearse(cells: Iterable[Cell], workers: Workers, places: Places) -> dict[in
                 continue
             if error.get("kind") != "unsupported" or not str(error.get("object")).startswith(MODE):
                 raise _explained(cell, process, error, places)
-            found.setdefault(cell.number, f"{side.middleware}: {error.get('object')}: {error.get('message')}")
+            found.setdefault(
+                cell.number, f"{side.middleware}: {error.get('object')}: {error.get('message')}"
+            )
     return found
 
 
-def _refusal(worker: Worker, fields: Mapping[str, Any], needed: Sequence[str]) -> dict[str, Any] | None:
-    """The worker's `error` to `open`, or that of a daemon that it needs, where that is invalid or unsupported."""
+def _refusal(
+    worker: Worker, fields: Mapping[str, Any], needed: Sequence[str]
+) -> dict[str, Any] | None:
+    """The worker's `error` to `open`, or that of a daemon that it needs, where that is invalid or
+    unsupported."""
     name = "rehearsal"
     try:
         with make(name) as host, Crew(host) as crew, records.made([], nonce=1) as fd:
             host.wait_ready()
             fields = {**fields, "domain_id": host.domain_id}
             for daemon in needed:
-                if error := _answer(crew, crew.spawn_daemon(daemon, worker.executable, worker.environment), fields):
+                if error := _answer(
+                    crew, crew.spawn_daemon(daemon, worker.executable, worker.environment), fields
+                ):
                     return error
-            return _answer(crew, crew.spawn(name, worker.executable, fd, environment=worker.environment), fields)
+            return _answer(
+                crew,
+                crew.spawn(name, worker.executable, fd, environment=worker.environment),
+                fields,
+            )
     except (WorkerFailed, HostBroken):
         return None
 

@@ -1,8 +1,9 @@
-"""What the user asked for, and the plan that follows from it: which cells, and within a budget which of them.
+"""What the user asked for, and the plan that follows from it: which cells, and within a budget
+which of them.
 
-What a budget leaves out is decided once. The campaign keeps the decision (`Request.shortened`, `comparisons`,
-`most_blocks`, `least_blocks`), so that resuming it on a machine that has become faster, or with more workers, plans the
-same trials.
+What a budget leaves out is decided once. The campaign keeps the decision (`Request.shortened`,
+`comparisons`, `most_blocks`, `least_blocks`), so that resuming it on a machine that has become
+faster, or with more workers, plans the same trials.
 """
 
 import math
@@ -36,15 +37,17 @@ from rmwbench.suite.suite import Suite
 from rmwbench.words.numbers import counted
 
 MOST_SHORT_BLOCKS = 20
-"""Of a short version that stands in for the whole suite: more decide nothing more, and are not what was asked for."""
+"""Of a short version that stands in for the whole suite: more decide nothing more, and are not what
+was asked for."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What makes the plan besides the suite's text. `suite_file` is where profile files are looked for from; `sampling`
-    overrides the suite's. `comparisons` are those that the budget holds, all where None; `most_blocks` bounds what the
-    budget buys; `least_blocks` run however slow the machine is, where that is more than the suite's minimum. `written`
-    are the suite's arms where candidates or the command line say them, and not its text."""
+    """What makes the plan besides the suite's text. `suite_file` is where profile files are looked
+    for from; `sampling` overrides the suite's. `comparisons` are those that the budget holds, all
+    where None; `most_blocks` bounds what the budget buys; `least_blocks` run however slow the
+    machine is, where that is more than the suite's minimum. `written` are the suite's arms where
+    candidates or the command line say them, and not its text."""
 
     suite_file: str
     seed: int
@@ -81,8 +84,8 @@ class Request:
 
 @dataclass(frozen=True)
 class _Version:
-    """The whole suite or its short version, with the cells that were asked for and what each comparison costs per
-    block. `minimum`: so many blocks, at least."""
+    """The whole suite or its short version, with the cells that were asked for and what each
+    comparison costs per block. `minimum`: so many blocks, at least."""
 
     name: str
     suite: Suite
@@ -101,14 +104,17 @@ class _Version:
     @property
     def least_s(self) -> float:
         """The smallest budget that holds any comparison."""
-        return self.minimum * min((cost for cost in self.costs_s.values() if cost > 0), default=math.inf)
+        return self.minimum * min(
+            (cost for cost in self.costs_s.values() if cost > 0), default=math.inf
+        )
 
     def fits(self, budget_s: float) -> bool:
         return self.minimum_s <= budget_s * (1 + 1e-9)
 
 
 class Planner:
-    """Plans of one suite's text; each version of it is read once. `choice`: what the command line says of its arms."""
+    """Plans of one suite's text; each version of it is read once. `choice`: what the command line
+    says of its arms."""
 
     def __init__(self, text: str, suite_file: str, choice: Choice = NO_CHOICE):
         self._text, self._path, self.choice = text, Path(suite_file), choice
@@ -137,30 +143,39 @@ class Planner:
         return suite, cells(suite)
 
     def chosen(self, request: Request) -> tuple[Suite, tuple[Cell, ...]]:
-        """The suite with the request's sampling and least blocks, and the cells asked for. Raises UserError where there
-        are none."""
+        """The suite with the request's sampling and least blocks, and the cells asked for. Raises
+        UserError where there are none."""
         suite, found = self._short if request.shortened else self._whole
         if request.sampling:
-            suite = suite.model_copy(update={"sampling": suite.sampling.model_copy(update=request.sampling)})
+            suite = suite.model_copy(
+                update={"sampling": suite.sampling.model_copy(update=request.sampling)}
+            )
             found = tuple(replace(cell, sampling=suite.sampling) for cell in found)
         if request.least_blocks is not None:
             minimum = max(suite.blocks.minimum, request.least_blocks)
-            suite = suite.model_copy(update={"blocks": suite.blocks.model_copy(update={"minimum": minimum})})
+            suite = suite.model_copy(
+                update={"blocks": suite.blocks.model_copy(update={"minimum": minimum})}
+            )
         found = _chosen(suite, found, request)
         return suite, found if request.placed is None else placement.placed(found, request.placed)
 
     def described(self, request: Request, kind: Kind) -> dict[int, str]:
-        """Cell of the request -> what its workers' descriptions say that it cannot do; none where that is all of them,
-        which is refused with its reasons once they have been asked."""
+        """Cell of the request -> what its workers' descriptions say that it cannot do; none where
+        that is all of them, which is refused with its reasons once they have been asked."""
         _, found = self.chosen(request)
         workers = find_workers({name for cell in found for name in cell.middlewares})
         lacking = unsupported.described(found, workers, kind)
         return {} if len(lacking) == len(found) else lacking
 
     def plan(
-        self, request: Request, lacking: Mapping[int, str] = NOTHING, machine: Machine | None = None, **more: Any
+        self,
+        request: Request,
+        lacking: Mapping[int, str] = NOTHING,
+        machine: Machine | None = None,
+        **more: Any,
     ) -> Plan:
-        """`machine` marks the cells that ask for more than it has; `more` are fields of the plan."""
+        """`machine` marks the cells that ask for more than it has; `more` are fields of the
+        plan."""
         suite, found = self.chosen(request)
         made = make_plan(
             suite,
@@ -174,13 +189,15 @@ class Planner:
             beyond = machine.all_beyond(found)
             more |= {
                 "beyond": {number: one.text for number, one in beyond.items()},
-                "machine": machine.document() | {"beyond": [one.document(number) for number, one in beyond.items()]},
+                "machine": machine.document()
+                | {"beyond": [one.document(number) for number, one in beyond.items()]},
             }
         return replace(made, **more)
 
     def without_absent(self, request: Request) -> tuple[Request, dict[str, str]]:
-        """The request for the arms that can run here, and the optional ones that cannot, with the reason: a resumed
-        campaign has the same arms, whatever is built by then. Raises UserError where none is left."""
+        """The request for the arms that can run here, and the optional ones that cannot, with the
+        reason: a resumed campaign has the same arms, whatever is built by then. Raises UserError
+        where none is left."""
         _, found = self.chosen(request)
         absent = unsupported.left_out({cell.arm.name: cell.arm for cell in found}.values())
         if not absent:
@@ -190,8 +207,9 @@ class Planner:
         return replace(request, arms=kept), absent
 
     def within_budget(self, request: Request, machine: Machine) -> tuple[Request, Cut | None]:
-        """The request for what its budget holds: the whole suite, else its short version, else as many comparisons as
-        fit (cut.py), those last that ask for more than the machine has. Raises UserError where not one fits."""
+        """The request for what its budget holds: the whole suite, else its short version, else as
+        many comparisons as fit (cut.py), those last that ask for more than the machine has. Raises
+        UserError where not one fits."""
         if request.budget_s is None:
             return request, None
         if request.comparisons is not None:  # chosen already; what else the suite has is left out
@@ -208,7 +226,8 @@ class Planner:
             if not found:
                 raise self._too_small(request, whole, runs)
             held = tuple(key for key in runs.groups if key in found)
-        # told as levels of the version that was asked for, so that what the short one has not is named too
+        # told as levels of the version that was asked for, so that what the short one has not is
+        # named too
         made = self._cut(request, whole, runs.groups if held is None else held, runs.name)
         most = max(MOST_SHORT_BLOCKS, runs.suite.blocks.most) if short else request.most_blocks
         return replace(request, comparisons=held, most_blocks=most), made
@@ -231,7 +250,8 @@ class Planner:
             duration_text(request.budget_s or 0.0),
             version,
             whole.name,
-            f"{duration_text(whole.minimum_s)} ({counted(whole.minimum, 'block')} of {duration_text(whole.block_s)})",
+            f"{duration_text(whole.minimum_s)} ({counted(whole.minimum, 'block')} of "
+            f"{duration_text(whole.block_s)})",
             whole.minimum_s,
             len(whole.groups),
             not_run,
@@ -242,17 +262,25 @@ class Planner:
         suite, found = self.chosen(request)
         costs = costs_s(found, self.described(request, host_kind()))
         groups = comparisons(found)
-        each = {key: math.fsum(costs.get(cell.number, 0.0) for cell in group) for key, group in groups.items()}
+        each = {
+            key: math.fsum(costs.get(cell.number, 0.0) for cell in group)
+            for key, group in groups.items()
+        }
         name = cut.SHORT if request.shortened else cut.WHOLE
         return _Version(name, suite, groups, each, suite.blocks.minimum)
 
     def _shortened(self, request: Request) -> Request | None:
-        """The same of the short version, without the arms and workloads that it has not; None where the suite has none,
-        or none with anything that was asked for by name."""
-        if request.shortened or SHORT_KEY not in plain(self._text, where=shown(self._path), choice=self.choice):
+        """The same of the short version, without the arms and workloads that it has not; None where
+        the suite has none, or none with anything that was asked for by name."""
+        if request.shortened or SHORT_KEY not in plain(
+            self._text, where=shown(self._path), choice=self.choice
+        ):
             return None
         suite, _ = self._short
-        workloads, arms = {workload.name for workload in suite.workloads}, {arm.name for arm in suite.arms}
+        workloads, arms = (
+            {workload.name for workload in suite.workloads},
+            {arm.name for arm in suite.arms},
+        )
         if request.workloads and not workloads & set(request.workloads):
             return None
         asked = replace(
@@ -267,25 +295,33 @@ class Planner:
         least_s = min(version.least_s for version in (whole, runs))
         hints = ["fewer with --workload NAME or --arm NAME"]
         if runs is not whole:
-            hints.insert(0, f"or all of the short version with --short --budget {budget_text(runs.minimum_s)}")
+            hints.insert(
+                0,
+                f"or all of the short version with --short --budget {budget_text(runs.minimum_s)}",
+            )
         return UserError(
-            f"the budget is too small for suite `{runs.suite.suite}`: it holds not even one comparison",
-            expected=f"at least {duration_text(least_s)}, which is {runs.minimum} blocks of the smallest; all take "
-            f"{duration_text(whole.minimum_s)}",
+            f"the budget is too small for suite `{runs.suite.suite}`: it holds not even one "
+            "comparison",
+            expected=f"at least {duration_text(least_s)}, which is {runs.minimum} blocks of the "
+            f"smallest; all take {duration_text(whole.minimum_s)}",
             actual=duration_text(request.budget_s or 0.0),
             fix=f"give it --budget {budget_text(least_s)} or more; {'; '.join(hints)}",
         )
 
 
 def _kept(version: _Version, budget_s: float, machine: Machine) -> list[str]:
-    """Of a version what fits, in the order of cut.py; last what asks for more than the machine has."""
-    beyond = {key for key, group in version.groups.items() if any(machine.beyond(cell) for cell in group)}
+    """Of a version what fits, in the order of cut.py; last what asks for more than the machine
+    has."""
+    beyond = {
+        key for key, group in version.groups.items() if any(machine.beyond(cell) for cell in group)
+    }
     costs = {key: version.minimum * cost for key, cost in version.costs_s.items()}
     return cut.kept(version.suite, version.groups, costs, budget_s, beyond)
 
 
 def _chosen(suite: Suite, found: tuple[Cell, ...], request: Request) -> tuple[Cell, ...]:
-    """The cells of the workloads, arms and comparisons that were asked for; all where none was named."""
+    """The cells of the workloads, arms and comparisons that were asked for; all where none was
+    named."""
     for kind, wanted, known in (
         ("workload", request.workloads, [workload.name for workload in suite.workloads]),
         ("arm", request.arms, [arm.name for arm in suite.arms]),
@@ -309,6 +345,7 @@ def _chosen(suite: Suite, found: tuple[Cell, ...], request: Request) -> tuple[Ce
     )
     if not left:
         raise UserError(
-            f"suite `{suite.suite}` excludes these workloads for these arms", fix="leave out --workload or --arm"
+            f"suite `{suite.suite}` excludes these workloads for these arms",
+            fix="leave out --workload or --arm",
         )
     return renumbered(left) if len(left) < len(found) else left

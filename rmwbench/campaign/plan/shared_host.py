@@ -1,8 +1,8 @@
-"""What cannot run where trials share the host (rmwbench/lab/host/shared.py), with its reason; and what is said of the
-rest.
+"""What cannot run where trials share the host (rmwbench/lab/host/shared.py), with its reason; and
+what is said of the rest.
 
-A worker says of itself how it keeps to such a host, and which daemons it cannot run there; its profiles say what they
-take of /dev/shm, which in a container is mostly 64 MiB.
+A worker says of itself how it keeps to such a host, and which daemons it cannot run there; its
+profiles say what they take of /dev/shm, which in a container is mostly 64 MiB.
 """
 
 import itertools
@@ -22,11 +22,15 @@ MIB = 1 << 20
 POOL_MODE = "shm_pool_bytes"
 WITHOUT_SHARED_MEMORY = ("udp", "tcp", "unix", "intra_process")
 """Levels of the mode `transport` that take nothing of /dev/shm worth counting."""
-FIX = "run as root on the machine itself, or give the container --cap-add SYS_ADMIN --cap-add NET_ADMIN"
+FIX = (
+    "run as root on the machine itself, or give the container --cap-add SYS_ADMIN --cap-add "
+    "NET_ADMIN"
+)
 
 
 def lacking(cell: Cell, workers: Workers, kind: Kind) -> str | None:
-    """Why the cell cannot run on a shared host; None where it can, or where hosts are not shared."""
+    """Why the cell cannot run on a shared host; None where it can, or where hosts are not
+    shared."""
     if not kind.shared:
         return None
     if len(cell.hosts) > 1:
@@ -48,7 +52,10 @@ def check(cells: Sequence[Cell], kind: Kind, where: str) -> None:
 def flag(side: Side, worker: Worker) -> str:
     """What an arm's profile is shown with."""
     told = _told(worker)
-    return f"on the shared host: {told['forced'] if told else 'its worker does not say what it forces'}"
+    return (
+        "on the shared host: "
+        f"{told['forced'] if told else 'its worker does not say what it forces'}"
+    )
 
 
 def _refused(cell: Cell, workers: Workers) -> Iterator[str]:
@@ -58,7 +65,10 @@ def _refused(cell: Cell, workers: Workers) -> Iterator[str]:
             continue
         told = _told(worker)
         if told is None:
-            yield f"{side.middleware} does not keep to the loopback interface and to names of its own on a shared host"
+            yield (
+                f"{side.middleware} does not keep to the loopback interface and to names of its "
+                "own on a shared host"
+            )
             continue
         if side.profile.text is None and not worker.has_profile(side.profile.name):
             continue  # refused with its line, as on every other machine
@@ -71,13 +81,15 @@ def _refused(cell: Cell, workers: Workers) -> Iterator[str]:
 def _too_large(cell: Cell, workers: Workers) -> Iterator[str]:
     wanted, free = shared_memory_bytes(cell, workers), free_bytes()
     if wanted > free:
-        yield f"it takes about {-(-wanted // MIB)} MiB of /dev/shm, where {free // MIB} MiB are free"
+        yield (
+            f"it takes about {-(-wanted // MIB)} MiB of /dev/shm, where {free // MIB} MiB are free"
+        )
 
 
 def shared_memory_bytes(cell: Cell, workers: Workers) -> int:
-    """What the processes of a cell take of /dev/shm: so much per process as its profile says, or the mode
-    `shm_pool_bytes`, and where histories lie there, of every writing endpoint a full one and two messages in the
-    making."""
+    """What the processes of a cell take of /dev/shm: so much per process as its profile says, or
+    the mode `shm_pool_bytes`, and where histories lie there, of every writing endpoint a full one
+    and two messages in the making."""
     total = 0
     for process, side in cell.sides.items():
         worker = workers.get(side.middleware)
@@ -86,14 +98,18 @@ def shared_memory_bytes(cell: Cell, workers: Workers) -> int:
             continue
         total += int(side.modes.get(POOL_MODE, told["process_bytes"]))
         if told["histories"]:
-            total += sum(queue_bytes(e) for e in cell.endpoints if e.process == process and e.writes)
+            total += sum(
+                queue_bytes(e) for e in cell.endpoints if e.process == process and e.writes
+            )
     return total
 
 
 def queue_bytes(endpoint: Endpoint) -> int:
-    """A full history and two messages in the making; keep_all has no depth, and all that is sent is too much to ask
-    for."""
-    size = max(endpoint.type.payload_bytes, endpoint.reply_type.payload_bytes if endpoint.reply_type else 0)
+    """A full history and two messages in the making; keep_all has no depth, and all that is sent is
+    too much to ask for."""
+    size = max(
+        endpoint.type.payload_bytes, endpoint.reply_type.payload_bytes if endpoint.reply_type else 0
+    )
     return size * ((endpoint.qos.wire()["depth"] or 1) + 2)
 
 
@@ -103,7 +119,9 @@ def _memory(side: Side, worker: Worker) -> dict[str, Any] | None:
         return None
     name = side.profile.name if side.profile.text is None else "untouched"
     profiles = (worker.description or {}).get("profiles", [])
-    return next((profile.get("shared_memory") for profile in profiles if profile["name"] == name), None)
+    return next(
+        (profile.get("shared_memory") for profile in profiles if profile["name"] == name), None
+    )
 
 
 def _told(worker: Worker) -> dict[str, Any] | None:

@@ -1,4 +1,5 @@
-"""Where in the suite's file a cell's settings stand, for errors that are found only after the file was read."""
+"""Where in the suite's file a cell's settings stand, for errors that are found only after the file
+was read."""
 
 from dataclasses import dataclass
 
@@ -21,7 +22,8 @@ class Places:
     choice: Choice = NO_CHOICE
 
     def arm(self, cell: Cell, *keys: str) -> str:
-        """`quick.yaml:17`: the arm of the cell, or a key of it, or the factor that sets that key."""
+        """`quick.yaml:17`: the arm of the cell, or a key of it, or the factor that sets that
+        key."""
         number = next(i for i, arm in enumerate(self.suite.arms) if arm.name == cell.arm.name)
         for factor in (keys[-1], OPTION_PREFIX + keys[-1], MODE_PREFIX + keys[-1]) if keys else ():
             if factor in cell.factors:
@@ -34,7 +36,11 @@ class Places:
         return self.arm(cell, *(() if key is None else ("processes", key)), *keys)
 
     def workload(self, cell: Cell, *keys: str) -> str:
-        number = next(i for i, workload in enumerate(self.suite.workloads) if workload.name == cell.workload.name)
+        number = next(
+            i
+            for i, workload in enumerate(self.suite.workloads)
+            if workload.name == cell.workload.name
+        )
         return self._line("workloads", number, *keys)
 
     def at(self, *path: str | int) -> str:
@@ -42,4 +48,6 @@ class Places:
         return self._line(*path)
 
     def _line(self, *path: str | int) -> str:
-        return f"{self.file}:{line_of(self.text, path, shortened=self.shortened, choice=self.choice)}"
+        return (
+            f"{self.file}:{line_of(self.text, path, shortened=self.shortened, choice=self.choice)}"
+        )

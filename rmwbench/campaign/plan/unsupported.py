@@ -1,8 +1,9 @@
-"""What cannot be run at all, with its reason: a cell whose middleware says that it has no such quality of service, mode
-or service. It is neither a failure nor a mistake of the user: a suite over many middlewares asks each for everything.
+"""What cannot be run at all, with its reason: a cell whose middleware says that it has no such
+quality of service, mode or service. It is neither a failure nor a mistake of the user: a suite over
+many middlewares asks each for everything.
 
-What a worker's description tells is found here, what only its `open` tells in `rehearse.py`, and the rest by the first
-trial.
+What a worker's description tells is found here, what only its `open` tells in `rehearse.py`, and
+the rest by the first trial.
 """
 
 import os
@@ -34,8 +35,8 @@ WITHIN_A_HOST = ("shm", "unix", "intra_process")
 
 
 def described(cells: Sequence[Cell], workers: Workers, kind: Kind = NAMESPACES) -> dict[int, str]:
-    """Cell → what its workers' descriptions say it cannot do, or the kernel of its network, or the kind of its host;
-    only cells that lack something."""
+    """Cell → what its workers' descriptions say it cannot do, or the kernel of its network, or the
+    kind of its host; only cells that lack something."""
     return {
         cell.number: reason
         for cell in cells
@@ -79,13 +80,19 @@ def _real_time(cell: Cell) -> str | None:
     if (level.fifo or level.locked) and os.geteuid() != 0:
         return "only root gets SCHED_FIFO and locked memory for sure: run as root"
     if level.fifo and cell.arm.wait == "poll":
-        return "a thread of SCHED_FIFO that polls leaves its processor to nobody else: wait block or callback"
+        return (
+            "a thread of SCHED_FIFO that polls leaves its processor to nobody else: wait block "
+            "or callback"
+        )
     return None
 
 
 def _recorder(cell: Cell, kind: Kind) -> str | None:
     if cell.workload.recorder is not None and kind.shared:
-        return "a recorder runs in namespaces alone, which cannot be made here: it would join other robots' domains"
+        return (
+            "a recorder runs in namespaces alone, which cannot be made here: it would join "
+            "other robots' domains"
+        )
     return recorder.missing(cell)
 
 
@@ -93,21 +100,31 @@ def _ros_variables(cell: Cell, workers: Workers, kind: Kind) -> str | None:
     if cell.ros_case is None:
         return None
     if kind.shared:
-        return "ROS variables are tried in namespaces alone, which cannot be made here: they would reach other robots"
+        return (
+            "ROS variables are tried in namespaces alone, which cannot be made here: they "
+            "would reach other robots"
+        )
     if cell.real is not None:
-        return "ROS variables are tried in namespaces alone: on other machines they would reach other robots"
+        return (
+            "ROS variables are tried in namespaces alone: on other machines they would reach "
+            "other robots"
+        )
     for name in cell.middlewares:
         program = name.partition("/")[0]
         if program != LAYER:
             return f"{name} has no ROS variables that its worker could set: only {LAYER} has"
         described_as = workers[name].description if name in workers else None
         if described_as and not described_as.get("ros_variables"):
-            return f"the worker of {name} was built before it took ROS variables: rmwbench middlewares build {program}"
+            return (
+                f"the worker of {name} was built before it took ROS variables: rmwbench "
+                f"middlewares build {program}"
+            )
     return None
 
 
 def _lifecycle(cell: Cell, workers: Workers) -> str | None:
-    """Why its lifecycle nodes cannot be: a worker says so in its description, `yes` or `no: REASON`."""
+    """Why its lifecycle nodes cannot be: a worker says so in its description, `yes` or `no:
+    REASON`."""
     if cell.bring_up is None:
         return None
     for name in cell.middlewares:
@@ -115,16 +132,18 @@ def _lifecycle(cell: Cell, workers: Workers) -> str | None:
         if program != LAYER:
             return f"{name} has no lifecycle nodes: they are ROS 2's, and only {LAYER} has them"
         described_as = workers[name].description if name in workers else None
-        answer = (described_as or {}).get("lifecycle", "yes" if described_as is None else OLD_WORKER)
+        answer = (described_as or {}).get(
+            "lifecycle", "yes" if described_as is None else OLD_WORKER
+        )
         if answer != "yes":
             return f"{name} has no lifecycle nodes{_reason(answer)}"
     return None
 
 
 def left_out(arms: Iterable[Arm]) -> dict[str, str]:
-    """Arms that cannot be run here because a middleware of theirs is not ready, with the reason and, where there is
-    one, the command that changes it. The others run; where none is left, an arm that is not `optional` keeps its place,
-    so that preflight says what to build."""
+    """Arms that cannot be run here because a middleware of theirs is not ready, with the reason
+    and, where there is one, the command that changes it. The others run; where none is left, an arm
+    that is not `optional` keeps its place, so that preflight says what to build."""
     arms = list(arms)
     names = {name for arm in arms for name in arm.middlewares}
     found = find_workers(names) if names else {}
@@ -166,12 +185,14 @@ def check_arms_left(kept: Sequence[str], absent: Mapping[str, str], where: str) 
 
 
 def check_some_left(plan: Plan, unsupported: dict[int, str], places: Places) -> None:
-    """Raises UserError where nothing is left to run: then it was the user's wish and not one level of many."""
+    """Raises UserError where nothing is left to run: then it was the user's wish and not one level
+    of many."""
     if len(unsupported) < len(plan.cells):
         return
     cell = plan.cells[0]
     raise UserError(
-        f"arm `{cell.arm.name}` cannot do what workload `{cell.workload.name}` asks of {', '.join(cell.middlewares)}",
+        f"arm `{cell.arm.name}` cannot do what workload `{cell.workload.name}` asks of "
+        f"{', '.join(cell.middlewares)}",
         where=places.arm(cell),
         actual=unsupported[cell.number],
         fix="choose another setting, or exclude the combination under `exclude`",
@@ -185,9 +206,12 @@ def _lacking(cell: Cell, workers: Workers) -> Iterator[str]:
         stated = (workers[side.middleware].description or {}).get("capabilities", {})
         needed = list(needed_capabilities(cell, process))
         for capability, why in needed:
-            answer = stated.get(capability, "yes")  # a name that an older worker does not know is found by asking it
+            # a name that an older worker does not know is found by asking it
+            answer = stated.get(capability, "yes")
             if answer.startswith("no"):
-                yield f"{side.middleware} has no {capability}, needed because {why}{_reason(answer)}"
+                yield (
+                    f"{side.middleware} has no {capability}, needed because {why}{_reason(answer)}"
+                )
         modes = (workers[side.middleware].description or {}).get("modes")
         for mode in side.modes:
             answer = "no: its worker has no modes" if modes is None else modes.get(mode, "no")
@@ -198,11 +222,15 @@ def _lacking(cell: Cell, workers: Workers) -> Iterator[str]:
 
 
 def _kept_within_its_host(side: Side, worker: Worker) -> Iterator[str]:
-    """What the profile or the transport cannot reach: a trial would end in `no match`, after the whole wait."""
+    """What the profile or the transport cannot reach: a trial would end in `no match`, after the
+    whole wait."""
     if side.profile.text is None:
         bound = worker.profile(side.profile.name).get("one_host")
         if bound is not None and not set(bound.get("unless", ())) & set(side.modes):
-            yield f"{side.middleware}'s profile {side.profile.name} is for one host: {bound['reason']}"
+            yield (
+                f"{side.middleware}'s profile {side.profile.name} is for one host: "
+                f"{bound['reason']}"
+            )
     if (transport := side.modes.get("transport")) in WITHIN_A_HOST:
         yield f"transport: {transport} reaches no other host"
 
@@ -213,8 +241,8 @@ def _reason(answer: str) -> str:
 
 
 def needed_capabilities(cell: Cell, process: str | None = None) -> Iterator[tuple[str, str]]:
-    """Names of the protocol's capabilities that a cell, or one process of it, needs, with what in the cell needs
-    them."""
+    """Names of the protocol's capabilities that a cell, or one process of it, needs, with what in
+    the cell needs them."""
     place = {endpoint.endpoint: endpoint.process for endpoint in cell.endpoints}
     host = {endpoint.endpoint: endpoint.host for endpoint in cell.endpoints}
     mine = [endpoint for endpoint in cell.endpoints if process in (None, endpoint.process)]
@@ -248,4 +276,7 @@ def needed_capabilities(cell: Cell, process: str | None = None) -> Iterator[tupl
     if cell.arm.loan:
         yield "loan", "the arm publishes by loan"
     if cell.arm.publish_mode != "default":
-        yield f"publish_{cell.arm.publish_mode}", f"the arm's publish_mode is {cell.arm.publish_mode}"
+        yield (
+            f"publish_{cell.arm.publish_mode}",
+            f"the arm's publish_mode is {cell.arm.publish_mode}",
+        )

@@ -1,4 +1,5 @@
-"""What a campaign says of itself: campaign.json and the tables `cells` and `machine` (docs/formats/bundle.md)."""
+"""What a campaign says of itself: campaign.json and the tables `cells` and `machine`
+(docs/formats/bundle.md)."""
 
 import json
 import time
@@ -17,8 +18,14 @@ from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.side import Side
 
-TRACED = "traced: every thread's schedule was recorded, which costs time; compare its latencies with traced trials only"
-UNTIMED = "untimed: every allocation and release of memory was counted, which costs time; its latencies do not count"
+TRACED = (
+    "traced: every thread's schedule was recorded, which costs time; compare its latencies "
+    "with traced trials only"
+)
+UNTIMED = (
+    "untimed: every allocation and release of memory was counted, which costs time; its "
+    "latencies do not count"
+)
 
 
 def campaign_document(
@@ -31,9 +38,10 @@ def campaign_document(
     described: Mapping[str, Any],
     calibration: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """campaign.json. `request` is what `rmwbench resume` needs to make the same plan again. `described` is the
-    card of the machine that the trials run on; `calibration` is what is known of it (`store.for_campaign`), empty where
-    that is nothing, and for a calibration, which must not rest on the one before it."""
+    """campaign.json. `request` is what `rmwbench resume` needs to make the same plan again.
+    `described` is the card of the machine that the trials run on; `calibration` is what is known of
+    it (`store.for_campaign`), empty where that is nothing, and for a calibration, which must not
+    rest on the one before it."""
     return {
         "campaign": name,
         "tool_version": version("rmwbench"),
@@ -48,22 +56,34 @@ def campaign_document(
 
 
 def cells_table(plan: Plan, workers: Mapping[str, Worker], sysctls: Mapping[str, Any]) -> pa.Table:
-    """The table `cells`; in `definition` profiles are written out. A cell that mixes middlewares has all of them in its
-    columns, joined by ` + `, and the oldest release date. `sysctls` are those of the machine that it runs on."""
+    """The table `cells`; in `definition` profiles are written out. A cell that mixes middlewares
+    has all of them in its columns, joined by ` + `, and the oldest release date. `sysctls` are
+    those of the machine that it runs on."""
     rows = []
     for cell in plan.cells:
         sides = distinct_sides(cell)
         definition = cell.definition()
-        definition["arm"]["profile"] = resolved_profile(cell.arm, workers[cell.arm.middleware]) if _is_run(cell) else {}
+        definition["arm"]["profile"] = (
+            resolved_profile(cell.arm, workers[cell.arm.middleware]) if _is_run(cell) else {}
+        )
         for key, override in cell.arm.processes.items():
             side = override.over(cell.arm)
             if side.middleware in workers:
-                definition["arm"]["processes"][key]["profile"] = resolved_profile(side, workers[side.middleware])
+                definition["arm"]["processes"][key]["profile"] = resolved_profile(
+                    side, workers[side.middleware]
+                )
         flags = [(side.profile.name, forced(side, workers[side.middleware])) for side in sides]
-        flags += [(side.profile.name, _less_buffer(side, workers[side.middleware], sysctls)) for side in sides]
-        definition["flags"] = list(dict.fromkeys(f"{name}*: {text}" for name, text in flags if text))
+        flags += [
+            (side.profile.name, _less_buffer(side, workers[side.middleware], sysctls))
+            for side in sides
+        ]
+        definition["flags"] = list(
+            dict.fromkeys(f"{name}*: {text}" for name, text in flags if text)
+        )
         if plan.host.shared:
-            told = [f"{side.profile.name}*: {flag(side, workers[side.middleware])}" for side in sides]
+            told = [
+                f"{side.profile.name}*: {flag(side, workers[side.middleware])}" for side in sides
+            ]
             definition["flags"] += list(dict.fromkeys(told))
         definition["flags"] += [TRACED] if cell.sampling.traced else []
         definition["flags"] += [UNTIMED] if cell.sampling.allocations else []
@@ -102,5 +122,8 @@ def _joined(words: Iterable[str]) -> str:
 def machine_table(described: Mapping[str, Any], end: Mapping[str, Any] | None) -> pa.Table:
     """The table `machine`; `end` is null until the campaign has one."""
     row = {name: json.dumps(described[name]) for name in ("hardware", "kernel", "sysctls")}
-    row |= {"start": json.dumps(described["state"]), "end": None if end is None else json.dumps(end)}
+    row |= {
+        "start": json.dumps(described["state"]),
+        "end": None if end is None else json.dumps(end),
+    }
     return table_from_rows("machine", [row])

@@ -1,9 +1,10 @@
 """From the sampler's document to rows of the tables `counters`, `probes`, `samples` and `schedule`
 (docs/formats/bundle.md).
 
-A worker accounts for itself: what it says of its own CPU, faults and memory is taken, and the sampler's reading only
-adds what a process cannot know of itself. Everything else in the host (daemons, what a middleware started, our own
-processes) is known through the sampler alone. A process that began within the window had used nothing at its beginning.
+A worker accounts for itself: what it says of its own CPU, faults and memory is taken, and the
+sampler's reading only adds what a process cannot know of itself. Everything else in the host
+(daemons, what a middleware started, our own processes) is known through the sampler alone. A
+process that began within the window had used nothing at its beginning.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,14 +36,17 @@ Row = dict[str, Any]
 
 
 def role_of(outcome: Outcome, process: str) -> str:
-    """`publisher`, `subscription`, `client` or `service` for a worker whose endpoints are all of that kind, else
-    `both`; `node` for one without endpoints."""
-    kinds = {endpoint.kind for endpoint in outcome.order.cell.endpoints if endpoint.process == process}
+    """`publisher`, `subscription`, `client` or `service` for a worker whose endpoints are all of
+    that kind, else `both`; `node` for one without endpoints."""
+    kinds = {
+        endpoint.kind for endpoint in outcome.order.cell.endpoints if endpoint.process == process
+    }
     return "node" if not kinds else kinds.pop() if len(kinds) == 1 else "both"
 
 
 def counters(outcome: Outcome) -> Iterator[Row]:
-    """Rows of `counters`: what the window cost, by process, and what the host and the machine counted."""
+    """Rows of `counters`: what the window cost, by process, and what the host and the machine
+    counted."""
     if outcome.sampling.own_cpu_ns is not None:
         for at, value in zip(_ENDS, outcome.sampling.own_cpu_ns, strict=True):
             yield _row("orchestrator", HARNESS, "cpu", "ns", at, value)
@@ -61,7 +65,14 @@ def counters(outcome: Outcome) -> Iterator[Row]:
     for edge in edges:
         for key, value in edge.get("machine", {}).items():
             if key.endswith("_ns"):
-                yield _row(MACHINE, MACHINE, f"processor.{key.removesuffix('_ns')}", "ns", edge["at"], value)
+                yield _row(
+                    MACHINE,
+                    MACHINE,
+                    f"processor.{key.removesuffix('_ns')}",
+                    "ns",
+                    edge["at"],
+                    value,
+                )
             else:
                 yield _row(MACHINE, MACHINE, key, "count", edge["at"], value)
     for name, found in document.get("energy", {}).items():
@@ -84,7 +95,9 @@ def _edges(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [by_name[at] for at in _ENDS] if by_name.keys() >= set(_ENDS) else []
 
 
-def _process(outcome: Outcome, name: str, edges: list[Mapping[str, Any]], document: Mapping[str, Any]) -> Iterator[Row]:
+def _process(
+    outcome: Outcome, name: str, edges: list[Mapping[str, Any]], document: Mapping[str, Any]
+) -> Iterator[Row]:
     found = [edge["processes"].get(name) for edge in edges]
     begin, end = found
     role = (end or begin)["role"]
@@ -99,7 +112,11 @@ def _process(outcome: Outcome, name: str, edges: list[Mapping[str, Any]], docume
             if key in reading:
                 yield _row(name, shown, counter, unit, at, reading[key])
     for edge in edges:
-        drops = [socket["drops"] for socket in edge["sockets"] if socket.get("process") == name and "drops" in socket]
+        drops = [
+            socket["drops"]
+            for socket in edge["sockets"]
+            if socket.get("process") == name and "drops" in socket
+        ]
         if drops:
             yield _row(name, shown, "socket_drops", "count", edge["at"], sum(drops))
     if not accounts_itself:
@@ -134,12 +151,17 @@ def _row(process: str, role: str, counter: str, unit: str, at: str, value: float
 
 
 def cpu_by_role(outcome: Outcome) -> dict[str, int]:
-    """CPU time within the window in ns by role, as the sampler read it; the orchestrator is part of `harness`."""
+    """CPU time within the window in ns by role, as the sampler read it; the orchestrator is part of
+    `harness`."""
     found: dict[str, int] = {}
     if outcome.sampling.own_cpu_ns is not None:
         found[HARNESS] = outcome.sampling.own_cpu_ns[1] - outcome.sampling.own_cpu_ns[0]
     if outcome.sampling.link_cpu_ns is not None:
-        found[HARNESS] = found.get(HARNESS, 0) + outcome.sampling.link_cpu_ns[1] - outcome.sampling.link_cpu_ns[0]
+        found[HARNESS] = (
+            found.get(HARNESS, 0)
+            + outcome.sampling.link_cpu_ns[1]
+            - outcome.sampling.link_cpu_ns[0]
+        )
     if outcome.network.cross_traffic_cpu_ns:
         found[CROSS_TRAFFIC] = outcome.network.cross_traffic_cpu_ns
     edges = _edges(outcome.sampling.sampled) if outcome.sampling.sampled else []
@@ -159,9 +181,9 @@ def processors(outcome: Outcome) -> int | None:
 
 
 def canary_probes(document: Mapping[str, Any] | None) -> Iterator[Row]:
-    """Rows of `probes`, `at` = `window`: how late a sleeping thread woke (ns), and the fractions of wake-ups that came
-    more than 1 ms (`late`) and 10 ms (`stalled`) late, of the worst processor among those with enough of them. A
-    quantile with too few values beyond it is left out."""
+    """Rows of `probes`, `at` = `window`: how late a sleeping thread woke (ns), and the fractions of
+    wake-ups that came more than 1 ms (`late`) and 10 ms (`stalled`) late, of the worst processor
+    among those with enough of them. A quantile with too few values beyond it is left out."""
     canary = (document or {}).get("canary")
     if not canary or not canary["count"]:
         return
@@ -178,7 +200,8 @@ def _probe(name: str, unit: str, value: float) -> Row:
 
 
 def events(outcome: Outcome) -> Iterator[Row]:
-    """What the sampler could not read and why, one `no_data` event each; what nobody asked for is not reported."""
+    """What the sampler could not read and why, one `no_data` event each; what nobody asked for is
+    not reported."""
     reasons = dict((outcome.sampling.sampled or {}).get("no_data", {}))
     if outcome.sampling.unsampled:
         reasons[""] = outcome.sampling.unsampled
@@ -190,8 +213,8 @@ def events(outcome: Outcome) -> Iterator[Row]:
 
 
 def canary_events(document: Mapping[str, Any] | None) -> Iterator[Row]:
-    """One `canary` event (value: its wake-ups) and one `canary_late` (at its time; value: ns) for each late one, at
-    most LATE_EVENTS: the witnesses of a tail."""
+    """One `canary` event (value: its wake-ups) and one `canary_late` (at its time; value: ns) for
+    each late one, at most LATE_EVENTS: the witnesses of a tail."""
     canary = (document or {}).get("canary")
     if not canary:
         return
@@ -207,10 +230,14 @@ def canary_events(document: Mapping[str, Any] | None) -> Iterator[Row]:
 
 def samples(document: Mapping[str, Any] | None) -> dict[str, list]:
     """Columns of the table `samples`; without rows where no series was asked for."""
-    columns: dict[str, list] = {name: [] for name in ("time_ns", "process", "counter", "unit", "value")}
+    columns: dict[str, list] = {
+        name: [] for name in ("time_ns", "process", "counter", "unit", "value")
+    }
 
     def put(time_ns: int, process: str, counter: str, unit: str, value: float) -> None:
-        for name, item in zip(columns, (time_ns, process, counter, unit, float(value)), strict=True):
+        for name, item in zip(
+            columns, (time_ns, process, counter, unit, float(value)), strict=True
+        ):
             columns[name].append(item)
 
     for sample in (document or {}).get("series", []):
@@ -224,7 +251,13 @@ def samples(document: Mapping[str, Any] | None) -> dict[str, list]:
                 put(time_ns, MACHINE, f"processor.{key.removesuffix('_ns')}", "ns", value)
         for interface, values in sample["interfaces"].items():
             for key, value in values.items():
-                put(time_ns, host, f"interface.{interface}.{key}", "bytes" if "bytes" in key else "count", value)
+                put(
+                    time_ns,
+                    host,
+                    f"interface.{interface}.{key}",
+                    "bytes" if "bytes" in key else "count",
+                    value,
+                )
         for group in _OF_HOST:
             for key, value in sample.get(group, {}).items():
                 put(time_ns, host, f"{group}.{key}", "count", value)
@@ -232,7 +265,8 @@ def samples(document: Mapping[str, Any] | None) -> dict[str, list]:
 
 
 def schedule(document: Mapping[str, Any] | None) -> dict[str, list]:
-    """Columns of the table `schedule`; without rows where it was not asked for or may not be read."""
+    """Columns of the table `schedule`; without rows where it was not asked for or may not be
+    read."""
     found = ((document or {}).get("schedule") or {}).get("events", [])
     names = ("time_ns", "process", "thread", "event")
     return {name: [event[place] for event in found] for place, name in enumerate(names)}

@@ -1,8 +1,8 @@
 """When each message of a schedule was due, for the ledger of messages that were never sent.
 
-A worker reports how many it could not send; their rows need the times at which the schedule wanted them. The arrivals
-are those of docs/formats/worker-protocol.md, computed here a second time; Poisson draws come from SplitMix64, which is
-exact in integers.
+A worker reports how many it could not send; their rows need the times at which the schedule wanted
+them. The arrivals are those of docs/formats/worker-protocol.md, computed here a second time;
+Poisson draws come from SplitMix64, which is exact in integers.
 """
 
 import itertools
@@ -14,8 +14,8 @@ _MASK = (1 << 64) - 1
 
 
 def due_offsets_ns(arrival: Mapping[str, Any]) -> Iterator[int]:
-    """Offsets from the start in ns, ascending, for a protocol `arrival`; nothing for a relay and for saturation, which
-    plan none."""
+    """Offsets from the start in ns, ascending, for a protocol `arrival`; nothing for a relay and
+    for saturation, which plan none."""
     match arrival["kind"]:
         case "periodic":
             for k in itertools.count():
@@ -45,11 +45,15 @@ def _uniform(seed: int) -> Iterator[float]:
 
 def planned(arrival: Mapping[str, Any], length_ns: int) -> int:
     """How many messages a schedule of that length has; 0 for a relay and for saturation."""
-    return sum(1 for _ in itertools.takewhile(lambda offset: offset < length_ns, due_offsets_ns(arrival)))
+    return sum(
+        1 for _ in itertools.takewhile(lambda offset: offset < length_ns, due_offsets_ns(arrival))
+    )
 
 
-def never_sent_due_ns(arrival: Mapping[str, Any], start_ns: int, attempted: int, never_sent: int) -> list[int]:
-    """Absolute times at which the messages after the first `attempted` were due; shorter than `never_sent` where none
-    are known."""
+def never_sent_due_ns(
+    arrival: Mapping[str, Any], start_ns: int, attempted: int, never_sent: int
+) -> list[int]:
+    """Absolute times at which the messages after the first `attempted` were due; shorter than
+    `never_sent` where none are known."""
     offsets = itertools.islice(due_offsets_ns(arrival), attempted, attempted + never_sent)
     return [start_ns + offset for offset in offsets]

@@ -1,5 +1,5 @@
-"""From a trial's outcome to the tables of the bundle (docs/formats/bundle.md), and nothing else: no judgement, no input
-or output."""
+"""From a trial's outcome to the tables of the bundle (docs/formats/bundle.md), and nothing else: no
+judgement, no input or output."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -51,7 +51,9 @@ def trial_row(outcome: Outcome, status: str, reason: str | None) -> dict[str, An
         "steady_end_ns": window.end_ns if window else None,
         "drain_end_ns": outcome.times.drain_end_ns,
         "setup_ns": window.start_ns - outcome.times.begun_ns if window else None,
-        "duration_ns": outcome.times.ended_ns - outcome.times.begun_ns if outcome.times.ended_ns is not None else None,
+        "duration_ns": outcome.times.ended_ns - outcome.times.begun_ns
+        if outcome.times.ended_ns is not None
+        else None,
         "nonce": f"{order.nonce:016x}",
     }
 
@@ -74,7 +76,9 @@ def trial_tables(
     if outcome.beside.recording is not None:
         small["counters"] += outcome.beside.recording.counters(outcome.order.cell.recorded)
     tables = {
-        name: table_from_rows(name, [{**row, "trial": trial} for row in rows]) for name, rows in small.items() if rows
+        name: table_from_rows(name, [{**row, "trial": trial} for row in rows])
+        for name, rows in small.items()
+        if rows
     }
     for name, columns in (
         ("samples", sampled.samples(outcome.sampling.sampled)),
@@ -175,13 +179,17 @@ def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
     places = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
     for section in outcome.sections:
         process = places[section.endpoint]
-        base = {"process": process, "role": sampled.role_of(outcome, process), "endpoint": section.endpoint}
+        base = {
+            "process": process,
+            "role": sampled.role_of(outcome, process),
+            "endpoint": section.endpoint,
+        }
         yield from _counter(base, "records_unfinished", "count", "end", section.unfinished)
 
 
 def _interfaces(host: str, usage: Mapping[str, Any], at: str) -> Iterator[dict[str, Any]]:
-    """Of a host, under its name: at the edges of the window from one worker only, and only where there is no
-    sampler."""
+    """Of a host, under its name: at the edges of the window from one worker only, and only where
+    there is no sampler."""
     base = {"process": host, "role": "machine", "endpoint": None}
     for interface, values in usage.get("interfaces", {}).items():
         for name, value in values.items():
@@ -191,7 +199,9 @@ def _interfaces(host: str, usage: Mapping[str, Any], at: str) -> Iterator[dict[s
         yield from _counter(base, f"udp.{name}", "count", at, value)
 
 
-def _counter(base: Mapping[str, Any], counter: str, unit: str, at: str, value: Any) -> Iterator[dict[str, Any]]:
+def _counter(
+    base: Mapping[str, Any], counter: str, unit: str, at: str, value: Any
+) -> Iterator[dict[str, Any]]:
     if value is not None:
         yield {**base, "counter": counter, "unit": unit, "at": at, "value": float(value)}
 
@@ -209,7 +219,9 @@ def _sent(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
             told = outcome.times.windows.get(endpoint.process, outcome.times.window)
             # Who never told how many it left did not send what its schedule had besides.
             left = (
-                planned(arrival, told.end_ns - told.start_ns) - len(section.rows) if stuck else finished["never_sent"]
+                planned(arrival, told.end_ns - told.start_ns) - len(section.rows)
+                if stuck
+                else finished["never_sent"]
             )
             yield _never_sent(section, arrival, left, told.start_ns, told.steady_ns)
 
@@ -217,11 +229,14 @@ def _sent(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
 def _recorded_sent(section: Section) -> dict[str, np.ndarray]:
     rows = section.rows
     columns = {name: rows[name] for name in ("seq", "intended_ns", "bytes", "flags")}
-    columns |= {name: np.ma.masked_equal(rows[name], 0) for name in ("begun_ns", "call_ns", "return_ns")}
+    columns |= {
+        name: np.ma.masked_equal(rows[name], 0) for name in ("begun_ns", "call_ns", "return_ns")
+    }
     caused = rows["cause_endpoint"] != 0
     columns["cause_endpoint"] = np.ma.masked_array(rows["cause_endpoint"], mask=~caused)
     columns["cause_seq"] = np.ma.masked_array(rows["cause_seq"], mask=~caused)
-    # Of a loaned message without a cause its place holds how long the payload was written (docs/formats/records.md).
+    # Of a loaned message without a cause its place holds how long the payload was written
+    # (docs/formats/records.md).
     filled = ((rows["flags"] & LOANED) != 0) & ~caused & (rows["cause_seq"] != 0)
     columns["fill_ns"] = np.ma.masked_array(rows["cause_seq"].astype(np.int64), mask=~filled)
     return {"endpoint": np.full(len(rows), section.endpoint, np.uint32), **columns}

@@ -1,5 +1,5 @@
-"""A trial that ended, into the bundle: its files by their content, its tables, its line in the journal. The same for
-every kind of campaign, so that every kind leaves the same bundle."""
+"""A trial that ended, into the bundle: its files by their content, its tables, its line in the
+journal. The same for every kind of campaign, so that every kind leaves the same bundle."""
 
 import time
 
@@ -9,16 +9,24 @@ from rmwbench.campaign.trial.trial import TrialResult
 
 
 def write_trial(
-    writer: BundleWriter, result: TrialResult, repeats: int | None = None, spoilt: Spoilt | None = None
+    writer: BundleWriter,
+    result: TrialResult,
+    repeats: int | None = None,
+    spoilt: Spoilt | None = None,
 ) -> None:
-    """`repeats` is the number of the void trial whose place this one takes, `spoilt` what this one does to its
-    block."""
+    """`repeats` is the number of the void trial whose place this one takes, `spoilt` what this one
+    does to its block."""
     order = result.order
     tables = dict(result.tables)
     if result.files:
         digests = {name: writer.add_file(content) for name, content in result.files.items()}
         sizes = [len(content) for content in result.files.values()]
-        rows = {"trial": order.trial, "name": list(digests), "sha256": list(digests.values()), "bytes": sizes}
+        rows = {
+            "trial": order.trial,
+            "name": list(digests),
+            "sha256": list(digests.values()),
+            "bytes": sizes,
+        }
         tables["files"] = rows
     writer.finish_trial(
         trial=order.trial,

@@ -1,15 +1,22 @@
-"""Until a trial can start: sessions open, endpoints are created, all are matched, and every reader has heard each of
-its writers.
+"""Until a trial can start: sessions open, endpoints are created, all are matched, and every reader
+has heard each of its writers.
 
-`match` is asked together with `create`, so that each endpoint's time to match is what its worker saw, however slowly
-another one creates; the time limit counts from when all were created. Interfaces are read before the first session
-opens and once the graph is complete: what lies between is discovery.
+`match` is asked together with `create`, so that each endpoint's time to match is what its worker
+saw, however slowly another one creates; the time limit counts from when all were created.
+Interfaces are read before the first session opens and once the graph is complete: what lies between
+is discovery.
 """
 
 import time
 from typing import Any
 
-from rmwbench.campaign.plan.profile import Workers, domain_id, lifecycle_options, open_fields, ros_variables
+from rmwbench.campaign.plan.profile import (
+    Workers,
+    domain_id,
+    lifecycle_options,
+    open_fields,
+    ros_variables,
+)
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.noting import note, step, take_events
 from rmwbench.campaign.trial.outcome import Outcome
@@ -22,20 +29,27 @@ BEFORE_OPEN, COMPLETE = "before_open", "complete"
 
 
 def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
-    """Raises WorkerFailed; `outcome.barrier` then says whether a match or a message was missing. Where ROS
-    variables may demand just that, both are answers and nothing is raised for them."""
+    """Raises WorkerFailed; `outcome.barrier` then says whether a match or a message was missing.
+    Where ROS variables may demand just that, both are answers and nothing is raised for them."""
     present = [process.name for process in outcome.order.cell.processes if process.opens_s is None]
     _read_traffic(outcome, crew, BEFORE_OPEN)
     with step(outcome, "open"):
-        opened = {name: crew.post(name, "open", fields_of(outcome, crew, workers, name)) for name in present}
-        crew.gather(opened.values(), timeouts.COMMAND_TIMEOUT_S, take=lambda one: take_opened(outcome, one))
+        opened = {
+            name: crew.post(name, "open", fields_of(outcome, crew, workers, name))
+            for name in present
+        }
+        crew.gather(
+            opened.values(), timeouts.COMMAND_TIMEOUT_S, take=lambda one: take_opened(outcome, one)
+        )
     timeout_s = outcome.order.cell.timeline.match_s
     with step(outcome, "create"):
         created, matching = [], {}
         for name in present:
             created.append(crew.post(name, "create", {"nodes": _nodes(outcome, name)}))
             matching[name] = crew.post(name, "match", {"timeout_ns": round(timeout_s * 1e9)})
-        crew.gather(created, timeouts.COMMAND_TIMEOUT_S, take=lambda one: take_created(outcome, one))
+        crew.gather(
+            created, timeouts.COMMAND_TIMEOUT_S, take=lambda one: take_created(outcome, one)
+        )
     try:
         with step(outcome, "match"):
             _match(outcome, crew, matching, time.monotonic() + timeout_s)
@@ -45,7 +59,8 @@ def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
     except WorkerFailed:
         if outcome.barrier is None or outcome.order.cell.ros_case is None:
             raise
-        outcome.barrier = None  # whether anything is heard is what such a trial asks: it publishes all the same
+        # whether anything is heard is what such a trial asks: it publishes all the same
+        outcome.barrier = None
     finally:
         take_events(outcome, crew)
 
@@ -54,7 +69,9 @@ def fields_of(outcome: Outcome, crew: Crew, workers: Workers, process: str) -> d
     """The `open` of a process."""
     cell = outcome.order.cell
     side = cell.sides[process]
-    fields = open_fields(side, workers[side.middleware], outcome.order.nonce, domain_id(cell, crew.hosts))
+    fields = open_fields(
+        side, workers[side.middleware], outcome.order.nonce, domain_id(cell, crew.hosts)
+    )
     if variables := ros_variables(cell, process):
         fields["options"] |= {"ros_variables": variables}
     fields["options"] |= lifecycle_options(cell, process)
@@ -66,7 +83,9 @@ def take_opened(outcome: Outcome, posted: Posted) -> None:
     process, answered_ns, reply = posted.worker.process, posted.answered_ns, posted.take()
     note(outcome, process, "opened", reply.get("time_ns", answered_ns))
     if configuration := reply.get("configuration"):
-        outcome.files[f"{process}.configuration.{configuration['format']}"] = configuration["text"].encode()
+        outcome.files[f"{process}.configuration.{configuration['format']}"] = configuration[
+            "text"
+        ].encode()
 
 
 def take_created(outcome: Outcome, posted: Posted) -> None:
@@ -81,7 +100,14 @@ def take_matched(outcome: Outcome, posted: Posted) -> None:
     process, reply = posted.worker.process, posted.take()
     for endpoint, found in reply.get("endpoints", {}).items():
         outcome.endpoints.matched[int(endpoint)] = found["matched"]
-        note(outcome, process, "matched", found["time_ns"], endpoint=int(endpoint), value=found["matched"])
+        note(
+            outcome,
+            process,
+            "matched",
+            found["time_ns"],
+            endpoint=int(endpoint),
+            value=found["matched"],
+        )
 
 
 def _nodes(outcome: Outcome, process: str) -> list[dict[str, Any]]:
@@ -104,13 +130,15 @@ def _match(outcome: Outcome, crew: Crew, matching: dict[str, Posted], deadline: 
                     raise
                 if rest_s < timeouts.PROBE_INTERVAL_S:
                     outcome.barrier = Code.NO_MATCH
-                    unmatched = unmatched or failed  # who is matched on the other side is still to be noted
+                    # who is matched on the other side is still to be noted
+                    unmatched = unmatched or failed
                 else:
                     again[name] = rest_s
         if unmatched is not None:
             raise unmatched
         matching = {
-            name: crew.post(name, "match", {"timeout_ns": round(rest_s * 1e9)}) for name, rest_s in again.items()
+            name: crew.post(name, "match", {"timeout_ns": round(rest_s * 1e9)})
+            for name, rest_s in again.items()
         }
 
 
@@ -118,7 +146,10 @@ def _first_messages(outcome: Outcome, crew: Crew) -> None:
     """Probes until every reader has heard every one of its writers."""
     cell = outcome.order.cell
     wanted = {(reader, writer) for reader, writers in cell.pairs.items() for writer in writers}
-    missing = lambda: wanted - {(e["endpoint"], e["writer"]) for e in outcome.events if e["event"] == "first_message"}  # noqa: E731
+    missing = lambda: (  # noqa: E731
+        wanted
+        - {(e["endpoint"], e["writer"]) for e in outcome.events if e["event"] == "first_message"}
+    )
     present = [process.name for process in cell.processes if process.opens_s is None]
 
     def done() -> bool:
@@ -132,7 +163,8 @@ def _first_messages(outcome: Outcome, crew: Crew) -> None:
             reader, writer = min(missing())
             place = next(e.process for e in cell.endpoints if e.endpoint == reader)
             text = (
-                f"endpoint {reader} heard nothing from endpoint {writer} within {limit_s:g} s, though both are matched"
+                f"endpoint {reader} heard nothing from endpoint {writer} within {limit_s:g} s, "
+                "though both are matched"
             )
             outcome.barrier = Code.NO_DELIVERY
             raise crew.workers[place].failure("timeout", text)

@@ -1,4 +1,5 @@
-"""What runs in a trial beside its workers: what measures, what disturbs, what makes frames, and what records."""
+"""What runs in a trial beside its workers: what measures, what disturbs, what makes frames, and
+what records."""
 
 import json
 from dataclasses import dataclass
@@ -16,8 +17,8 @@ from rmwbench.lab.sampling.sampler import Samplers
 
 @dataclass(frozen=True, kw_only=True)
 class Beside:
-    """`background` and `traffic` are there in any case, and may have nothing to do; `network` and `recorder` are None
-    where the cell has none."""
+    """`background` and `traffic` are there in any case, and may have nothing to do; `network` and
+    `recorder` are None where the cell has none."""
 
     sampler: Samplers
     background: Background
@@ -43,7 +44,10 @@ class Beside:
             with step(outcome, "background_end"):
                 self.background.stop()
             outcome.network.background = self.background.own_flow
-            outcome.probes = machine.awake_as_idle(outcome.probes, self.background.awake) + self.background.probes()
+            outcome.probes = (
+                machine.awake_as_idle(outcome.probes, self.background.awake)
+                + self.background.probes()
+            )
             for name, problem in self.background.problems.items():
                 note(outcome, name, "problem", text=problem)
         if self.traffic:

@@ -1,8 +1,9 @@
-"""Nodes that join and leave within the steady state, processes and daemons that are killed, readers that freeze and
-networks that change: each at its time, and nobody waits.
+"""Nodes that join and leave within the steady state, processes and daemons that are killed, readers
+that freeze and networks that change: each at its time, and nobody waits.
 
-A process whose nodes are all late opens its session when the first of them joins, as a node that is started then does.
-What joins begins to send at once, matched or not; a match that does not come is an event and fails nothing.
+A process whose nodes are all late opens its session when the first of them joins, as a node that is
+started then does. What joins begins to send at once, matched or not; a match that does not come is
+an event and fails nothing.
 """
 
 import signal
@@ -10,7 +11,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from rmwbench.campaign.plan.profile import NeededDaemon, Workers, address_environment, domain_id, needed_daemons
+from rmwbench.campaign.plan.profile import (
+    NeededDaemon,
+    Workers,
+    address_environment,
+    domain_id,
+    needed_daemons,
+)
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.barrier import fields_of, take_created, take_opened
 from rmwbench.campaign.trial.killed import KILLED
@@ -30,7 +37,12 @@ Take = Callable[[Posted], None]
 
 def start_fields(told: Window, grace_ns: int) -> dict[str, int]:
     """The times of a `start`; `told` is on the worker's clock."""
-    return {"at_ns": told.start_ns, "steady_ns": told.steady_ns, "end_ns": told.end_ns, "grace_ns": grace_ns}
+    return {
+        "at_ns": told.start_ns,
+        "steady_ns": told.steady_ns,
+        "end_ns": told.end_ns,
+        "grace_ns": grace_ns,
+    }
 
 
 class Changes:
@@ -54,7 +66,8 @@ class Changes:
         managed = outcome.order.cell.bring_up
         processes = {p.name for p in outcome.order.cell.processes}
         self._managed: set[str] = set() if managed is None else processes - {managed.process}
-        """Processes of lifecycle nodes: one that does not come up is what such a trial counts, not a failure of it."""
+        """Processes of lifecycle nodes: one that does not come up is what such a trial counts, not
+        a failure of it."""
         self._absent: set[str] = set()
         self._waiting_successors, self._starting_successors = self._successors.copy(), set[str]()
         kill_s = outcome.order.cell.workload.daemons_end_s
@@ -75,12 +88,14 @@ class Changes:
         """Endpoints that have left: nothing can be asked of them any more."""
 
     def watch_until(self, deadline_ns: int) -> None:
-        """Sleeps until the time (CLOCK_MONOTONIC), awake for what is due and for what workers say. Raises
-        WorkerFailed."""
+        """Sleeps until the time (CLOCK_MONOTONIC), awake for what is due and for what workers say.
+        Raises WorkerFailed."""
         while (now_ns := time.monotonic_ns()) < deadline_ns:
             while self._due and self._at_ns(self._due[0]) <= now_ns:
                 change = self._due.popleft()
-                (self._join if change.joins else self._kill if change.killed else self._leave)(change)
+                (self._join if change.joins else self._kill if change.killed else self._leave)(
+                    change
+                )
             if self._kill_ns is not None and self._kill_ns <= now_ns:
                 self._kill_ns, self._killed = None, True
                 first_only = self._outcome.order.cell.workload.daemons_end == "first"
@@ -93,7 +108,11 @@ class Changes:
             if self._freeze_ns is not None and self._freeze_ns <= now_ns:
                 self._freeze_ns = None
                 self._freeze()
-            if self._clocks is not None and self._reading_ns is not None and self._reading_ns <= now_ns:
+            if (
+                self._clocks is not None
+                and self._reading_ns is not None
+                and self._reading_ns <= now_ns
+            ):
                 self._clocks.read_in_window()
                 self._reading_ns = self._next_reading_ns(now_ns)
             if self._network is not None:
@@ -141,7 +160,8 @@ class Changes:
         note(self._outcome, posted.worker.process, "returned", posted.answered_ns)
 
     def _freeze(self) -> None:
-        """Stops what only reads, as a debugger or a starved machine does: its peers see a reader that takes nothing."""
+        """Stops what only reads, as a debugger or a starved machine does: its peers see a reader
+        that takes nothing."""
         writing = {e.process for e in self._endpoints.values() if e.writes}
         for process in self._outcome.order.cell.processes:
             if process.name not in writing:
@@ -159,7 +179,11 @@ class Changes:
                 raise
             for process in late:
                 self._crew.kill(process)
-                self._posted = [(posted, take) for posted, take in self._posted if posted.worker.process != process]
+                self._posted = [
+                    (posted, take)
+                    for posted, take in self._posted
+                    if posted.worker.process != process
+                ]
                 self._not_joined(process, time.monotonic_ns(), failed.message)
         self._hear()
         if self._network is not None:
@@ -173,7 +197,9 @@ class Changes:
 
     def _hear(self) -> None:
         self._open_returned()
-        for process in [name for name in self._starting_successors if self._crew.workers[name].hello]:
+        for process in [
+            name for name in self._starting_successors if self._crew.workers[name].hello
+        ]:
             self._starting_successors.remove(process)
             note_hello(self._outcome, process, self._crew.workers[process])
         if self._network is not None:
@@ -184,10 +210,13 @@ class Changes:
             try:
                 take(posted)
             except WorkerFailed as failed:
-                if not self._killed and posted.worker.process not in self._successors | self._managed:
+                if (
+                    not self._killed
+                    and posted.worker.process not in self._successors | self._managed
+                ):
                     raise
-                # Without its daemon, or beside what a dead process left, a node may not come up: that was asked, and
-                # the ledger shows what it missed.
+                # Without its daemon, or beside what a dead process left, a node may not come up:
+                # that was asked, and the ledger shows what it missed.
                 self._not_joined(posted.worker.process, posted.answered_ns, failed.message)
 
     def _not_joined(self, process: str, time_ns: int, why: str) -> None:
@@ -208,24 +237,40 @@ class Changes:
             self._unopened.remove(process)
             fields = fields_of(outcome, self._crew, self._workers, process)
             self._post(process, "open", fields, lambda posted: take_opened(outcome, posted))
-        nodes = outcome.order.cell.create_command(process, outcome.order.seed, change.endpoints, change.node)
-        self._post(process, "create", {"nodes": nodes}, lambda posted: self._created(posted, change))
-        # A running schedule owns its publisher, which cannot be asked then: its readers tell of their first message.
-        asked = [e for e in change.endpoints if self._endpoints[e].kind in ("subscription", "service")]
+        nodes = outcome.order.cell.create_command(
+            process, outcome.order.seed, change.endpoints, change.node
+        )
+        self._post(
+            process, "create", {"nodes": nodes}, lambda posted: self._created(posted, change)
+        )
+        # A running schedule owns its publisher, which cannot be asked then: its readers tell of
+        # their first message.
+        asked = [
+            e for e in change.endpoints if self._endpoints[e].kind in ("subscription", "service")
+        ]
         if asked:
             rest_ns = max(0, self._window.end_ns - time.monotonic_ns())
             fields = {"timeout_ns": rest_ns, "endpoints": asked}
             self._post(process, "match", fields, lambda posted: self._matched(posted, asked))
 
     def _start_successor(self, process: str) -> None:
-        """A new process in the place of one that was killed, in the same host, with whatever that one left there."""
+        """A new process in the place of one that was killed, in the same host, with whatever that
+        one left there."""
         assert self._spawner is not None
         self._waiting_successors.remove(process)
         self._starting_successors.add(process)
         self._spawner.spawn(process)
         # Its account of the window begins with itself; what it sends is started when it is there.
-        told, grace_ns = self._outcome.times.windows[process], round(self._outcome.order.cell.timeline.grace_s * 1e9)
-        self._post(process, "start", {**start_fields(told, grace_ns), "endpoints": []}, lambda posted: posted.take())
+        told, grace_ns = (
+            self._outcome.times.windows[process],
+            round(self._outcome.order.cell.timeline.grace_s * 1e9),
+        )
+        self._post(
+            process,
+            "start",
+            {**start_fields(told, grace_ns), "endpoints": []},
+            lambda posted: posted.take(),
+        )
 
     def _created(self, posted: Posted, change: Change) -> None:
         take_created(self._outcome, posted)
@@ -245,27 +290,49 @@ class Changes:
             reply = posted.take()
         except WorkerFailed as failed:
             for number in asked:
-                note(self._outcome, process, "unmatched", time_ns, endpoint=number, text=failed.message)
+                note(
+                    self._outcome,
+                    process,
+                    "unmatched",
+                    time_ns,
+                    endpoint=number,
+                    text=failed.message,
+                )
             return
         for number in asked:
             if found := reply.get("endpoints", {}).get(str(number)):
                 self._outcome.endpoints.matched[number] = found["matched"]
-                note(self._outcome, process, "matched", found["time_ns"], endpoint=number, value=found["matched"])
+                note(
+                    self._outcome,
+                    process,
+                    "matched",
+                    found["time_ns"],
+                    endpoint=number,
+                    value=found["matched"],
+                )
 
     def _kill(self, change: Change) -> None:
-        """SIGKILL for the node's process. Nothing is asked of it any more, and nothing waited for."""
+        """SIGKILL for the node's process. Nothing is asked of it any more, and nothing waited
+        for."""
         process = change.process
         worker = self._crew.workers[process]
         if not worker.killed:
             self._crew.kill(process)
             note(self._outcome, process, "killed", value=worker.pid, text=KILLED)
-            self._posted = [(posted, take) for posted, take in self._posted if posted.worker is not worker]
+            self._posted = [
+                (posted, take) for posted, take in self._posted if posted.worker is not worker
+            ]
         self.gone |= set(change.endpoints)
         self._outcome.endpoints.started -= set(change.endpoints)
 
     def _leave(self, change: Change) -> None:
         note(self._outcome, change.process, "leaving", text=change.node)
-        self._post(change.process, "destroy", {"nodes": [change.node]}, lambda posted: self._left(posted, change))
+        self._post(
+            change.process,
+            "destroy",
+            {"nodes": [change.node]},
+            lambda posted: self._left(posted, change),
+        )
 
     def _left(self, posted: Posted, change: Change) -> None:
         time_ns = posted.answered_ns

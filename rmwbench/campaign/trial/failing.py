@@ -1,7 +1,7 @@
 """Why a trial failed, and who is at fault: taken from typed facts, never from a text.
 
-A failure by the worker is a block that its arm lost. So nothing of ours, of the host or of the machine may pass for
-one.
+A failure by the worker is a block that its arm lost. So nothing of ours, of the host or of the
+machine may pass for one.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,8 @@ def of_worker(failed: WorkerFailed, code: Code | None = None) -> Failure:
     if failed.role not in ("worker", "daemon"):
         by = FailedBy.HOST
     elif code is Code.CRASHED and failed.signal_name == "SIGKILL":
-        by = FailedBy.HOST  # no process kills itself so: the kernel took it for its memory, or a person did
+        # no process kills itself so: the kernel took it for its memory, or a person did
+        by = FailedBy.HOST
     return Failure(Reason(code, failed.reason()), by)
 
 
@@ -55,18 +56,24 @@ class Silence:
     def text(self) -> str:
         """One sentence with its evidence; it names no cause, for none is known."""
         readers = "1 reader" if self.readers == 1 else f"{self.readers} readers"
-        woke = "it is not known how often" if self.wake_ups is None else f"{self.wake_ups} times in the window"
+        woke = (
+            "it is not known how often"
+            if self.wake_ups is None
+            else f"{self.wake_ups} times in the window"
+        )
         segments = ", ".join(self.segments) or "none"
         return (
-            f"delivered nothing: {self.published} messages were published and none arrived at any of {readers}, "
-            "though all endpoints had matched and every reader had heard each of its writers before; "
-            f"processes with readers woke {woke}; shared segments that writer and reader map: {segments}"
+            f"delivered nothing: {self.published} messages were published and none arrived at any "
+            f"of {readers}, though all endpoints had matched and every reader had heard each of "
+            f"its writers before; processes with readers woke {woke}; shared segments that writer "
+            f"and reader map: {segments}"
         )
 
 
 def delivered_nothing(outcome: Outcome) -> Failure | None:
-    """The failure of a trial on one host in which reliable writers published and no reader got anything; None where
-    something arrived, or where the trial itself takes readers, daemons or the network away."""
+    """The failure of a trial on one host in which reliable writers published and no reader got
+    anything; None where something arrived, or where the trial itself takes readers, daemons or the
+    network away."""
     silence = _silence(outcome)
     if silence is None:
         return None
@@ -76,12 +83,18 @@ def delivered_nothing(outcome: Outcome) -> Failure | None:
 def _silence(outcome: Outcome) -> Silence | None:
     cell = outcome.order.cell
     workload = cell.workload
-    provoked = cell.changes or workload.daemons_end_s is not None or workload.readers_freeze_s is not None
+    provoked = (
+        cell.changes or workload.daemons_end_s is not None or workload.readers_freeze_s is not None
+    )
     provoked = provoked or cell.ros_case is not None  # silence may be what the variables demand
     if provoked or cell.links is not None or cell.real is not None or outcome.endpoints.not_joined:
         return None
     readers = {e.endpoint for e in cell.endpoints if e.reads and e.peers}
-    writers = {e.endpoint for e in cell.endpoints if e.writes and e.peers and e.qos.wire()["reliability"] == "reliable"}
+    writers = {
+        e.endpoint
+        for e in cell.endpoints
+        if e.writes and e.peers and e.qos.wire()["reliability"] == "reliable"
+    }
     published = arrived = 0
     for section in outcome.sections:
         flags = section.rows["flags"]
@@ -91,16 +104,23 @@ def _silence(outcome: Outcome) -> Silence | None:
             arrived += int(np.count_nonzero((flags & FOREIGN) == 0))
     if not readers or not published or arrived:
         return None
-    return Silence(published, len(readers), _wake_ups(outcome, readers), tuple(shared_segments(outcome)))
+    return Silence(
+        published, len(readers), _wake_ups(outcome, readers), tuple(shared_segments(outcome))
+    )
 
 
 def _wake_ups(outcome: Outcome, readers: set[int]) -> int | None:
-    """Voluntary context switches of the readers' processes within the window; None where they were not counted."""
+    """Voluntary context switches of the readers' processes within the window; None where they were
+    not counted."""
     processes = {e.process for e in outcome.order.cell.endpoints if e.endpoint in readers}
     total = 0
     for process in processes:
-        usage = {one["at"]: one for one in outcome.sampling.collected.get(process, {}).get("usage", [])}
-        edges = [usage.get(at, {}).get("voluntary_switches") for at in ("steady_begin", "steady_end")]
+        usage = {
+            one["at"]: one for one in outcome.sampling.collected.get(process, {}).get("usage", [])
+        }
+        edges = [
+            usage.get(at, {}).get("voluntary_switches") for at in ("steady_begin", "steady_end")
+        ]
         if None in edges:
             return None
         total += edges[1] - edges[0]

@@ -1,7 +1,9 @@
-"""What a trial's processes left in their hosts when all were gone: files and sockets in /dev/shm and /tmp.
+"""What a trial's processes left in their hosts when all were gone: files and sockets in /dev/shm
+and /tmp.
 
-Every host has a fresh /dev/shm and /tmp of its own, so whatever is there at the end is of this trial. All that still
-run are told to exit, and do so in order: what is left is what nobody removes, a killed process's first of all.
+Every host has a fresh /dev/shm and /tmp of its own, so whatever is there at the end is of this
+trial. All that still run are told to exit, and do so in order: what is left is what nobody removes,
+a killed process's first of all.
 """
 
 import json
@@ -45,8 +47,8 @@ os.write(4, marshal.dumps(found))
 
 
 def take_leftovers(outcome: Outcome, crew: Crew) -> None:
-    """Ends every worker and daemon in order, then looks what is there: rows of the table `leftovers`, and an event per
-    host with all bytes and, as text, how many of each kind."""
+    """Ends every worker and daemon in order, then looks what is there: rows of the table
+    `leftovers`, and an event per host with all bytes and, as text, how many of each kind."""
     _leave(outcome, crew, crew.living)
     _leave(outcome, crew, {name: one for name, one in crew.daemons.items() if not one.ended})
     if outcome.network.shared_host:
@@ -61,12 +63,19 @@ def take_leftovers(outcome: Outcome, crew: Crew) -> None:
         statuses = crew.run_programs(programs, LISTING_TIMEOUT_S)
         for host, file in files.items():
             if statuses[host] != 0:
-                note(outcome, host, "problem", text=f"leftovers: the listing ended with status {statuses[host]}")
+                note(
+                    outcome,
+                    host,
+                    "problem",
+                    text=f"leftovers: the listing ended with status {statuses[host]}",
+                )
                 continue
             found = marshal.loads(os.pread(file, os.fstat(file).st_size, 0))
             outcome.beside.leftovers += [row(host, *one) for one in sorted(found)[:MOST_ROWS]]
             kinds = dict(sorted(Counter(kind for _, kind, _ in found).items()))
-            note(outcome, host, EVENT, value=sum(size for *_, size in found), text=json.dumps(kinds))
+            note(
+                outcome, host, EVENT, value=sum(size for *_, size in found), text=json.dumps(kinds)
+            )
     finally:
         for file in files.values():
             os.close(file)
@@ -82,13 +91,15 @@ def row(host: str, path: str, kind: str, size: int) -> dict[str, Any]:
 
 
 def _leave(outcome: Outcome, crew: Crew, processes: dict[str, WorkerProcess]) -> None:
-    """What does not exit in time, or crashes as it does, is a problem of the trial's record and not of the trial: its
-    messages have been collected."""
+    """What does not exit in time, or crashes as it does, is a problem of the trial's record and not
+    of the trial: its messages have been collected."""
     for process in processes.values():
         if not process.ended:
             process.request("exit", {})
     deadline = time.monotonic() + EXIT_TIMEOUT_S
-    while [p for p in processes.values() if p.wait_status is None] and (rest := deadline - time.monotonic()) > 0:
+    while [p for p in processes.values() if p.wait_status is None] and (
+        rest := deadline - time.monotonic()
+    ) > 0:
         try:
             crew.turn(rest)
         except WorkerFailed as failed:

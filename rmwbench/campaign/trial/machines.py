@@ -1,8 +1,8 @@
-"""A trial whose hosts are machines of their own: each is probed like the one that the trial is driven from, each can
-spoil it, and what lies between them is written down instead of made.
+"""A trial whose hosts are machines of their own: each is probed like the one that the trial is
+driven from, each can spoil it, and what lies between them is written down instead of made.
 
-Rows of the table `probes` of another machine have `@HOST` behind the probe's name; those of the first host's machine
-are named as ever. The rules are applied to each machine's rows by themselves.
+Rows of the table `probes` of another machine have `@HOST` behind the probe's name; those of the
+first host's machine are named as ever. The rules are applied to each machine's rows by themselves.
 """
 
 import json
@@ -48,8 +48,8 @@ def edge_probes(crew: Crew, begin: Posted, end: Posted) -> Iterator[dict[str, An
 
 
 def sampled_probes(outcome: Outcome, crew: Crew) -> Iterator[dict[str, Any]]:
-    """Of each machine, by its own sampler: the other machines' canaries, and the share of processor time of this trial
-    and of others."""
+    """Of each machine, by its own sampler: the other machines' canaries, and the share of processor
+    time of this trial and of others."""
     for host, document in outcome.sampling.sampled_at.items():
         if outcome.times.window is None:
             return
@@ -94,14 +94,19 @@ def flags(probes: Iterable[Mapping[str, Any]]) -> Iterator[Reason]:
 
 
 def note_network(outcome: Outcome, crew: Crew) -> None:
-    """What the trial ran over, as the file `network.json`: the machines, their interfaces, who keeps their clocks."""
+    """What the trial ran over, as the file `network.json`: the machines, their interfaces, who
+    keeps their clocks."""
     real = outcome.order.cell.real
     if real is None or real.gang is None:
         return
     asked = post(crew, "timekeeping")
     clocks = {host: crew.hosts.remote[host].answer(number) for host, number in asked.items()}
     hosts = {
-        host: {"machine": spot.machine, "interface": real.gang.cards.get(host), "timekeeping": clocks.get(host)}
+        host: {
+            "machine": spot.machine,
+            "interface": real.gang.cards.get(host),
+            "timekeeping": clocks.get(host),
+        }
         for host, spot in real.gang.spots.items()
     }
     first = next(iter(hosts))

@@ -1,5 +1,5 @@
-"""The network between the hosts of a trial, in the trial's life: up and tried before anything else, ended after
-everything else, and what it was not told as flag or void.
+"""The network between the hosts of a trial, in the trial's life: up and tried before anything else,
+ended after everything else, and what it was not told as flag or void.
 
 A trial on one host has none, and passes here without a word.
 """
@@ -30,8 +30,8 @@ def between(outcome: Outcome, crew: Crew, hosts: Hosts) -> Iterator[Emulation | 
 
 
 def up(outcome: Outcome, crew: Crew, network: Emulation | None) -> None:
-    """Raises NetworkBroken where it is not what was asked for, WorkerFailed or HostBroken where the lab breaks,
-    UserError where the link is not built."""
+    """Raises NetworkBroken where it is not what was asked for, WorkerFailed or HostBroken where the
+    lab breaks, UserError where the link is not built."""
     if network is None:
         return
     with step(outcome, "network"):
@@ -46,8 +46,8 @@ def up(outcome: Outcome, crew: Crew, network: Emulation | None) -> None:
 
 
 def end(outcome: Outcome, network: Emulation | None) -> None:
-    """Takes what it wrote down, also of a trial that failed: where messages stayed is then the question. Raises
-    nothing: what breaks now is told where nothing broke before."""
+    """Takes what it wrote down, also of a trial that failed: where messages stayed is then the
+    question. Raises nothing: what breaks now is told where nothing broke before."""
     if network is None or not network.is_up:
         return
     window = outcome.times.window
@@ -96,7 +96,11 @@ def _reason(text: str, machine: bool) -> Reason:
 def _room(outcome: Outcome) -> int:
     cell = outcome.order.cell
     counts = [
-        (e.capacity, e.type.payload_bytes + (e.reply_type.payload_bytes if e.reply_type else 0), len(e.peers))
+        (
+            e.capacity,
+            e.type.payload_bytes + (e.reply_type.payload_bytes if e.reply_type else 0),
+            len(e.peers),
+        )
         for e in cell.endpoints
         if e.writes
     ]

@@ -1,4 +1,5 @@
-"""What happens in a trial, written down as it happens: events of ours and of the workers, and the time of each step."""
+"""What happens in a trial, written down as it happens: events of ours and of the workers, and the
+time of each step."""
 
 import contextlib
 import json
@@ -23,13 +24,17 @@ def step(outcome: Outcome, name: str) -> Iterator[None]:
         outcome.times.steps_ns[name] = time.monotonic_ns() - begun
 
 
-def note(outcome: Outcome, process: str, event: str, time_ns: int | None = None, **fields: Any) -> None:
+def note(
+    outcome: Outcome, process: str, event: str, time_ns: int | None = None, **fields: Any
+) -> None:
     """An event; now where it has no time of its own."""
     now_ns = time.monotonic_ns() if time_ns is None else time_ns
     outcome.events.append({"time_ns": now_ns, "process": process, "event": event, **fields})
 
 
-def note_flag(outcome: Outcome, flag: Reason, time_ns: int | None = None, process: str = "machine") -> None:
+def note_flag(
+    outcome: Outcome, flag: Reason, time_ns: int | None = None, process: str = "machine"
+) -> None:
     """An event that a report shows beside the arm where enough of its trials have it."""
     note(outcome, process, "flag", time_ns, text=flag.text, code=str(flag.code))
 
@@ -52,7 +57,11 @@ def take_events(outcome: Outcome, crew: Crew) -> None:
             if kind == "finished":
                 outcome.endpoints.finished[event["endpoint"]] = event
                 counts = {key: event[key] for key in _COUNTS if key in event}
-                fields = {"endpoint": event["endpoint"], "value": event["sent"], "text": json.dumps(counts)}
+                fields = {
+                    "endpoint": event["endpoint"],
+                    "value": event["sent"],
+                    "text": json.dumps(counts),
+                }
             elif kind == "step":
                 code = f"{event['step']}.{event['outcome']}"
                 fields = {"value": event["asked_ns"], "text": event["node"], "code": code}

@@ -1,7 +1,7 @@
 """What a trial left: facts as the workers reported them, before anything is judged or tabulated.
 
-One mutable record that the life of a trial fills step by step, so that a failed trial still has all that was learned
-before it failed.
+One mutable record that the life of a trial fills step by step, so that a failed trial still has all
+that was learned before it failed.
 """
 
 from dataclasses import dataclass, field
@@ -48,7 +48,9 @@ class Window:
 
     def on(self, clock: Clock) -> "Window":
         """The same moments as that clock tells them."""
-        return Window(*(clock.from_reference(t) for t in (self.start_ns, self.steady_ns, self.end_ns)))
+        return Window(
+            *(clock.from_reference(t) for t in (self.start_ns, self.steady_ns, self.end_ns))
+        )
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,9 @@ class Failure:
 
 @dataclass
 class TimeFacts:
-    """`clocks` are the hosts', and `windows` maps process → the window as it was told it, on its own clock: what a
-    worker stamped is on that, all other times are on ours. `steps_ns`: step of a trial → what it took."""
+    """`clocks` are the hosts', and `windows` maps process → the window as it was told it, on its
+    own clock: what a worker stamped is on that, all other times are on ours. `steps_ns`: step of a
+    trial → what it took."""
 
     started_utc: str
     begun_ns: int
@@ -78,9 +81,9 @@ class TimeFacts:
 
 @dataclass
 class EndpointFacts:
-    """By endpoint. `granted`: the reply of create; `matched`: how many were; `started` owe a `finished`, `unfinished`
-    never told it, since a dead peer holds them; `not_joined` are of nodes that could not come up without their daemon,
-    or after a kill."""
+    """By endpoint. `granted`: the reply of create; `matched`: how many were; `started` owe a
+    `finished`, `unfinished` never told it, since a dead peer holds them; `not_joined` are of nodes
+    that could not come up without their daemon, or after a kill."""
 
     granted: dict[int, dict[str, Any]] = field(default_factory=dict)
     matched: dict[int, int] = field(default_factory=dict)
@@ -92,10 +95,11 @@ class EndpointFacts:
 
 @dataclass
 class SamplingFacts:
-    """What was read of processes. `collected` maps process → reply, asked and answered between the two of
-    `collecting_ns`. `sampled` is the sampler's document (docs/formats/sampler.md), or `unsampled` says why there is
-    none; `sampled_at` has each host's own. `own_cpu_ns` is the orchestrator's CPU time at both ends of the window,
-    `link_cpu_ns` that of the network's process."""
+    """What was read of processes. `collected` maps process → reply, asked and answered between the
+    two of `collecting_ns`. `sampled` is the sampler's document (docs/formats/sampler.md), or
+    `unsampled` says why there is none; `sampled_at` has each host's own. `own_cpu_ns` is the
+    orchestrator's CPU time at both ends of the window, `link_cpu_ns` that of the network's
+    process."""
 
     collected: dict[str, dict[str, Any]] = field(default_factory=dict)
     collecting_ns: tuple[int, int] | None = None
@@ -108,10 +112,11 @@ class SamplingFacts:
 
 @dataclass
 class NetworkFacts:
-    """Of a network between hosts: `findings` are what it was not, `frames` its log (rmwbench.lab.network.switch),
-    `broken` why there was none. `traffic`: what interfaces had carried before the first session opened and once the
-    graph was complete, by host. `cross_traffic`: its rows of `counters`. `shared_host`: the interfaces carry what
-    others send, too."""
+    """Of a network between hosts: `findings` are what it was not, `frames` its log
+    (rmwbench.lab.network.switch), `broken` why there was none. `traffic`: what interfaces had
+    carried before the first session opened and once the graph was complete, by host.
+    `cross_traffic`: its rows of `counters`. `shared_host`: the interfaces carry what others send,
+    too."""
 
     broken: Reason | None = None
     findings: list[Finding] = field(default_factory=list)
@@ -125,8 +130,8 @@ class NetworkFacts:
 
 @dataclass
 class BesideFacts:
-    """`sources` are the accounts of pipelines that made frames; `recording` is what rosbag2's recorder kept and said;
-    `leftovers` what was left in the hosts' files, where that was asked."""
+    """`sources` are the accounts of pipelines that made frames; `recording` is what rosbag2's
+    recorder kept and said; `leftovers` what was left in the hosts' files, where that was asked."""
 
     sources: list[Account] = field(default_factory=list)
     recording: Recording | None = None
@@ -135,8 +140,8 @@ class BesideFacts:
 
 @dataclass
 class Outcome:
-    """`events` are the workers' with `process` added; `sections` their records. `barrier` says what was missing
-    in a failure at the barrier; `unsupported` what a worker said it cannot do."""
+    """`events` are the workers' with `process` added; `sections` their records. `barrier` says what
+    was missing in a failure at the barrier; `unsupported` what a worker said it cannot do."""
 
     order: Order
     times: TimeFacts
@@ -153,7 +158,8 @@ class Outcome:
     unsupported: str | None = None
 
     def clock_of(self, process: str) -> Clock:
-        """The clock that a worker stamps with. Raises WorkerFailed where its readings contradict each other."""
+        """The clock that a worker stamps with. Raises WorkerFailed where its readings contradict
+        each other."""
         return OWN if self.times.clocks is None else self.times.clocks.of(process)
 
     def clock_at(self, host: str) -> Clock:

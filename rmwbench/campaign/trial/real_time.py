@@ -1,5 +1,5 @@
-"""What a workload's `real_time` asks for, and whether the kernel gave it: a process that did not get it measures
-something else, and no result of its level."""
+"""What a workload's `real_time` asks for, and whether the kernel gave it: a process that did not
+get it measures something else, and no result of its level."""
 
 import os
 from collections.abc import Iterator
@@ -32,16 +32,23 @@ def check(cell: Cell, crew: Crew) -> None:
         if asked is None or worker.pid is None:
             continue
         for problem in _refused(asked, worker.pid):
-            raise NotGrantedError(f"real_time {cell.workload.real_time}: {problem}, for process {name}")
+            raise NotGrantedError(
+                f"real_time {cell.workload.real_time}: {problem}, for process {name}"
+            )
 
 
 def _refused(asked: Scheduling, pid: int) -> Iterator[str]:
     if asked.fifo_priority and os.sched_getscheduler(pid) != os.SCHED_FIFO:
-        yield "the kernel refused SCHED_FIFO; run as root, in a container with --cap-add SYS_NICE --ulimit rtprio=99"
+        yield (
+            "the kernel refused SCHED_FIFO; run as root, in a container with --cap-add SYS_NICE "
+            "--ulimit rtprio=99"
+        )
     if asked.processors and os.sched_getaffinity(pid) != set(asked.processors):
         yield f"the kernel refused processor {', '.join(map(str, asked.processors))}"
     if asked.locked and not locked_bytes(pid):
-        yield "the kernel refused locked memory; run as root, in a container with --cap-add IPC_LOCK"
+        yield (
+            "the kernel refused locked memory; run as root, in a container with --cap-add IPC_LOCK"
+        )
 
 
 def locked_bytes(pid: int) -> int:

@@ -1,8 +1,9 @@
-"""The recorder in the life of a trial: started when every reader has heard every writer, ended when the trial's
-messages have been collected, and its bag read before the host with it is gone.
+"""The recorder in the life of a trial: started when every reader has heard every writer, ended when
+the trial's messages have been collected, and its bag read before the host with it is gone.
 
-A recorder that does not come up fails the trial; what it loses fails nothing, since that is the question. It subscribes
-after the probes, so that none of them is in its cache when the first message comes.
+A recorder that does not come up fails the trial; what it loses fails nothing, since that is the
+question. It subscribes after the probes, so that none of them is in its cache when the first
+message comes.
 """
 
 import contextlib
@@ -24,18 +25,21 @@ from rmwbench.lab.sampling.sampler import Samplers
 from rmwbench.suite.workload.recorder import NAME
 
 SETTLE_S = 0.5
-"""From the last subscription to the first message: the RMWs' discovery has to match each with its writer."""
+"""From the last subscription to the first message: the RMWs' discovery has to match each with its
+writer."""
 STOP_S, STOP_S_PER_GIB = 20.0, 60.0
-"""How long rosbag2 may take to write what its cache holds and close the bag; on a slow disk a GiB takes a minute."""
+"""How long rosbag2 may take to write what its cache holds and close the bag; on a slow disk a GiB
+takes a minute."""
 PARTIAL = ".partial"
-"""Behind the name of a directory with a bag that is still being written, or that nobody asked to keep."""
+"""Behind the name of a directory with a bag that is still being written, or that nobody asked to
+keep."""
 PARTIAL_BAGS = f"bag-*{PARTIAL}"
 
 
 @contextlib.contextmanager
 def recorder(outcome: Outcome, crew: Crew) -> Iterator[RecorderProcess | None]:
-    """The trial's recorder, not started yet; None where its cell has none. What it printed is kept, whatever happens.
-    Raises RecorderBroken where there is no room for its bag."""
+    """The trial's recorder, not started yet; None where its cell has none. What it printed is kept,
+    whatever happens. Raises RecorderBroken where there is no room for its bag."""
     cell = outcome.order.cell
     if cell.workload.recorder is None:
         yield None
@@ -52,7 +56,9 @@ def recorder(outcome: Outcome, crew: Crew) -> Iterator[RecorderProcess | None]:
 def _make_directory(order: Order) -> Path:
     """Where the trial's bag is written to a disk."""
     if order.directory is None:
-        raise RecorderBroken("recorder: a bag on a disk is put into a campaign's directory, and this trial has none")
+        raise RecorderBroken(
+            "recorder: a bag on a disk is put into a campaign's directory, and this trial has none"
+        )
     path = bag_directory(order.directory, order.trial).with_suffix(PARTIAL)
     try:
         shutil.rmtree(path, ignore_errors=True)  # of a trial that a signal took away
@@ -73,8 +79,8 @@ def bag_directory(campaign: Path, trial: int) -> Path:
 
 
 def tidy(order: Order) -> None:
-    """Once the host is gone and nobody writes any more: removes a bag on a disk, or gives it the name under which it is
-    kept."""
+    """Once the host is gone and nobody writes any more: removes a bag on a disk, or gives it the
+    name under which it is kept."""
     asked = order.cell.workload.recorder
     if asked is None or asked.place != "disk" or order.directory is None:
         return
@@ -86,7 +92,13 @@ def tidy(order: Order) -> None:
     shutil.rmtree(partial, ignore_errors=True)
 
 
-def start(outcome: Outcome, crew: Crew, workers: Workers, process: RecorderProcess | None, sampler: Samplers) -> None:
+def start(
+    outcome: Outcome,
+    crew: Crew,
+    workers: Workers,
+    process: RecorderProcess | None,
+    sampler: Samplers,
+) -> None:
     """Raises RecorderBroken."""
     if process is None:
         return
@@ -100,16 +112,22 @@ def start(outcome: Outcome, crew: Crew, workers: Workers, process: RecorderProce
 
 
 def _environment(outcome: Outcome, crew: Crew, workers: Workers) -> dict[str, str]:
-    """That of the first process on the recorder's host, which its worker has told when it opened, with what finds the
-    message types that came with that worker."""
+    """That of the first process on the recorder's host, which its worker has told when it opened,
+    with what finds the message types that came with that worker."""
     cell = outcome.order.cell
     beside = next((one for one in cell.processes if one.host == cell.recorder_host), None)
     if beside is None:
-        raise RecorderBroken(f"recorder: no process of the workload is on its host {cell.recorder_host}")
+        raise RecorderBroken(
+            f"recorder: no process of the workload is on its host {cell.recorder_host}"
+        )
     worker = workers[cell.sides[beside.name].middleware]
     prefix = f"{beside.name}.configuration."
     told = next((text for name, text in outcome.files.items() if name.startswith(prefix)), b"")
-    found = {**worker.environment, **address_environment(cell, beside.host), **variables(told.decode(errors="replace"))}
+    found = {
+        **worker.environment,
+        **address_environment(cell, beside.host),
+        **variables(told.decode(errors="replace")),
+    }
     found["ROS_DOMAIN_ID"] = str(domain_id(cell, crew.hosts))
     found["ROS_LOG_DIR"] = f"{crew.hosts[cell.recorder_host].directory}/rosbag2-log"
     return found | _with_messages(found, worker)
@@ -121,7 +139,10 @@ def _with_messages(found: dict[str, str], worker: Worker) -> dict[str, str]:
     if not (prefix / "share" / "ament_index").is_dir():
         return {}
     added = {"AMENT_PREFIX_PATH": prefix, "LD_LIBRARY_PATH": prefix / "lib"}
-    return {name: os.pathsep.join(filter(None, (str(path), found.get(name)))) for name, path in added.items()}
+    return {
+        name: os.pathsep.join(filter(None, (str(path), found.get(name))))
+        for name, path in added.items()
+    }
 
 
 def take(outcome: Outcome, process: RecorderProcess | None) -> None:

@@ -1,5 +1,6 @@
-"""Publishers of one process share its schedule thread, as the timers of a node share its executor. Where one's publish
-call makes another late, the other's response latency holds the harness's own queue: that is flagged."""
+"""Publishers of one process share its schedule thread, as the timers of a node share its executor.
+Where one's publish call makes another late, the other's response latency holds the harness's own
+queue: that is flagged."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -17,9 +18,13 @@ WARMUP = 4
 
 
 def flags(outcome: Outcome) -> Iterator[Reason]:
-    """A flag per publisher of which at least 1 % of the steady messages waited more than 0.1 ms for the publish call of
-    another publisher of their process."""
-    arrivals = {e.endpoint: e for e in outcome.order.cell.endpoints if e.kind == "publisher" and not e.relay_from}
+    """A flag per publisher of which at least 1 % of the steady messages waited more than 0.1 ms for
+    the publish call of another publisher of their process."""
+    arrivals = {
+        e.endpoint: e
+        for e in outcome.order.cell.endpoints
+        if e.kind == "publisher" and not e.relay_from
+    }
     by_process: dict[str, list[Section]] = defaultdict(list)
     for section in outcome.sections:
         if section.kind == SENT and section.endpoint in arrivals and len(section.rows):
@@ -31,13 +36,15 @@ def flags(outcome: Outcome) -> Iterator[Reason]:
             if share >= SHARE:
                 yield Reason(
                     Code.LATE_BY_SIBLING,
-                    f"late_by_sibling: {100 * share:.2g} % of the messages of endpoint {endpoint} waited for the "
-                    f"publish call of another publisher of process {process}, at most {longest_ns / 1e6:.3g} ms",
+                    f"late_by_sibling: {100 * share:.2g} % of the messages of endpoint {endpoint} "
+                    f"waited for the publish call of another publisher of process {process}, at "
+                    f"most {longest_ns / 1e6:.3g} ms",
                 )
 
 
 def _held_up(sections: list[Section]) -> Iterator[tuple[int, float, int]]:
-    """Per publisher: the share of its steady messages that a sibling held up, and the longest time in ns."""
+    """Per publisher: the share of its steady messages that a sibling held up, and the longest time
+    in ns."""
     columns = {
         name: np.concatenate([section.rows[name] for section in sections]).astype(np.int64)
         for name in ("intended_ns", "begun_ns", "return_ns", "flags")

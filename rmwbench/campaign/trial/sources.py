@@ -1,8 +1,9 @@
-"""The sources of frames in the life of a trial: started before the workers, and judged by their own rate.
+"""The sources of frames in the life of a trial: started before the workers, and judged by their own
+rate.
 
-A source that does not keep its rate voids the trial: what it did not make, no middleware can carry, and the publisher
-then sends old frames. The machine alone may not be the cause (an arm may have taken the processors), so such a trial is
-not repeated. Nothing here looks at what arrived.
+A source that does not keep its rate voids the trial: what it did not make, no middleware can carry,
+and the publisher then sends old frames. The machine alone may not be the cause (an arm may have
+taken the processors), so such a trial is not repeated. Nothing here looks at what arrived.
 """
 
 from collections.abc import Iterator
@@ -15,7 +16,8 @@ from rmwbench.lab.camera.source import FrameSources
 from rmwbench.lab.sampling.sampler import Samplers
 
 KEPT_VOID, LATE_FLAG, REPEATED_FLAG = 0.98, 0.01, 0.01
-"""At 98 % one frame in fifty is missing. What is late by less than two periods no message notices."""
+"""At 98 % one frame in fifty is missing. What is late by less than two periods no message
+notices."""
 
 
 def start(outcome: Outcome, sources: FrameSources, sampler: Samplers) -> None:
@@ -43,17 +45,27 @@ def take(outcome: Outcome, sources: FrameSources) -> None:
         text = f"{one.made} of {one.due} frames, {one.late} of them more than a period late"
         text += f", the latest {one.latest_ns / 1e6:.3g} ms" if one.made else ""
         text += f"; LZ4 makes them {one.lz4_ratio:.3g} times smaller" if one.lz4_ratio else ""
-        note(outcome, f"frames {one.endpoint}", "source", window.end_ns, endpoint=one.endpoint, text=text)
+        note(
+            outcome,
+            f"frames {one.endpoint}",
+            "source",
+            window.end_ns,
+            endpoint=one.endpoint,
+            text=text,
+        )
 
 
 def void_reasons(outcome: Outcome) -> Iterator[Reason]:
     for one in outcome.beside.sources:
         if one.ended is not None:
-            yield _reason(f"what makes the frames of endpoint {one.endpoint} ended within the trial")
+            yield _reason(
+                f"what makes the frames of endpoint {one.endpoint} ended within the trial"
+            )
         elif one.kept < KEPT_VOID:
             yield _reason(
-                f"the source made {one.made} of the {one.due} frames of endpoint {one.endpoint} that were due "
-                f"in the window (limit {100 * KEPT_VOID:.0f} %): this machine has no more processor time for it"
+                f"the source made {one.made} of the {one.due} frames of endpoint {one.endpoint} "
+                f"that were due in the window (limit {100 * KEPT_VOID:.0f} %): this machine has no "
+                "more processor time for it"
             )
 
 
@@ -61,14 +73,22 @@ def flags(outcome: Outcome) -> Iterator[Reason]:
     for one in outcome.beside.sources:
         late = (one.late + one.due - one.made) / one.due if one.due else 0.0
         if late > LATE_FLAG:
-            yield _reason(f"{100 * late:.2g} % of the frames of endpoint {one.endpoint} were more than a period late")
+            yield _reason(
+                f"{100 * late:.2g} % of the frames of endpoint {one.endpoint} were more than a "
+                "period late"
+            )
         counters = _counters(outcome, one.endpoint)
         sent = counters.get("frames_fresh", 0) + counters.get("frames_repeated", 0)
         if sent and counters["frames_repeated"] / sent > REPEATED_FLAG:
             share = 100 * counters["frames_repeated"] / sent
-            yield _reason(f"{share:.2g} % of the messages of endpoint {one.endpoint} had the frame before once more")
+            yield _reason(
+                f"{share:.2g} % of the messages of endpoint {one.endpoint} had the frame before "
+                "once more"
+            )
         if torn := counters.get("frames_torn"):
-            yield _reason(f"{torn} frames of endpoint {one.endpoint} were overwritten while they were copied")
+            yield _reason(
+                f"{torn} frames of endpoint {one.endpoint} were overwritten while they were copied"
+            )
 
 
 def _reason(text: str) -> Reason:

@@ -1,4 +1,5 @@
-"""The worker of one process of a cell: at the start of a trial, or in the place of one that was killed."""
+"""The worker of one process of a cell: at the start of a trial, or in the place of one that was
+killed."""
 
 from collections.abc import Mapping
 
@@ -16,7 +17,14 @@ from rmwbench.suite.containers import CONTAINERS, OTHER_UID
 class Spawner:
     """Starts workers of one trial. `files`: process → its records file."""
 
-    def __init__(self, outcome: Outcome, crew: Crew, workers: Workers, files: Mapping[str, int], sources: FrameSources):
+    def __init__(
+        self,
+        outcome: Outcome,
+        crew: Crew,
+        workers: Workers,
+        files: Mapping[str, int],
+        sources: FrameSources,
+    ):
         self._outcome, self._crew, self._workers, self._files = outcome, crew, workers, files
         self._sources = sources
 
@@ -39,9 +47,12 @@ class Spawner:
 
 
 def container(cell: Cell, process: str) -> Container | None:
-    """What a process has for itself, as the workload's `containers` say; None where it is in none."""
+    """What a process has for itself, as the workload's `containers` say; None where it is in
+    none."""
     level = CONTAINERS[cell.workload.containers]
     if level is None:
         return None
     is_first = process == cell.processes[0].name
-    return Container(level.own_ipc, level.shm_bytes, OTHER_UID if level.other_user and not is_first else 0)
+    return Container(
+        level.own_ipc, level.shm_bytes, OTHER_UID if level.other_user and not is_first else 0
+    )

@@ -3,7 +3,8 @@
 HELLO_TIMEOUT_S = 10.0
 COMMAND_TIMEOUT_S = 10.0
 PER_PROCESS_S = 0.2
-"""More for each process of a trial: two hundred share the processors while they start, and while they are asked."""
+"""More for each process of a trial: two hundred share the processors while they start, and while
+they are asked."""
 MATCH_MARGIN_S = 2.0
 FINISH_MARGIN_S = 2.0
 
@@ -17,12 +18,14 @@ START_LEAD_MACHINES_NS = 400_000_000  # a WiFi between machines may hold a comma
 # A drain of reliable endpoints ends when nothing came for the longest of these.
 DRAIN_QUIET_S = 1.0
 DRAIN_QUIET_LATENCIES = 3.0  # times the longest latency that the arm has shown
-HEARTBEAT_S = {"fastdds": 3.0, "rclcpp_fastrtps": 3.0}  # until a lost tail is repeated: heartbeatPeriod as installed
+# until a lost tail is repeated: heartbeatPeriod as installed
+HEARTBEAT_S = {"fastdds": 3.0, "rclcpp_fastrtps": 3.0}
 
 JOIN_LEAD_NS = 1_000_000
 TICKS_LEAD_NS = 2_000_000
 
 
 def of_all(limit_s: float, processes: int) -> float:
-    """How long the slowest of so many may take, where all are asked at once and one would have `limit_s`."""
+    """How long the slowest of so many may take, where all are asked at once and one would have
+    `limit_s`."""
     return limit_s + PER_PROCESS_S * processes

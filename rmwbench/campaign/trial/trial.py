@@ -1,8 +1,9 @@
-"""The life of a trial (docs/formats/worker-protocol.md): host, workers, barrier, window, drain, collection, end.
+"""The life of a trial (docs/formats/worker-protocol.md): host, workers, barrier, window, drain,
+collection, end.
 
-A trial never raises for what a worker or its host does: that becomes the `failed` of this trial alone, or the
-`unsupported` of its cell; a network between hosts that is not what was asked for makes it `void`. Every step has its
-own time limit (`timeouts.py`).
+A trial never raises for what a worker or its host does: that becomes the `failed` of this trial
+alone, or the `unsupported` of its cell; a network between hosts that is not what was asked for
+makes it `void`. Every step has its own time limit (`timeouts.py`).
 """
 
 import contextlib
@@ -54,11 +55,12 @@ LOG_TAIL_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class TrialResult:
-    """`status` is `done`, `failed`, `void`, or `unsupported` where a worker said that its middleware cannot do this:
-    then the cell is not run again and the trial does not count. `steps_ns` says where the time went. `cause` is
-    `machine` for a trial that is void because of the machine alone, `no match` or `no delivery` for one that failed
-    because no message came through. `reasons` are what `reason` says, with their codes; `failed_by` says who is at
-    fault for a failed trial."""
+    """`status` is `done`, `failed`, `void`, or `unsupported` where a worker said that its
+    middleware cannot do this: then the cell is not run again and the trial does not count.
+    `steps_ns` says where the time went. `cause` is `machine` for a trial that is void because of
+    the machine alone, `no match` or `no delivery` for one that failed because no message came
+    through. `reasons` are what `reason` says, with their codes; `failed_by` says who is at fault
+    for a failed trial."""
 
     order: Order
     status: str
@@ -71,18 +73,26 @@ class TrialResult:
     failed_by: FailedBy | None = None
 
 
-def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None = None) -> TrialResult:
-    """Runs one trial with the workers of its middlewares; one alone stands for all. `host`, made beforehand, saves its
-    start (Hosts where the cell has several); it is closed here in any case."""
+def run_trial(
+    order: Order, workers: Workers | Worker, host: Host | Hosts | None = None
+) -> TrialResult:
+    """Runs one trial with the workers of its middlewares; one alone stands for all. `host`, made
+    beforehand, saves its start (Hosts where the cell has several); it is closed here in any
+    case."""
     if isinstance(workers, Worker):
         workers = dict.fromkeys(order.cell.middlewares, workers)
-    outcome = Outcome(order, TimeFacts(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic_ns()))
+    outcome = Outcome(
+        order, TimeFacts(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic_ns())
+    )
     if isinstance(host, Host) and len(order.cell.hosts) > 1:
         host.close()  # one of several hosts is made in another way
         host = None
     hosts = Hosts.alone(order.cell.hosts[0], host) if isinstance(host, Host) else host
     if hosts is None and order.cell.real is not None:
-        raise ValueError(f"cell {order.cell.number} is over real machines: its hosts are made by rmwbench.cluster")
+        raise ValueError(
+            f"cell {order.cell.number} is over real machines: its hosts are made by "
+            "rmwbench.cluster"
+        )
     hosts = hosts or Hosts(f"trial-{order.trial}", order.cell.all_hosts, beside=order.cell.beside)
     files: dict[str, int] = {}
     try:
@@ -117,14 +127,18 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
                 the_network.end(outcome, network)
                 with step(outcome, "kill"):
                     hosts.close()
-                _take_logs(outcome, crew)  # after the end of all: another machine's are here only then
+                # after the end of all: another machine's are here only then
+                _take_logs(outcome, crew)
                 background.close()
     except NetworkBroken as broken:
         outcome.network.broken = the_network.broken_reason(broken)
     except WorkerFailed as failed:
         if failed.role == "network":
             outcome.network.broken = the_network.broken_reason(failed)
-        outcome.failure, outcome.unsupported = of_worker(failed, outcome.barrier), failed.unsupported
+        outcome.failure, outcome.unsupported = (
+            of_worker(failed, outcome.barrier),
+            failed.unsupported,
+        )
     except real_time.NotGrantedError as refused:
         outcome.unsupported = str(refused)
     except HostBroken as broken:
@@ -145,17 +159,22 @@ def run_trial(order: Order, workers: Workers | Worker, host: Host | Hosts | None
 
 
 def _daemons(outcome: Outcome, crew: Crew, workers: Workers) -> None:
-    """What the profiles say must serve before any worker opens, one after the other; none for most."""
+    """What the profiles say must serve before any worker opens, one after the other; none for
+    most."""
     cell = outcome.order.cell
     for daemon in needed_daemons(cell, workers, outcome.order.nonce, domain_id(cell, crew.hosts)):
         with step(outcome, f"daemon.{daemon.label}"):
             environment = {**daemon.worker.environment, **address_environment(cell, daemon.host)}
-            crew.spawn_daemon(daemon.name, daemon.worker.executable, environment, daemon.label, daemon.host)
+            crew.spawn_daemon(
+                daemon.name, daemon.worker.executable, environment, daemon.label, daemon.host
+            )
             crew.wait_hello(timeouts.HELLO_TIMEOUT_S)
             crew.ask_daemon(daemon.label, "open", daemon.fields, timeouts.COMMAND_TIMEOUT_S)
 
 
-def _live(outcome: Outcome, crew: Crew, workers: Workers, files: Mapping[str, int], beside: Beside) -> None:
+def _live(
+    outcome: Outcome, crew: Crew, workers: Workers, files: Mapping[str, int], beside: Beside
+) -> None:
     sampler = beside.sampler
     spawner = Spawner(outcome, crew, workers, files, beside.frames)
     places = {process.name: process.host for process in outcome.order.cell.processes}
@@ -172,7 +191,12 @@ def _live(outcome: Outcome, crew: Crew, workers: Workers, files: Mapping[str, in
     machines.note_network(outcome, crew)
     roles = [("worker", crew.workers), ("daemon", crew.daemons)]
     for host in outcome.order.cell.hosts:
-        here = [(role, name, p) for role, found in roles for name, p in found.items() if p.host is crew.hosts[host]]
+        here = [
+            (role, name, p)
+            for role, found in roles
+            for name, p in found.items()
+            if p.host is crew.hosts[host]
+        ]
         sampler.watch([(name, p.inner_pid, role) for role, name, p in here], host)
     sources.start(outcome, beside.frames, sampler)
     try:
@@ -227,14 +251,23 @@ def _take_sampled(outcome: Outcome, sampler: Samplers, crew: Crew) -> None:
 
 def _take_logs(outcome: Outcome, crew: Crew) -> None:
     network = [(crew.network.process, crew.network)] if crew.network else []
-    for process, worker in [*crew.workers.items(), *crew.daemons.items(), *crew.tools.items(), *network]:
-        for name, content in (("stdout", worker.stdout(LOG_TAIL_BYTES)), ("stderr", worker.stderr(LOG_TAIL_BYTES))):
+    for process, worker in [
+        *crew.workers.items(),
+        *crew.daemons.items(),
+        *crew.tools.items(),
+        *network,
+    ]:
+        for name, content in (
+            ("stdout", worker.stdout(LOG_TAIL_BYTES)),
+            ("stderr", worker.stderr(LOG_TAIL_BYTES)),
+        ):
             if content:
                 outcome.files[f"{process}.{name}"] = content
 
 
 def _take_records(outcome: Outcome, files: Mapping[str, int]) -> None:
-    """After the workers are gone, so that nothing moves any more. What a killed worker had recorded is still there."""
+    """After the workers are gone, so that nothing moves any more. What a killed worker had recorded
+    is still there."""
     with step(outcome, "records"):
         for process, fd in files.items():
             try:
@@ -294,7 +327,9 @@ def _judged(outcome: Outcome) -> _Judged:
 def _result(outcome: Outcome) -> TrialResult:
     order = outcome.order
     if outcome.unsupported is not None:
-        return TrialResult(order, "unsupported", outcome.unsupported, {}, outcome.files, outcome.times.steps_ns)
+        return TrialResult(
+            order, "unsupported", outcome.unsupported, {}, outcome.files, outcome.times.steps_ns
+        )
     judged = _judged(outcome)
     end_ns = outcome.times.window.end_ns if outcome.times.window else None
     flags = (

@@ -1,6 +1,8 @@
-"""When a finished trial is void: it ran, but not what was asked, or not on a machine that could run it.
+"""When a finished trial is void: it ran, but not what was asked, or not on a machine that could run
+it.
 
-All rules in one list. None looks at a latency or a loss: a rule that sees results could be made to say anything.
+All rules in one list. None looks at a latency or a loss: a rule that sees results could be made to
+say anything.
 """
 
 import os
@@ -20,10 +22,12 @@ from rmwbench.lab.process.records import KIND_NAMES
 SPOILT = "RMWBENCH_SPOILT"
 KEEP = "keep"
 NOISE = frozenset((Code.STEAL, Code.CANARY, Code.THROTTLED))
-"""What a machine that others use does to a trial; the other rules say that the trial did not get what it asked for."""
+"""What a machine that others use does to a trial; the other rules say that the trial did not get
+what it asked for."""
 
 PATH_OPTION = "path"
-"""The arm's option that says which path its bytes must take; it is for us and not for the worker."""
+"""The arm's option that says which path its bytes must take; it is for us and not for the
+worker."""
 
 
 def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[Reason]:
@@ -47,8 +51,8 @@ def of_the_machine(outcome: Outcome) -> list[Reason]:
 
 
 def keeps_spoilt() -> bool:
-    """Whether a trial that a noisy machine spoilt is kept, and flagged: the user's choice where it is never quiet.
-    Raises UserError for a value of the variable that says nothing."""
+    """Whether a trial that a noisy machine spoilt is kept, and flagged: the user's choice where it
+    is never quiet. Raises UserError for a value of the variable that says nothing."""
     asked = os.environ.get(SPOILT) or None
     if asked not in (None, KEEP):
         raise UserError(
@@ -72,7 +76,8 @@ def _is_kept(reason: Reason) -> bool:
 
 
 def is_machines_fault(reasons: Sequence[Reason]) -> bool:
-    """Whether the machine alone made the trial void, so that it may run again; what a middleware did stays as it is."""
+    """Whether the machine alone made the trial void, so that it may run again; what a middleware
+    did stays as it is."""
     return bool(reasons) and all(reason.machine for reason in reasons)
 
 
@@ -81,8 +86,8 @@ def _overflow(outcome: Outcome) -> Iterator[Reason]:
         if section.overflow:
             yield Reason(
                 Code.RECORDS,
-                f"records: endpoint {section.endpoint} had {section.claimed} {KIND_NAMES[section.kind]} records "
-                f"and room for {section.capacity}",
+                f"records: endpoint {section.endpoint} had {section.claimed} "
+                f"{KIND_NAMES[section.kind]} records and room for {section.capacity}",
             )
 
 
@@ -99,12 +104,19 @@ def _granted(outcome: Outcome) -> Iterator[Reason]:
             continue
         granted = outcome.endpoints.granted.get(endpoint.endpoint, {})
         asked = endpoint.wire(outcome.order.cell.arm, outcome.order.seed)
-        pairs = [(name, value, granted.get("qos", {}).get(name)) for name, value in asked["qos"].items()]
-        pairs = [pair for pair in pairs if not (pair[0] == "depth" and asked["qos"].get("history") == "keep_all")]
+        pairs = [
+            (name, value, granted.get("qos", {}).get(name)) for name, value in asked["qos"].items()
+        ]
+        pairs = [
+            pair
+            for pair in pairs
+            if not (pair[0] == "depth" and asked["qos"].get("history") == "keep_all")
+        ]
         for name in ("publish_mode", "wait"):
             if asked.get(name, "default") != "default":
                 pairs.append((name, asked[name], granted.get(name)))
-        # Where an API lends, a message is lent whatever was asked; `typed` is never answered by raw.
+        # Where an API lends, a message is lent whatever was asked; `typed` is never answered by
+        # raw.
         if granted.get("take") not in {None, "lent", asked.get("take", "typed")}:
             pairs.append(("take", asked.get("take", "typed"), granted["take"]))
         if asked.get("hold_ns", 0) != granted.get("hold_ns", 0):
@@ -113,5 +125,6 @@ def _granted(outcome: Outcome) -> Iterator[Reason]:
             if given != wanted:
                 yield Reason(
                     Code.GRANTED,
-                    f"granted: endpoint {endpoint.endpoint} asked for {name} {wanted}, was given {given}",
+                    f"granted: endpoint {endpoint.endpoint} asked for {name} {wanted}, was given "
+                    f"{given}",
                 )

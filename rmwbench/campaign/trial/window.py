@@ -1,4 +1,5 @@
-"""The window of a trial and its drain. Between `start` and the end of the window this process only waits."""
+"""The window of a trial and its drain. Between `start` and the end of the window this process only
+waits."""
 
 import contextlib
 import gc
@@ -22,7 +23,9 @@ UNFINISHED = "unfinished"
 """Event of an endpoint whose schedule did not end, in a trial in which somebody was killed."""
 
 
-def run_window(outcome: Outcome, crew: Crew, workers: Workers, beside: Beside, spawner: Spawner) -> Changes:
+def run_window(
+    outcome: Outcome, crew: Crew, workers: Workers, beside: Beside, spawner: Spawner
+) -> Changes:
     """From `start` until every schedule has ended. Raises WorkerFailed."""
     cell, network = outcome.order.cell, beside.network
     timeline = cell.timeline
@@ -40,15 +43,22 @@ def run_window(outcome: Outcome, crew: Crew, workers: Workers, beside: Beside, s
             network.schedule(window.steady_ns)
         grace_ns = round(timeline.grace_s * 1e9)
         # Each on its own clock: one moment for all.
-        outcome.times.windows = {p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes}
-        starts = {name: ("start", start_fields(outcome.times.windows[name], grace_ns)) for name in crew.living}
+        outcome.times.windows = {
+            p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes
+        }
+        starts = {
+            name: ("start", start_fields(outcome.times.windows[name], grace_ns))
+            for name in crew.living
+        }
         steady = {host: window.on(outcome.clock_at(host)).steady for host in cell.all_hosts}
         beside.sampler.start(cell.sampling, steady)
         beside.background.window(steady)
         beside.traffic.window(steady)
         # Also those that open late: each takes its usage at both edges.
         crew.ask(starts, timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(starts)))
-        outcome.endpoints.started |= {e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None}
+        outcome.endpoints.started |= {
+            e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None
+        }
         outcome.times.window = window
         outcome.times.started_late_ns = time.monotonic_ns() - window.start_ns
         crew.watch_until(window.steady_ns - timeouts.TICKS_LEAD_NS)
@@ -91,17 +101,24 @@ def _finish(outcome: Outcome, crew: Crew, timeout_s: float) -> None:
         # A writer that waits for the dead is what such a trial asks about, not a failure of it.
         for endpoint in outcome.order.cell.endpoints:
             if endpoint.endpoint in outcome.endpoints.started - outcome.endpoints.finished.keys():
-                text = f"its schedule had not ended {timeout_s:.3g} s after its time: a publish call does not return"
+                text = (
+                    f"its schedule had not ended {timeout_s:.3g} s after its time: a publish "
+                    "call does not return"
+                )
                 note(outcome, endpoint.process, UNFINISHED, endpoint=endpoint.endpoint, text=text)
                 outcome.endpoints.unfinished.add(endpoint.endpoint)
 
 
-def drain(outcome: Outcome, crew: Crew, changes: Changes, files: Mapping[str, int] = MappingProxyType({})) -> None:
-    """Readers wait for the last message of each of their writers; with nothing sent there is nothing to wait for. A
-    client waits for the replies to its own requests, which it knows by its own number.
+def drain(
+    outcome: Outcome, crew: Crew, changes: Changes, files: Mapping[str, int] = MappingProxyType({})
+) -> None:
+    """Readers wait for the last message of each of their writers; with nothing sent there is
+    nothing to wait for. A client waits for the replies to its own requests, which it knows by its
+    own number.
 
-    Best-effort readers wait for the suite's `drain_s`. Reliable ones wait until everything came, or until nothing came
-    for so long that nothing more is to be expected; `files` are the workers' records, which say how long that is.
+    Best-effort readers wait for the suite's `drain_s`. Reliable ones wait until everything came, or
+    until nothing came for so long that nothing more is to be expected; `files` are the workers'
+    records, which say how long that is.
     """
     timeline = outcome.order.cell.timeline
     last = {
@@ -142,19 +159,22 @@ def _expected(
         and e.endpoint not in gone
         and (e.qos.wire()["reliability"] == "reliable") == reliable
     }
-    return {str(r): {str(w): last[w] for w in writers if w in last} for r, writers in readers.items()}
+    return {
+        str(r): {str(w): last[w] for w in writers if w in last} for r, writers in readers.items()
+    }
 
 
 def _quiet_s(outcome: Outcome, files: Mapping[str, int]) -> float:
-    """How long nothing must come before a reliable stream has come to its end: longer than a late message or the next
-    repeat of a lost one takes, as far as this trial has shown."""
+    """How long nothing must come before a reliable stream has come to its end: longer than a late
+    message or the next repeat of a lost one takes, as far as this trial has shown."""
     heartbeats = (timeouts.HEARTBEAT_S.get(name, 0.0) for name in outcome.order.cell.middlewares)
     longest_s = _longest_latency_ns(outcome, files) / 1e9
     return max(timeouts.DRAIN_QUIET_S, timeouts.DRAIN_QUIET_LATENCIES * longest_s, *heartbeats)
 
 
 def _longest_latency_ns(outcome: Outcome, files: Mapping[str, int]) -> int:
-    """Of what has arrived by now, as its readers recorded it; 0 where that cannot be told, as over several clocks."""
+    """Of what has arrived by now, as its readers recorded it; 0 where that cannot be told, as over
+    several clocks."""
     if outcome.times.clocks is not None and outcome.times.clocks.foreign:
         return 0
     longest_ns = 0
@@ -165,7 +185,9 @@ def _longest_latency_ns(outcome: Outcome, files: Mapping[str, int]) -> int:
             continue  # told when the trial's records are taken
         for section in sections:
             if section.kind == records.RECEIVED and len(section.rows):
-                longest_ns = max(longest_ns, int((section.rows["taken_ns"] - section.rows["intended_ns"]).max()))
+                longest_ns = max(
+                    longest_ns, int((section.rows["taken_ns"] - section.rows["intended_ns"]).max())
+                )
     return longest_ns
 
 

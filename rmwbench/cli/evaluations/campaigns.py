@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any
 
 
-def documents(directories: Iterable[Path], who: str, *, imported: str | None = None) -> list[dict[str, Any]]:
-    """Of each directory the show document of its campaign; of one that `rmwbench claims run` made those of all its
-    campaigns, with the ids that each was `asked` for. Raises UserError for anything else.
+def documents(
+    directories: Iterable[Path], who: str, *, imported: str | None = None
+) -> list[dict[str, Any]]:
+    """Of each directory the show document of its campaign; of one that `rmwbench claims run` made
+    those of all its campaigns, with the ids that each was `asked` for. Raises UserError for
+    anything else.
 
     `who` wants them, in the plural; `imported` says what to do with what `rmwbench import` made."""
     directories = list(directories)

@@ -1,5 +1,5 @@
-"""`rmwbench claims [SOURCE|CLAIM…]`: what the published evaluations claim, and what became of it; `… run` and `… plan`
-measure what is open."""
+"""`rmwbench claims [SOURCE|CLAIM…]`: what the published evaluations claim, and what became of it;
+`… run` and `… plan` measure what is open."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,12 +20,17 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(
         cls=NamesOrVerbs,
         help="What seven published evaluations claim: as published, as corrected, as measured.",
-        epilog="`rmwbench claims [SOURCE|CLAIM…]` is short for `rmwbench claims show [SOURCE|CLAIM…]`.",
+        epilog="`rmwbench claims [SOURCE|CLAIM…]` is short for `rmwbench claims show "
+        "[SOURCE|CLAIM…]`.",
     )
     group.command(
-        name="show", help="The claims with their verdicts, of some sources or all; one claim with all its cells."
+        name="show",
+        help="The claims with their verdicts, of some sources or all; one claim with all its "
+        "cells.",
     )(show)
-    group.command(name="plan", help="What `claims run` would run, and what it could not decide.")(claims_run.plan)
+    group.command(name="plan", help="What `claims run` would run, and what it could not decide.")(
+        claims_run.plan
+    )
     group.command(
         name="run",
         help="Measure what the open claims need, and show their answers.",
@@ -38,20 +43,32 @@ def show(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SOURCE|CLAIM…]", help="Shipped sources, claims files, ids of claims; all in brief if absent."
+            metavar="[SOURCE|CLAIM…]",
+            help="Shipped sources, claims files, ids of claims; all in brief if absent.",
         ),
     ] = None,
     campaign: Annotated[
         list[Path] | None,
-        typer.Option(metavar="DIR", help="Judge with this campaign, or with those of `claims run`; may be repeated."),
+        typer.Option(
+            metavar="DIR",
+            help="Judge with this campaign, or with those of `claims run`; may be repeated.",
+        ),
     ] = None,
-    heading: Annotated[str | None, typer.Option(metavar="TEXT", help="Only claims of headings with this text.")] = None,
+    heading: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Only claims of headings with this text.")
+    ] = None,
     verdict: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only claims of this verdict: holds, open, contradicted …; may be repeated."),
+        typer.Option(
+            metavar="NAME",
+            help="Only claims of this verdict: holds, open, contradicted …; may be repeated.",
+        ),
     ] = None,
     shipped: Annotated[
-        bool, typer.Option("--shipped/--no-shipped", help="Also what was measured for the shipped ledger.")
+        bool,
+        typer.Option(
+            "--shipped/--no-shipped", help="Also what was measured for the shipped ledger."
+        ),
     ] = True,
     out: Out = None,
     html: Html = None,
@@ -59,15 +76,20 @@ def show(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write what these campaigns measured to DIR/SOURCE/measured, to be shipped with the claims.",
+            help="Write what these campaigns measured to DIR/SOURCE/measured, to be shipped with "
+            "the claims.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the ledger (docs/formats/claims.md).")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the ledger (docs/formats/claims.md).")
+    ] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/claims.md.")] = False,
     suites: Annotated[
         bool,
         typer.Option(
-            "--by-suite", help="Print what is measured of each suite, and what became of it (docs/evaluations.md)."
+            "--by-suite",
+            help="Print what is measured of each suite, and what became of it "
+            "(docs/evaluations.md).",
         ),
     ] = False,
 ) -> None:
@@ -90,9 +112,19 @@ def show(
         return
     there = shipped_of(files) if shipped else {}
     document = ledger(
-        files, given, heading=heading, shipped=there, ids=wanted.ids, verdicts=verdicts, given=wanted.given
+        files,
+        given,
+        heading=heading,
+        shipped=there,
+        ids=wanted.ids,
+        verdicts=verdicts,
+        given=wanted.given,
     )
-    if heading and not verdicts and not any(part["claims"] or part["headings"] for part in document["sources"]):
+    if (
+        heading
+        and not verdicts
+        and not any(part["claims"] or part["headings"] for part in document["sources"])
+    ):
         raise UserError("no heading has that text", where="--heading", actual=heading)
     if as_json:
         print_json(document)
@@ -113,7 +145,11 @@ def show(
         from rmwbench.evaluations.claims.render.terminal import print_ledger
 
         narrowed = words or heading or verdicts
-        print_ledger(document, stdout_console(), "cells" if wanted.ids else "reasons" if narrowed else "brief")
+        print_ledger(
+            document,
+            stdout_console(),
+            "cells" if wanted.ids else "reasons" if narrowed else "brief",
+        )
 
 
 def _save(files: "list[Claims]", given: list[dict[str, Any]], directory: Path) -> None:
@@ -125,10 +161,19 @@ def _save(files: "list[Claims]", given: list[dict[str, Any]], directory: Path) -
     from rmwbench.whole_file import make_directory, write_whole
 
     if not given:
-        raise UserError("what is to be saved?", where="--save", fix="name the campaigns with --campaign DIR")
-    # Of a source whose claims they do not speak of, not even what its figures would draw: it was not asked for.
-    spoken_of = [file for file in files if any(today(file, claim, one) for claim in file.items for one in given)]
-    found = [summary for file in spoken_of if (summary := measured(file, given, drawn_of(file.claims)))]
+        raise UserError(
+            "what is to be saved?", where="--save", fix="name the campaigns with --campaign DIR"
+        )
+    # Of a source whose claims they do not speak of, not even what its figures would draw: it was
+    # not asked for.
+    spoken_of = [
+        file
+        for file in files
+        if any(today(file, claim, one) for claim in file.items for one in given)
+    ]
+    found = [
+        summary for file in spoken_of if (summary := measured(file, given, drawn_of(file.claims)))
+    ]
     if not found:
         raise UserError("these campaigns say nothing of these claims", where="--save")
     for summary in found:

@@ -1,4 +1,5 @@
-"""`rmwbench claims run [SOURCE]`, `rmwbench claims plan [SOURCE]`, and `rmwbench resume` of what the first began."""
+"""`rmwbench claims run [SOURCE]`, `rmwbench claims plan [SOURCE]`, and `rmwbench resume` of what
+the first began."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,8 @@ Source = Annotated[
     str | None,
     typer.Argument(
         metavar="[SOURCE|CLAIM]",
-        help="A published evaluation, a claims file, or the id of one claim; all claims that are open if absent.",
+        help="A published evaluation, a claims file, or the id of one claim; all claims that are "
+        "open if absent.",
     ),
 ]
 Budget = Annotated[str, typer.Option(metavar="TIME", help="For all campaigns together.")]
@@ -39,7 +41,9 @@ def plan(
     source: Source = None,
     budget: Budget = DEFAULT_BUDGET,
     verdict: Verdicts = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the plan (docs/formats/claims.md).")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the plan (docs/formats/claims.md).")
+    ] = False,
 ) -> None:
     from rmwbench.cli.verbs.plan import parse_duration_s
     from rmwbench.evaluations.claims.campaign.plan import lines
@@ -58,11 +62,16 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="DIR", help="Where the campaigns go; ./campaigns/claims-DATE-TIME if absent."
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Where the campaigns go; ./campaigns/claims-DATE-TIME if absent.",
         ),
     ] = None,
     budget: Budget = DEFAULT_BUDGET,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the order of trials and their schedules.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Draws the order of trials and their schedules.")
+    ] = 0,
     verdict: Verdicts = None,
     no_report: NoReport = False,
 ) -> None:
@@ -103,20 +112,29 @@ def _carry_out(session: "Session", files: "list[Claims]", no_report: bool) -> No
             console.print(line, markup=False)
         console.print()
     if not made.picked and not unfinished:
-        console.print("nothing fits into this time" if made.left_out else "nothing is open that can be decided here")
+        console.print(
+            "nothing fits into this time"
+            if made.left_out
+            else "nothing is open that can be decided here"
+        )
     go_on = f"rmwbench resume {session.directory}"
     ended = guarded(Runner(session, files, made.gathered), session.directory, console, go_on)
     if ended.stopped_by:
-        console.print(f"stopped by {ended.stopped_by}; what was finished in {session.directory} stays")
+        console.print(
+            f"stopped by {ended.stopped_by}; what was finished in {session.directory} stays"
+        )
         console.print(f"go on:   {go_on}")
         console.print(f"look:    rmwbench claims --campaign {session.directory}")
         raise typer.Exit(130)
     raise typer.Exit(0 if _answer(session, files, no_report) else 2)
 
 
-def _asked(source: str | None, verdicts: Sequence[str]) -> "tuple[list[str], list[Claims], list[str]]":
-    """What to keep of the sources' names (paths made absolute), their claims, and the ids of those alone that are
-    asked for: the one that was named, or those of such a verdict in the shipped ledger; none for all of them."""
+def _asked(
+    source: str | None, verdicts: Sequence[str]
+) -> "tuple[list[str], list[Claims], list[str]]":
+    """What to keep of the sources' names (paths made absolute), their claims, and the ids of those
+    alone that are asked for: the one that was named, or those of such a verdict in the shipped
+    ledger; none for all of them."""
     from rmwbench.evaluations.claims.document import ledger
     from rmwbench.evaluations.claims.measured import shipped_of
     from rmwbench.evaluations.claims.named import asked
@@ -124,13 +142,21 @@ def _asked(source: str | None, verdicts: Sequence[str]) -> "tuple[list[str], lis
     from rmwbench.suite.file.load import SUFFIXES
 
     found = asked([source] if source else [])
-    paths = {name: str(Path(word).absolute()) for name, word in found.given.items() if Path(word).suffix in SUFFIXES}
+    paths = {
+        name: str(Path(word).absolute())
+        for name, word in found.given.items()
+        if Path(word).suffix in SUFFIXES
+    }
     names = [paths.get(file.claims, file.claims) for file in found.files]
     ids = [name for of_source in found.ids.values() for name in sorted(of_source)]
     if verdicts:
         wanted = named(verdicts, "--verdict")
-        document = ledger(found.files, shipped=shipped_of(found.files), ids=found.ids, verdicts=wanted)
-        ids = [claim["id"] for part in document["sources"] for claim in part["claims"] if claim["test"]]
+        document = ledger(
+            found.files, shipped=shipped_of(found.files), ids=found.ids, verdicts=wanted
+        )
+        ids = [
+            claim["id"] for part in document["sources"] for claim in part["claims"] if claim["test"]
+        ]
         if not ids:
             raise UserError(
                 "no claim of such a verdict has an experiment",
@@ -142,8 +168,8 @@ def _asked(source: str | None, verdicts: Sequence[str]) -> "tuple[list[str], lis
 
 
 def _resumed(directory: Path, budget_s: float | None) -> "tuple[Session, list[Claims]]":
-    """The session to go on with. A new budget is a new round: what is open by now, in new campaigns; without one it is
-    what the old budget still has."""
+    """The session to go on with. A new budget is a new round: what is open by now, in new
+    campaigns; without one it is what the old budget still has."""
     from rmwbench.evaluations.claims.campaign.run import settled_in
     from rmwbench.evaluations.claims.campaign.session import load
     from rmwbench.evaluations.claims.model import load as load_claims
@@ -177,7 +203,11 @@ def _plan(
     from rmwbench.evaluations.claims.campaign.plan import make_claims_plan
     from rmwbench.evaluations.claims.campaign.run import open_claims
 
-    asked = [one for one in open_claims(files, settled, only) if one.claim.test and one.claim.test.suite not in without]
+    asked = [
+        one
+        for one in open_claims(files, settled, only)
+        if one.claim.test and one.claim.test.suite not in without
+    ]
     return make_claims_plan(gather(asked), settled, budget_s)
 
 
@@ -213,10 +243,14 @@ def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
     if no_report or not good:
         print(session.directory)
         return good
-    documents = [summarise(bundle) | {"asked": ids} for bundle, ids in asked.items() if bundle.trials("done")]
+    documents = [
+        summarise(bundle) | {"asked": ids} for bundle, ids in asked.items() if bundle.trials("done")
+    ]
     made = ledger(files, documents)
     for document in documents:
-        write_report(document, Path(document["campaign"]["directory"]) / REPORT, evaluated(document))
+        write_report(
+            document, Path(document["campaign"]["directory"]) / REPORT, evaluated(document)
+        )
     page = session.directory / "claims.html"
     write_html(made, {document["campaign"]["name"]: document for document in documents}, page)
     for line in _told(made):
@@ -237,6 +271,12 @@ def _told(made: "dict[str, Any]") -> "list[str]":
                 today = claim["today"][0]
                 seen = f"  {today['seen']}" if today["seen"] else ""
                 proxy = " (proxy)" if today["verdict"] == "proxy" else ""
-                lines.append(f"{today['answer'] + proxy:<22} {claim['id']:<24} {claim['says']}{seen}")
+                lines.append(
+                    f"{today['answer'] + proxy:<22} {claim['id']:<24} {claim['says']}{seen}"
+                )
     counts = ", ".join(f"{name} {n}" for name, n in made["summary"]["answers"].items()) or "none"
-    return [*(printable(line) for line in sorted(lines)), "", f"claims that these campaigns speak of: {counts}"]
+    return [
+        *(printable(line) for line in sorted(lines)),
+        "",
+        f"claims that these campaigns speak of: {counts}",
+    ]

@@ -1,4 +1,5 @@
-"""`rmwbench figures [SOURCE]`: every figure of the published evaluations, as published, as corrected, as measured."""
+"""`rmwbench figures [SOURCE]`: every figure of the published evaluations, as published, as
+corrected, as measured."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,35 +19,52 @@ Rows = list[dict[str, Any]]
 def register(app: typer.Typer) -> None:
     app.command(
         name="figures",
-        help="Redraw the figures of the published evaluations: as published, as corrected, as measured.",
+        help="Redraw the figures of the published evaluations: as published, as corrected, as "
+        "measured.",
     )(figures)
 
 
 def figures(
     source: Annotated[
-        str | None, typer.Argument(metavar="[SOURCE]", help="A shipped source or a figures file; all if absent.")
+        str | None,
+        typer.Argument(
+            metavar="[SOURCE]", help="A shipped source or a figures file; all if absent."
+        ),
     ] = None,
     data: Annotated[
         list[Path] | None,
         typer.Option(
-            metavar="PATH", help="The original's data, or a bundle that was imported; the shipped points if absent."
+            metavar="PATH",
+            help="The original's data, or a bundle that was imported; the shipped points if "
+            "absent.",
         ),
     ] = None,
     campaign: Annotated[
         list[Path] | None,
-        typer.Option(metavar="DIR", help="What was measured here, also by `claims run`; may be repeated."),
+        typer.Option(
+            metavar="DIR", help="What was measured here, also by `claims run`; may be repeated."
+        ),
     ] = None,
     shipped: Annotated[
-        bool, typer.Option("--shipped/--no-shipped", help="Also what was measured for the shipped claims.")
+        bool,
+        typer.Option(
+            "--shipped/--no-shipped", help="Also what was measured for the shipped claims."
+        ),
     ] = True,
-    figure: Annotated[str | None, typer.Option(metavar="TEXT", help="Only figures whose id or title has this.")] = None,
+    figure: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Only figures whose id or title has this.")
+    ] = None,
     out: Out = None,
     html: Html = None,
     pictures: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write every chart as SVG and PNG into this directory.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Write every chart as SVG and PNG into this directory."),
     ] = None,
     extract: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the points of SOURCE's figures from --data as CSV.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the points of SOURCE's figures from --data as CSV."
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the figures document (docs/formats/figures.md).")
@@ -66,9 +84,13 @@ def figures(
         _extract(extract, files, found, bool(data))
         typer.echo(extract)
         return
-    shown = documents(campaign or (), "figures", imported="what `rmwbench import` made goes to --data")
+    shown = documents(
+        campaign or (), "figures", imported="what `rmwbench import` made goes to --data"
+    )
     shown += redrawn_shipped.summaries() if shipped else []
-    parts = [(file, *_points(name, file, found, data)) for name, file in zip(names, files, strict=True)]
+    parts = [
+        (file, *_points(name, file, found, data)) for name, file in zip(names, files, strict=True)
+    ]
     document = redrawn.document(parts, shown)
     if figure:
         _only(document, figure)
@@ -77,7 +99,9 @@ def figures(
     _deliver(document, path, pictures, as_json)
 
 
-def _deliver(document: dict[str, Any], out: Path | None, pictures: Path | None, as_json: bool) -> None:
+def _deliver(
+    document: dict[str, Any], out: Path | None, pictures: Path | None, as_json: bool
+) -> None:
     if out is not None:
         from rmwbench.evaluations.figures.page import write_html
 
@@ -94,7 +118,8 @@ def _deliver(document: dict[str, Any], out: Path | None, pictures: Path | None, 
 
 
 def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Rows]:
-    """The rows of all kinds that these figures draw, from data or from bundles that were imported."""
+    """The rows of all kinds that these figures draw, from data or from bundles that were
+    imported."""
     from rmwbench.bundle import Bundle
     from rmwbench.importers.collected import collect
 
@@ -115,7 +140,8 @@ def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Ro
 def _points(
     name: str, file: "Figures", found: Mapping[str, Rows], data: Sequence[Path] | None
 ) -> tuple[dict[str, Rows], str]:
-    """The rows of a source and in words where they are from: the data that was given, else the shipped file."""
+    """The rows of a source and in words where they are from: the data that was given, else the
+    shipped file."""
     from rmwbench.evaluations.figures.model import published_file
     from rmwbench.evaluations.figures.points import read
 
@@ -127,11 +153,17 @@ def _points(
     if not missing:
         return given, "imported from " + ", ".join(str(path.name) for path in data or ())
     rest = read(shipped) if shipped.is_file() else {}
-    words = f"the points extracted from the published data ({shipped.name}, five digits)" if rest else "not here"
+    words = (
+        f"the points extracted from the published data ({shipped.name}, five digits)"
+        if rest
+        else "not here"
+    )
     return {**rest, **given}, words if not given else f"{words}; {', '.join(given)} imported"
 
 
-def _extract(path: Path, files: "Sequence[Figures]", found: Mapping[str, Rows], given: bool) -> None:
+def _extract(
+    path: Path, files: "Sequence[Figures]", found: Mapping[str, Rows], given: bool
+) -> None:
     from rmwbench.errors import UserError
     from rmwbench.evaluations.figures.points import written
     from rmwbench.whole_file import write_whole
@@ -143,14 +175,20 @@ def _extract(path: Path, files: "Sequence[Figures]", found: Mapping[str, Rows], 
         )
     missing = [kind for kind in files[0].kinds if kind not in found]
     if missing:
-        raise UserError("the data lacks a kind that the figures draw", expected=", ".join(missing), where="--data")
+        raise UserError(
+            "the data lacks a kind that the figures draw",
+            expected=", ".join(missing),
+            where="--data",
+        )
     write_whole(path, written(dict(found), files[0].imported()))
 
 
 def _only(document: dict[str, Any], text: str) -> None:
     low = text.lower()
     for source in document["sources"]:
-        source["figures"] = [f for f in source["figures"] if low in f["id"].lower() or low in f["title"].lower()]
+        source["figures"] = [
+            f for f in source["figures"] if low in f["id"].lower() or low in f["title"].lower()
+        ]
 
 
 def _print(document: dict[str, Any]) -> None:
@@ -165,8 +203,13 @@ def _print(document: dict[str, Any]) -> None:
     for source in document["sources"]:
         console.print(Text(f"{source['title']} ({source['published']})", style="bold"))
         for figure in source["figures"]:
-            console.print(Padding.indent(Text(f"{figure['id']}  {figure['title']}: {line(figure)}"), 2))
+            console.print(
+                Padding.indent(Text(f"{figure['id']}  {figure['title']}: {line(figure)}"), 2)
+            )
         console.print()
     for one in document["shipped"]:
-        console.print(f"Measured for the shipped claims: {one['machine']} ({one['date']}). --no-shipped leaves it out.")
+        console.print(
+            f"Measured for the shipped claims: {one['machine']} ({one['date']}). --no-shipped "
+            "leaves it out."
+        )
     console.print("Points with a value. `rmwbench figures SOURCE -o page.html` draws them.")

@@ -1,4 +1,5 @@
-"""`rmwbench questionnaire`: the questions that ROS 2's technical steering committee asked in 2021, answered."""
+"""`rmwbench questionnaire`: the questions that ROS 2's technical steering committee asked in 2021,
+answered."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,9 +15,10 @@ WHO = "answers"
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="questionnaire", help="What the ROS 2 TSC asked its middlewares: from measurements and evidence.")(
-        questionnaire
-    )
+    app.command(
+        name="questionnaire",
+        help="What the ROS 2 TSC asked its middlewares: from measurements and evidence.",
+    )(questionnaire)
 
 
 def questionnaire(
@@ -24,19 +26,27 @@ def questionnaire(
         list[Path] | None,
         typer.Option(
             metavar="DIR",
-            help="Answer with this campaign (or those of `claims run`), not with the shipped ones; repeatable.",
+            help="Answer with this campaign (or those of `claims run`), not with the shipped ones; "
+            "repeatable.",
         ),
     ] = None,
-    question: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this question; repeatable.")] = None,
+    question: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this question; repeatable.")
+    ] = None,
     out: Out = None,
     html: Html = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print it as Markdown (docs/questionnaire.md).")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the document (docs/questionnaire.md).")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print it as Markdown (docs/questionnaire.md).")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the document (docs/questionnaire.md).")
+    ] = False,
     save: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.json",
-            help="Keep what these campaigns answer, and no more. What the file has of other cells stays.",
+            help="Keep what these campaigns answer, and no more. What the file has of other cells "
+            "stays.",
         ),
     ] = None,
 ) -> None:
@@ -46,11 +56,15 @@ def questionnaire(
 
     path = page(out, html)
     if sum((path is not None, markdown, as_json, save is not None)) > 1:
-        raise UserError("one form at a time", where="--out, --markdown, --json, --save", expected="one of them")
+        raise UserError(
+            "one form at a time", where="--out, --markdown, --json, --save", expected="one of them"
+        )
     asked, evidence = load(SOURCE)
     if save is not None:
         if not campaign:
-            raise UserError("there is nothing to keep", where="--save", expected="--campaign DIR with it")
+            raise UserError(
+                "there is nothing to keep", where="--save", expected="--campaign DIR with it"
+            )
         _save(asked, campaign, save)
         return typer.echo(f"kept: {save}")
     asked = _only(asked, question or [])

@@ -1,4 +1,5 @@
-"""`rmwbench calibrate`: does the instrument find what was injected, and does it keep quiet where nothing differs?"""
+"""`rmwbench calibrate`: does the instrument find what was injected, and does it keep quiet where
+nothing differs?"""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,21 +14,27 @@ def register(app: typer.Typer) -> None:
     app.command(
         name="calibrate",
         help="Prove the instrument on this machine: known truths, and A/A comparisons.",
-        epilog="Exit code 0: all truths recovered and no A/A difference, 1: something failed, 2: could not tell, "
-        "130: stopped.",
+        epilog="Exit code 0: all truths recovered and no A/A difference, 1: something failed, 2: "
+        "could not tell, 130: stopped.",
     )(calibrate)
 
 
 def calibrate(
-    quick: Annotated[bool, typer.Option("--quick", help="The small grid, within three minutes on two cores.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The small grid, within three minutes on two cores.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the calibration (docs/formats/calibration.md).")
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where its campaigns go; ./campaigns/calibrate-DATE-TIME if absent."),
+        typer.Option(
+            metavar="DIR", help="Where its campaigns go; ./campaigns/calibrate-DATE-TIME if absent."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Draws what is injected, the order and the schedules.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Draws what is injected, the order and the schedules.")
+    ] = 1,
 ) -> None:
     from rmwbench.campaign.calibrate.session import Interrupted, Session, fresh_directory
     from rmwbench.results.calibration import exit_code, print_calibration

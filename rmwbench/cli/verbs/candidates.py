@@ -1,4 +1,5 @@
-"""`rmwbench candidates`: what suites compare by name, in which sets, and what of it is ready here."""
+"""`rmwbench candidates`: what suites compare by name, in which sets, and what of it is ready
+here."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +30,9 @@ def candidates(
             autocompletion=complete_candidate,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the document of docs/candidates.md.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the document of docs/candidates.md.")
+    ] = False,
 ) -> None:
     found = document(names or [])
     if as_json:
@@ -49,9 +52,15 @@ def document(names: list[str]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "version": VERSION,
-        "sets": [{"set": name, "what": known.sets[name], "candidates": of} for name, of in sets.items() if of],
+        "sets": [
+            {"set": name, "what": known.sets[name], "candidates": of}
+            for name, of in sets.items()
+            if of
+        ],
         "candidates": [_entry(one, workers) for one in chosen],
-        "unlisted": sorted(name for name in workers if name.startswith("rclcpp/") and name not in listed),
+        "unlisted": sorted(
+            name for name in workers if name.startswith("rclcpp/") and name not in listed
+        ),
     }
 
 
@@ -72,7 +81,9 @@ def _chosen(names: list[str]) -> "tuple[Candidates, list[Candidate]]":
         try:
             wanted += known.named(name)
         except Fault as fault:
-            raise UserError(fault.what, expected=fault.expected, actual=fault.actual, fix=fault.fix) from fault
+            raise UserError(
+                fault.what, expected=fault.expected, actual=fault.actual, fix=fault.fix
+            ) from fault
     chosen = {one.name: one for one in (wanted if names else known.known.values())}
     return known, list(chosen.values())
 
@@ -88,7 +99,11 @@ def _entry(one: "Candidate", workers: "dict[str, Worker]") -> dict[str, Any]:
         "middleware": arm["middleware"],
         "layer": one.layer,
         "profile": arm.get("profile", "untouched"),
-        "how": {key: value for key, value in arm.items() if key not in ("name", "middleware", "profile", "optional")},
+        "how": {
+            key: value
+            for key, value in arm.items()
+            if key not in ("name", "middleware", "profile", "optional")
+        },
         "sets": list(one.sets),
         "needs": one.needs,
         "where": one.where,
@@ -114,7 +129,14 @@ def _print(found: dict[str, Any]) -> None:
     for one in found["candidates"]:
         ready = escape(one["version"]) if one["ready"] else "[yellow]no[/yellow]"
         name = f"[bold]{escape(one['candidate'])}[/bold]"
-        table.add_row(name, ready, one["layer"], one["middleware"], escape(one["profile"]), escape(_how(one["how"])))
+        table.add_row(
+            name,
+            ready,
+            one["layer"],
+            one["middleware"],
+            escape(one["profile"]),
+            escape(_how(one["how"])),
+        )
     console.print()
     console.print(table)
     _print_lacking(console, found)
@@ -123,7 +145,11 @@ def _print(found: dict[str, Any]) -> None:
 def _how(how: dict[str, Any]) -> str:
     words = []
     for key, value in how.items():
-        words += [f"{name}={level}" for name, level in value.items()] if isinstance(value, dict) else [f"{key} {value}"]
+        words += (
+            [f"{name}={level}" for name, level in value.items()]
+            if isinstance(value, dict)
+            else [f"{key} {value}"]
+        )
     return ", ".join(words)
 
 
@@ -136,13 +162,25 @@ def _print_lacking(console: Any, found: dict[str, Any]) -> None:
     lacking: dict[tuple[str, str | None, str | None], list[str]] = {}
     for one in found["candidates"]:
         if not one["ready"]:
-            lacking.setdefault((one["reason"], one["command"], one["needs"]), []).append(one["candidate"])
+            lacking.setdefault((one["reason"], one["command"], one["needs"]), []).append(
+                one["candidate"]
+            )
     for (reason, command, needs), names in lacking.items():
         more = f"; it needs {needs}" if needs else ""
-        console.print(f"\n{escape(', '.join(names))} [yellow]not ready[/yellow]: {escape(reason + more)}")
+        console.print(
+            f"\n{escape(', '.join(names))} [yellow]not ready[/yellow]: {escape(reason + more)}"
+        )
         if command:
             console.print(f"  do: {escape(as_typed(command))}")
     for name in found["unlisted"]:
-        line = f"{{name: {name.replace('/rmw_', '/').removesuffix('_cpp')}, in: [ros2, tsc], middleware: {name}"
-        console.print(f"\n{escape(name)} is installed and not a candidate. In a file that RMWBENCH_CANDIDATES names:")
-        console.print(f"  candidates: [{escape(line)}, wait: callback, optional: true}}]", soft_wrap=True)
+        line = (
+            f"{{name: {name.replace('/rmw_', '/').removesuffix('_cpp')}, in: [ros2, tsc], "
+            f"middleware: {name}"
+        )
+        console.print(
+            f"\n{escape(name)} is installed and not a candidate. In a file that "
+            "RMWBENCH_CANDIDATES names:"
+        )
+        console.print(
+            f"  candidates: [{escape(line)}, wait: callback, optional: true}}]", soft_wrap=True
+        )

@@ -1,4 +1,5 @@
-"""`rmwbench capacity SUITE --workload W --limit …`: up to which rate (or size, subscribers, topics) a limit holds."""
+"""`rmwbench capacity SUITE --workload W --limit …`: up to which rate (or size, subscribers, topics)
+a limit holds."""
 
 import time
 from pathlib import Path
@@ -15,8 +16,8 @@ def register(app: typer.Typer) -> None:
     app.command(
         name="capacity",
         help="Find the highest rate (or size, subscribers, topics) at which a limit holds.",
-        epilog="Exit code 0: every arm has a capacity, 1: an arm does not hold the limit at any level, "
-        "2: could not tell, 130: stopped.",
+        epilog="Exit code 0: every arm has a capacity, 1: an arm does not hold the limit at any "
+        "level, 2: could not tell, 130: stopped.",
     )(capacity)
 
 
@@ -25,11 +26,14 @@ def capacity(
         str,
         typer.Argument(
             metavar="SUITE",
-            help="A shipped suite such as `quick` (`rmwbench suites` lists them), or the path of a suite file (.yaml).",
+            help="A shipped suite such as `quick` (`rmwbench suites` lists them), or the path of a "
+            "suite file (.yaml).",
             autocompletion=complete_suite,
         ),
     ],
-    workload: Annotated[str, typer.Option(metavar="NAME", help="The workload whose level is raised.")],
+    workload: Annotated[
+        str, typer.Option(metavar="NAME", help="The workload whose level is raised.")
+    ],
     limit: Annotated[
         str | None,
         typer.Option(
@@ -40,31 +44,51 @@ def capacity(
     ] = None,
     limits: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The same from a limits file (docs/limits.md).", show_default=False),
+        typer.Option(
+            metavar="FILE", help="The same from a limits file (docs/limits.md).", show_default=False
+        ),
     ] = None,
-    arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
+    arm: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")
+    ] = None,
     candidates: Candidates = None,
     added: With = None,
     without: Without = None,
-    along: Annotated[str, typer.Option(metavar="AXIS", help="rate, size, subscribers or topics.")] = "rate",
+    along: Annotated[
+        str, typer.Option(metavar="AXIS", help="rate, size, subscribers or topics.")
+    ] = "rate",
     least: Annotated[
         str | None,
-        typer.Option("--from", metavar="LEVEL", help="Lowest level, such as 10, 1kHz or 64kB.", show_default=False),
+        typer.Option(
+            "--from",
+            metavar="LEVEL",
+            help="Lowest level, such as 10, 1kHz or 64kB.",
+            show_default=False,
+        ),
     ] = None,
     most: Annotated[
         str | None, typer.Option("--to", metavar="LEVEL", help="Highest level.", show_default=False)
     ] = None,
     budget: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="End after this time, such as 5m; without it, when every arm is decided."),
+        typer.Option(
+            metavar="TIME",
+            help="End after this time, such as 5m; without it, when every arm is decided.",
+        ),
     ] = None,
     resolution: Annotated[
-        str, typer.Option(metavar="PERCENT", help="How far levels are apart; no interval is narrower.")
+        str,
+        typer.Option(metavar="PERCENT", help="How far levels are apart; no interval is narrower."),
     ] = "5%",
-    seed: Annotated[int, typer.Option(min=0, help="Draws the order of arms and the schedules.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Draws the order of arms and the schedules.")
+    ] = 0,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where the campaign goes; ./campaigns/capacity-SUITE-DATE-TIME if absent."),
+        typer.Option(
+            metavar="DIR",
+            help="Where the campaign goes; ./campaigns/capacity-SUITE-DATE-TIME if absent.",
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the capacity document (docs/formats/capacity.md).")
@@ -111,7 +135,9 @@ def capacity(
         write_html(document, path)
         typer.echo(f"report: {path}")
     if stopped_by:
-        console.print(f"stopped by {stopped_by}; {directory} is a valid campaign of what was finished")
+        console.print(
+            f"stopped by {stopped_by}; {directory} is a valid campaign of what was finished"
+        )
         raise typer.Exit(130)
     states = [a["capacity"]["state"] for a in document["arms"]]
     raise typer.Exit(2 if "no data" in states else 1 if "below" in states else 0)

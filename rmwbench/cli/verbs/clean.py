@@ -1,6 +1,8 @@
-"""`rmwbench clean [DIR]`: removes what a campaign left behind, for example after a power cut or a `kill -9`.
+"""`rmwbench clean [DIR]`: removes what a campaign left behind, for example after a power cut or a
+`kill -9`.
 
-Everything of a trial dies with its host's init, which dies with its orchestrator, so there is normally nothing to do.
+Everything of a trial dies with its host's init, which dies with its orchestrator, so there is
+normally nothing to do.
 """
 
 from pathlib import Path
@@ -10,9 +12,10 @@ import typer
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="clean", help="Remove what dead campaigns of this user left behind; nothing else is touched.")(
-        clean
-    )
+    app.command(
+        name="clean",
+        help="Remove what dead campaigns of this user left behind; nothing else is touched.",
+    )(clean)
 
 
 def clean(
@@ -20,11 +23,13 @@ def clean(
         Path | None,
         typer.Argument(
             metavar="[DIR]",
-            help="Also settle the journal of this campaign and remove the tables that a killed step of it left; any "
-            "other file in DIR stays.",
+            help="Also settle the journal of this campaign and remove the tables that a killed "
+            "step of it left; any other file in DIR stays.",
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be removed.")
+    ] = False,
 ) -> None:
     from rmwbench.campaign.clean import settle
     from rmwbench.lab.host.sweep import remove_directories, remove_strays
@@ -33,7 +38,10 @@ def clean(
     verb = "would remove" if dry_run else "removed"
     strays = remove_strays(dry_run)
     for stray in strays:
-        print(f"{verb} process {stray.pid}, host of {stray.marker.name} of the dead orchestrator {stray.marker.pid}")
+        print(
+            f"{verb} process {stray.pid}, host of {stray.marker.name} of the dead orchestrator "
+            f"{stray.marker.pid}"
+        )
     directories = remove_directories(dry_run)
     for place in directories:
         print(f"{verb} {place}, a shared host of a dead orchestrator")

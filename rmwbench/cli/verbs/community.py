@@ -1,4 +1,5 @@
-"""`rmwbench community github|rep2004|survey|admission`: what lies beside performance, from the projects and users."""
+"""`rmwbench community github|rep2004|survey|admission`: what lies beside performance, from the
+projects and users."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,9 +24,13 @@ Report = Annotated[Path | None, typer.Option("--report", hidden=True)]
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(
-        cls=PlainGroup, no_args_is_help=True, help="GitHub engagement, REP-2004 declarations, user surveys."
+        cls=PlainGroup,
+        no_args_is_help=True,
+        help="GitHub engagement, REP-2004 declarations, user surveys.",
     )
-    group.command(help="How repositories answer: pull requests, issues, activity; or what their git tells.")(github)
+    group.command(
+        help="How repositories answer: pull requests, issues, activity; or what their git tells."
+    )(github)
     group.command(help="Quality declarations item by item, packages side by side.")(rep2004)
     group.command(help="A survey on an ordered scale, or a blank form.")(survey)
     group.command(help="The bar for a report: tier, licence, protocol, with evidence.")(admission)
@@ -37,28 +42,41 @@ def github(
         list[str] | None,
         typer.Argument(
             metavar="[OWNER/NAME[=DIR]…]",
-            help="Repositories. With =DIR, a clone or bare git directory, its history is read and no server is asked; "
-            "what only GitHub knows (pull requests, issues, responses, stars) is then no data.",
+            help="Repositories. With =DIR, a clone or bare git directory, its history is read and "
+            "no server is asked; what only GitHub knows (pull requests, issues, responses, stars) "
+            "is then no data.",
         ),
     ] = None,
     since: Annotated[
         str | None,
         typer.Option(
             metavar="180d|DATE",
-            help="What was opened since then (180d if it is asked for). In a git history days are counted back from "
-            "its newest commit, and its window ends there.",
+            help="What was opened since then (180d if it is asked for). In a git history days are "
+            "counted back from its newest commit, and its window ends there.",
         ),
     ] = None,
     source: Annotated[
-        Path | None, typer.Option("--from", metavar="DIR", help="Saved answers or the tables of 2020; asks no server.")
+        Path | None,
+        typer.Option(
+            "--from", metavar="DIR", help="Saved answers or the tables of 2020; asks no server."
+        ),
     ] = None,
-    save: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the answers for --from.")] = None,
-    people: Annotated[bool, typer.Option("--people", help="Without what bots opened or committed.")] = False,
-    reviews: Annotated[
-        bool, typer.Option("--reviews", help="Ask for reviews too: a request for each pull request.")
+    save: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the answers for --from.")
+    ] = None,
+    people: Annotated[
+        bool, typer.Option("--people", help="Without what bots opened or committed.")
     ] = False,
-    max_wait: Annotated[str, typer.Option(metavar="TIME", help="The longest wait for a rate limit.")] = "2m",
-    api: Annotated[str, typer.Option(metavar="URL", help="Another server's API.")] = "https://api.github.com",
+    reviews: Annotated[
+        bool,
+        typer.Option("--reviews", help="Ask for reviews too: a request for each pull request."),
+    ] = False,
+    max_wait: Annotated[
+        str, typer.Option(metavar="TIME", help="The longest wait for a rate limit.")
+    ] = "2m",
+    api: Annotated[
+        str, typer.Option(metavar="URL", help="Another server's API.")
+    ] = "https://api.github.com",
     out: Out = None,
     report: Report = None,
     as_json: Json = False,
@@ -70,23 +88,37 @@ def github(
     begin = None if since is None else _since(since)
     if source is not None:
         if save is not None or reviews:
-            raise UserError("--from asks no server, so there is nothing to save or to ask", where="--save, --reviews")
+            raise UserError(
+                "--from asks no server, so there is nothing to save or to ask",
+                where="--save, --reviews",
+            )
         if read := next((name for name in names or () if "=" in name), None):
-            raise UserError("--from reads saved answers, this is a git history", where=read, expected="one of the two")
+            raise UserError(
+                "--from reads saved answers, this is a git history",
+                where=read,
+                expected="one of the two",
+            )
         from rmwbench.community.github.saved import load
 
         projects = load(source, None if begin is None else _moment(begin), tuple(names or ()))
     else:
-        projects = _collected(names or [], _since("180d") if begin is None else begin, save, reviews, max_wait, api)
+        projects = _collected(
+            names or [], _since("180d") if begin is None else begin, save, reviews, max_wait, api
+        )
     doc = measure.document(projects, people_only=people)
     _show(doc, lambda draw: show.view(doc, draw=draw), path, as_json)
 
 
 def _collected(
-    names: list[str], since: "datetime | timedelta", save: Path | None, reviews: bool, max_wait: str, api: str
+    names: list[str],
+    since: "datetime | timedelta",
+    save: Path | None,
+    reviews: bool,
+    max_wait: str,
+    api: str,
 ) -> "list[Project]":
-    """In the order of `names`; from git where a directory is named, else asked of the API. Each answer is saved as
-    soon as it is whole."""
+    """In the order of `names`; from git where a directory is named, else asked of the API. Each
+    answer is saved as soon as it is whole."""
     import os
     import re
 
@@ -110,11 +142,21 @@ def _collected(
         raise UserError("a repository is named twice, from different places", where=" ".join(names))
     for name, directory in asked.items():
         if directory == "":
-            raise UserError("no directory after the name", where=f"{name}=", expected="OWNER/NAME=DIR")
-        if not re.fullmatch(r"[\w.-]+/[\w.-]+", name, re.ASCII) or name.rpartition("/")[2] in (".", ".."):
-            raise UserError("not a repository", where=name, expected="OWNER/NAME, for example ros2/rmw_zenoh")
+            raise UserError(
+                "no directory after the name", where=f"{name}=", expected="OWNER/NAME=DIR"
+            )
+        if not re.fullmatch(r"[\w.-]+/[\w.-]+", name, re.ASCII) or name.rpartition("/")[2] in (
+            ".",
+            "..",
+        ):
+            raise UserError(
+                "not a repository", where=name, expected="OWNER/NAME, for example ros2/rmw_zenoh"
+            )
     if (save is not None or reviews) and None not in asked.values():
-        raise UserError("git is read, and no server is asked, so there is nothing to save", where="--save, --reviews")
+        raise UserError(
+            "git is read, and no server is asked, so there is nothing to save",
+            where="--save, --reviews",
+        )
 
     def notify(text: str) -> None:
         typer.echo(text, err=True)
@@ -160,7 +202,11 @@ def _since(text: str) -> "datetime | timedelta":
                 return found
     except (ValueError, OverflowError):
         pass
-    raise UserError("not a time in the past", where=f"--since {text}", expected="days (180d) or a date (2020-04-20)")
+    raise UserError(
+        "not a time in the past",
+        where=f"--since {text}",
+        expected="days (180d) or a date (2020-04-20)",
+    )
 
 
 def rep2004(
@@ -168,18 +214,24 @@ def rep2004(
         list[str],
         typer.Argument(
             metavar="[NAME=]FILE…",
-            help="Declarations in Markdown or reStructuredText; of a git repository's directory, whether it has one.",
+            help="Declarations in Markdown or reStructuredText; of a git repository's directory, "
+            "whether it has one.",
         ),
     ],
     date: Annotated[
         list[str] | None,
-        typer.Option(metavar="[NAME=]DATE", help="When a document was written, where git does not know."),
+        typer.Option(
+            metavar="[NAME=]DATE", help="When a document was written, where git does not know."
+        ),
     ] = None,
     evidence: Annotated[
         bool, typer.Option("--evidence", help="Print the words and links too (the page has them).")
     ] = False,
     without_words: Annotated[
-        bool, typer.Option("--without-words", help="With --json: leave out the sentences that were quoted.")
+        bool,
+        typer.Option(
+            "--without-words", help="With --json: leave out the sentences that were quoted."
+        ),
     ] = False,
     out: Out = None,
     report: Report = None,
@@ -193,37 +245,55 @@ def rep2004(
     sources: list[tuple[str | None, Path]] = []
     for text in documents:
         name, equals, path = text.partition("=")
-        sources.append((name, Path(path)) if equals and not Path(text).exists() else (None, Path(text)))
+        sources.append(
+            (name, Path(path)) if equals and not Path(text).exists() else (None, Path(text))
+        )
     given: dict[str, str] = {}
     for text in date or ():
         name, equals, day = text.rpartition("=")
         if not equals and len(sources) > 1:
-            raise UserError("which document?", where=f"--date {text}", expected="NAME=YYYY-MM-DD, once per document")
+            raise UserError(
+                "which document?",
+                where=f"--date {text}",
+                expected="NAME=YYYY-MM-DD, once per document",
+            )
         try:
             given[name or str(sources[0][1])] = Date.fromisoformat(day).isoformat()
         except ValueError:
-            raise UserError("not a date", where=f"--date {text}", expected="YYYY-MM-DD", actual=day) from None
+            raise UserError(
+                "not a date", where=f"--date {text}", expected="YYYY-MM-DD", actual=day
+            ) from None
     doc = compare.document(sources, given)
     if without_words:
         doc = compare.without_words(doc)
-    _show(doc, lambda draw: compare.view(doc, evidence=draw or evidence), page(out, report), as_json)
+    _show(
+        doc, lambda draw: compare.view(doc, evidence=draw or evidence), page(out, report), as_json
+    )
 
 
 def survey(
-    file: Annotated[Path | None, typer.Argument(metavar="FILE.csv", help="Answers, a row per person.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE.csv", help="Answers, a row per person.")
+    ] = None,
     group: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column that groups people (a part of its name).")
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column that groups people (a part of its name)."),
     ] = None,
     compare: Annotated[
-        tuple[str, str] | None, typer.Option(metavar="A B", help="Two groups to compare; the largest if absent.")
+        tuple[str, str] | None,
+        typer.Option(metavar="A B", help="Two groups to compare; the largest if absent."),
     ] = None,
     scale: Annotated[
-        str | None, typer.Option(metavar="LOWEST,…,HIGHEST", help="The scale, if it is not a known one.")
+        str | None,
+        typer.Option(metavar="LOWEST,…,HIGHEST", help="The scale, if it is not a known one."),
     ] = None,
     column: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A question; all that look like one if absent.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A question; all that look like one if absent."),
     ] = None,
-    form: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a blank form there and end.")] = None,
+    form: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write a blank form there and end.")
+    ] = None,
     out: Out = None,
     report: Report = None,
     as_json: Json = False,
@@ -242,18 +312,28 @@ def survey(
     from rmwbench.community.survey.scale import told
 
     item = read.item_of(file)
-    found = read.read(item, scale=told(scale) if scale else None, columns=column or (), group_by=group)
+    found = read.read(
+        item, scale=told(scale) if scale else None, columns=column or (), group_by=group
+    )
     doc = analyse.document(found, compare, published.figures(item, file))
     _show(doc, lambda draw: show.view(doc, draw=draw), page(out, report), as_json)
 
 
 def admission(
-    file: Annotated[Path | None, typer.Argument(metavar="CANDIDATES.yaml", help="Ours, if absent.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="CANDIDATES.yaml", help="Ours, if absent.")
+    ] = None,
     rep_2000: Annotated[
-        Path | None, typer.Option("--rep-2000", metavar="FILE.rst", help="REP-2000's text: tiers come from its tables.")
+        Path | None,
+        typer.Option(
+            "--rep-2000", metavar="FILE.rst", help="REP-2000's text: tiers come from its tables."
+        ),
     ] = None,
     distribution: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The ROS 2 distribution; the newest in REP-2000 if absent.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The ROS 2 distribution; the newest in REP-2000 if absent."
+        ),
     ] = None,
     out: Out = None,
     report: Report = None,
@@ -265,7 +345,9 @@ def admission(
     _show(doc, lambda draw: bar.view(doc), page(out, report), as_json)
 
 
-def _show(doc: dict[str, Any], view: "Callable[[bool], View]", out: Path | None, as_json: bool) -> None:
+def _show(
+    doc: dict[str, Any], view: "Callable[[bool], View]", out: Path | None, as_json: bool
+) -> None:
     """The page if asked for, and the terminal's tables or the document."""
     if out is not None:
         from rmwbench.community.page import write_page

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     app.command(
         name="compare",
-        help="Compare two campaigns, or two arms of one: environment first, then a verdict per metric. For two runs "
-        "of an evaluation: whether they come to the same verdicts.",
-        epilog="Exit code 0: all equivalent or better, 1: something is worse, 2: could not tell. For evaluations 0: no "
-        "verdict of one is contrary to the other's, 1: one is.",
+        help="Compare two campaigns, or two arms of one: environment first, then a verdict per "
+        "metric. For two runs of an evaluation: whether they come to the same verdicts.",
+        epilog="Exit code 0: all equivalent or better, 1: something is worse, 2: could not tell. "
+        "For evaluations 0: no verdict of one is contrary to the other's, 1: one is.",
     )(compare)
 
 
@@ -28,17 +28,23 @@ def compare(
         str,
         typer.Argument(
             metavar="A",
-            help="The baseline: DIR, DIR:ARM, or DIR:KEY=VALUE,… (arm, workload, a factor of the suite, …).",
+            help="The baseline: DIR, DIR:ARM, or DIR:KEY=VALUE,… (arm, workload, a factor of the "
+            "suite, …).",
         ),
     ],
-    b: Annotated[str, typer.Argument(metavar="B", help="What is judged against it, in the same form.")],
+    b: Annotated[
+        str, typer.Argument(metavar="B", help="What is judged against it, in the same form.")
+    ],
     margin: Annotated[
         str | None,
         typer.Option(metavar="PERCENT", help="The smallest difference that matters; 5% if absent."),
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="Judge by this metric instead of primary metric, loss, CPU and memory; may be repeated."),
+        typer.Option(
+            help="Judge by this metric instead of primary metric, loss, CPU and memory; may be "
+            "repeated."
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the compare document (docs/formats/compare.md).")
@@ -78,7 +84,9 @@ def _check_plain(margin: str | None, metric: list[str] | None) -> None:
     for option, given in (("--margin", margin), ("--metric", metric)):
         if given:
             raise UserError(
-                "two evaluations are compared by their own verdicts", where=option, fix=f"leave {option} out"
+                "two evaluations are compared by their own verdicts",
+                where=option,
+                fix=f"leave {option} out",
             )
 
 
@@ -90,7 +98,9 @@ def _evaluations(a: Path, b: Path, path: Path | None, *, as_json: bool) -> NoRet
     from rmwbench.evaluations.committee.session import load
     from rmwbench.whole_file import write_whole
 
-    document = agreement.document(*(gather(load(directory), "", [], needs=()) for directory in (a, b)))
+    document = agreement.document(
+        *(gather(load(directory), "", [], needs=()) for directory in (a, b))
+    )
     if path is not None:
         text = "\n".join(agreement.markdown(document))
         write_whole(path, text if path.suffix.lower() == ".md" else render(text, a))
@@ -112,7 +122,12 @@ def _print_agreement(document: dict[str, Any], console: "Console") -> None:
     console.print(Text(agreement.sentence(document)))
     tables = [(("section", *agreement.Said), agreement.rows(document["sections"]))]
     if document["contrary"]:
-        tables.append((("section", "workload", "candidate", "the first", "the second"), agreement.contrary(document)))
+        tables.append(
+            (
+                ("section", "workload", "candidate", "the first", "the second"),
+                agreement.contrary(document),
+            )
+        )
     for heads, rows in tables:
         table = plain_table(*map(str, heads))
         for row in rows:
@@ -122,7 +137,8 @@ def _print_agreement(document: dict[str, Any], console: "Console") -> None:
 
 
 def _margin(text: str | None) -> float | None:
-    """`5%`, `5 %` and `0.05` are the same; a bare number from 1 on is too likely to mean per cent."""
+    """`5%`, `5 %` and `0.05` are the same; a bare number from 1 on is too likely to mean per
+    cent."""
     from rmwbench.errors import UserError
 
     if text is None:

@@ -14,9 +14,10 @@ EXIT_CODES = {"meets": 0, "misses": 1, "open": 2}
 def register(app: typer.Typer) -> None:
     app.command(
         name="decide",
-        help="Decide for one robot: which candidate meets all of its limits, with what probability, and why.",
-        epilog="Exit code 0: a candidate meets all limits (on every machine, where campaigns are of several), "
-        "1: every candidate misses one, 2: cannot tell.",
+        help="Decide for one robot: which candidate meets all of its limits, with what "
+        "probability, and why.",
+        epilog="Exit code 0: a candidate meets all limits (on every machine, where campaigns are "
+        "of several), 1: every candidate misses one, 2: cannot tell.",
     )(decide)
 
 
@@ -25,19 +26,28 @@ def decide(
         list[Path] | None,
         typer.Argument(
             metavar="[DIR]...",
-            help="Campaigns of suites; those of one machine are pooled. The newest below ./campaigns if absent.",
+            help="Campaigns of suites; those of one machine are pooled. The newest below "
+            "./campaigns if absent.",
         ),
     ] = None,
     limits: Annotated[
         Path | None,
-        typer.Option("--limits", metavar="FILE", help="What the robot needs (docs/limits.md).", show_default=False),
+        typer.Option(
+            "--limits",
+            metavar="FILE",
+            help="What the robot needs (docs/limits.md).",
+            show_default=False,
+        ),
     ] = None,
     hours: Annotated[
-        float, typer.Option("--hours", min=0.01, max=1000.0, help="How much more measuring is valued.")
+        float,
+        typer.Option("--hours", min=0.01, max=1000.0, help="How much more measuring is valued."),
     ] = 1.0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write the page (.html) here.", show_default=False),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write the page (.html) here.", show_default=False
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the decide document (docs/formats/decide.md).")
@@ -59,9 +69,16 @@ def decide(
             fix="copy one of limits/ and set your numbers",
         )
     if out is not None and out.suffix != ".html":
-        raise UserError("only HTML can be written", where="--out", expected="a name ending in .html", actual=str(out))
+        raise UserError(
+            "only HTML can be written",
+            where="--out",
+            expected="a name ending in .html",
+            actual=str(out),
+        )
     if not math.isfinite(hours):
-        raise UserError("this is not a valid time", where="--hours", expected="0.01 to 1000", actual=str(hours))
+        raise UserError(
+            "this is not a valid time", where="--hours", expected="0.01 to 1000", actual=str(hours)
+        )
     asked = read_limits(limits)
     bundles = [Bundle(directory) for directory in directories or [newest_campaign()]]
     document = summarise(bundles, asked, hours=hours)

@@ -1,4 +1,5 @@
-"""`rmwbench doctor`: what on this machine will spoil or explain results, and the command that changes it."""
+"""`rmwbench doctor`: what on this machine will spoil or explain results, and the command that
+changes it."""
 
 import os
 from collections.abc import Sequence
@@ -26,7 +27,9 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the document of docs/doctor.md.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the document of docs/doctor.md.")
+    ] = False,
 ) -> None:
     from rmwbench.errors import UserError
     from rmwbench.lab import machine
@@ -48,7 +51,8 @@ def doctor(
 
 
 def _tools() -> dict[str, dict[str, str]]:
-    """Name → why it cannot be used, or ""; of middlewares also name → the command that changes it, where one does."""
+    """Name → why it cannot be used, or ""; of middlewares also name → the command that changes it,
+    where one does."""
     from rmwbench.cli.verbs.middlewares import document
     from rmwbench.errors import UserError
     from rmwbench.lab.process import tool
@@ -95,7 +99,10 @@ def _print(console: "Console", summary: str, findings: "Sequence[Finding]") -> N
             continue
         style = STYLES[finding.level]
         console.print()
-        head = f"[{style}]{finding.level}[/{style}] [bold]{escape(finding.check)}[/bold]: {escape(finding.found)}"
+        head = (
+            f"[{style}]{finding.level}[/{style}] [bold]{escape(finding.check)}[/bold]: "
+            f"{escape(finding.found)}"
+        )
         console.print(head)
         for label, text, is_command in _lines(finding):
             line = f"[dim]{label}:[/dim] {escape(text)}"

@@ -1,4 +1,5 @@
-"""`rmwbench evaluate tsc --budget TIME [-o DIR]`: a committee's report, planned over a budget, measured and written."""
+"""`rmwbench evaluate tsc --budget TIME [-o DIR]`: a committee's report, planned over a budget,
+measured and written."""
 
 import functools
 import math
@@ -35,36 +36,51 @@ COMMUNITY = (
 def register(app: typer.Typer) -> None:
     app.command(
         name="evaluate",
-        help="A committee's report: plan its sections over a budget; with -o DIR run them and write the document.",
-        epilog="Exit code 0: every section is planned (with -o: measured), 1: one is not, 2: nothing is, 130: "
-        "stopped. `rmwbench resume DIR` goes on where it was stopped, and writes the document anew.",
+        help="A committee's report: plan its sections over a budget; with -o DIR run them and "
+        "write the document.",
+        epilog="Exit code 0: every section is planned (with -o: measured), 1: one is not, 2: "
+        "nothing is, 130: stopped. `rmwbench resume DIR` goes on where it was stopped, and writes "
+        "the document anew.",
     )(evaluate)
 
 
 def evaluate(
-    evaluation: Annotated[str, typer.Argument(metavar="NAME", help="Which evaluation: tsc.")] = "tsc",
+    evaluation: Annotated[
+        str, typer.Argument(metavar="NAME", help="Which evaluation: tsc.")
+    ] = "tsc",
     budget: Annotated[
-        str | None, typer.Option(metavar="TIME", help="For all sections together, such as 2h; 8h if absent.")
+        str | None,
+        typer.Option(metavar="TIME", help="For all sections together, such as 2h; 8h if absent."),
     ] = None,
     candidates: Candidates = None,
     added: With = None,
     without: Without = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, show_default="0", help="Draws the order of trials and their schedules.")
+        int | None,
+        typer.Option(
+            min=0, show_default="0", help="Draws the order of trials and their schedules."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Run the sections, and write the report into this directory."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Run the sections, and write the report into this directory.",
+        ),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
             metavar="N|ADDRESS",
-            help="Plan for N machines of a cluster, or with -o run on those at this address (docs/cluster.md).",
+            help="Plan for N machines of a cluster, or with -o run on those at this address "
+            "(docs/cluster.md).",
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the plan, or with -o what was found, as one document.")
+        bool,
+        typer.Option("--json", help="Print the plan, or with -o what was found, as one document."),
     ] = False,
 ) -> None:
     from rmwbench.evaluations.committee.sections import EVALUATIONS, costs, share
@@ -86,7 +102,14 @@ def evaluate(
     shares = share(found, budget_s)
     if out is not None:
         session = _new(
-            out, evaluation, shares, absent, seed=seed or 0, budget_s=budget_s, asked=asked, machines=machines
+            out,
+            evaluation,
+            shares,
+            absent,
+            seed=seed or 0,
+            budget_s=budget_s,
+            asked=asked,
+            machines=machines,
         )
         _carry_out(session, as_json, cluster)
     document = _document(evaluation, budget_s, shares, absent, machines)
@@ -107,7 +130,8 @@ def _machines(cluster: str | None, out: Path | None) -> int | None:
         raise UserError(
             "how many machines?",
             where="--cluster",
-            expected="a number of machines to plan for; an address is asked once -o DIR says where the report goes",
+            expected="a number of machines to plan for; an address is asked once -o DIR says where "
+            "the report goes",
             actual=cluster,
             fix="rmwbench evaluate tsc --cluster 8",
         )
@@ -139,19 +163,33 @@ def _new(
             fix=f"rmwbench evaluate {evaluation} shows what each section takes",
         )
     unable = {
-        one.name: (one.title, one.suite, absent[one.name]) for one in EVALUATIONS[evaluation] if one.name in absent
+        one.name: (one.title, one.suite, absent[one.name])
+        for one in EVALUATIONS[evaluation]
+        if one.name in absent
     }
-    return begin(directory, evaluation, shares, unable, seed=seed, budget_s=budget_s, choice=asked, machines=machines)
+    return begin(
+        directory,
+        evaluation,
+        shares,
+        unable,
+        seed=seed,
+        budget_s=budget_s,
+        choice=asked,
+        machines=machines,
+    )
 
 
 def go_on(directory: Path, cluster: str | None) -> NoReturn:
-    """Goes on with the evaluation that was begun in a directory; ends the verb. For `rmwbench resume`."""
+    """Goes on with the evaluation that was begun in a directory; ends the verb. For `rmwbench
+    resume`."""
     from rmwbench.evaluations.committee.session import load
 
     _carry_out(_begun(directory, load(directory).evaluation, {}, cluster), False, cluster)
 
 
-def _begun(directory: Path, evaluation: str, given: "Mapping[str, Any]", cluster: str | None) -> "Session":
+def _begun(
+    directory: Path, evaluation: str, given: "Mapping[str, Any]", cluster: str | None
+) -> "Session":
     """The evaluation to go on with. Raises UserError for what would change its plan."""
     from rmwbench.evaluations.committee.session import load
 
@@ -165,7 +203,9 @@ def _begun(directory: Path, evaluation: str, given: "Mapping[str, Any]", cluster
         )
     if session.waiting() and (cluster is None) != (session.machines is None):
         raise UserError(
-            "this evaluation began here" if cluster else "this evaluation began on the machines of a cluster",
+            "this evaluation began here"
+            if cluster
+            else "this evaluation began on the machines of a cluster",
             where=str(directory),
             fix="leave --cluster out to go on" if cluster else "go on with --cluster ADDRESS",
         )
@@ -189,7 +229,10 @@ def _carry_out(session: "Session", as_json: bool, cluster: str | None) -> NoRetu
     ending = guarded(runner, session.directory, console, further)
     if ending is not None and ending.stopped_by:
         so_far = f"rmwbench report {session.directory}"
-        told = f"stopped by {ending.stopped_by}; what was finished stays\ngo on:   {further}\nreport so far: {so_far}"
+        told = (
+            f"stopped by {ending.stopped_by}; what was finished stays\ngo on:   {further}\n"
+            f"report so far: {so_far}"
+        )
         console.print(told, markup=False)
         raise typer.Exit(130)
     report, files = write(session)
@@ -210,8 +253,8 @@ def _on(address: str, session: "Session") -> "Sections":
 
 
 def write(session: "Session") -> "tuple[Report, list[Path]]":
-    """Writes the document of what has been measured so far, and says where no PDF could be made: the report, and its
-    files."""
+    """Writes the document of what has been measured so far, and says where no PDF could be made:
+    the report, and its files."""
     from rmwbench.evaluations.committee import markdown, page
     from rmwbench.evaluations.committee.document import gather
 
@@ -221,7 +264,9 @@ def write(session: "Session") -> "tuple[Report, list[Path]]":
     page.write_html(written, html)
     files = [written, html]
     printer = page.browser()
-    problem = None if printer is None else page.write_pdf(html, session.directory / "report.pdf", printer)
+    problem = (
+        None if printer is None else page.write_pdf(html, session.directory / "report.pdf", printer)
+    )
     if printer is None or problem is not None:
         told = f"no PDF: {problem or 'no Chromium was found'}; print {html} from any browser"
         stderr_console().print(told, markup=False)
@@ -236,25 +281,43 @@ def say_files(files: "Sequence[Path]") -> None:
 
 
 def _beside(session: "Session") -> "list[Beside]":
-    """The parts in which nothing runs: ours of the admission, and what was put into DIR/community."""
+    """The parts in which nothing runs: ours of the admission, and what was put into
+    DIR/community."""
     from rmwbench.community import admission
     from rmwbench.community.shown import replaceable, shipped, view_of
     from rmwbench.evaluations.committee.document import Beside
 
     place = session.directory / "community"
     bar = admission.view(admission.document(admission.OURS))
-    found = [Beside(title="Admission of candidates", view=bar, get="rmwbench community admission", opens=True)]
+    found = [
+        Beside(
+            title="Admission of candidates",
+            view=bar,
+            get="rmwbench community admission",
+            opens=True,
+        )
+    ]
     for name, title, arguments in COMMUNITY:
         given = place / f"{name}.json"
         command = f"rmwbench community {name} {arguments} --json"
         ours = shipped(name)
-        view = view_of(given) if given.is_file() else replaceable(view_of(ours), command, given) if ours else None
+        view = (
+            view_of(given)
+            if given.is_file()
+            else replaceable(view_of(ours), command, given)
+            if ours
+            else None
+        )
         found.append(Beside(title=title, view=view, get=f"{command} > {given}"))
     return found
 
 
 def _document(
-    name: str, budget_s: float, shares: "Sequence[Share]", absent: "Mapping[str, str]", machines: int | None
+    name: str,
+    budget_s: float,
+    shares: "Sequence[Share]",
+    absent: "Mapping[str, str]",
+    machines: int | None,
 ) -> dict[str, Any]:
     from rmwbench.evaluations.committee.sections import SCATTER, WITHOUT_RUNS
 
@@ -303,15 +366,22 @@ def _print(doc: dict[str, Any]) -> None:
         if one["blocks"]:
             finds = f"{fmt.significant(one['resolvable_ratio'])}×"
             held = f"{len(one['conditions'])} of {one['of_conditions']}"
-            cells = (held, str(one["blocks"]), fmt.duration(one["estimated_s"]), str(one["trials"]), finds)
+            cells = (
+                held,
+                str(one["blocks"]),
+                fmt.duration(one["estimated_s"]),
+                str(one["trials"]),
+                finds,
+            )
         else:
             cells = ("–", "–", f"needs {fmt.duration(one['least_s'])}", "–", "not measured")
         table.add_row(Text(one["title"]), *map(Text, cells))
     console.print(table)
     console.print(
         Text(
-            f"\n{fmt.duration(doc['estimated_s'])} of {fmt.duration(doc['budget_s'])}{_on_machines(doc)}. A section "
-            f"finds ratios from the last column on, in 95 of 100 campaigns, where block log-ratios scatter by "
+            f"\n{fmt.duration(doc['estimated_s'])} of "
+            f"{fmt.duration(doc['budget_s'])}{_on_machines(doc)}. A section finds ratios from the "
+            "last column on, in 95 of 100 campaigns, where block log-ratios scatter by "
             f"{doc['scatter']:g}."
         )
     )
@@ -328,4 +398,7 @@ def _print(doc: dict[str, Any]) -> None:
 def _on_machines(doc: dict[str, Any]) -> str:
     if doc["machines"] is None:
         return ""
-    return f" on {counted(doc['machines'], 'machine')} of a cluster, {doc['machine_hours']:.2g} machine-hours"
+    return (
+        f" on {counted(doc['machines'], 'machine')} of a cluster, {doc['machine_hours']:.2g} "
+        "machine-hours"
+    )

@@ -1,4 +1,5 @@
-"""`rmwbench explain [DIR]`: which path the bytes took, where messages were lost, why the slowest were slow."""
+"""`rmwbench explain [DIR]`: which path the bytes took, where messages were lost, why the slowest
+were slow."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,21 +12,29 @@ from rmwbench.errors import UserError, did_you_mean
 
 def register(app: typer.Typer) -> None:
     app.command(
-        name="explain", help="Why: the path of the bytes, where messages were lost, what made the slowest slow."
+        name="explain",
+        help="Why: the path of the bytes, where messages were lost, what made the slowest slow.",
     )(explain)
 
 
 def explain(
     directory: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."),
+        typer.Argument(
+            metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."
+        ),
     ] = None,
     workload: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
     ] = None,
-    arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
+    arm: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")
+    ] = None,
     trial: Annotated[
-        int | None, typer.Option(metavar="N", help="The slowest messages of this trial, not of each arm's worst.")
+        int | None,
+        typer.Option(
+            metavar="N", help="The slowest messages of this trial, not of each arm's worst."
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print paths, losses and tails (docs/formats/show.md).")
@@ -42,7 +51,8 @@ def explain(
         for name in wanted or ():
             if name not in known:
                 raise UserError(
-                    f"this campaign has no {key} `{name}`" + ("" if trial is None else f" in trial {trial}"),
+                    f"this campaign has no {key} `{name}`"
+                    + ("" if trial is None else f" in trial {trial}"),
                     where=option,
                     expected="one of " + ", ".join(known),
                     actual=name,

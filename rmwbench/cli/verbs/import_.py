@@ -1,4 +1,5 @@
-"""`rmwbench import [KIND] PATH`: published data into a bundle, with its figures as published and as corrected."""
+"""`rmwbench import [KIND] PATH`: published data into a bundle, with its figures as published and as
+corrected."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,8 @@ def register(app: typer.Typer) -> None:
     app.command(
         name="import",
         help="Import published data (perf_test logs, TSC reports, gscam, ddsperf, …) as a bundle.",
-        epilog="Exit code 0: imported, 2: the data is not as its format says; then nothing is left behind.",
+        epilog="Exit code 0: imported, 2: the data is not as its format says; then nothing is left "
+        "behind.",
     )(import_)
 
 
@@ -20,17 +22,28 @@ def import_(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[KIND] PATH", help="What to import: a file, a directory or a tar archive. KIND is recognised."
+            metavar="[KIND] PATH",
+            help="What to import: a file, a directory or a tar archive. KIND is recognised.",
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the bundle goes; ./campaigns/KIND-DATE-TIME if absent.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where the bundle goes; ./campaigns/KIND-DATE-TIME if absent."
+        ),
     ] = None,
     figures: Annotated[
-        bool, typer.Option("--figures", help="Print every figure: as published and as corrected, side by side.")
+        bool,
+        typer.Option(
+            "--figures", help="Print every figure: as published and as corrected, side by side."
+        ),
     ] = False,
-    list_kinds: Annotated[bool, typer.Option("--list", help="Name the kinds and what their paths may be.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the imported document (docs/importers.md).")] = False,
+    list_kinds: Annotated[
+        bool, typer.Option("--list", help="Name the kinds and what their paths may be.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the imported document (docs/importers.md).")
+    ] = False,
 ) -> None:
     if list_kinds:
         _print_kinds(as_json)
@@ -73,7 +86,8 @@ def _kind_and_path(words: list[str]) -> tuple[str | None, str]:
 
 
 def _end_on_signals() -> None:
-    """SIGTERM and SIGHUP end an import as Ctrl-C does: by an exception, so that nothing stays behind."""
+    """SIGTERM and SIGHUP end an import as Ctrl-C does: by an exception, so that nothing stays
+    behind."""
     import signal
 
     def end(number: int, _: object) -> None:

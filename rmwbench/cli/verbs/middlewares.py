@@ -1,5 +1,5 @@
-"""`rmwbench middlewares`, `… show NAME` and `… build NAME`: what is built, what is not, why, and the command that
-changes it."""
+"""`rmwbench middlewares`, `… show NAME` and `… build NAME`: what is built, what is not, why, and
+the command that changes it."""
 
 from typing import Annotated, Any
 
@@ -14,17 +14,25 @@ SCHEMA, VERSION = "rmwbench/middlewares", 1
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(
-        cls=PlainGroup, help="List the middlewares that can be run here, or build them.", invoke_without_command=True
+        cls=PlainGroup,
+        help="List the middlewares that can be run here, or build them.",
+        invoke_without_command=True,
     )
     group.callback()(list_all)
-    group.command(name="show", help="All that these can and cannot do, with reasons, and their profiles.")(show)
-    group.command(name="build", help="Build workers (those named, or the first set) and our tools.")(build)
+    group.command(
+        name="show", help="All that these can and cannot do, with reasons, and their profiles."
+    )(show)
+    group.command(
+        name="build", help="Build workers (those named, or the first set) and our tools."
+    )(build)
     app.add_typer(group, name="middlewares")
 
 
 def list_all(
     context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the document of docs/formats/middlewares.md.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the document of docs/formats/middlewares.md.")
+    ] = False,
 ) -> None:
     if context.invoked_subcommand is not None:
         return
@@ -49,9 +57,14 @@ def document() -> dict[str, Any]:
 
 
 def show(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Middlewares; all if none.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Middlewares; all if none.")
+    ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the document of docs/formats/middlewares.md, of these alone.")
+        bool,
+        typer.Option(
+            "--json", help="Print the document of docs/formats/middlewares.md, of these alone."
+        ),
     ] = False,
 ) -> None:
     entries = {entry["middleware"]: entry for entry in document()["middlewares"]}
@@ -72,21 +85,29 @@ def show(
 
 def build(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Middlewares; the first set if none.")
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Middlewares; the first set if none."),
     ] = None,
     partly: Annotated[
         bool,
-        typer.Option("--partly", help="Leave out what cannot be built here; fail only for a tool, or if none can."),
+        typer.Option(
+            "--partly",
+            help="Leave out what cannot be built here; fail only for a tool, or if none can.",
+        ),
     ] = False,
 ) -> None:
-    """Exit status: 0 when all were built, or with `--partly` every tool and any middleware; 1 otherwise."""
+    """Exit status: 0 when all were built, or with `--partly` every tool and any middleware; 1
+    otherwise."""
     from rmwbench.lab.middleware import build as building
     from rmwbench.lab.process import tool
 
     chosen = building.choose(names or [])
     if partly:
         for name, packages in building.without_packages(chosen).items():
-            say(f"{name}: left out, it needs {', '.join(packages)}: {building.apt_command(packages)}")
+            say(
+                f"{name}: left out, it needs {', '.join(packages)}: "
+                f"{building.apt_command(packages)}"
+            )
             chosen = [recipe for recipe in chosen if recipe.middleware != name]
     building.check(chosen)
     results = building.build(chosen, lambda text: print(text, flush=True))
@@ -94,9 +115,16 @@ def build(
         outcome = result.problem or f"built in {result.seconds:.0f} s"
         say(f"{result.middleware}: {outcome}")
     failed = {result.middleware for result in results if result.problem}
-    if partly and not failed & tool.recipes().keys() and len(failed) < len(chosen) - len(tool.recipes()):
+    if (
+        partly
+        and not failed & tool.recipes().keys()
+        and len(failed) < len(chosen) - len(tool.recipes())
+    ):
         for name in sorted(failed):
-            say(f"{name}: its arms are left out until it is built: rmwbench middlewares build {name}")
+            say(
+                f"{name}: its arms are left out until it is built: rmwbench middlewares build "
+                f"{name}"
+            )
         raise typer.Exit(0)
     raise typer.Exit(1 if failed else 0)
 
@@ -138,7 +166,9 @@ def _print_list(found: dict[str, Any]) -> None:
             console.print(f"{name} [yellow]not ready[/yellow]: {escape(entry['reason'])}")
             if entry["command"]:
                 console.print(f"  do: {escape(entry['command'])}")
-    console.print("\nEverything that one can and cannot do, and why: rmwbench middlewares show NAME")
+    console.print(
+        "\nEverything that one can and cannot do, and why: rmwbench middlewares show NAME"
+    )
 
 
 def _print_whole(entries: list[dict[str, Any]]) -> None:
@@ -150,7 +180,8 @@ def _print_whole(entries: list[dict[str, Any]]) -> None:
         name = f"[bold]{escape(entry['middleware'])}[/bold]"
         if entry["built"]:
             console.print(
-                f"{name} {escape(entry['version'])}, released {entry['release_date']}, layer {entry['layer']}"
+                f"{name} {escape(entry['version'])}, released {entry['release_date']}, layer "
+                f"{entry['layer']}"
             )
         else:
             console.print(f"{name} [yellow]not ready[/yellow]: {escape(entry['reason'])}")
@@ -167,15 +198,32 @@ def _lines(entry: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [("what", entry["summary"])]
     if not entry["built"]:
         return [*lines, ("do", entry["command"] or "")] if entry["command"] else lines
-    profiles = (f"{p['name']} ({p['summary']})" if p["summary"] else p["name"] for p in entry["profiles"])
+    profiles = (
+        f"{p['name']} ({p['summary']})" if p["summary"] else p["name"] for p in entry["profiles"]
+    )
     lines.append(("profiles", "; ".join(profiles)))
-    answers = [(name, *answer.partition(": ")[::2]) for name, answer in entry["capabilities"].items()]
+    answers = [
+        (name, *answer.partition(": ")[::2]) for name, answer in entry["capabilities"].items()
+    ]
     for label, wanted in (("can", "yes"), ("can partly", "partly"), ("cannot", "no")):
-        found = [f"{name} ({reason})" if reason else name for name, answer, reason in answers if answer == wanted]
+        found = [
+            f"{name} ({reason})" if reason else name
+            for name, answer, reason in answers
+            if answer == wanted
+        ]
         if found:
             lines.append((label, (", " if wanted == "yes" else "; ").join(found)))
     modes = (entry["modes"] or {}).items()
-    lines.append(("modes", "; ".join(f"{name} {levels}" for name, levels in modes if not levels.startswith("no"))))
-    lacking = [(name, levels.partition(": ")[2]) for name, levels in modes if levels.startswith("no")]
-    lines.append(("no mode", "; ".join(f"{name} ({reason})" if reason else name for name, reason in lacking)))
+    lines.append(
+        (
+            "modes",
+            "; ".join(f"{name} {levels}" for name, levels in modes if not levels.startswith("no")),
+        )
+    )
+    lacking = [
+        (name, levels.partition(": ")[2]) for name, levels in modes if levels.startswith("no")
+    ]
+    lines.append(
+        ("no mode", "; ".join(f"{name} ({reason})" if reason else name for name, reason in lacking))
+    )
     return [(label, text) for label, text in lines if text]

@@ -1,5 +1,5 @@
-"""`rmwbench plan SUITE`: what a campaign would run, how long it takes and what it could tell, without running
-anything."""
+"""`rmwbench plan SUITE`: what a campaign would run, how long it takes and what it could tell,
+without running anything."""
 
 import math
 import re
@@ -23,7 +23,9 @@ UNIT_S = {"s": 1, "m": 60, "min": 60, "h": 3600}
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="plan", help="Show cells, trials, time and resolution of a suite, without running it.")(plan)
+    app.command(
+        name="plan", help="Show cells, trials, time and resolution of a suite, without running it."
+    )(plan)
 
 
 def plan(
@@ -31,7 +33,8 @@ def plan(
         str | None,
         typer.Argument(
             metavar="SUITE",
-            help="A shipped suite such as `quick` (`rmwbench suites` lists them), or the path of a suite file (.yaml).",
+            help="A shipped suite such as `quick` (`rmwbench suites` lists them), or the path of a "
+            "suite file (.yaml).",
             autocompletion=complete_suite,
         ),
     ] = None,
@@ -39,18 +42,26 @@ def plan(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Fit whole blocks into this time, such as 90s, 5m or 1h30m; for a suite that is too long for it, the "
-            "short version, or a part that says what it left out.",
+            help="Fit whole blocks into this time, such as 90s, 5m or 1h30m; for a suite that is "
+            "too long for it, the short version, or a part that says what it left out.",
         ),
     ] = None,
     short: Annotated[
-        bool, typer.Option("--short", help="The suite's short version: the same factors, fewer levels, shorter trials.")
+        bool,
+        typer.Option(
+            "--short",
+            help="The suite's short version: the same factors, fewer levels, shorter trials.",
+        ),
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the order of trials and their schedules.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Draws the order of trials and their schedules.")
+    ] = 0,
     workload: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
     ] = None,
-    arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
+    arm: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")
+    ] = None,
     candidates: Candidates = None,
     added: With = None,
     without: Without = None,
@@ -58,14 +69,21 @@ def plan(
     cluster: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, max=100_000, help="Also say what it takes on N machines of a cluster (docs/cluster.md)."
+            metavar="N",
+            min=1,
+            max=100_000,
+            help="Also say what it takes on N machines of a cluster (docs/cluster.md).",
         ),
     ] = None,
     gang: Annotated[
         bool,
-        typer.Option("--gang", help="With --cluster: hosts are machines, with the real network between them."),
+        typer.Option(
+            "--gang", help="With --cluster: hosts are machines, with the real network between them."
+        ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the plan document (docs/formats/plan.md).")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the plan document (docs/formats/plan.md).")
+    ] = False,
 ) -> None:
     if suite is None:
         raise UserError("which suite?", expected="rmwbench plan SUITE", fix="rmwbench plan quick")
@@ -85,7 +103,16 @@ def plan(
     text = read(path)
     budget_s = None if budget is None else parse_duration_s(budget)
     placed = "--gang" if gang else None
-    request = Request(str(path.absolute()), seed, budget_s, tuple(workload or ()), tuple(arm or ()), {}, short, placed)
+    request = Request(
+        str(path.absolute()),
+        seed,
+        budget_s,
+        tuple(workload or ()),
+        tuple(arm or ()),
+        {},
+        short,
+        placed,
+    )
     planner = Planner(text, request.suite_file, choice(candidates, added, without))
     request, absent = planner.without_absent(request)
     machine, left_out = (Machine.here(), None) if cluster is None else (None, None)
@@ -103,7 +130,9 @@ def plan(
     if cluster is not None and budget_s is not None:
         gangs = max(1, cluster // (max(len(cell.hosts) for cell in found) if gang else 1))
         budget_s = estimate.machine_budget_s(
-            lambda machine_s: planner.plan(replace(request, budget_s=machine_s), lacking), gangs, budget_s
+            lambda machine_s: planner.plan(replace(request, budget_s=machine_s), lacking),
+            gangs,
+            budget_s,
         )
         request = replace(request, budget_s=budget_s)
     made = planner.plan(request, lacking, machine, left_out=absent, cut=left_out, host=host)
@@ -119,8 +148,8 @@ def plan(
 
 
 def parse_duration_s(text: str) -> float:
-    """Seconds of `90s`, `5m`, `1.5h` or `1h30m`; UserError for anything else, a bare number included (it names no
-    unit)."""
+    """Seconds of `90s`, `5m`, `1.5h` or `1h30m`; UserError for anything else, a bare number
+    included (it names no unit)."""
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(min|[smh])", text)
     if not parts or re.sub(r"(\d+(?:\.\d+)?)\s*(min|[smh])|\s", "", text):
         bare = re.fullmatch(r"\s*\d+(\.\d+)?\s*", text)
@@ -133,7 +162,12 @@ def parse_duration_s(text: str) -> float:
         )
     seconds = math.fsum(float(number) * UNIT_S[unit] for number, unit in parts)
     if not seconds > 0:
-        raise UserError("a budget of no time runs nothing", where="--budget", expected="more than 0 s", actual=text)
+        raise UserError(
+            "a budget of no time runs nothing",
+            where="--budget",
+            expected="more than 0 s",
+            actual=text,
+        )
     return seconds
 
 
@@ -153,10 +187,14 @@ def _print(made: "Plan", order: bool) -> None:
     at_most, worst = "at most " if early else "", duration_text(made.estimated_s)
     by_clock = made.within_s is not None and made.blocks * made.block_s > made.within_s
     console.print(
-        f"{_count(arms, 'arm')}, {_count(len(made.comparisons), 'comparison')}, {_count(len(made.cells), 'cell')}; "
-        f"{at_most}{_count(made.blocks, 'block')} of {duration_text(made.block_s)} = "
-        f"{_count(len(made.trials), 'trial')}, "
-        + (f"ended by the clock after [bold]{worst}[/bold]" if by_clock else f"about [bold]{worst}[/bold]")
+        f"{_count(arms, 'arm')}, {_count(len(made.comparisons), 'comparison')}, "
+        f"{_count(len(made.cells), 'cell')}; {at_most}{_count(made.blocks, 'block')} of "
+        f"{duration_text(made.block_s)} = {_count(len(made.trials), 'trial')}, "
+        + (
+            f"ended by the clock after [bold]{worst}[/bold]"
+            if by_clock
+            else f"about [bold]{worst}[/bold]"
+        )
     )
     if early:
         best = duration_text(made.least_blocks * made.block_s)
@@ -169,16 +207,16 @@ def _print(made: "Plan", order: bool) -> None:
     else:
         what = "for a verdict" if suite.blocks.minimum >= DECIDABLE_BLOCKS else "for the suite"
         console.print(
-            f"At least {_count(suite.blocks.minimum, 'block')}, {duration_text(made.minimum_s)}, {what}. "
-            f"Seed {made.seed}.\n"
+            f"At least {_count(suite.blocks.minimum, 'block')}, {duration_text(made.minimum_s)}, "
+            f"{what}. Seed {made.seed}.\n"
         )
     if made.host.shared:
         console.print(f"[bold]Shared host[/bold]: {escape(made.host.told())}.\n")
     _print_cut(console, made)
     console.print(_workload_table(made), soft_wrap=False)
     console.print(
-        "\nOnly percentiles with at least ten messages beyond them are printed. \\[p90] stands on all blocks together"
-        + (f", {made.least_blocks} at least." if len(made.looks) > 1 else ".")
+        "\nOnly percentiles with at least ten messages beyond them are printed. \\[p90] stands on "
+        "all blocks together" + (f", {made.least_blocks} at least." if len(made.looks) > 1 else ".")
     )
     _print_resolution(console, made)
     _print_networks(console, made)
@@ -186,7 +224,9 @@ def _print(made: "Plan", order: bool) -> None:
     console.print("\n[bold]Arms[/bold]")
     for arm in {cell.arm.name: cell.arm for cell in made.cells}.values():
         how = [f"{arm.middleware}, profile {arm.profile.name}, wait {arm.wait}"]
-        how += [f"publish {arm.publish_mode}"] * (arm.publish_mode != "default") + ["loan"] * arm.loan
+        how += [f"publish {arm.publish_mode}"] * (arm.publish_mode != "default") + [
+            "loan"
+        ] * arm.loan
         how += [f"take {arm.take}"] * (arm.take != "typed")
         how += [f"{name}={value}" for name, value in [*arm.modes.items(), *arm.options.items()]]
         how += [f"{key}: {side.over(arm).middleware}" for key, side in arm.processes.items()]
@@ -206,7 +246,8 @@ def _print(made: "Plan", order: bool) -> None:
         for trial in made.trials:
             cell = made.cell(trial.cell)
             console.print(
-                f"  trial {trial.trial:>4}  block {trial.block}  {escape(cell.comparison)}  {escape(cell.arm.name)}"
+                f"  trial {trial.trial:>4}  block {trial.block}  {escape(cell.comparison)}  "
+                f"{escape(cell.arm.name)}"
             )
 
 
@@ -222,13 +263,15 @@ def _print_cut(console: "Console", made: "Plan") -> None:
     for line in cut.lines[:LINES]:
         console.print(f"  {escape(line)}")
     if len(cut.lines) > LINES:
-        console.print(f"  and {len(cut.lines) - LINES} more lines like these: --json has every comparison")
+        console.print(
+            f"  and {len(cut.lines) - LINES} more lines like these: --json has every comparison"
+        )
     console.print()
 
 
 def _print_beyond(console: "Console", made: "Plan") -> None:
-    """The comparisons that ask for more than the machine has, each reason once with all of them, and how many processes
-    share its processors."""
+    """The comparisons that ask for more than the machine has, each reason once with all of them,
+    and how many processes share its processors."""
     from rich.markup import escape
 
     from rmwbench.campaign.plan import unsupported
@@ -237,7 +280,10 @@ def _print_beyond(console: "Console", made: "Plan") -> None:
     if made.machine is None:
         return
     if made.beyond:
-        console.print("\n[bold]Beyond this machine[/bold], and run nevertheless: how each saturates is a finding")
+        console.print(
+            "\n[bold]Beyond this machine[/bold], and run nevertheless: how each saturates is a "
+            "finding"
+        )
         reasons: dict[str, list[Cell]] = {}
         for number, reason in made.beyond.items():
             reasons.setdefault(reason, []).append(made.cell(number))
@@ -280,12 +326,17 @@ def _print_recorders(console: "Console", made: "Plan") -> None:
     cells = [cell for cell in made.cells if cell.workload.recorder is not None]
     if not cells:
         return
-    in_memory = [cell.bag_bytes for cell in cells if cell.workload.recorder and cell.workload.recorder.place == "tmpfs"]
+    in_memory = [
+        cell.bag_bytes
+        for cell in cells
+        if cell.workload.recorder and cell.workload.recorder.place == "tmpfs"
+    ]
     written = sum(made.cell(trial.cell).bag_bytes for trial in made.trials)
     largest = max(cell.bag_bytes for cell in cells)
     console.print(
-        f"\n[bold]Bags[/bold]: recorders write up to {written / MIB:.0f} MiB in all, {largest / MIB:.0f} MiB in a "
-        f"trial; at a time at most {max(in_memory, default=0) / MIB:.0f} MiB in memory and "
+        f"\n[bold]Bags[/bold]: recorders write up to {written / MIB:.0f} MiB in all, "
+        f"{largest / MIB:.0f} MiB in a trial; at a time at most "
+        f"{max(in_memory, default=0) / MIB:.0f} MiB in memory and "
         f"{bags_on_disk_bytes(made) / MIB:.0f} MiB in the campaign's directory."
     )
 
@@ -306,7 +357,11 @@ def _workload_table(made: "Plan"):
         table.add_column(heading, justify=justify, overflow="fold")
     for comparison in made.comparisons:
         cell = comparison.cells[0]
-        messages = "as fast as it goes" if comparison.steady_messages is None else str(comparison.steady_messages)
+        messages = (
+            "as fast as it goes"
+            if comparison.steady_messages is None
+            else str(comparison.steady_messages)
+        )
         steady = f"{cell.timeline.steady_s:g} s"
         table.add_row(
             escape(comparison.key),
@@ -325,7 +380,10 @@ def _percentiles(comparison: "Comparison") -> str:
         return "as far as it goes"
     allowed = [p for p in comparison.percentiles if p.pooled]
     return (
-        " ".join(percentile_name(p.quantile) if p.per_trial else f"[{percentile_name(p.quantile)}]" for p in allowed)
+        " ".join(
+            percentile_name(p.quantile) if p.per_trial else f"[{percentile_name(p.quantile)}]"
+            for p in allowed
+        )
         or "none"
     )
 
@@ -336,18 +394,23 @@ def _print_resolution(console, made: "Plan") -> None:
 
     if made.blocks < DECIDABLE_BLOCKS:
         console.print(
-            f"With fewer than {DECIDABLE_BLOCKS} blocks nothing is decided: there are values but no verdicts."
+            f"With fewer than {DECIDABLE_BLOCKS} blocks nothing is decided: there are values but "
+            "no verdicts."
         )
         return
     for contenders in sorted({comparison.contenders for comparison in made.comparisons}):
         if not contenders:
             continue
-        among = next(comparison for comparison in made.comparisons if comparison.contenders == contenders)
-        ratios = " and ".join(f"{_times(ratio)} at a log-ratio sd of {sd:g}" for sd, ratio in among.resolvable)
+        among = next(
+            comparison for comparison in made.comparisons if comparison.contenders == contenders
+        )
+        ratios = " and ".join(
+            f"{_times(ratio)} at a log-ratio sd of {sd:g}" for sd, ratio in among.resolvable
+        )
         blocks = f"{'all ' * (len(made.looks) > 1)}{_count(made.blocks, 'block')}"
         console.print(
-            f"With {blocks} and {_count(contenders, 'contender')} it finds, in 95 of 100 campaigns, a difference of "
-            f"{ratios}; smaller ones by luck."
+            f"With {blocks} and {_count(contenders, 'contender')} it finds, in 95 of 100 "
+            f"campaigns, a difference of {ratios}; smaller ones by luck."
         )
 
 

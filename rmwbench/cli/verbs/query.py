@@ -18,16 +18,26 @@ def register(app: typer.Typer) -> None:
 
 def query(
     sql: Annotated[
-        str, typer.Argument(metavar="SQL", help='For example "select arm, count(*) from cells group by arm".')
+        str,
+        typer.Argument(
+            metavar="SQL", help='For example "select arm, count(*) from cells group by arm".'
+        ),
     ],
     directory: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."),
+        typer.Argument(
+            metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list with one object per row.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON list with one object per row.")
+    ] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header line.")] = False,
     rows: Annotated[
-        int, typer.Option(metavar="N", min=1, max=100_000, help="Rows of the table; --json and --csv print all.")
+        int,
+        typer.Option(
+            metavar="N", min=1, max=100_000, help="Rows of the table; --json and --csv print all."
+        ),
     ] = 100,
 ) -> None:
     from rmwbench.bundle import Bundle
@@ -53,7 +63,9 @@ def _json(columns: list[str], rows: list[tuple]) -> None:
     def plain(value):
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
-    print_json([{c: plain(v) for c, v in zip(columns, row, strict=True)} for row in rows], default=str)
+    print_json(
+        [{c: plain(v) for c, v in zip(columns, row, strict=True)} for row in rows], default=str
+    )
 
 
 def _csv(columns: list[str], rows: list[tuple]) -> None:
@@ -83,6 +95,9 @@ def _table(found: "Answer") -> None:
     console = stdout_console()
     console.print(table)
     if found.total > len(rows):
-        console.print(f"the first {len(rows)} of {found.total} rows; --rows N shows more, --csv all", style="dim")
+        console.print(
+            f"the first {len(rows)} of {found.total} rows; --rows N shows more, --csv all",
+            style="dim",
+        )
     else:
         console.print(f"{len(rows)} row{'' if len(rows) == 1 else 's'}", style="dim")

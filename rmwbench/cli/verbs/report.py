@@ -1,4 +1,5 @@
-"""`rmwbench report [DIR]`: the answer of a campaign as a page for a browser, or as Markdown with pictures."""
+"""`rmwbench report [DIR]`: the answer of a campaign as a page for a browser, or as Markdown with
+pictures."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +18,8 @@ class Format(StrEnum):
 def register(app: typer.Typer) -> None:
     app.command(
         name="report",
-        help="Write a campaign's report: one HTML file, or Markdown with SVG and PNG; an evaluation's so far.",
+        help="Write a campaign's report: one HTML file, or Markdown with SVG and PNG; an "
+        "evaluation's so far.",
     )(report)
 
 
@@ -26,17 +28,28 @@ def report(
         Path | None,
         typer.Argument(
             metavar="[DIR]",
-            help="A campaign's directory, or an evaluation's; the newest campaign below ./campaigns if absent.",
+            help="A campaign's directory, or an evaluation's; the newest campaign below "
+            "./campaigns if absent.",
         ),
     ] = None,
     kind: Annotated[
-        Format, typer.Option("--format", help="One self-contained HTML file, or Markdown with charts beside it.")
+        Format,
+        typer.Option(
+            "--format", help="One self-contained HTML file, or Markdown with charts beside it."
+        ),
     ] = Format.html,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Where it goes; DIR/report.html or DIR/report.md if absent."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where it goes; DIR/report.html or DIR/report.md if absent.",
+        ),
     ] = None,
-    open_it: Annotated[bool, typer.Option("--open", help="Open it in the browser or viewer.")] = False,
+    open_it: Annotated[
+        bool, typer.Option("--open", help="Open it in the browser or viewer.")
+    ] = False,
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
@@ -49,7 +62,8 @@ def report(
         _of_evaluation(directory, out, open_it=open_it)
         return
     path = out or directory / ("report.html" if kind is Format.html else "report.md")
-    bundle = Bundle(directory)  # first: without a campaign there is nothing to complain about but that
+    # first: without a campaign there is nothing to complain about but that
+    bundle = Bundle(directory)
     _check(kind, path)
     document = capacity.summarise(bundle) if capacity.is_capacity(bundle) else summarise(bundle)
     _write(kind, document, path)
@@ -66,7 +80,8 @@ def _of_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> None:
 
     if out is not None:
         raise UserError(
-            "the report of an evaluation is written into its own directory, beside the pages of its sections",
+            "the report of an evaluation is written into its own directory, beside the pages of "
+            "its sections",
             where="--out",
             fix="leave --out out",
         )
@@ -82,7 +97,9 @@ def _check(kind: Format, path: Path) -> None:
     from rmwbench.whole_file import check_page, is_written_through
 
     check_page(path, "Markdown" if kind is Format.markdown else "HTML")
-    other = {".md": Format.markdown, ".html": Format.html, ".htm": Format.html}.get(path.suffix.lower(), kind)
+    other = {".md": Format.markdown, ".html": Format.html, ".htm": Format.html}.get(
+        path.suffix.lower(), kind
+    )
     if other is not kind:
         raise UserError(
             "the name of the report promises another format",

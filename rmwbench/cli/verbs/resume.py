@@ -1,4 +1,5 @@
-"""`rmwbench resume DIR`: goes on with what was stopped, be it a campaign, those of `claims run`, or an evaluation."""
+"""`rmwbench resume DIR`: goes on with what was stopped, be it a campaign, those of `claims run`, or
+an evaluation."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="resume", help="Finish what was stopped, and show the answer.", epilog=ENDING)(resume)
+    app.command(name="resume", help="Finish what was stopped, and show the answer.", epilog=ENDING)(
+        resume
+    )
 
 
 def resume(
@@ -21,22 +24,23 @@ def resume(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="The campaign, or what `claims run` or `evaluate -o` began. It keeps its plan, and no finished trial "
-            "is repeated.",
+            help="The campaign, or what `claims run` or `evaluate -o` began. It keeps its plan, "
+            "and no finished trial is repeated.",
         ),
     ],
     budget: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
-            help="For `claims run`: this time instead of what is left of the first; after all is finished, for new "
-            "campaigns of what is still open.",
+            help="For `claims run`: this time instead of what is left of the first; after all is "
+            "finished, for new campaigns of what is still open.",
         ),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS", help="What began on a cluster goes on there: auto, HOST:PORT or ray://HOST:PORT."
+            metavar="ADDRESS",
+            help="What began on a cluster goes on there: auto, HOST:PORT or ray://HOST:PORT.",
         ),
     ] = None,
     no_report: NoReport = False,
@@ -49,7 +53,11 @@ def resume(
 
         _refuse("--cluster", cluster, "the campaigns of claims run on this machine")
         resume_claims(directory, budget=budget, no_report=no_report)
-    _refuse("--budget", budget, "what was begun keeps its plan; only the campaigns of claims get new time")
+    _refuse(
+        "--budget",
+        budget,
+        "what was begun keeps its plan; only the campaigns of claims get new time",
+    )
     if is_evaluation(directory):
         from rmwbench.cli.verbs.evaluate import go_on
 
@@ -70,4 +78,6 @@ def _resumed(directory: Path, cluster: str | None) -> "Runner":
 
 def _refuse(option: str, value: object, why: str) -> None:
     if value is not None:
-        raise UserError(f"{option} does not go with this: {why}", where=option, fix=f"leave {option} out")
+        raise UserError(
+            f"{option} does not go with this: {why}", where=option, fix=f"leave {option} out"
+        )

@@ -27,7 +27,8 @@ def run(
         str | None,
         typer.Argument(
             metavar="SUITE",
-            help="A shipped suite such as `quick` (`rmwbench suites` lists them), or the path of a suite file (.yaml).",
+            help="A shipped suite such as `quick` (`rmwbench suites` lists them), or the path of a "
+            "suite file (.yaml).",
             autocompletion=complete_suite,
         ),
     ] = None,
@@ -37,54 +38,73 @@ def run(
             "--out",
             "-o",
             metavar="DIR",
-            help="Where the campaign goes; ./campaigns/SUITE-DATE-TIME if absent. With --cluster also s3://… and the "
-            "like: a copy there after each block.",
+            help="Where the campaign goes; ./campaigns/SUITE-DATE-TIME if absent. With --cluster "
+            "also s3://… and the like: a copy there after each block.",
         ),
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Fit whole blocks into this time, such as 5m.")
+        str | None,
+        typer.Option(metavar="TIME", help="Fit whole blocks into this time, such as 5m."),
     ] = None,
     short: Annotated[
-        bool, typer.Option("--short", help="The suite's short version: the same factors, fewer levels, shorter trials.")
+        bool,
+        typer.Option(
+            "--short",
+            help="The suite's short version: the same factors, fewer levels, shorter trials.",
+        ),
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the order of trials and their schedules.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Draws the order of trials and their schedules.")
+    ] = 0,
     workload: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
     ] = None,
-    arm: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")] = None,
+    arm: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")
+    ] = None,
     candidates: Candidates = None,
     added: With = None,
     without: Without = None,
     series: Annotated[
         str | None,
-        typer.Option(metavar="RATE", help="Sample CPU, memory and network within the window, such as 10Hz."),
+        typer.Option(
+            metavar="RATE", help="Sample CPU, memory and network within the window, such as 10Hz."
+        ),
     ] = None,
-    threads: Annotated[bool, typer.Option("--threads", help="CPU and wait of every thread as well.")] = False,
+    threads: Annotated[
+        bool, typer.Option("--threads", help="CPU and wait of every thread as well.")
+    ] = False,
     schedule: Annotated[
         bool,
         typer.Option(
             "--schedule",
-            help="Trace when each thread got a processor. It disturbs: latencies of traced trials are not comparable.",
+            help="Trace when each thread got a processor. It disturbs: latencies of traced trials "
+            "are not comparable.",
         ),
     ] = False,
     cluster: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Run the trials on the machines of this Ray cluster: auto, HOST:PORT or ray://HOST:PORT.",
+            help="Run the trials on the machines of this Ray cluster: auto, HOST:PORT or "
+            "ray://HOST:PORT.",
         ),
     ] = None,
     place: Annotated[
         str | None,
         typer.Option(
             metavar="HOST=MACHINE,…",
-            help="With --cluster: each host of a workload is this machine, over the network that is really between "
-            "them; MACHINE@ADDRESS where the others reach it at another address than Ray.",
+            help="With --cluster: each host of a workload is this machine, over the network that "
+            "is really between them; MACHINE@ADDRESS where the others reach it at another address "
+            "than Ray.",
         ),
     ] = None,
     gang: Annotated[
         bool,
-        typer.Option("--gang", help="With --cluster: the same on any equal machines, as many trials at once as fit."),
+        typer.Option(
+            "--gang",
+            help="With --cluster: the same on any equal machines, as many trials at once as fit.",
+        ),
     ] = False,
     no_report: NoReport = False,
 ) -> None:
@@ -106,7 +126,9 @@ def run(
             fix="run it into a directory, then copy that",
         )
     budget_s = None if budget is None else parse_duration_s(budget)
-    begin = new_campaign if cluster is None else _new_on(cluster, out if remote else None, place, gang)
+    begin = (
+        new_campaign if cluster is None else _new_on(cluster, out if remote else None, place, gang)
+    )
     if cluster is None and (place is not None or gang):
         raise UserError(
             f"{'--place' if place is not None else '--gang'} is about the machines of a cluster",
@@ -127,13 +149,16 @@ def run(
     carry_out(campaign, directory, no_report, cluster)
 
 
-def _new_on(address: str, copy_to: str | None, place: str | None, gang: bool) -> "Callable[..., Runner]":
+def _new_on(
+    address: str, copy_to: str | None, place: str | None, gang: bool
+) -> "Callable[..., Runner]":
     from rmwbench.cluster import placing
     from rmwbench.cluster.start import new_campaign
 
     if place is not None and gang:
         raise UserError(
-            "--place and --gang contradict each other", fix="--place names the machines, --gang takes any like ones"
+            "--place and --gang contradict each other",
+            fix="--place names the machines, --gang takes any like ones",
         )
     placed = placing.parse(place) if place is not None else placing.Placing() if gang else None
     return functools.partial(new_campaign, address, copy_to, placed)
@@ -141,7 +166,9 @@ def _new_on(address: str, copy_to: str | None, place: str | None, gang: bool) ->
 
 def _sampling(series: str | None, threads: bool, schedule: bool) -> dict[str, float | bool]:
     """What was asked for beyond the suite's own `sampling`. Raises UserError."""
-    asked: dict[str, float | bool] = {name: True for name, on in (("threads", threads), ("schedule", schedule)) if on}
+    asked: dict[str, float | bool] = {
+        name: True for name, on in (("threads", threads), ("schedule", schedule)) if on
+    }
     if series is not None:
         number = series.strip().lower().removesuffix("hz").strip()
         try:
@@ -150,7 +177,10 @@ def _sampling(series: str | None, threads: bool, schedule: bool) -> dict[str, fl
             rate = -1.0
         if not 0 < rate <= 100:
             raise UserError(
-                "this is not a rate for a series", where="--series", expected="10Hz; at most 100Hz", actual=series
+                "this is not a rate for a series",
+                where="--series",
+                expected="10Hz; at most 100Hz",
+                actual=series,
             )
         asked["series_hz"] = rate
     return asked

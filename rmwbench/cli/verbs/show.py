@@ -1,4 +1,5 @@
-"""`rmwbench show [DIR]`: the answer of a campaign in the terminal, or as the show document for scripts and gates."""
+"""`rmwbench show [DIR]`: the answer of a campaign in the terminal, or as the show document for
+scripts and gates."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,17 +18,22 @@ def register(app: typer.Typer) -> None:
     app.command(
         name="show",
         help="Show a campaign's answer: a table per workload, and what to conclude.",
-        epilog="Exit code 0, unless the suite or --limits says what is acceptable (docs/limits.md): then 1 where a "
-        "condition is not acceptable, 2 where that could not be told.",
+        epilog="Exit code 0, unless the suite or --limits says what is acceptable "
+        "(docs/limits.md): then 1 where a condition is not acceptable, 2 where that could not be "
+        "told.",
     )(show)
 
 
 def show(
     directory: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."),
+        typer.Argument(
+            metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the show document (docs/formats/show.md).")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the show document (docs/formats/show.md).")
+    ] = False,
     limits: Annotated[
         Path | None,
         typer.Option(
@@ -37,9 +43,14 @@ def show(
         ),
     ] = None,
     fit: Annotated[
-        bool, typer.Option("--fit", help="Which distribution each arm's latencies follow, with parameters.")
+        bool,
+        typer.Option(
+            "--fit", help="Which distribution each arm's latencies follow, with parameters."
+        ),
     ] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="With --fit: print the parameters as CSV.")] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="With --fit: print the parameters as CSV.")
+    ] = False,
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign

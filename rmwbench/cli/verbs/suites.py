@@ -12,7 +12,9 @@ def register(app: typer.Typer) -> None:
 
 
 def suites(
-    as_json: Annotated[bool, typer.Option("--json", help='Print a list of {"suite", "title"}.')] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help='Print a list of {"suite", "title"}.')
+    ] = False,
 ) -> None:
     from rmwbench.suite.file.listed import listed
 

@@ -11,12 +11,17 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="types", help="List the message types that a suite may name, one line each.")(types)
+    app.command(name="types", help="List the message types that a suite may name, one line each.")(
+        types
+    )
 
 
 def types(
     as_json: Annotated[
-        bool, typer.Option("--json", help='Print a list of {"type", "ros_type", "payload_bytes", "message_bytes"}.')
+        bool,
+        typer.Option(
+            "--json", help='Print a list of {"type", "ros_type", "payload_bytes", "message_bytes"}.'
+        ),
     ] = False,
 ) -> None:
     from rmwbench.suite.workload.message_type import FAMILIES, message_type, message_type_names

@@ -1,1 +1,2 @@
-"""How a repository answers: pull requests and issues over time, from GitHub's API or from saved files."""
+"""How a repository answers: pull requests and issues over time, from GitHub's API or from saved
+files."""

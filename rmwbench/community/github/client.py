@@ -1,8 +1,10 @@
-"""One client for GitHub's REST API: pages by their Link headers, rate limits honoured, the token sent to one place.
+"""One client for GitHub's REST API: pages by their Link headers, rate limits honoured, the token
+sent to one place.
 
-What the API does besides answering: it sends the rest of a list behind a Link header, redirects renamed repositories,
-answers 202 while it computes statistics, 403 or 429 with a time when the limit is used up, and now and then cuts an
-answer short. Each of these is handled here and nowhere else.
+What the API does besides answering: it sends the rest of a list behind a Link header, redirects
+renamed repositories, answers 202 while it computes statistics, 403 or 429 with a time when the
+limit is used up, and now and then cuts an answer short. Each of these is handled here and nowhere
+else.
 """
 
 import http.client
@@ -38,11 +40,13 @@ class Missing(Exception):
 
 
 class NotFound(UserError):
-    """404: of a repository's address a mistake of the user, of a part of one that this server does not have it."""
+    """404: of a repository's address a mistake of the user, of a part of one that this server does
+    not have it."""
 
 
 class Client:
-    """Questions to one API. `max_wait_s` bounds each wait for a limit; longer ones are an error that says until when.
+    """Questions to one API. `max_wait_s` bounds each wait for a limit; longer ones are an error
+    that says until when.
 
     `notify` gets a sentence before each wait. `sleep` and `now_s` (Unix time) are there for tests.
     """
@@ -59,8 +63,15 @@ class Client:
         now_s: Callable[[], float] = time.time,
     ):
         parts = urlsplit(base)
-        if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.username:
-            raise UserError("not the address of an API", where=base, expected=f"for example {PUBLIC}")
+        if (
+            parts.scheme not in ("http", "https")
+            or not parts.netloc
+            or parts.query
+            or parts.username
+        ):
+            raise UserError(
+                "not the address of an API", where=base, expected=f"for example {PUBLIC}"
+            )
         if token is not None and not re.fullmatch(r"[\x21-\x7e]+", token):
             raise UserError("the token has characters that no token has", where="GITHUB_TOKEN")
         self.base = base.rstrip("/")
@@ -76,7 +87,8 @@ class Client:
         return self._ask(self._url(path, query))[0]
 
     def pages(self, path: str, **query: object) -> Iterator[list[dict[str, Any]]]:
-        """A list, page by page, until its Link header names no next one; a caller that has enough stops reading."""
+        """A list, page by page, until its Link header names no next one; a caller that has enough
+        stops reading."""
         url: str | None = self._url(path, {"per_page": PER_PAGE} | query)
         seen: set[str] = set()
         while url is not None:
@@ -85,7 +97,9 @@ class Client:
             seen.add(url)
             answer, headers = self._ask(url)
             if not isinstance(answer, list) or not all(isinstance(entry, dict) for entry in answer):
-                raise UserError("not a list", where=url, expected="a list of objects", actual=_short(answer))
+                raise UserError(
+                    "not a list", where=url, expected="a list of objects", actual=_short(answer)
+                )
             yield answer
             found = NEXT.search(headers.get("link", ""))
             url = None if found is None else self._same_place(urljoin(url, found[1]))
@@ -133,10 +147,14 @@ class Client:
                     return json.loads(body), headers
                 except ValueError as error:
                     failures = self._again(url, failures, f"cut or damaged JSON ({error})")
-            elif status in (403, 429) and (wait := self._limited(status, headers, body)) is not None:
+            elif (
+                status in (403, 429) and (wait := self._limited(status, headers, body)) is not None
+            ):
                 waits += 1
                 if waits > MOST_WAITS:
-                    raise UserError(f"still refused by {wait[1]} after {MOST_WAITS} waits", where=url)
+                    raise UserError(
+                        f"still refused by {wait[1]} after {MOST_WAITS} waits", where=url
+                    )
                 self._wait(url, *wait)
             elif status >= 500:
                 failures = self._again(url, failures, f"status {status}")
@@ -149,7 +167,9 @@ class Client:
             headers["Authorization"] = f"Bearer {self._token}"
         self.requests += 1
         try:
-            answer = self._opener.open(urllib.request.Request(url, headers=headers), timeout=self._timeout_s)
+            answer = self._opener.open(
+                urllib.request.Request(url, headers=headers), timeout=self._timeout_s
+            )
         except urllib.error.HTTPError as error:
             answer = error
         with answer:
@@ -159,8 +179,14 @@ class Client:
             if expected.isdigit() and len(body) < min(int(expected), MOST_BYTES):
                 raise http.client.IncompleteRead(body, int(expected) - len(body))
             if len(body) > MOST_BYTES:
-                raise UserError("the answer is too large", where=url, expected=f"at most {MOST_BYTES} bytes")
-            return answer.status, {name.lower(): value for name, value in answer.headers.items()}, body
+                raise UserError(
+                    "the answer is too large", where=url, expected=f"at most {MOST_BYTES} bytes"
+                )
+            return (
+                answer.status,
+                {name.lower(): value for name, value in answer.headers.items()},
+                body,
+            )
 
     def _again(self, url: str, failures: int, why: str) -> int:
         if failures + 1 >= TRIES:
@@ -173,7 +199,9 @@ class Client:
         self._sleep(PAUSE_S * 2**failures)
         return failures + 1
 
-    def _limited(self, status: int, headers: Mapping[str, str], body: bytes) -> tuple[float, str] | None:
+    def _limited(
+        self, status: int, headers: Mapping[str, str], body: bytes
+    ) -> tuple[float, str] | None:
         """(seconds to wait, which limit), None where it is not a limit that refused."""
         after = headers.get("retry-after", "")
         if after.strip().isdigit():
@@ -182,7 +210,9 @@ class Client:
         if headers.get("x-ratelimit-remaining") == "0" and reset.isdigit():
             limit = headers.get("x-ratelimit-limit", "?")
             # A second more: the API's clock and ours need not tick together.
-            return max(1.0, float(reset) - self._now_s() + 1.0), f"the limit of {limit} requests per hour"
+            return max(
+                1.0, float(reset) - self._now_s() + 1.0
+            ), f"the limit of {limit} requests per hour"
         if status == 429 or b"rate limit" in body.lower():
             return SECONDARY_WAIT_S, "a secondary limit"
         return None
@@ -191,12 +221,15 @@ class Client:
         until = datetime.fromtimestamp(self._now_s() + seconds, UTC)
         when = f"until {until:%Y-%m-%d %H:%M:%S} UTC (in {_span(seconds)})"
         if seconds > self._max_wait_s:
-            more = "" if self._token else " or set GITHUB_TOKEN (5000 requests per hour instead of 60)"
+            more = (
+                "" if self._token else " or set GITHUB_TOKEN (5000 requests per hour instead of 60)"
+            )
             raise UserError(
                 f"{what} is used up {when}",
                 where=url,
                 expected=f"a wait of at most {_span(self._max_wait_s)}",
-                fix=f"run it again then, wait longer with --max-wait {int(seconds / 60) + 1}m{more}",
+                fix="run it again then, wait longer with --max-wait "
+                f"{int(seconds / 60) + 1}m{more}",
             )
         self._notify(f"{what} is used up: waiting {when}")
         self._sleep(seconds)
@@ -209,7 +242,12 @@ class Client:
         if status in (409, 410, 422, 451) or (status == 403 and "too large" in said):
             raise Missing(f"GitHub says: {said or status}")
         if status == 401:
-            raise UserError("the API does not accept the token", where=url, actual=said, fix="renew GITHUB_TOKEN")
+            raise UserError(
+                "the API does not accept the token",
+                where=url,
+                actual=said,
+                fix="renew GITHUB_TOKEN",
+            )
         if status == 404:
             raise NotFound(
                 "no such repository, or the token may not see it",

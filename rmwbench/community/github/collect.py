@@ -1,8 +1,9 @@
-"""What is asked of the API for one repository, and how far back: everything opened since a cutoff, newest first.
+"""What is asked of the API for one repository, and how far back: everything opened since a cutoff,
+newest first.
 
-Issues and pull requests come from one list that has both, so each is asked for once; a pull request is told by its
-`pull_request` key, merged from closed unmerged by its `merged_at`. First responses come from the repository's comment
-lists instead of one request per item.
+Issues and pull requests come from one list that has both, so each is asked for once; a pull request
+is told by its `pull_request` key, merged from closed unmerged by its `merged_at`. First responses
+come from the repository's comment lists instead of one request per item.
 """
 
 from collections.abc import Callable, Iterable
@@ -37,9 +38,11 @@ def collect(
     reviews: bool = False,
     notify: Callable[[str], None] = lambda text: None,
 ) -> Raw:
-    """The raw answers about OWNER/NAME since the cutoff. Raises UserError where the repository cannot be read at all.
+    """The raw answers about OWNER/NAME since the cutoff. Raises UserError where the repository
+    cannot be read at all.
 
-    `reviews` asks for each pull request's reviews too: one request each, but an approval without a comment is seen.
+    `reviews` asks for each pull request's reviews too: one request each, but an approval without a
+    comment is seen.
     """
     path = f"repos/{name}"
     raw: Raw = {"collected": {"name": name, "since": stamp(since)}}
@@ -50,7 +53,9 @@ def collect(
     newest = {"state": "all", "sort": "created", "direction": "desc"}
     items = _part(lambda: _since(client.pages(f"{path}/issues", **newest), since))
     raw["issues"] = items
-    if isinstance(items, dict) or any(_closed_pull(entry) and not _knows_merge(entry) for entry in items):
+    if isinstance(items, dict) or any(
+        _closed_pull(entry) and not _knows_merge(entry) for entry in items
+    ):
         # Issues may be switched off, and older servers do not say there what was merged.
         raw["pulls"] = _part(lambda: _since(client.pages(f"{path}/pulls", **newest), since))
     notify(f"{name}: comments")
@@ -71,8 +76,8 @@ def collect(
 
 
 def _since(pages: Iterable[list[Raw]], since: datetime) -> list[Raw]:
-    """All entries up to the first that is older: the list is sorted by creation, so the next page is not asked for. An
-    entry that a new one pushed onto the next page is counted once."""
+    """All entries up to the first that is older: the list is sorted by creation, so the next page
+    is not asked for. An entry that a new one pushed onto the next page is counted once."""
     found: dict[int, Raw] = {}
     for page in pages:
         for entry in page:
@@ -117,11 +122,29 @@ def _knows_merge(entry: Raw) -> bool:
 
 _KEPT = {
     "repository": (
-        *("full_name", "stargazers_count", "forks_count", "subscribers_count", "size", "created_at", "pushed_at"),
+        *(
+            "full_name",
+            "stargazers_count",
+            "forks_count",
+            "subscribers_count",
+            "size",
+            "created_at",
+            "pushed_at",
+        ),
         *("archived", "fork", "default_branch", "license"),
     ),
     "issues": (
-        *("number", "url", "state", "created_at", "closed_at", "author_association", "user", "pull_request", "draft"),
+        *(
+            "number",
+            "url",
+            "state",
+            "created_at",
+            "closed_at",
+            "author_association",
+            "user",
+            "pull_request",
+            "draft",
+        ),
     ),
     "comments": ("issue_url", "created_at", "author_association", "user"),
     "review_comments": ("pull_request_url", "created_at", "author_association", "user"),
@@ -133,7 +156,8 @@ _KEPT["pulls"] = (*_KEPT["issues"], "merged_at", "merge_commit_sha")
 
 
 def trimmed(raw: Raw) -> Raw:
-    """The same without what is never read: titles, texts, e-mail addresses and what else people wrote."""
+    """The same without what is never read: titles, texts, e-mail addresses and what else people
+    wrote."""
 
     def keep(part: str, entry: Raw) -> Raw:
         kept = {name: entry[name] for name in _KEPT[part] if name in entry}

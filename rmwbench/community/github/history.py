@@ -1,7 +1,9 @@
-"""A repository read from its git history, where no API can be asked: commits, people, lines, version tags.
+"""A repository read from its git history, where no API can be asked: commits, people, lines,
+version tags.
 
-Each commit counts once, those that the default branch reaches. What GitHub alone knows (issues, pull requests, first
-responses, stars, forks) has no number here. Names and addresses are read to count people, and are not kept.
+Each commit counts once, those that the default branch reaches. What GitHub alone knows (issues,
+pull requests, first responses, stars, forks) has no number here. Names and addresses are read to
+count people, and are not kept.
 """
 
 import re
@@ -53,13 +55,16 @@ class _Logged:
 
 
 def load(name: str, path: Path, since: datetime | timedelta) -> Project:
-    """The repository in a git directory or clone: a window that ends with its newest commit and begins `since`, a time
-    or a length. Raises UserError where it cannot be read, is shallow, or ends before the window begins."""
+    """The repository in a git directory or clone: a window that ends with its newest commit and
+    begins `since`, a time or a length. Raises UserError where it cannot be read, is shallow, or
+    ends before the window begins."""
     repository = opened(path)
     log, tags = _read(repository)
     past = [one.time for one in log if one.time is not None and one.time <= datetime.now(UTC)]
     if not past:
-        raise UserError("no commit has a date in the past", where=str(path), expected="dates that git can read")
+        raise UserError(
+            "no commit has a date in the past", where=str(path), expected="dates that git can read"
+        )
     until = max(past)
     begin = _begin(path, since, until)
     project = Project(name, f"git, {repository.branch} at {repository.head[:12]}", begin, until)
@@ -99,7 +104,9 @@ def _missing(*, has_tags: bool) -> dict[str, str]:
 
 def _add_commits(project: Project, repository: Repository, log: Sequence[_Logged]) -> None:
     """What was committed within the project's window, and by how many."""
-    inside = [one for one in log if one.time is not None and project.since <= one.time <= project.until]
+    inside = [
+        one for one in log if one.time is not None and project.since <= one.time <= project.until
+    ]
     lines: dict[str, int] = {}
     try:
         lines = _lines(repository, [one.sha for one in inside if not one.merge])
@@ -120,21 +127,32 @@ def _begin(path: Path, since: datetime | timedelta, until: datetime) -> datetime
     try:
         begin = since if isinstance(since, datetime) else until - since
     except OverflowError:
-        raise UserError("the window is longer than the calendar", where="--since", expected="such as 180d") from None
+        raise UserError(
+            "the window is longer than the calendar", where="--since", expected="such as 180d"
+        ) from None
     if begin >= until:
         raise UserError(
             "the history ends before the window begins, so it says nothing of it",
             where=str(path),
-            expected=f"--since before {until:%Y-%m-%d}, the date of its newest commit, or a length such as 180d",
+            expected=f"--since before {until:%Y-%m-%d}, the date of its newest commit, or a length "
+            "such as 180d",
             actual=f"{begin:%Y-%m-%d}",
-            fix="a newer clone, or a window of its own: a length is counted back from each newest commit",
+            fix="a newer clone, or a window of its own: a length is counted back from each newest "
+            "commit",
         )
     return begin
 
 
 def _log(repository: Repository) -> list[_Logged]:
     pretty = "%x00".join(_FIELDS)
-    options = ("--no-show-signature", "--no-decorate", "--no-notes", "--no-ext-diff", "--no-patch", "--encoding=UTF-8")
+    options = (
+        "--no-show-signature",
+        "--no-decorate",
+        "--no-notes",
+        "--no-ext-diff",
+        "--no-patch",
+        "--encoding=UTF-8",
+    )
     text = repository.git("log", "-z", f"--format={pretty}", *options, repository.head, "--")
     words = text.removesuffix("\0").split("\0")
     if len(words) % len(_FIELDS):
@@ -153,8 +171,11 @@ def _log(repository: Repository) -> list[_Logged]:
 
 
 def _tags(repository: Repository) -> list[tuple[str, datetime]]:
-    """(name, when it was made); that of the commit where the tag has no date of its own, none for tags of neither."""
-    text = repository.git("for-each-ref", "--format=%(refname:strip=2)%00%(creatordate:unix)", "refs/tags")
+    """(name, when it was made); that of the commit where the tag has no date of its own, none for
+    tags of neither."""
+    text = repository.git(
+        "for-each-ref", "--format=%(refname:strip=2)%00%(creatordate:unix)", "refs/tags"
+    )
     rows = (line.partition("\0") for line in text.splitlines())
     return [(name, time) for name, _, seconds in rows if (time := _time(seconds)) is not None]
 
@@ -171,9 +192,12 @@ def _time(seconds: str) -> datetime | None:
 
 
 def _lines(repository: Repository, commits: Sequence[str]) -> dict[str, int]:
-    """Commit → lines added and removed; a renamed file counts with what changed in it, binary files not at all."""
+    """Commit → lines added and removed; a renamed file counts with what changed in it, binary files
+    not at all."""
     options = ("-r", "--root", "--numstat", "-M", "--no-ext-diff", "--no-textconv")
-    text = repository.git("diff-tree", "--stdin", *options, given="".join(f"{sha}\n" for sha in commits))
+    text = repository.git(
+        "diff-tree", "--stdin", *options, given="".join(f"{sha}\n" for sha in commits)
+    )
     found = dict.fromkeys(commits, 0)
     sha = ""
     for line in text.splitlines():
@@ -186,8 +210,8 @@ def _lines(repository: Repository, commits: Sequence[str]) -> dict[str, int]:
 
 
 def people(found: Iterable[_Person]) -> int:
-    """How many people they are, without bots and programs. Who has the same address or the same full name is one
-    person, after the repository's own .mailmap."""
+    """How many people they are, without bots and programs. Who has the same address or the same
+    full name is one person, after the repository's own .mailmap."""
     leader: dict[str, str] = {}
 
     def first(key: str) -> str:
@@ -199,9 +223,15 @@ def people(found: Iterable[_Person]) -> int:
     for person in set(found):
         if person.program:
             continue
-        address = re.sub(r"^\d+\+(?=.*@users\.noreply\.github\.com$)", "", person.address.strip().casefold())
+        address = re.sub(
+            r"^\d+\+(?=.*@users\.noreply\.github\.com$)", "", person.address.strip().casefold()
+        )
         name = " ".join(person.name.split()).casefold()
-        own = [key for key in (f"@{address}" if address else "", f"={name}" if " " in name else "") if key]
+        own = [
+            key
+            for key in (f"@{address}" if address else "", f"={name}" if " " in name else "")
+            if key
+        ]
         own = own or [f"={name}"]
         for key in own:
             leader[first(key)] = first(own[0])

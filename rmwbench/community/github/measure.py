@@ -1,7 +1,9 @@
-"""What a repository's items say: how many, how long until closed, merged or answered, and what happened each month.
+"""What a repository's items say: how many, how long until closed, merged or answered, and what
+happened each month.
 
-Open items are censored at the end of the data. Of pull requests, merged and closed unmerged are competing ends. A first
-response is what the first other person writes; who closes without a word ends the waiting without an answer.
+Open items are censored at the end of the data. Of pull requests, merged and closed unmerged are
+competing ends. A first response is what the first other person writes; who closes without a word
+ends the waiting without an answer.
 """
 
 from collections import Counter
@@ -49,7 +51,9 @@ def _repository(project: Project, people_only: bool) -> dict[str, Any]:
     }
     for kind, pull in (("pulls", True), ("issues", False)):
         out[kind] = (
-            {"no_data": reasons[kind]} if reasons[kind] else _kind(of(items, pull=pull), project.until, pull, responses)
+            {"no_data": reasons[kind]}
+            if reasons[kind]
+            else _kind(of(items, pull=pull), project.until, pull, responses)
         )
     commits = [c for c in project.commits if not (people_only and c.bot)]
     out["months"] = _months(project, items, commits)
@@ -61,7 +65,11 @@ def _repository(project: Project, people_only: bool) -> dict[str, Any]:
 
 def _kind(items: list[Item], until: datetime, pull: bool, responses: str | None) -> dict[str, Any]:
     closed = [i for i in items if i.closed or i.closed_unknown]
-    out: dict[str, Any] = {"opened": len(items), "open": len(items) - len(closed), "closed": len(closed)}
+    out: dict[str, Any] = {
+        "opened": len(items),
+        "open": len(items) - len(closed),
+        "closed": len(closed),
+    }
     if pull:
         out["merged"] = sum(i.merged for i in closed)
         out["closed_unmerged"] = len(closed) - out["merged"]
@@ -87,7 +95,9 @@ def _first_response(items: list[Item], until: datetime) -> dict[str, Any]:
         if end is None:
             continue
         # A comment after the closing is not what anybody waited for.
-        late = item.closed is not None and item.responded is not None and item.responded > item.closed
+        late = (
+            item.closed is not None and item.responded is not None and item.responded > item.closed
+        )
         days.append(_days(item.opened, item.closed if late else end))
         answered.append(item.responded is not None and not late)
     curve = kaplan_meier(days, answered)
@@ -95,15 +105,23 @@ def _first_response(items: list[Item], until: datetime) -> dict[str, Any]:
 
 
 def _times(curve: Curve) -> dict[str, Any]:
-    """Median in days with its interval, and shares within some days; `ended` of `count` items ended."""
+    """Median in days with its interval, and shares within some days; `ended` of `count` items
+    ended."""
     out: dict[str, Any] = {"count": curve.count, "ended": curve.happened}
     median, low, high = curve.median()
     if curve.count < FEWEST:
         out["median"] = {"no_data": f"{curve.count} items: fewer than {FEWEST}"}
     elif not isfinite(median):
-        out["median"] = {"no_data": "fewer than half have ended"} | ({"at_least": low} if isfinite(low) else {})
+        out["median"] = {"no_data": "fewer than half have ended"} | (
+            {"at_least": low} if isfinite(low) else {}
+        )
     else:
-        out["median"] = {"value": median, "low": low, "high": high if isfinite(high) else "inf", "unit": "days"}
+        out["median"] = {
+            "value": median,
+            "low": low,
+            "high": high if isfinite(high) else "inf",
+            "unit": "days",
+        }
     out["within"] = []
     for days in WITHIN_DAYS:
         if curve.count < FEWEST:
@@ -115,18 +133,24 @@ def _times(curve: Curve) -> dict[str, Any]:
 
 def _points(curve: Curve) -> list[list[float]]:
     """[days, share still open, low, high], at most `CURVE_POINTS`; every step of a small curve."""
-    keep = np.unique(np.linspace(0, len(curve.time) - 1, min(len(curve.time), CURVE_POINTS)).astype(int))
+    keep = np.unique(
+        np.linspace(0, len(curve.time) - 1, min(len(curve.time), CURVE_POINTS)).astype(int)
+    )
     rows = zip(curve.time[keep], curve.share[keep], curve.low[keep], curve.high[keep], strict=True)
     return [[round(float(x), 6) for x in row] for row in rows]
 
 
 def _ends(days: list[float], causes: list[int]) -> dict[str, Any]:
-    """Shares merged and closed unmerged over time; `curve` rows are [days, merged, closed unmerged]."""
+    """Shares merged and closed unmerged over time; `curve` rows are [days, merged, closed
+    unmerged]."""
     time, share = cumulative_incidence(days, causes)
     merged = share[0] if len(share) else np.zeros(len(time))
     unmerged = share[1] if len(share) > 1 else np.zeros(len(time))
     keep = np.unique(np.linspace(0, len(time) - 1, min(len(time), CURVE_POINTS)).astype(int))
-    rows = [[round(float(x), 6) for x in row] for row in zip(time[keep], merged[keep], unmerged[keep], strict=True)]
+    rows = [
+        [round(float(x), 6) for x in row]
+        for row in zip(time[keep], merged[keep], unmerged[keep], strict=True)
+    ]
     within = []
     for limit in WITHIN_DAYS:
         place = int(np.searchsorted(time, limit, side="right")) - 1
@@ -148,13 +172,15 @@ def _groups(items: list[Item]) -> dict[str, list[Item]]:
 
 def _group(items: list[Item], until: datetime) -> dict[str, Any]:
     known = [i for i in items if not i.closed_unknown]
-    curve = kaplan_meier([_days(i.opened, i.closed or until) for i in known], [i.closed is not None for i in known])
+    curve = kaplan_meier(
+        [_days(i.opened, i.closed or until) for i in known], [i.closed is not None for i in known]
+    )
     return {"opened": len(items), "median": _times(curve)["median"]}
 
 
 def _months(project: Project, items: list[Item], commits: list[Commit]) -> list[dict[str, Any]]:
-    """Per calendar month (UTC) of the window; the first and the last may be cut (`days` says how much is in). Closings
-    are of items opened in the window."""
+    """Per calendar month (UTC) of the window; the first and the last may be cut (`days` says how
+    much is in). Closings are of items opened in the window."""
     counts: dict[str, Counter[str]] = {}
 
     def count(time: datetime | None, what: str) -> None:
@@ -175,7 +201,15 @@ def _months(project: Project, items: list[Item], commits: list[Commit]) -> list[
         absent |= {"issues_opened", "issues_closed"}
     if _no_pulls(project):
         absent |= {"pulls_opened", "pulls_closed", "pulls_merged"}
-    names = ("pulls_opened", "pulls_closed", "pulls_merged", "issues_opened", "issues_closed", "commits", "releases")
+    names = (
+        "pulls_opened",
+        "pulls_closed",
+        "pulls_merged",
+        "issues_opened",
+        "issues_closed",
+        "commits",
+        "releases",
+    )
     rows = []
     for month, days in _calendar(project.since, project.until):
         found = counts.get(month, Counter())
@@ -189,14 +223,18 @@ def _calendar(since: datetime, until: datetime) -> list[tuple[str, float]]:
     out, begin = [], since
     while begin < until:
         year, month = begin.year + begin.month // 12, begin.month % 12 + 1
-        end = min(until, begin.replace(year=year, month=month, day=1, hour=0, minute=0, second=0, microsecond=0))
+        end = min(
+            until,
+            begin.replace(year=year, month=month, day=1, hour=0, minute=0, second=0, microsecond=0),
+        )
         out.append((f"{begin:%Y-%m}", (end - begin).total_seconds() / DAY_S))
         begin = end
     return out
 
 
 def _facts(project: Project, commits: list[Commit]) -> dict[str, Any]:
-    """Stars, forks, contributors, … and the counts of the window; `no_data` with the reason where there is none."""
+    """Stars, forks, contributors, … and the counts of the window; `no_data` with the reason where
+    there is none."""
     parts = {
         "stars": "repository",
         "forks": "repository",
@@ -215,7 +253,10 @@ def _facts(project: Project, commits: list[Commit]) -> dict[str, Any]:
 
 def _commit_facts(project: Project, commits: list[Commit]) -> dict[str, Metric]:
     if "commits" in project.missing:
-        return {name: {"no_data": project.missing["commits"]} for name in ("commits", "authors", "committers")}
+        return {
+            name: {"no_data": project.missing["commits"]}
+            for name in ("commits", "authors", "committers")
+        }
     facts: dict[str, Metric] = {
         "commits": {"value": len(commits), "unit": "count", "bots": sum(c.bot for c in commits)},
         "authors": _people(project.authors),
@@ -226,17 +267,26 @@ def _commit_facts(project: Project, commits: list[Commit]) -> dict[str, Metric]:
     if project.history is not None:
         facts["commits"]["merges"] = sum(bool(c.merge) for c in commits)
         if "code_frequency" not in project.missing:
-            facts["lines_changed"] = {"value": sum(c.lines for c in commits if c.lines is not None), "unit": "lines"}
+            facts["lines_changed"] = {
+                "value": sum(c.lines for c in commits if c.lines is not None),
+                "unit": "lines",
+            }
     return facts
 
 
 def _people(count: int | None) -> Metric:
-    return {"no_data": "these answers were saved without it"} if count is None else {"value": count, "unit": "count"}
+    return (
+        {"no_data": "these answers were saved without it"}
+        if count is None
+        else {"value": count, "unit": "count"}
+    )
 
 
 def _release_facts(project: Project) -> dict[str, Metric]:
     if "releases" in project.missing:
-        return {name: {"no_data": project.missing["releases"]} for name in ("releases", "releases_ever")}
+        return {
+            name: {"no_data": project.missing["releases"]} for name in ("releases", "releases_ever")
+        }
     recent = [t for t in project.releases if project.since <= t <= project.until]
     ever: Metric = {"value": len(project.releases), "unit": "count"}
     if project.releases:

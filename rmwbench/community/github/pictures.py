@@ -1,4 +1,5 @@
-"""The pictures of engagement: how long items stay open, until somebody answers, and what happened each month."""
+"""The pictures of engagement: how long items stay open, until somebody answers, and what happened
+each month."""
 
 from typing import Any
 
@@ -11,24 +12,36 @@ from rmwbench.report.style import looks
 LEAST_DAYS = 1 / 24
 """The left end of the time axis: whatever took less than an hour is drawn there."""
 _TICKS = (1 / 24, 0.25, 1, 3, 7, 14, 30, 90, 180, 365, 730)
-_TICK_LABEL = "datum.value < 1 ? format(datum.value * 24, '.2~g') + ' h' : format(datum.value, '~g') + ' d'"
+_TICK_LABEL = (
+    "datum.value < 1 ? format(datum.value * 24, '.2~g') + ' h' : format(datum.value, '~g') + ' d'"
+)
 _HEIGHT = 300
 
 
 def waiting(repositories: list[dict[str, Any]], kind: str, what: str, title: str) -> Spec | None:
-    """The share of items still waiting against time, a step line per repository; dots where its curve ends with items
-    still open. None without any curve."""
+    """The share of items still waiting against time, a step line per repository; dots where its
+    curve ends with items still open. None without any curve."""
     names, points, ends = [], [], []
     for repository in repositories:
         found = repository[kind].get(what, {})
         if not found.get("curve"):
             continue
         names.append(repository["name"])
-        rows = [[LEAST_DAYS, 1.0, 1.0, 1.0], *([max(row[0], LEAST_DAYS), *row[1:]] for row in found["curve"])]
+        rows = [
+            [LEAST_DAYS, 1.0, 1.0, 1.0],
+            *([max(row[0], LEAST_DAYS), *row[1:]] for row in found["curve"]),
+        ]
         if rows[-1][1] > 0:
             rows.append([max(repository["days"], rows[-1][0]), *rows[-1][1:]])
         points += [
-            {"name": repository["name"], "days": d, "share": share, "low": low, "high": high, "n": n}
+            {
+                "name": repository["name"],
+                "days": d,
+                "share": share,
+                "low": low,
+                "high": high,
+                "n": n,
+            }
             for n, (d, share, low, high) in enumerate(rows)
         ]
         if rows[-1][1] > 0:
@@ -37,19 +50,31 @@ def waiting(repositories: list[dict[str, Any]], kind: str, what: str, title: str
         return None
     most = max(p["days"] for p in points)
     scale = alt.Scale(type="log", domain=[LEAST_DAYS, max(most, 1.0)], nice=False, clamp=True)
-    axis = charts._axis(values=[t for t in _TICKS if t <= most], labelExpr=_TICK_LABEL, title=f"{title} (log axis)")
+    axis = charts._axis(
+        values=[t for t in _TICKS if t <= most], labelExpr=_TICK_LABEL, title=f"{title} (log axis)"
+    )
     colour = _colours(repositories, names)
     x = alt.X("days:Q", scale=scale, axis=axis)
-    y = alt.Y("share:Q", scale=alt.Scale(domain=[0, 1]), axis=charts._axis(title=None, format=".0%", tickCount=5))
+    y = alt.Y(
+        "share:Q",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=charts._axis(title=None, format=".0%", tickCount=5),
+    )
     base = alt.Chart(charts._POINTS)
     layers = [
-        base.mark_line(interpolate="step-after", strokeWidth=2).encode(x=x, y=y, order=alt.Order("n:Q"), color=colour),
+        base.mark_line(interpolate="step-after", strokeWidth=2).encode(
+            x=x, y=y, order=alt.Order("n:Q"), color=colour
+        ),
         base.mark_area(interpolate="step-after", opacity=0.1).encode(
             x=x, y=alt.Y("low:Q", scale=alt.Scale(domain=[0, 1])), y2=alt.Y2("high:Q"), color=colour
         ),
     ]
     if ends:
-        layers.append(alt.Chart(alt.Data(values=ends)).mark_circle(size=45, opacity=1).encode(x=x, y=y, color=colour))
+        layers.append(
+            alt.Chart(alt.Data(values=ends))
+            .mark_circle(size=45, opacity=1)
+            .encode(x=x, y=y, color=colour)
+        )
     return charts._finish(alt.layer(*layers), height=_HEIGHT, points=points)
 
 
@@ -87,6 +112,16 @@ def _colours(repositories: list[dict[str, Any]], names: list[str]) -> alt.Color:
     """The same colour for a repository in every picture of a page."""
     styles = looks([{"arm": r["name"], "middleware": r["name"]} for r in repositories])
     legend = alt.Legend(
-        orient="bottom", columns=2, title=None, symbolSize=160, symbolOpacity=1, labelColor=TEXT, labelLimit=320
+        orient="bottom",
+        columns=2,
+        title=None,
+        symbolSize=160,
+        symbolOpacity=1,
+        labelColor=TEXT,
+        labelLimit=320,
     )
-    return alt.Color("name:N", scale=alt.Scale(domain=names, range=[styles[n].colour for n in names]), legend=legend)
+    return alt.Color(
+        "name:N",
+        scale=alt.Scale(domain=names, range=[styles[n].colour for n in names]),
+        legend=legend,
+    )

@@ -1,6 +1,8 @@
-"""A repository as it is measured, whatever it was read from: its items with their times, its commits, its counts.
+"""A repository as it is measured, whatever it was read from: its items with their times, its
+commits, its counts.
 
-No names are kept: of people only whether they are a bot, belong to the project, and how many committed.
+No names are kept: of people only whether they are a bot, belong to the project, and how many
+committed.
 """
 
 import re
@@ -22,7 +24,8 @@ Metric = dict[str, Any]
 
 @dataclass
 class Item:
-    """A pull request or issue. `closed` is None while it is open, and `closed_unknown` where only its time is missing.
+    """A pull request or issue. `closed` is None while it is open, and `closed_unknown` where only
+    its time is missing.
 
     `responded` is when the first person other than the author wrote or reviewed.
     """
@@ -50,8 +53,8 @@ class Commit:
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """Where a git history was read. `undated` commits have no date in the past, and are in no window; `other_tags`
-    have names that are not versions."""
+    """Where a git history was read. `undated` commits have no date in the past, and are in no
+    window; `other_tags` have names that are not versions."""
 
     branch: str
     commit: str
@@ -63,8 +66,8 @@ class History:
 class Project:
     """What is known of one repository; `missing` says for a part (`PARTS`) why it is not.
 
-    `authors` wrote the commits of the window, `committers` put them on the branch: people, without bots; None where
-    the source does not tell them. `history` is None for what GitHub answered.
+    `authors` wrote the commits of the window, `committers` put them on the branch: people, without
+    bots; None where the source does not tell them. `history` is None for what GitHub answered.
     """
 
     name: str
@@ -82,7 +85,8 @@ class Project:
 
 
 def digest(raw: Raw, where: str) -> Project:
-    """The repository in raw answers. UserError with `where` and the part where an answer is not of the API's shape."""
+    """The repository in raw answers. UserError with `where` and the part where an answer is not of
+    the API's shape."""
     about = raw["collected"]
     project = Project(about["name"], where, parse(about["since"]), parse(about["until"]))
     for part in PARTS:
@@ -126,7 +130,9 @@ def _items(project: Project, answer: list[Raw], raw: Raw) -> None:
                 merged=pull and bool(merge or entry.get("merged_at")),
                 closed_unknown=state == "closed" and not closed,
                 bot=_is_bot(entry.get("user")),
-                inside=entry["author_association"] in INSIDE if entry.get("author_association") else None,
+                inside=entry["author_association"] in INSIDE
+                if entry.get("author_association")
+                else None,
             )
         )
 
@@ -170,7 +176,9 @@ def _commits(project: Project, answer: list[Raw], raw: Raw) -> None:
             committers.add(committer.get("login"))
     project.authors = len(authors)
     # Answers that were saved before committers were kept have none at all.
-    project.committers = len(committers) if not answer or any("committer" in entry for entry in answer) else None
+    project.committers = (
+        len(committers) if not answer or any("committer" in entry for entry in answer) else None
+    )
 
 
 def _releases(project: Project, answer: list[Raw], raw: Raw) -> None:
@@ -183,7 +191,9 @@ def _repository(project: Project, answer: Raw, raw: Raw) -> None:
     for fact, key in facts.items():
         value = answer.get(key)
         project.facts[fact] = (
-            {"no_data": "not in the answer"} if value is None else {"value": int(value), "unit": "count"}
+            {"no_data": "not in the answer"}
+            if value is None
+            else {"value": int(value), "unit": "count"}
         )
     if answer.get("size") is not None:
         project.facts["repository_size"] = {"value": int(answer["size"]) * 1024, "unit": "bytes"}
@@ -199,7 +209,11 @@ def _repository(project: Project, answer: Raw, raw: Raw) -> None:
 def _languages(project: Project, answer: Raw, raw: Raw) -> None:
     sizes = {str(name): int(size) for name, size in answer.items()}
     largest = sorted(sizes, key=lambda name: -sizes[name])[:3]
-    project.facts["code_size"] = {"value": sum(sizes.values()), "unit": "bytes", "languages": largest}
+    project.facts["code_size"] = {
+        "value": sum(sizes.values()),
+        "unit": "bytes",
+        "languages": largest,
+    }
 
 
 def _changes(project: Project, answer: list[list[int]], raw: Raw) -> None:
@@ -233,7 +247,8 @@ def _is_bot(user: Raw | None) -> bool:
 
 
 def is_bot_name(name: str) -> bool:
-    """Whether a login or an author's name is that of a bot: NAME[bot], as GitHub names them, or NAME-bot."""
+    """Whether a login or an author's name is that of a bot: NAME[bot], as GitHub names them, or
+    NAME-bot."""
     return _BOT.fullmatch(name.strip()) is not None
 
 

@@ -1,7 +1,9 @@
-"""Repositories from files: what `--save` wrote, lists that `gh api` fetched, or the tables of the 2020 evaluation.
+"""Repositories from files: what `--save` wrote, lists that `gh api` fetched, or the tables of the
+2020 evaluation.
 
-A directory with one directory per repository, `OWNER+NAME/`, each part of it in a JSON file of its name
-(`issues.json`, `commits.json`, …) as GitHub's API answers; a directory of such tables; or one such `OWNER+NAME/`.
+A directory with one directory per repository, `OWNER+NAME/`, each part of it in a JSON file of its
+name (`issues.json`, `commits.json`, …) as GitHub's API answers; a directory of such tables; or one
+such `OWNER+NAME/`.
 """
 
 import json
@@ -28,9 +30,12 @@ def save(raw: Raw, directory: Path) -> Path:
     return place
 
 
-def load(directory: Path, since: datetime | None = None, names: tuple[str, ...] = ()) -> list[Project]:
-    """The repositories in a directory, only those of `names` if given, from the cutoff on (else from when each was
-    collected). Raises UserError where nothing is there or a file is not what its name says."""
+def load(
+    directory: Path, since: datetime | None = None, names: tuple[str, ...] = ()
+) -> list[Project]:
+    """The repositories in a directory, only those of `names` if given, from the cutoff on (else
+    from when each was collected). Raises UserError where nothing is there or a file is not what its
+    name says."""
     if not directory.is_dir():
         raise UserError("no such directory", where=str(directory))
     inside = sorted(p for p in directory.iterdir() if not p.name.startswith("."))
@@ -42,7 +47,9 @@ def load(directory: Path, since: datetime | None = None, names: tuple[str, ...] 
     missing = [name for name in names if name.lower() not in {p.name.lower() for p in found}]
     if missing:
         known = ", ".join(p.name for p in found)
-        raise UserError("not among the saved repositories", where=missing[0], expected=known, actual=missing[0])
+        raise UserError(
+            "not among the saved repositories", where=missing[0], expected=known, actual=missing[0]
+        )
     return [p for p in found if not names or p.name.lower() in {n.lower() for n in names}]
 
 
@@ -68,18 +75,30 @@ def _raw(place: Path, since: datetime | None) -> Raw:
 
 
 def _collected(place: Path, raw: Raw, since: datetime | None) -> dict[str, str]:
-    """Name, cutoff and end. Lists that something else fetched do not say when: their newest time is the end."""
+    """Name, cutoff and end. Lists that something else fetched do not say when: their newest time is
+    the end."""
     about = raw.get("collected") or {}
     items = raw["issues"] if isinstance(raw.get("issues"), list) else raw["pulls"]
-    name = about.get("name") or (raw.get("repository") or {}).get("full_name") or place.name.replace("+", "/", 1)
+    name = (
+        about.get("name")
+        or (raw.get("repository") or {}).get("full_name")
+        or place.name.replace("+", "/", 1)
+    )
     try:
-        times = [parse(e[k]) for e in items for k in ("created_at", "updated_at", "closed_at") if e.get(k)]
+        times = [
+            parse(e[k])
+            for e in items
+            for k in ("created_at", "updated_at", "closed_at")
+            if e.get(k)
+        ]
         opened = [parse(e["created_at"]) for e in items]
         until = parse(about["until"]) if "until" in about else max(times, default=datetime.now(UTC))
         begin = parse(about["since"]) if "since" in about else min(opened, default=until)
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(
-            "not what GitHub's API answers", where=str(place), actual=f"{type(error).__name__}: {error}"
+            "not what GitHub's API answers",
+            where=str(place),
+            actual=f"{type(error).__name__}: {error}",
         ) from None
     if since is not None and "since" in about and since < begin:
         raise UserError(
@@ -93,7 +112,8 @@ def _collected(place: Path, raw: Raw, since: datetime | None) -> dict[str, str]:
 
 
 def _read(path: Path) -> Any:
-    """JSON; several lists one after the other, as `gh api --paginate` prints pages, are one list."""
+    """JSON; several lists one after the other, as `gh api --paginate` prints pages, are one
+    list."""
     try:
         text = read_text(path, encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -108,7 +128,10 @@ def _read(path: Path) -> Any:
         except ValueError as error:
             line = text.count("\n", 0, getattr(error, "pos", at)) + 1
             raise UserError(
-                "not whole JSON", where=f"{path}:{line}", expected="what GitHub's API answered", actual=str(error)
+                "not whole JSON",
+                where=f"{path}:{line}",
+                expected="what GitHub's API answered",
+                actual=str(error),
             ) from None
         documents.append(document)
     if not documents:
@@ -116,7 +139,11 @@ def _read(path: Path) -> Any:
     if len(documents) == 1:
         return documents[0]
     if not all(isinstance(d, list) for d in documents):
-        raise UserError("several documents that are not lists", where=str(path), expected="one, or pages of a list")
+        raise UserError(
+            "several documents that are not lists",
+            where=str(path),
+            expected="one, or pages of a list",
+        )
     return [entry for page in documents for entry in page]
 
 
@@ -139,7 +166,8 @@ def _checked(path: Path, answer: Any) -> Any:
 
 
 def _tables(directory: Path, since: datetime | None) -> list[Project]:
-    """The tables of 2020 (docs/importers.md): times to close, no responses, and commits that paging cut."""
+    """The tables of 2020 (docs/importers.md): times to close, no responses, and commits that paging
+    cut."""
     from rmwbench.importers.formats import github_csv
     from rmwbench.importers.source.source import Source
 
@@ -158,7 +186,14 @@ def _tables(directory: Path, since: datetime | None) -> list[Project]:
             closed = None if seconds is None else opened + timedelta(seconds=seconds)
             if opened >= begin:
                 project.items.append(
-                    Item(number, pull, opened, closed, number in merged and pull, state == "closed" and closed is None)
+                    Item(
+                        number,
+                        pull,
+                        opened,
+                        closed,
+                        number in merged and pull,
+                        state == "closed" and closed is None,
+                    )
                 )
         project.missing = dict.fromkeys(PARTS, "not in these tables")
         if repository.has_pulls:

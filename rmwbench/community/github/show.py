@@ -8,17 +8,26 @@ from rmwbench.community.github import pictures
 from rmwbench.report.view import Picture, Section, Table, View
 from rmwbench.words import numbers as fmt
 
-_LOG = "Time runs on a log axis; the shade is the 95 % interval; a dot ends a curve that items still open cut short."
+_LOG = (
+    "Time runs on a log axis; the shade is the 95 % interval; a dot ends a curve that items "
+    "still open cut short."
+)
 
 
 def view(doc: dict[str, Any], *, draw: bool = False, months: bool = True) -> View:
-    """The view; `draw` makes the pictures too, and `months` is whether there is a row for each month."""
+    """The view; `draw` makes the pictures too, and `months` is whether there is a row for each
+    month."""
     found = doc["repositories"]
-    lead = [f"{r['name']}: {r['since'][:10]} to {r['until'][:10]} ({r['days']:.0f} days)" for r in found]
+    lead = [
+        f"{r['name']}: {r['since'][:10]} to {r['until'][:10]} ({r['days']:.0f} days)" for r in found
+    ]
     if doc["people_only"]:
         lead.append("Without the pull requests, issues and commits of bots.")
     asked = [r for r in found if "history" not in r]
-    sections = [_kind(found, "pulls", "Pull requests", draw), _kind(found, "issues", "Issues", draw)]
+    sections = [
+        _kind(found, "pulls", "Pull requests", draw),
+        _kind(found, "issues", "Issues", draw),
+    ]
     if asked:
         sections += [_answers(found, draw), _authors(found)]
     sections.append(_facts(found))
@@ -27,8 +36,13 @@ def view(doc: dict[str, Any], *, draw: bool = False, months: bool = True) -> Vie
     sections.append(_reading(bool(asked), len(asked) < len(found)))
     if len(asked) < len(found):
         sections.insert(0, _from_git(found))
-    card = f"{', '.join(r['name'] for r in found)} · until {max((r['until'][:10] for r in found), default='')}"
-    return View("Engagement on GitHub" if asked or not found else "Activity in git", lead, sections, card)
+    card = (
+        f"{', '.join(r['name'] for r in found)} · until "
+        f"{max((r['until'][:10] for r in found), default='')}"
+    )
+    return View(
+        "Engagement on GitHub" if asked or not found else "Activity in git", lead, sections, card
+    )
 
 
 def _from_git(found: list[dict[str, Any]]) -> Section:
@@ -40,25 +54,37 @@ def _from_git(found: list[dict[str, Any]]) -> Section:
         until = _day(repository["until"])
         old = " (!)" if (newest - until).days > FAR_APART_DAYS else ""
         history = repository["history"]
-        rows.append([repository["name"], history["branch"], history["commit"][:12], f"{until}{old}"])
+        rows.append(
+            [repository["name"], history["branch"], history["commit"][:12], f"{until}{old}"]
+        )
     text = [
-        "These were read from git histories, where GitHub's API was not asked: of issues, pull requests, first "
-        "responses, stars and forks a history holds nothing, so there is no data on them, which is not 0. With access "
-        "to the API `rmwbench community github OWNER/NAME…` gives them, of today.",
-        "A window ends with the newest commit that the copy of the history has. What happened since is not in it, and "
-        "quiet days after that commit are not either.",
+        "These were read from git histories, where GitHub's API was not asked: of issues, pull "
+        "requests, first responses, stars and forks a history holds nothing, so there is no data "
+        "on them, which is not 0. With access to the API `rmwbench community github OWNER/NAME…` "
+        "gives them, of today.",
+        "A window ends with the newest commit that the copy of the history has. What happened "
+        "since is not in it, and quiet days after that commit are not either.",
     ]
     if len({r["until"][:10] for r in found}) > 1:
         text.append(
-            "The windows end on different days, so numbers of one row cannot be set against those of another: no row "
-            "is ahead of another, and their order is the one in which they were asked for."
+            "The windows end on different days, so numbers of one row cannot be set against those "
+            "of another: no row is ahead of another, and their order is the one in which they were "
+            "asked for."
         )
     if any("(!)" in row[-1] for row in rows):
         text.append("(!) ends more than 18 months before the newest: it describes another time.")
     for repository in read:
         if undated := repository["history"]["undated"]:
-            text.append(f"{repository['name']}: commits without a date in the past, in no window: {undated}.")
-    columns = (("repository", False), ("branch", False), ("commit", False), ("newest commit of", False))
+            text.append(
+                f"{repository['name']}: commits without a date in the past, in no window: "
+                f"{undated}."
+            )
+    columns = (
+        ("repository", False),
+        ("branch", False),
+        ("commit", False),
+        ("newest commit of", False),
+    )
     return Section("Where it was read", text, Table(columns, rows))
 
 
@@ -70,23 +96,27 @@ def _reading(asked: bool, git: bool) -> Section:
     text = []
     if asked:
         text += [
-            "Pull requests are not issues, though GitHub's list of issues has both; here each is counted once.",
-            "What is still open counts as open until the end of the data (censored), not as closed then. So a "
-            "median can be undecided, and is never made up.",
-            "Merged and closed unmerged are two ends of a pull request; their shares add up with what is open.",
-            "A first response is the first comment, or review with a comment, of another person; bots do not "
-            "answer. Who closes without a word ends the waiting unanswered.",
-            "Inside: owner, member or collaborator, as GitHub says it today. Intervals are for chance, not for "
-            "what kind of requests a project gets.",
+            "Pull requests are not issues, though GitHub's list of issues has both; here each is "
+            "counted once.",
+            "What is still open counts as open until the end of the data (censored), not as closed "
+            "then. So a median can be undecided, and is never made up.",
+            "Merged and closed unmerged are two ends of a pull request; their shares add up with "
+            "what is open.",
+            "A first response is the first comment, or review with a comment, of another person; "
+            "bots do not answer. Who closes without a word ends the waiting unanswered.",
+            "Inside: owner, member or collaborator, as GitHub says it today. Intervals are for "
+            "chance, not for what kind of requests a project gets.",
         ]
     if git:
         text += [
-            "Each commit counts once, of those that the default branch reaches. A project that squashes a pull request "
-            "into one commit has fewer of them than one that merges, for the same work.",
-            "Authors, committers and contributors are people, without bots: who has the same address or the same full "
-            "name is one person. What GitHub's pages merged has no committer of its own.",
-            "Lines are added plus removed ones of commits that are not merges. Releases are tags that are versions, "
-            "release candidates among them, on any branch.",
+            "Each commit counts once, of those that the default branch reaches. A project that "
+            "squashes a pull request into one commit has fewer of them than one that merges, for "
+            "the same work.",
+            "Authors, committers and contributors are people, without bots: who has the same "
+            "address or the same full name is one person. What GitHub's pages merged has no "
+            "committer of its own.",
+            "Lines are added plus removed ones of commits that are not merges. Releases are tags "
+            "that are versions, release candidates among them, on any branch.",
         ]
     return Section("How to read it", text, list=True)
 
@@ -95,7 +125,12 @@ def _kind(found: list[dict[str, Any]], kind: str, title: str, draw: bool) -> Sec
     pull = kind == "pulls"
     columns = [("repository", False), ("opened", True), ("open", True)]
     columns += [("merged", True), ("closed unmerged", True)] if pull else [("closed", True)]
-    columns += [("median days to close", True), ("in 1 day", True), ("in 7 days", True), ("in 30 days", True)]
+    columns += [
+        ("median days to close", True),
+        ("in 1 day", True),
+        ("in 7 days", True),
+        ("in 30 days", True),
+    ]
     rows, missing = [], []
     reasons: dict[str, list[str]] = {}
     for repository in found:
@@ -104,16 +139,27 @@ def _kind(found: list[dict[str, Any]], kind: str, title: str, draw: bool) -> Sec
             reasons.setdefault(of["no_data"], []).append(repository["name"])
             rows.append([repository["name"], *["no data"] * (len(columns) - 1)])
             continue
-        counts = [str(of[name]) for name in (("merged", "closed_unmerged") if pull else ("closed",))]
+        counts = [
+            str(of[name]) for name in (("merged", "closed_unmerged") if pull else ("closed",))
+        ]
         within = {w["days"]: f"{100 * w['share']:.0f} %" for w in of["time_to_close"]["within"]}
         shares = [within.get(days, "–") for days in (1, 7, 30)]
         median = median_text(of["time_to_close"]["median"])
-        rows.append([repository["name"], str(of["opened"]), str(of["open"]), *counts, median, *shares])
+        rows.append(
+            [repository["name"], str(of["opened"]), str(of["open"]), *counts, median, *shares]
+        )
         if of.get("closing_time_unknown"):
-            missing.append(f"{repository['name']}: {of['closing_time_unknown']} closed at an unknown time are left out")
+            missing.append(
+                f"{repository['name']}: {of['closing_time_unknown']} closed at an unknown time are "
+                "left out"
+            )
     drawn = []
-    if draw and (spec := pictures.waiting(found, kind, "time_to_close", "time since it was opened")):
-        drawn.append(Picture(f"{kind}-open", f"{title} still open", f"Lower is faster. {_LOG}", spec))
+    if draw and (
+        spec := pictures.waiting(found, kind, "time_to_close", "time since it was opened")
+    ):
+        drawn.append(
+            Picture(f"{kind}-open", f"{title} still open", f"Lower is faster. {_LOG}", spec)
+        )
     missing = [f"no data ({reason}): {', '.join(who)}" for reason, who in reasons.items()] + missing
     known = any("no_data" not in repository[kind] for repository in found)
     return Section(title, missing, Table(tuple(columns), rows) if known else None, drawn)
@@ -124,9 +170,13 @@ def _answers(found: list[dict[str, Any]], draw: bool) -> Section:
     reasons: dict[str, list[str]] = {}
     for repository in found:
         for kind, name in (("pulls", "pull requests"), ("issues", "issues")):
-            answer = repository[kind].get("first_response", {"no_data": repository[kind].get("no_data")})
+            answer = repository[kind].get(
+                "first_response", {"no_data": repository[kind].get("no_data")}
+            )
             if "no_data" in answer:
-                reasons.setdefault(str(answer["no_data"]), []).append(f"{repository['name']} ({name})")
+                reasons.setdefault(str(answer["no_data"]), []).append(
+                    f"{repository['name']} ({name})"
+                )
                 continue
             within = {w["days"]: f"{100 * w['share']:.0f} %" for w in answer["within"]}
             text = [str(answer["count"]), str(answer["answered"]), median_text(answer["median"])]
@@ -153,7 +203,13 @@ def _authors(found: list[dict[str, Any]]) -> Section:
                 if group["opened"]:
                     shown = [str(group["opened"]), median_text(group["median"])]
                     rows.append([repository["name"], name, who, *shown])
-    columns = (("repository", False), ("", False), ("by", False), ("opened", True), ("median days to close", True))
+    columns = (
+        ("repository", False),
+        ("", False),
+        ("by", False),
+        ("opened", True),
+        ("median days to close", True),
+    )
     if not rows:
         return Section("Who opened them", ["no data: the authors' standing is not in these files"])
     return Section("Who opened them", [], Table(columns, rows))
@@ -201,7 +257,10 @@ def _reasons(found: list[dict[str, Any]]) -> list[str]:
     repositories: dict[tuple[str, str], list[str]] = {}
     for (repository, reason), names in facts.items():
         repositories.setdefault((", ".join(names), reason), []).append(repository)
-    return [f"{names}: no data ({reason}): {', '.join(who)}" for (names, reason), who in repositories.items()]
+    return [
+        f"{names}: no data ({reason}): {', '.join(who)}"
+        for (names, reason), who in repositories.items()
+    ]
 
 
 def _fact(metric: dict[str, Any]) -> str:
@@ -222,17 +281,28 @@ _MONTHLY = ("pulls_opened", "pulls_merged", "issues_opened", "issues_closed", "c
 def _months(found: list[dict[str, Any]], draw: bool) -> Section:
     names = [n for n in _MONTHLY if any(m[n] is not None for r in found for m in r["months"])]
     rows = [
-        [r["name"], m["month"] + ("" if m["days"] >= 28 else f" ({m['days']:.0f} d)"), *(_count(m[n]) for n in names)]
+        [
+            r["name"],
+            m["month"] + ("" if m["days"] >= 28 else f" ({m['days']:.0f} d)"),
+            *(_count(m[n]) for n in names),
+        ]
         for r in found
         for m in r["months"]
     ]
-    columns = (("repository", False), ("month", False), *((n.replace("_", " "), True) for n in names))
+    columns = (
+        ("repository", False),
+        ("month", False),
+        *((n.replace("_", " "), True) for n in names),
+    )
     drawn = []
     if draw:
         for what in ("pulls_opened", "issues_opened", "commits"):
             title = what.replace("_", " ").replace("pulls", "pull requests")
             if spec := pictures.months(found, what, title):
-                reading = "Per calendar month; the first and the last are cut where the data begins and ends."
+                reading = (
+                    "Per calendar month; the first and the last are cut where the data "
+                    "begins and ends."
+                )
                 drawn.append(Picture(f"months-{what}", title.capitalize(), reading, spec))
     text = ["A number in brackets is a month that is cut."]
     if "pulls_opened" in names or "issues_opened" in names:

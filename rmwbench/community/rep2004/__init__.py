@@ -1,1 +1,2 @@
-"""REP-2004 quality declarations: what each says, item by item, with evidence and date; packages side by side."""
+"""REP-2004 quality declarations: what each says, item by item, with evidence and date; packages
+side by side."""

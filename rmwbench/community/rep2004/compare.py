@@ -8,7 +8,14 @@ from typing import Any
 
 from rmwbench.community.far_apart import FAR_APART_DAYS
 from rmwbench.community.rep2004 import dates
-from rmwbench.community.rep2004.declaration import NOT_STATED, STATUSES, Declaration, dated, open_points, read
+from rmwbench.community.rep2004.declaration import (
+    NOT_STATED,
+    STATUSES,
+    Declaration,
+    dated,
+    open_points,
+    read,
+)
 from rmwbench.community.rep2004.items import ITEMS, LEVELS, SECTIONS
 from rmwbench.community.rep2004.search import searched, sentence
 from rmwbench.errors import UserError
@@ -17,9 +24,12 @@ from rmwbench.report.view import Section, Table, View
 from rmwbench.words import numbers as fmt
 
 
-def document(sources: Sequence[tuple[str | None, Path]], given: dict[str, str] | None = None) -> dict[str, Any]:
-    """The REP-2004 document (docs/community.md) of (name or None, path) pairs; `given` are dates by name or file name
-    (ISO) for files that are in no git repository. A directory is a git repository in which to look for one."""
+def document(
+    sources: Sequence[tuple[str | None, Path]], given: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """The REP-2004 document (docs/community.md) of (name or None, path) pairs; `given` are dates by
+    name or file name (ISO) for files that are in no git repository. A directory is a git repository
+    in which to look for one."""
     packages, looked = [], []
     for name, path in sources:
         if path.is_dir():
@@ -30,7 +40,9 @@ def document(sources: Sequence[tuple[str | None, Path]], given: dict[str, str] |
         except OSError as error:
             raise UserError(f"cannot read: {error.strerror}", where=str(path)) from None
         except UnicodeDecodeError as error:
-            raise UserError("not a text file", where=str(path), expected="UTF-8", actual=str(error)) from None
+            raise UserError(
+                "not a text file", where=str(path), expected="UTF-8", actual=str(error)
+            ) from None
         packages.append(_package(read(text, str(path), name), path, given or {}))
     doubled = [n for n, count in Counter(p["package"] for p in packages).items() if count > 1]
     for package in packages:
@@ -40,16 +52,21 @@ def document(sources: Sequence[tuple[str | None, Path]], given: dict[str, str] |
         "schema": "rmwbench/community-rep2004",
         "version": 1,
         "statuses": STATUSES,
-        "items": [{"number": i.number, "name": i.name, "section": SECTIONS[i.section]} for i in ITEMS.values()],
+        "items": [
+            {"number": i.number, "name": i.name, "section": SECTIONS[i.section]}
+            for i in ITEMS.values()
+        ],
         "packages": packages,
         "searched": looked,
     }
 
 
 def without_words(doc: dict[str, Any]) -> dict[str, Any]:
-    """The document without the sentences that it quotes: its facts, with the line and the date of each."""
+    """The document without the sentences that it quotes: its facts, with the line and the date of
+    each."""
     packages = [
-        {**package, "items": [{**item, "quote": None} for item in package["items"]]} for package in doc["packages"]
+        {**package, "items": [{**item, "quote": None} for item in package["items"]]}
+        for package in doc["packages"]
     ]
     return {**doc, "packages": packages}
 
@@ -64,14 +81,17 @@ def _package(found: Declaration, path: Path, given: dict[str, str]) -> dict[str,
         "package": found.package,
         "document": found.where,
         "date": found.date,
-        "date_from": found.date_from or "not known: the file is in no git repository (tell it with --date)",
+        "date_from": found.date_from
+        or "not known: the file is in no git repository (tell it with --date)",
         "level": found.level if found.level is not None else NOT_STATED,
         "level_line": found.level_line,
         "items": [
             {
                 "number": number,
                 "status": f.status,
-                "asked": LEVELS.get(found.level or 0, {}).get(number, "not asked for") if found.level else None,
+                "asked": LEVELS.get(found.level or 0, {}).get(number, "not asked for")
+                if found.level
+                else None,
                 "basis": f.basis or None,
                 "scope": f.scope,
                 "line": f.line,
@@ -88,10 +108,12 @@ def _package(found: Declaration, path: Path, given: dict[str, str]) -> dict[str,
 
 
 def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
-    """A row per requirement, a column per package; then what is open, and the evidence (which is long)."""
+    """A row per requirement, a column per package; then what is open, and the evidence (which is
+    long)."""
     packages, looked = doc["packages"], doc.get("searched", [])
     lead = [
-        f"{p['package']}: claims {'Quality Level ' + str(p['level']) if p['level'] != NOT_STATED else 'no level'}, "
+        f"{p['package']}: claims "
+        f"{'Quality Level ' + str(p['level']) if p['level'] != NOT_STATED else 'no level'}, "
         f"document of {p['date'] or 'unknown date'}"
         for p in packages
     ]
@@ -108,10 +130,19 @@ def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
     counts = [Counter(i["status"] for i in p["items"]) for p in packages]
     summary = [[status, *(str(c[status]) for c in counts)] for status in STATUSES]
     open_rows = [
-        [p["package"], str(p["level"]), o["number"], o["name"], o["status"]] for p in packages for o in p["open_points"]
+        [p["package"], str(p["level"]), o["number"], o["name"], o["status"]]
+        for p in packages
+        for o in p["open_points"]
     ]
     words = [
-        [p["package"], i["number"], i["status"], str(i["line"] or ""), i["date"] or "–", *_evidence(i)]
+        [
+            p["package"],
+            i["number"],
+            i["status"],
+            str(i["line"] or ""),
+            i["date"] or "–",
+            *_evidence(i),
+        ]
         for p in packages
         for i in p["items"]
         if i["status"] != NOT_STATED
@@ -126,19 +157,37 @@ def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
         ),
         Section(
             "What the claimed level asks for and the document does not settle",
-            [] if open_rows else ["Nothing: every requirement of the claimed levels is marked or stated."],
+            []
+            if open_rows
+            else ["Nothing: every requirement of the claimed levels is marked or stated."],
             Table(
-                (("package", False), ("level", True), ("", False), ("requirement", False), ("status", False)), open_rows
+                (
+                    ("package", False),
+                    ("level", True),
+                    ("", False),
+                    ("requirement", False),
+                    ("status", False),
+                ),
+                open_rows,
             )
             if open_rows
             else None,
         ),
         Section(
             "Evidence",
-            ["All of it is what the projects say of themselves; nothing here was checked against their code."],
+            [
+                "All of it is what the projects say of themselves; nothing here was checked "
+                "against their code."
+            ],
             Table(
                 (
-                    *(("package", False), ("", False), ("status", False), ("line", True), ("changed", False)),
+                    *(
+                        ("package", False),
+                        ("", False),
+                        ("status", False),
+                        ("line", True),
+                        ("changed", False),
+                    ),
                     *(("in its words", False), ("links", False)),
                 ),
                 words,
@@ -158,26 +207,43 @@ def _searched(looked: list[dict[str, Any]]) -> Section:
         [
             found["repository"],
             sentence(found),
-            f"{found['branch']} at {found['commit'][:12]}, {fmt.counted(found['branches'], 'branch', 'branches')}, "
+            f"{found['branch']} at {found['commit'][:12]}, "
+            f"{fmt.counted(found['branches'], 'branch', 'branches')}, "
             f"{fmt.counted(found['tags'], 'tag')}",
-            "; ".join(f"{one['path']} ({one['ref']}, {one['date']})" for one in found["elsewhere"]) or "–",
+            "; ".join(f"{one['path']} ({one['ref']}, {one['date']})" for one in found["elsewhere"])
+            or "–",
         ]
         for found in looked
     ]
     text = [
-        "Looked for by the names of files, on all branches and tags of a copy of the repository that ends on that day. "
+        "Looked for by the names of files, on all branches and tags of a copy of the repository "
+        "that ends on that day. "
         'None found is not a "no": what was not found is not stated, and a later one may be there.'
     ]
     if any(found["found"] for found in looked):
-        text.append("One that was found is read by its own: `git show BRANCH:PATH > FILE`, and FILE for this verb.")
-    columns = (("repository", False), ("declaration", False), ("looked at", False), ("only elsewhere", False))
+        text.append(
+            "One that was found is read by its own: `git show BRANCH:PATH > FILE`, and FILE for "
+            "this verb."
+        )
+    columns = (
+        ("repository", False),
+        ("declaration", False),
+        ("looked at", False),
+        ("only elsewhere", False),
+    )
     return Section("Whether there is one", text, Table(columns, rows))
 
 
 def _marks(packages: list[dict[str, Any]]) -> list[str]:
     cells = [_cell(i) for p in packages for i in p["items"]]
-    starred = ["* said of the whole section, not of this requirement"] if any("*" in c for c in cells) else []
-    return starred + (["(!) table and text contradict each other"] if any("(!)" in c for c in cells) else [])
+    starred = (
+        ["* said of the whole section, not of this requirement"]
+        if any("*" in c for c in cells)
+        else []
+    )
+    return starred + (
+        ["(!) table and text contradict each other"] if any("(!)" in c for c in cells) else []
+    )
 
 
 def _cell(item: dict[str, Any]) -> str:

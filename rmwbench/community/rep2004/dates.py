@@ -1,4 +1,5 @@
-"""When a declaration was written: from git, line by line, where the file lies in a repository; else as told.
+"""When a declaration was written: from git, line by line, where the file lies in a repository; else
+as told.
 
 A file's own time says when it was copied, so it is never used.
 """
@@ -26,7 +27,8 @@ def of(path: Path) -> tuple[str | None, str, Dates]:
 
 
 def _blame(path: Path) -> dict[int, str]:
-    """Line → the date of the commit that last changed it; lines that are not committed yet have none."""
+    """Line → the date of the commit that last changed it; lines that are not committed yet have
+    none."""
     text = _git(path, "blame", "--line-porcelain", "--", path.name) or ""
     found: dict[int, str] = {}
     line = time = 0

@@ -1,7 +1,9 @@
-"""One declaration: the level it claims, and per requirement a status, the words it rests on, its links and its date.
+"""One declaration: the level it claims, and per requirement a status, the words it rests on, its
+links and its date.
 
-A status is the document's own: its summary table where it has one, else its text. Nothing is inferred from silence:
-what cannot be told is `not stated`, and only a denial in so many words is `not met`.
+A status is the document's own: its summary table where it has one, else its text. Nothing is
+inferred from silence: what cannot be told is `not stated`, and only a denial in so many words is
+`not met`.
 """
 
 import re
@@ -19,8 +21,10 @@ MET, NOT_MET, QUALIFIED = "met", "not met", "qualified"
 STATED, NOT_APPLICABLE, NOT_STATED = "stated", "not applicable", "not stated"
 STATUSES = {
     MET: "the document's own table marks it as fulfilled",
-    STATED: "the document has a text on it that denies nothing; whether it is enough is for the reader",
-    QUALIFIED: "fulfilled in part, waived, or with exceptions, in the document's own words or marks",
+    STATED: "the document has a text on it that denies nothing; whether it is enough is for the "
+    "reader",
+    QUALIFIED: "fulfilled in part, waived, or with exceptions, in the document's own words or "
+    "marks",
     NOT_MET: "the document says itself that it is not fulfilled",
     NOT_APPLICABLE: "the document says that it does not apply",
     NOT_STATED: "the document does not say",
@@ -29,7 +33,8 @@ STATUSES = {
 
 @dataclass
 class Finding:
-    """What a document says on one requirement. `scope` is `section` where a text speaks of a whole section at once."""
+    """What a document says on one requirement. `scope` is `section` where a text speaks of a whole
+    section at once."""
 
     number: str
     status: str = NOT_STATED
@@ -61,8 +66,8 @@ Dates = Callable[[list[int]], str | None]
 
 
 def read(text: str, where: str, package: str | None = None) -> Declaration:
-    """The declaration in a Markdown or reStructuredText document. UserError where it has no requirement of REP-2004 in
-    it at all."""
+    """The declaration in a Markdown or reStructuredText document. UserError where it has no
+    requirement of REP-2004 in it at all."""
     found, named = parts(text.replace("\r\n", "\n")), targets(text)
     findings = {number: Finding(number) for number in ITEMS}
     headings = _by_text(found, findings, named)
@@ -75,10 +80,13 @@ def read(text: str, where: str, package: str | None = None) -> Declaration:
             expected="headings such as `Version Scheme [1.i]`, or a table of requirements",
             actual=f"{len(found) - 1} headings, none of a requirement of REP-2004",
         )
-    return Declaration(package or _package(found) or PurePath(where).stem, where, level, line, findings)
+    return Declaration(
+        package or _package(found) or PurePath(where).stem, where, level, line, findings
+    )
 
 
-# --- texts ------------------------------------------------------------------------------------------------------------
+# --- texts
+# --------------------------------------------------------------------------------------------------
 
 
 def _by_text(found: list[Part], findings: dict[str, Finding], named: dict[str, str]) -> int:
@@ -89,9 +97,15 @@ def _by_text(found: list[Part], findings: dict[str, Finding], named: dict[str, s
             continue
         wanted = numbers(part.title)
         section = re.search(r"\[([1-7])\]", part.title)
-        if not wanted and section is None and not re.search("summary|status", part.title, re.IGNORECASE):
+        if (
+            not wanted
+            and section is None
+            and not re.search("summary|status", part.title, re.IGNORECASE)
+        ):
             wanted = by_words(part.title)
-            named_section = next((n for n, name in SECTIONS.items() if _is_section(part.title, name)), None)
+            named_section = next(
+                (n for n, name in SECTIONS.items() if _is_section(part.title, name)), None
+            )
             if named_section and len(wanted) != 1:
                 wanted, section = [], named_section
         if wanted:
@@ -108,7 +122,8 @@ def _by_text(found: list[Part], findings: dict[str, Finding], named: dict[str, s
             _take(findings[number], part, named, "item")
     for number, part in whole.items():
         of = [n for n in ITEMS if n.startswith(f"{number}.")]
-        # A text above headings of its own introduces them; without any it is all there is on the section.
+        # A text above headings of its own introduces them; without any it is all there is on the
+        # section.
         if all(findings[n].status == NOT_STATED and findings[n].line is None for n in of):
             for item in of:
                 _take(findings[item], part, named, "section")
@@ -116,12 +131,15 @@ def _by_text(found: list[Part], findings: dict[str, Finding], named: dict[str, s
 
 
 def _gathered(found: list[Part]) -> list[Part]:
-    """The parts, with what stands below headings inside a requirement (one per dependency, say) as part of its text."""
+    """The parts, with what stands below headings inside a requirement (one per dependency, say) as
+    part of its text."""
     out: list[Part] = []
     for part in found:
         inside = out and numbers(out[-1].title) and part.level > out[-1].level
         if inside and not numbers(part.title) and not re.search(r"\[[1-7]\]", part.title):
-            out[-1] = Part(out[-1].level, out[-1].title, out[-1].line, [*out[-1].lines, *part.lines])
+            out[-1] = Part(
+                out[-1].level, out[-1].title, out[-1].line, [*out[-1].lines, *part.lines]
+            )
         else:
             out.append(part)
     return out
@@ -150,15 +168,18 @@ def _take(finding: Finding, part: Part, named: dict[str, str], scope: str) -> No
 _DENIED = re.compile(
     r"\b(?:does|do|did)(?: not|n't)(?: (?:currently|yet|presently|explicitly))? "
     r"(?:have|provide|track|conduct|run|require|include|use|enforce|perform|declare|state|maintain|support|follow|define)\b"
-    r"|\b(?:is|are) not (?:yet|currently|at a stable)\b|\bnot yet (?:at|been|established|implemented|available|done)\b"
+    r"|\b(?:is|are) not (?:yet|currently|at a stable)\b|\bnot yet "
+    r"(?:at|been|established|implemented|available|done)\b"
     r"|\b(?:there (?:is|are)(?: currently)?|has|have) no "
     r"(?!(?:[\w/-]+ ){0,3}(?:errors?|defects?|failures?|warnings?)\b)"
-    r"|\bno (?:performance|automated|automatic|static|coverage|regression) (?:tests?|testing|policy|analysis)\b",
+    r"|\bno (?:performance|automated|automatic|static|coverage|regression) "
+    r"(?:tests?|testing|policy|analysis)\b",
     re.IGNORECASE,
 )
 _APPLIES_NOT = re.compile(
     r"\bnot applicable\b|^n/?a\b|\bdoes not apply\b"
-    r"|\bdoes not (?:contain|have)(?: any)? (?:c (?:or|and) c\+\+ code|c\+\+ code|(?:a )?public api)\b"
+    r"|\bdoes not (?:contain|have)(?: any)? (?:c (?:or|and) c\+\+ code|c\+\+ code|(?:a )?public "
+    r"api)\b"
     r"|\bhas no public api\b|\bno public api\b",
     re.IGNORECASE,
 )
@@ -167,7 +188,9 @@ _BUT = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z*\"`(]|[a-z_]+_)")
-_LATER = re.compile(r"^[>\s*-]*(?:todo|tbd|to be (?:done|defined|determined))\b.*$", re.IGNORECASE | re.MULTILINE)
+_LATER = re.compile(
+    r"^[>\s*-]*(?:todo|tbd|to be (?:done|defined|determined))\b.*$", re.IGNORECASE | re.MULTILINE
+)
 
 
 def classify(text: str, number: str) -> tuple[str, str]:
@@ -192,7 +215,9 @@ def _short(sentence: str) -> str:
     return sentence if len(sentence) <= 200 else sentence[:197].rstrip() + "…"
 
 
-_DATE = re.compile(r"\bas of (\d{4}-\d{2}-\d{2}|\d{2}-\d{2}-\d{4}|[A-Z][a-z]+ \d{1,2},? \d{4}|[A-Z][a-z]+ \d{4})")
+_DATE = re.compile(
+    r"\bas of (\d{4}-\d{2}-\d{2}|\d{2}-\d{2}-\d{4}|[A-Z][a-z]+ \d{1,2},? \d{4}|[A-Z][a-z]+ \d{4})"
+)
 
 
 def _as_of(text: str) -> str | None:
@@ -209,14 +234,19 @@ def _as_of(text: str) -> str | None:
         return match[1]
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
+# --- tables
+# --------------------------------------------------------------------------------------------------
 
-_YES, _NO = ("✓", "✔", "☑", "✅", "√", "yes", "fulfilled", "met"), ("✗", "✘", "☓", "✕", "❌", "×", "no", "not met")
+_YES, _NO = (
+    ("✓", "✔", "☑", "✅", "√", "yes", "fulfilled", "met"),
+    ("✗", "✘", "☓", "✕", "❌", "×", "no", "not met"),
+)
 _NONE = ("", "-", "--", "---", "–", "—")
 
 
 def _by_table(found: list[Part], findings: dict[str, Finding]) -> int:
-    """Marks of summary tables; they count more than texts, and where the two contradict each other the note says so."""
+    """Marks of summary tables; they count more than texts, and where the two contradict each other
+    the note says so."""
     legend: dict[str, str] = {}
     rows: list[tuple[int, list[str]]] = []
     for part in found:
@@ -229,7 +259,9 @@ def _by_table(found: list[Part], findings: dict[str, Finding]) -> int:
     seen: set[str] = set()
     for line, row in rows:
         wanted = (
-            numbers(row[0]) if len(row) >= 2 and re.fullmatch(r"[\W_]*[1-7]\.[ivx]+(\.[a-c])?[\W_]*", row[0]) else []
+            numbers(row[0])
+            if len(row) >= 2 and re.fullmatch(r"[\W_]*[1-7]\.[ivx]+(\.[a-c])?[\W_]*", row[0])
+            else []
         )
         # Core packages number two rows 4.iii.a; the second is the one after it.
         if len(wanted) == 1 and wanted[0] in seen:
@@ -247,7 +279,11 @@ def _agree(findings: dict[str, Finding]) -> None:
     for number, finding in findings.items():
         stem, _, letter = number.rpartition(".")
         if finding.contradicts and letter in "abc":
-            others = [f for n, f in findings.items() if n.startswith(f"{stem}.") and f.quote == finding.quote]
+            others = [
+                f
+                for n, f in findings.items()
+                if n.startswith(f"{stem}.") and f.quote == finding.quote
+            ]
             if not all(f.contradicts for f in others):
                 finding.contradicts = False
                 finding.note = ""
@@ -284,10 +320,12 @@ def _mark(finding: Finding, line: int, mark: str, legend: dict[str, str]) -> Non
     finding.line = finding.line or line
 
 
-# --- the document -----------------------------------------------------------------------------------------------------
+# --- the document
+# --------------------------------------------------------------------------------------------------
 
 _CLAIM = re.compile(
-    r"\b(?:claims?|meets?|qualif(?:y|ies)|declares?|is (?:considered )?(?:at|in))\b[^.]{0,120}?\bQuality Level (\d)\b",
+    r"\b(?:claims?|meets?|qualif(?:y|ies)|declares?|is (?:considered "
+    r")?(?:at|in))\b[^.]{0,120}?\bQuality Level (\d)\b",
     re.IGNORECASE,
 )
 
@@ -325,8 +363,11 @@ def _package(found: list[Part]) -> str | None:
     return None
 
 
-def dated(declaration: Declaration, document_date: str | None, origin: str, dates: Dates) -> dict[str, str | None]:
-    """Number → the item's date: when its lines last changed, else the date its text names, else the document's."""
+def dated(
+    declaration: Declaration, document_date: str | None, origin: str, dates: Dates
+) -> dict[str, str | None]:
+    """Number → the item's date: when its lines last changed, else the date its text names, else the
+    document's."""
     declaration.date, declaration.date_from = document_date, origin
     out: dict[str, str | None] = {}
     for number, finding in declaration.findings.items():
@@ -336,11 +377,17 @@ def dated(declaration: Declaration, document_date: str | None, origin: str, date
 
 
 def open_points(declaration: Declaration) -> list[dict[str, Any]]:
-    """The requirements of the claimed level that the document does not show as fulfilled; [] without a level."""
+    """The requirements of the claimed level that the document does not show as fulfilled; []
+    without a level."""
     asked = LEVELS.get(declaration.level or 0, {})
     unsettled = (NOT_MET, NOT_STATED, QUALIFIED)
     return [
-        {"number": n, "name": ITEMS[n].name, "status": declaration.findings[n].status, "asked": asked[n]}
+        {
+            "number": n,
+            "name": ITEMS[n].name,
+            "status": declaration.findings[n].status,
+            "asked": asked[n],
+        }
         for n in ITEMS
         if asked.get(n) == "required" and declaration.findings[n].status in unsettled
     ]

@@ -1,7 +1,7 @@
 """The requirements of REP-2004 and what each quality level asks for.
 
-Numbers are the REP's; the short names are ours. `LEVELS` follows its comparison chart (text of 2025): `required`,
-`recommended`, `optional`; what is not listed is not asked for.
+Numbers are the REP's; the short names are ours. `LEVELS` follows its comparison chart (text of
+2025): `required`, `recommended`, `optional`; what is not listed is not asked for.
 """
 
 import re
@@ -40,7 +40,10 @@ _ALL = (
     Item(
         "1.vi",
         "stable within a ROS distribution",
-        ("abi stability within a released ros distribution", "api stability within a released ros distribution"),
+        (
+            "abi stability within a released ros distribution",
+            "api stability within a released ros distribution",
+        ),
     ),
     Item("2.i", "changes by change request", ("change requests",)),
     Item("2.ii", "contributor origin", ("contributor origin", "developer certificate of origin")),
@@ -62,7 +65,11 @@ _ALL = (
     Item("4.iv.b", "performance policy", ("performance",)),
     Item("4.v.a", "code style enforced", ("linters",)),
     Item("4.v.b", "static analysis", ("static analysis",)),
-    Item("5.i", "ROS dependencies of its level", ("direct runtime ros dependencies", "direct and optional")),
+    Item(
+        "5.i",
+        "ROS dependencies of its level",
+        ("direct runtime ros dependencies", "direct and optional"),
+    ),
     Item("5.ii", "optional ROS dependencies", ("optional direct runtime", "direct and optional")),
     Item("5.iii", "other dependencies justified", ("non-ros depend",)),
     Item("6.i", "tier 1 platforms", ("platform support",)),
@@ -72,12 +79,18 @@ ITEMS = {item.number: item for item in _ALL}
 
 
 def _levels() -> dict[int, dict[str, str]]:
-    everything = {number: "required" for number in ITEMS} | {"3.v.b": "recommended", "5.ii": "optional"}
+    everything = {number: "required" for number in ITEMS} | {
+        "3.v.b": "recommended",
+        "5.ii": "optional",
+    }
     second = {
-        n: v for n, v in everything.items() if n not in ("2.iii", "2.v", "3.ii", "4.ii", "4.iii.b", "4.iv.a", "4.iv.b")
+        n: v
+        for n, v in everything.items()
+        if n not in ("2.iii", "2.v", "3.ii", "4.ii", "4.iii.b", "4.iv.a", "4.iv.b")
     }
     third = dict.fromkeys(
-        ("1.i", "1.ii", "1.iv", "1.v", "2.i", "2.iv", "3.iii", "3.iv", "3.v.a", "3.v.c", "6.i"), "required"
+        ("1.i", "1.ii", "1.iv", "1.v", "2.i", "2.iv", "3.iii", "3.iv", "3.v.a", "3.v.c", "6.i"),
+        "required",
     )
     third |= dict.fromkeys(("1.iii", "1.vi", "4.i", "7.i"), "recommended") | dict.fromkeys(
         ("3.v.b", "5.ii"), "optional"
@@ -94,7 +107,8 @@ _NUMBER = re.compile(r"\b([1-7])\.(vi|iv|v|i{1,3})(?:\.([a-c]))?(?![a-z0-9])", r
 
 
 def numbers(text: str) -> list[str]:
-    """The items that a text names by number, in its order: `4.iii` stands for 4.iii.a and 4.iii.b; [] where none."""
+    """The items that a text names by number, in its order: `4.iii` stands for 4.iii.a and 4.iii.b;
+    [] where none."""
     found: list[str] = []
     for section, roman, letter in _NUMBER.findall(text):
         number = f"{section}.{roman.lower()}"

@@ -1,4 +1,5 @@
-"""Markdown and reStructuredText as far as declarations use them: headings, the lines below each, links, tables.
+"""Markdown and reStructuredText as far as declarations use them: headings, the lines below each,
+links, tables.
 
 Both are read by line, so that every finding has the line at which a reader can check it.
 """
@@ -9,7 +10,8 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Part:
-    """A heading and what stands below it before the next; `lines` are (line number, text), fenced code left out."""
+    """A heading and what stands below it before the next; `lines` are (line number, text), fenced
+    code left out."""
 
     level: int
     title: str
@@ -27,7 +29,8 @@ _FENCE = re.compile(r" {0,3}(```|~~~)")
 
 
 def parts(text: str) -> list[Part]:
-    """The parts of a document, the first one being what stands before any heading (level 0, no title)."""
+    """The parts of a document, the first one being what stands before any heading (level 0, no
+    title)."""
     lines = text.split("\n")
     out = [Part(0, "", 1)]
     adornments: list[str] = []
@@ -50,7 +53,8 @@ def parts(text: str) -> list[Part]:
             title, adornment, taken = under
             if adornment not in adornments:
                 adornments.append(adornment)
-            # Markdown's underlines have fixed levels; in reStructuredText the order of first use decides.
+            # Markdown's underlines have fixed levels; in reStructuredText the order of first use
+            # decides.
             level = 1 + adornments.index(adornment)
             out.append(Part(level, plain(title), number))
             skip_until = place + taken - 1
@@ -60,16 +64,25 @@ def parts(text: str) -> list[Part]:
 
 
 def _underlined(lines: list[str], place: int) -> tuple[str, str, int] | None:
-    """(title, adornment, lines taken) where a heading with an underline (and overline) begins here."""
+    """(title, adornment, lines taken) where a heading with an underline (and overline) begins
+    here."""
     line = lines[place]
     if _ADORNMENT.fullmatch(line) and place + 2 < len(lines):
         title, below = lines[place + 1], lines[place + 2]
         if title.strip() and below.strip() == line.strip() and not _is_table(title):
             return title.strip(), line[0] * 2, 3
-    if place + 1 < len(lines) and line.strip() and not line.startswith((" ", "-", "*", "+", "|", "..")):
+    if (
+        place + 1 < len(lines)
+        and line.strip()
+        and not line.startswith((" ", "-", "*", "+", "|", ".."))
+    ):
         below = lines[place + 1]
         blank_before = place == 0 or not lines[place - 1].strip()
-        if blank_before and _ADORNMENT.fullmatch(below) and len(below.strip()) >= min(3, len(line.strip())):
+        if (
+            blank_before
+            and _ADORNMENT.fullmatch(below)
+            and len(below.strip()) >= min(3, len(line.strip()))
+        ):
             return line.strip(), below[0], 2
     return None
 
@@ -80,7 +93,9 @@ def _is_table(line: str) -> bool:
 
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 # An address has an end: without one, brackets that never close would be tried again and again.
-_MD_LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*)\]\(\s*<?([^\s)>]{1,1000})>?(?:\s+[\"'][^)]*)?\)")
+_MD_LINK = re.compile(
+    r"(?<!!)\[((?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*)\]\(\s*<?([^\s)>]{1,1000})>?(?:\s+[\"'][^)]*)?\)"
+)
 _MD_REFERENCE = re.compile(r"\[([^\]\[]+)\]\[([^\]]*)\]")
 _MD_DEFINITION = re.compile(r" {0,3}\[([^\]]+)\]:\s*<?(\S+?)>?(?:\s+[\"'(].*)?")
 _RST_LINK = re.compile(r"`([^`<]*)<([^>`\s]+)>`__?")
@@ -101,7 +116,8 @@ def targets(text: str) -> dict[str, str]:
 
 
 def links(text: str, named: dict[str, str]) -> list[str]:
-    """Where a text's links lead, in order and once each; images are not links, what a badge links to is."""
+    """Where a text's links lead, in order and once each; images are not links, what a badge links
+    to is."""
     found: list[tuple[int, str]] = []
     found += [(m.start(), m[2]) for m in _MD_LINK.finditer(text)]
     found += [(m.start(), m[2]) for m in _RST_LINK.finditer(text)]

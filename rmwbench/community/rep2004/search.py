@@ -1,7 +1,7 @@
 """Whether a repository has a quality declaration at all, on any of its branches and tags.
 
-Only names of files are looked at, so a declaration under another name is not found: that none was found is said with
-the day and the place, and is not a "no".
+Only names of files are looked at, so a declaration under another name is not found: that none was
+found is said with the day and the place, and is not a "no".
 """
 
 import re
@@ -13,8 +13,11 @@ from typing import Any
 from rmwbench.community.repository import GitFailed, Repository, opened
 from rmwbench.errors import UserError
 
-DECLARATION = re.compile(r"(?:.*/)?(?:[^/]*quality[-_ ]?declaration[^/]*|quality)(?:\.(?:md|rst|txt))?", re.IGNORECASE)
-"""QUALITY_DECLARATION.md, CYCLONEDDS_QUALITY_DECLARATION.md, Quality_Declaration_x.md, QUALITY.md, in any directory."""
+DECLARATION = re.compile(
+    r"(?:.*/)?(?:[^/]*quality[-_ ]?declaration[^/]*|quality)(?:\.(?:md|rst|txt))?", re.IGNORECASE
+)
+"""QUALITY_DECLARATION.md, CYCLONEDDS_QUALITY_DECLARATION.md, Quality_Declaration_x.md, QUALITY.md,
+in any directory."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +38,16 @@ class _Ref:
 
 
 def searched(name: str, path: Path) -> dict[str, Any]:
-    """Files of the default branch that are named as declarations are, and those that only other branches and tags
-    have, each with the newest of these. Raises UserError where the repository cannot be read."""
+    """Files of the default branch that are named as declarations are, and those that only other
+    branches and tags have, each with the newest of these. Raises UserError where the repository
+    cannot be read."""
     repository = opened(path)
     try:
         refs = list(_refs(repository))
         here = _declarations(repository, repository.head)
-        newest = repository.git("log", "-1", "--no-show-signature", "--format=%cs", repository.head, "--").strip()
+        newest = repository.git(
+            "log", "-1", "--no-show-signature", "--format=%cs", repository.head, "--"
+        ).strip()
         elsewhere: dict[str, _Ref] = {}
         known: dict[str, list[str]] = {}
         for ref in sorted(refs, key=lambda ref: ref.date, reverse=True):
@@ -51,7 +57,9 @@ def searched(name: str, path: Path) -> dict[str, Any]:
                 if file not in here:
                     elsewhere.setdefault(file, ref)
     except GitFailed as error:
-        raise UserError("its branches and tags cannot be read", where=str(path), actual=str(error)) from None
+        raise UserError(
+            "its branches and tags cannot be read", where=str(path), actual=str(error)
+        ) from None
     return {
         "repository": name,
         "branch": repository.branch,
@@ -60,7 +68,10 @@ def searched(name: str, path: Path) -> dict[str, Any]:
         "branches": sum(not ref.tag for ref in refs),
         "tags": sum(ref.tag for ref in refs),
         "found": here,
-        "elsewhere": [{"path": file, "ref": ref.short, "date": ref.date} for file, ref in sorted(elsewhere.items())],
+        "elsewhere": [
+            {"path": file, "ref": ref.short, "date": ref.date}
+            for file, ref in sorted(elsewhere.items())
+        ],
     }
 
 
@@ -75,11 +86,14 @@ def _refs(repository: Repository) -> Iterator[_Ref]:
     """Branches and tags of commits; a tag of anything else has no files to look at."""
     shown = "%(refname)%00%(objecttype)%00%(objectname)%00%(committerdate:short)"
     peeled = "%00%(*objecttype)%00%(*objectname)%00%(*committerdate:short)"
-    text = repository.git("for-each-ref", f"--format={shown}{peeled}", "refs/heads", "refs/remotes", "refs/tags")
+    text = repository.git(
+        "for-each-ref", f"--format={shown}{peeled}", "refs/heads", "refs/remotes", "refs/tags"
+    )
     for line in text.splitlines():
         name, *own = line.split("\0")
         for kind, commit, date in (own[:3], own[3:]):
-            if kind == "commit" and not name.endswith("/HEAD"):  # a clone's other name for its default branch
+            # a clone's other name for its default branch
+            if kind == "commit" and not name.endswith("/HEAD"):
                 yield _Ref(name, commit, date)
 
 

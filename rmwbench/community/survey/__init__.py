@@ -1,1 +1,2 @@
-"""Surveys with answers on an ordered scale: read by their values, compared by order, shown as aggregates alone."""
+"""Surveys with answers on an ordered scale: read by their values, compared by order, shown as
+aggregates alone."""

@@ -1,7 +1,9 @@
-"""What a survey's answers say, by their order: counts, medians with intervals, and two groups compared.
+"""What a survey's answers say, by their order: counts, medians with intervals, and two groups
+compared.
 
-Per question a Mann-Whitney test with Holm's correction over all questions, and Cliff's delta with its interval. Means
-are not among them: they would make numbers of "agree". Who answered chose to, so intervals are for chance alone.
+Per question a Mann-Whitney test with Holm's correction over all questions, and Cliff's delta with
+its interval. Means are not among them: they would make numbers of "agree". Who answered chose to,
+so intervals are for chance alone.
 """
 
 from collections import Counter
@@ -20,10 +22,12 @@ ALPHA = 0.05
 
 
 def document(
-    survey: Survey, compare: tuple[str, str] | None = None, published: list[dict[str, Any]] | None = None
+    survey: Survey,
+    compare: tuple[str, str] | None = None,
+    published: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """The survey document (docs/community.md). `compare` names the two groups, else the two largest are taken;
-    `published` are the figures of an importer."""
+    """The survey document (docs/community.md). `compare` names the two groups, else the two largest
+    are taken; `published` are the figures of an importer."""
     groups = _groups(survey)
     pair = _pair(survey, groups, compare)
     questions = [_question(q, groups) for q in survey.questions]
@@ -34,8 +38,13 @@ def document(
         "people": survey.people,
         "group_by": survey.group_by,
         "groups": {name: len(members) for name, members in groups.items()},
-        "scales": {s.name: list(s.levels) for s in dict.fromkeys(q.scale for q in survey.questions)},
-        "not_shown": {"columns": survey.other_columns, "reason": "times, profiles and free text are not read further"},
+        "scales": {
+            s.name: list(s.levels) for s in dict.fromkeys(q.scale for q in survey.questions)
+        },
+        "not_shown": {
+            "columns": survey.other_columns,
+            "reason": "times, profiles and free text are not read further",
+        },
         "questions": questions,
         "comparison": None,
     }
@@ -53,18 +62,28 @@ def _groups(survey: Survey) -> dict[str, list[int]]:
         return everyone
     counts = sizes(survey)
     shown = [name for name, n in counts.most_common() if n >= FEWEST and name]
-    return everyone | {name: [i for i, g in enumerate(survey.groups) if g == name] for name in shown}
+    return everyone | {
+        name: [i for i, g in enumerate(survey.groups) if g == name] for name in shown
+    }
 
 
-def _pair(survey: Survey, groups: dict[str, list[int]], compare: tuple[str, str] | None) -> tuple[str, str] | None:
+def _pair(
+    survey: Survey, groups: dict[str, list[int]], compare: tuple[str, str] | None
+) -> tuple[str, str] | None:
     named = [name for name in groups if name != "everyone"]
     if compare is None:
         return (named[0], named[1]) if len(named) >= 2 else None
     if survey.group_by is None:
-        raise UserError("nothing says who is in which group", where="--compare", fix="name the column with --group")
+        raise UserError(
+            "nothing says who is in which group",
+            where="--compare",
+            fix="name the column with --group",
+        )
     chosen = []
     for wanted in compare:
-        found = [n for n in named if n == wanted] or [n for n in named if wanted.lower() in n.lower()]
+        found = [n for n in named if n == wanted] or [
+            n for n in named if wanted.lower() in n.lower()
+        ]
         if len(found) != 1:
             raise UserError(
                 "no such group" if not found else "several groups have that in their names",
@@ -109,7 +128,9 @@ def _answers(question: Question, people: list[int]) -> dict[str, Any]:
     }
 
 
-def _comparison(survey: Survey, groups: dict[str, list[int]], pair: tuple[str, str]) -> dict[str, Any]:
+def _comparison(
+    survey: Survey, groups: dict[str, list[int]], pair: tuple[str, str]
+) -> dict[str, Any]:
     tests = []
     for question in survey.questions:
         a, b = (counts(question, groups[name]) for name in pair)
@@ -119,11 +140,20 @@ def _comparison(survey: Survey, groups: dict[str, list[int]], pair: tuple[str, s
     for question, (a, b, test), corrected in zip(survey.questions, tests, adjusted, strict=True):
         row: dict[str, Any] = {"label": question.label, "counts": [int(a.sum()), int(b.sum())]}
         if test is None or min(a.sum(), b.sum()) < 2:
-            row["no_data"] = "all answers are the same" if a.sum() and b.sum() else "a group did not answer"
+            row["no_data"] = (
+                "all answers are the same" if a.sum() and b.sum() else "a group did not answer"
+            )
         else:
             delta, low, high = ordinal.cliffs_delta(a, b)
             row |= {"p": test[0], "p_holm": corrected, "method": test[1]}
             row["delta"] = {"value": delta, "low": low, "high": high}
-            row["verdict"] = "undecided" if corrected >= ALPHA else "higher" if delta > 0 else "lower"
+            row["verdict"] = (
+                "undecided" if corrected >= ALPHA else "higher" if delta > 0 else "lower"
+            )
         rows.append(row)
-    return {"groups": list(pair), "alpha": ALPHA, "questions_tested": sum(t is not None for *_, t in tests), "of": rows}
+    return {
+        "groups": list(pair),
+        "alpha": ALPHA,
+        "questions_tested": sum(t is not None for *_, t in tests),
+        "of": rows,
+    }

@@ -1,6 +1,8 @@
-"""A blank form: the questions of a middleware survey in our own words, as the header of a CSV and as Markdown.
+"""A blank form: the questions of a middleware survey in our own words, as the header of a CSV and
+as Markdown.
 
-A table filled under this header is read by the same verb without further options but the grouping column.
+A table filled under this header is read by the same verb without further options but the grouping
+column.
 """
 
 import csv
@@ -14,7 +16,10 @@ from rmwbench.whole_file import make_directory, write_whole
 PROFILE = (
     ("ROS 2 distribution", "the one you use most"),
     ("Kind of robot or application", "in a few words that do not name you or your employer"),
-    ("Middleware", "the one you use most, for example rmw_zenoh_cpp; the statements below are about it"),
+    (
+        "Middleware",
+        "the one you use most, for example rmw_zenoh_cpp; the statements below are about it",
+    ),
     ("Chosen by", "the distribution's default, or a choice of your own"),
     ("Networks", "same machine, cable, WiFi, cellular, several"),
     ("Nodes", "about how many run at once"),
@@ -60,7 +65,11 @@ def write(directory: Path) -> tuple[Path, Path]:
     table, page = directory / "survey.csv", directory / "survey.md"
     for path in (table, page):
         if path.exists():
-            raise UserError("there is a form already, perhaps with answers", where=str(path), fix="another directory")
+            raise UserError(
+                "there is a form already, perhaps with answers",
+                where=str(path),
+                fix="another directory",
+            )
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(header())
     write_whole(table, text.getvalue())
@@ -73,7 +82,8 @@ def markdown() -> str:
     lines = [
         "# A survey on robot middleware",
         "",
-        "Answers are evaluated as counts, medians and tests of order; groups of fewer than five people are not shown,",
+        "Answers are evaluated as counts, medians and tests of order; groups of fewer than five "
+        "people are not shown,",
         "and free text never is.",
         "",
         "## About your system",
@@ -84,7 +94,10 @@ def markdown() -> str:
         "",
         f"| | {' | '.join(AGREEMENT.levels)} | {NO_OPINION} |",
         "|---" * (len(AGREEMENT.levels) + 2) + "|",
-        *(f"| {n}. {text} |" + " ☐ |" * (len(AGREEMENT.levels) + 1) for n, text in enumerate(STATEMENTS, start=1)),
+        *(
+            f"| {n}. {text} |" + " ☐ |" * (len(AGREEMENT.levels) + 1)
+            for n, text in enumerate(STATEMENTS, start=1)
+        ),
         "",
         "## In your words",
         "",

@@ -1,4 +1,5 @@
-"""Answers as bars around a zero line: who disagrees to the left, who agrees to the right, the middle on both sides."""
+"""Answers as bars around a zero line: who disagrees to the left, who agrees to the right, the
+middle on both sides."""
 
 from typing import Any
 
@@ -13,8 +14,8 @@ _ROW = 22
 
 
 def answers(doc: dict[str, Any]) -> Spec | None:
-    """A panel per question, a bar per group; None without questions. Questions on several scales share no picture, so
-    only those on the first are drawn."""
+    """A panel per question, a bar per group; None without questions. Questions on several scales
+    share no picture, so only those on the first are drawn."""
     scale = next(iter(doc["scales"].items()), None)
     if scale is None:
         return None
@@ -42,15 +43,27 @@ def answers(doc: dict[str, Any]) -> Spec | None:
                     }
                 )
                 at += share
-    colours = [PARTS[_SHADES[round(i * (len(_SHADES) - 1) / (len(levels) - 1))]][0] for i in range(len(levels))]
+    colours = [
+        PARTS[_SHADES[round(i * (len(_SHADES) - 1) / (len(levels) - 1))]][0]
+        for i in range(len(levels))
+    ]
     order = list(dict.fromkeys(row["row"] for row in rows))
     chart = (
         alt.Chart(charts._ROWS)
         .mark_bar(height=14)
         .encode(
-            x=alt.X("low:Q", axis=charts._axis(title=None, labelExpr="format(abs(datum.value), '.0%')", tickCount=7)),
+            x=alt.X(
+                "low:Q",
+                axis=charts._axis(
+                    title=None, labelExpr="format(abs(datum.value), '.0%')", tickCount=7
+                ),
+            ),
             x2=alt.X2("high:Q"),
-            y=alt.Y("row:N", sort=order, axis=alt.Axis(title=None, labelLimit=260, labelColor=TEXT, ticks=False)),
+            y=alt.Y(
+                "row:N",
+                sort=order,
+                axis=alt.Axis(title=None, labelLimit=260, labelColor=TEXT, ticks=False),
+            ),
             color=alt.Color(
                 "level:N",
                 scale=alt.Scale(domain=levels, range=colours),

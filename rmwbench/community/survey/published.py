@@ -1,4 +1,5 @@
-"""The figures of the evaluation of 2020 beside ours, where the file is its survey: by its importer, not again here."""
+"""The figures of the evaluation of 2020 beside ours, where the file is its survey: by its importer,
+not again here."""
 
 import tempfile
 from pathlib import Path
@@ -11,7 +12,8 @@ FIGURES = ("survey_mean", "survey_difference")
 
 
 def figures(item: Item, path: Path) -> list[dict[str, Any]] | None:
-    """Points of the published figures, as published and as corrected; None where the file is another survey."""
+    """Points of the published figures, as published and as corrected; None where the file is
+    another survey."""
     if not importer.recognises(item):
         return None
     from rmwbench.bundle import Bundle

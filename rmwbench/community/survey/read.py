@@ -1,6 +1,7 @@
 """A survey's table: which columns are questions on a scale is seen from their values, or told.
 
-Only these columns and the one that groups people are kept; whatever else people wrote is not read further.
+Only these columns and the one that groups people are kept; whatever else people wrote is not read
+further.
 """
 
 import re
@@ -43,7 +44,12 @@ def item_of(path: Path) -> Item:
     """The one file at a path. Raises UserError where it is a directory of several."""
     items = list(Source(path))
     if len(items) != 1:
-        raise UserError("one survey is one file", where=str(path), expected="a CSV file", actual=f"{len(items)} files")
+        raise UserError(
+            "one survey is one file",
+            where=str(path),
+            expected="a CSV file",
+            actual=f"{len(items)} files",
+        )
     return items[0]
 
 
@@ -54,15 +60,21 @@ def read(
     columns: Sequence[str] = (),
     group_by: str | None = None,
 ) -> Survey:
-    """The survey in a CSV file with a line of column names. `columns` (parts of their names) are the questions if
-    given; else every column whose answers are mostly of one scale. UserError with file and line for anything else."""
+    """The survey in a CSV file with a line of column names. `columns` (parts of their names) are
+    the questions if given; else every column whose answers are mostly of one scale. UserError with
+    file and line for anything else."""
     lines = [(line, cells) for line, cells in parsed(item) if any(cell.strip() for cell in cells)]
     if not lines:
         raise malformed(item.where, "an empty file", "a line of column names and a row per person")
     (_, header), body = lines[0], lines[1:]
     for line, cells in body:
         if len(cells) != len(header):
-            raise malformed(f"{item.where}:{line}", "a row of another length", f"{len(header)} cells", len(cells))
+            raise malformed(
+                f"{item.where}:{line}",
+                "a row of another length",
+                f"{len(header)} cells",
+                len(cells),
+            )
     if not body:
         raise malformed(item.where, "no responses", "a row per person")
     group = None if group_by is None else _column(item, header, group_by)
@@ -101,8 +113,11 @@ def read(
     )
 
 
-def _levels(item: Item, name: str, scale: Scale, values: list[tuple[int, str]]) -> tuple[int | None, ...]:
-    """An answer that is not on the column's scale is a mistake in the file: dropping it would be one in the result."""
+def _levels(
+    item: Item, name: str, scale: Scale, values: list[tuple[int, str]]
+) -> tuple[int | None, ...]:
+    """An answer that is not on the column's scale is a mistake in the file: dropping it would be
+    one in the result."""
     out: list[int | None] = []
     for line, value in values:
         level = None if is_no_opinion(value) else scale.level(value)

@@ -1,5 +1,5 @@
-"""Suite by suite: how many conditions its original has, how many of them were measured here in the blocks without which
-nothing is decided, and what became of the statements that it tests."""
+"""Suite by suite: how many conditions its original has, how many of them were measured here in the
+blocks without which nothing is decided, and what became of the statements that it tests."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ RMWS = ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp")
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A suite of a source. `conditions`: the comparisons of the whole suite, each with all arms; `measured`: those of
-    which some arm has enough blocks on one machine; `by_rmw`: RMW -> those of which an arm over it has;
-    `states`: statement -> how many, without zeros."""
+    """A suite of a source. `conditions`: the comparisons of the whole suite, each with all arms;
+    `measured`: those of which some arm has enough blocks on one machine; `by_rmw`: RMW -> those of
+    which an arm over it has; `states`: statement -> how many, without zeros."""
 
     source: str
     suite: str
@@ -33,10 +33,16 @@ class Row:
         return sum(self.states.values())
 
 
-def by_suite(ledger: Mapping[str, Any], measured: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Row]:
-    """In the order of the ledger document; a statement that two suites test counts in both. `measured`: source -> its
-    show documents, as `measured.expanded` gives them."""
-    return [row for source in ledger["sources"] for row in _of_source(source, measured.get(source["source"], ()))]
+def by_suite(
+    ledger: Mapping[str, Any], measured: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> list[Row]:
+    """In the order of the ledger document; a statement that two suites test counts in both.
+    `measured`: source -> its show documents, as `measured.expanded` gives them."""
+    return [
+        row
+        for source in ledger["sources"]
+        for row in _of_source(source, measured.get(source["source"], ()))
+    ]
 
 
 def _of_source(source: Mapping[str, Any], measured: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
@@ -48,14 +54,19 @@ def _of_source(source: Mapping[str, Any], measured: Sequence[Mapping[str, Any]])
     for name, counts in states.items():
         suite = load(name)
         whole = comparisons(cells(suite))
-        enough = _with_enough_blocks(one for one in measured if is_suite(name, one["campaign"]["suite"]))
+        enough = _with_enough_blocks(
+            one for one in measured if is_suite(name, one["campaign"]["suite"])
+        )
         yield Row(
             source=source["source"],
             suite=name,
             conditions=len(whole),
             measured=len({workload for workload, _ in enough} & whole.keys()),
             by_rmw={
-                rmw: len({workload for workload, middleware in enough if middleware == f"rclcpp/{rmw}"} & whole.keys())
+                rmw: len(
+                    {workload for workload, middleware in enough if middleware == f"rclcpp/{rmw}"}
+                    & whole.keys()
+                )
                 for rmw in RMWS
             },
             states=dict(counts),
@@ -63,12 +74,17 @@ def _of_source(source: Mapping[str, Any], measured: Sequence[Mapping[str, Any]])
 
 
 def _with_enough_blocks(documents: Iterator[Mapping[str, Any]]) -> set[tuple[str, str]]:
-    """The workloads of which an arm has as many blocks as decide something, over the campaigns of one machine, with
-    the middleware of that arm."""
+    """The workloads of which an arm has as many blocks as decide something, over the campaigns of
+    one machine, with the middleware of that arm."""
     blocks: Counter[tuple[str, ...]] = Counter()
     for document in documents:
         for workload in document["workloads"]:
             for arm in workload["arms"]:
-                place = document["machine"]["summary"], workload["workload"], arm["arm"], arm["middleware"]
+                place = (
+                    document["machine"]["summary"],
+                    workload["workload"],
+                    arm["arm"],
+                    arm["middleware"],
+                )
                 blocks[place] += max(map(len, arm["per_trial"].values()), default=0)
     return {(place[1], place[3]) for place, count in blocks.items() if count >= DECIDABLE_BLOCKS}

@@ -1,7 +1,9 @@
-"""Which cells of a suite a claim's test needs, and at which layer: the fewest that can decide it here.
+"""Which cells of a suite a claim's test needs, and at which layer: the fewest that can decide it
+here.
 
-A claim is asked at one layer: its own where that is ready on this machine, otherwise the next of LAYERS that has both
-of its sides. A factor that the claim does not fix is taken at the levels of the suite's short version.
+A claim is asked at one layer: its own where that is ready on this machine, otherwise the next of
+LAYERS that has both of its sides. A factor that the claim does not fix is taken at the levels of
+the suite's short version.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,8 +44,8 @@ def needed(
 ) -> Need | str:
     """What decides `claim` here, or why nothing can.
 
-    `tree`: what the suite's text says (`load.plain`), its short version included. `layers`: arm -> layer, of the arms
-    that are ready here. `barred`: what a middleware cannot do.
+    `tree`: what the suite's text says (`load.plain`), its short version included. `layers`: arm ->
+    layer, of the arms that are ready here. `barred`: what a middleware cannot do.
     """
     if not claim.tests:
         return claim.not_testable or "an opinion"
@@ -55,7 +57,9 @@ def needed(
             continue
         if not found:
             why.append(f"{layer}: the suite leaves these cells out")
-        elif reason := next((reason for place in sorted(found, key=str) if (reason := barred(place))), None):
+        elif reason := next(
+            (reason for place in sorted(found, key=str) if (reason := barred(place))), None
+        ):
             why.append(f"{layer}: {reason}")
         else:
             return Need(layer, frozenset(found))
@@ -66,14 +70,16 @@ def needed(
 def _of_layer(
     claims: Claims, claim: Claim, tree: Mapping[str, Any], layers: Mapping[str, str], layer: str
 ) -> set[Place] | None:
-    """The cells of all of its tests at a layer; None where a side has no arm there that is ready, empty where the suite
-    has no cell of one. All tests of a claim are of one suite."""
+    """The cells of all of its tests at a layer; None where a side has no arm there that is ready,
+    empty where the suite has no cell of one. All tests of a claim are of one suite."""
     arms = [name for name, at in layers.items() if at == layer]
     found: set[Place] = set()
     for test in claim.tests:
         lefts = [name for name in claims.sides[test.left] if name in arms]
         among = list(layers) if test.across_layers else arms
-        rights = [name for name in claims.sides[test.right] if name in among] if test.right else [""]
+        rights = (
+            [name for name in claims.sides[test.right] if name in among] if test.right else [""]
+        )
         if not lefts or not rights:
             return None
         places = _at(test, tree, lefts[0], rights[0])
@@ -84,18 +90,22 @@ def _of_layer(
 
 
 def _at(test: Test, tree: Mapping[str, Any], left: str, right: str) -> set[Place]:
-    """The cells of both sides, and those that they are divided by; empty where one of them has none."""
+    """The cells of both sides, and those that they are divided by; empty where one of them has
+    none."""
     sides = [(test.workload, {**test.at, **test.left_at}, left)]
     if test.right:
         sides.append((test.right_workload or test.workload, {**test.at, **test.right_at}, right))
     if test.base_at:
         sides += [(workload, {**at, **test.base_at}, arm) for workload, at, arm in sides]
-    # A statement about so many cells is of all levels of the suite, not of those of its short version.
+    # A statement about so many cells is of all levels of the suite, not of those of its short
+    # version.
     found = [set(_places(tree, *side, every=test.cells is not None)) for side in sides]
     return set().union(*found) if all(found) else set()
 
 
-def _places(tree: Mapping[str, Any], workload: str | None, at: Levels, arm: str, *, every: bool) -> Iterator[Place]:
+def _places(
+    tree: Mapping[str, Any], workload: str | None, at: Levels, arm: str, *, every: bool
+) -> Iterator[Place]:
     short = {} if every else tree.get(SHORT) or {}
     factors: Mapping[str, Sequence[Any]] = tree.get("factors") or {}
     fewer = {name: short.get("factors", {}).get(name, levels) for name, levels in factors.items()}
@@ -104,7 +114,11 @@ def _places(tree: Mapping[str, Any], workload: str | None, at: Levels, arm: str,
         for name, levels in factors.items()
     ]
     named = [str(one["name"]) for one in tree["workloads"]]
-    wanted = [workload] if workload is not None else [str(name) for name in short.get("workloads", named)]
+    wanted = (
+        [workload]
+        if workload is not None
+        else [str(name) for name in short.get("workloads", named)]
+    )
     if not at.keys() <= factors.keys():
         return
     for name in named:
@@ -120,4 +134,7 @@ def _meant(level: Any) -> Sequence[Any]:
 
 
 def _excluded(tree: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
-    return any(all(here.get(axis) == level for axis, level in rule.items()) for rule in tree.get("exclude") or ())
+    return any(
+        all(here.get(axis) == level for axis, level in rule.items())
+        for rule in tree.get("exclude") or ()
+    )

@@ -1,7 +1,9 @@
-"""A suite with the cells that claims need and no others, as the text of a suite file, for `rmwbench claims run`.
+"""A suite with the cells that claims need and no others, as the text of a suite file, for `rmwbench
+claims run`.
 
-It is derived from the shipped file and stays an ordinary suite: it can be read, run again and resumed. Arms, workloads,
-networks and levels are the original's, the timeline that of its short version. All other cells are excluded by name.
+It is derived from the shipped file and stays an ordinary suite: it can be read, run again and
+resumed. Arms, workloads, networks and levels are the original's, the timeline that of its short
+version. All other cells are excluded by name.
 """
 
 import io
@@ -24,10 +26,14 @@ MOST_BLOCKS = 12
 
 
 def derived(
-    tree: Mapping[str, Any], places: Collection[Place], name: str, longer: Mapping[str, float] | None = None
+    tree: Mapping[str, Any],
+    places: Collection[Place],
+    name: str,
+    longer: Mapping[str, float] | None = None,
 ) -> str:
-    """The text of the suite with these cells only. `tree` is what the original's text says (`load.plain`), `name` how
-    it is called; `longer`: workload -> steady state in seconds, where the short version's is too short."""
+    """The text of the suite with these cells only. `tree` is what the original's text says
+    (`load.plain`), `name` how it is called; `longer`: workload -> steady state in seconds, where
+    the short version's is too short."""
     made = {key: value for key, value in tree.items() if key not in (SHORT, "exclude")}
     short = tree.get(SHORT) or {}
     arms, workloads = {place.arm for place in places}, {place.workload for place in places}
@@ -41,7 +47,11 @@ def derived(
         made["sampling"] = short["sampling"]
     made["arms"] = [_without(arm, "against", arms) for arm in tree["arms"] if arm["name"] in arms]
     made["workloads"] = [
-        _timed(_without(workload, "against", workloads) | judged, timeline, (longer or {}).get(workload["name"]))
+        _timed(
+            _without(workload, "against", workloads) | judged,
+            timeline,
+            (longer or {}).get(workload["name"]),
+        )
         for workload in tree["workloads"]
         if workload["name"] in workloads
     ]
@@ -50,21 +60,26 @@ def derived(
     exclude = _exclude(made, places)
     if exclude:
         made["exclude"] = exclude
-    return f"# Derived from {name} by `rmwbench claims run`: the cells that claims need.\n\n{_dumped(made)}"
+    return (
+        f"# Derived from {name} by `rmwbench claims run`: the cells that claims need.\n\n"
+        f"{_dumped(made)}"
+    )
 
 
 def longer(
     all_cells: Collection[Cell], metrics: Mapping[Place, Collection[tuple[str, str | None]]]
 ) -> dict[str, float]:
-    """Workload -> steady state in seconds that its claims' percentiles need with LEAST_BLOCKS blocks, where that is
-    more than it has. `metrics`: cell -> (metric, the topic that it is of or None)."""
+    """Workload -> steady state in seconds that its claims' percentiles need with LEAST_BLOCKS
+    blocks, where that is more than it has. `metrics`: cell -> (metric, the topic that it is of or
+    None)."""
     found: dict[str, float] = {}
     for cell in all_cells:
         for metric, topic in metrics.get(place_of(cell), ()):
             needed = _messages(metric)
             there = LEAST_BLOCKS * steady_messages(cell, topic)
             if needed and 0 < there < needed and not cell.saturating:
-                steady_s = math.ceil(11 * cell.timeline.steady_s * needed / there) / 10  # a tenth more than just enough
+                # a tenth more than just enough
+                steady_s = math.ceil(11 * cell.timeline.steady_s * needed / there) / 10
                 found[cell.workload.name] = max(found.get(cell.workload.name, 0.0), steady_s)
     return found
 
@@ -85,7 +100,9 @@ def _without(item: Mapping[str, Any], key: str, known: Collection[str]) -> dict[
     return {k: v for k, v in item.items() if k != key or v in known}
 
 
-def _timed(workload: dict[str, Any], short: Mapping[str, Any], steady_s: float | None) -> dict[str, Any]:
+def _timed(
+    workload: dict[str, Any], short: Mapping[str, Any], steady_s: float | None
+) -> dict[str, Any]:
     """As in a short version, the workload's own spans give way."""
     own = {k: v for k, v in (workload.pop("timeline", None) or {}).items() if k not in short}
     if steady_s is not None:
@@ -98,18 +115,23 @@ def _levels(factors: Mapping[str, Any], places: Collection[Place]) -> dict[str, 
     for place in places:
         for name, level in place.levels:
             used[name].append(level)
-    return {name: [level for level in levels if level in used[name]] for name, levels in factors.items()}
+    return {
+        name: [level for level in levels if level in used[name]] for name, levels in factors.items()
+    }
 
 
 def _exclude(made: Mapping[str, Any], places: Collection[Place]) -> list[dict[str, Any]]:
-    """Rules that leave exactly these cells: a combination that no arm needs as a whole, otherwise arm by arm."""
+    """Rules that leave exactly these cells: a combination that no arm needs as a whole, otherwise
+    arm by arm."""
     factors = made.get("factors") or {}
     arms = [arm["name"] for arm in made["arms"]]
     rules = []
     for workload in made["workloads"]:
         for levels in product(*factors.values()):
             here = dict(zip(factors, levels, strict=True))
-            there = {arm for arm in arms if Place(workload["name"], tuple(here.items()), arm) in places}
+            there = {
+                arm for arm in arms if Place(workload["name"], tuple(here.items()), arm) in places
+            }
             rule = {"workload": workload["name"], **here}
             if not there:
                 rules.append(rule)

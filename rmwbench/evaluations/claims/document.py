@@ -25,13 +25,16 @@ def ledger(
 ) -> dict[str, Any]:
     """All claims of these sources, with what each campaign (show documents) says of them.
 
-    `shipped`: source -> what was measured elsewhere (`claims_measured.expanded`), which comes behind the campaigns.
-    Only those are kept whose heading contains `heading`, whatever the case; whose id is among `ids` of its source,
-    where the source has any; and which are in one of the states or have one of the `verdicts` (claims_state.named).
-    `given`: source -> how the user named it, where that is the path of a file.
+    `shipped`: source -> what was measured elsewhere (`claims_measured.expanded`), which comes
+    behind the campaigns. Only those are kept whose heading contains `heading`, whatever the case;
+    whose id is among `ids` of its source, where the source has any; and which are in one of the
+    states or have one of the `verdicts` (claims_state.named). `given`: source -> how the user named
+    it, where that is the path of a file.
     """
     there, names = shipped or {}, given or {}
-    parts = [_source(source, campaigns, there.get(source.claims, ()), heading) for source in sources]
+    parts = [
+        _source(source, campaigns, there.get(source.claims, ()), heading) for source in sources
+    ]
     for part in parts:
         part["run"] = to_do(names.get(part["source"], part["source"]))
         wanted = (ids or {}).get(part["source"])
@@ -40,7 +43,8 @@ def ledger(
             part["claims"] = [
                 claim
                 for claim in part["claims"]
-                if (not wanted or claim["id"] in wanted) and (not verdicts or is_one_of(claim, verdicts))
+                if (not wanted or claim["id"] in wanted)
+                and (not verdicts or is_one_of(claim, verdicts))
             ]
     if verdicts:
         parts = [part for part in parts if part["claims"]]
@@ -55,8 +59,12 @@ def ledger(
             "testable": sum(claim["test"] is not None for claim in claims),
             "published": _counts(claims, "published"),
             "corrected": _counts(claims, "corrected"),
-            "today": dict(Counter(claim["today"][0]["verdict"] for claim in claims if claim["today"])),
-            "answers": dict(Counter(claim["today"][0]["answer"] for claim in claims if claim["today"])),
+            "today": dict(
+                Counter(claim["today"][0]["verdict"] for claim in claims if claim["today"])
+            ),
+            "answers": dict(
+                Counter(claim["today"][0]["answer"] for claim in claims if claim["today"])
+            ),
             **counted(claims),
         },
         "sources": parts,
@@ -82,17 +90,27 @@ def _source(
         "published": source.published,
         "layer": source.layer,
         "versions": list(source.versions),
-        "claims": [_claim(source, claim, campaigns, shipped) for claim in source.items if wanted(claim.heading)],
-        "headings": [entry.model_dump(mode="json") for entry in source.headings if wanted(entry.heading)],
+        "claims": [
+            _claim(source, claim, campaigns, shipped)
+            for claim in source.items
+            if wanted(claim.heading)
+        ],
+        "headings": [
+            entry.model_dump(mode="json") for entry in source.headings if wanted(entry.heading)
+        ],
     }
 
 
 def _claim(
-    source: Claims, claim: Claim, campaigns: Sequence[Mapping[str, Any]], shipped: Sequence[Mapping[str, Any]]
+    source: Claims,
+    claim: Claim,
+    campaigns: Sequence[Mapping[str, Any]],
+    shipped: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     out = claim.model_dump(mode="json")
     out["layer"] = source.layer_of(claim)
-    # One's own campaigns first. No answer is chosen for what it says: of each, the order of `answers`.
+    # One's own campaigns first. No answer is chosen for what it says: of each, the order of
+    # `answers`.
     found = [*answers(source, claim, campaigns), *answers(source, claim, shipped)]
     in_order = sorted(found, key=lambda one: one.answer == "no data")
     out["today"] = [_today(one) for one in in_order]
@@ -101,12 +119,18 @@ def _claim(
 
 
 def _today(found: Today) -> dict[str, Any]:
-    more = {"campaign": found.campaign, "leans": found.leans, "text": found.text(), "seen": found.seen()}
+    more = {
+        "campaign": found.campaign,
+        "leans": found.leans,
+        "text": found.text(),
+        "seen": found.seen(),
+    }
     return _plain(found) | more
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it, of dataclasses too. It has no infinity: as in the show document it is the text `inf`."""
+    """As JSON has it, of dataclasses too. It has no infinity: as in the show document it is the
+    text `inf`."""
     if is_dataclass(value):
         return {field: _plain(getattr(value, field)) for field in value.__dataclass_fields__}
     if isinstance(value, dict):

@@ -1,9 +1,10 @@
 """Whether a claim holds here: its tests against show documents (docs/formats/show.md). Pure.
 
-A claim speaks of one layer, of versions of its time, and of a machine. Where a campaign has others the answer is a
-proxy: it says what holds here, and never refutes the original. Campaigns of one machine are pooled by their blocks
-(values.py); each machine has its own answer, undecided ones too, and none is selected for what it says: the
-one with the most blocks stands first. By which rules a cell is decided: rules.py.
+A claim speaks of one layer, of versions of its time, and of a machine. Where a campaign has others
+the answer is a proxy: it says what holds here, and never refutes the original. Campaigns of one
+machine are pooled by their blocks (values.py); each machine has its own answer, undecided ones too,
+and none is selected for what it says: the one with the most blocks stands first. By which rules a
+cell is decided: rules.py.
 """
 
 import math
@@ -25,7 +26,14 @@ from rmwbench.evaluations.claims.rules import (
     together,
     whole,
 )
-from rmwbench.evaluations.claims.values import CLOCKS, Arm, Sides, found_of, left_values, right_values
+from rmwbench.evaluations.claims.values import (
+    CLOCKS,
+    Arm,
+    Sides,
+    found_of,
+    left_values,
+    right_values,
+)
 from rmwbench.evaluations.claims.words import POINTS, RATIO, UNITLESS, amount, interval, unit_of
 from rmwbench.words import numbers as fmt
 
@@ -33,13 +41,24 @@ Document = Mapping[str, Any]
 Side = tuple[str, Arm]
 """The workload that an arm stands in, and the arm."""
 
-__all__ = ["CLOCKS", "Cell", "Today", "answers", "arms_of", "bound_trials", "compared", "of_suite", "today"]
+__all__ = [
+    "CLOCKS",
+    "Cell",
+    "Today",
+    "answers",
+    "arms_of",
+    "bound_trials",
+    "compared",
+    "of_suite",
+    "today",
+]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One matching cell's answer. `value` is the ratio left ÷ right (or what the test makes of both sides), left −
-    right where the test is by difference, or the left value where it has a level alone."""
+    """One matching cell's answer. `value` is the ratio left ÷ right (or what the test makes of both
+    sides), left − right where the test is by difference, or the left value where it has a level
+    alone."""
 
     workload: str
     answer: Answer
@@ -93,7 +112,8 @@ class Today:
     """The fewest common blocks that one of its cells stands on."""
     shipped: bool = False
     before_correction: bool = False
-    """Some campaign was made before the method was corrected (evaluations/claims/measured_files.py)."""
+    """Some campaign was made before the method was corrected
+    (evaluations/claims/measured_files.py)."""
 
     @property
     def campaign(self) -> str:
@@ -102,7 +122,8 @@ class Today:
 
     @property
     def leans(self) -> Answer | None:
-        """Of an undecided answer with too few blocks, where all cells that lean do so to one side."""
+        """Of an undecided answer with too few blocks, where all cells that lean do so to one
+        side."""
         found = {cell.leans for cell in self.cells if cell.leans}
         return found.pop() if self.answer == "undecided" and len(found) == 1 else None
 
@@ -114,14 +135,24 @@ class Today:
         return words + (f": {found}" if (found := self.seen()) else "")
 
     def seen(self) -> str:
-        """`0.52 [0.5–0.55]×`, or for several cells `3 cells, 0.52× to 1.4×`; empty where no cell has a value."""
+        """`0.52 [0.5–0.55]×`, or for several cells `3 cells, 0.52× to 1.4×`; empty where no cell
+        has a value."""
         told = [cell for cell in self.cells if cell.low is not None and cell.high is not None]
-        if len(told) == 1 and len(self.cells) == 1 and told[0].low is not None and told[0].high is not None:
+        if (
+            len(told) == 1
+            and len(self.cells) == 1
+            and told[0].low is not None
+            and told[0].high is not None
+        ):
             return interval(told[0].value, told[0].low, told[0].high, told[0].unit)
         if not any(cell.value is not None for cell in told):
             return ""
         counts = Counter(cell.answer for cell in self.cells)
-        answers = ", ".join(f"{answer} {count}" for answer, count in counts.items()) if len(counts) > 1 else ""
+        answers = (
+            ", ".join(f"{answer} {count}" for answer, count in counts.items())
+            if len(counts) > 1
+            else ""
+        )
         text = "; ".join([f"{len(self.cells)} cells", *_ranges(told)])
         return f"{text} ({answers})" if answers else text
 
@@ -129,21 +160,32 @@ class Today:
 def _ranges(cells: Sequence[Cell]) -> Iterator[str]:
     """`0.52× to 1.4×` of the cells of each unit."""
     for name in dict.fromkeys(cell.unit for cell in cells):
-        values = sorted(cell.value for cell in cells if cell.value is not None and cell.unit == name)
+        values = sorted(
+            cell.value for cell in cells if cell.value is not None and cell.unit == name
+        )
         if values:
             same = values[0] == values[-1]
-            yield amount(values[0], name) if same else f"{amount(values[0], name)} to {amount(values[-1], name)}"
+            yield (
+                amount(values[0], name)
+                if same
+                else f"{amount(values[0], name)} to {amount(values[-1], name)}"
+            )
 
 
-def today(claims: Claims, claim: Claim, document: Document, *, earlier: int | None = None) -> list[Today]:
-    """The answers of one campaign, one per layer that has both sides, the claim's own layer first. `earlier`: as in
-    `claims_rules.level_of`, of a campaign that is under way."""
+def today(
+    claims: Claims, claim: Claim, document: Document, *, earlier: int | None = None
+) -> list[Today]:
+    """The answers of one campaign, one per layer that has both sides, the claim's own layer first.
+    `earlier`: as in `claims_rules.level_of`, of a campaign that is under way."""
     return answers(claims, claim, [document], earlier=earlier)
 
 
-def answers(claims: Claims, claim: Claim, documents: Sequence[Document], *, earlier: int | None = None) -> list[Today]:
-    """What these campaigns say, one answer per machine and layer: the claim's own layer first, then the answer with
-    the most blocks, then the newest, whatever it says. Empty where they have none of the claim's cells."""
+def answers(
+    claims: Claims, claim: Claim, documents: Sequence[Document], *, earlier: int | None = None
+) -> list[Today]:
+    """What these campaigns say, one answer per machine and layer: the claim's own layer first, then
+    the answer with the most blocks, then the newest, whatever it says. Empty where they have none
+    of the claim's cells."""
     found = []
     of_suites = [one for one in documents if any(of_suite(test, one) for test in claim.tests)]
     for of_machine in _by_machine(of_suites):
@@ -160,7 +202,8 @@ def answers(claims: Claims, claim: Claim, documents: Sequence[Document], *, earl
 def compared(
     claims: Claims, claim: Claim, document: Document
 ) -> Iterator[tuple[str, str | None, str, tuple[str, ...]]]:
-    """(workload, topic, arm, metrics) of every cell that the claim compares in this document, at any layer."""
+    """(workload, topic, arm, metrics) of every cell that the claim compares in this document, at
+    any layer."""
     for test in claim.tests:
         if of_suite(test, document):
             for layer in _layers([document]):
@@ -171,13 +214,20 @@ def compared(
 
 
 def arms_of(workload: Document, topic: str | None) -> list[Arm]:
-    """A workload's arms; with `topic` their metrics are those of that topic, and none where it does not have it."""
+    """A workload's arms; with `topic` their metrics are those of that topic, and none where it does
+    not have it."""
     if topic is None:
         return list(workload["arms"])
-    found = {arm["arm"]: arm for one in workload.get("topics", ()) if one["topic"] == topic for arm in one["arms"]}
+    found = {
+        arm["arm"]: arm
+        for one in workload.get("topics", ())
+        if one["topic"] == topic
+        for arm in one["arms"]
+    }
     none: Arm = {"metrics": {}, "per_trial": {}}
     return [
-        {**arm, "topic": topic, **{key: found.get(arm["arm"], none)[key] for key in none}} for arm in workload["arms"]
+        {**arm, "topic": topic, **{key: found.get(arm["arm"], none)[key] for key in none}}
+        for arm in workload["arms"]
     ]
 
 
@@ -187,22 +237,32 @@ def of_suite(test: Test, document: Document) -> bool:
 
 
 def _by_machine(documents: Sequence[Document]) -> list[list[Document]]:
-    """Of each machine its campaigns, the oldest first. What does not say its machine stands alone."""
+    """Of each machine its campaigns, the oldest first. What does not say its machine stands
+    alone."""
     found: dict[object, list[Document]] = {}
     for number, document in enumerate(documents):
         machine = (document.get("machine") or {}).get("summary")
-        found.setdefault((machine, bool(document.get("shipped"))) if machine else number, []).append(document)
-    return [sorted(of_one, key=lambda one: str(one["campaign"].get("created_utc"))) for of_one in found.values()]
+        found.setdefault(
+            (machine, bool(document.get("shipped"))) if machine else number, []
+        ).append(document)
+    return [
+        sorted(of_one, key=lambda one: str(one["campaign"].get("created_utc")))
+        for of_one in found.values()
+    ]
 
 
-def _corrected(claims: Claims, claim: Claim, documents: Sequence[Document], layer: str) -> Sequence[Document]:
-    """Of one machine's campaigns those that count: the ones before the correction of the method are not pooled with
-    any after it."""
+def _corrected(
+    claims: Claims, claim: Claim, documents: Sequence[Document], layer: str
+) -> Sequence[Document]:
+    """Of one machine's campaigns those that count: the ones before the correction of the method are
+    not pooled with any after it."""
     after = [one for one in documents if not one.get("before_correction")]
     if len(after) in (0, len(documents)):
         return documents
     answered = any(
-        of_suite(test, one) and any(_sides(test, claims.sides, one, layer)) for test in claim.tests for one in after
+        of_suite(test, one) and any(_sides(test, claims.sides, one, layer))
+        for test in claim.tests
+        for one in after
     )
     return after if answered else documents
 
@@ -225,19 +285,28 @@ def _cells(
             for left, right, left_base, right_base in _sides(test, claims.sides, document, layer):
                 key = _key(left, right)
                 bases = [side and side[1] for side in (left_base, right_base)]
-                pooled.setdefault(key, []).append(Sides(number, left[1], right and right[1], *bases))
+                pooled.setdefault(key, []).append(
+                    Sides(number, left[1], right and right[1], *bases)
+                )
                 places.setdefault(key, (left, right))
                 for _, arm in filter(None, (left, right)):
                     used[f"{arm['arm']} {arm['version']}"] = arm, document
         for key, sides in pooled.items():
-            cells.append(_cell(claims.conditions, test, part, places[key], sides, documents, earlier))
+            cells.append(
+                _cell(claims.conditions, test, part, places[key], sides, documents, earlier)
+            )
     return cells, used
 
 
 def _key(left: Side, right: Side | None) -> tuple[Any, ...]:
     """What must be the same for two campaigns to have measured the same cell."""
     return tuple(
-        (side[0], side[1]["arm"], side[1]["version"], tuple(sorted((k, str(v)) for k, v in side[1]["factors"].items())))
+        (
+            side[0],
+            side[1]["arm"],
+            side[1]["version"],
+            tuple(sorted((k, str(v)) for k, v in side[1]["factors"].items())),
+        )
         for side in (left, right)
         if side is not None
     )
@@ -252,13 +321,22 @@ def _today(
     used: Mapping[str, tuple[Arm, Document]],
 ) -> Today:
     proxy = _proxy(claims, claim, layer, used)
-    answer = whole([_of_test(test, [c for c in cells if c.part == part]) for part, test in enumerate(claim.tests)])
+    answer = whole(
+        [
+            _of_test(test, [c for c in cells if c.part == part])
+            for part, test in enumerate(claim.tests)
+        ]
+    )
     verdict = {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
     if proxy and answer in ("holds", "does not hold"):
         verdict = "proxy"
     theirs = [one for one in documents if any(of_suite(test, one) for test in claim.tests)]
     last = theirs[-1]
-    dates = [str(one["campaign"]["created_utc"])[:10] for one in theirs if one["campaign"].get("created_utc")]
+    dates = [
+        str(one["campaign"]["created_utc"])[:10]
+        for one in theirs
+        if one["campaign"].get("created_utc")
+    ]
     return Today(
         tuple(one["campaign"]["name"] for one in theirs),
         layer,
@@ -277,24 +355,35 @@ def _today(
 
 
 def _of_test(test: Test, cells: Sequence[Cell]) -> Answer:
-    """A test speaks of so many cells of one pair of arms: those of another version are not more of them."""
+    """A test speaks of so many cells of one pair of arms: those of another version are not more of
+    them."""
     versions: dict[tuple[str, ...], list[Answer]] = {}
     for cell in cells:
         versions.setdefault(cell.versions, []).append(cell.answer)
-    return of_versions([together(found, test) for found in versions.values()]) if versions else together([], test)
+    return (
+        of_versions([together(found, test) for found in versions.values()])
+        if versions
+        else together([], test)
+    )
 
 
-def _proxy(claims: Claims, claim: Claim, layer: str, used: Mapping[str, tuple[Arm, Document]]) -> dict[str, str]:
-    """Code -> why the answer is none to the original: what the source says of its own conditions, and these campaigns
-    do not have."""
+def _proxy(
+    claims: Claims, claim: Claim, layer: str, used: Mapping[str, tuple[Arm, Document]]
+) -> dict[str, str]:
+    """Code -> why the answer is none to the original: what the source says of its own conditions,
+    and these campaigns do not have."""
     asked, found = claims.conditions, {}
     own = claims.layer_of(claim)
     if layer != own:
         found["layer"] = f"the claim speaks of the {own} layer"
     of_ros = [arm for arm, _ in used.values() if arm["layer"] in ("rclcpp", "rclpy")]
     if not of_ros or not all(_version_is(asked, arm) for arm in of_ros):
-        found["version"] = f"the claim speaks of {', '.join(claims.versions) or 'versions of its time'}"
-    if asked.touch is not None and any(arm.get("touch", "all") != asked.touch for arm, _ in used.values()):
+        found["version"] = (
+            f"the claim speaks of {', '.join(claims.versions) or 'versions of its time'}"
+        )
+    if asked.touch is not None and any(
+        arm.get("touch", "all") != asked.touch for arm, _ in used.values()
+    ):
         found["touch"] = f"there the payload was touched: {asked.touch}"
     if any(not of_class(asked, document) for _, document in used.values()):
         found["machine"] = f"the claim speaks of {_class(asked)}"
@@ -302,7 +391,8 @@ def _proxy(claims: Claims, claim: Claim, layer: str, used: Mapping[str, tuple[Ar
 
 
 def _version_is(asked: Conditions, arm: Arm) -> bool:
-    """The first word of a version at the rclcpp layer is that of rclcpp, of which each distribution has its own."""
+    """The first word of a version at the rclcpp layer is that of rclcpp, of which each distribution
+    has its own."""
     if asked.rclcpp is None:
         return False
     first, below = (_numbers(part) for part in asked.rclcpp)
@@ -322,7 +412,9 @@ def of_class(asked: Conditions, document: Document) -> bool:
         cores = str(facts.get("cores", "")).split()
         if not cores or not cores[0].isdigit() or int(cores[0]) < asked.processors:
             return False
-    return asked.virtual is None or asked.virtual == ("hypervisor" in str(facts.get("virtualization", "")))
+    return asked.virtual is None or asked.virtual == (
+        "hypervisor" in str(facts.get("virtualization", ""))
+    )
 
 
 def _class(asked: Conditions) -> str:
@@ -334,15 +426,24 @@ def _class(asked: Conditions) -> str:
 def _sides(
     test: Test, sides: Mapping[str, Sequence[str]], document: Document, layer: str
 ) -> Iterator[tuple[Side, Side | None, Side | None, Side | None]]:
-    """Left and right of every cell that the test speaks of, and the cells that either is divided by."""
+    """Left and right of every cell that the test speaks of, and the cells that either is divided
+    by."""
     of_left, of_right = test.topics
-    lefts = list(_arms(document, layer, sides[test.left], test.workload, {**test.at, **test.left_at}, of_left))
+    lefts = list(
+        _arms(
+            document, layer, sides[test.left], test.workload, {**test.at, **test.left_at}, of_left
+        )
+    )
     if test.right is None:
         yield from ((left, None, None, None) for left in lefts)
         return
     name = test.right_workload or test.workload
     other_layer = None if test.across_layers else layer
-    rights = list(_arms(document, other_layer, sides[test.right], name, {**test.at, **test.right_at}, of_right))
+    rights = list(
+        _arms(
+            document, other_layer, sides[test.right], name, {**test.at, **test.right_at}, of_right
+        )
+    )
     free = {*test.left_at, *test.right_at}
     for label, left in lefts:
         for other, right in rights:
@@ -350,7 +451,10 @@ def _sides(
             # Without factors that differ, left and right stand in the same cell; otherwise in two.
             if not (same and (free or test.right_workload or label == other)):
                 continue
-            bases = [_base(test, document, (label, left), of_left), _base(test, document, (other, right), of_right)]
+            bases = [
+                _base(test, document, (label, left), of_left),
+                _base(test, document, (other, right), of_right),
+            ]
             if not test.base_at or all(bases):
                 yield (label, left), (other, right), bases[0], bases[1]
 
@@ -376,7 +480,9 @@ def _arms(
     for item in document["workloads"]:
         if workload is not None and item["workload"].partition(" [")[0] != workload:
             continue
-        arms = [a for a in arms_of(item, topic) if a["arm"] in names and layer in (None, a["layer"])]
+        arms = [
+            a for a in arms_of(item, topic) if a["arm"] in names and layer in (None, a["layer"])
+        ]
         here = [a for a in arms if _stands(a["factors"], at)]
         if here:
             yield item["workload"], min(here, key=lambda arm: list(names).index(arm["arm"]))
@@ -431,17 +537,28 @@ def _cell(
         refused = _refused(conditions, test, one, documents[one.campaign])
         if refused is not None and (len(sides) == 1 or refused[0] == "other_machine"):
             return replace(cell, code=refused[0], reason=refused[1])
-    good = [one for one in sides if _refused(conditions, test, one, documents[one.campaign]) is None]
+    good = [
+        one for one in sides if _refused(conditions, test, one, documents[one.campaign]) is None
+    ]
     if not good:
-        code, why = next(filter(None, (_refused(conditions, test, one, documents[one.campaign]) for one in sides)))
+        code, why = next(
+            filter(
+                None, (_refused(conditions, test, one, documents[one.campaign]) for one in sides)
+            )
+        )
         return replace(cell, code=code, reason=why)
     return _judged(test, cell, good, earlier)
 
 
-def _refused(conditions: Conditions, test: Test, sides: Sides, document: Document) -> tuple[Code, str] | None:
+def _refused(
+    conditions: Conditions, test: Test, sides: Sides, document: Document
+) -> tuple[Code, str] | None:
     """Why a campaign says nothing of a cell."""
     if test.of_machine and not of_class(conditions, document):
-        return "other_machine", f"an absolute number of {_class(conditions)}, which this machine is not"
+        return (
+            "other_machine",
+            f"an absolute number of {_class(conditions)}, which this machine is not",
+        )
     for arm in sides.arms:
         if arm.get("not_supported"):
             return "not_supported", f"{arm['arm']}: {arm['not_supported']}"
@@ -451,14 +568,22 @@ def _refused(conditions: Conditions, test: Test, sides: Sides, document: Documen
         if why := _absent(arm, name):
             return "absent", f"{arm['arm']}: {why}"
     if test.by == "difference" and unit_of(test.metric) != "fraction":
-        return "no_fraction", f"{test.metric} is not a fraction, and only fractions have a difference"
+        return (
+            "no_fraction",
+            f"{test.metric} is not a fraction, and only fractions have a difference",
+        )
     return None
 
 
 def _taken(test: Test, sides: Sides) -> Iterator[tuple[Arm, str]]:
     """Each arm with each metric that the test takes of it. One arm may be both sides."""
     right = test.right_metric or test.metric
-    both = ((sides.left, test.metric), (sides.left_base, test.metric), (sides.right, right), (sides.right_base, right))
+    both = (
+        (sides.left, test.metric),
+        (sides.left_base, test.metric),
+        (sides.right, right),
+        (sides.right_base, right),
+    )
     for arm, metric in both:
         if arm is not None:
             yield arm, metric
@@ -467,8 +592,8 @@ def _taken(test: Test, sides: Sides) -> Iterator[tuple[Arm, str]]:
 
 
 def _bound(test: Test, arm: Arm) -> str | None:
-    """Where the processors were busy throughout, nothing says what a middleware or a network does (rule 10 of the
-    method); what it holds in memory is the same."""
+    """Where the processors were busy throughout, nothing says what a middleware or a network does
+    (rule 10 of the method); what it holds in memory is the same."""
     if unit_of(test.metric) == "bytes":
         return None
     trials = bound_trials(arm)
@@ -476,7 +601,8 @@ def _bound(test: Test, arm: Arm) -> str | None:
 
 
 def bound_trials(arm: Arm) -> int:
-    """In how many trials less than a tenth of the processors' time was idle, where those are enough to be told."""
+    """In how many trials less than a tenth of the processors' time was idle, where those are enough
+    to be told."""
     return int((arm.get("disturbed_by") or {}).get(codes.Code.MACHINE_BOUND, 0))
 
 
@@ -502,10 +628,19 @@ def _judged(test: Test, cell: Cell, sides: Sequence[Sides], earlier: int | None)
     cell = replace(cell, value=found.value, low=found.low, high=found.high)
     if found.blocks < LEAST_BLOCKS:
         why = f"{found.blocks} common block{'s' * (found.blocks != 1)}, {LEAST_BLOCKS} are needed"
-        return replace(cell, answer="undecided", code="few_blocks", reason=why, leans=leaning(test, found.value))
+        return replace(
+            cell,
+            answer="undecided",
+            code="few_blocks",
+            reason=why,
+            leans=leaning(test, found.value),
+        )
     answer, code = decided(test, found.value, found.low, found.high)
     if found.infinite and not found.enough:
-        why = f"infinite or 0 in some of {found.blocks} blocks, whose range covers the median too seldom"
+        why = (
+            f"infinite or 0 in some of {found.blocks} blocks, whose range covers the median too "
+            "seldom"
+        )
         return replace(cell, answer="undecided", code="few_for_infinite", reason=why)
     why = "the difference is below the margin" if code == "within_margin" else None
     return replace(cell, answer=answer, code=code, reason=why)

@@ -1,8 +1,8 @@
-"""What campaigns say of a source's claims, reduced to what judging them again takes: small enough to be kept beside the
-claims (docs/formats/claims.md). Pure.
+"""What campaigns say of a source's claims, reduced to what judging them again takes: small enough
+to be kept beside the claims (docs/formats/claims.md). Pure.
 
-A summary holds show documents with only those arms and metrics that a claim compares or a figure of the source draws,
-and their values trial by trial.
+A summary holds show documents with only those arms and metrics that a claim compares or a figure of
+the source draws, and their values trial by trial.
 """
 
 import json
@@ -19,7 +19,17 @@ from rmwbench.evaluations.claims.values import lost_blocks
 from rmwbench.evaluations.figures import cells
 from rmwbench.evaluations.figures.model import Measured as Drawn
 
-ARM = ("arm", "middleware", "layer", "version", "profile", "release_date", "factors", "touch", "not_supported")
+ARM = (
+    "arm",
+    "middleware",
+    "layer",
+    "version",
+    "profile",
+    "release_date",
+    "factors",
+    "touch",
+    "not_supported",
+)
 Asked = dict[str | None, set[str]]
 """Topic -> the metrics that are kept of it; None for the whole workload."""
 FACTS = ("cores", "virtualization", "kernel", "load average", "steal since boot")
@@ -28,14 +38,18 @@ FACTS = ("cores", "virtualization", "kernel", "load average", "steal since boot"
 def measured(
     source: Claims, documents: Sequence[Mapping[str, Any]], drawn: Sequence[Drawn] = ()
 ) -> dict[str, Any] | None:
-    """The summary of one machine's campaigns; None where they say nothing of this source's claims and of its figures'
-    cells (`drawn`). Raises UserError for campaigns of two machines."""
+    """The summary of one machine's campaigns; None where they say nothing of this source's claims
+    and of its figures' cells (`drawn`). Raises UserError for campaigns of two machines."""
     kept = [found for document in documents if (found := _campaign(source, document, drawn))]
     if not kept:
         return None
     machines = list(dict.fromkeys(document["machine"]["summary"] for document in documents))
     if len(machines) > 1:
-        raise UserError("these campaigns are of two machines", actual="; ".join(machines), fix="save them one by one")
+        raise UserError(
+            "these campaigns are of two machines",
+            actual="; ".join(machines),
+            fix="save them one by one",
+        )
     return {
         "schema": SCHEMA,
         "version": VERSION,
@@ -47,9 +61,11 @@ def measured(
 
 
 def file_name(summary: Mapping[str, Any]) -> str:
-    """`2026-11-22t0855-2x-amd-epyc.json`, by when its last campaign began: two sessions of one day stay apart, and
-    names are in the order of time."""
-    begun = max(str(one["campaign"]["created_utc"])[:16] for one in summary["campaigns"]).replace(":", "")
+    """`2026-11-22t0855-2x-amd-epyc.json`, by when its last campaign began: two sessions of one day
+    stay apart, and names are in the order of time."""
+    begun = max(str(one["campaign"]["created_utc"])[:16] for one in summary["campaigns"]).replace(
+        ":", ""
+    )
     words = f"{begun} {str(summary['machine']).partition(',')[0].replace(' × ', 'x ')}".casefold()
     return f"{re.sub(r'[^a-z0-9]+', '-', words).strip('-')}.json"
 
@@ -63,7 +79,9 @@ def text(summary: Mapping[str, Any]) -> str:
         lines.append(f'{_json(about)[:-1]}, "workloads": [')
         for end, workload in _marked(one["workloads"]):
             lines.append(f'{{"workload": {_json(workload["workload"])}, "arms": [')
-            lines += [_json(arm) + ("" if final else ",") for final, arm in _marked(workload["arms"])]
+            lines += [
+                _json(arm) + ("" if final else ",") for final, arm in _marked(workload["arms"])
+            ]
             lines.append("]}" + ("" if end else ","))
         lines.append("]}" + ("" if last else ","))
     return "\n".join([*lines, "]}"]) + "\n"
@@ -74,7 +92,11 @@ def expanded(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     found = []
     for one in summary["campaigns"]:
         workloads = [
-            {**workload, "arms": [_expanded(arm) for arm in workload["arms"]], "topics": _topics(workload["arms"])}
+            {
+                **workload,
+                "arms": [_expanded(arm) for arm in workload["arms"]],
+                "topics": _topics(workload["arms"]),
+            }
             for workload in one["workloads"]
         ]
         before = one.get("method", 1) < METHOD
@@ -83,11 +105,17 @@ def expanded(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def shipped_of(sources: Sequence[Claims]) -> dict[str, list[dict[str, Any]]]:
-    """Source -> what was measured for the shipped ledger, as `ledger` takes it, the newest first."""
-    return {source.claims: [x for one in shipped(source.claims) for x in expanded(one)] for source in sources}
+    """Source -> what was measured for the shipped ledger, as `ledger` takes it, the newest
+    first."""
+    return {
+        source.claims: [x for one in shipped(source.claims) for x in expanded(one)]
+        for source in sources
+    }
 
 
-def _campaign(source: Claims, document: Mapping[str, Any], drawn: Sequence[Drawn]) -> dict[str, Any] | None:
+def _campaign(
+    source: Claims, document: Mapping[str, Any], drawn: Sequence[Drawn]
+) -> dict[str, Any] | None:
     metrics: dict[tuple[str, str], Asked] = {}
     for claim in source.items:
         for workload, topic, arm, names in compared(source, claim, document):
@@ -99,7 +127,9 @@ def _campaign(source: Claims, document: Mapping[str, Any], drawn: Sequence[Drawn
     for workload in document["workloads"]:
         name = workload["workload"]
         arms = [
-            _arm(workload, arm, metrics[name, arm["arm"]]) for arm in workload["arms"] if (name, arm["arm"]) in metrics
+            _arm(workload, arm, metrics[name, arm["arm"]])
+            for arm in workload["arms"]
+            if (name, arm["arm"]) in metrics
         ]
         if arms:
             workloads.append({"workload": name, "arms": arms})
@@ -107,9 +137,14 @@ def _campaign(source: Claims, document: Mapping[str, Any], drawn: Sequence[Drawn
         return None
     campaign = document["campaign"]
     kept = {
-        key: campaign.get(key) for key in ("name", "suite", "created_utc", "seed", "tool_version", "blocks_complete")
+        key: campaign.get(key)
+        for key in ("name", "suite", "created_utc", "seed", "tool_version", "blocks_complete")
     }
-    facts = {fact["name"]: fact["value"] for fact in document["machine"]["facts"] if fact["name"] in FACTS}
+    facts = {
+        fact["name"]: fact["value"]
+        for fact in document["machine"]["facts"]
+        if fact["name"] in FACTS
+    }
     made = {
         "method": METHOD,
         "campaign": kept,
@@ -117,7 +152,9 @@ def _campaign(source: Claims, document: Mapping[str, Any], drawn: Sequence[Drawn
         "workloads": workloads,
     }
     asked = document.get("asked")
-    return made if asked is None else {"asked": [x.id for x in source.items if x.id in asked], **made}
+    return (
+        made if asked is None else {"asked": [x.id for x in source.items if x.id in asked], **made}
+    )
 
 
 def _cells_of(one: Drawn, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -128,7 +165,9 @@ def _cells_of(one: Drawn, document: Mapping[str, Any]) -> Iterator[tuple[str, st
         plain = workload["workload"].partition(" [")[0]
         for arm in workload["arms"]:
             cell = cells.values(plain, arm["arm"], arm["factors"], arm.get("pair"))
-            if arm.get("role") == "floor" or not any(name in arm["metrics"] for name in one.metrics):
+            if arm.get("role") == "floor" or not any(
+                name in arm["metrics"] for name in one.metrics
+            ):
                 continue
             if cells.chosen(one, cell):
                 yield workload["workload"], arm["arm"]
@@ -153,16 +192,24 @@ def _arm(workload: Mapping[str, Any], arm: Mapping[str, Any], asked: Asked) -> d
 
 def _kept(arm: Mapping[str, Any], metrics: set[str]) -> dict[str, Any]:
     """What is left of an arm's values, or of those in one topic."""
-    per_trial = {name: arm["per_trial"][name] for name in sorted(metrics) if name in arm["per_trial"]}
+    per_trial = {
+        name: arm["per_trial"][name] for name in sorted(metrics) if name in arm["per_trial"]
+    }
     return {
-        "metrics": {name: arm["metrics"][name] for name in sorted(metrics) if name in arm["metrics"]},
-        "per_trial": {name: [[one["block"], one["value"]] for one in found] for name, found in per_trial.items()},
+        "metrics": {
+            name: arm["metrics"][name] for name in sorted(metrics) if name in arm["metrics"]
+        },
+        "per_trial": {
+            name: [[one["block"], one["value"]] for one in found]
+            for name, found in per_trial.items()
+        },
     }
 
 
 def _expanded(arm: Mapping[str, Any]) -> dict[str, Any]:
     per_trial = {
-        name: [{"block": block, "value": value} for block, value in found] for name, found in arm["per_trial"].items()
+        name: [{"block": block, "value": value} for block, value in found]
+        for name, found in arm["per_trial"].items()
     }
     return {"not_supported": None, **arm, "per_trial": per_trial}
 
@@ -174,7 +221,9 @@ def _topics(arms: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         {
             "topic": name,
             "arms": [
-                _expanded({"arm": arm["arm"], **arm["topics"][name]}) for arm in arms if name in arm.get("topics", ())
+                _expanded({"arm": arm["arm"], **arm["topics"][name]})
+                for arm in arms
+                if name in arm.get("topics", ())
             ],
         }
         for name in names

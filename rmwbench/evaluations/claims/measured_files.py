@@ -11,12 +11,14 @@ from rmwbench.suite.file.load import source_directory
 FOLDER = "measured"
 SCHEMA, VERSION = "rmwbench/measured", 1
 METHOD = 2
-"""By which method a campaign was measured. 1 (where none is said): of a short drain that took slow messages for lost,
-of costs divided by what arrived after the window too, and of single trials repeated instead of blocks."""
+"""By which method a campaign was measured. 1 (where none is said): of a short drain that took slow
+messages for lost, of costs divided by what arrived after the window too, and of single trials
+repeated instead of blocks."""
 
 
 def shipped(source: str, directory: Path | None = None) -> list[dict[str, Any]]:
-    """The summaries of a source as they are in their files, the newest first. Raises UserError for any other file."""
+    """The summaries of a source as they are in their files, the newest first. Raises UserError for
+    any other file."""
     folder = (directory / source if directory else source_directory(source)) / FOLDER
     return [_read(path) for path in sorted(folder.glob("*.json"), reverse=True)]
 
@@ -26,9 +28,14 @@ def _read(path: Path) -> dict[str, Any]:
         found = parse_json(read_input(path))
         kind = (found["schema"], found["version"])
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UserError("this is not a summary of a measurement", where=str(path), actual=str(error)) from None
+        raise UserError(
+            "this is not a summary of a measurement", where=str(path), actual=str(error)
+        ) from None
     if kind != (SCHEMA, VERSION):
         raise UserError(
-            "this summary is of another kind", where=str(path), expected=f"{SCHEMA} {VERSION}", actual=f"{kind}"
+            "this summary is of another kind",
+            where=str(path),
+            expected=f"{SCHEMA} {VERSION}",
+            actual=f"{kind}",
         )
     return found

@@ -1,8 +1,9 @@
-"""Claims: the checkable statements of a published evaluation, as data that anyone can extend (docs/formats/claims.md).
+"""Claims: the checkable statements of a published evaluation, as data that anyone can extend
+(docs/formats/claims.md).
 
-A file per source, `suites/published/SOURCE/claims.yaml`. What a claim's words mean is checked here; whether it holds
-is decided in `evaluations/claims/judge.py`, and what it says of the source's own data in
-`evaluations/claims/original_data.py`.
+A file per source, `suites/published/SOURCE/claims.yaml`. What a claim's words mean is checked here;
+whether it holds is decided in `evaluations/claims/judge.py`, and what it says of the source's own
+data in `evaluations/claims/original_data.py`.
 """
 
 import re
@@ -12,13 +13,28 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.file.load import CLAIMS_FILE, read, shown, source_directory, source_file, sources_with, validated
+from rmwbench.suite.file.load import (
+    CLAIMS_FILE,
+    read,
+    shown,
+    source_directory,
+    source_file,
+    sources_with,
+    validated,
+)
 
-Kind = Literal["comparison", "scaling", "threshold", "ratio", "absence", "count", "declaration", "opinion"]
+Kind = Literal[
+    "comparison", "scaling", "threshold", "ratio", "absence", "count", "declaration", "opinion"
+]
 Relation = Literal["less", "greater", "within", "differs"]
 Layer = Literal["floor", "native", "rclcpp", "rclpy"]
 Settled = Literal[
-    "supported", "contradicted", "contradicted within the source", "partly supported", "data not published", "no data"
+    "supported",
+    "contradicted",
+    "contradicted within the source",
+    "partly supported",
+    "data not published",
+    "no data",
 ]
 RANGES = ("within", "differs")
 """Relations to a range around the bar, which `factor` is half as wide as."""
@@ -36,8 +52,9 @@ class Judged(Strict):
 
 
 class Check(Strict):
-    """One comparison of two points of an importer's figures, or of a point with a number: `of` relation `factor` ×
-    `than`. `within`: the ratio lies between 1 ÷ factor and factor; `differs`: it does not."""
+    """One comparison of two points of an importer's figures, or of a point with a number: `of`
+    relation `factor` × `than`. `within`: the ratio lies between 1 ÷ factor and factor; `differs`:
+    it does not."""
 
     figure: Text
     of: Annotated[tuple[str, str], Field(strict=False)]
@@ -48,7 +65,8 @@ class Check(Strict):
 
 
 class Data(Strict):
-    """Points of imported data that decide a claim: all checks hold (supported), none does (contradicted), or some."""
+    """Points of imported data that decide a claim: all checks hold (supported), none does
+    (contradicted), or some."""
 
     kind: Text
     """Of `rmwbench import --list`."""
@@ -56,8 +74,8 @@ class Data(Strict):
 
 
 class Cells(Strict):
-    """Of the `of` cells that a statement speaks of, at least and at most so many are as the test says; all of them
-    where neither is given. A cell that was not measured counts as undecided."""
+    """Of the `of` cells that a statement speaks of, at least and at most so many are as the test
+    says; all of them where neither is given. A cell that was not measured counts as undecided."""
 
     of: Annotated[int, Field(ge=1)]
     at_least: Annotated[int, Field(ge=0)] | None = None
@@ -86,24 +104,25 @@ class Cells(Strict):
 
 
 class Test(Strict):
-    """Which cells of which suite decide the claim today, and how: `metric` of `left` relation `factor` × that of
-    `right` (or `level`, in the metric's unit), in every cell that matches, or in as many as `cells` says.
+    """Which cells of which suite decide the claim today, and how: `metric` of `left` relation
+    `factor` × that of `right` (or `level`, in the metric's unit), in every cell that matches, or in
+    as many as `cells` says.
 
-    `at` are levels of factors that both sides have; `left_at` and `right_at` those in which they differ, which makes a
-    comparison of one arm with itself in two cells: scaling.
+    `at` are levels of factors that both sides have; `left_at` and `right_at` those in which they
+    differ, which makes a comparison of one arm with itself in two cells: scaling.
 
-    Of each side the value in a block may be made of several:
-    `times_metric`: the product of both metrics (CPU per message × messages per second).
-    `right_metric`: the right side's, where it is another (two metrics of one arm).
-    `topic`: the metrics are those of this topic of the workload alone; `right_topic`: the right side's, where it is
-    another. What may stand there: topics.py.
-    `base_at`: each side is divided by its own value at these levels; left against right is then a ratio of ratios.
+    Of each side the value in a block may be made of several: `times_metric`: the product of both
+    metrics (CPU per message × messages per second). `right_metric`: the right side's, where it is
+    another (two metrics of one arm). `topic`: the metrics are those of this topic of the workload
+    alone; `right_topic`: the right side's, where it is another. What may stand there: topics.py.
+    `base_at`: each side is divided by its own value at these levels; left against right is then a
+    ratio of ratios.
 
     `by: difference`, of fractions: left − right relation `level`, for what may be 0 on both sides.
-    `by: exponent`: log(left ÷ right) ÷ log of the ratio of `sizes` (those of left and right) relation `level`: 1 is
-    linear growth, 2 is quadratic.
-    `of_machine`: the level is an absolute number of the original's hardware, which another class of machine can
-    neither confirm nor refute.
+    `by: exponent`: log(left ÷ right) ÷ log of the ratio of `sizes` (those of left and right)
+    relation `level`: 1 is linear growth, 2 is quadratic. `of_machine`: the level is an absolute
+    number of the original's hardware, which another class of machine can neither confirm nor
+    refute.
     """
 
     __test__ = False  # pytest collects classes by this name
@@ -123,7 +142,8 @@ class Test(Strict):
     of_machine: bool = False
     factor: Annotated[float, Field(gt=0)] = 1.0
     times: Annotated[float, Field(gt=0)] = 1.0
-    """Of `within`: the middle, as a ratio. `within: 6 times as much, give or take a factor of 1.5`."""
+    """Of `within`: the middle, as a ratio. `within: 6 times as much, give or take a factor of
+    1.5`."""
     workload: str | None = None
     right_workload: str | None = None
     topic: str | None = None
@@ -156,15 +176,28 @@ class Test(Strict):
 
     @model_validator(mode="after")
     def _complete(self) -> "Test":
-        check = {"ratio": self._of_a_ratio, "difference": self._of_a_difference, "exponent": self._of_an_exponent}
+        check = {
+            "ratio": self._of_a_ratio,
+            "difference": self._of_a_difference,
+            "exponent": self._of_an_exponent,
+        }
         check[self.by]()
-        of_two = next((key for key in ("base_at", "right_metric", "right_topic") if getattr(self, key)), None)
+        of_two = next(
+            (key for key in ("base_at", "right_metric", "right_topic") if getattr(self, key)), None
+        )
         if self.right is None and of_two:
             raise Fault(
-                "one side alone is compared with a level", expected="`right: SIDE`", actual=of_two, at=(of_two,)
+                "one side alone is compared with a level",
+                expected="`right: SIDE`",
+                actual=of_two,
+                at=(of_two,),
             )
         if self.of_machine and self.level is None:
-            raise Fault("only a level is a number of a machine", expected="`level: NUMBER`", at=("of_machine",))
+            raise Fault(
+                "only a level is a number of a machine",
+                expected="`level: NUMBER`",
+                at=("of_machine",),
+            )
         return self
 
     def _of_a_ratio(self) -> None:
@@ -184,7 +217,12 @@ class Test(Strict):
                 at=("times",),
             )
         if self.sizes is not None:
-            raise Fault("sizes belong to an exponent", expected="`by: exponent`", actual=self.by, at=("sizes",))
+            raise Fault(
+                "sizes belong to an exponent",
+                expected="`by: exponent`",
+                actual=self.by,
+                at=("sizes",),
+            )
 
     def _factor(self, of_level: bool) -> None:
         if self.relation in RANGES and self.factor <= 1:
@@ -207,14 +245,16 @@ class Test(Strict):
             raise Fault(
                 "a difference is of two sides, compared with a level",
                 expected="`right: SIDE` and `level: NUMBER`, 0.05 for five points",
-                actual=" and ".join(key for key in ("right", "level") if getattr(self, key) is None) + " left out",
+                actual=" and ".join(key for key in ("right", "level") if getattr(self, key) is None)
+                + " left out",
                 at=("by",),
             )
         made_of = self.times_metric or self.right_metric or self.base_at or self.sizes
         if self.relation in RANGES or self.factor != 1 or self.times != 1 or made_of:
             raise Fault(
                 "a difference is compared with its level as it stands",
-                expected="`relation: less` or `greater` and one metric; no factor, `times`, `base_at` or `sizes`",
+                expected="`relation: less` or `greater` and one metric; no factor, `times`, "
+                "`base_at` or `sizes`",
                 actual=f"{self.relation}, factor {self.factor:g}, times {self.times:g}",
                 at=("by",),
             )
@@ -247,7 +287,8 @@ class Claim(Strict):
     data: Data | None = None
     test: Test | None = None
     also: Annotated[tuple[Test, ...], Field(strict=False)] = ()
-    """Further tests of a statement that says several things: all must hold, and one against it is enough."""
+    """Further tests of a statement that says several things: all must hold, and one against it is
+    enough."""
     not_testable: str | None = None
 
     @model_validator(mode="after")
@@ -264,7 +305,10 @@ class Claim(Strict):
                 )
             return self
         if self.published is None:
-            raise Fault(f"claim `{self.id}` has no verdict as published", expected="`published: {verdict, why}`")
+            raise Fault(
+                f"claim `{self.id}` has no verdict as published",
+                expected="`published: {verdict, why}`",
+            )
         if (self.test is None) == (self.not_testable is None):
             raise Fault(
                 f"claim `{self.id}` says neither how it is tested nor why it is not"
@@ -274,7 +318,9 @@ class Claim(Strict):
                 at=() if self.test is None else ("not_testable",),
             )
         if self.also and self.test is None:
-            raise Fault(f"claim `{self.id}` has further tests and no test", expected="`test:`", at=("also",))
+            raise Fault(
+                f"claim `{self.id}` has further tests and no test", expected="`test:`", at=("also",)
+            )
         if len({test.suite for test in self.tests}) > 1:
             raise Fault(
                 f"the tests of claim `{self.id}` are of several suites",
@@ -284,7 +330,9 @@ class Claim(Strict):
             )
         if self.data is not None and self.corrected is None:
             raise Fault(
-                f"claim `{self.id}` has data and no verdict as corrected", expected="`corrected:`", at=("data",)
+                f"claim `{self.id}` has data and no verdict as corrected",
+                expected="`corrected:`",
+                at=("data",),
             )
         return self
 
@@ -302,9 +350,9 @@ class Heading(Strict):
 
 
 class Conditions(Strict):
-    """What a source measured with, as far as it says: what a campaign must have to support or refute it. `rclcpp`:
-    from this version on, and below that; `touch`: what became of the payload; `processors` (at least) and `virtual`:
-    the class of its machine."""
+    """What a source measured with, as far as it says: what a campaign must have to support or
+    refute it. `rclcpp`: from this version on, and below that; `touch`: what became of the payload;
+    `processors` (at least) and `virtual`: the class of its machine."""
 
     rclcpp: Annotated[tuple[str, str], Field(strict=False)] | None = None
     touch: Literal["none", "header", "all"] | None = None
@@ -313,7 +361,9 @@ class Conditions(Strict):
 
     @model_validator(mode="after")
     def _versions(self) -> "Conditions":
-        if self.rclcpp is not None and not all(re.fullmatch(r"\d+(\.\d+)*", part) for part in self.rclcpp):
+        if self.rclcpp is not None and not all(
+            re.fullmatch(r"\d+(\.\d+)*", part) for part in self.rclcpp
+        ):
             raise Fault(
                 "a version is numbers and points",
                 expected='`rclcpp: ["5.0", "6.0"]`',
@@ -324,8 +374,8 @@ class Conditions(Strict):
 
 
 class Claims(Strict):
-    """A source and its claims. `sides` names what claims compare: for each side the arms of suites that stand for it,
-    at any layer."""
+    """A source and its claims. `sides` names what claims compare: for each side the arms of suites
+    that stand for it, at any layer."""
 
     claims: Text
     title: Text
@@ -337,7 +387,9 @@ class Claims(Strict):
     """Versions that the claims speak of, in words."""
     conditions: Conditions = Field(default_factory=Conditions)
     """The same as data, with the rest that makes an answer of today more than a proxy."""
-    sides: dict[str, Annotated[tuple[str, ...], Field(strict=False, min_length=1)]] = Field(default_factory=dict)
+    sides: dict[str, Annotated[tuple[str, ...], Field(strict=False, min_length=1)]] = Field(
+        default_factory=dict
+    )
     headings: Annotated[tuple[Heading, ...], Field(strict=False)] = ()
     items: Annotated[tuple[Claim, ...], Field(strict=False, min_length=1)]
 
@@ -346,7 +398,11 @@ class Claims(Strict):
         seen: dict[str, int] = {}
         for n, claim in enumerate(self.items):
             if claim.id in seen:
-                raise Fault(f"two claims have the id `{claim.id}`", expected="an id each", at=("items", n, "id"))
+                raise Fault(
+                    f"two claims have the id `{claim.id}`",
+                    expected="an id each",
+                    at=("items", n, "id"),
+                )
             seen[claim.id] = n
             for place, test in enumerate(claim.tests):
                 at = ("items", n, "test") if place == 0 else ("items", n, "also", place - 1)
@@ -355,7 +411,8 @@ class Claims(Strict):
                     if side is not None and side not in self.sides:
                         raise unknown("side", side, list(self.sides), at=(*at, key))
                 if test.topic or test.right_topic:
-                    from rmwbench.evaluations.claims.topics import check  # reads suites, which most files need not
+                    # reads suites, which most files need not
+                    from rmwbench.evaluations.claims.topics import check
 
                     check(test, at)
         return self
@@ -370,8 +427,9 @@ def sources() -> list[str]:
 
 
 def sources_about(suite: str) -> list[str]:
-    """The sources with a claim whose test runs a suite that calls itself so. Only their texts are searched: reading a
-    claims file takes a quarter of a second, and most campaigns are about no claim."""
+    """The sources with a claim whose test runs a suite that calls itself so. Only their texts are
+    searched: reading a claims file takes a quarter of a second, and most campaigns are about no
+    claim."""
     found = []
     for source in sources():
         text = (source_directory(source) / CLAIMS_FILE).read_text(encoding="utf-8")
@@ -381,13 +439,15 @@ def sources_about(suite: str) -> list[str]:
 
 
 def is_suite(name: str, suite: str) -> bool:
-    """Whether a test's `suite: NAME` means the suite that calls itself `suite`: a file `folder/name` may call itself
-    `folder-name` or `name`, and a file of one's own is known by its name without suffix."""
+    """Whether a test's `suite: NAME` means the suite that calls itself `suite`: a file
+    `folder/name` may call itself `folder-name` or `name`, and a file of one's own is known by its
+    name without suffix."""
     name = name.strip("\"'").removesuffix(".yaml").removesuffix(".yml")
     return suite in (name, name.replace("/", "-"), name.rpartition("/")[2])
 
 
 def load(source: str | Path) -> Claims:
-    """The claims of a shipped source, or of a file by its path. UserError, with file and line, for anything wrong."""
+    """The claims of a shipped source, or of a file by its path. UserError, with file and line, for
+    anything wrong."""
     path = source_file(source, CLAIMS_FILE, "claims")
     return validated(read(path), where=shown(path), model=Claims)

@@ -20,8 +20,8 @@ class Asked:
 
 
 def asked(words: Sequence[str]) -> Asked:
-    """All shipped sources where no word is given. UserError for a word that is neither source, file nor id; ids are
-    those of the shipped sources and of the files among the words."""
+    """All shipped sources where no word is given. UserError for a word that is neither source, file
+    nor id; ids are those of the shipped sources and of the files among the words."""
     found = Asked()
     known = sources()
     by_id = {one: name for name in known for one in _ids(name)} if set(words) - set(known) else {}
@@ -56,7 +56,8 @@ def _ids(source: str) -> list[str]:
 def _unknown(word: str, known: Iterable[str]) -> UserError:
     return UserError(
         f"no source and no claim is called `{word}`",
-        expected=f"one of the sources {', '.join(sources())}, the id of a claim, or the path of a claims file",
+        expected=f"one of the sources {', '.join(sources())}, the id of a claim, or the path of a "
+        "claims file",
         actual=word,
         fix=did_you_mean(word, known) or "`rmwbench claims` lists all claims with their ids",
     )

@@ -11,8 +11,8 @@ Points = Mapping[tuple[str, str, str], Mapping[str, float | None]]
 
 
 def settled(data: Data, points: Points, column: Column) -> str:
-    """`supported` where every check holds, `contradicted` where none does, `partly supported` between; `no data` where
-    a point is absent or has no such value."""
+    """`supported` where every check holds, `contradicted` where none does, `partly supported`
+    between; `no data` where a point is absent or has no such value."""
     found = [holds(check, points, column) for check in data.checks]
     if None in found:
         return "no data"
@@ -22,7 +22,11 @@ def settled(data: Data, points: Points, column: Column) -> str:
 def holds(check: Check, points: Points, column: Column) -> bool | None:
     """Whether one comparison holds; None where a side has no value."""
     left = _value(points, check.figure, check.of, column)
-    right = check.than if isinstance(check.than, float) else _value(points, check.figure, check.than, column)
+    right = (
+        check.than
+        if isinstance(check.than, float)
+        else _value(points, check.figure, check.than, column)
+    )
     if left is None or right is None:
         return None
     if check.relation in RANGES:

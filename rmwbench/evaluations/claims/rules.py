@@ -1,9 +1,11 @@
-"""By which rules a claim is decided: those of a verdict (`verdict.Rules`), for one statement at a time. Pure.
+"""By which rules a claim is decided: those of a verdict (`verdict.Rules`), for one statement at a
+time. Pure.
 
-At least five blocks that both sides have; no difference of two sides is claimed below the margin; intervals stand at
-the level of the look at which they are taken. A campaign of `claims run` looks at LOOKS, with the shares of alpha
-that `sequential.alpha_at` gives. Whoever measures again what is still undecided looks once more, so the n-th campaign
-of a machine that an answer rests on has the share 2⁻ⁿ of alpha: the shares of all campaigns together are alpha.
+At least five blocks that both sides have; no difference of two sides is claimed below the margin;
+intervals stand at the level of the look at which they are taken. A campaign of `claims run` looks
+at LOOKS, with the shares of alpha that `sequential.alpha_at` gives. Whoever measures again what is
+still undecided looks once more, so the n-th campaign of a machine that an answer rests on has the
+share 2⁻ⁿ of alpha: the shares of all campaigns together are alpha.
 """
 
 from collections.abc import Sequence
@@ -45,23 +47,23 @@ class Level:
 
 
 def level_of(blocks: Sequence[int], *, earlier: int | None = None) -> Level:
-    """For an answer that rests on campaigns of so many blocks, in the order in which they were run. `earlier`: the last
-    one is not over, this is one of its looks, and so many campaigns of this machine, whose blocks are not in it, were
-    judged before; None where all are over."""
+    """For an answer that rests on campaigns of so many blocks, in the order in which they were run.
+    `earlier`: the last one is not over, this is one of its looks, and so many campaigns of this
+    machine, whose blocks are not in it, were judged before; None where all are over."""
     share = RULES.alpha / 2 ** (max(len(blocks), 1) + (earlier or 0))
     last = min(blocks[-1], LOOKS[-1]) if blocks else 0
     return Level(sequential.alpha_at(LOOKS, last, alpha=share, ended=earlier is None) / 2)
 
 
 def unseen(blocks: int, level: Level) -> float:
-    """The share of trials that may still go wrong as a whole where none of so many did: of a share p no bad one is
-    seen with probability (1 − p)^blocks."""
+    """The share of trials that may still go wrong as a whole where none of so many did: of a share
+    p no bad one is seen with probability (1 − p)^blocks."""
     return 1 - (2 * level.error) ** (1 / blocks)
 
 
 def decided(test: Test, value: float | None, low: float, high: float) -> tuple[Answer, Code | None]:
-    """What an interval of the test's ratio, difference, exponent or value says. A ratio of two sides that is nearer to
-    its bar than `Rules.least` is called neither."""
+    """What an interval of the test's ratio, difference, exponent or value says. A ratio of two
+    sides that is nearer to its bar than `Rules.least` is called neither."""
     bar = bar_of(test)
     if test.relation in RANGES:
         return _of_range(test, bar, low, high), None
@@ -102,8 +104,9 @@ def _near(value: float | None, bar: float, least: float) -> bool:
 
 
 def together(answers: Sequence[Answer], test: Test) -> Answer:
-    """Of the cells of one test, all of the same versions: all must hold, and one against it is enough; or as many as
-    the test's `cells` says, where those without data, and those that were not measured, are open."""
+    """Of the cells of one test, all of the same versions: all must hold, and one against it is
+    enough; or as many as the test's `cells` says, where those without data, and those that were not
+    measured, are open."""
     if not answers or all(answer == "no data" for answer in answers):
         return "no data"
     cells = test.cells
@@ -118,7 +121,8 @@ def together(answers: Sequence[Answer], test: Test) -> Answer:
 
 
 def of_versions(answers: Sequence[Answer]) -> Answer:
-    """Of one test with several versions of its arms, each with cells of its own; one without data says nothing."""
+    """Of one test with several versions of its arms, each with cells of its own; one without data
+    says nothing."""
     return whole([answer for answer in answers if answer != "no data"] or answers)
 
 

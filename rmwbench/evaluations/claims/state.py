@@ -1,5 +1,6 @@
-"""What became of a claim here, as one of seven states, and how many are in each: the same words and numbers in the
-terminal, on the page and in docs/claims.md. Pure; a claim is that of the ledger document.
+"""What became of a claim here, as one of seven states, and how many are in each: the same words and
+numbers in the terminal, on the page and in docs/claims.md. Pure; a claim is that of the ledger
+document.
 """
 
 import re
@@ -12,7 +13,8 @@ from rmwbench.errors import UserError, did_you_mean
 STATES = {
     "holds": "the whole interval lies on the claimed side, in every cell",
     "does not hold": "in at least one cell the whole interval lies on the other side",
-    "undecided": "an interval contains the bar, or there are fewer than five blocks: these trials do not tell",
+    "undecided": "an interval contains the bar, or there are fewer than five blocks: these trials "
+    "do not tell",
     "machines differ": "it holds on one machine and does not on another",
     "no data": "the metric has no value here, for the reason given",
     "open": "there is an experiment, and nothing has measured it yet",
@@ -24,15 +26,22 @@ DECIDED = ("holds", "does not hold")
 SIDE_BY_SIDE = (*DECIDED, "undecided", "no data", "machines differ")
 """States of claims that something was measured of."""
 OF_THE_DATA = (
-    *("supported", "contradicted", "contradicted within the source", "partly supported", "data not published"),
+    *(
+        "supported",
+        "contradicted",
+        "contradicted within the source",
+        "partly supported",
+        "data not published",
+    ),
 )
-"""Verdicts of the source's own data that can be asked for; its `no data` gives way to the state of this name."""
+"""Verdicts of the source's own data that can be asked for; its `no data` gives way to the state of
+this name."""
 NAMES = (*STATES, "proxy", "refuted", *OF_THE_DATA)
 
 
 def state_of(claim: Mapping[str, Any]) -> str:
-    """By the answer with the most blocks at the claim's own layer, whatever it says; unless another machine decides
-    the contrary at the same layer."""
+    """By the answer with the most blocks at the claim's own layer, whatever it says; unless another
+    machine decides the contrary at the same layer."""
     if claim["kind"] == "opinion":
         return "opinion"
     if claim["test"] is None:
@@ -45,21 +54,26 @@ def state_of(claim: Mapping[str, Any]) -> str:
 
 
 def counted(claims: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """`states`: all of them, also those that no claim is in, so that they add up to the claims; `proxies`: how many of
-    the decided ones speak of another layer or version than the claim."""
+    """`states`: all of them, also those that no claim is in, so that they add up to the claims;
+    `proxies`: how many of the decided ones speak of another layer or version than the claim."""
     states = Counter(map(state_of, claims))
     proxies = Counter(
         str(claim["today"][0]["answer"])
         for claim in claims
         if claim["today"] and claim["today"][0]["verdict"] == "proxy"
     )
-    return {"states": {name: states[name] for name in STATES}, "proxies": {name: proxies[name] for name in DECIDED}}
+    return {
+        "states": {name: states[name] for name in STATES},
+        "proxies": {name: proxies[name] for name in DECIDED},
+    }
 
 
 def counts(summary: Mapping[str, Any]) -> str:
-    """`holds 43 (40 by proxy), does not hold 25 (25 by proxy), undecided 33, …`, of a document's summary."""
+    """`holds 43 (40 by proxy), does not hold 25 (25 by proxy), undecided 33, …`, of a document's
+    summary."""
     return ", ".join(
-        f"{name}{'s' * (name == 'opinion')} {number}" + (f" ({proxies} by proxy)" if proxies else "")
+        f"{name}{'s' * (name == 'opinion')} {number}"
+        + (f" ({proxies} by proxy)" if proxies else "")
         for name, number in summary["states"].items()
         for proxies in (summary["proxies"].get(name),)
     )
@@ -71,8 +85,8 @@ def to_do(source: str) -> str:
 
 
 def named(words: Iterable[str], where: str) -> frozenset[str]:
-    """The states and verdicts of these names, as printed or with `-` for a blank, or by how they begin where that is
-    enough. Raises UserError for any other."""
+    """The states and verdicts of these names, as printed or with `-` for a blank, or by how they
+    begin where that is enough. Raises UserError for any other."""
     return frozenset(_named(word, where) for word in words)
 
 
@@ -92,8 +106,11 @@ def _named(word: str, where: str) -> str:
 
 
 def is_one_of(claim: Mapping[str, Any], names: Collection[str]) -> bool:
-    """Whether the claim is in a state of this name, or has such a verdict: of its source's own data, or of here."""
+    """Whether the claim is in a state of this name, or has such a verdict: of its source's own
+    data, or of here."""
     told = {state_of(claim)}
-    told |= {claim[key]["verdict"] for key in ("published", "corrected") if claim[key]} & set(OF_THE_DATA)
+    told |= {claim[key]["verdict"] for key in ("published", "corrected") if claim[key]} & set(
+        OF_THE_DATA
+    )
     told |= {claim["today"][0]["verdict"]} if claim["today"] else set()
     return not told.isdisjoint(names)

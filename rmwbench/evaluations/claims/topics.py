@@ -1,7 +1,8 @@
-"""What a test's `topic` may name: a topic that its workload is judged by besides others (`analysis.metrics.topics`).
+"""What a test's `topic` may name: a topic that its workload is judged by besides others
+(`analysis.metrics.topics`).
 
-The names follow from the suite, so a wrong one is told when the claims file is read. A suite that cannot be read here
-is not a mistake of the claims file: then `topic` is taken as it stands.
+The names follow from the suite, so a wrong one is told when the claims file is read. A suite that
+cannot be read here is not a mistake of the claims file: then `topic` is taken as it stands.
 """
 
 import json
@@ -20,10 +21,15 @@ if TYPE_CHECKING:
 
 
 def check(test: "Test", at: tuple[str | int, ...]) -> None:
-    """Fault, counted from `at`, for a metric that no topic has and for a topic that the workload does not have."""
+    """Fault, counted from `at`, for a metric that no topic has and for a topic that the workload
+    does not have."""
     for metric, topic in test.asked:
         if topic is not None and metric not in OF_TOPICS:
-            key = next(key for key in ("metric", "times_metric", "right_metric") if getattr(test, key) == metric)
+            key = next(
+                key
+                for key in ("metric", "times_metric", "right_metric")
+                if getattr(test, key) == metric
+            )
             raise unknown("metric of a topic", metric, list(OF_TOPICS), at=(*at, key))
     known = _of_suite(test.suite)
     if known is None:
@@ -39,15 +45,19 @@ def check(test: "Test", at: tuple[str | int, ...]) -> None:
 
 
 def steady_messages(cell: Cell, topic: str | None) -> int:
-    """The fewest messages that a reader of the topic should see in the steady state of one trial; of the whole
-    workload where `topic` is None, and 0 where the workload does not have it."""
+    """The fewest messages that a reader of the topic should see in the steady state of one trial;
+    of the whole workload where `topic` is None, and 0 where the workload does not have it."""
     if topic is None:
         return cell.steady_messages
     members = next((one.members for one in _of_cell(cell) if one.name == topic), ())
-    return min((e.steady_messages for e in cell.endpoints if e.reads and e.topic in members), default=0)
+    return min(
+        (e.steady_messages for e in cell.endpoints if e.reads and e.topic in members), default=0
+    )
 
 
-def _check_name(topic: str, workload: str | None, known: dict[str, tuple[str, ...]], at: tuple[str | int, ...]) -> None:
+def _check_name(
+    topic: str, workload: str | None, known: dict[str, tuple[str, ...]], at: tuple[str | int, ...]
+) -> None:
     if workload is not None and workload not in known:
         raise unknown("workload", workload, list(known), at=at)
     meant = known if workload is None else {workload: known[workload]}
@@ -56,7 +66,8 @@ def _check_name(topic: str, workload: str | None, known: dict[str, tuple[str, ..
         of = f"workload `{workload}`" if workload is not None else "the suite"
         raise Fault(
             f"{of} has no topics that are judged one by one",
-            expected="no topic: it has one, or all are alike, and its metrics are those of all of them",
+            expected="no topic: it has one, or all are alike, and its metrics are those of all of "
+            "them",
             actual=topic,
             at=at,
         )
@@ -65,7 +76,8 @@ def _check_name(topic: str, workload: str | None, known: dict[str, tuple[str, ..
 
 
 def _of_suite(name: str) -> dict[str, tuple[str, ...]] | None:
-    """Workload -> the names of its topics, at whatever levels; None for a suite that cannot be read here."""
+    """Workload -> the names of its topics, at whatever levels; None for a suite that cannot be read
+    here."""
     try:
         path = find(name)
         return _of_text(read(path), shown(path), path.parent)
@@ -76,7 +88,8 @@ def _of_suite(name: str) -> dict[str, tuple[str, ...]] | None:
 @lru_cache(maxsize=8)
 def _of_text(text: str, where: str, directory: Path) -> dict[str, tuple[str, ...]]:
     """As `_of_suite`. What was read once is not read again."""
-    from rmwbench.lab.middleware import names_here  # which a report, that reads claims too, has no use for
+    # which a report, that reads claims too, has no use for
+    from rmwbench.lab.middleware import names_here
 
     suite = parse(text, where=where, directory=directory, middlewares=names_here())
     found: dict[str, dict[str, None]] = {workload.name: {} for workload in suite.workloads}

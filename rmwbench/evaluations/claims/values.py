@@ -1,9 +1,11 @@
-"""The values that a claim's test compares, block by block over the campaigns of one machine, and their interval. Pure.
+"""The values that a claim's test compares, block by block over the campaigns of one machine, and
+their interval. Pure.
 
-Campaigns of one machine are pooled by their blocks: each block gives one value of the test (a ratio, a product, a ratio
-of ratios), and all of them together one t interval, as if it had been one longer campaign. Where the campaigns differ
-by more than their blocks do, the interval is widened by Birge's ratio √(Q ÷ (k − 1)) of the k campaigns' means (Phys.
-Rev. 40, 1932; the scale factor of the Particle Data Group): it is never narrowed.
+Campaigns of one machine are pooled by their blocks: each block gives one value of the test (a
+ratio, a product, a ratio of ratios), and all of them together one t interval, as if it had been one
+longer campaign. Where the campaigns differ by more than their blocks do, the interval is widened by
+Birge's ratio √(Q ÷ (k − 1)) of the k campaigns' means (Phys. Rev. 40, 1932; the scale factor of the
+Particle Data Group): it is never narrowed.
 """
 
 import math
@@ -33,12 +35,14 @@ Block = tuple[int, int]
 """The number of the campaign, and of the block in it."""
 Values = Mapping[Block, float]
 CLOCKS = "for the clocks of two hosts"
-"""In an interval that was widened: the values of single trials were not, so no ratio may be taken of them."""
+"""In an interval that was widened: the values of single trials were not, so no ratio may be taken
+of them."""
 
 
 @dataclass(frozen=True)
 class Sides:
-    """The arms of one cell in one campaign: left and right, and each at the levels that it is divided by."""
+    """The arms of one cell in one campaign: left and right, and each at the levels that it is
+    divided by."""
 
     campaign: int
     """Campaigns are numbered in the order in which they were run."""
@@ -55,7 +59,8 @@ class Sides:
 
 @dataclass(frozen=True)
 class Found:
-    """A value with its interval at `level`, from so many blocks that both sides have; None where there is no ratio."""
+    """A value with its interval at `level`, from so many blocks that both sides have; None where
+    there is no ratio."""
 
     value: float | None
     low: float
@@ -68,12 +73,18 @@ class Found:
 
 
 def per_trial(arm: Arm, metric: str) -> dict[int, float]:
-    """Block -> the trial's value, by the rules of a verdict: a block that the arm lost is infinite in every latency,
-    with nothing delivered; what it would have cost is not known."""
+    """Block -> the trial's value, by the rules of a verdict: a block that the arm lost is infinite
+    in every latency, with nothing delivered; what it would have cost is not known."""
     found = {one["block"]: float(one["value"]) for one in arm["per_trial"].get(metric, ())}
     if not found or metric not in GLOSSARY:
         return found
-    whole = 1.0 if metric in ("undelivered", "loss") else math.inf if is_latency(GLOSSARY[metric]) else None
+    whole = (
+        1.0
+        if metric in ("undelivered", "loss")
+        else math.inf
+        if is_latency(GLOSSARY[metric])
+        else None
+    )
     return found if whole is None else dict.fromkeys(lost_blocks(arm), whole) | found
 
 
@@ -82,7 +93,11 @@ def lost_blocks(arm: Arm) -> list[int]:
     if "lost_blocks" in arm:
         return list(arm["lost_blocks"])
     failures = (arm.get("trials") or {}).get("failures") or ()
-    own = (x for x in failures if x["status"] == "failed" and x.get("failed_by") in (None, FailedBy.WORKER))
+    own = (
+        x
+        for x in failures
+        if x["status"] == "failed" and x.get("failed_by") in (None, FailedBy.WORKER)
+    )
     return sorted({int(x["block"]) for x in own})
 
 
@@ -95,7 +110,9 @@ def right_values(test: Test, cell: Sequence[Sides]) -> dict[Block, float]:
     return _values(test, found, test.right_metric or test.metric)
 
 
-def _values(test: Test, sides: Sequence[tuple[int, Arm, Arm | None]], metric: str) -> dict[Block, float]:
+def _values(
+    test: Test, sides: Sequence[tuple[int, Arm, Arm | None]], metric: str
+) -> dict[Block, float]:
     out = {}
     for campaign, arm, base in sides:
         for block, value in _products(test, arm, metric).items():
@@ -145,13 +162,19 @@ def _exponent(test: Test, found: Found) -> Found:
 
     ends = sorted((of(found.low), of(found.high)))
     return Found(
-        None if found.value is None else of(found.value), ends[0], ends[1], found.blocks, found.infinite, found.enough
+        None if found.value is None else of(found.value),
+        ends[0],
+        ends[1],
+        found.blocks,
+        found.infinite,
+        found.enough,
     )
 
 
 def _ratio(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
-    """Of the block ratios. Where there are none, since what is compared are percentiles of messages that only all
-    trials together have enough of, or since two hosts' clocks widened them, of the metrics' own intervals."""
+    """Of the block ratios. Where there are none, since what is compared are percentiles of messages
+    that only all trials together have enough of, or since two hosts' clocks widened them, of the
+    metrics' own intervals."""
     left, right = left_values(test, cell), right_values(test, cell)
     common = sorted(left.keys() & right.keys())
     widened = any(
@@ -198,27 +221,34 @@ def _range(values: np.ndarray, level: Level) -> Found:
 
 
 def birge(values: np.ndarray, campaigns: Sequence[int]) -> float:
-    """By how much the means of campaigns scatter more than their blocks explain, at least 1; 1 for one campaign.
-    `values`: of the blocks, shape (blocks,); `campaigns`: of each block its campaign."""
+    """By how much the means of campaigns scatter more than their blocks explain, at least 1; 1 for
+    one campaign. `values`: of the blocks, shape (blocks,); `campaigns`: of each block its
+    campaign."""
     names = np.array(campaigns)
     groups = [values[names == name] for name in dict.fromkeys(campaigns)]
     inside = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
     freedom = len(values) - len(groups)
     if len(groups) < 2 or freedom < 1 or inside == 0:
         return 1.0
-    between = sum(len(group) * (float(group.mean()) - float(values.mean())) ** 2 for group in groups)
+    between = sum(
+        len(group) * (float(group.mean()) - float(values.mean())) ** 2 for group in groups
+    )
     return max(1.0, math.sqrt(between / (len(groups) - 1) / (inside / freedom)))
 
 
 def _of_intervals(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
     """The left's interval against the right's, which is the more careful."""
-    left, right = ([arm for one in cell if (arm := getattr(one, side))] for side in ("left", "right"))
+    left, right = (
+        [arm for one in cell if (arm := getattr(one, side))] for side in ("left", "right")
+    )
     if test.times_metric or test.base_at:
         return Found(None, 0.0, math.inf, 0)
     trials = [_trials(one, test.metric) for one in left]
     level = level_of(trials, earlier=earlier)
     x, x_low, x_high = _combined([one["metrics"][test.metric] for one in left], level)
-    y, y_low, y_high = _combined([one["metrics"][test.right_metric or test.metric] for one in right], level)
+    y, y_low, y_high = _combined(
+        [one["metrics"][test.right_metric or test.metric] for one in right], level
+    )
     blocks = min(sum(trials), sum(_trials(one, test.right_metric or test.metric) for one in right))
     low = x_low / y_high if y_high > 0 and math.isfinite(y_high) else 0.0
     high = x_high / y_low if y_low > 0 and math.isfinite(x_high) else math.inf
@@ -232,9 +262,11 @@ def _trials(arm: Arm, metric: str) -> int:
     return int(arm["metrics"].get(metric, {}).get("trials") or 0)
 
 
-def _combined(metrics: Sequence[Mapping[str, Any]], level: Level) -> tuple[float | None, float, float]:
-    """The mean of the campaigns' values by their trials, its bounds those of the widest: each campaign's interval of
-    95 % widened to the level, on the logarithms where it can be."""
+def _combined(
+    metrics: Sequence[Mapping[str, Any]], level: Level
+) -> tuple[float | None, float, float]:
+    """The mean of the campaigns' values by their trials, its bounds those of the widest: each
+    campaign's interval of 95 % widened to the level, on the logarithms where it can be."""
     ends = [_at_level(metric, level) for metric in metrics]
     low, high = min(end[1] for end in ends), max(end[2] for end in ends)
     weights = [float(metric.get("trials") or 1) for metric in metrics]
@@ -245,12 +277,15 @@ def _combined(metrics: Sequence[Mapping[str, Any]], level: Level) -> tuple[float
 
 
 def _at_level(metric: Mapping[str, Any], level: Level) -> tuple[float | None, float, float]:
-    """Value, low, high of a metric's interval of 95 %, at another level: its half is so many times as wide as t with
-    its trials' degrees of freedom is. A one-sided bound reaches to infinity and has no value."""
+    """Value, low, high of a metric's interval of 95 %, at another level: its half is so many times
+    as wide as t with its trials' degrees of freedom is. A one-sided bound reaches to infinity and
+    has no value."""
     if "at_least" in metric:
         return None, float(metric["at_least"]), math.inf
     value = float(metric["value"])
-    low, high = (float(x) if (x := metric.get(key)) is not None else value for key in ("low", "high"))
+    low, high = (
+        float(x) if (x := metric.get(key)) is not None else value for key in ("low", "high")
+    )
     if level.error <= 0:
         return value, -math.inf, math.inf
     freedom = max(int(metric.get("trials") or 2) - 1, 1)
@@ -261,7 +296,11 @@ def _at_level(metric: Mapping[str, Any], level: Level) -> tuple[float | None, fl
         return value, low, high * max(1.0, math.log(2 * level.error) / math.log(0.05))
     if low > 0 and math.isfinite(high):
         return value, _scaled(value, low, times), _scaled(value, high, times)
-    return value, max(0.0, value - (value - low) * times) if low >= 0 else low, value + (high - value) * times
+    return (
+        value,
+        max(0.0, value - (value - low) * times) if low >= 0 else low,
+        value + (high - value) * times,
+    )
 
 
 def _level(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
@@ -294,9 +333,13 @@ def _over_trials(test: Test, cell: Sequence[Sides], values: np.ndarray, level: L
         return intervals.clustered_count(values, level.confidence)[0]
     if not values.any():  # zeros have no spread: the bound that the metric has
         return _combined([one.left["metrics"][test.metric] for one in cell], level)  # type: ignore[return-value]
-    if (values > 0).all() and (test.metric not in GLOSSARY or GLOSSARY[test.metric].kind != "amount"):
+    if (values > 0).all() and (
+        test.metric not in GLOSSARY or GLOSSARY[test.metric].kind != "amount"
+    ):
         return intervals.log_t(values, level.confidence)
-    return intervals.plain_t(values, level.confidence, least=0.0 if (values >= 0).all() else -math.inf)
+    return intervals.plain_t(
+        values, level.confidence, least=0.0 if (values >= 0).all() else -math.inf
+    )
 
 
 def _fraction(metrics: Sequence[Mapping[str, Any]], values: np.ndarray, level: Level) -> Interval:
@@ -308,8 +351,9 @@ def _fraction(metrics: Sequence[Mapping[str, Any]], values: np.ndarray, level: L
 
 
 def _difference(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
-    """Block by block. A side may have trials that go wrong as a whole and were not seen (`claims_rules.unseen`): that
-    bound is taken where it is wider than what the messages and the spread of the trials say."""
+    """Block by block. A side may have trials that go wrong as a whole and were not seen
+    (`claims_rules.unseen`): that bound is taken where it is wider than what the messages and the
+    spread of the trials say."""
     left, right = left_values(test, cell), right_values(test, cell)
     common = sorted(left.keys() & right.keys())
     level = level_of(blocks_by_campaign(common), earlier=earlier)
@@ -318,10 +362,21 @@ def _difference(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found
         return Found(value, -1.0, 1.0, len(common))
     own = []
     for side, values in (("left", left), ("right", right)):
-        metrics = [getattr(one, side)["metrics"][test.metric] for one in cell if getattr(one, side) is not None]
+        metrics = [
+            getattr(one, side)["metrics"][test.metric]
+            for one in cell
+            if getattr(one, side) is not None
+        ]
         own.append(_fraction(metrics, np.array([values[b] for b in common]), level))
     numbers = range(len(common))
-    i, j = (dict(zip(numbers, (values[b] for b in common), strict=True)) for values in (left, right))
+    i, j = (
+        dict(zip(numbers, (values[b] for b in common), strict=True)) for values in (left, right)
+    )
     value, low, high = difference(i, j, *own, level=level.error, unseen=unseen(len(common), level))
     scale = birge(np.array([i[n] - j[n] for n in numbers]), [campaign for campaign, _ in common])
-    return Found(value, max(-1.0, value - (value - low) * scale), min(1.0, value + (high - value) * scale), len(common))
+    return Found(
+        value,
+        max(-1.0, value - (value - low) * scale),
+        min(1.0, value + (high - value) * scale),
+        len(common),
+    )

@@ -1,4 +1,5 @@
-"""A ratio or a value with its interval in a few words, the value in a unit that people read. Pure."""
+"""A ratio or a value with its interval in a few words, the value in a unit that people read.
+Pure."""
 
 import math
 
@@ -55,4 +56,10 @@ def _joined(text: str, unit: str) -> str:
 
 
 def _digits(value: float) -> str:
-    return "∞" if math.isinf(value) else f"{value:.3g}" if abs(value) < 1000 or abs(value) >= 1e7 else f"{value:.0f}"
+    return (
+        "∞"
+        if math.isinf(value)
+        else f"{value:.3g}"
+        if abs(value) < 1000 or abs(value) >= 1e7
+        else f"{value:.0f}"
+    )

@@ -1,7 +1,8 @@
 """Two runs of one evaluation: does the second come to the same verdicts, and where not?
 
-A verdict is decided where it is good (best, or as good as the best: a few more blocks make one of the other) or worse.
-Where one run decided and the other left it open, they do not contradict each other: one of them could not tell.
+A verdict is decided where it is good (best, or as good as the best: a few more blocks make one of
+the other) or worse. Where one run decided and the other left it open, they do not contradict each
+other: one of them could not tell.
 """
 
 from collections import Counter
@@ -50,14 +51,17 @@ class Pair:
         return Said.SAME if len(sides) == 1 else Said.CONTRARY
 
     def document(self) -> dict[str, Any]:
-        told = [{"verdict": verdict_of(dict(arm)), "ratio": arm["verdict"].get("ratio")} for arm in self.arms]
+        told = [
+            {"verdict": verdict_of(dict(arm)), "ratio": arm["verdict"].get("ratio")}
+            for arm in self.arms
+        ]
         where = {"section": self.section, "workload": self.workload, "candidate": self.candidate}
         return where | {"said": str(self.said), "first": told[0], "second": told[1]}
 
 
 def document(first: Report, second: Report) -> dict[str, Any]:
-    """What the second run says of the first's verdicts, section by section; every pair that is contrary by itself.
-    UserError where they have no workload in common."""
+    """What the second run says of the first's verdicts, section by section; every pair that is
+    contrary by itself. UserError where they have no workload in common."""
     found = list(_pairs(first, second))
     if not found:
         raise UserError(
@@ -73,7 +77,10 @@ def document(first: Report, second: Report) -> dict[str, Any]:
         "version": 1,
         "first": _run(first),
         "second": _run(second),
-        "sections": [{"section": name, **{str(said): count[said] for said in Said}} for name, count in counts.items()],
+        "sections": [
+            {"section": name, **{str(said): count[said] for said in Said}}
+            for name, count in counts.items()
+        ],
         "contrary": [pair.document() for pair in found if pair.said == Said.CONTRARY],
         "exit_code": 1 if any(pair.said == Said.CONTRARY for pair in found) else 0,
     }
@@ -81,7 +88,11 @@ def document(first: Report, second: Report) -> dict[str, Any]:
 
 def _run(report: Report) -> dict[str, Any]:
     session = report.session
-    return {"directory": str(session.directory), "seed": session.seed, "created_utc": session.created_utc}
+    return {
+        "directory": str(session.directory),
+        "seed": session.seed,
+        "created_utc": session.created_utc,
+    }
 
 
 def _pairs(first: Report, second: Report) -> Iterator[Pair]:
@@ -112,7 +123,10 @@ def markdown(doc: Mapping[str, Any]) -> Iterator[str]:
     yield from ("# Two runs of one evaluation", "")
     for place in ("first", "second"):
         run = doc[place]
-        yield f"- The {place}: seed {run['seed']}, begun {run['created_utc'][:16].replace('T', ' ')} UTC."
+        yield (
+            f"- The {place}: seed {run['seed']}, begun "
+            f"{run['created_utc'][:16].replace('T', ' ')} UTC."
+        )
     yield ""
     yield from (escape(sentence(doc)), "")
     yield from table(("section", *Said), rows(doc["sections"]))
@@ -131,7 +145,12 @@ def rows(sections: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 def contrary(doc: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Every pair that is contrary, with what each run says."""
     return [
-        (one["section"], one["workload"], one["candidate"], *(_told(one[place]) for place in ("first", "second")))
+        (
+            one["section"],
+            one["workload"],
+            one["candidate"],
+            *(_told(one[place]) for place in ("first", "second")),
+        )
         for one in doc["contrary"]
     ]
 
@@ -149,7 +168,17 @@ def sentence(doc: Mapping[str, Any]) -> str:
     if not decided:
         return "No verdict is decided in both runs, so they neither agree nor disagree."
     opposite = total[Said.CONTRARY]
-    told = f"{opposite} {'is' if opposite == 1 else 'are'} contrary" if opposite else "none is contrary"
-    more = f" {fmt.counted(total[Said.ONE], 'verdict')} more {'is' if total[Said.ONE] == 1 else 'are'} decided in one."
-    what = f"Of {fmt.counted(decided, 'verdict')} that both runs decide, {total[Said.SAME]} are the same and {told}."
+    told = (
+        f"{opposite} {'is' if opposite == 1 else 'are'} contrary"
+        if opposite
+        else "none is contrary"
+    )
+    more = (
+        f" {fmt.counted(total[Said.ONE], 'verdict')} more "
+        f"{'is' if total[Said.ONE] == 1 else 'are'} decided in one."
+    )
+    what = (
+        f"Of {fmt.counted(decided, 'verdict')} that both runs decide, {total[Said.SAME]} are "
+        f"the same and {told}."
+    )
     return what + (more if total[Said.ONE] else "")

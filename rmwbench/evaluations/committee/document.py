@@ -1,7 +1,8 @@
-"""What a committee's report says, gathered from the campaigns of an evaluation and from nothing else.
+"""What a committee's report says, gathered from the campaigns of an evaluation and from nothing
+else.
 
-A section that was not measured is a row with its reason and the command that changes it. Rendering is elsewhere
-(markdown.py, page.py).
+A section that was not measured is a row with its reason and the command that changes it. Rendering
+is elsewhere (markdown.py, page.py).
 """
 
 import math
@@ -39,8 +40,9 @@ MOST_COMMENT_BYTES = 64 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A section. `shown`: the show document of its campaign; None where nothing was measured, for the reason `why`;
-    `get` is the command that changes it. `evaluated`: what the published evaluations said of the same."""
+    """A section. `shown`: the show document of its campaign; None where nothing was measured, for
+    the reason `why`; `get` is the command that changes it. `evaluated`: what the published
+    evaluations said of the same."""
 
     section: Planned
     shown: dict[str, Any] | None
@@ -58,8 +60,8 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """In how many workloads of the report a candidate came to each verdict, and in how many sections it stands;
-    `counts` has no zeros."""
+    """In how many workloads of the report a candidate came to each verdict, and in how many
+    sections it stands; `counts` has no zeros."""
 
     arm: str
     counts: Mapping[str, int]
@@ -72,7 +74,8 @@ class Standing:
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """Who meets the needs of one robot. `decided`: the decide document; None for the reason `why`."""
+    """Who meets the needs of one robot. `decided`: the decide document; None for the reason
+    `why`."""
 
     title: str
     section: str
@@ -90,8 +93,9 @@ class Comment:
 
 @dataclass(frozen=True, kw_only=True)
 class Beside:
-    """A part in which nothing runs: the community's numbers. `view` is None where it was not given; then `get` is the
-    command that makes it. `opens`: it stands before the sections, for it says who may be in a report at all."""
+    """A part in which nothing runs: the community's numbers. `view` is None where it was not given;
+    then `get` is the command that makes it. `opens`: it stands before the sections, for it says who
+    may be in a report at all."""
 
     title: str
     view: View | None
@@ -142,8 +146,11 @@ class Report:
         }
 
 
-def gather(session: Session, title: str, beside: Sequence[Beside], needs: Sequence[Need] = NEEDS) -> Report:
-    """Raises UserError for a bundle that cannot be read. `needs`: the robots that it answers for."""
+def gather(
+    session: Session, title: str, beside: Sequence[Beside], needs: Sequence[Need] = NEEDS
+) -> Report:
+    """Raises UserError for a bundle that cannot be read. `needs`: the robots that it answers
+    for."""
     parts = tuple(_part(session, section) for section in session.sections)
     shown = [part.shown for part in parts if part.shown is not None]
     asked, evidence = load_questionnaire(QUESTIONS)
@@ -153,7 +160,10 @@ def gather(session: Session, title: str, beside: Sequence[Beside], needs: Sequen
         parts=parts,
         standings=tuple(standings(shown)),
         needs=tuple(
-            _need(session, need, part) for need in needs for part in parts if part.section.name == need.section
+            _need(session, need, part)
+            for need in needs
+            for part in parts
+            if part.section.name == need.section
         ),
         questionnaire=questionnaire.document(asked, evidence, shown),
         beside=tuple(beside),
@@ -167,8 +177,14 @@ def _part(session: Session, section: Planned) -> Part:
         return Part(section=section, shown=None, why=section.problem, get=run)
     if not section.blocks:
         more = session.budget_s + section.least_s
-        why = f"the budget of {fmt.duration(session.budget_s)} had no room for its {fmt.duration(section.least_s)}"
-        get = f"rmwbench evaluate {session.evaluation} --budget {math.ceil(more / 60)}m -o ANOTHER_DIR"
+        why = (
+            f"the budget of {fmt.duration(session.budget_s)} had no room for its "
+            f"{fmt.duration(section.least_s)}"
+        )
+        get = (
+            f"rmwbench evaluate {session.evaluation} --budget {math.ceil(more / 60)}m -o "
+            "ANOTHER_DIR"
+        )
         return Part(section=section, shown=None, why=why, get=get)
     go_on = f"rmwbench resume {session.directory}"
     if not session.has_begun(section):
@@ -181,8 +197,8 @@ def _part(session: Session, section: Planned) -> Part:
 
 
 def standings(shown: Sequence[Mapping[str, Any]]) -> list[Standing]:
-    """The candidates of all sections, those that were compared most often first. Pairs of two middlewares are not
-    candidates, and workloads of too few blocks have no verdicts."""
+    """The candidates of all sections, those that were compared most often first. Pairs of two
+    middlewares are not candidates, and workloads of too few blocks have no verdicts."""
     counts: dict[str, Counter[str]] = {}
     sections: dict[str, set[int]] = {}
     for number, document in enumerate(shown):
@@ -191,7 +207,10 @@ def standings(shown: Sequence[Mapping[str, Any]]) -> list[Standing]:
                 if arm.get("pair") is None and decidable(workload):
                     counts.setdefault(candidate(arm), Counter())[verdict_of(arm)] += 1
                     sections.setdefault(candidate(arm), set()).add(number)
-    found = [Standing(arm=arm, counts=dict(count), sections=len(sections[arm])) for arm, count in counts.items()]
+    found = [
+        Standing(arm=arm, counts=dict(count), sections=len(sections[arm]))
+        for arm, count in counts.items()
+    ]
     return sorted(found, key=lambda one: (-one.workloads, one.arm))
 
 
@@ -201,15 +220,21 @@ def decidable(workload: Mapping[str, Any]) -> bool:
 
 
 def blocks_of(workload: Mapping[str, Any]) -> int:
-    """The blocks of that contender which has most: each is a trial that is done, or that it failed by itself."""
+    """The blocks of that contender which has most: each is a trial that is done, or that it failed
+    by itself."""
     found = (arm["trials"] for arm in contenders(dict(workload)))
     return max((trials["done"] + trials["failed"] for trials in found), default=0)
 
 
 def candidate(arm: Mapping[str, Any]) -> str:
-    """Suites call a middleware as installed by its own name, or `NAME untouched` beside a tuned one: it is the same."""
+    """Suites call a middleware as installed by its own name, or `NAME untouched` beside a tuned
+    one: it is the same."""
     as_installed = arm["profile"] == "untouched" and not arm.get("options")
-    return str(arm["middleware"] if as_installed and arm["arm"] == f"{arm['middleware']} untouched" else arm["arm"])
+    return str(
+        arm["middleware"]
+        if as_installed and arm["arm"] == f"{arm['middleware']} untouched"
+        else arm["arm"]
+    )
 
 
 def _need(session: Session, need: Need, part: Part) -> Answered:

@@ -1,7 +1,8 @@
-"""A committee's report as Markdown with its charts beside it, written to be read from front to back.
+"""A committee's report as Markdown with its charts beside it, written to be read from front to
+back.
 
-What decides comes first; every table and chart of a section is in the section's own page (DIR/sections), so that the
-document stays one that people read.
+What decides comes first; every table and chart of a section is in the section's own page
+(DIR/sections), so that the document stays one that people read.
 """
 
 from collections import Counter
@@ -9,7 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rmwbench.evaluations.committee.document import ORDER, Answered, Part, Report, blocks_of, decidable
+from rmwbench.evaluations.committee.document import (
+    ORDER,
+    Answered,
+    Part,
+    Report,
+    blocks_of,
+    decidable,
+)
 from rmwbench.evaluations.questionnaire.document import MEASURED
 from rmwbench.evaluations.questionnaire.markdown import page as questionnaire_page
 from rmwbench.evaluations.questionnaire.markdown import summary as questionnaire_summary
@@ -38,7 +46,8 @@ from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt
 
 FEW = 3
-"""Workloads of a section that are told one by one, and charts that it shows; more of them are counted."""
+"""Workloads of a section that are told one by one, and charts that it shows; more of them are
+counted."""
 WIDE = 8
 """Columns of a table that a page holds."""
 CHARTS = ("comparison", "delivered", "up")
@@ -52,18 +61,19 @@ HEADS = {
     "no data": "no data",
 }
 NOT_CONCLUDED = (
-    "A verdict holds for this machine, these versions and these configurations; another machine may order them "
-    "otherwise.",
+    "A verdict holds for this machine, these versions and these configurations; another machine "
+    "may order them otherwise.",
     "*Open* says that these trials do not tell, not that two candidates are equal.",
-    "Each section has its own error budget of 5 %: of twenty sections in which nothing differs, one says that "
-    "something does.",
-    "What earlier reports said was measured with other versions on other machines: a difference to them is not a "
-    "trend.",
+    "Each section has its own error budget of 5 %: of twenty sections in which nothing differs, "
+    "one says that something does.",
+    "What earlier reports said was measured with other versions on other machines: a difference to "
+    "them is not a trend.",
 )
 
 
 def write(report: Report) -> list[Path]:
-    """Writes DIR/report.md, and for each section a page with its charts; every path written, the report first."""
+    """Writes DIR/report.md, and for each section a page with its charts; every path written, the
+    report first."""
     path = report.session.directory / "report.md"
     sections = path.with_name("sections")
     make_directory(sections)
@@ -83,14 +93,19 @@ def render(report: Report, images: Mapping[str, list[tuple[str, str]]]) -> str:
     lines = [*_head(report), *_summary(report), *_beside(report, opens=True)]
     for part in report.parts:
         lines += _part(report, part, images.get(part.section.name, []))
-    lines += [*_questions(report), *_since(report), *_beside(report, opens=False), *_comments(report)]
+    lines += [
+        *_questions(report),
+        *_since(report),
+        *_beside(report, opens=False),
+        *_comments(report),
+    ]
     lines += [*_method(report), *_appendix(report)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _comparisons(part: Part, page: Path, drawn: Sequence[Path]) -> Iterator[tuple[str, str]]:
-    """Of what was drawn for the section's page the comparison of the first workloads: (title, path relative to the
-    report)."""
+    """Of what was drawn for the section's page the comparison of the first workloads: (title, path
+    relative to the report)."""
     for workload in part.answer["workloads"][:FEW]:
         path = charts_directory(page) / f"{file_name(workload['workload'])}-comparison.svg"
         if path in drawn:
@@ -103,18 +118,29 @@ def _head(report: Report) -> Iterator[str]:
     trials = sum(part.answer["campaign"]["trials"]["done"] for part in measured)
     machines = list(dict.fromkeys(part.answer["machine"]["summary"] for part in measured))
     dates = sorted(str(part.answer["campaign"]["created_utc"])[:10] for part in measured)
-    when = dates[0] if dates and dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}" if dates else "not yet"
+    when = (
+        dates[0]
+        if dates and dates[0] == dates[-1]
+        else f"{dates[0]} to {dates[-1]}"
+        if dates
+        else "not yet"
+    )
     yield (
-        f"Measured {when} on {escape('; '.join(machines)) or 'no machine'}: {fmt.counted(trials, 'trial')} in "
-        f"{len(measured)} of {fmt.counted(len(report.parts), 'section')}, seed {report.session.seed}. Every number "
-        "comes from the campaigns that are named with it, and every interval and verdict from their blocks; nothing "
-        "was chosen by hand, and what is missing says why."
+        f"Measured {when} on {escape('; '.join(machines)) or 'no machine'}: "
+        f"{fmt.counted(trials, 'trial')} in {len(measured)} of "
+        f"{fmt.counted(len(report.parts), 'section')}, seed {report.session.seed}. Every number "
+        "comes from the campaigns that are named with it, and every interval and verdict from "
+        "their blocks; nothing was chosen by hand, and what is missing says why."
     )
     yield ""
     if several := _left_out_of_several(report):
         of = len(report.measured)
         for text, count in several.items():
-            yield f"- Left out of {'every section' if count == of else f'{count} of {of} sections'}: {escape(text)}"
+            yield (
+                "- Left out of "
+                f"{'every section' if count == of else f'{count} of {of} sections'}: "
+                f"{escape(text)}"
+            )
         yield ""
 
 
@@ -138,49 +164,69 @@ def _summary(report: Report) -> Iterator[str]:
         yield from table(
             ("section", "why", "what changes it"),
             [
-                (escape(part.section.title), escape(part.why or ""), f"`{part.get}`" if part.get else "")
+                (
+                    escape(part.section.title),
+                    escape(part.why or ""),
+                    f"`{part.get}`" if part.get else "",
+                )
                 for part in absent
             ],
         )
 
 
 def _told(part: Part) -> str:
-    """One by one where a section has few workloads; else in how many of them who is best. Of workloads with too few
-    blocks only that."""
+    """One by one where a section has few workloads; else in how many of them who is best. Of
+    workloads with too few blocks only that."""
     shown = part.answer
     if obeyed := shown.get("ros_variables"):
         return escape(obeyed["summary"])
     every, found = shown["workloads"], [one for one in shown["workloads"] if decidable(one)]
     told = _best(found, every, conditions(shown)) if found else ""
-    return " ".join(filter(None, (told, _too_few([one for one in every if one not in found], len(every)))))
+    return " ".join(
+        filter(None, (told, _too_few([one for one in every if one not in found], len(every))))
+    )
 
 
 def _too_few(found: Sequence[Mapping[str, Any]], of: int) -> str:
     if not found:
         return ""
     blocks = fmt.counted(max(map(blocks_of, found)), "block")
-    which = "Nothing can be said" if len(found) == of else f"Of {len(found)} of {of} conditions nothing can be said"
+    which = (
+        "Nothing can be said"
+        if len(found) == of
+        else f"Of {len(found)} of {of} conditions nothing can be said"
+    )
     return f"{which}: {blocks} at most, and fewer than {DECIDABLE_BLOCKS} decide nothing."
 
 
-def _best(found: Sequence[dict[str, Any]], every: Sequence[dict[str, Any]], known: Mapping[str, dict[str, Any]]) -> str:
+def _best(
+    found: Sequence[dict[str, Any]],
+    every: Sequence[dict[str, Any]],
+    known: Mapping[str, dict[str, Any]],
+) -> str:
     """Of `every` workload of a section those `found` with enough blocks."""
     if len(found) <= FEW:
         several = len(every) > 1
         return " ".join(
-            f"{escape(_title(workload, every))}: {escape(answer.answer)}" if several else escape(answer.answer)
+            f"{escape(_title(workload, every))}: {escape(answer.answer)}"
+            if several
+            else escape(answer.answer)
             for workload in found
             if (answer := headline(workload, known.get(workload["workload"])))
         )
     best: Counter[str] = Counter()
     open_ = 0
     for workload in found:
-        arms = [arm["arm"] for arm in contenders(workload) if verdict_of(arm) in ("best", "equivalent")]
+        arms = [
+            arm["arm"] for arm in contenders(workload) if verdict_of(arm) in ("best", "equivalent")
+        ]
         best.update(arms)
         open_ += not arms
     counted = "; ".join(f"{escape(arm)} in {count}" for arm, count in best.most_common())
     told = f"Of {len(found)} conditions, best or as good as the best: {counted}." if best else ""
-    return f"{told} In {open_} of {len(found)} it stays open who is best.".strip() if open_ else told
+    return (
+        f"{told} In {open_} of {len(found)} it stays open who is best.".strip() if open_ else told
+    )
 
 
 def _title(workload: Mapping[str, Any], among: Iterable[Mapping[str, Any]]) -> str:
@@ -198,13 +244,18 @@ def _standings(report: Report) -> Iterator[str]:
     used = [name for name in ORDER if any(one.counts.get(name) for one in found)]
     yield from ("### Where each candidate stands", "")
     yield (
-        "In how many workloads of this report each candidate came to each verdict, all sections together. Candidates "
-        f"of fewer than {least} sections are in these alone, and workloads of fewer than {DECIDABLE_BLOCKS} blocks in "
-        "none."
+        "In how many workloads of this report each candidate came to each verdict, all sections "
+        f"together. Candidates of fewer than {least} sections are in these alone, and workloads of "
+        f"fewer than {DECIDABLE_BLOCKS} blocks in none."
     )
     yield ""
     rows = [
-        (escape(one.arm), *(str(one.counts.get(name, 0)) for name in used), str(one.workloads), str(one.sections))
+        (
+            escape(one.arm),
+            *(str(one.counts.get(name, 0)) for name in used),
+            str(one.workloads),
+            str(one.sections),
+        )
         for one in found
     ]
     yield from table(("candidate", *(HEADS[name] for name in used), "workloads", "sections"), rows)
@@ -218,9 +269,9 @@ def _needs(needs: Iterable[Answered]) -> Iterator[str]:
     yield from (f"- {escape(need.decided['text'])}" for need in found if need.decided is not None)
     yield ""
     yield (
-        "*P* is the probability that a candidate meets all limits of that robot (`rmwbench decide`, docs/limits.md). "
-        "All answers of a robot share an error of 5 %, so one whose own interval of 95 % lies just beyond a limit "
-        "stays open."
+        "*P* is the probability that a candidate meets all limits of that robot (`rmwbench "
+        "decide`, docs/limits.md). All answers of a robot share an error of 5 %, so one whose own "
+        "interval of 95 % lies just beyond a limit stays open."
     )
     yield ""
     rows = []
@@ -232,7 +283,15 @@ def _needs(needs: Iterable[Answered]) -> Iterator[str]:
             for place, one in enumerate(machine["candidates"]):
                 probability = decided_words.probability(one["probability"])
                 title = escape(need.title) if not place else ""
-                rows.append((title, escape(one["arm"]), one["outcome"], probability, escape(decided_words.reason(one))))
+                rows.append(
+                    (
+                        title,
+                        escape(one["arm"]),
+                        one["outcome"],
+                        probability,
+                        escape(decided_words.reason(one)),
+                    )
+                )
     yield from table(("robot", "candidate", "all limits", "P", "because"), rows)
 
 
@@ -241,7 +300,9 @@ def _beside(report: Report, *, opens: bool) -> Iterator[str]:
     for one in report.beside:
         if one.opens is opens:
             yield from (f"## {escape(one.title)}", "")
-            yield from view_lines(one.view) if one.view else (f"Not given. `{one.get}` makes it.", "")
+            yield from (
+                view_lines(one.view) if one.view else (f"Not given. `{one.get}` makes it.", "")
+            )
 
 
 def view_lines(view: View) -> Iterator[str]:
@@ -249,7 +310,9 @@ def view_lines(view: View) -> Iterator[str]:
     yield from (line for text in view.lead for line in (escape(text), ""))
     for section in view.sections:
         yield from (f"### {escape(section.title)}", "")
-        yield from (f"- {escape(text)}" if section.list else f"{escape(text)}\n" for text in section.text)
+        yield from (
+            f"- {escape(text)}" if section.list else f"{escape(text)}\n" for text in section.text
+        )
         yield ""
         if section.table is not None:
             heads = [escape(head) for head, _ in section.table.columns]
@@ -263,7 +326,10 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
     yield from (f"## {escape(part.section.title)}", "")
     if part.shown is None:
         why = escape(part.why or "")
-        yield from (f"Not measured: {why}." + (f" What changes it: `{part.get}`." if part.get else ""), "")
+        yield from (
+            f"Not measured: {why}." + (f" What changes it: `{part.get}`." if part.get else ""),
+            "",
+        )
         return
     shown = part.shown
     campaign = shown["campaign"]
@@ -279,7 +345,9 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
     if campaign.get("not_run"):
         yield from (escape(campaign["not_run"]), "")
     said = _left_out_of_several(report)
-    yield from (f"- Left out: {escape(text)}" for text in campaign.get("left_out", ()) if text not in said)
+    yield from (
+        f"- Left out: {escape(text)}" for text in campaign.get("left_out", ()) if text not in said
+    )
     yield ""
     workloads = shown["workloads"]
     if len(workloads) > FEW:
@@ -288,7 +356,9 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
         yield from _answers(workloads, conditions(shown))
     tables = (outcome_lines, ros_variable_lines, recording_lines, bring_up_lines)
     told_by_tables = [line for table in tables for line in table(shown)]
-    told_by_tables += [line for workload in workloads if workload.get("matrix") for line in matrix_lines(workload)]
+    told_by_tables += [
+        line for workload in workloads if workload.get("matrix") for line in matrix_lines(workload)
+    ]
     yield from (f"#{line}" if line.startswith("#") else line for line in told_by_tables)
     if not told_by_tables:
         yield from _primary(shown)
@@ -296,30 +366,43 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
         yield from (f"![{escape(title)}]({image})", "")
 
 
-def _answers(workloads: Sequence[dict[str, Any]], known: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+def _answers(
+    workloads: Sequence[dict[str, Any]], known: Mapping[str, dict[str, Any]]
+) -> Iterator[str]:
     """The answer of each workload with what stands behind it."""
     enough = [one for one in workloads if decidable(one)]
     for workload in enough:
         answer = headline(workload, known.get(workload["workload"]))
         told = " ".join(escape(text) for text in (answer.limits, answer.detail) if text)
-        yield from (f"**{escape(_title(workload, workloads))}.** {escape(answer.answer)} {told}".rstrip(), "")
+        yield from (
+            f"**{escape(_title(workload, workloads))}.** {escape(answer.answer)} {told}".rstrip(),
+            "",
+        )
     if few := _too_few([one for one in workloads if one not in enough], len(workloads)):
         yield from (few, "")
 
 
 def _primary(shown: Mapping[str, Any]) -> Iterator[str]:
-    """The primary metric of each workload by arm, with the verdict in each cell; of one with unlike topics, which
-    together have no number, by topic."""
-    of_topics = [one for one in shown["workloads"] if any(topic["judged"] for topic in one.get("topics", ()))]
+    """The primary metric of each workload by arm, with the verdict in each cell; of one with unlike
+    topics, which together have no number, by topic."""
+    of_topics = [
+        one for one in shown["workloads"] if any(topic["judged"] for topic in one.get("topics", ()))
+    ]
     whole = [one for one in shown["workloads"] if one not in of_topics]
     if whole:
         yield from _by_workload(whole, shown["glossary"])
     for workload in of_topics:
         title = _title(workload, shown["workloads"])
-        yield from (f"{escape(title)}: {_metrics([workload], shown['glossary'])}, by topic. {topic_rows.KEY}.", "")
+        yield from (
+            f"{escape(title)}: {_metrics([workload], shown['glossary'])}, by topic. "
+            f"{topic_rows.KEY}.",
+            "",
+        )
         heads = ("arm", *(escape(topic["topic"]) for topic in workload["topics"]))
         rows = topic_rows.rows(workload)
-        yield from table(heads, [(escape(row.arm), *(_of_topic(cell) for cell in row.cells)) for row in rows])
+        yield from table(
+            heads, [(escape(row.arm), *(_of_topic(cell) for cell in row.cells)) for row in rows]
+        )
 
 
 def _of_topic(cell: topic_rows.Cell) -> str:
@@ -335,16 +418,25 @@ def _metrics(workloads: Iterable[Mapping[str, Any]], glossary: Mapping[str, Any]
 def _by_workload(workloads: Sequence[dict[str, Any]], glossary: Mapping[str, Any]) -> Iterator[str]:
     arms = list(dict.fromkeys(arm["arm"] for workload in workloads for arm in workload["arms"]))
     found = {
-        (workload["workload"], arm["arm"]): _cell(arm, workload) for workload in workloads for arm in workload["arms"]
+        (workload["workload"], arm["arm"]): _cell(arm, workload)
+        for workload in workloads
+        for arm in workload["arms"]
     }
-    yield from (f"{_metrics(workloads, glossary)}, by workload. **Bold** is best or as good as the best.", "")
+    yield from (
+        f"{_metrics(workloads, glossary)}, by workload. **Bold** is best or as good as the best.",
+        "",
+    )
     names = [workload["workload"] for workload in workloads]
     if len(names) <= min(WIDE, len(arms)):
         heads = ("arm", *map(escape, names))
-        yield from table(heads, [(escape(arm), *(found.get((name, arm), "") for name in names)) for arm in arms])
+        yield from table(
+            heads, [(escape(arm), *(found.get((name, arm), "") for name in names)) for arm in arms]
+        )
     else:
         heads = ("workload", *map(escape, arms))
-        yield from table(heads, [(escape(name), *(found.get((name, arm), "") for arm in arms)) for name in names])
+        yield from table(
+            heads, [(escape(name), *(found.get((name, arm), "") for arm in arms)) for name in names]
+        )
 
 
 def _cell(arm: Mapping[str, Any], workload: Mapping[str, Any]) -> str:
@@ -355,14 +447,21 @@ def _cell(arm: Mapping[str, Any], workload: Mapping[str, Any]) -> str:
     if verdict in ("best", "equivalent"):
         return f"**{value}**"
     if verdict == "worse":
-        return f"{value}, worse {escape(ratio.text)}" if ratio.state == "measured" else f"{value}, worse"
+        return (
+            f"{value}, worse {escape(ratio.text)}"
+            if ratio.state == "measured"
+            else f"{value}, worse"
+        )
     return f"{value}, open" if verdict == "undecided" else value
 
 
 def _questions(report: Report) -> Iterator[str]:
     made = report.questionnaire
     yield from ("## The committee's questionnaire", "", questionnaire_summary(made), "")
-    yield "In each cell what is measured here, or else how the question is answered; [every answer with its place "
+    yield (
+        "In each cell what is measured here, or else how the question is answered; [every "
+        "answer with its place "
+    )
     yield "and date](sections/questionnaire.md)."
     yield ""
     heads = ("question", *map(escape, made["middlewares"]))
@@ -371,7 +470,11 @@ def _questions(report: Report) -> Iterator[str]:
         cells = []
         for answer in question["answers"]:
             values = [row["text"] for row in answer["measured"] if row["value"] is not None]
-            cells.append(escape(values[0]) if answer["state"] == MEASURED and values else escape(answer["state"]))
+            cells.append(
+                escape(values[0])
+                if answer["state"] == MEASURED and values
+                else escape(answer["state"])
+            )
         rows.append((escape(question["asks"]), *cells))
     yield from table(heads, rows)
 
@@ -383,17 +486,24 @@ def _since(report: Report) -> Iterator[str]:
         yield from ("No section that was measured repeats what they said.", "")
         return
     yield (
-        "Their statements, what their own data says of them, and what these campaigns say. They had other versions "
-        "and another machine: *proxy* marks what holds here and neither confirms nor refutes them."
+        "Their statements, what their own data says of them, and what these campaigns say. They "
+        "had other versions and another machine: *proxy* marks what holds here and neither "
+        "confirms nor refutes them."
     )
     yield ""
-    yield from table(("statement", "as published", "as corrected", "here"), [tuple(map(escape, row)) for row in rows])
+    yield from table(
+        ("statement", "as published", "as corrected", "here"),
+        [tuple(map(escape, row)) for row in rows],
+    )
 
 
 def _comments(report: Report) -> Iterator[str]:
     yield from ("## Comments of the vendors", "")
     if not report.comments:
-        yield from ("None was given. A file `comments/NAME.md` in the report's directory is quoted here.", "")
+        yield from (
+            "None was given. A file `comments/NAME.md` in the report's directory is quoted here.",
+            "",
+        )
     for comment in report.comments:
         yield from (f"**{escape(comment.who)}:**", "")
         yield from (f"> {line}".rstrip() for line in comment.text.strip().split("\n"))
@@ -403,9 +513,10 @@ def _comments(report: Report) -> Iterator[str]:
 def _method(report: Report) -> Iterator[str]:
     yield from ("## Method, machine, and what not to conclude", "")
     yield (
-        "Latency counts from the intended send time; the unit of inference is the trial, with fresh processes in "
-        "fresh namespaces; blocks hold every arm once in random order; a lost message counts as never arrived; loss "
-        "is judged first; comparisons are corrected for their number (docs/method.md)."
+        "Latency counts from the intended send time; the unit of inference is the trial, with "
+        "fresh processes in fresh namespaces; blocks hold every arm once in random order; a lost "
+        "message counts as never arrived; loss is judged first; comparisons are corrected for "
+        "their number (docs/method.md)."
     )
     yield ""
     cautions = dict.fromkeys(
@@ -416,7 +527,9 @@ def _method(report: Report) -> Iterator[str]:
     )
     yield from (f"- {text}" for text in (*NOT_CONCLUDED, *map(escape, cautions)))
     yield ""
-    machines = {part.answer["machine"]["summary"]: part.answer["machine"] for part in report.measured}
+    machines = {
+        part.answer["machine"]["summary"]: part.answer["machine"] for part in report.measured
+    }
     for summary, machine in machines.items():
         yield from (f"### {escape(summary)}", "", escape(machine["calibration"]["text"]), "")
         yield from (f"- Warning: {escape(text)}" for text in machine["warnings"])

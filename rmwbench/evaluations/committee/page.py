@@ -1,4 +1,5 @@
-"""A committee's report as one HTML file, made from its Markdown, and as a PDF, printed by a browser that is here."""
+"""A committee's report as one HTML file, made from its Markdown, and as a PDF, printed by a browser
+that is here."""
 
 import base64
 import os
@@ -21,7 +22,8 @@ PRINT_TIMEOUT_S = 180
 
 
 def write_html(markdown: Path, path: Path) -> None:
-    """Writes the page of a Markdown file to `path`. Its pictures are inside; links to other files stay links."""
+    """Writes the page of a Markdown file to `path`. Its pictures are inside; links to other files
+    stay links."""
     write_whole(path, render(markdown.read_text(encoding="utf-8"), markdown.parent))
 
 
@@ -32,10 +34,17 @@ def render(text: str, directory: Path) -> str:
     _inline_pictures(tokens, directory)
     contents = _number_headings(tokens)
     title = next(
-        (tokens[place + 1].content for place, one in enumerate(tokens) if one.type == "heading_open"), "Report"
+        (
+            tokens[place + 1].content
+            for place, one in enumerate(tokens)
+            if one.type == "heading_open"
+        ),
+        "Report",
     )
     body = reader.renderer.render(tokens, reader.options, {})
-    body = body.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
+    body = body.replace("<table>", '<div class="wide"><table>').replace(
+        "</table>", "</table></div>"
+    )
     made = environment().get_template("committee.html.j2")
     style = Markup(asset("page.css") + asset("committee.css"))
     return made.render(title=title, style=style, contents=contents, body=Markup(body))
@@ -47,13 +56,25 @@ def browser() -> str | None:
 
 
 def write_pdf(page: Path, path: Path, printer: str) -> str | None:
-    """Prints `page` to `path`; why it could not, None where it did. Nothing of the browser stays behind."""
+    """Prints `page` to `path`; why it could not, None where it did. Nothing of the browser stays
+    behind."""
     with tempfile.TemporaryDirectory(prefix="rmwbench-print-") as profile:
-        command = [printer, "--headless", "--disable-gpu", f"--user-data-dir={profile}", "--no-pdf-header-footer"]
-        command += ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium's own does not start for root
+        command = [
+            printer,
+            "--headless",
+            "--disable-gpu",
+            f"--user-data-dir={profile}",
+            "--no-pdf-header-footer",
+        ]
+        # Chromium's own does not start for root
+        command += ["--no-sandbox"] if os.geteuid() == 0 else []
         command += [f"--print-to-pdf={path}", page.resolve().as_uri()]
         running = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         try:
             _, told = running.communicate(timeout=PRINT_TIMEOUT_S)
@@ -84,5 +105,10 @@ def _number_headings(tokens: Sequence[Token]) -> list[tuple[str, str]]:
         if token.type == "heading_open" and token.tag == "h2":
             token.attrs["id"] = f"section-{len(found) + 1}"
             inline = tokens[place + 1]
-            found.append((f"section-{len(found) + 1}", "".join(child.content for child in inline.children or ())))
+            found.append(
+                (
+                    f"section-{len(found) + 1}",
+                    "".join(child.content for child in inline.children or ()),
+                )
+            )
     return found

@@ -1,7 +1,8 @@
-"""An evaluation's sections, one campaign after the other, the shortest first; stopped and gone on with anywhere.
+"""An evaluation's sections, one campaign after the other, the shortest first; stopped and gone on
+with anywhere.
 
-Each campaign keeps to its share of the budget by leaving out whole blocks, never below those without which it decides
-nothing.
+Each campaign keeps to its share of the budget by leaving out whole blocks, never below those
+without which it decides nothing.
 """
 
 import contextlib
@@ -20,8 +21,8 @@ from rmwbench.suite.suite import DECIDABLE_BLOCKS
 
 
 class Sections:
-    """Runs what of a session is left. `begin` and `resume` make the campaign of a section, by default one that runs
-    here (rmwbench/campaign/start.py)."""
+    """Runs what of a session is left. `begin` and `resume` make the campaign of a section, by
+    default one that runs here (rmwbench/campaign/start.py)."""
 
     def __init__(
         self,
@@ -32,22 +33,26 @@ class Sections:
         self._session, self._begin, self._resume = session, begin, resume
 
     def run(self, console: Console) -> Ending | None:
-        """The ending of the last campaign that ran; None where none was left. A section that cannot begin costs only
-        itself, and is a row of the document. At the end those run on of whose blocks the machine spoilt so many that
-        nothing is decided: by then it may be quiet again."""
+        """The ending of the last campaign that ran; None where none was left. A section that cannot
+        begin costs only itself, and is a row of the document. At the end those run on of whose
+        blocks the machine spoilt so many that nothing is decided: by then it may be quiet again."""
         waiting, ending = self._session.waiting(), None
         for place, section in enumerate(waiting):
             left_s = sum(one.budget_s for one in waiting[place:])
             console.print(
-                f"[bold]{escape(section.title)}[/bold] (section {place + 1} of {len(waiting)}): about "
-                f"{duration_text(section.budget_s)}; {duration_text(left_s)} for all that is left"
+                f"[bold]{escape(section.title)}[/bold] (section {place + 1} of {len(waiting)}): "
+                f"about {duration_text(section.budget_s)}; {duration_text(left_s)} for all that is "
+                "left"
             )
             ending = self._carry_out(section, console) or ending
             if ending is not None and ending.stopped_by:
                 return ending
         for section in self._session.sections:
             if self._lacks_blocks(section):
-                console.print(f"[bold]{escape(section.title)}[/bold]: the blocks that the machine spoilt, once more")
+                console.print(
+                    f"[bold]{escape(section.title)}[/bold]: the blocks that the machine spoilt, "
+                    "once more"
+                )
                 ending = self._carry_out(section, console) or ending
                 if ending is not None and ending.stopped_by:
                     return ending
@@ -66,7 +71,8 @@ class Sections:
             return None if campaign.course.finished else campaign.run(console)
 
     def _lacks_blocks(self, section: Planned) -> bool:
-        """Whether a condition of it, which has run, has fewer blocks than decide anything, and could have more."""
+        """Whether a condition of it, which has run, has fewer blocks than decide anything, and
+        could have more."""
         if section.problem is not None or not self._session.has_begun(section):
             return False
         try:

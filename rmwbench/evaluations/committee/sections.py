@@ -1,9 +1,11 @@
-"""A committee's evaluation as sections, and how a budget of time is dealt out over them, before anything runs.
+"""A committee's evaluation as sections, and how a budget of time is dealt out over them, before
+anything runs.
 
-A section is a suite's short version (docs/evaluations.md). Dealing out is pure, and breadth comes first: each section
-gets one condition in the blocks without which it decides nothing, the most important sections first; then each a few
-conditions, then blocks until it finds what is worth finding, and only then the rest. Which conditions those are is the
-rule of every budget (campaign/plan/cut.py): those that span the range. What does not fit is named with what it would
+A section is a suite's short version (docs/evaluations.md). Dealing out is pure, and breadth comes
+first: each section gets one condition in the blocks without which it decides nothing, the most
+important sections first; then each a few conditions, then blocks until it finds what is worth
+finding, and only then the rest. Which conditions those are is the rule of every budget
+(campaign/plan/cut.py): those that span the range. What does not fit is named with what it would
 take: a section that was not measured is a row of the report, not a gap.
 """
 
@@ -25,7 +27,8 @@ from rmwbench.suite.file.load import find, plain, read
 from rmwbench.suite.suite import DECIDABLE_BLOCKS
 
 SCATTER = 0.1
-"""The standard deviation of a block log-ratio on a calm machine: what the resolution is quoted for."""
+"""The standard deviation of a block log-ratio on a calm machine: what the resolution is quoted
+for."""
 MOST_BLOCKS = 40
 """Of a section: beyond it nobody's report is worth the time."""
 FEW_CONDITIONS = 3
@@ -36,8 +39,8 @@ WORTH_FINDING = 1.5
 
 @dataclass(frozen=True)
 class Section:
-    """`name` in files and directories, `title` in the document, `suite` whose short version it runs. `whole`: each of
-    its conditions answers a question of its own, so none is left out."""
+    """`name` in files and directories, `title` in the document, `suite` whose short version it
+    runs. `whole`: each of its conditions answers a question of its own, so none is left out."""
 
     name: str
     title: str
@@ -81,7 +84,8 @@ EVALUATIONS = {"tsc": TSC}
 
 @dataclass(frozen=True)
 class Need:
-    """A robot whose limits are shipped (limits/NAME.yaml), and the section and its workload that answer for it."""
+    """A robot whose limits are shipped (limits/NAME.yaml), and the section and its workload that
+    answer for it."""
 
     limits: str
     section: str
@@ -97,7 +101,8 @@ NEEDS = (
 
 @dataclass(frozen=True)
 class Condition:
-    """A comparison of a section's suite. `block_s`: what a block of it takes; `contenders`: the arms that it has."""
+    """A comparison of a section's suite. `block_s`: what a block of it takes; `contenders`: the
+    arms that it has."""
 
     comparison: str
     block_s: float
@@ -106,9 +111,9 @@ class Condition:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a section takes. `conditions` in the order in which a budget keeps them; `least`: blocks without which it
-    decides nothing; `short`: the suite has a short version, and that is meant; `machines`: so many run it at a time,
-    each whole blocks of a condition."""
+    """What a section takes. `conditions` in the order in which a budget keeps them; `least`: blocks
+    without which it decides nothing; `short`: the suite has a short version, and that is meant;
+    `machines`: so many run it at a time, each whole blocks of a condition."""
 
     section: Section
     conditions: tuple[Condition, ...]
@@ -150,13 +155,16 @@ class Share:
 
     @property
     def seconds(self) -> float:
-        """From its beginning to its end. Behind the blocks without which it decides nothing is a look, for which all
-        machines wait."""
+        """From its beginning to its end. Behind the blocks without which it decides nothing is a
+        look, for which all machines wait."""
         if self.cost.machines == 1:
             return self.machine_s
         parts_s = [one.block_s for one in self.chosen]
         least = min(self.blocks, self.cost.least)
-        return sum(spread_s(parts_s * blocks, self.cost.machines) for blocks in (least, self.blocks - least))
+        return sum(
+            spread_s(parts_s * blocks, self.cost.machines)
+            for blocks in (least, self.blocks - least)
+        )
 
     @property
     def trials(self) -> int:
@@ -172,7 +180,8 @@ class Share:
         return _resolves(self.blocks, tests_at_once(max(contenders), sum(contenders)))
 
     def next(self) -> tuple["Urgency", "Share"] | None:
-        """What more it would get, and how urgent that is; None where it has all. What did not fit at all stays out."""
+        """What more it would get, and how urgent that is; None where it has all. What did not fit
+        at all stays out."""
         if not self.blocks:
             return None
         wider = replace(self, conditions=self.conditions + 1)
@@ -197,7 +206,8 @@ def _resolves(blocks: int, tests: int) -> float:
 
 
 def share(costs: Sequence[Cost], budget_s: float) -> list[Share]:
-    """The budget dealt out, in the order of `costs`, which is that of importance. Never more than `budget_s`."""
+    """The budget dealt out, in the order of `costs`, which is that of importance. Never more than
+    `budget_s`."""
     shares: list[Share] = []
     left = budget_s
     for cost in costs:
@@ -219,8 +229,9 @@ def share(costs: Sequence[Cost], budget_s: float) -> list[Share]:
 def costs(
     sections: Sequence[Section], seed: int = 0, choice: Choice = NO_CHOICE, machines: int = 1
 ) -> tuple[list[Cost], Mapping[str, str]]:
-    """What each section takes with what is ready here, and section -> why it cannot run at all. `choice`: what the
-    command line says of the suites' arms; `machines`: of a cluster, and like this one."""
+    """What each section takes with what is ready here, and section -> why it cannot run at all.
+    `choice`: what the command line says of the suites' arms; `machines`: of a cluster, and like
+    this one."""
     found: list[Cost] = []
     absent: dict[str, str] = {}
     machine = Machine.here()
@@ -251,4 +262,6 @@ def _cost(section: Section, machine: Machine, seed: int, choice: Choice, machine
     if not conditions:
         raise UserError("none of its arms can do what it asks for")
     arms = tuple(dict.fromkeys(cell.arm.name for cell in cells if not cell.arm.is_floor))
-    return Cost(section, conditions, max(suite.blocks.minimum, DECIDABLE_BLOCKS), arms, short, machines)
+    return Cost(
+        section, conditions, max(suite.blocks.minimum, DECIDABLE_BLOCKS), arms, short, machines
+    )

@@ -1,11 +1,11 @@
 """The directory of `rmwbench evaluate -o DIR`.
 
 DIR/evaluation.json           what was asked for and planned, and what could not begin
-DIR/campaigns/SECTION/        the campaign of a section, like any other
-DIR/comments/NAME.md          a vendor's own comment, which the document quotes
-DIR/community/*.json          documents of `rmwbench community github|rep2004|survey --json`
-DIR/report.md, .html, .pdf    the document; its charts are those of the sections
-DIR/sections/SECTION.md       every table of a section, with its charts in DIR/sections/SECTION-charts/
+DIR/campaigns/SECTION/        the campaign of a section, like any other DIR/comments/NAME.md
+a vendor's own comment, which the document quotes DIR/community/*.json          documents of
+`rmwbench community github|rep2004|survey --json` DIR/report.md, .html, .pdf    the document; its
+charts are those of the sections DIR/sections/SECTION.md       every table of a section, with its
+charts in DIR/sections/SECTION-charts/
 """
 
 import math
@@ -27,10 +27,11 @@ STATE = StateFile("evaluation.json", "rmwbench evaluate", "rmwbench/evaluation-r
 
 @dataclass
 class Planned:
-    """A section as it was planned. `blocks`: 0 where the budget had no room for the `least_s` seconds that it needs;
-    `budget_s`: from its beginning to its end, `machine_s`: of one machine that does it all;
-    `comparisons`: the conditions of its suite that the budget holds, None where that is all of them; `problem`: why it
-    cannot run here, or could not when it was last tried; None where it can."""
+    """A section as it was planned. `blocks`: 0 where the budget had no room for the `least_s`
+    seconds that it needs; `budget_s`: from its beginning to its end, `machine_s`: of one machine
+    that does it all; `comparisons`: the conditions of its suite that the budget holds, None where
+    that is all of them; `problem`: why it cannot run here, or could not when it was last tried;
+    None where it can."""
 
     name: str
     title: str
@@ -46,8 +47,8 @@ class Planned:
 
 @dataclass
 class Session:
-    """`candidates`, `added` and `without` are the words of the command line. `machines`: of the cluster that it was
-    planned for; None: it runs here."""
+    """`candidates`, `added` and `without` are the words of the command line. `machines`: of the
+    cluster that it was planned for; None: it runs here."""
 
     directory: Path
     evaluation: str
@@ -76,8 +77,8 @@ class Session:
         return (self.place(section) / "campaign.json").is_file()
 
     def waiting(self) -> list[Planned]:
-        """What is still to be run, the shortest first: so a run that is stopped has answered most questions. What could
-        not begin is among it, since whoever goes on may have changed that."""
+        """What is still to be run, the shortest first: so a run that is stopped has answered most
+        questions. What could not begin is among it, since whoever goes on may have changed that."""
         left = [
             one
             for one in self.sections
@@ -97,8 +98,8 @@ def begin(
     choice: Choice,
     machines: int | None = None,
 ) -> Session:
-    """Makes the directory. `absent`: section -> (its title, its suite, why it cannot run). UserError where something
-    else is there."""
+    """Makes the directory. `absent`: section -> (its title, its suite, why it cannot run).
+    UserError where something else is there."""
     planned = [
         Planned(
             name=one.cost.section.name,

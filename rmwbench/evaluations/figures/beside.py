@@ -1,5 +1,6 @@
-"""A campaign's own figures page: those figures of the published evaluations that it measures, with the shipped points
-of the originals. It lies beside the report and is linked there; campaigns of other suites have none.
+"""A campaign's own figures page: those figures of the published evaluations that it measures, with
+the shipped points of the originals. It lies beside the report and is linked there; campaigns of
+other suites have none.
 """
 
 import re
@@ -18,7 +19,8 @@ SHIPPED = "the points extracted from the published data, five digits"
 
 
 def document(shown: dict[str, Any]) -> dict[str, Any] | None:
-    """The figures document of a show document with what it measures alone; None where it measures no figure."""
+    """The figures document of a show document with what it measures alone; None where it measures
+    no figure."""
     files = [(name, load(name)) for name in sources() if _mentions(name, shown)]
     found = []
     for name, file in files:
@@ -31,8 +33,8 @@ def document(shown: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def write_beside(shown: dict[str, Any], report: Path) -> str | None:
-    """Writes the page beside a report; its name, or None where there is nothing to draw or, as beside /dev/stdout, no
-    place for it."""
+    """Writes the page beside a report; its name, or None where there is nothing to draw or, as
+    beside /dev/stdout, no place for it."""
     made = None if is_written_through(report) else document(shown)
     if made is None:
         return None
@@ -42,6 +44,7 @@ def write_beside(shown: dict[str, Any], report: Path) -> str | None:
 
 
 def _mentions(name: str, shown: dict[str, Any]) -> bool:
-    """Whether a figures file names the campaign's suite: most are of none, and reading YAML takes long."""
+    """Whether a figures file names the campaign's suite: most are of none, and reading YAML takes
+    long."""
     text = (source_directory(name) / FIGURES_FILE).read_text(encoding="utf-8")
     return any(of_suite(suite, shown) for suite in set(re.findall(r"suite: ([\w./-]+)", text)))

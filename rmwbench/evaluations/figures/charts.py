@@ -1,7 +1,9 @@
-"""A part of a figure as a chart: a panel each for published, corrected and measured, on the same axes.
+"""A part of a figure as a chart: a panel each for published, corrected and measured, on the same
+axes.
 
-Colour is the middleware, as in every report; what a middleware has several of (publish modes, variants) differs in line
-or shade. Bars that are missing are marked, since a missing bar and a bar of height zero are not the same.
+Colour is the middleware, as in every report; what a middleware has several of (publish modes,
+variants) differs in line or shade. Bars that are missing are marked, since a missing bar and a bar
+of height zero are not the same.
 """
 
 import json
@@ -35,21 +37,24 @@ _SAME = "published, and as corrected: the same"
 
 
 def specs(part: Mapping[str, Any], *, legend: bool = False) -> list[tuple[str, Spec]]:
-    """(title, chart) of a part: one chart with a panel per version, or a chart per version where each is made of small
-    multiples. Empty where there is nothing to draw. A page writes its own legend (`legend_of`), pictures have one in
-    them."""
+    """(title, chart) of a part: one chart with a panel per version, or a chart per version where
+    each is made of small multiples. Empty where there is nothing to draw. A page writes its own
+    legend (`legend_of`), pictures have one in them."""
     versions = _versions(part)
     if not versions:
         return []
     styles = _styles(part, versions, legend)
     if part["columns"]:
-        return [(title, _multiples(part, points, versions, styles)) for _, title, points in versions]
+        return [
+            (title, _multiples(part, points, versions, styles)) for _, title, points in versions
+        ]
     return [("", _panels(part, versions, styles))]
 
 
 def legend_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The series of a part with the light `colour`, the `dash` and the `shade` that they are drawn with; none where one
-    series that the original has alone, or ten runs of one thing, need no legend."""
+    """The series of a part with the light `colour`, the `dash` and the `shade` that they are drawn
+    with; none where one series that the original has alone, or ten runs of one thing, need no
+    legend."""
     versions = _versions(part)
     styles = _styles(part, versions, False)
     if (len(styles.names) < 2 and not styles.named) or part["chart"] == "heat" or styles.runs:
@@ -62,7 +67,9 @@ def legend_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
             "dash": " ".join(map(str, dash)) if line else None,
             "shade": 1 if line else shade,
         }
-        for name, colour, dash, shade in zip(styles.names, styles.colours, styles.dashes, styles.shades, strict=True)
+        for name, colour, dash, shade in zip(
+            styles.names, styles.colours, styles.dashes, styles.shades, strict=True
+        )
     ]
 
 
@@ -89,7 +96,9 @@ def _any(points: list[dict[str, Any]]) -> bool:
 
 def _same(part: Mapping[str, Any]) -> bool:
     pairs = zip(part["published"]["points"], part["corrected"]["points"], strict=True)
-    return not part["corrected"]["changed"] and all((a["y"] is None) == (b["y"] is None) for a, b in pairs)
+    return not part["corrected"]["changed"] and all(
+        (a["y"] is None) == (b["y"] is None) for a, b in pairs
+    )
 
 
 def _panels(part: Mapping[str, Any], versions: list, styles: "_Styles") -> Spec:
@@ -109,7 +118,14 @@ def _panels(part: Mapping[str, Any], versions: list, styles: "_Styles") -> Spec:
         resolve = {"scale": {"x": "independent"}}
     elif part["chart"] == "bars":  # a panel's bars share its room among themselves
         resolve = {"scale": {"xOffset": "independent"}}
-    spec = _facet(layers, titles, len(versions), height, {"labelFontWeight": 600, "labelFontSize": 12.5}, resolve)
+    spec = _facet(
+        layers,
+        titles,
+        len(versions),
+        height,
+        {"labelFontWeight": 600, "labelFontSize": 12.5},
+        resolve,
+    )
     return _sized(spec, rows, {"wide": len(versions), "narrow": 1})
 
 
@@ -121,8 +137,8 @@ def _facet(
     header: Mapping[str, Any],
     resolve: Any = None,
 ) -> Spec:
-    """A panel for each number `v`, headed by its title. Put together here: Altair copies every layer several times on
-    the way to a facet, which makes a page of a hundred charts slow."""
+    """A panel for each number `v`, headed by its title. Put together here: Altair copies every
+    layer several times on the way to a facet, which makes a page of a hundred charts slow."""
     label = {
         "labelExpr": f"{json.dumps(titles, ensure_ascii=False)}[datum.value]",
         "labelAnchor": "start",
@@ -131,7 +147,12 @@ def _facet(
     spec = {
         "$schema": alt.SCHEMA_URL,
         "data": {"name": "points"},
-        "facet": {"field": "v", "type": "nominal", "title": None, "header": label | {"labelPadding": 3} | dict(header)},
+        "facet": {
+            "field": "v",
+            "type": "nominal",
+            "title": None,
+            "header": label | {"labelPadding": 3} | dict(header),
+        },
         "columns": columns,
         "spacing": {"row": 14, "column": 12},
         "spec": {"height": height, "layer": [_plain(layer) for layer in layers]},
@@ -145,7 +166,11 @@ def _plain(layer: alt.Chart) -> dict[str, Any]:
 
 
 def _own_categories(part: Mapping[str, Any]) -> bool:
-    return part["x"]["scale"] == "category" and not part["x"].get("order") and part["chart"] == "stacked"
+    return (
+        part["x"]["scale"] == "category"
+        and not part["x"].get("order")
+        and part["chart"] == "stacked"
+    )
 
 
 def _multiples(part: Mapping[str, Any], points: list, versions: list, styles: "_Styles") -> Spec:
@@ -186,14 +211,22 @@ def _short(value: float | None) -> float | None:
 
 
 def _domain(part: Mapping[str, Any], points: list[dict[str, Any]]) -> list[float] | None:
-    """Of the y axis: the original's limits, stretched where values lie beyond, so that all versions fit."""
+    """Of the y axis: the original's limits, stretched where values lie beyond, so that all versions
+    fit."""
     ends = [p["y"] for p in points if p["y"] is not None]
     if not ends:
         return None
     # Bars of the original end where they end; a measured interval may run off the picture.
-    ends += [p[key] for p in points for key in ("low", "high") if p.get(key) is not None and "arm" not in p]
+    ends += [
+        p[key]
+        for p in points
+        for key in ("low", "high")
+        if p.get(key) is not None and "arm" not in p
+    ]
     limits = part["y"].get("limits")
-    low, high = (limits[0], max(limits[1], *ends)) if limits else (min(0.0, *ends), max(ends) * 1.05)
+    low, high = (
+        (limits[0], max(limits[1], *ends)) if limits else (min(0.0, *ends), max(ends) * 1.05)
+    )
     return [low, high if high > low else low + 1]
 
 
@@ -212,27 +245,44 @@ def _layers(
 class _Styles:
     """Colour, dash and shade of every series."""
 
-    def __init__(self, names: list[str], middlewares: Mapping[str, str], plain: bool, legend: bool, named: bool):
+    def __init__(
+        self,
+        names: list[str],
+        middlewares: Mapping[str, str],
+        plain: bool,
+        legend: bool,
+        named: bool,
+    ):
         self.names, self.drawn, self.named = names, legend, named
         self.runs = len(names) > 4 and all(name.startswith("run ") for name in names)
         families: dict[str, list[str]] = {}
         for name in names:
             families.setdefault(_family(name, middlewares), []).append(name)
-        # An arm of ours looks like the first of its middleware in the original: they are in different panels.
+        # An arm of ours looks like the first of its middleware in the original: they are in
+        # different panels.
         places = {
             n: k
             for of in families.values()
             for ours in (True, False)
             for k, n in enumerate([n for n in of if (n in middlewares) is ours])
         }
-        colours = {arm: look.colour for arm, look in looks({"arm": f, "middleware": f} for f in families).items()}
+        colours = {
+            arm: look.colour
+            for arm, look in looks({"arm": f, "middleware": f} for f in families).items()
+        }
         self.colours, self.dashes, self.shades = [], [], []
         for name in names:
             family = _family(name, middlewares)
             place = places[name]
             self.colours.append(colours[family])
             self.dashes.append(_DASHES[0] if plain else _DASHES[place % len(_DASHES)])
-            again = len([f for f in list(families)[: list(families).index(family)] if colours[f] == colours[family]])
+            again = len(
+                [
+                    f
+                    for f in list(families)[: list(families).index(family)]
+                    if colours[f] == colours[family]
+                ]
+            )
             self.shades.append(_SHADES[(place + again) % len(_SHADES)])
 
     def legend(self, symbol: str) -> Any:
@@ -266,8 +316,13 @@ def _styles(part: Mapping[str, Any], versions: list, legend: bool) -> _Styles:
     present = list(dict.fromkeys(point["series"] for point in every))
     wanted = part["series"] or []
     names = [*(n for n in wanted if n in present), *(n for n in present if n not in wanted)]
-    middlewares = {p["series"]: p["middleware"] for p in every if p.get("middleware") and p["series"] == p.get("arm")}
-    # One series of which nothing was published is one of several that are not here yet: its name must be seen.
+    middlewares = {
+        p["series"]: p["middleware"]
+        for p in every
+        if p.get("middleware") and p["series"] == p.get("arm")
+    }
+    # One series of which nothing was published is one of several that are not here yet: its name
+    # must be seen.
     named = not _any(part["published"]["points"])
     return _Styles(names, middlewares, bool(part["columns"]), legend, named)
 
@@ -286,7 +341,9 @@ def _x(part: Mapping[str, Any], rows: list[dict[str, Any]]) -> alt.X:
     title = None if part["columns"] else axis_title(x)
     if x["scale"] == "category":
         present = list(dict.fromkeys(row["x"] for row in rows))
-        order = [c for c in x.get("order", ()) if c in present] if x.get("order") else _ordered(present)
+        order = (
+            [c for c in x.get("order", ()) if c in present] if x.get("order") else _ordered(present)
+        )
         order += [c for c in present if c not in order]
         long = max((len(str(c)) for c in order), default=0) * len(order) * min(panels, 3) > _LETTERS
         axis = alt.Axis(title=title, labelAngle=-40 if long else 0, labelLimit=130, grid=False)
@@ -340,19 +397,33 @@ def _tips(part: Mapping[str, Any]) -> list[alt.Tooltip]:
     ]
 
 
-def _lines(part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles) -> list:
+def _lines(
+    part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
+) -> list:
     x, y = _x(part, rows), _y(part, domain)
     steps = part["chart"] == "steps"
     many = len(rows) > 300 or bool(part["columns"])
-    mark = {"strokeWidth": 1.5 if many else 1.8, "clip": True} | ({"interpolate": "step-after"} if steps else {})
+    mark = {"strokeWidth": 1.5 if many else 1.8, "clip": True} | (
+        {"interpolate": "step-after"} if steps else {}
+    )
     line = alt.Chart().mark_line(**mark, opacity=0.75 if styles.runs else 1)
     encoded: dict[str, Any] = {"x": x, "y": y, "tooltip": _tips(part)}
     if styles.runs:  # ten runs of one thing are not ten things: one colour, no legend
-        return [line.encode(**encoded, detail=alt.Detail("s:N"), color=alt.ColorValue(styles.colours[0]))]
+        return [
+            line.encode(
+                **encoded, detail=alt.Detail("s:N"), color=alt.ColorValue(styles.colours[0])
+            )
+        ]
     layers = [line.encode(**encoded, color=styles.colour("stroke"), strokeDash=styles.dash())]
     if any("lo" in row for row in rows):
-        rule = alt.Chart().transform_filter("isValid(datum.lo)").mark_rule(strokeWidth=1.2, opacity=0.7, clip=True)
-        layers.append(rule.encode(x=x, y=alt.Y("lo:Q"), y2=alt.Y2("hi:Q"), color=styles.colour("stroke")))
+        rule = (
+            alt.Chart()
+            .transform_filter("isValid(datum.lo)")
+            .mark_rule(strokeWidth=1.2, opacity=0.7, clip=True)
+        )
+        layers.append(
+            rule.encode(x=x, y=alt.Y("lo:Q"), y2=alt.Y2("hi:Q"), color=styles.colour("stroke"))
+        )
     if not steps and (not many or len(rows) <= _FEW):  # a line of one point cannot be seen
         limits = part["x"].get("limits")
         inside = not limits or all(limits[0] <= row["x"] <= limits[1] for row in rows)
@@ -361,17 +432,29 @@ def _lines(part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[flo
     return layers
 
 
-def _bars(part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles) -> list:
+def _bars(
+    part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
+) -> list:
     x, y = _x(part, rows), _y(part, domain)
     offset = alt.XOffset("s:N", sort=styles.names, scale=alt.Scale(paddingInner=0.08))
     base = domain[0] if domain else 0
     bar = alt.Chart().transform_filter("isValid(datum.y)").mark_bar(clip=True)
     encoded: dict[str, Any] = {"x": x, "xOffset": offset, "tooltip": _tips(part)}
     layers = [
-        bar.encode(**encoded, y=y, y2=alt.Y2Datum(base), color=styles.colour(), opacity=styles.shade(alt.Opacity))
+        bar.encode(
+            **encoded,
+            y=y,
+            y2=alt.Y2Datum(base),
+            color=styles.colour(),
+            opacity=styles.shade(alt.Opacity),
+        )
     ]
     if any("lo" in row for row in rows):
-        rule = alt.Chart().transform_filter("isValid(datum.lo)").mark_rule(strokeWidth=1, color=MUTED, clip=True)
+        rule = (
+            alt.Chart()
+            .transform_filter("isValid(datum.lo)")
+            .mark_rule(strokeWidth=1, color=MUTED, clip=True)
+        )
         layers.append(rule.encode(x=x, xOffset=offset, y=alt.Y("lo:Q"), y2=alt.Y2("hi:Q")))
     if any(row["y"] is None for row in rows):
         gone = (
@@ -384,7 +467,9 @@ def _bars(part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[floa
     return layers
 
 
-def _stacked(part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles) -> list:
+def _stacked(
+    part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
+) -> list:
     sums: dict[Any, float] = {}
     for row in rows:
         sums[row["v"], row["x"]] = sums.get((row["v"], row["x"]), 0.0) + (row["y"] or 0.0)
@@ -398,21 +483,35 @@ def _stacked(part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[f
     shade = styles.shade(alt.Opacity)
     return [
         bar.encode(
-            x=_x(part, rows), y=y, order=alt.Order("o:Q"), color=styles.colour(), opacity=shade, tooltip=_tips(part)
+            x=_x(part, rows),
+            y=y,
+            order=alt.Order("o:Q"),
+            color=styles.colour(),
+            opacity=shade,
+            tooltip=_tips(part),
         )
     ]
 
 
-def _heat(part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles) -> list:
-    """Values as text over squares that are darker where the value is larger, within all panels alike."""
+def _heat(
+    part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
+) -> list:
+    """Values as text over squares that are darker where the value is larger, within all panels
+    alike."""
     x = _x(part, rows)
     x.axis.labelAngle = -40
     y = alt.Y("s:N", title=None, sort=styles.names, axis=alt.Axis(grid=False, labelLimit=120))
     values = [row["y"] for row in rows if row["y"] is not None]
     reach = [min(values, default=0.0), max(values, default=1.0)]
     shade = alt.FillOpacity("y:Q", scale=alt.Scale(domain=reach, range=[0.08, 0.6]), legend=None)
-    square = alt.Chart().mark_rect(fill=_HEAT).encode(x=x, y=y, fillOpacity=shade, tooltip=_tips(part))
-    number = alt.Chart().mark_text(fontSize=10.5, color=TEXT).encode(x=x, y=y, text=alt.Text("y:Q", format=".3~g"))
+    square = (
+        alt.Chart().mark_rect(fill=_HEAT).encode(x=x, y=y, fillOpacity=shade, tooltip=_tips(part))
+    )
+    number = (
+        alt.Chart()
+        .mark_text(fontSize=10.5, color=TEXT)
+        .encode(x=x, y=y, text=alt.Text("y:Q", format=".3~g"))
+    )
     return [square, number]
 
 

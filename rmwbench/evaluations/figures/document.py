@@ -1,7 +1,8 @@
-"""The figures of a published evaluation, drawn again: the document with the points of each as published, as corrected
-and as measured here (docs/formats/figures.md).
+"""The figures of a published evaluation, drawn again: the document with the points of each as
+published, as corrected and as measured here (docs/formats/figures.md).
 
-What is absent says why in words: the original has no such data, its data cannot tell, nothing was measured yet.
+What is absent says why in words: the original has no such data, its data cannot tell, nothing was
+measured yet.
 """
 
 import re
@@ -17,13 +18,19 @@ NOTHING_CHANGES = "the same: no known error touches these points"
 
 
 def document(
-    sources: Sequence[tuple[Figures, Mapping[str, Rows], str]], campaigns: Sequence[Mapping[str, Any]] = ()
+    sources: Sequence[tuple[Figures, Mapping[str, Rows], str]],
+    campaigns: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """The figures document. Each source comes with the imported rows of its kinds and in words where those are from;
-    `campaigns` are show documents, and shipped summaries behind them (shipped.py)."""
+    """The figures document. Each source comes with the imported rows of its kinds and in words
+    where those are from; `campaigns` are show documents, and shipped summaries behind them
+    (shipped.py)."""
     made = [_source(file, rows, origin, campaigns) for file, rows, origin in sources]
     used = [
-        one for source in made for f in source["figures"] for part in f["parts"] for one in part["measured"]["from"]
+        one
+        for source in made
+        for f in source["figures"]
+        for part in f["parts"]
+        for one in part["measured"]["from"]
     ]
     shipped = dict.fromkeys((one["machine"], one["date"]) for one in used if one["shipped"])
     return {
@@ -38,7 +45,9 @@ def document(
 def only_measured(doc: dict[str, Any]) -> dict[str, Any]:
     """The document without figures that have no measured value."""
     for source in doc["sources"]:
-        source["figures"] = [f for f in source["figures"] if any(counts(part)["measured"] for part in f["parts"])]
+        source["figures"] = [
+            f for f in source["figures"] if any(counts(part)["measured"] for part in f["parts"])
+        ]
     return doc
 
 
@@ -89,13 +98,23 @@ def _part(
         "series": list(part.series) if part.series else None,
         "columns": part.columns,
         "note": part.note,
-        "published": {"points": shown, "read_from": printed.read_from if printed else "data", "absent": lacking},
-        "corrected": {"points": right, "changed": changed, "absent": _not_corrected(part, shown, right, lacking)},
+        "published": {
+            "points": shown,
+            "read_from": printed.read_from if printed else "data",
+            "absent": lacking,
+        },
+        "corrected": {
+            "points": right,
+            "changed": changed,
+            "absent": _not_corrected(part, shown, right, lacking),
+        },
         "measured": measured(part, names, campaigns),
     }
 
 
-def _imported(part: Part, names: Mapping[str, str], rows: Mapping[str, Rows]) -> tuple[Rows, Rows, int, str | None]:
+def _imported(
+    part: Part, names: Mapping[str, str], rows: Mapping[str, Rows]
+) -> tuple[Rows, Rows, int, str | None]:
     """Points as published, as corrected, how many of them differ, and why there are none."""
     if not part.points:
         return [], [], 0, part.not_published
@@ -107,14 +126,25 @@ def _imported(part: Part, names: Mapping[str, str], rows: Mapping[str, Rows]) ->
             {(r["series"], r["x"]): r for r in rows.get(name, ())} if name else {}
             for name in (points.low, points.high, points.spread)
         ]
-        placed = [(place, row) for row in rows.get(points.figure, ()) if (place := _place(points, row, names))]
+        placed = [
+            (place, row)
+            for row in rows.get(points.figure, ())
+            if (place := _place(points, row, names))
+        ]
         where = {(place["series"], place["x"], place.get("panel")): row for place, row in placed}
         for place, row in placed:
             if not _wanted(part, place):
                 continue
-            true = (points.mislabelled.get(place["series"], place["series"]), place["x"], place.get("panel"))
+            true = (
+                points.mislabelled.get(place["series"], place["series"]),
+                place["x"],
+                place.get("panel"),
+            )
             pair = []
-            for key, into, of in (("as_published", shown, where.get(true, row)), ("as_corrected", right, row)):
+            for key, into, of in (
+                ("as_published", shown, where.get(true, row)),
+                ("as_corrected", right, row),
+            ):
                 point = place | {"y": of[key]} | _ends(points, of, ends, key)
                 if key == "as_corrected" and row.get("note") and row[key] is None:
                     point["note"] = row["note"]
@@ -129,7 +159,9 @@ def _imported(part: Part, names: Mapping[str, str], rows: Mapping[str, Rows]) ->
     return shown, right, changed, lacking
 
 
-def _place(points: Points, row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str] | None:
+def _place(
+    points: Points, row: Mapping[str, Any], names: Mapping[str, str]
+) -> dict[str, str] | None:
     values = {"series": _named(row["series"], names), "x": _named(row["x"], names)}
     if points.match is not None:
         found = re.fullmatch(points.match, row["series"])
@@ -149,7 +181,9 @@ def _wanted(part: Part, place: Mapping[str, str]) -> bool:
     return known is None or place["x"] in known
 
 
-def _ends(points: Points, row: Mapping[str, Any], ends: Sequence[Mapping], key: str) -> dict[str, float]:
+def _ends(
+    points: Points, row: Mapping[str, Any], ends: Sequence[Mapping], key: str
+) -> dict[str, float]:
     low, high, spread = (end.get((row["series"], row["x"]), {}).get(key) for end in ends)
     if points.spread and spread is not None and row[key] is not None:
         low, high = row[key] - spread, row[key] + spread

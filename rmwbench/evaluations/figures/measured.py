@@ -1,8 +1,9 @@
-"""What was measured of a part of a figure: points of campaigns and of the shipped summaries, where they are from, and
-how many of the cells of the whole suite they are.
+"""What was measured of a part of a figure: points of campaigns and of the shipped summaries, where
+they are from, and how many of the cells of the whole suite they are.
 
-Of a cell that was measured several times the first campaign with a value stands: those that were given come before the
-shipped ones, and of these the newest first (`shipped.py`). Of shipped ones a part takes those of one machine.
+Of a cell that was measured several times the first campaign with a value stands: those that were
+given come before the shipped ones, and of these the newest first (`shipped.py`). Of shipped ones a
+part takes those of one machine.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,18 +23,24 @@ Key = tuple[Any, ...]
 
 
 def of_suite(suite: str, campaign: Mapping[str, Any]) -> bool:
-    """Whether a campaign ran that suite; a file `folder/name` may call itself `folder-name` or `name`."""
+    """Whether a campaign ran that suite; a file `folder/name` may call itself `folder-name` or
+    `name`."""
     return is_suite(suite, str(campaign["campaign"]["suite"]))
 
 
-def measured(part: Part, names: Mapping[str, str], campaigns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """`measured` of a part in the figures document: points, `from` which campaigns, how many `cells`, or why there are
-    none."""
+def measured(
+    part: Part, names: Mapping[str, str], campaigns: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """`measured` of a part in the figures document: points, `from` which campaigns, how many
+    `cells`, or why there are none."""
     if not part.measured:
         return {"points": [], "from": [], "cells": None, "absent": part.not_measured}
     tried = [_found(part, names, chosen) for chosen in _of_one_machine(campaigns)]
-    # What two machines measured is not compared within a picture: that which measured most of it, the newest of equals.
-    found, sources = max(tried, key=lambda one: sum(not _empty(entry["rows"]) for entry in one[0].values()))
+    # What two machines measured is not compared within a picture: that which measured most of it,
+    # the newest of equals.
+    found, sources = max(
+        tried, key=lambda one: sum(not _empty(entry["rows"]) for entry in one[0].values())
+    )
     points, used = _together(found, sources)
     if points:
         return {"points": points, "from": used, "cells": _count(part, names, found), "absent": None}
@@ -41,10 +48,14 @@ def measured(part: Part, names: Mapping[str, str], campaigns: Sequence[Mapping[s
 
 
 def _of_one_machine(campaigns: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
-    """The campaigns that were given, each time with what is shipped of one machine, the newest machine first."""
+    """The campaigns that were given, each time with what is shipped of one machine, the newest
+    machine first."""
     shipped = [campaign for campaign in campaigns if campaign.get("shipped")]
     machines = dict.fromkeys(_source(campaign)["machine"] for campaign in shipped) or {None: None}
-    return [[x for x in campaigns if not x.get("shipped") or _source(x)["machine"] == name] for name in machines]
+    return [
+        [x for x in campaigns if not x.get("shipped") or _source(x)["machine"] == name]
+        for name in machines
+    ]
 
 
 def _found(
@@ -58,7 +69,11 @@ def _found(
             if not of_suite(one.suite, campaign):
                 continue
             place = len(sources)
-            kept = [(cell, rows) for cell, every in _cells(one, campaign, names) if (rows := _on_axes(part, every))]
+            kept = [
+                (cell, rows)
+                for cell, every in _cells(one, campaign, names)
+                if (rows := _on_axes(part, every))
+            ]
             for cell, rows in kept:
                 old = found.get((number, *cell))
                 if old is None or (_empty(old["rows"]) and not _empty(rows)):
@@ -69,7 +84,8 @@ def _found(
 
 
 def _together(found: Mapping[Key, Mapping[str, Any]], sources: Rows) -> tuple[Rows, Rows]:
-    """The points in the order in which they were found, with the campaigns that are left of them."""
+    """The points in the order in which they were found, with the campaigns that are left of
+    them."""
     used: Rows = []
     points: Rows = []
     for entry in found.values():
@@ -94,15 +110,22 @@ def _source(campaign: Mapping[str, Any]) -> dict[str, Any]:
 
 def _on_axes(part: Part, rows: Rows) -> Rows:
     known = part.x.order or part.x.positions
-    return rows if known is None or part.chart == "heat" else [row for row in rows if row["x"] in known]
+    return (
+        rows
+        if known is None or part.chart == "heat"
+        else [row for row in rows if row["x"] in known]
+    )
 
 
 def _empty(rows: Any) -> bool:
     return all(row["y"] is None for row in rows)
 
 
-def _count(part: Part, names: Mapping[str, str], found: Mapping[Key, Mapping[str, Any]]) -> dict[str, Any] | None:
-    """How many cells have a value, of how many of the whole suites; the places on the x axis of both."""
+def _count(
+    part: Part, names: Mapping[str, str], found: Mapping[Key, Mapping[str, Any]]
+) -> dict[str, Any] | None:
+    """How many cells have a value, of how many of the whole suites; the places on the x axis of
+    both."""
     valued = {key: entry["rows"] for key, entry in found.items() if not _empty(entry["rows"])}
     asked: set[Key] = set(valued)
     places: dict[str, None] = {}
@@ -122,14 +145,22 @@ def _count(part: Part, names: Mapping[str, str], found: Mapping[Key, Mapping[str
 
 def _why_none(part: Part, campaigns: Sequence[Mapping[str, Any]]) -> str:
     suites = list(dict.fromkeys(one.suite for one in part.measured))
-    here = [campaign for campaign in campaigns if any(of_suite(suite, campaign) for suite in suites)]
+    here = [
+        campaign for campaign in campaigns if any(of_suite(suite, campaign) for suite in suites)
+    ]
     if any(not campaign.get("shipped") for campaign in here):
         levels = " or ".join(
-            dict.fromkeys(", ".join(f"{k} {_level(v)}" for k, v in m.at.items()) or m.suite for m in part.measured)
+            dict.fromkeys(
+                ", ".join(f"{k} {_level(v)}" for k, v in m.at.items()) or m.suite
+                for m in part.measured
+            )
         )
         return f"the campaign has no cell for it ({levels})"
     metrics = ", ".join(dict.fromkeys(name for one in part.measured for name in one.metrics))
-    run = f"not yet: `rmwbench run {suites[0]} --short` (without --short: all levels), then --campaign DIR"
+    run = (
+        f"not yet: `rmwbench run {suites[0]} --short` (without --short: all levels), then "
+        "--campaign DIR"
+    )
     return f"{run}; the shipped summaries of it keep no {metrics} of these cells" if here else run
 
 
@@ -139,14 +170,21 @@ def _level(value: Any) -> str:
 
 def _key(cell: Mapping[str, Any]) -> Key:
     """Of a cell, whatever the order of its factors and however it is known that it is a pair."""
-    own = (name for name in cell if name not in ("talker", "listener") and not name.endswith(("%", "+2")))
+    own = (
+        name
+        for name in cell
+        if name not in ("talker", "listener") and not name.endswith(("%", "+2"))
+    )
     return tuple(sorted((name, str(cell[name])) for name in own))
 
 
-def _cells(one: Measured, campaign: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tuple[Key, Rows]]:
+def _cells(
+    one: Measured, campaign: Mapping[str, Any], names: Mapping[str, str]
+) -> Iterator[tuple[Key, Rows]]:
     """The points of each cell that the figure asks for."""
     for workload in campaign["workloads"]:
-        # A comparison is named by its workload, with its levels in brackets where the suite has factors.
+        # A comparison is named by its workload, with its levels in brackets where the suite has
+        # factors.
         plain = workload["workload"].partition(" [")[0]
         for arm in workload["arms"]:
             if arm.get("role") == "floor" or arm["middleware"] == "floor":
@@ -156,7 +194,11 @@ def _cells(one: Measured, campaign: Mapping[str, Any], names: Mapping[str, str])
             if place is None:
                 continue
             place = {key: names.get(text, text) for key, text in place.items()}
-            rows = _over_time(one, workload, arm) if one.metric in OVER_TIME else _value(one, campaign, arm)
+            rows = (
+                _over_time(one, workload, arm)
+                if one.metric in OVER_TIME
+                else _value(one, campaign, arm)
+            )
             about = {"arm": arm["arm"], "middleware": arm["middleware"], "layer": arm.get("layer")}
             if bound_trials(arm):
                 about["machine_bound"] = True
@@ -165,18 +207,25 @@ def _cells(one: Measured, campaign: Mapping[str, Any], names: Mapping[str, str])
 
 
 def _value(one: Measured, campaign: Mapping[str, Any], arm: Mapping[str, Any]) -> Rows:
-    """The one point of a metric; none where a shipped summary does not keep the metric of this cell."""
+    """The one point of a metric; none where a shipped summary does not keep the metric of this
+    cell."""
     if campaign.get("shipped") and any(name not in arm["metrics"] for name in one.metrics):
         return []
-    entries = [arm["metrics"].get(name) or {"no_data": "not measured for this arm"} for name in one.metrics]
+    entries = [
+        arm["metrics"].get(name) or {"no_data": "not measured for this arm"} for name in one.metrics
+    ]
     point = _computed(one, entries, _threads(campaign) if one.of_machine else 1)
     if point["y"] is None:
-        told = arm.get("not_supported") or next((e["no_data"] for e in entries if e.get("no_data")), None)
+        told = arm.get("not_supported") or next(
+            (e["no_data"] for e in entries if e.get("no_data")), None
+        )
         point["note"] = str(told or _infinite(one, entries, point))
     return [point | {"blocks": entries[0].get("trials")}]
 
 
-def _computed(one: Measured, entries: Sequence[Mapping[str, Any]], threads: int | None) -> dict[str, Any]:
+def _computed(
+    one: Measured, entries: Sequence[Mapping[str, Any]], threads: int | None
+) -> dict[str, Any]:
     """y, with low and high of a metric that stands alone."""
     value, low, high = (fmt.finite(entries[0].get(key)) for key in ("value", "low", "high"))
     if threads is None:
@@ -186,7 +235,9 @@ def _computed(one: Measured, entries: Sequence[Mapping[str, Any]], threads: int 
         return {"y": ends[0]} | ({"low": ends[1], "high": ends[2]} if None not in ends else {})
     if one.times:
         other = fmt.finite(entries[1].get("value"))
-        return {"y": None if value is None or other is None else value * other * one.factor / threads}
+        return {
+            "y": None if value is None or other is None else value * other * one.factor / threads
+        }
     point: dict[str, Any] = {"y": None if value is None else value * one.factor / threads}
     if None not in (value, low, high):
         point |= {"low": low * one.factor / threads, "high": high * one.factor / threads}
@@ -207,20 +258,34 @@ def _infinite(one: Measured, entries: Sequence[Mapping[str, Any]], point: Mappin
 def _threads(campaign: Mapping[str, Any]) -> int | None:
     """How many hardware threads the machine has: `2 of 4` is two usable ones of four."""
     machine = campaign.get("machine") or {}
-    told = {fact["name"]: fact["value"] for fact in machine.get("facts", ())}.get("cores", machine.get("cores"))
+    told = {fact["name"]: fact["value"] for fact in machine.get("facts", ())}.get(
+        "cores", machine.get("cores")
+    )
     last = str(told or "").rpartition(" ")[2]
     return int(last) if last.isdigit() and int(last) else None
 
 
 def _over_time(one: Measured, workload: Mapping[str, Any], arm: Mapping[str, Any]) -> Rows:
-    """A value for each whole second, as the originals have: what arrived, the mean over trials; or mean and variance
-    of the latencies of one trial, the one that the report draws message by message. A second without any has none."""
-    kind, values = ("delivered", "rate_hz") if one.metric == "delivered" else ("series", "latency_ns")
-    series = next((s for s in workload.get("charts", {}).get(kind, ()) if s["arm"] == arm["arm"]), None)
+    """A value for each whole second, as the originals have: what arrived, the mean over trials; or
+    mean and variance of the latencies of one trial, the one that the report draws message by
+    message. A second without any has none."""
+    kind, values = (
+        ("delivered", "rate_hz") if one.metric == "delivered" else ("series", "latency_ns")
+    )
+    series = next(
+        (s for s in workload.get("charts", {}).get(kind, ()) if s["arm"] == arm["arm"]), None
+    )
     if series is None:
         return []
-    if kind == "series" and len(series["time_s"]) >= SERIES_POINTS:  # of neighbours the worst was kept: no mean
-        return [{"x": "1", "y": None, "note": "too many messages: the document keeps the worst of each few"}]
+    # of neighbours the worst was kept: no mean
+    if kind == "series" and len(series["time_s"]) >= SERIES_POINTS:
+        return [
+            {
+                "x": "1",
+                "y": None,
+                "note": "too many messages: the document keeps the worst of each few",
+            }
+        ]
     seconds: dict[int, list[float]] = {}
     for time, value in zip(series["time_s"], series[values], strict=True):
         if value is not None:
@@ -228,5 +293,6 @@ def _over_time(one: Measured, workload: Mapping[str, Any], arm: Mapping[str, Any
     of = pvariance if one.metric == "latency_variance_by_second" else fmean
     blocks = (arm.get("trials") or {}).get("done") if kind == "delivered" else 1
     return [
-        {"x": str(second), "y": one.factor * of(found), "blocks": blocks} for second, found in sorted(seconds.items())
+        {"x": str(second), "y": one.factor * of(found), "blocks": blocks}
+        for second, found in sorted(seconds.items())
     ]

@@ -1,5 +1,6 @@
-"""The figures of a published evaluation, as data that anyone can extend (docs/formats/figures.md): where each stands in
-its source, what its axes are, which imported points it shows, and which cells of which suite measure the same today.
+"""The figures of a published evaluation, as data that anyone can extend (docs/formats/figures.md):
+where each stands in its source, what its axes are, which imported points it shows, and which cells
+of which suite measure the same today.
 
 A file per source, `suites/published/SOURCE/figures.yaml`. What its words mean is checked here;
 `evaluations/figures/document.py` draws them.
@@ -15,7 +16,15 @@ from pydantic import Field, model_validator
 
 from rmwbench.errors import UserError
 from rmwbench.suite.fault import Fault, Strict
-from rmwbench.suite.file.load import FIGURES_FILE, read, shown, source_directory, source_file, sources_with, validated
+from rmwbench.suite.file.load import (
+    FIGURES_FILE,
+    read,
+    shown,
+    source_directory,
+    source_file,
+    sources_with,
+    validated,
+)
 
 Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], Field(strict=False)]
@@ -24,13 +33,13 @@ Chart = Literal["lines", "steps", "bars", "stacked", "heat"]
 PUBLISHED_FILE = "published.csv"
 """Beside it: the points of its figures, for those who have no archive (points.py)."""
 OVER_TIME = ("delivered", "latency_by_second", "latency_variance_by_second")
-"""In place of a metric: messages per second over time, the mean latency of each second in ns, its variance in ns²; of
-campaigns alone, summaries do not keep them."""
+"""In place of a metric: messages per second over time, the mean latency of each second in ns, its
+variance in ns²; of campaigns alone, summaries do not keep them."""
 
 
 class Axis(Strict):
-    """An axis as the original has it. `order` are the categories that are shown, in order; `positions` puts categories
-    on a numeric axis."""
+    """An axis as the original has it. `order` are the categories that are shown, in order;
+    `positions` puts categories on a numeric axis."""
 
     title: Text
     unit: str = ""
@@ -41,10 +50,11 @@ class Axis(Strict):
 
 
 class Points(Strict):
-    """Points of an importer's figure. `match` is a regular expression that the whole series must fit; its named groups,
-    `series` and `x` of the point may be used in `{…}` of the templates for `x`, `series` and `panel`. `low` and `high`
-    are figures with the ends of an error bar at the same series and x, `spread` one with half its length. `mislabelled`
-    says for a series which one the original shows under its name: as published has that one's values."""
+    """Points of an importer's figure. `match` is a regular expression that the whole series must
+    fit; its named groups, `series` and `x` of the point may be used in `{…}` of the templates for
+    `x`, `series` and `panel`. `low` and `high` are figures with the ends of an error bar at the
+    same series and x, `spread` one with half its length. `mislabelled` says for a series which one
+    the original shows under its name: as published has that one's values."""
 
     figure: Text
     match: str | None = None
@@ -62,14 +72,18 @@ class Points(Strict):
             re.compile(self.match or "")
         except re.error as error:
             raise Fault(
-                "not a regular expression", expected="Python's syntax", actual=str(error), at=("match",)
+                "not a regular expression",
+                expected="Python's syntax",
+                actual=str(error),
+                at=("match",),
             ) from None
         return self
 
 
 class Printed(Strict):
-    """Numbers that the source itself prints where no data is published: in its text or a table, or read off a plot by
-    eye. `points`: series, x, value; a value is null where that bar or point is missing."""
+    """Numbers that the source itself prints where no data is published: in its text or a table, or
+    read off a plot by eye. `points`: series, x, value; a value is null where that bar or point is
+    missing."""
 
     read_from: Literal["text", "table", "plot"]
     points: Annotated[
@@ -79,18 +93,19 @@ class Printed(Strict):
 
 
 class Measured(Strict):
-    """What is measured today: `metric` of the cells of `suite`, times `factor`. `workload` and `at` choose cells (a
-    level, or a list of them); templates may use factors, `workload` and `arm`.
+    """What is measured today: `metric` of the cells of `suite`, times `factor`. `workload` and `at`
+    choose cells (a level, or a list of them); templates may use factors, `workload` and `arm`.
 
-    Three kinds of arithmetic are the figure's own: `times` another metric of the cell, `inverse` divided by the metric
-    (a period from a rate), and `of_machine`, a share of all hardware threads of the machine that measured it."""
+    Three kinds of arithmetic are the figure's own: `times` another metric of the cell, `inverse`
+    divided by the metric (a period from a rate), and `of_machine`, a share of all hardware threads
+    of the machine that measured it."""
 
     suite: Text
     metric: Text
     workload: Texts | None = None
-    at: dict[str, Annotated[Scalar | Annotated[tuple[Scalar, ...], Field(strict=False)], Field()]] = Field(
-        default_factory=dict
-    )
+    at: dict[
+        str, Annotated[Scalar | Annotated[tuple[Scalar, ...], Field(strict=False)], Field()]
+    ] = Field(default_factory=dict)
     factor: float = 1.0
     times: Text | None = None
     inverse: Annotated[float, Field(gt=0)] | None = None
@@ -102,9 +117,15 @@ class Measured(Strict):
     @model_validator(mode="after")
     def _one_arithmetic(self) -> "Measured":
         if self.inverse is not None and (self.times or self.of_machine or self.factor != 1.0):
-            raise Fault("an inverse stands alone", expected="no `factor`, `times` or `of_machine`", at=("inverse",))
+            raise Fault(
+                "an inverse stands alone",
+                expected="no `factor`, `times` or `of_machine`",
+                at=("inverse",),
+            )
         if self.metric in OVER_TIME and (self.inverse is not None or self.times or self.of_machine):
-            raise Fault("what arrives over time is not a metric", expected="`factor` alone", at=("metric",))
+            raise Fault(
+                "what arrives over time is not a metric", expected="`factor` alone", at=("metric",)
+            )
         return self
 
     @property
@@ -135,24 +156,35 @@ class Part(Strict):
     def _says_what_is_absent(self) -> "Part":
         if bool(self.points or self.printed) == bool(self.not_published):
             raise Fault(
-                "a figure has points or a reason", expected="`points` or `printed`, or `not_published`", at=("chart",)
+                "a figure has points or a reason",
+                expected="`points` or `printed`, or `not_published`",
+                at=("chart",),
             )
         if bool(self.measured) == bool(self.not_measured):
-            raise Fault("a figure is measured or has a reason", expected="`measured` or `not_measured`", at=("chart",))
+            raise Fault(
+                "a figure is measured or has a reason",
+                expected="`measured` or `not_measured`",
+                at=("chart",),
+            )
         if self.columns and not all(p.panel for p in self.points):
-            raise Fault("small multiples without panels", expected="`panel` in all points", at=("columns",))
+            raise Fault(
+                "small multiples without panels", expected="`panel` in all points", at=("columns",)
+            )
         return self
 
 
 class Figure(Strict):
-    """A figure of the source. `images` are file names of the pictures it stands for, as the source names them; `each`
-    makes one figure of every combination of values, which replace `<NAME>` in all texts."""
+    """A figure of the source. `images` are file names of the pictures it stands for, as the source
+    names them; `each` makes one figure of every combination of values, which replace `<NAME>` in
+    all texts."""
 
     id: Text
     place: Text
     title: Text
     images: Texts = ()
-    each: dict[str, Annotated[tuple[Scalar, ...], Field(strict=False, min_length=1)]] = Field(default_factory=dict)
+    each: dict[str, Annotated[tuple[Scalar, ...], Field(strict=False, min_length=1)]] = Field(
+        default_factory=dict
+    )
     parts: Annotated[tuple[Part, ...], Field(strict=False)] = ()
     not_drawn: Text | None = None
     note: Text | None = None
@@ -160,7 +192,9 @@ class Figure(Strict):
     @model_validator(mode="after")
     def _drawn_or_not(self) -> "Figure":
         if bool(self.parts) == bool(self.not_drawn):
-            raise Fault("a figure is drawn or has a reason", expected="`parts` or `not_drawn`", at=("id",))
+            raise Fault(
+                "a figure is drawn or has a reason", expected="`parts` or `not_drawn`", at=("id",)
+            )
         return self
 
     def expanded(self) -> Iterator["Figure"]:
@@ -174,8 +208,8 @@ class Figure(Strict):
 
 
 class Figures(Strict):
-    """A source and its figures. `names` are the words used here for series, categories and arms; `kinds` the importers
-    whose data it draws."""
+    """A source and its figures. `names` are the words used here for series, categories and arms;
+    `kinds` the importers whose data it draws."""
 
     figures: Text
     title: Text
@@ -191,7 +225,11 @@ class Figures(Strict):
         for n, item in enumerate(self.items):
             for figure in item.expanded():
                 if figure.id in seen:
-                    raise Fault(f"two figures have the id `{figure.id}`", expected="an id each", at=("items", n, "id"))
+                    raise Fault(
+                        f"two figures have the id `{figure.id}`",
+                        expected="an id each",
+                        at=("items", n, "id"),
+                    )
                 seen.add(figure.id)
         return self
 
@@ -211,13 +249,15 @@ def sources() -> list[str]:
 
 
 def load(source: str | Path) -> Figures:
-    """The figures of a shipped source, or of a file by its path. UserError, with file and line, for anything wrong."""
+    """The figures of a shipped source, or of a file by its path. UserError, with file and line, for
+    anything wrong."""
     path = source_file(source, FIGURES_FILE, "figures")
     return validated(read(path), where=shown(path), model=Figures)
 
 
 def drawn_of(source: str) -> list[Measured]:
-    """What the figures of a shipped source draw of today's measurements; nothing where it has no figures."""
+    """What the figures of a shipped source draw of today's measurements; nothing where it has no
+    figures."""
     if source not in sources():
         return []
     return [one for figure in load(source).all() for part in figure.parts for one in part.measured]
@@ -236,7 +276,11 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
     def value(found: re.Match[str]) -> str:
         name = found[1]
         if name not in values:
-            raise UserError(f"nothing is called `{name}` here", where=template, expected=", ".join(sorted(values)))
+            raise UserError(
+                f"nothing is called `{name}` here",
+                where=template,
+                expected=", ".join(sorted(values)),
+            )
         return str(values[name])
 
     return re.sub(r"\{([^{}]+)\}", value, template)
@@ -255,7 +299,13 @@ def _filled(tree: Any, values: Mapping[str, Scalar]) -> Any:
 
 
 def _level(filled: Any, before: Any, values: Mapping[str, Scalar]) -> Any:
-    """A text that is nothing but `<NAME>` becomes the value itself, so that a level keeps its type."""
-    if isinstance(before, str) and before.startswith("<") and before.endswith(">") and before[1:-1] in values:
+    """A text that is nothing but `<NAME>` becomes the value itself, so that a level keeps its
+    type."""
+    if (
+        isinstance(before, str)
+        and before.startswith("<")
+        and before.endswith(">")
+        and before[1:-1] in values
+    ):
         return values[before[1:-1]]
     return filled

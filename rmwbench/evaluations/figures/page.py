@@ -27,11 +27,25 @@ def render_html(doc: dict[str, Any]) -> str:
             for part in figure["parts"]:
                 charts = []
                 for title, spec in specs(part):
-                    drawn.append({"datasets": spec["datasets"], "wide": _without_data(spec), "narrow": None})
+                    drawn.append(
+                        {"datasets": spec["datasets"], "wide": _without_data(spec), "narrow": None}
+                    )
                     charts.append({"title": title, "place": len(drawn) - 1})
                 legend = legend_of(part) if charts else []
-                axes = f"{axis_title(part['y'])}, by {axis_title(part['x'])}" if part["columns"] else None
-                parts.append({"of": part, "charts": charts, "legend": legend, "axes": axes, "words": list(words(part))})
+                axes = (
+                    f"{axis_title(part['y'])}, by {axis_title(part['x'])}"
+                    if part["columns"]
+                    else None
+                )
+                parts.append(
+                    {
+                        "of": part,
+                        "charts": charts,
+                        "legend": legend,
+                        "axes": axes,
+                        "words": list(words(part)),
+                    }
+                )
             figures.append({"of": figure, "parts": parts, "key": f"{number}-{place}"})
         sources.append({"of": source, "figures": figures, "number": number})
     return render_page("redrawn.html.j2", drawn, doc=doc, sources=sources)
@@ -48,8 +62,13 @@ def write_pictures(doc: dict[str, Any], directory: Path) -> list[Path]:
             for number, part in enumerate(figure["parts"]):
                 for place, (title, spec) in enumerate(specs(part, legend=True)):
                     heading = ": ".join(x for x in (figure["title"], part["title"], title) if x)
-                    card = [f"{source['title']} ({source['published']}), {figure['place']}", *_card(part)]
-                    name = _file_name(f"{source['source']}-{figure['id']}-{number + 1}{'-' + title if title else ''}")
+                    card = [
+                        f"{source['title']} ({source['published']}), {figure['place']}",
+                        *_card(part),
+                    ]
+                    name = _file_name(
+                        f"{source['source']}-{figure['id']}-{number + 1}{'-' + title if title else ''}"
+                    )
                     svg = svg_of(for_export(spec, heading, card))
                     if not place or title:
                         files += [directory / f"{name}.svg", directory / f"{name}.png"]
@@ -59,7 +78,11 @@ def write_pictures(doc: dict[str, Any], directory: Path) -> list[Path]:
 
 
 def _card(part: Mapping[str, Any]) -> list[str]:
-    texts = [f"{version}: {text}" for version, text in words(part) if version != "measured" and len(text) < 120]
+    texts = [
+        f"{version}: {text}"
+        for version, text in words(part)
+        if version != "measured" and len(text) < 120
+    ]
     texts += [f"measured: {text}" for text in origins(part["measured"])]
     return [" · ".join(texts)] if texts else []
 

@@ -1,5 +1,6 @@
 """What was measured for the shipped ledger, as campaigns that figures can be drawn from: all of
-`suites/published/*/measured/*.json`, since one source's cells may have been measured for another's claims."""
+`suites/published/*/measured/*.json`, since one source's cells may have been measured for another's
+claims."""
 
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,15 @@ from rmwbench.suite.file.load import sources_with
 
 
 def summaries(directory: Path | None = None) -> list[dict[str, Any]]:
-    """Show documents with the cells and metrics that were kept, the newest first. Raises UserError for a file that
-    is not a summary."""
+    """Show documents with the cells and metrics that were kept, the newest first. Raises UserError
+    for a file that is not a summary."""
     if directory is None:
         sources = sources_with(FOLDER)
     else:
         sources = sorted(path.parent.name for path in directory.glob(f"*/{FOLDER}"))
-    found = [one for source in sources for file in shipped(source, directory) for one in expanded(file)]
-    return sorted(found, key=lambda one: str(one["campaign"].get("created_utc") or ""), reverse=True)
+    found = [
+        one for source in sources for file in shipped(source, directory) for one in expanded(file)
+    ]
+    return sorted(
+        found, key=lambda one: str(one["campaign"].get("created_utc") or ""), reverse=True
+    )

@@ -1,5 +1,5 @@
-"""What a figure has and has not, in words: beside a chart, on a picture that is taken away, and as one line in the
-terminal."""
+"""What a figure has and has not, in words: beside a chart, on a picture that is taken away, and as
+one line in the terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -17,7 +17,8 @@ _MOST_PLACES = 4
 
 
 def words(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What stands beside a chart: (version, sentence) for each version that has something to say."""
+    """What stands beside a chart: (version, sentence) for each version that has something to
+    say."""
     found = counts(part)
     published, corrected, measured = (part[v] for v in VERSIONS)
     if published["absent"]:
@@ -58,7 +59,8 @@ def origins(measured: Mapping[str, Any]) -> list[str]:
 
 
 def partly(part: Mapping[str, Any]) -> str:
-    """Where only some of the cells were measured: how many, and at which places of the x axis; empty otherwise."""
+    """Where only some of the cells were measured: how many, and at which places of the x axis;
+    empty otherwise."""
     cells = part["measured"]["cells"]
     if cells is None or cells["measured"] == cells["asked"]:
         return ""
@@ -71,7 +73,8 @@ def partly(part: Mapping[str, Any]) -> str:
 
 
 def line(figure: Mapping[str, Any]) -> str:
-    """What a figure has, as one line: points published, corrected, measured, or why there are none."""
+    """What a figure has, as one line: points published, corrected, measured, or why there are
+    none."""
     if figure["not_drawn"]:
         return f"not drawn: {figure['not_drawn']}"
     parts = figure["parts"]
@@ -84,7 +87,11 @@ def line(figure: Mapping[str, Any]) -> str:
         differ = f" ({changed} differ)" if changed else ""
         texts.append("corrected the same" if same else _has("corrected", sums, parts) + differ)
     cells = [part["measured"]["cells"] for part in parts if part["measured"]["cells"]]
-    told = f" ({sum(c['measured'] for c in cells)} of {sum(c['asked'] for c in cells)} cells)" if cells else ""
+    told = (
+        f" ({sum(c['measured'] for c in cells)} of {sum(c['asked'] for c in cells)} cells)"
+        if cells
+        else ""
+    )
     texts.append(_has("measured", sums, parts) + told)
     return "; ".join(texts)
 
@@ -105,15 +112,22 @@ def _corrected(part: Mapping[str, Any], found: Mapping[str, int]) -> str:
     texts = [f"{corrected['changed']} of {found['published']} points change"]
     if gone > 0:
         notes = dict.fromkeys(p["note"] for p in corrected["points"] if p.get("note"))
-        texts.append(f"{gone} have no value" + (f" ({'; '.join(list(notes)[:3])})" if notes else ""))
+        texts.append(
+            f"{gone} have no value" + (f" ({'; '.join(list(notes)[:3])})" if notes else "")
+        )
     return ", ".join(texts)
 
 
 def _bound(measured: Mapping[str, Any]) -> str:
-    """Where the processors were busy throughout: such points say little of a network, and nothing of scaling."""
+    """Where the processors were busy throughout: such points say little of a network, and nothing
+    of scaling."""
     points = [p for p in measured["points"] if p["y"] is not None]
     bound = sum(bool(p.get("machine_bound")) for p in points)
-    return f"{bound} of {fmt.counted(len(points), 'point')} on processors that were busy throughout" if bound else ""
+    return (
+        f"{bound} of {fmt.counted(len(points), 'point')} on processors that were busy throughout"
+        if bound
+        else ""
+    )
 
 
 def _lacking(measured: Mapping[str, Any]) -> str:
@@ -122,7 +136,10 @@ def _lacking(measured: Mapping[str, Any]) -> str:
     for p in measured["points"]:
         if p["y"] is None and p.get("note"):
             told.setdefault((p["arm"], p["note"]), {})[p["x"]] = None
-    return "; ".join(f"{arm} at {_some(list(at))}: {note}" for (arm, note), at in list(told.items())[:_MOST_PLACES])
+    return "; ".join(
+        f"{arm} at {_some(list(at))}: {note}"
+        for (arm, note), at in list(told.items())[:_MOST_PLACES]
+    )
 
 
 def _some(places: Sequence[str]) -> str:

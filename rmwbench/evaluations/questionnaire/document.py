@@ -1,8 +1,9 @@
-"""Questions, evidence and campaigns -> the questionnaire's document (docs/questionnaire.md), from which all its forms
-are made. Pure.
+"""Questions, evidence and campaigns -> the questionnaire's document (docs/questionnaire.md), from
+which all its forms are made. Pure.
 
-An answer that was measured is a metric of an arm in a cell, as the campaign's own report has it: value, interval,
-number of messages. Nothing is averaged over arms or cells, and nothing is compared: verdicts are the reports' business.
+An answer that was measured is a metric of an arm in a cell, as the campaign's own report has it:
+value, interval, number of messages. Nothing is averaged over arms or cells, and nothing is
+compared: verdicts are the reports' business.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,15 +30,20 @@ MEASURED, ANSWERED, UNKNOWN, NOT_APPLICABLE, OPEN = (
 STATES = (MEASURED, ANSWERED, UNKNOWN, NOT_APPLICABLE, OPEN)
 LOAD = "load average"
 CORRECTED = "2026-11-23"
-"""Since this day slow messages are not lost at a short drain, costs are divided by what arrived in the window, and
-blocks are repeated as a whole (evaluations/claims/measured_files.py, METHOD). Campaigns from before say so."""
+"""Since this day slow messages are not lost at a short drain, costs are divided by what arrived in
+the window, and blocks are repeated as a whole (evaluations/claims/measured_files.py, METHOD).
+Campaigns from before say so."""
 _OF_CAMPAIGN = ("name", "suite", "title", "directory", "created_utc")
 _OF_ARM = ("arm", "middleware", "layer", "version", "profile", "factors", "pair", "not_supported")
 
 
-def document(asked: Questionnaire, evidence: Sequence[Evidence], shown: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def document(
+    asked: Questionnaire, evidence: Sequence[Evidence], shown: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """`shown`: the show documents of the campaigns that answer, the newest last."""
-    questions = [_question(question, asked.middlewares, evidence, shown) for question in asked.questions]
+    questions = [
+        _question(question, asked.middlewares, evidence, shown) for question in asked.questions
+    ]
     states = [answer["state"] for question in questions for answer in question["answers"]]
     return {
         "schema": SCHEMA,
@@ -53,13 +59,19 @@ def document(asked: Questionnaire, evidence: Sequence[Evidence], shown: Sequence
 
 def _campaign(shown: Mapping[str, Any]) -> dict[str, Any]:
     campaign = shown["campaign"]
-    found = {name: campaign.get(name) for name in _OF_CAMPAIGN} | {"machine": shown["machine"]["summary"]}
+    found = {name: campaign.get(name) for name in _OF_CAMPAIGN} | {
+        "machine": shown["machine"]["summary"]
+    }
     load = next((fact["value"] for fact in shown["machine"]["facts"] if fact["name"] == LOAD), None)
-    return found | {"load_average": load, "before_correction": str(found["created_utc"] or CORRECTED) < CORRECTED}
+    return found | {
+        "load_average": load,
+        "before_correction": str(found["created_utc"] or CORRECTED) < CORRECTED,
+    }
 
 
 def reduced(asked: Questionnaire, shown: Mapping[str, Any]) -> dict[str, Any]:
-    """A show document with what answers questions and nothing else: small enough to be kept beside them."""
+    """A show document with what answers questions and nothing else: small enough to be kept beside
+    them."""
     meant = [
         (measurement, middleware)
         for question in asked.questions
@@ -73,23 +85,32 @@ def reduced(asked: Questionnaire, shown: Mapping[str, Any]) -> dict[str, Any]:
         arms = [arm for arm in workload["arms"] if any(_fits(*one, workload, arm) for one in meant)]
         kept = [
             {name: arm.get(name) for name in _OF_ARM}
-            | {"metrics": {name: value for name, value in arm["metrics"].items() if name in metrics}}
+            | {
+                "metrics": {
+                    name: value for name, value in arm["metrics"].items() if name in metrics
+                }
+            }
             for arm in arms
         ]
         if kept:
             workloads.append({"workload": workload["workload"], "arms": kept})
     facts = [fact for fact in shown["machine"]["facts"] if fact["name"] == LOAD]
     return {
-        "campaign": {name: shown["campaign"].get(name) for name in _OF_CAMPAIGN if name != "directory"},
+        "campaign": {
+            name: shown["campaign"].get(name) for name in _OF_CAMPAIGN if name != "directory"
+        },
         "machine": {"summary": shown["machine"]["summary"], "facts": facts},
         "workloads": workloads,
-        "glossary": {name: {"title": shown["glossary"][name]["title"]} for name in metrics & shown["glossary"].keys()},
+        "glossary": {
+            name: {"title": shown["glossary"][name]["title"]}
+            for name in metrics & shown["glossary"].keys()
+        },
     }
 
 
 def renewed(old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Reduced documents: the new ones that answer anything, and of the old ones the arms that were not measured again
-    in the same workload of the same suite."""
+    """Reduced documents: the new ones that answer anything, and of the old ones the arms that were
+    not measured again in the same workload of the same suite."""
     new = [one for one in new if one["workloads"]]
     again = {key for one in new for workload in one["workloads"] for key in _arms_of(one, workload)}
     found = list(new)
@@ -97,14 +118,18 @@ def renewed(old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> lis
         workloads = []
         for workload in one["workloads"]:
             keys = _arms_of(one, workload)
-            arms = [arm for arm, key in zip(workload["arms"], keys, strict=True) if key not in again]
+            arms = [
+                arm for arm, key in zip(workload["arms"], keys, strict=True) if key not in again
+            ]
             workloads += [{**workload, "arms": arms}] if arms else []
         found += [{**one, "workloads": workloads}] if workloads else []
     return found
 
 
 def _arms_of(one: Mapping[str, Any], workload: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    return [(one["campaign"]["suite"], workload["workload"], arm["arm"]) for arm in workload["arms"]]
+    return [
+        (one["campaign"]["suite"], workload["workload"], arm["arm"]) for arm in workload["arms"]
+    ]
 
 
 def _question(
@@ -122,7 +147,9 @@ def _question(
             if one["campaign"]["suite"] == name_in_bundles(measurement.suite)
             for row in _measured(measurement, middleware, one)
         ]
-        found = [e for e in evidence if (e.question, e.middleware) == (question.id, middleware.name)]
+        found = [
+            e for e in evidence if (e.question, e.middleware) == (question.id, middleware.name)
+        ]
         answers.append(
             {
                 "middleware": middleware.name,
@@ -137,14 +164,18 @@ def _question(
         "heading": question.heading,
         "asks": question.asks,
         "suites": list(dict.fromkeys(measurement.suite for measurement in question.measured)),
-        "metrics": list(dict.fromkeys(name for measurement in question.measured for name in measurement.metrics)),
+        "metrics": list(
+            dict.fromkeys(name for measurement in question.measured for name in measurement.metrics)
+        ),
         "not_measured": question.not_measured,
         "remark": question.remark,
         "answers": answers,
     }
 
 
-def _state(measurable: bool, measured: Sequence[Mapping[str, Any]], evidence: Sequence[Evidence]) -> str:
+def _state(
+    measurable: bool, measured: Sequence[Mapping[str, Any]], evidence: Sequence[Evidence]
+) -> str:
     kinds = {item.kind for item in evidence}
     if any(row["value"] is not None or row["bound"] is not None for row in measured):
         return MEASURED
@@ -159,7 +190,9 @@ def _evidence(item: Evidence) -> dict[str, Any]:
     return {name: getattr(item, name) for name in ("kind", "answer", "url", "date", "command")}
 
 
-def _measured(measurement: Measurement, middleware: Middleware, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _measured(
+    measurement: Measurement, middleware: Middleware, shown: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     """A row per metric of each arm of the middleware in each cell that is meant."""
     return [
         _row(shown, workload, arm, metric)
@@ -171,7 +204,10 @@ def _measured(measurement: Measurement, middleware: Middleware, shown: Mapping[s
 
 
 def _fits(
-    measurement: Measurement, middleware: Middleware, workload: Mapping[str, Any], arm: Mapping[str, Any]
+    measurement: Measurement,
+    middleware: Middleware,
+    workload: Mapping[str, Any],
+    arm: Mapping[str, Any],
 ) -> bool:
     levels = arm.get("factors") or {}
     return (
@@ -183,7 +219,9 @@ def _fits(
     )
 
 
-def _row(shown: Mapping[str, Any], workload: Mapping[str, Any], arm: Mapping[str, Any], metric: str) -> dict[str, Any]:
+def _row(
+    shown: Mapping[str, Any], workload: Mapping[str, Any], arm: Mapping[str, Any], metric: str
+) -> dict[str, Any]:
     value = arm["metrics"].get(metric)
     if arm.get("not_supported"):
         value = {"no_data": f"not supported: {arm['not_supported']}"}

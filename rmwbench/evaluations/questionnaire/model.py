@@ -1,8 +1,10 @@
-"""The questionnaire of a published evaluation, as data (docs/questionnaire.md): what was asked of each middleware,
-which measurements answer it, and what no measurement can answer, with its evidence.
+"""The questionnaire of a published evaluation, as data (docs/questionnaire.md): what was asked of
+each middleware, which measurements answer it, and what no measurement can answer, with its
+evidence.
 
-Two files beside the suites of the source: `questionnaire.yaml` has the questions, `evidence.yaml` the answers that were
-found in documents or probed by a command. What the answers add up to is put together in `report/questionnaire`.
+Two files beside the suites of the source: `questionnaire.yaml` has the questions, `evidence.yaml`
+the answers that were found in documents or probed by a command. What the answers add up to is put
+together in `report/questionnaire`.
 """
 
 import json
@@ -45,8 +47,8 @@ def _a_date(text: str) -> str:
 
 
 class Measurement(Strict):
-    """Cells of a suite whose metrics answer a question: `workload` at the levels `at`, of every arm that runs the
-    middleware, with that profile where one is named. `suite` is a shipped name."""
+    """Cells of a suite whose metrics answer a question: `workload` at the levels `at`, of every arm
+    that runs the middleware, with that profile where one is named. `suite` is a shipped name."""
 
     suite: Text
     metrics: Annotated[tuple[Text, ...], Field(strict=False, min_length=1)]
@@ -56,7 +58,8 @@ class Measurement(Strict):
 
 
 class Question(Strict):
-    """One question of the source: its heading there (a long one is cut with …), and what is asked in our words."""
+    """One question of the source: its heading there (a long one is cut with …), and what is asked
+    in our words."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
     section: Text
@@ -90,15 +93,18 @@ class Questionnaire(Strict):
         for n, question in enumerate(self.questions):
             if question.id in seen:
                 raise Fault(
-                    f"two questions have the id `{question.id}`", expected="an id each", at=("questions", n, "id")
+                    f"two questions have the id `{question.id}`",
+                    expected="an id each",
+                    at=("questions", n, "id"),
                 )
             seen.add(question.id)
         return self
 
 
 class Evidence(Strict):
-    """An answer to a question for one middleware that was not measured. `url` is where it was read on `date`; one that
-    was probed has the `command` of ours that shows it, and one that is unknown has its reason as `answer`."""
+    """An answer to a question for one middleware that was not measured. `url` is where it was read
+    on `date`; one that was probed has the `command` of ours that shows it, and one that is unknown
+    has its reason as `answer`."""
 
     question: Text
     middleware: Text
@@ -111,7 +117,11 @@ class Evidence(Strict):
     @model_validator(mode="after")
     def _has_its_source(self) -> "Evidence":
         if self.kind in ("self-declared", "third party") and self.url is None:
-            raise Fault(f"an answer that is {self.kind} has no source", expected="`url: https://…`", at=("kind",))
+            raise Fault(
+                f"an answer that is {self.kind} has no source",
+                expected="`url: https://…`",
+                at=("kind",),
+            )
         if (self.kind == "probed") != (self.command is not None):
             raise Fault(
                 "what is probed has the command that shows it, and nothing else has one",
@@ -130,8 +140,9 @@ class Answers(Strict):
 
 
 def load(source: str) -> tuple[Questionnaire, tuple[Evidence, ...]]:
-    """The shipped questionnaire of a source and its evidence. UserError, with file and line, for anything wrong, an
-    answer to a question or of a middleware that the questionnaire does not have included."""
+    """The shipped questionnaire of a source and its evidence. UserError, with file and line, for
+    anything wrong, an answer to a question or of a middleware that the questionnaire does not have
+    included."""
     directory = source_file(source, QUESTIONNAIRE_FILE, "questions").parent
     asked = _read(directory / QUESTIONNAIRE_FILE, Questionnaire)
     answers = _read(directory / EVIDENCE_FILE, Answers)
@@ -143,10 +154,15 @@ def check(asked: Questionnaire, items: tuple[Evidence, ...], where: str) -> None
     """Raises UserError for an answer that belongs to nothing."""
     questions, columns = [q.id for q in asked.questions], [m.name for m in asked.middlewares]
     for item in items:
-        for kind, name, names in (("question", item.question, questions), ("middleware", item.middleware, columns)):
+        for kind, name, names in (
+            ("question", item.question, questions),
+            ("middleware", item.middleware, columns),
+        ):
             if name not in names:
                 fault = unknown(kind, name, names)
-                raise UserError(fault.what, where=where, expected=fault.expected, actual=name, fix=fault.fix)
+                raise UserError(
+                    fault.what, where=where, expected=fault.expected, actual=name, fix=fault.fix
+                )
 
 
 def measured_here(source: str) -> list[dict[str, Any]]:
@@ -155,7 +171,8 @@ def measured_here(source: str) -> list[dict[str, Any]]:
 
 
 def kept_answers(path: Path) -> list[dict[str, Any]]:
-    """The reduced show documents of such a file; empty where there is none. UserError for a file of another kind."""
+    """The reduced show documents of such a file; empty where there is none. UserError for a file of
+    another kind."""
     if not path.exists():
         return []
     try:
@@ -163,10 +180,17 @@ def kept_answers(path: Path) -> list[dict[str, Any]]:
         kind = (found["schema"], found["version"])
         documents = list(found["campaigns"])
     except (ValueError, TypeError, KeyError) as error:
-        raise UserError("this is not a file of answers of campaigns", where=shown(path), actual=repr(error)) from None
+        raise UserError(
+            "this is not a file of answers of campaigns", where=shown(path), actual=repr(error)
+        ) from None
     if kind != (ANSWERS_SCHEMA, ANSWERS_VERSION):
         expected = f"{ANSWERS_SCHEMA} {ANSWERS_VERSION}"
-        raise UserError("these answers are of another kind", where=shown(path), expected=expected, actual=f"{kind}")
+        raise UserError(
+            "these answers are of another kind",
+            where=shown(path),
+            expected=expected,
+            actual=f"{kind}",
+        )
     return documents
 
 

@@ -37,7 +37,11 @@ def _answer(answer: Mapping[str, Any], question: Mapping[str, Any]) -> Iterator[
             cell = here
             what = f"{row['version']}, {row['layer']}, {row['profile']}"
             yield "dim", f"    {row['suite']}, {row['workload']}, {row['arm']} ({what})"
-        yield "", f"      {row['title']}: {row['text']}" + (f"; {row['basis']}" if row["text"] == "no data" else "")
+        yield (
+            "",
+            f"      {row['title']}: {row['text']}"
+            + (f"; {row['basis']}" if row["text"] == "no data" else ""),
+        )
     for item in answer["evidence"]:
         where = item["command"] or item["url"]
         yield "", f"    {item['kind']}: {item['answer']}"

@@ -1,8 +1,10 @@
-"""The nightly build farm of the TSC reports (2020 and 2021): five merged tables, or the one-line files they came from.
+"""The nightly build farm of the TSC reports (2020 and 2021): five merged tables, or the one-line
+files they came from.
 
-The tables say which run a row is in `file_name`; their `vendor` and `config` are mangled (four of six vendors read
-`ps`), so the name is what is read. A one-line file has its test's name in every header cell and says nothing of the
-publish mode: that is in its name only, and the rest of the name must agree with its header.
+The tables say which run a row is in `file_name`; their `vendor` and `config` are mangled (four of
+six vendors read `ps`), so the name is what is read. A one-line file has its test's name in every
+header cell and says nothing of the publish mode: that is in its name only, and the rest of the name
+must agree with its header.
 """
 
 import re
@@ -27,13 +29,31 @@ _NODE = tuple(
     for statistic in ("mean ", "median ", "")
 )
 _PUBSUB = (
-    *("mean latency_mean (ms)", "median latency_mean (ms)", "95th Percentile Latency", "max ru_maxrss"),
-    *("mean received", "mean sent", "sum lost", "mean cpu_usage (%)", "95th Percentile CPU", "median cpu_usage (%)"),
+    *(
+        "mean latency_mean (ms)",
+        "median latency_mean (ms)",
+        "95th Percentile Latency",
+        "max ru_maxrss",
+    ),
+    *(
+        "mean received",
+        "mean sent",
+        "sum lost",
+        "mean cpu_usage (%)",
+        "95th Percentile CPU",
+        "median cpu_usage (%)",
+    ),
     *("mean data_received (Mb)", "median data_received (Mb)", "95th Percentile Data Received (Mb)"),
 )
 _INTEROP = (
     *_NODE,
-    *("mean latency_mean (ms)", "median latency_mean (ms)", "Top 5% latency (ms)", "max ru_maxrss", "mean received"),
+    *(
+        "mean latency_mean (ms)",
+        "median latency_mean (ms)",
+        "Top 5% latency (ms)",
+        "max ru_maxrss",
+        "mean received",
+    ),
     *("mean sent", "sum lost", "mean system_cpu_usage (%)", "mean system virtual memory (Mb)"),
 )
 """Columns in the order of a one-line file; a merged table has them reversed, between others."""
@@ -59,7 +79,8 @@ PLAUSIBLE = Plausible(
 )
 
 _VENDOR = (
-    r"rmw_connext_cpp|rmw_connextdds|rmw_cyclonedds_cpp|rmw_fastrtps_dynamic_cpp|rmw_fastrtps_cpp|FastRTPS|CycloneDDS"
+    r"rmw_connext_cpp|rmw_connextdds|rmw_cyclonedds_cpp|rmw_fastrtps_dynamic_cpp|rmw_fastrtps_cpp"
+    r"|FastRTPS|CycloneDDS"
 )
 _NAMES = {
     "node": re.compile(rf"overhead_node_test_results_(?P<rmw>{_VENDOR})_(?P<mode>async|sync)\.csv"),
@@ -83,7 +104,8 @@ _BESIDE = {
 
 @dataclass(frozen=True)
 class Result:
-    """One run's summary: `experiment` of `_NAMES`, the middleware, its publish mode, and the values by column."""
+    """One run's summary: `experiment` of `_NAMES`, the middleware, its publish mode, and the values
+    by column."""
 
     experiment: str
     rmw: str
@@ -100,9 +122,14 @@ class Result:
 
 
 def year(item: Item) -> int | None:
-    """2020 or 2021 for a file of either build, None for any other: Connext's package was renamed in between."""
+    """2020 or 2021 for a file of either build, None for any other: Connext's package was renamed in
+    between."""
     header = header_of(item.data[:65536])
-    raw = len(set(header)) == 1 and len(header) in (len(_NODE), len(_PUBSUB), len(_INTEROP)) and _is_raw(header[0])
+    raw = (
+        len(set(header)) == 1
+        and len(header) in (len(_NODE), len(_PUBSUB), len(_INTEROP))
+        and _is_raw(header[0])
+    )
     if not raw and not _merged_kind(header):
         return None
     return _connext_of(item) or (2021 if raw else None)
@@ -110,7 +137,12 @@ def year(item: Item) -> int | None:
 
 def _connext_of(item: Item) -> int | None:
     return next(
-        (year for name, year in ((b"rmw_connext_cpp", 2020), (b"rmw_connextdds", 2021)) if name in item.data), None
+        (
+            year
+            for name, year in ((b"rmw_connext_cpp", 2020), (b"rmw_connextdds", 2021))
+            if name in item.data
+        ),
+        None,
     )
 
 
@@ -125,7 +157,9 @@ def read(source: Source, out: Published, year: int) -> None:
     for result in _results(source, year):
         key = (result.experiment, result.rmw, result.mode, result.type, result.to, result.side)
         if key in seen:
-            raise malformed(result.where, "the same run twice", f"once, as in {seen[key]}", " ".join(key))
+            raise malformed(
+                result.where, "the same run twice", f"once, as in {seen[key]}", " ".join(key)
+            )
         seen[key] = result.where
         _trial(out, result, year)
         figures.add(out, result)
@@ -136,7 +170,9 @@ def _results(source: Source, wanted: int) -> Iterator[Result]:
         other = _connext_of(item)
         if other not in (None, wanted):
             fix = f"`rmwbench import tsc-{other}-build-farm`"
-            raise malformed(item.where, f"a file of the build of {other}", f"of {wanted}", f"of {other}", fix)
+            raise malformed(
+                item.where, f"a file of the build of {other}", f"of {wanted}", f"of {other}", fix
+            )
         header = header_of(item.data[:65536])
         kind = _merged_kind(header)
         if kind:
@@ -170,12 +206,19 @@ def _merged(item: Item, kind: str) -> Iterator[Result]:
 def _raw(item: Item) -> Result:
     lines = [(line, cells) for line, cells in parsed(item) if cells]
     if len(lines) != 2:
-        raise malformed(item.where, "not a one-line result", "a header and one line of values", f"{len(lines)} lines")
+        raise malformed(
+            item.where,
+            "not a one-line result",
+            "a header and one line of values",
+            f"{len(lines)} lines",
+        )
     header, (line, cells) = lines[0][1], lines[1]
     name = item.name.rpartition("/")[2]
     experiment = next((e for e, pattern in _NAMES.items() if pattern.fullmatch(name)), None)
     if experiment is None:
-        raise malformed(item.where, "the name does not say what was run", "TEST_results_RMW_MODE….csv", name)
+        raise malformed(
+            item.where, "the name does not say what was run", "TEST_results_RMW_MODE….csv", name
+        )
     columns = _COLUMNS[experiment]
     for which, found in (("header", header), ("values", cells)):
         if len(found) != len(columns):
@@ -183,9 +226,12 @@ def _raw(item: Item) -> Result:
             raise malformed(where, f"another number of {which}", f"{len(columns)}", len(found))
     where = f"{item.where}:{line}"
     values = {
-        c: number(cell, where, f"value {i} ({c})") for i, (c, cell) in enumerate(zip(columns, cells, strict=True), 1)
+        c: number(cell, where, f"value {i} ({c})")
+        for i, (c, cell) in enumerate(zip(columns, cells, strict=True), 1)
     }
-    result = _result(name, values, where, "pubsub" if experiment.endswith("process") else experiment)
+    result = _result(
+        name, values, where, "pubsub" if experiment.endswith("process") else experiment
+    )
     expected = {
         "node": result.rmw,
         "interop": f"Publisher-{result.rmw}_Subscriber-{result.to}",
@@ -207,7 +253,9 @@ def _result(name: str, values: dict[str, float], where: str, kind: str) -> Resul
                 raise malformed(where, "an unknown message type", ", ".join(SIZEOF), type_)
             to, side = parts.get("to") or "", parts.get("side") or ""
             return Result(experiment, parts["rmw"], parts["mode"], type_, to, side, values, where)
-    raise malformed(where, "file_name does not say what was run", "TEST_results_RMW_MODE….csv", name)
+    raise malformed(
+        where, "file_name does not say what was run", "TEST_results_RMW_MODE….csv", name
+    )
 
 
 _WORKLOADS = {
@@ -238,8 +286,15 @@ def _trial(out: Published, r: Result, year: int) -> None:
     ends = []
     if r.experiment != "node":
         both = r.experiment == "one_process"
-        kinds = ("publisher", "subscription") if both or r.experiment == "interop" else ("subscription",)
-        ends = [Endpoint(kind, "perf_test", "host", r.type, r.type, size, middleware=r.rmw) for kind in kinds]
+        kinds = (
+            ("publisher", "subscription")
+            if both or r.experiment == "interop"
+            else ("subscription",)
+        )
+        ends = [
+            Endpoint(kind, "perf_test", "host", r.type, r.type, size, middleware=r.rmw)
+            for kind in kinds
+        ]
     seconds = 30 if r.experiment == "node" else 27
     out.trial(cell, ends, duration_ns=30_000_000_000)
     begin = (30 - seconds) * 1_000_000_000

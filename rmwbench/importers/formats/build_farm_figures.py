@@ -1,7 +1,8 @@
 """The build farm's figures: as published (the value of the merged table) and as corrected.
 
-What cannot be corrected from a summary has no corrected value: the percentile of 27 means of a second is not one of
-messages, and the earliest sample of a mean since start is not a 95th percentile of load.
+What cannot be corrected from a summary has no corrected value: the percentile of 27 means of a
+second is not one of messages, and the earliest sample of a mean since start is not a 95th
+percentile of load.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,11 @@ MIB = 1024 * 1024
 PAGES = 4.0
 """Pages of 4 KiB that were divided by 1024 and called Mb."""
 
-_MEMORY = {"virtual memory (Mb)": PAGES, "physical memory (Mb)": 1.0, "resident anonymous memory (Mb)": PAGES}
+_MEMORY = {
+    "virtual memory (Mb)": PAGES,
+    "physical memory (Mb)": 1.0,
+    "resident anonymous memory (Mb)": PAGES,
+}
 _STATISTICS = (("mean", "mean "), ("median", "median "), ("p95", ""))
 
 PAGES_NOTE = "pages ÷ 1024, not MiB: × 4"
@@ -27,9 +32,15 @@ P95_CPU = "no data: samples are means since the process began, so the highest is
 P95_SECONDS = "no data: the 95th percentile of 27 means of a second, not of messages"
 CUT = "no data: rates per second cut to whole numbers, and counts are not stored"
 NO_LOG = "no data: the publisher wrote no log, 0 stands for absent"
-TOP5 = "no data: the percentile over four numbers (maximum, mean, sum, median), about 21 times the mean"
+TOP5 = (
+    "no data: the percentile over four numbers (maximum, mean, sum, median), about 21 times "
+    "the mean"
+)
 RELAY = "no data: the relay measures no latency, 0 stands for absent"
-BUSY = "no data: a quarter of the machine is the relay's own busy loop (its publisher thread never sleeps)"
+BUSY = (
+    "no data: a quarter of the machine is the relay's own busy loop (its publisher thread "
+    "never sleeps)"
+)
 
 
 def known_errors(out: Published, year: int) -> None:
@@ -39,7 +50,11 @@ def known_errors(out: Published, year: int) -> None:
         "virtual and `resident anonymous` memory are page counts ÷ 1024: 4 times too small",
         "spin_",
     )
-    out.error("anonymous is resident", "`resident anonymous memory` counts all resident pages (physical ÷ 4)", "spin_")
+    out.error(
+        "anonymous is resident",
+        "`resident anonymous memory` counts all resident pages (physical ÷ 4)",
+        "spin_",
+    )
     out.error(
         "CPU times 100",
         "the bar chart rounds to two decimals and multiplies by 100 under a percent axis",
@@ -48,8 +63,9 @@ def known_errors(out: Published, year: int) -> None:
     if year == 2021:
         out.error(
             "bars of other middlewares",
-            "the notebook takes an empty node's rows by their numbers in the table of 2020, whose order is another: "
-            "`Cyclone DDS` is Connext, `Fast DDS sync` Connext sync, `Fast DDS async` Fast DDS's dynamic variant",
+            "the notebook takes an empty node's rows by their numbers in the table of 2020, whose "
+            "order is another: `Cyclone DDS` is Connext, `Fast DDS sync` Connext sync, `Fast DDS "
+            "async` Fast DDS's dynamic variant",
             "spin_",
         )
     out.error(
@@ -58,26 +74,43 @@ def known_errors(out: Published, year: int) -> None:
         "spin_cpu_p95",
     )
     out.error(
-        "mangled vendor and config", "four of six vendors read `ps`, `config` lost its last letter: file_name is right"
+        "mangled vendor and config",
+        "four of six vendors read `ps`, `config` lost its last letter: file_name is right",
     )
     out.error(
-        "received cut to whole numbers", "mean of rates cut to whole numbers; corrected: bytes ÷ sizeof", "_received"
+        "received cut to whole numbers",
+        "mean of rates cut to whole numbers; corrected: bytes ÷ sizeof",
+        "_received",
     )
-    out.error("p95 of seconds", "the `95th percentile latency` is one of 27 means, not of messages", "_latency_p95")
-    out.error("sent is 0", "in two processes the publisher wrote no log: `mean sent` 0 is absent", "two_process_sent")
+    out.error(
+        "p95 of seconds",
+        "the `95th percentile latency` is one of 27 means, not of messages",
+        "_latency_p95",
+    )
+    out.error(
+        "sent is 0",
+        "in two processes the publisher wrote no log: `mean sent` 0 is absent",
+        "two_process_sent",
+    )
     out.error("MiB as Mb", "`data_received (Mb)` is MiB/s", "_data")
     out.error("top 5 % latency", TOP5.removeprefix("no data: "), "interop_latency_top5")
     out.error("1000 messages", "a cell is 1000 messages per second for 30 s, not 1000 messages")
     out.error("relay's busy loop", BUSY.removeprefix("no data: "), "interop_relay_cpu")
-    out.error("round trip called latency", "the interoperability figures are round trips", "interop_latency")
+    out.error(
+        "round trip called latency",
+        "the interoperability figures are round trips",
+        "interop_latency",
+    )
     out.error(
         "one process's configuration in two",
-        "the setting for Fast RTPS sync in two processes is looked up under another name than it has (process, "
-        "processes), so the file for one process, with intra-process delivery, is used",
+        "the setting for Fast RTPS sync in two processes is looked up under another name than it "
+        "has (process, processes), so the file for one process, with intra-process delivery, is "
+        "used",
     )
     out.error(
         "transports differ",
-        "on one host Fast RTPS shares memory while Cyclone DDS sends over the loopback: the figures compare transports",
+        "on one host Fast RTPS shares memory while Cyclone DDS sends over the loopback: the "
+        "figures compare transports",
     )
     out.error(
         "prose against data",
@@ -95,11 +128,17 @@ def windows(r: "Result") -> Iterator[tuple[str, str, float | None]]:
     v = r.values
     if r.experiment in ("node", "interop"):
         for name, factor in _MEMORY.items():
-            metric = {"virtual": "virtual", "physical": "rss", "resident": "resident_pages"}[name.split()[0]]
+            metric = {"virtual": "virtual", "physical": "rss", "resident": "resident_pages"}[
+                name.split()[0]
+            ]
             for statistic, prefix in _STATISTICS:
                 yield f"{metric}_{statistic}", "bytes", v[prefix + name] * factor * MIB
         for statistic, prefix in _STATISTICS:
-            yield f"cpu_share_{statistic}", "fraction of all hardware threads", v[f"{prefix}cpu_usage (%)"] / 100
+            yield (
+                f"cpu_share_{statistic}",
+                "fraction of all hardware threads",
+                v[f"{prefix}cpu_usage (%)"] / 100,
+            )
     if r.experiment == "node":
         return
     relay = r.side == "sub"
@@ -172,17 +211,27 @@ def _memory(out: Published, r: "Result", figure: str, series: str, x: str) -> No
         note = {"virtual": PAGES_NOTE, "anonymous": ANONYMOUS_NOTE}.get(short)
         for statistic, prefix in _STATISTICS:
             value = r.values[prefix + name]
-            out.figure(f"{figure}_{short}_{statistic}", series, x, "MiB", value, value * factor, note=note)
+            out.figure(
+                f"{figure}_{short}_{statistic}", series, x, "MiB", value, value * factor, note=note
+            )
 
 
 def _pubsub(out: Published, r: "Result") -> None:
     v, figure, series, x = r.values, r.experiment, r.arm, r.type
     data = v["mean data_received (Mb)"]
 
-    def point(name: str, unit: str, published: float, corrected: float | None, note: str | None = None) -> None:
+    def point(
+        name: str, unit: str, published: float, corrected: float | None, note: str | None = None
+    ) -> None:
         out.figure(f"{figure}_{name}", series, x, unit, published, corrected, count=27, note=note)
 
-    point("received", "messages/s", v["mean received"], data * MIB / SIZEOF[r.type], "bytes per second ÷ sizeof")
+    point(
+        "received",
+        "messages/s",
+        v["mean received"],
+        data * MIB / SIZEOF[r.type],
+        "bytes per second ÷ sizeof",
+    )
     two = r.experiment == "two_process"
     point("sent", "messages/s", v["mean sent"], None, NO_LOG if two else CUT)
     point("lost", "messages", v["sum lost"], None, CUT)
@@ -216,16 +265,36 @@ def _interop(out: Published, r: "Result") -> None:
     relay = r.side == "sub"
     figure = "interop_relay" if relay else "interop"
 
-    def point(name: str, unit: str, published: float, corrected: float | None, note: str | None = None) -> None:
+    def point(
+        name: str, unit: str, published: float, corrected: float | None, note: str | None = None
+    ) -> None:
         out.figure(f"{figure}_{name}", series, x, unit, published, corrected, count=25, note=note)
 
     for statistic in ("mean", "median"):
         value = v[f"{statistic} latency_mean (ms)"]
-        point(f"latency_{statistic}", "ms", value, None if relay else value, RELAY if relay else "a round trip")
+        point(
+            f"latency_{statistic}",
+            "ms",
+            value,
+            None if relay else value,
+            RELAY if relay else "a round trip",
+        )
     point("latency_top5", "ms", v["Top 5% latency (ms)"], None, RELAY if relay else TOP5)
     point("received", "messages/s", v["mean received"], None, CUT)
-    point("sent", "messages/s", v["mean sent"], None, "no data: the relay's 0 stands for absent" if relay else CUT)
-    point("lost", "messages", v["sum lost"], None, "no data: at 5 Hz one lost message is a rate below 1, cut to 0")
+    point(
+        "sent",
+        "messages/s",
+        v["mean sent"],
+        None,
+        "no data: the relay's 0 stands for absent" if relay else CUT,
+    )
+    point(
+        "lost",
+        "messages",
+        v["sum lost"],
+        None,
+        "no data: at 5 Hz one lost message is a rate below 1, cut to 0",
+    )
     for statistic, prefix in _STATISTICS:
         cpu = v[f"{prefix}cpu_usage (%)"]
         wrong = relay or statistic == "p95"

@@ -1,8 +1,10 @@
-"""The tables of Eclipse Cyclone DDS's report of 2021: pairs of rows (Cyclone DDS, Fast DDS) with winner and ratio.
+"""The tables of Eclipse Cyclone DDS's report of 2021: pairs of rows (Cyclone DDS, Fast DDS) with
+winner and ratio.
 
-`#msg received` adds up rates that `perf_test` cut to whole numbers (475 where 500 came in 25 s), so messages are
-restored from `data received`. A ratio is larger ÷ (smaller + 10⁻⁶): where Windows reported no CPU time at all, it says
-2.7 million. The jitter's ratio was taken from numbers that the tables do not have.
+`#msg received` adds up rates that `perf_test` cut to whole numbers (475 where 500 came in 25 s), so
+messages are restored from `data received`. A ratio is larger ÷ (smaller + 10⁻⁶): where Windows
+reported no CPU time at all, it says 2.7 million. The jitter's ratio was taken from numbers that the
+tables do not have.
 """
 
 import math
@@ -34,12 +36,18 @@ COMPARED = {
     "latency": ("latency_mean (ms)", "LATENCY_MEAN"),
     "jitter": ("latency_variance (ms)", "JITTER_MEAN"),
 }
-COLUMNS = ("rmw", *KEY, *VALUES, *chain.from_iterable((f"{c} WIN", f"{c} COMPARE") for _, c in COMPARED.values()))
+COLUMNS = (
+    "rmw",
+    *KEY,
+    *VALUES,
+    *chain.from_iterable((f"{c} WIN", f"{c} COMPARE") for _, c in COMPARED.values()),
+)
 RMW = ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp")
 WINNERS = ("CYCLONE", "FAST", "CYCLONE BYDEF", "FAST BYDEF")
 FAILED = "FAIL"
 MORE_RECEIVED = 1.1
-"""Messages received ÷ (sent × subscriptions) at most: both are sums of cut rates (1.002 in the published tables)."""
+"""Messages received ÷ (sent × subscriptions) at most: both are sums of cut rates (1.002 in the
+published tables)."""
 PLAUSIBLE = Plausible(
     {
         "rate": Range(0, 1e9),
@@ -74,12 +82,20 @@ def read(source: Source, out: Published) -> None:
         "cyclone_ratio",
     )
     out.error(
-        "counts from cut rates", "#msg received adds up rates cut to whole numbers: 475 of 500", "cyclone_received"
+        "counts from cut rates",
+        "#msg received adds up rates cut to whole numbers: 475 of 500",
+        "cyclone_received",
     )
     out.error(
-        "sent is 0", "in two processes `#msg sent` is the subscriber's, which is always 0: absent", "cyclone_sent"
+        "sent is 0",
+        "in two processes `#msg sent` is the subscriber's, which is always 0: absent",
+        "cyclone_sent",
     )
-    out.error("a failure is a win", "where one failed, the other wins `by default` in every column", "cyclone_wins")
+    out.error(
+        "a failure is a win",
+        "where one failed, the other wins `by default` in every column",
+        "cyclone_wins",
+    )
     out.error("variance with a wrong unit", "the column `latency_variance (ms)` is in s² × 1000")
     out.limit("percentiles of latency", "one mean, minimum and maximum per run")
     out.limit("repetitions", "one run per row: no interval is possible")
@@ -120,7 +136,8 @@ def _table(item: Item, out: Published) -> None:
 
 
 def _pairs(item: Item) -> Iterator[tuple[Row, Row]]:
-    """The pairs. After a line of dashes come a spreadsheet's formulas, which count what is counted here."""
+    """The pairs. After a line of dashes come a spreadsheet's formulas, which count what is counted
+    here."""
     first = None
     for row in rows(item, COLUMNS):
         if row["rmw"] == "-":
@@ -133,7 +150,9 @@ def _pairs(item: Item) -> Iterator[tuple[Row, Row]]:
             continue
         if any(first[key] != row[key] for key in KEY):
             differs = next(key for key in KEY if first[key] != row[key])
-            raise malformed(row.where, f"the pair differs in {differs!r}", repr(first[differs]), row[differs])
+            raise malformed(
+                row.where, f"the pair differs in {differs!r}", repr(first[differs]), row[differs]
+            )
         yield first, row
         first = None
     if first is not None:
@@ -146,7 +165,10 @@ def _value(row: Row, column: str) -> float | None:
 
 def _series(row: Row) -> tuple[str, str]:
     rate = row.whole("rate")
-    x = f"{row['topic']}, {row['mode']}, {f'{rate} Hz' if rate else 'unlimited'}, {row['#subscribers']} subscribers"
+    x = (
+        f"{row['topic']}, {row['mode']}, {f'{rate} Hz' if rate else 'unlimited'}, "
+        f"{row['#subscribers']} subscribers"
+    )
     return f"{row['rmw']} on {row['host']}", x
 
 
@@ -156,7 +178,10 @@ def _trial(row: Row, out: Published) -> None:
         row.one_of("mode", ("SingleProcess", "MultiProcess")) == "MultiProcess",
     )
     rate, subscribers = row.whole("rate"), row.whole("#subscribers")
-    flags = {name: row.one_of(name, ("True", "False")) == "True" for name in ("zero_copy", "reliable", "transient")}
+    flags = {
+        name: row.one_of(name, ("True", "False")) == "True"
+        for name in ("zero_copy", "reliable", "transient")
+    }
     series, x = _series(row)
     cell = out.cell(
         workload=f"{x} on {row['host']}",
@@ -177,7 +202,9 @@ def _trial(row: Row, out: Published) -> None:
         Endpoint(kind, "perf_test", row["host"], topic, topic, SIZEOF[topic], middleware=row["rmw"])
         for kind in ("publisher", "subscription")
     ]
-    out.trial(cell, ends, duration_ns=30_000_000_000, failed="FAIL in the original" if failed else None)
+    out.trial(
+        cell, ends, duration_ns=30_000_000_000, failed="FAIL in the original" if failed else None
+    )
     values = {column: _value(row, column) for column in VALUES}
     if not two and not failed:
         most = MORE_RECEIVED * (values["#msg sent"] or 0.0) * subscribers
@@ -210,7 +237,13 @@ def _trial(row: Row, out: Published) -> None:
         note=why if failed else "data received ÷ sizeof",
     )
     sent = _value(row, "#msg sent")
-    note = why if failed else "no data: 0 stands for absent" if two else "no data: sum of rates cut to whole numbers"
+    note = (
+        why
+        if failed
+        else "no data: 0 stands for absent"
+        if two
+        else "no data: sum of rates cut to whole numbers"
+    )
     out.figure("cyclone_sent", series, x, "messages", sent, None, note=note)
     for column in ("latency_mean (ms)", "latency_min (ms)", "latency_max (ms)"):
         out.figure(
@@ -241,7 +274,11 @@ def _trial(row: Row, out: Published) -> None:
         "% of the machine",
         cpu,
         None if nothing else cpu,
-        note=why if failed else "no data: 0 stands for a timer that is too coarse" if nothing else None,
+        note=why
+        if failed
+        else "no data: 0 stands for a timer that is too coarse"
+        if nothing
+        else None,
     )
     out.figure("cyclone_ram", series, x, "MB", ram, ram, note=why if failed else None)
 
@@ -265,7 +302,12 @@ def _ratio(first: Row, second: Row, name: str, label: str, out: Published) -> st
         if abs(own - published) > 1e-6 * own or winner != ("CYCLONE" if a < b else "FAST"):
             expected = f"{own:.9g} ({'CYCLONE' if a < b else 'FAST'})"
             raise malformed(
-                first.where, f"{title} COMPARE is not the ratio of the pair", expected, f"{published:.9g} ({winner})"
+                first.where,
+                f"{title} COMPARE is not the ratio of the pair",
+                expected,
+                f"{published:.9g} ({winner})",
             )
-    out.figure(f"cyclone_ratio_{name}", label, _series(first)[1], "ratio", published, corrected, note=note)
+    out.figure(
+        f"cyclone_ratio_{name}", label, _series(first)[1], "ratio", published, corrected, note=note
+    )
     return winner

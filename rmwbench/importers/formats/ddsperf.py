@@ -1,7 +1,7 @@
 """The output of Cyclone DDS's `ddsperf`: a line per second and kind, `[PID] SECONDS  …`.
 
-Two things to know of it: latencies are half round trips (unless marked `sublat`), and the rates in parentheses are over
-the last ten seconds, divided by ten from the first second on.
+Two things to know of it: latencies are half round trips (unless marked `sublat`), and the rates in
+parentheses are over the last ten seconds, divided by ten from the first second on.
 """
 
 import hashlib
@@ -20,16 +20,20 @@ _N = r"\d{1,15}(?:\.\d+)?"
 LINE = re.compile(r"\[(?P<pid>\d+)\] (?P<rest>.*)")
 TIMED = re.compile(rf"(?P<t>{_N})  ?(?P<what>\S.*|\s+\S.*)")
 RECEIVED = re.compile(
-    r"size (?P<size>\d{1,12}) total (?P<total>\d{1,18}) lost (?P<total_lost>\d{1,18}) delta (?P<delta>\d{1,18}) "
+    r"size (?P<size>\d{1,12}) total (?P<total>\d{1,18}) lost (?P<total_lost>\d{1,18}) delta "
+    r"(?P<delta>\d{1,18}) "
     rf"lost (?P<lost>\d{{1,18}}) rate (?P<rate>{_N}) kS/s (?P<bits>{_N}) Mb/s "
     rf"\((?P<rate10>{_N}) kS/s (?P<bits10>{_N}) Mb/s\)"
 )
 LATENCY = re.compile(
-    rf"(?P<sub>sublat )?(?P<peer>\S+) size (?P<size>\d{{1,12}}) mean (?P<mean>{_N})us min (?P<min>{_N})us "
-    rf"50% (?P<p50>{_N})us 90% (?P<p90>{_N})us 99% (?P<p99>{_N})us max (?P<max>{_N})us cnt (?P<cnt>[1-9]\d{{0,9}})"
+    rf"(?P<sub>sublat )?(?P<peer>\S+) size (?P<size>\d{{1,12}}) mean (?P<mean>{_N})us min "
+    rf"(?P<min>{_N})us "
+    rf"50% (?P<p50>{_N})us 90% (?P<p90>{_N})us 99% (?P<p99>{_N})us max (?P<max>{_N})us cnt "
+    rf"(?P<cnt>[1-9]\d{{0,9}})"
 )
 SENT = re.compile(
-    rf"(?P<rate>{_N}(?:e[+-]?\d+)?)(?P<unit>[kM]?)/s +(?P<least>inf|\d+[num s]) .*\|.*\| +\d+% +\d+[nums]"
+    rf"(?P<rate>{_N}(?:e[+-]?\d+)?)(?P<unit>[kM]?)/s +(?P<least>inf|\d+[num s]) .*\|.*\| +\d+% "
+    r"+\d+[nums]"
 )
 PROCESS = re.compile(
     rf"(?P<stale>\(stale\) )?(?P<remote>@\S+ )?"
@@ -38,9 +42,13 @@ PROCESS = re.compile(
 )
 NETWORK = re.compile(rf"\S+: xmit {_N}(%| Mb/s) recv {_N}(%| Mb/s) \[\d+ \d+\]")
 DISCARDED = re.compile(
-    r"discarded (?P<discarded>\d+) rexmit (?P<rexmit>\d+) Trexmit \d+ Tthrottle \d+ Nthrottle (?P<throttle>\d+)"
+    r"discarded (?P<discarded>\d+) rexmit (?P<rexmit>\d+) Trexmit \d+ Tthrottle \d+ Nthrottle "
+    r"(?P<throttle>\d+)"
 )
-UNTIMED = re.compile(r"(participant \S+: (new( \(self\))?|gone|failed to match.*)|ping timed out.*|error: .*|note: .*)")
+UNTIMED = re.compile(
+    r"(participant \S+: (new( \(self\))?|gone|failed to match.*)|ping timed out.*|error: .*|note: "
+    r".*)"
+)
 THREAD = re.compile(r"[^ ]+:(\d+)%\+(\d+)%")
 LONGEST_S = 1e8
 _US = Range(0, LONGEST_S * 1e6)
@@ -76,7 +84,8 @@ class _Output:
 def recognises(item: Item) -> bool:
     lines = item.data[:8192].decode("utf-8", errors="replace").splitlines()[:20]
     return any(
-        (m := LINE.fullmatch(line)) and (UNTIMED.fullmatch(m["rest"]) or "kS/s" in line or " cnt " in line)
+        (m := LINE.fullmatch(line))
+        and (UNTIMED.fullmatch(m["rest"]) or "kS/s" in line or " cnt " in line)
         for line in lines
     )
 
@@ -85,7 +94,8 @@ def read(source: Source, out: Published) -> None:
     """A cell and a trial per process's output."""
     out.error(
         "half round trips",
-        "a ping's latency is half its round trip, which is one way only where both ways take as long",
+        "a ping's latency is half its round trip, which is one way only where both ways take as "
+        "long",
         "ddsperf_latency",
     )
     out.error(
@@ -128,18 +138,31 @@ def _parse(item: Item) -> _Output:
             continue
         timed = TIMED.fullmatch(rest)
         if timed is None:
-            raise malformed(where, "an unknown line of ddsperf", "a time and what was counted", text[:80])
+            raise malformed(
+                where, "an unknown line of ddsperf", "a time and what was counted", text[:80]
+            )
         time = number(timed["t"], where, "the time")
         if not last <= time < LONGEST_S:
-            raise malformed(where, "time goes back, or is not a valid time", f"at least {last:g} s", f"{time:g} s")
+            raise malformed(
+                where,
+                "time goes back, or is not a valid time",
+                f"at least {last:g} s",
+                f"{time:g} s",
+            )
         last = time
         if not _take(found, time, timed["what"].strip(), where):
             raise malformed(
-                where, "an unknown line of ddsperf", "received, latency, sent, process or network", text[:80]
+                where,
+                "an unknown line of ddsperf",
+                "received, latency, sent, process or network",
+                text[:80],
             )
     if not (found.received or found.latency or found.sent):
         raise malformed(
-            item.where, "no second of results", "a line per second", f"{len(found.process)} lines of processes"
+            item.where,
+            "no second of results",
+            "a line per second",
+            f"{len(found.process)} lines of processes",
         )
     return found
 
@@ -166,13 +189,18 @@ def _take(found: _Output, time: float, what: str, where: str) -> bool:
 
 
 def _check(match: re.Match[str], where: str) -> None:
-    PLAUSIBLE.check_values({k: float(v) for k, v in match.groupdict().items() if k in PLAUSIBLE.ranges}, where)
+    PLAUSIBLE.check_values(
+        {k: float(v) for k, v in match.groupdict().items() if k in PLAUSIBLE.ranges}, where
+    )
 
 
 def _trial(found: _Output, out: Published) -> None:
     size = next((int(m["size"]) for _, m in (*found.received, *_all(found))), None)
     receives = bool(found.received) or any(sub for _, sub in found.latency)
-    kinds = [*(["subscription"] if receives else []), *(["publisher"] if found.sent or not receives else [])]
+    kinds = [
+        *(["subscription"] if receives else []),
+        *(["publisher"] if found.sent or not receives else []),
+    ]
     role = " and ".join(kinds)
     cell = out.cell(
         workload=f"ddsperf {role}{f', {size} B' if size else ''}",
@@ -181,8 +209,15 @@ def _trial(found: _Output, out: Published) -> None:
         layer="native",
         factors={"role": role, "payload_bytes": size, "output": found.item.name},
     )
-    ends = [Endpoint(k, "ddsperf", "host", "DDSPerf", "ddsperf", size, middleware="cyclonedds") for k in kinds]
-    times = [t for held in (found.received, found.sent, found.process, *found.latency.values()) for t, _ in held]
+    ends = [
+        Endpoint(k, "ddsperf", "host", "DDSPerf", "ddsperf", size, middleware="cyclonedds")
+        for k in kinds
+    ]
+    times = [
+        t
+        for held in (found.received, found.sent, found.process, *found.latency.values())
+        for t, _ in held
+    ]
     out.trial(cell, ends, duration_ns=round(max(times) * 1e9), failed=None)
     name = found.item.name
     if found.received:
@@ -202,7 +237,8 @@ def _all(found: _Output) -> Iterator[tuple[float, re.Match[str]]]:
 
 
 def _spans(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(begin, end) in ns: a second's line is about the time since the one before it, the first since 0."""
+    """(begin, end) in ns: a second's line is about the time since the one before it, the first
+    since 0."""
     end = np.round(times * 1e9).astype(np.int64)
     return np.concatenate(([0], end[:-1])), end
 
@@ -242,7 +278,14 @@ def _received(name: str, found: _Output, out: Published) -> None:
         right = _per_second(delta[since], seconds[since])
         note = None if right is not None else NO_TIME
         out.figure(
-            "ddsperf_rate_10s", name, f"{i + 1} ({t:g} s)", "kS/s", float(shown), right, count=min(10, i + 1), note=note
+            "ddsperf_rate_10s",
+            name,
+            f"{i + 1} ({t:g} s)",
+            "kS/s",
+            float(shown),
+            right,
+            count=min(10, i + 1),
+            note=note,
         )
     n, gone = float(total[-1]), float(total_lost[-1])
     out.figure(
@@ -276,7 +319,12 @@ def _sent(name: str, found: _Output, endpoint: int, out: Published) -> None:
 
 
 def _latency(
-    name: str, peer: str, sub: bool, held: list[tuple[float, re.Match[str]]], endpoint: int, out: Published
+    name: str,
+    peer: str,
+    sub: bool,
+    held: list[tuple[float, re.Match[str]]],
+    endpoint: int,
+    out: Published,
 ) -> None:
     begin, end = _spans(np.array([t for t, _ in held]))
     kind = "latency" if sub else "half_round_trip"
@@ -296,13 +344,28 @@ def _latency(
         if not sub
         else "weighted by messages; clocks of two hosts are subtracted where there are two"
     )
-    out.figure("ddsperf_latency_mean", series, "", "µs", float(mean.mean()), weighted, count=n, note=note)
-    out.figure("ddsperf_latency_min", series, "", "µs", float(least.min()), float(least.min()), count=n)
-    out.figure("ddsperf_latency_max", series, "", "µs", float(most.max()), float(most.max()), count=n)
+    out.figure(
+        "ddsperf_latency_mean", series, "", "µs", float(mean.mean()), weighted, count=n, note=note
+    )
+    out.figure(
+        "ddsperf_latency_min", series, "", "µs", float(least.min()), float(least.min()), count=n
+    )
+    out.figure(
+        "ddsperf_latency_max", series, "", "µs", float(most.max()), float(most.max()), count=n
+    )
     for statistic in QUANTILES:
         (values,) = _columns(held, statistic)
         why = "no data: percentiles of seconds do not make one of the run"
-        out.figure(f"ddsperf_latency_{statistic}", series, "", "µs", float(values.mean()), None, count=n, note=why)
+        out.figure(
+            f"ddsperf_latency_{statistic}",
+            series,
+            "",
+            "µs",
+            float(values.mean()),
+            None,
+            count=n,
+            note=why,
+        )
 
 
 def _process(held: list[tuple[float, re.Match[str]]], out: Published) -> None:
@@ -312,5 +375,7 @@ def _process(held: list[tuple[float, re.Match[str]]], out: Published) -> None:
     out.window(0, begin, end, "peak_rss", "bytes", rss)
     out.window(0, begin, end, "voluntary_switches", "Hz", _columns(held, "vcsw")[0])
     out.window(0, begin, end, "involuntary_switches", "Hz", _columns(held, "ivcsw")[0])
-    cpu = np.array([sum(int(u) + int(s) for u, s in THREAD.findall(m["threads"])) / 100 for _, m in held])
+    cpu = np.array(
+        [sum(int(u) + int(s) for u, s in THREAD.findall(m["threads"])) / 100 for _, m in held]
+    )
     out.window(0, begin, end, "cpu_of_busy_threads", "fraction of one processor", cpu)

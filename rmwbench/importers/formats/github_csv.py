@@ -1,8 +1,9 @@
 """GitHub engagement of 2020: pull requests, issues and commits of four repositories, 180 days each.
 
-The issues came from an interface that lists pull requests too, so each of them is counted twice. Closed without merge
-has no time in the pull requests' table, but the issues' table has one for the same number: from it comes the corrected
-curve (Kaplan and Meier's estimate of the time to close, what is open being censored at the newest time in the data).
+The issues came from an interface that lists pull requests too, so each of them is counted twice.
+Closed without merge has no time in the pull requests' table, but the issues' table has one for the
+same number: from it comes the corrected curve (Kaplan and Meier's estimate of the time to close,
+what is open being censored at the newest time in the data).
 """
 
 import re
@@ -16,9 +17,32 @@ from rmwbench.importers.published import Published
 from rmwbench.importers.source.sheet import Row, header_of, malformed, rows
 from rmwbench.importers.source.source import Item, Source
 
-PULLS = ("", "state", "opened_on", "closed", "time_to_close", "commits", "number", "title", "url", "closed_at")
+PULLS = (
+    "",
+    "state",
+    "opened_on",
+    "closed",
+    "time_to_close",
+    "commits",
+    "number",
+    "title",
+    "url",
+    "closed_at",
+)
 ISSUES = (
-    *("", "closed_at", "created_at", "labels", "id", "number", "state", "title", "url", "last_mod", "comments"),
+    *(
+        "",
+        "closed_at",
+        "created_at",
+        "labels",
+        "id",
+        "number",
+        "state",
+        "title",
+        "url",
+        "last_mod",
+        "comments",
+    ),
     "turn_round",
 )
 COMMITS = ("", "last_modified", "author", "sha", "changes", "commiter")
@@ -48,7 +72,8 @@ class Repository:
     has_issues: bool = False
 
     def closings(self) -> Closings:
-        """The pull requests with the closing time of the unmerged, which the issues' table alone has."""
+        """The pull requests with the closing time of the unmerged, which the issues' table alone
+        has."""
         return {
             n: (t, s if s is not None else self.issues.get(n, (t, None, state))[1], state)
             for n, (t, s, state) in self.pulls.items()
@@ -74,14 +99,18 @@ def read(source: Source, out: Published) -> None:
 
 
 def repositories(source: Source) -> dict[str, Repository]:
-    """The repositories of a directory of tables, by the stem of their files. Raises UserError for any other file."""
+    """The repositories of a directory of tables, by the stem of their files. Raises UserError for
+    any other file."""
     found: dict[str, Repository] = {}
     for item in source:
         form = _form(item)
         if form is None:
             first = ", ".join(header_of(item.data[:65536]))[:120]
             raise malformed(
-                f"{item.where}:1", "not a table of pull requests, issues or commits", "their columns", first
+                f"{item.where}:1",
+                "not a table of pull requests, issues or commits",
+                "their columns",
+                first,
             )
         stem = item.name.rpartition("/")[2].removesuffix(".csv").removesuffix(f"_{form}")
         repository = found.setdefault(stem, Repository())
@@ -90,7 +119,8 @@ def repositories(source: Source) -> dict[str, Repository]:
 
 
 def newest(found: Iterable[Repository]) -> float:
-    """The newest time in the data, s since 1970: until then at least it was watched. 0 without items."""
+    """The newest time in the data, s since 1970: until then at least it was watched. 0 without
+    items."""
     return max(
         (
             time.timestamp() + (seconds or 0.0)
@@ -111,7 +141,9 @@ def _issues(item: Item, repository: Repository) -> None:
     _take(rows(item, ISSUES), repository, repository.issues, "created_at", "turn_round")
 
 
-def _take(found: Iterable[Row], repository: Repository, into: Closings, opened: str, took: str) -> None:
+def _take(
+    found: Iterable[Row], repository: Repository, into: Closings, opened: str, took: str
+) -> None:
     """`opened` and `took` are the columns of opening and of seconds until closed."""
     for row in found:
         _identify(row, repository)
@@ -130,7 +162,10 @@ def _identify(row: Row, repository: Repository) -> None:
     match = URL.fullmatch(row["url"])
     if match is None or int(match[2]) != row.whole("number"):
         raise malformed(
-            row.where, "the url is not the item's", "https://api.github.com/repos/OWNER/NAME/…/NUMBER", row["url"]
+            row.where,
+            "the url is not the item's",
+            "https://api.github.com/repos/OWNER/NAME/…/NUMBER",
+            row["url"],
         )
     if repository.name and repository.name != match[1]:
         raise malformed(row.where, "another repository's item", repository.name, match[1])
@@ -145,22 +180,37 @@ def _once(row: Row, known: dict) -> None:
 def _seconds(row: Row, column: str) -> float | None:
     seconds = row.number_or_none(column)
     if seconds is not None and seconds < 0:
-        raise malformed(row.where, f"column {column!r} is negative", "seconds from 0 on", row[column])
+        raise malformed(
+            row.where, f"column {column!r} is negative", "seconds from 0 on", row[column]
+        )
     return seconds
 
 
 def _check_closing(row: Row, opened_at: datetime, seconds: float | None) -> None:
-    """Raises UserError where something was closed before it was opened, after now, or in another time than it took."""
+    """Raises UserError where something was closed before it was opened, after now, or in another
+    time than it took."""
     closed_at = _time(row, "closed_at") if row["closed_at"].strip() else None
     if closed_at is not None and closed_at < opened_at:
-        raise malformed(row.where, "closed before it was opened", f"a time from {opened_at} on", row["closed_at"])
+        raise malformed(
+            row.where,
+            "closed before it was opened",
+            f"a time from {opened_at} on",
+            row["closed_at"],
+        )
     if seconds is None:
         return
     if opened_at.timestamp() + seconds > _now().timestamp():
-        raise malformed(row.where, "closed in the future", "a time until now", f"{seconds:g} s after {opened_at}")
+        raise malformed(
+            row.where,
+            "closed in the future",
+            "a time until now",
+            f"{seconds:g} s after {opened_at}",
+        )
     if closed_at is not None and abs((closed_at - opened_at).total_seconds() - seconds) > 1:
         took = (closed_at - opened_at).total_seconds()
-        raise malformed(row.where, "the time to close contradicts the times", f"{took:g} s", f"{seconds:g} s")
+        raise malformed(
+            row.where, "the time to close contradicts the times", f"{took:g} s", f"{seconds:g} s"
+        )
 
 
 def _now() -> datetime:
@@ -172,7 +222,12 @@ def _time(row: Row, column: str) -> datetime:
     """Raises UserError for text that is not a time, or an impossible one."""
     time = _parsed(row, column)
     if not FIRST <= time <= _now():
-        raise malformed(row.where, f"column {column!r} is an impossible time", f"from {FIRST} until now", row[column])
+        raise malformed(
+            row.where,
+            f"column {column!r} is an impossible time",
+            f"from {FIRST} until now",
+            row[column],
+        )
     return time
 
 
@@ -180,7 +235,9 @@ def _parsed(row: Row, column: str) -> datetime:
     try:
         return datetime.strptime(row[column], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     except ValueError:
-        raise malformed(row.where, f"column {column!r} is not a time", "YYYY-MM-DD HH:MM:SS", row[column]) from None
+        raise malformed(
+            row.where, f"column {column!r} is not a time", "YYYY-MM-DD HH:MM:SS", row[column]
+        ) from None
 
 
 def _figures(stem: str, r: Repository, newest: float, out: Published) -> None:
@@ -190,7 +247,13 @@ def _figures(stem: str, r: Repository, newest: float, out: Published) -> None:
         merged = [s / DAY_S for _, s, _ in r.pulls.values() if s is not None]
         closed = sum(state == "closed" for *_, state in r.pulls.values())
         out.figure(
-            "github_closed_unmerged", series, "", "pull requests", None, float(closed - len(merged)), count=closed
+            "github_closed_unmerged",
+            series,
+            "",
+            "pull requests",
+            None,
+            float(closed - len(merged)),
+            count=closed,
         )
         _curve(out, "github_pull_request", series, merged, len(r.pulls), r.closings(), newest)
     if r.has_issues:
@@ -216,10 +279,19 @@ NO_PULLS = "no data: without the table of pull requests they cannot be told from
 def _counts(out: Published, figure: str, series: str, shown: dict, right: dict | None) -> None:
     for state in ("open", "closed"):
         published, corrected = (
-            None if d is None else float(sum(s == state for *_, s in d.values())) for d in (shown, right)
+            None if d is None else float(sum(s == state for *_, s in d.values()))
+            for d in (shown, right)
         )
-        note = NO_PULLS if corrected is None else None if shown is right else "corrected: without pull requests"
-        out.figure(figure, series, state, "items", published, corrected, count=len(shown), note=note)
+        note = (
+            NO_PULLS
+            if corrected is None
+            else None
+            if shown is right
+            else "corrected: without pull requests"
+        )
+        out.figure(
+            figure, series, state, "items", published, corrected, count=len(shown), note=note
+        )
 
 
 def _curve(
@@ -231,8 +303,8 @@ def _curve(
     items: dict[int, tuple[datetime, float | None, str]] | None,
     newest: float,
 ) -> None:
-    """Share closed within some days, and the median: published with 180 days for what has no time, corrected with it
-    censored.
+    """Share closed within some days, and the median: published with 180 days for what has no time,
+    corrected with it censored.
     """
     shown = np.array(published_days + [FILL_DAYS] * (published_items - len(published_days)))
     filled = float(np.median(shown)) if len(shown) else None
@@ -253,10 +325,14 @@ def _curve(
     if items is None:
         out.figure(f"{figure}_median", series, "", "days", filled, None, note=NO_PULLS)
         return
-    days = np.array([(newest - t.timestamp() if s is None else s) / DAY_S for t, s, _ in items.values()])
+    days = np.array(
+        [(newest - t.timestamp() if s is None else s) / DAY_S for t, s, _ in items.values()]
+    )
     happened = np.array([s is not None for _, s, _ in items.values()])
     if not len(days):
-        out.figure(f"{figure}_median", series, "", "days", filled, None, count=0, note="no data: no item")
+        out.figure(
+            f"{figure}_median", series, "", "days", filled, None, count=0, note="no data: no item"
+        )
         return
     survival = kaplan_meier(days, happened)
     half = next((float(t) for t, left in survival if left <= 0.5), None)
@@ -288,15 +364,20 @@ def _curve(
     _steps(out, f"{figure}_curve", series, shown, survival)
 
 
-def _steps(out: Published, figure: str, series: str, shown: np.ndarray, survival: list[tuple[float, float]]) -> None:
-    """The cumulative histogram at the right edge of each of its 180 bins, as far as its axis goes (80 days)."""
+def _steps(
+    out: Published, figure: str, series: str, shown: np.ndarray, survival: list[tuple[float, float]]
+) -> None:
+    """The cumulative histogram at the right edge of each of its 180 bins, as far as its axis goes
+    (80 days)."""
     edges = np.linspace(shown.min(), shown.max(), BINS + 1)[1:]
     times = np.array([time for time, _ in survival])
     left = np.array([1.0, *(share for _, share in survival)])
     for edge in edges[edges <= AXIS_DAYS]:
         closed = 1 - left[int(np.searchsorted(times, edge, side="right"))]
         share = float((shown <= edge).mean())
-        out.figure(figure, series, f"{edge:.4g}", "fraction", share, float(closed), count=len(shown))
+        out.figure(
+            figure, series, f"{edge:.4g}", "fraction", share, float(closed), count=len(shown)
+        )
 
 
 def _median_of(items: dict[int, tuple[datetime, float | None, str]] | None) -> float | None:
@@ -305,7 +386,8 @@ def _median_of(items: dict[int, tuple[datetime, float | None, str]] | None) -> f
 
 
 def kaplan_meier(times: np.ndarray, happened: np.ndarray) -> list[tuple[float, float]]:
-    """(time, share still open after it) at every time at which something happened; times of shape (items,).
+    """(time, share still open after it) at every time at which something happened; times of shape
+    (items,).
 
     Kaplan and Meier 1958: the product over event times of 1 − events ÷ items still at risk.
     """
@@ -320,7 +402,8 @@ def kaplan_meier(times: np.ndarray, happened: np.ndarray) -> list[tuple[float, f
 def _known_errors(out: Published) -> None:
     out.error(
         "pull requests counted as issues",
-        "the interface of issues lists pull requests too: 77 to 85 % of the `issues` are pull requests",
+        "the interface of issues lists pull requests too: 77 to 85 % of the `issues` are pull "
+        "requests",
         "github_issue",
     )
     out.error(
@@ -334,6 +417,9 @@ def _known_errors(out: Published) -> None:
         "github_pull_request_median",
     )
     out.error("commits cut by paging", "all counts are multiples of 60", "github_commits")
-    out.error("two lengths of time", "the text says 90 days in one place and 180 in another; the data has 180")
+    out.error(
+        "two lengths of time",
+        "the text says 90 days in one place and 180 in another; the data has 180",
+    )
     out.limit("first response", "comments' times were not collected")
     out.limit("bots and maintainers", "authors of pull requests and issues were not collected")

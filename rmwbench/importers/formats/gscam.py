@@ -1,7 +1,8 @@
-"""NEWSLab's gscam stress test of 2025: 14 camera configurations × 2 middlewares per run, a row per second, and the
-summary that the original made of them.
+"""NEWSLab's gscam stress test of 2025: 14 camera configurations × 2 middlewares per run, a row per
+second, and the summary that the original made of them.
 
-Which middleware a file is of is the name of its directory; the summary says the same and is checked against it.
+Which middleware a file is of is the name of its directory; the summary says the same and is checked
+against it.
 """
 
 import re
@@ -21,7 +22,15 @@ SECOND = (
     *("latency_avg_ms", "latency_min_ms", "latency_max_ms"),
 )
 SUMMARY = (
-    *("rmw_type", "config", "resolution", "fps", "data_rate_mbps", "avg_frame_loss_pct", "max_frame_loss_pct"),
+    *(
+        "rmw_type",
+        "config",
+        "resolution",
+        "fps",
+        "data_rate_mbps",
+        "avg_frame_loss_pct",
+        "max_frame_loss_pct",
+    ),
     *("avg_latency_ms", "max_latency_ms", "avg_message_rate", "test_duration_sec", "timestamp"),
 )
 RMW = {"cyclonedds": "rmw_cyclonedds_cpp", "zenoh": "rmw_zenoh_cpp"}
@@ -95,7 +104,10 @@ def read(source: Source, out: Published) -> None:
             _trial(test, out, cells)
         elif not item.name.endswith("findings.txt"):
             raise malformed(
-                f"{item.where}:1", "neither seconds nor a summary", ", ".join(SECOND), ", ".join(header)[:120]
+                f"{item.where}:1",
+                "neither seconds nor a summary",
+                ", ".join(SECOND),
+                ", ".join(header)[:120],
             )
     _figures(tests, summaries, out)
 
@@ -106,15 +118,25 @@ def _test(item: Item) -> Test:
     rmw = folders[-1] if folders else ""
     if rmw not in RMW or name is None:
         raise malformed(
-            item.where, "the path does not say what was run", "cyclonedds|zenoh/CONFIG_DATE_TIME.csv", item.name
+            item.where,
+            "the path does not say what was run",
+            "cyclonedds|zenoh/CONFIG_DATE_TIME.csv",
+            item.name,
         )
     found = list(rows(item, SECOND, plausible=PLAUSIBLE))
     shape = tuple(found[0].whole(c, 1, 100_000) for c in ("width", "height", "fps"))
     for row in found:
         if tuple(row.whole(c, 1, 100_000) for c in ("width", "height", "fps")) != shape:
-            raise malformed(row.where, "the camera's configuration changes", f"{shape}", row["width"])
+            raise malformed(
+                row.where, "the camera's configuration changes", f"{shape}", row["width"]
+            )
         if STAMP.fullmatch(row["timestamp"]) is None:
-            raise malformed(row.where, "column 'timestamp' is not a time", "YYYY-MM-DD_HH-MM-SS", row["timestamp"])
+            raise malformed(
+                row.where,
+                "column 'timestamp' is not a time",
+                "YYYY-MM-DD_HH-MM-SS",
+                row["timestamp"],
+            )
     for before, row in pairwise(found):
         if row["timestamp"] <= before["timestamp"]:
             expected = f"a time after {before['timestamp']}"
@@ -133,15 +155,26 @@ def _trial(test: Test, out: Published, cells: dict[tuple[str, str], int]) -> Non
             middleware=RMW[test.rmw],
             version="ROS 2 Humble",
             profile="tuned",
-            factors={"width": test.width, "height": test.height, "rate_hz": test.fps, "payload_bytes": size},
-            definition={"qos": "subscription: reliable, volatile, keep_last 10; publisher: gscam's own"},
+            factors={
+                "width": test.width,
+                "height": test.height,
+                "rate_hz": test.fps,
+                "payload_bytes": size,
+            },
+            definition={
+                "qos": "subscription: reliable, volatile, keep_last 10; publisher: gscam's own"
+            },
         )
     ends = [
-        Endpoint(kind, process, "host", "image", "sensor_msgs/Image", size, middleware=RMW[test.rmw])
+        Endpoint(
+            kind, process, "host", "image", "sensor_msgs/Image", size, middleware=RMW[test.rmw]
+        )
         for kind, process in (("publisher", "gscam"), ("subscription", "container"))
     ]
     count = len(test.columns["byte_rate"])
-    out.trial(cells[test.rmw, test.config], ends, started_utc=None, duration_ns=count * 1_000_000_000)
+    out.trial(
+        cells[test.rmw, test.config], ends, started_utc=None, duration_ns=count * 1_000_000_000
+    )
     end = np.arange(1, count + 1) * 1_000_000_000
     begin = end - 1_000_000_000
     c = test.columns
@@ -176,23 +209,33 @@ def nominal_mib_s(test: Test) -> float:
 
 
 def _figures(
-    tests: dict[tuple[str, str, str, str], Test], summaries: Iterable[tuple[str, Row]], out: Published
+    tests: dict[tuple[str, str, str, str], Test],
+    summaries: Iterable[tuple[str, Row]],
+    out: Published,
 ) -> None:
     published: dict[tuple[str, str, str, str], Row] = {}
     for run, row in summaries:
         key = (run, row.one_of("rmw_type", tuple(RMW)), row["config"], row["timestamp"])
         if key not in tests:
             raise malformed(
-                row.where, "no seconds for this row", "/".join((key[1], f"{key[2]}_{key[3]}.csv")), "no such file"
+                row.where,
+                "no seconds for this row",
+                "/".join((key[1], f"{key[2]}_{key[3]}.csv")),
+                "no such file",
             )
         if key in published:
-            raise malformed(row.where, "the same test twice", "once", f"also in {published[key].where}")
+            raise malformed(
+                row.where, "the same test twice", "once", f"also in {published[key].where}"
+            )
         for column, _ in _FORMULAS:
             row.number(column)
         published[key] = row
     for key, test in tests.items():
         row = published.get(key)
-        shown = {c: row.number(c) if row is not None else float(formula(test)) for c, formula in _FORMULAS}
+        shown = {
+            c: row.number(c) if row is not None else float(formula(test))
+            for c, formula in _FORMULAS
+        }
         _test_figures(out, test, shown)
 
 
@@ -203,8 +246,12 @@ def _test_figures(out: Published, test: Test, shown: dict[str, float]) -> None:
     rate, mean = c["message_rate"][steady], c["latency_avg_ms"][steady]
     weighted = float(np.average(mean, weights=rate)) if rate.sum() > 0 else None
 
-    def point(name: str, unit: str, published: float, corrected: float | None, note: str | None) -> None:
-        out.figure(f"gscam_{name}", series, test.config, unit, published, corrected, count=count, note=note)
+    def point(
+        name: str, unit: str, published: float, corrected: float | None, note: str | None
+    ) -> None:
+        out.figure(
+            f"gscam_{name}", series, test.config, unit, published, corrected, count=count, note=note
+        )
 
     point("loss", "%", shown["avg_frame_loss_pct"], None, SOURCE)
     point("loss_max", "%", shown["max_frame_loss_pct"], None, SOURCE)
@@ -213,7 +260,9 @@ def _test_figures(out: Published, test: Test, shown: dict[str, float]) -> None:
         "ms",
         shown["avg_latency_ms"],
         weighted,
-        "without the first second, weighted by messages" if weighted is not None else "no data: nothing was received",
+        "without the first second, weighted by messages"
+        if weighted is not None
+        else "no data: nothing was received",
     )
     point(
         "latency_max",
@@ -222,7 +271,13 @@ def _test_figures(out: Published, test: Test, shown: dict[str, float]) -> None:
         float(c["latency_max_ms"].max()),
         "published: maximum of the per-second minimum",
     )
-    point("message_rate", "Hz", shown["avg_message_rate"], float(rate.mean()), "without the first second")
+    point(
+        "message_rate",
+        "Hz",
+        shown["avg_message_rate"],
+        float(rate.mean()),
+        "without the first second",
+    )
     point(
         "data_rate",
         "MiB/s",
@@ -230,12 +285,20 @@ def _test_figures(out: Published, test: Test, shown: dict[str, float]) -> None:
         float(c["byte_rate"][steady].mean()) / MIB,
         "published: computed from the configuration; corrected: measured",
     )
-    point("duration", "s", shown["test_duration_sec"], float(count), "corrected: rows of a second each")
+    point(
+        "duration",
+        "s",
+        shown["test_duration_sec"],
+        float(count),
+        "corrected: rows of a second each",
+    )
 
 
 def _known_errors(out: Published) -> None:
     out.error(
-        "minimum labelled maximum", "`max_latency_ms` is the maximum of the per-second minimum", "gscam_latency_max"
+        "minimum labelled maximum",
+        "`max_latency_ms` is the maximum of the per-second minimum",
+        "gscam_latency_max",
     )
     out.error(
         "slow source counts as loss",
@@ -243,20 +306,24 @@ def _known_errors(out: Published) -> None:
         "gscam_loss",
     )
     out.error(
-        "data rate not measured", "`data_rate_mbps` is computed from the configuration, in MiB/s", "gscam_data_rate"
+        "data rate not measured",
+        "`data_rate_mbps` is computed from the configuration, in MiB/s",
+        "gscam_data_rate",
     )
     out.error(
-        "start-up in the mean", "the first second is part of every mean", "gscam_latency_mean, gscam_message_rate"
+        "start-up in the mean",
+        "the first second is part of every mean",
+        "gscam_latency_mean, gscam_message_rate",
     )
     out.error(
         "configuration not read",
-        "the Zenoh file is named in a variable that rmw_zenoh_cpp does not read: pool sizes were very likely never "
-        "in effect",
+        "the Zenoh file is named in a variable that rmw_zenoh_cpp does not read: pool sizes were "
+        "very likely never in effect",
     )
     out.error(
         "cited run absent",
-        "the run that the original's README cites last (2025-10-22_14-40-25, 1.4 GB) is not published; 12 of its 14 "
-        "rows equal the 512 MB run",
+        "the run that the original's README cites last (2025-10-22_14-40-25, 1.4 GB) is not "
+        "published; 12 of its 14 rows equal the 512 MB run",
     )
     out.limit("loss by sequence number", "frames were not numbered at the subscription")
     out.limit("percentiles of latency", "one minimum, mean and maximum per second")

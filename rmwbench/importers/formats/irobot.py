@@ -1,4 +1,5 @@
-"""Results of iRobot's ros2-performance: latency_all.txt, latency_total.txt, resources.txt and events.txt of one run.
+"""Results of iRobot's ros2-performance: latency_all.txt, latency_total.txt, resources.txt and
+events.txt of one run.
 
 Columns are separated by blanks and named `NAME[UNIT]`; events end in free words.
 """
@@ -14,10 +15,30 @@ from rmwbench.importers.source.sheet import Once, Row, malformed
 from rmwbench.importers.source.source import Item, Source
 
 ALL = (
-    *("node", "topic", "size[b]", "received[#]", "late[#]", "too_late[#]", "lost[#]", "mean[us]", "sd[us]", "min[us]"),
+    *(
+        "node",
+        "topic",
+        "size[b]",
+        "received[#]",
+        "late[#]",
+        "too_late[#]",
+        "lost[#]",
+        "mean[us]",
+        "sd[us]",
+        "min[us]",
+    ),
     *("max[us]", "freq[hz]", "duration[s]"),
 )
-TOTAL = ("received[#]", "mean[us]", "late[#]", "late[%]", "too_late[#]", "too_late[%]", "lost[#]", "lost[%]")
+TOTAL = (
+    "received[#]",
+    "mean[us]",
+    "late[#]",
+    "late[%]",
+    "too_late[#]",
+    "too_late[%]",
+    "lost[#]",
+    "lost[%]",
+)
 RESOURCES = ("time[ms]", "cpu[%]", "arena[KB]", "in_use[KB]", "mmap[KB]", "rss[KB]", "vsz[KB]")
 EVENTS = ("Time[ms]", "Caller", "Code", "Description")
 DAY_S = 86_400
@@ -35,7 +56,11 @@ PLAUSIBLE = Plausible(
         **{f"{name}[KB]": _KIB for name in ("arena", "in_use", "mmap", "rss", "vsz")},
         "Time[ms]": Range(0, DAY_S * 1e3),
     },
-    orders=[("min[us]", "mean[us]", "max[us]"), ("too_late[#]", "received[#]"), ("late[#]", "received[#]")],
+    orders=[
+        ("min[us]", "mean[us]", "max[us]"),
+        ("too_late[#]", "received[#]"),
+        ("late[#]", "received[#]"),
+    ],
 )
 """Of all four tables. CPU is a share of one processor, of 32 at most."""
 FORMS = {ALL: "latency_all", TOTAL: "latency_total", RESOURCES: "resources", EVENTS: "events"}
@@ -58,7 +83,9 @@ def read(source: Source, out: Published) -> None:
         "irobot_cpu, irobot_rss",
     )
     out.error(
-        "start-up counts", "late messages are those of the first 100 ms, before discovery had settled", "irobot_late"
+        "start-up counts",
+        "late messages are those of the first 100 ms, before discovery had settled",
+        "irobot_late",
     )
     out.limit("percentiles of latency", "mean, deviation, minimum and maximum per subscription")
     out.limit("lost before discovery", "a subscription counts from its first message on")
@@ -78,7 +105,9 @@ def _run(directory: str, items: list[Item], out: Published) -> None:
                 item.data[:60].decode(errors="replace"),
             )
         if form in found:
-            raise malformed(item.where, f"a second {form} in one run", "one of each", found[form].where)
+            raise malformed(
+                item.where, f"a second {form} in one run", "one of each", found[form].where
+            )
         found[form] = item
     if "latency_all" not in found:
         raise malformed(
@@ -92,8 +121,16 @@ def _run(directory: str, items: list[Item], out: Published) -> None:
         once((row["node"], row["topic"]), row.where)
     folders = items[0].folders
     name = folders[-1] if folders else ""
-    rmw = next((f for f in reversed(folders) if f in ("fastrtps", "cyclonedds", "connext")), "unknown")
-    cell = out.cell(workload=f"topology {name}", arm=rmw, middleware=rmw, version="2019", factors={"topology": name})
+    rmw = next(
+        (f for f in reversed(folders) if f in ("fastrtps", "cyclonedds", "connext")), "unknown"
+    )
+    cell = out.cell(
+        workload=f"topology {name}",
+        arm=rmw,
+        middleware=rmw,
+        version="2019",
+        factors={"topology": name},
+    )
     ends = [
         Endpoint(
             "subscription",
@@ -147,13 +184,24 @@ def _subscription(place: int, row: Row, out: Published) -> None:
         ("max[us]", "latency_max", "ns", 1e3),
     ):
         value = row.number(column) * factor
-        out.window(place, 0, end, metric, unit, None if metric.startswith("latency") and not received else value)
+        out.window(
+            place,
+            0,
+            end,
+            metric,
+            unit,
+            None if metric.startswith("latency") and not received else value,
+        )
 
 
 def _totals(series: str, subscriptions: list[Row], total: Item | None, out: Published) -> None:
-    """latency_total as printed (cut to whole µs and four digits), and recomputed from the subscriptions."""
+    """latency_total as printed (cut to whole µs and four digits), and recomputed from the
+    subscriptions."""
     received = np.array([row.number("received[#]") for row in subscriptions])
-    sums = {c: sum(row.number(c) for row in subscriptions) for c in ("late[#]", "too_late[#]", "lost[#]")}
+    sums = {
+        c: sum(row.number(c) for row in subscriptions)
+        for c in ("late[#]", "too_late[#]", "lost[#]")
+    }
     mean = (
         float((received * [row.number("mean[us]") for row in subscriptions]).sum() / received.sum())
         if received.sum()
@@ -180,7 +228,13 @@ def _totals(series: str, subscriptions: list[Row], total: Item | None, out: Publ
         )
 
     point("received", "messages", "received[#]", float(received.sum()), "sum over subscriptions")
-    point("latency_mean", "µs", "mean[us]", mean, "weighted by messages" if mean is not None else empty)
+    point(
+        "latency_mean",
+        "µs",
+        "mean[us]",
+        mean,
+        "weighted by messages" if mean is not None else empty,
+    )
     for column, value in sums.items():
         name = column.removesuffix("[#]")
         point(name, "messages", column, value, "sum over subscriptions")
@@ -213,7 +267,11 @@ def _resources(series: str, item: Item, out: Published) -> None:
         out.window(0, begin, end, metric, unit, np.where(measured, values[column] * factor, np.nan))
     for column, name, unit in (("cpu[%]", "cpu", "% of one processor"), ("rss[KB]", "rss", "KiB")):
         right = float(values[column][measured].mean()) if measured.any() else None
-        note = "corrected: without the row of zeros" if right is not None else "no data: nothing was measured"
+        note = (
+            "corrected: without the row of zeros"
+            if right is not None
+            else "no data: nothing was measured"
+        )
         out.figure(
             f"irobot_{name}",
             series,
@@ -233,7 +291,12 @@ def _rows(item: Item, columns: tuple[str, ...]) -> Iterator[Row]:
             continue
         cells = text.split(maxsplit=len(columns) - 1) if columns is EVENTS else text.split()
         if len(cells) != len(columns):
-            raise malformed(f"{item.where}:{line}", "a row of another length", f"{len(columns)} words", len(cells))
+            raise malformed(
+                f"{item.where}:{line}",
+                "a row of another length",
+                f"{len(columns)} words",
+                len(cells),
+            )
         found = True
         row = Row(f"{item.where}:{line}", dict(zip(columns, cells, strict=True)))
         PLAUSIBLE.check_row(row)

@@ -1,8 +1,9 @@
-"""OSRF's Mininet experiments of 2020: 90 cells of 10 runs, raw (configuration, publisher's and subscriber's log per
-run) or as the one summary table that the original made of them.
+"""OSRF's Mininet experiments of 2020: 90 cells of 10 runs, raw (configuration, publisher's and
+subscriber's log per run) or as the one summary table that the original made of them.
 
-What is read here: docs/importers.md. The two inputs give the same figures; only the raw one has seconds, and with them
-the loss from first reception, and only the summary has the row order that its resource bars depend on.
+What is read here: docs/importers.md. The two inputs give the same figures; only the raw one has
+seconds, and with them the loss from first reception, and only the summary has the row order that
+its resource bars depend on.
 """
 
 import hashlib
@@ -39,7 +40,8 @@ CONFIG = {
 VERSION = "Performance Test Version"
 RUNS_AT_ONCE = 100
 MORE_RECEIVED = 16
-"""Messages that a log of 15 rows may say were received above those sent: each row's rate is cut by less than one."""
+"""Messages that a log of 15 rows may say were received above those sent: each row's rate is cut by
+less than one."""
 PLAUSIBLE = Plausible(
     {
         "bandwidth": Range(1, 1e6),
@@ -60,7 +62,16 @@ PLAUSIBLE = Plausible(
 )
 """Of the configuration and of the summary."""
 SUMMARY = (
-    *("json_fname", *CONFIG, "experiment", "run", "lost_prct", "pub_sum_sent", "sub_sum_recv", "sub_sum_lost"),
+    *(
+        "json_fname",
+        *CONFIG,
+        "experiment",
+        "run",
+        "lost_prct",
+        "pub_sum_sent",
+        "sub_sum_recv",
+        "sub_sum_lost",
+    ),
     *("pub_effective_latency", "sub_effective_latency", "pub_mean_ru_maxrss", "sub_mean_ru_maxrss"),
     *("pub_mean_cpu_usage (%)", "sub_mean_cpu_usage (%)"),
 )
@@ -101,7 +112,9 @@ def _batches(source: Source) -> Iterator[tuple[str | None, list[Item]]]:
         items = list(group)
         if any(header_of(item.data[:65536])[1:2] == ["json_fname"] for item in items):
             if len(items) > 1:
-                raise malformed(items[1].where, "a file beside the summary", "MininetResults.csv alone")
+                raise malformed(
+                    items[1].where, "a file beside the summary", "MininetResults.csv alone"
+                )
             yield None, items
             continue
         batch += items
@@ -113,7 +126,9 @@ def _batches(source: Source) -> Iterator[tuple[str | None, list[Item]]]:
         yield directory, batch
 
 
-def _raw(items: list[Item], out: Published, cells: dict[Condition, int], once: Once) -> Iterator[Run]:
+def _raw(
+    items: list[Item], out: Published, cells: dict[Condition, int], once: Once
+) -> Iterator[Run]:
     configs: list[tuple[str, Condition]] = []
     logs_of: dict[str, dict[str, Item]] = {}
     for directory, group in groupby(items, key=lambda item: item.name.rpartition("/")[0]):
@@ -130,13 +145,22 @@ def _raw(items: list[Item], out: Published, cells: dict[Condition, int], once: O
         for part in ("configuration", "publisher's log", "subscriber's log"):
             if part not in parts:
                 raise malformed(
-                    where, f"the run has no {part}", "experiment_config.json and two logs", ", ".join(parts)
+                    where,
+                    f"the run has no {part}",
+                    "experiment_config.json and two logs",
+                    ", ".join(parts),
                 )
         if directory in logs_of:
-            raise malformed(where, "the files of a run do not stand together", "all files of a run, then the next")
+            raise malformed(
+                where,
+                "the files of a run do not stand together",
+                "all files of a run, then the next",
+            )
         configs.append((directory, _config(parts["configuration"])))
         logs_of[directory] = parts
-    ordered = [parts[p] for parts in logs_of.values() for p in ("publisher's log", "subscriber's log")]
+    ordered = [
+        parts[p] for parts in logs_of.values() for p in ("publisher's log", "subscriber's log")
+    ]
     logs = perf_log.read_logs(ordered)
     for (directory, condition), publisher, subscriber in zip(configs, logs, logs, strict=True):
         cell = _cell(out, condition, cells)
@@ -147,12 +171,19 @@ def _part(item: Item) -> str:
     if _is_config(item.data) or item.data.lstrip()[:1] == b"{":
         return "configuration"
     if not perf_log.is_log(item):
-        raise malformed(item.where, "neither a configuration nor a log", "experiment_config.json or a log of perf_test")
+        raise malformed(
+            item.where,
+            "neither a configuration nor a log",
+            "experiment_config.json or a log of perf_test",
+        )
     header = perf_log.header_of(item)
     ends = (header.get("Number of publishers"), header.get("Number of subscribers"))
     if ends not in (("1", "0"), ("0", "1")):
         raise malformed(
-            item.where, "neither a publisher's nor a subscriber's log", "one publisher or one subscriber", f"{ends}"
+            item.where,
+            "neither a publisher's nor a subscriber's log",
+            "one publisher or one subscriber",
+            f"{ends}",
         )
     return "publisher's log" if ends[0] == "1" else "subscriber's log"
 
@@ -166,13 +197,22 @@ def _config(item: Item) -> Condition:
         document = json.loads(item.text())
     except (ValueError, RecursionError) as error:
         where = f"{item.where}:{getattr(error, 'lineno', 1)}"
-        raise malformed(where, "not JSON", "the configuration of an experiment", str(error)) from None
+        raise malformed(
+            where, "not JSON", "the configuration of an experiment", str(error)
+        ) from None
     if not isinstance(document, dict):
-        raise malformed(f"{item.where}:1", "not a configuration", "a JSON object", type(document).__name__)
+        raise malformed(
+            f"{item.where}:1", "not a configuration", "a JSON object", type(document).__name__
+        )
     for key, kind in CONFIG.items():
         if not isinstance(document.get(key), kind) or isinstance(document.get(key), bool):
             expected = "text" if kind is str else "a whole number"
-            raise malformed(item.where, f"{key} is missing or of another kind", expected, json.dumps(document.get(key)))
+            raise malformed(
+                item.where,
+                f"{key} is missing or of another kind",
+                expected,
+                json.dumps(document.get(key)),
+            )
     return _condition({key: document[key] for key in CONFIG}, item.where)
 
 
@@ -180,15 +220,17 @@ def _condition(config: dict[str, Any], where: str) -> Condition:
     kind = config["message_type"]
     if kind not in SIZEOF:
         raise malformed(where, "an unknown message_type", ", ".join(SIZEOF), kind)
-    PLAUSIBLE.check_values({key: config[key] for key, type_ in CONFIG.items() if type_ is int}, where)
+    PLAUSIBLE.check_values(
+        {key: config[key] for key, type_ in CONFIG.items() if type_ is int}, where
+    )
     return Condition(**config)
 
 
 def _cell(out: Published, condition: Condition, known: dict[Condition, int]) -> int:
     if condition not in known:
         known[condition] = out.cell(
-            workload=f"{condition.message_type} at {condition.message_rate} Hz, {condition.bandwidth} Mb/s, "
-            f"{condition.loss} % loss",
+            workload=f"{condition.message_type} at {condition.message_rate} Hz, "
+            f"{condition.bandwidth} Mb/s, {condition.loss} % loss",
             arm=condition.arm,
             middleware=condition.rmw_implementation,
             version="Rolling of October 2020",
@@ -210,7 +252,9 @@ def _cell(out: Published, condition: Condition, known: dict[Condition, int]) -> 
     return known[condition]
 
 
-def _run(out: Published, cell: int, condition: Condition, name: str, publisher: Log, subscriber: Log) -> Run:
+def _run(
+    out: Published, cell: int, condition: Condition, name: str, publisher: Log, subscriber: Log
+) -> Run:
     size = SIZEOF[condition.message_type]
     rmw = condition.rmw_implementation
     for log in (publisher, subscriber):
@@ -221,7 +265,9 @@ def _run(out: Published, cell: int, condition: Condition, name: str, publisher: 
         perf_windows.endpoint(publisher, "publisher", "pub", "h1", rmw, size),
         perf_windows.endpoint(subscriber, "subscription", "sub", "h2", rmw, size),
     )
-    length = float(max(publisher.columns["T_experiment"][-1], subscriber.columns["T_experiment"][-1]))
+    length = float(
+        max(publisher.columns["T_experiment"][-1], subscriber.columns["T_experiment"][-1])
+    )
     out.trial(cell, ends, duration_ns=round(length * 1e9))
     perf_windows.window(out, publisher, publishes=0, receives=None, size=size)
     perf_windows.window(out, subscriber, publishes=None, receives=1, size=size)
@@ -229,7 +275,8 @@ def _run(out: Published, cell: int, condition: Condition, name: str, publisher: 
 
 
 def _check_header(condition: Condition, log: Log) -> None:
-    """Raises UserError where a log was made in another condition than the configuration beside it says."""
+    """Raises UserError where a log was made in another condition than the configuration beside it
+    says."""
     perf_log.require_header(
         log,
         {
@@ -246,7 +293,9 @@ def _check_header(condition: Condition, log: Log) -> None:
     }
     found = perf_windows.qos(log.header.get("QOS", ""))
     if found != said:
-        raise malformed(log.where, "'QOS' contradicts the configuration beside it", f"{said}", f"{found}")
+        raise malformed(
+            log.where, "'QOS' contradicts the configuration beside it", f"{said}", f"{found}"
+        )
 
 
 def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, size: int) -> Run:
@@ -258,11 +307,20 @@ def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, 
     mean = s["latency_mean (ms)"]
     total_sent = float(sent.sum())
     if total_sent <= 0:
-        raise UserError("the publisher sent nothing", where=publisher.where, expected="at least one message in the run")
+        raise UserError(
+            "the publisher sent nothing",
+            where=publisher.where,
+            expected="at least one message in the run",
+        )
     restored = float(perf_log.restored_counts(subscriber, size).sum())
     most = float(mininet_loss.sent_counts(sent, p["T_loop"])[1].sum()) + MORE_RECEIVED
     if restored > most:
-        raise malformed(subscriber.where, "more was received than sent", f"at most {most:.0f}", f"{restored:.0f}")
+        raise malformed(
+            subscriber.where,
+            "more was received than sent",
+            f"at most {most:.0f}",
+            f"{restored:.0f}",
+        )
     first = mininet_loss.first_reception(subscriber)
     return Run(
         condition=condition,
@@ -300,7 +358,9 @@ def _summary(item: Item, out: Published, cells: dict[Condition, int]) -> Iterabl
         once((condition, row["run"]), row.where)
         sent, received = row.number("pub_sum_sent"), row.number("sub_sum_recv")
         if received > sent + MORE_RECEIVED:
-            raise malformed(row.where, "more was received than sent", f"at most {sent:g}", f"{received:g}")
+            raise malformed(
+                row.where, "more was received than sent", f"at most {sent:g}", f"{received:g}"
+            )
         out.trial(_cell(out, condition, cells), duration_ns=15_000_000_000)
         yield _summary_run(row, condition, out)
 

@@ -1,7 +1,8 @@
 """The Mininet report's figures: as published by the original's formulas, and as corrected.
 
-Formulas: the research notes on the original (its notebook's, verified on all 900 runs): the mean of ten runs, where a
-run without reception has latency 0; loss from sums of rates cut to whole numbers, discovery included.
+Formulas: the research notes on the original (its notebook's, verified on all 900 runs): the mean of
+ten runs, where a run without reception has latency 0; loss from sums of rates cut to whole numbers,
+discovery included.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,8 @@ POOR_LOSS_PERCENT, POOR_LATENCY_MS = 1.0, 30.0
 
 @dataclass(frozen=True)
 class Condition:
-    """A cell, as its configuration names it. `loss` is in percent per interface, `bandwidth` in Mb/s, `delay` in ms."""
+    """A cell, as its configuration names it. `loss` is in percent per interface, `bandwidth` in
+    Mb/s, `delay` in ms."""
 
     rmw_implementation: str
     async_pub: str
@@ -47,9 +49,9 @@ class Condition:
 
 @dataclass(frozen=True)
 class Seconds:
-    """A run second by second, arrays of shape (rows,): rates in messages/s as the log has them and as its bytes tell,
-    NaN for what it cannot tell; latency in ms and ms²; the publisher's resources. The two ends of a run may have
-    different numbers of rows.
+    """A run second by second, arrays of shape (rows,): rates in messages/s as the log has them and
+    as its bytes tell, NaN for what it cannot tell; latency in ms and ms²; the publisher's
+    resources. The two ends of a run may have different numbers of rows.
     """
 
     sent: np.ndarray
@@ -64,7 +66,8 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Run:
-    """One run: sums of the cut rates as the original took them, and what the seconds tell where there are any."""
+    """One run: sums of the cut rates as the original took them, and what the seconds tell where
+    there are any."""
 
     condition: Condition
     name: str
@@ -84,7 +87,8 @@ class Run:
 
 
 def restored_sent(rates: np.ndarray, loop_s: np.ndarray) -> float | None:
-    """Messages sent in all rows, from rates cut to whole numbers. None where a row leaves more than one count open."""
+    """Messages sent in all rows, from rates cut to whole numbers. None where a row leaves more than
+    one count open."""
     least, most = sent_counts(rates, loop_s)
     return float(least.sum()) if (least == most).all() else None
 
@@ -99,27 +103,27 @@ def known_errors(out: Published) -> None:
     """The errors of the original, by name."""
     out.error(
         "latency zero where nothing came",
-        "runs without reception count as 0 ms in the mean, so that worse delivery lowers the published latency; "
-        "corrected: delivering runs only",
+        "runs without reception count as 0 ms in the mean, so that worse delivery lowers the "
+        "published latency; corrected: delivering runs only",
         "mininet_latency",
     )
     out.error(
         "discovery counted as loss",
-        "both processes start together and nobody waits for the match: what was sent before the first reception is in "
-        "the published loss; corrected: of what was sent after the last message of the first second with a reception, "
-        "by message numbers",
+        "both processes start together and nobody waits for the match: what was sent before the "
+        "first reception is in the published loss; corrected: of what was sent after the last "
+        "message of the first second with a reception, by message numbers",
         "mininet_loss",
     )
     out.error(
         "loss applied twice per direction",
-        "the link's loss is set on both its interfaces, so one direction loses 1 − (1 − X)²: 19, 36, 51, 64 % for the "
-        "labels 10, 20, 30, 40 %",
+        "the link's loss is set on both its interfaces, so one direction loses 1 − (1 − X)²: 19, "
+        "36, 51, 64 % for the labels 10, 20, 30, 40 %",
         "mininet_link_loss",
     )
     out.error(
         "async bars show sync rows",
-        "a mask made on the async table was applied to the sync table by position, so the bars labelled `Fast RTPS "
-        "async` are rows of other cells of Fast RTPS sync",
+        "a mask made on the async table was applied to the sync table by position, so the bars "
+        "labelled `Fast RTPS async` are rows of other cells of Fast RTPS sync",
         "mininet_cpu, mininet_rss",
     )
     out.error(
@@ -129,32 +133,42 @@ def known_errors(out: Published) -> None:
     )
     out.error(
         "counts from cut rates",
-        "437 of 450 messages appear as sent in 15 s, and 0.5 to 0.9 % of loss where nothing was lost",
+        "437 of 450 messages appear as sent in 15 s, and 0.5 to 0.9 % of loss where nothing was "
+        "lost",
         "mininet_sent, mininet_received, mininet_loss",
     )
     out.error(
         "columns that became zero",
-        "sub_mean_latency_min, _max and _variance of the summary are 0 for nearly all runs with an empty second: the "
-        "text `inf` made them no numbers; sub_mean_latency_mean is infinite there. None of them is imported",
+        "sub_mean_latency_min, _max and _variance of the summary are 0 for nearly all runs with an "
+        "empty second: the text `inf` made them no numbers; sub_mean_latency_mean is infinite "
+        "there. None of them is imported",
     )
     out.error(
         "blocked publishers look lossless",
-        "at 54 Mb/s the sync modes hide the shortfall of 512 kB messages by blocking: 64 % of what was asked for was "
-        "never sent, while the async mode with `58 % loss` delivered most",
+        "at 54 Mb/s the sync modes hide the shortfall of 512 kB messages by blocking: 64 % of what "
+        "was asked for was never sent, while the async mode with `58 % loss` delivered most",
         "mininet_loss, mininet_sent, mininet_received",
     )
     out.error(
         "fragments, not transports",
-        "512 kB messages go as datagrams of about 64 kB in 45 IP fragments: with loss these cells test fragmentation",
+        "512 kB messages go as datagrams of about 64 kB in 45 IP fragments: with loss these cells "
+        "test fragmentation",
     )
     out.error(
         "lines begin with the last run",
-        "the appendix draws the mean latency of ten runs, a second without messages being infinite: where one run got "
-        "nothing there is no line, so the seconds of discovery are not in it; corrected: the runs that got something",
+        "the appendix draws the mean latency of ten runs, a second without messages being "
+        "infinite: where one run got nothing there is no line, so the seconds of discovery are not "
+        "in it; corrected: the runs that got something",
         "mininet_second_latency",
     )
-    out.error("a condition drawn twice", "the resources at 300 Mb/s, Array1k show 30 % loss twice and 40 % never")
-    out.limit("repeated runs", "the wrapper repeated failed or long runs silently; how many is not recorded")
+    out.error(
+        "a condition drawn twice",
+        "the resources at 300 Mb/s, Array1k show 30 % loss twice and 40 % never",
+    )
+    out.limit(
+        "repeated runs",
+        "the wrapper repeated failed or long runs silently; how many is not recorded",
+    )
 
 
 def add(out: Published, runs: list[Run], *, raw: bool) -> None:
@@ -200,43 +214,75 @@ def _cell(out: Published, condition: Condition, of: list[Run], raw: bool) -> Non
             note=note,
         )
     _loss(out, series, condition, of, empty if raw else NO_SECONDS)
-    out.figure("mininet_delivering_runs", series, condition.loss, "runs", None, float(len(delivering)), count=len(of))
+    out.figure(
+        "mininet_delivering_runs",
+        series,
+        condition.loss,
+        "runs",
+        None,
+        float(len(delivering)),
+        count=len(of),
+    )
     _counts(out, series, condition, of, raw)
     if raw:
-        _seconds(out, f"{series}, {condition.loss} %", [run.seconds for run in of if run.seconds is not None])
+        _seconds(
+            out,
+            f"{series}, {condition.loss} %",
+            [run.seconds for run in of if run.seconds is not None],
+        )
 
 
 NO_SECONDS = "no data: the summary has no seconds; import the raw logs"
-LOSS_NOTE = "corrected: of what was sent after the last message of the first second with a reception"
+LOSS_NOTE = (
+    "corrected: of what was sent after the last message of the first second with a reception"
+)
 
 
 def _loss(out: Published, series: str, condition: Condition, of: list[Run], why_none: str) -> None:
     """The cell's loss with its least and greatest run, and between which two the mean must be."""
-    x, after = condition.loss, [run.lost_after_first for run in of if run.lost_after_first is not None]
-    least, most = (float(np.mean(v)) if after else None for v in ([a.least for a in after], [a.most for a in after]))
+    x, after = (
+        condition.loss,
+        [run.lost_after_first for run in of if run.lost_after_first is not None],
+    )
+    least, most = (
+        float(np.mean(v)) if after else None
+        for v in ([a.least for a in after], [a.most for a in after])
+    )
     note = f"{LOSS_NOTE}; the logs leave {least:.2f} to {most:.2f} %" if after else why_none
     for name, reduce in (("", np.mean), ("_min", np.min), ("_max", np.max)):
         published = float(reduce([run.lost_percent for run in of]))
         corrected = float(reduce([a.percent for a in after])) if after else None
-        out.figure(f"mininet_loss{name}", series, x, "%", published, corrected, count=len(after), note=note)
+        out.figure(
+            f"mininet_loss{name}", series, x, "%", published, corrected, count=len(after), note=note
+        )
     for name, value in (("least", least), ("most", most)):
-        out.figure(f"mininet_loss_at_{name}", series, x, "%", None, value, count=len(after), note=note)
+        out.figure(
+            f"mininet_loss_at_{name}", series, x, "%", None, value, count=len(after), note=note
+        )
 
 
 _LINES = (
     ("sent", "messages/s", "sent", "sent_restored", 1.0, 1.0),
     ("received", "messages/s", "received", "received_restored", 1.0, 1.0),
     ("latency", "ms", "latency_ms", "latency_ms", 1.0, 1.0),
-    ("latency_variance", "ms² (published: s² × 1000)", "latency_variance_ms2", "latency_variance_ms2", 0.001, 1.0),
+    (
+        "latency_variance",
+        "ms² (published: s² × 1000)",
+        "latency_variance_ms2",
+        "latency_variance_ms2",
+        0.001,
+        1.0,
+    ),
     ("publisher_cpu", "% of the machine", "publisher_cpu", "publisher_cpu", 1.0, 1.0),
     ("publisher_rss", "KiB", "publisher_rss_kib", "publisher_rss_kib", 1.0, 1.0),
 )
-"""Of the appendix: figure, unit, the runs' arrays as published and as corrected, and a factor for each."""
+"""Of the appendix: figure, unit, the runs' arrays as published and as corrected, and a factor for
+each."""
 
 
 def _seconds(out: Published, series: str, runs: list[Seconds]) -> None:
-    """The thick lines of the appendix: the mean of the runs in each second. Published latency has a value only where
-    every run got something.
+    """The thick lines of the appendix: the mean of the runs in each second. Published latency has a
+    value only where every run got something.
     """
     rows = min((min(len(run.sent), len(run.received)) for run in runs), default=0)
     for name, unit, shown, right, shown_factor, right_factor in _LINES:
@@ -255,7 +301,11 @@ def _seconds(out: Published, series: str, runs: list[Seconds]) -> None:
                 float(means[row]),
                 float(sums[row]) / n if n else None,
                 count=n,
-                note=None if n else "no data: nothing came in any run" if "latency" in name else "no data: cut rates",
+                note=None
+                if n
+                else "no data: nothing came in any run"
+                if "latency" in name
+                else "no data: cut rates",
             )
 
 
@@ -271,7 +321,11 @@ def _counts(out: Published, series: str, condition: Condition, of: list[Run], ra
         count=len(of),
         note=None
         if all(x is not None for x in sent)
-        else ("no data: seconds with a rate of 0 leave open whether one message was sent" if raw else NO_SECONDS),
+        else (
+            "no data: seconds with a rate of 0 leave open whether one message was sent"
+            if raw
+            else NO_SECONDS
+        ),
     )
     received = [run.received_restored for run in of if run.received_restored is not None]
     out.figure(
@@ -330,8 +384,8 @@ def _run(out: Published, run: Run) -> None:
 
 
 def _resources(out: Published, runs: list[Run], raw: bool) -> None:
-    """The bars. Published `async` bars: the rows of Fast RTPS sync at the positions that the async cell has in its own
-    table, in the order of the summary file.
+    """The bars. Published `async` bars: the rows of Fast RTPS sync at the positions that the async
+    cell has in its own table, in the order of the summary file.
     """
     tables: dict[str, list[Run]] = {}
     for run in runs:
@@ -351,15 +405,22 @@ def _resources(out: Published, runs: list[Run], raw: bool) -> None:
                 right = float(np.mean([value(table[i]) for i in places]))
                 shown, note = right, None
                 if shifted and (raw or other is None or max(places) >= len(other)):
-                    shown, note = None, "published bar unknown here: it depends on the row order of the summary file"
+                    shown, note = (
+                        None,
+                        "published bar unknown here: it depends on the row order of the summary "
+                        "file",
+                    )
                 elif shifted:
                     shown = float(np.mean([value(other[i]) for i in places]))
                     source = other[places[0]].condition
                     note = (
-                        f"published bar: {source.arm}, {source.message_type}, {source.bandwidth} Mb/s, {source.loss} %"
+                        f"published bar: {source.arm}, {source.message_type}, "
+                        f"{source.bandwidth} Mb/s, {source.loss} %"
                     )
                 series = f"{arm}, {network[0]}, {network[1]} Mb/s"
-                out.figure(figure, series, network[2], unit, shown, right, count=len(places), note=note)
+                out.figure(
+                    figure, series, network[2], unit, shown, right, count=len(places), note=note
+                )
 
 
 def _conditions(out: Published, cells: dict[Condition, list[Run]]) -> None:
@@ -377,7 +438,8 @@ def _conditions(out: Published, cells: dict[Condition, list[Run]]) -> None:
             "1 drawn, 0 not",
             float(_poor(cyclone[0])) if cyclone else None,
             float(any(_poor(of) for of in arms.values())),
-            note="published: by Cyclone alone; corrected: any middleware with loss > 1 % or latency > 30 ms",
+            note="published: by Cyclone alone; corrected: any middleware with loss > 1 % or "
+            "latency > 30 ms",
         )
         fast = [of for arm, of in arms.items() if not arm.startswith("rmw_cyclonedds")]
         if not cyclone or not fast or not _poor(cyclone[0]):
@@ -400,7 +462,10 @@ def _conditions(out: Published, cells: dict[Condition, list[Run]]) -> None:
 
 
 def _poor(of: list[Run]) -> bool:
-    loss, latency = np.mean([run.lost_percent for run in of]), np.mean([run.latency_ms or 0.0 for run in of])
+    loss, latency = (
+        np.mean([run.lost_percent for run in of]),
+        np.mean([run.latency_ms or 0.0 for run in of]),
+    )
     return bool(loss > POOR_LOSS_PERCENT or latency > POOR_LATENCY_MS)
 
 

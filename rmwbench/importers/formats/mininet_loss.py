@@ -1,10 +1,12 @@
-"""Mininet: the loss of a run after its first reception, from restored counts aligned by message numbers.
+"""Mininet: the loss of a run after its first reception, from restored counts aligned by message
+numbers.
 
-Both logs have rates cut to whole numbers, so the counts are restored first. The two sides are then aligned where the
-window begins: the number of the last message of the first second with a reception is what came until then plus the gaps
-in numbers until then (the tool counts all before the first message as a gap). All that was sent after that message is
-the window, and what came after that second is what arrived of it. Aligned by times alone, messages under way at the
-border would count as lost, or as more than was sent.
+Both logs have rates cut to whole numbers, so the counts are restored first. The two sides are then
+aligned where the window begins: the number of the last message of the first second with a reception
+is what came until then plus the gaps in numbers until then (the tool counts all before the first
+message as a gap). All that was sent after that message is the window, and what came after that
+second is what arrived of it. Aligned by times alone, messages under way at the border would count
+as lost, or as more than was sent.
 """
 
 from dataclasses import dataclass
@@ -14,8 +16,8 @@ import numpy as np
 from rmwbench.importers.formats.perf_log import Log, restored_counts, whole_counts
 
 UNSENT_ROW = 1
-"""Messages that may be sent after the publisher's last row: the numbers in 14 of 150 runs without loss go one beyond
-its rows."""
+"""Messages that may be sent after the publisher's last row: the numbers in 14 of 150 runs without
+loss go one beyond its rows."""
 SHORTEST_S = 1.0
 """Of the first interval, which no row has: the tool sleeps for a second between two rows."""
 
@@ -40,21 +42,23 @@ class _Between:
 
 
 def sent_counts(rates: np.ndarray, loop_s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(least, most) messages of each row, shape (rows,), from rates cut to whole numbers: a rate r over t seconds means
-    a count in [r·t, (r+1)·t).
+    """(least, most) messages of each row, shape (rows,), from rates cut to whole numbers: a rate r
+    over t seconds means a count in [r·t, (r+1)·t).
     """
     return np.ceil(rates * loop_s - 1e-9), np.ceil((rates + 1) * loop_s - 1e-9) - 1
 
 
 def first_reception(subscriber: Log) -> int | None:
-    """The row of the first reception, None where nothing came. Bytes tell: a rate below 1/s is printed as 0."""
+    """The row of the first reception, None where nothing came. Bytes tell: a rate below 1/s is
+    printed as 0."""
     arrived = subscriber.columns["data_received"] > 0
     return int(np.argmax(arrived)) if arrived.any() else None
 
 
 def after_first_reception(publisher: Log, subscriber: Log, size: int) -> Loss | None:
-    """The share of what was sent after the first second with a reception that never came; `size` is sizeof the type in
-    bytes. None where nothing came before the last row, or nothing was sent afterwards.
+    """The share of what was sent after the first second with a reception that never came; `size` is
+    sizeof the type in bytes. None where nothing came before the last row, or nothing was sent
+    afterwards.
     """
     first = first_reception(subscriber)
     if first is None or first + 1 >= subscriber.rows:
@@ -88,7 +92,8 @@ def _number_of_last(log: Log, first: int, counts: np.ndarray, whole: np.ndarray)
 
 
 def _gaps(log: Log) -> tuple[np.ndarray, np.ndarray]:
-    """(least, most) missing numbers of each row, 0 in rows without a message: a gap is seen when the next comes."""
+    """(least, most) missing numbers of each row, 0 in rows without a message: a gap is seen when
+    the next comes."""
     loop = log.columns["T_loop"]
     interval = np.concatenate((loop[:1], loop[:-1]))
     arrived = log.columns["data_received"] > 0

@@ -1,9 +1,9 @@
-"""`perf_test`'s text log (2020 format and the CSV of later versions): free header lines, a marker, a line of columns,
-a row per second.
+"""`perf_test`'s text log (2020 format and the CSV of later versions): free header lines, a marker,
+a line of columns, a row per second.
 
-Two parsers read the same rows. The strict one goes cell by cell and can say which line is wrong; Arrow's reads the rows
-of many logs at once, 50 times as fast. Whatever Arrow refuses, or reads into another number of rows, the strict one
-reads again, so the two can differ in speed only.
+Two parsers read the same rows. The strict one goes cell by cell and can say which line is wrong;
+Arrow's reads the rows of many logs at once, 50 times as fast. Whatever Arrow refuses, or reads into
+another number of rows, the strict one reads again, so the two can differ in speed only.
 """
 
 import io
@@ -22,7 +22,15 @@ from rmwbench.importers.source.source import Item
 
 MARKER = b"---EXPERIMENT-START---"
 LAST_LINE = b"Maximum runtime reached. Exiting."
-REQUIRED = ("T_experiment", "T_loop", "received", "sent", "lost", "data_received", "latency_mean (ms)")
+REQUIRED = (
+    "T_experiment",
+    "T_loop",
+    "received",
+    "sent",
+    "lost",
+    "data_received",
+    "latency_mean (ms)",
+)
 PER_BATCH = 400
 """Logs whose rows Arrow reads at once: about 2 MB."""
 
@@ -74,14 +82,14 @@ SIZEOF = {
     "RadarDetection": 80,
     "RadarTrack": 840,
 }
-"""C++ sizeof of the tool's message types, bytes: the unit of `data_received`. Array64k and Array256k follow the rule of
-the other arrays (payload + 16)."""
+"""C++ sizeof of the tool's message types, bytes: the unit of `data_received`. Array64k and
+Array256k follow the rule of the other arrays (payload + 16)."""
 
 
 @dataclass(frozen=True)
 class Log:
-    """One log: header lines `KEY: VALUE`, columns of shape (rows,), NaN where the log says nan; `first_line` is that of
-    the first row, None where rows are not lines.
+    """One log: header lines `KEY: VALUE`, columns of shape (rows,), NaN where the log says nan;
+    `first_line` is that of the first row, None where rows are not lines.
     """
 
     name: str
@@ -111,7 +119,8 @@ def is_log(item: Item) -> bool:
 
 
 def read_logs(items: Iterable[Item]) -> Iterator[Log]:
-    """The logs of these files, in order, a batch in memory at a time. UserError with file and line for a broken one."""
+    """The logs of these files, in order, a batch in memory at a time. UserError with file and line
+    for a broken one."""
     batch: list[_Raw] = []
     for item in items:
         raw = _split(item)
@@ -127,15 +136,19 @@ def require(log: Log, columns: Iterable[str]) -> None:
     """Raises UserError for a log without one of these columns."""
     missing = next((name for name in columns if name not in log.columns), None)
     if missing is not None:
-        raise malformed(log.where, f"column {missing!r} is missing", ", ".join(columns), ", ".join(log.columns))
+        raise malformed(
+            log.where, f"column {missing!r} is missing", ", ".join(columns), ", ".join(log.columns)
+        )
 
 
 def check_latency(log: Log, *, one_clock: bool) -> None:
-    """UserError for a row with messages and without latency, or with one that cannot be: with `one_clock` at both ends,
-    none is negative or below its minimum.
+    """UserError for a row with messages and without latency, or with one that cannot be: with
+    `one_clock` at both ends, none is negative or below its minimum.
     """
     arrived = log.columns["data_received"] > 0
-    found = {name: np.where(arrived, v, 0.0) for name, v in log.columns.items() if name in LATENCY.ranges}
+    found = {
+        name: np.where(arrived, v, 0.0) for name, v in log.columns.items() if name in LATENCY.ranges
+    }
     for name, values in found.items():
         bad = ~np.isfinite(values)
         if bad.any():
@@ -148,11 +161,14 @@ def check_latency(log: Log, *, one_clock: bool) -> None:
 
 
 def require_header(log: Log, wanted: Mapping[str, str]) -> None:
-    """Raises UserError where the header says something else than what is known of the run from elsewhere."""
+    """Raises UserError where the header says something else than what is known of the run from
+    elsewhere."""
     for key, value in wanted.items():
         found = log.header.get(key, "")
         if found != value:
-            raise malformed(log.where, f"{key!r} contradicts what the run is said to be", repr(value), found)
+            raise malformed(
+                log.where, f"{key!r} contradicts what the run is said to be", repr(value), found
+            )
 
 
 def header_of(item: Item) -> dict[str, str]:
@@ -162,10 +178,12 @@ def header_of(item: Item) -> dict[str, str]:
 
 
 def restored_counts(log: Log, size: int) -> np.ndarray:
-    """Messages received in each row as an estimate, shape (rows,): data_received × interval ÷ sizeof.
+    """Messages received in each row as an estimate, shape (rows,): data_received × interval ÷
+    sizeof.
 
-    The tool writes rates cut to whole numbers; bytes per second are cut too, but at one byte. The interval that a row's
-    rate was taken over is the one between two resets, which is T_loop of the row before (its own for the first).
+    The tool writes rates cut to whole numbers; bytes per second are cut too, but at one byte. The
+    interval that a row's rate was taken over is the one between two resets, which is T_loop of the
+    row before (its own for the first).
     """
     loop = log.columns["T_loop"]
     interval = np.concatenate((loop[:1], loop[:-1]))
@@ -173,7 +191,8 @@ def restored_counts(log: Log, size: int) -> np.ndarray:
 
 
 def whole_counts(estimate: np.ndarray, within: float = 0.15) -> np.ndarray:
-    """The estimates that are near a whole number as that number, NaN for the others (a blocked second)."""
+    """The estimates that are near a whole number as that number, NaN for the others (a blocked
+    second)."""
     near = np.round(estimate)
     return np.where(np.abs(estimate - near) <= within, near, np.nan)
 
@@ -189,7 +208,9 @@ def _split(item: Item) -> _Raw:
     data = item.data
     at = _marker(data)
     if at < 0:
-        raise malformed(item.where, "not a log of perf_test", f"a line {MARKER.decode()}", _first_line(data))
+        raise malformed(
+            item.where, "not a log of perf_test", f"a line {MARKER.decode()}", _first_line(data)
+        )
     line = data.count(b"\n", 0, at) + 2
     _, _, rest = data[at:].partition(b"\n")
     columns, _, rows = rest.partition(b"\n")
@@ -197,13 +218,25 @@ def _split(item: Item) -> _Raw:
     if names and names[-1] == "":
         names.pop()
     if "" in names:
-        raise malformed(f"{item.where}:{line}", "a column without a name", "a name between commas", ", ".join(names))
+        raise malformed(
+            f"{item.where}:{line}",
+            "a column without a name",
+            "a name between commas",
+            ", ".join(names),
+        )
     missing = next((name for name in REQUIRED if name not in names), None)
     if missing is not None:
-        raise malformed(f"{item.where}:{line}", f"column {missing!r} is missing", ", ".join(REQUIRED), ", ".join(names))
+        raise malformed(
+            f"{item.where}:{line}",
+            f"column {missing!r} is missing",
+            ", ".join(REQUIRED),
+            ", ".join(names),
+        )
     doubled = next((name for name in names if names.count(name) > 1), None)
     if doubled is not None:
-        raise malformed(f"{item.where}:{line}", "a column is named twice", "distinct column names", doubled)
+        raise malformed(
+            f"{item.where}:{line}", "a column is named twice", "distinct column names", doubled
+        )
     rows = rows.translate(None, b"\t\r ")
     rows = rows.removesuffix(b"\n")
     exits = LAST_LINE.replace(b" ", b"")
@@ -211,7 +244,9 @@ def _split(item: Item) -> _Raw:
         rows = rows[: -len(exits)].removesuffix(b"\n")
     if not rows:
         raise malformed(f"{item.where}:{line}", "a log without rows", "a row per second")
-    return _Raw(item, _header(data[:at].decode("utf-8", errors="replace")), tuple(names), line + 1, rows)
+    return _Raw(
+        item, _header(data[:at].decode("utf-8", errors="replace")), tuple(names), line + 1, rows
+    )
 
 
 def _header(text: str) -> dict[str, str]:
@@ -239,7 +274,8 @@ def _parse(batch: list[_Raw]) -> Iterator[Log]:
 
 
 def _arrow(batch: list[_Raw], names: tuple[str, ...], rows: int) -> dict[str, np.ndarray] | None:
-    """The columns of all logs one after the other, None where Arrow does not read every line as a row of numbers."""
+    """The columns of all logs one after the other, None where Arrow does not read every line as a
+    row of numbers."""
     trailing = [*names, ""] if batch[0].rows.partition(b"\n")[0].endswith(b",") else list(names)
     types = {name: pa.float64() if name else pa.string() for name in trailing}
     try:
@@ -283,9 +319,21 @@ def _check(raw: _Raw, columns: dict[str, np.ndarray]) -> None:
     """What every log has: times that grow, rates that are not negative."""
     time = columns["T_experiment"]
     bad = ~(time < LONGEST_S) | ~(np.diff(time, prepend=0.0) > 0)
-    _refuse(raw, bad, "T_experiment does not grow", "a later time than in the row before, in seconds", time)
+    _refuse(
+        raw,
+        bad,
+        "T_experiment does not grow",
+        "a later time than in the row before, in seconds",
+        time,
+    )
     loop = columns["T_loop"]
-    _refuse(raw, ~((loop > 0) & (loop < LONGEST_S)), "T_loop is not a length of time", "more than 0 s", loop)
+    _refuse(
+        raw,
+        ~((loop > 0) & (loop < LONGEST_S)),
+        "T_loop is not a length of time",
+        "more than 0 s",
+        loop,
+    )
     for name in ("received", "sent", "lost", "data_received"):
         values = columns[name]
         _refuse(raw, ~np.isfinite(values), f"{name} is not a valid rate", "a finite number", values)
@@ -295,4 +343,6 @@ def _check(raw: _Raw, columns: dict[str, np.ndarray]) -> None:
 def _refuse(raw: _Raw, bad: np.ndarray, what: str, expected: str, values: np.ndarray) -> None:
     if bad.any():
         row = int(np.argmax(bad))
-        raise malformed(f"{raw.item.where}:{raw.first_line + row}", what, expected, f"{values[row]:g}")
+        raise malformed(
+            f"{raw.item.where}:{raw.first_line + row}", what, expected, f"{values[row]:g}"
+        )

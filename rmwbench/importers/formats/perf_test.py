@@ -1,8 +1,9 @@
 """Any log of `performance_test` (perf_test): the text of 2020, the CSV of later versions, and JSON.
 
-Each file is one trial, since nothing in a log says which other process it belongs to. The CSV of later versions has the
-text's layout without the loop reserve and without the trailing separator, and counts instead of rates. JSON has the
-number of latencies in each row, so its counts are exact, and writes 0 for what is not finite.
+Each file is one trial, since nothing in a log says which other process it belongs to. The CSV of
+later versions has the text's layout without the loop reserve and without the trailing separator,
+and counts instead of rates. JSON has the number of latencies in each row, so its counts are exact,
+and writes 0 for what is not finite.
 """
 
 import hashlib
@@ -52,7 +53,8 @@ _JSON_COLUMNS = {
     "sys_tracker_ru_nivcsw": ("ru_nivcsw", 1.0),
     "cpu_info_cpu_usage": ("cpu_usage (%)", 1.0),
 }
-"""JSON key → (column of the text format, factor to its unit): nanoseconds and seconds become the text's units."""
+"""JSON key → (column of the text format, factor to its unit): nanoseconds and seconds become the
+text's units."""
 
 TWO_CLOCKS = "no data: some latencies are negative, so stamps of two clocks are subtracted"
 _OPTIONAL = ("latency_n", "ru_", "cpu_", "latency_variance")
@@ -75,21 +77,42 @@ def read(source: Source, out: Published) -> None:
         kind = (h.get("Msg name") or h.get("Topic name") or "unknown").rpartition("/")[2]
         rate, mode = h.get("Publishing rate", ""), h.get("Roundtrip Mode", "NONE").upper()
         publishers, subscribers = _ends(log, "publishers"), _ends(log, "subscribers")
-        key = (middleware, mean, kind, rate, h.get("QOS", ""), mode, str(publishers), str(subscribers))
+        key = (
+            middleware,
+            mean,
+            kind,
+            rate,
+            h.get("QOS", ""),
+            mode,
+            str(publishers),
+            str(subscribers),
+        )
         if key not in cells:
             cells[key] = out.cell(
                 workload=f"{kind} at {rate or '?'} Hz",
                 arm=f"{middleware} ({mean})",
                 middleware=middleware,
                 layer="rclcpp" if middleware == rmw else "native",
-                factors={"message": kind, "rate_hz": rate, "publishers": publishers, "subscribers": subscribers},
+                factors={
+                    "message": kind,
+                    "rate_hz": rate,
+                    "publishers": publishers,
+                    "subscribers": subscribers,
+                },
                 definition={"header": h},
             )
         _trial(out, cells[key], log, kind, middleware, publishers, subscribers, mode)
 
 
 def _trial(
-    out: Published, cell: int, log: Log, kind: str, middleware: str, publishers: int, subscribers: int, mode: str
+    out: Published,
+    cell: int,
+    log: Log,
+    kind: str,
+    middleware: str,
+    publishers: int,
+    subscribers: int,
+    mode: str,
 ) -> None:
     size = SIZEOF.get(kind)
     kinds = [*(["publisher"] if publishers else []), *(["subscription"] if subscribers else [])]
@@ -101,7 +124,9 @@ def _trial(
     _figures(out, log, size, receives is not None, publishes is not None, mode)
 
 
-def _figures(out: Published, log: Log, size: int | None, receives: bool, publishes: bool, mode: str) -> None:
+def _figures(
+    out: Published, log: Log, size: int | None, receives: bool, publishes: bool, mode: str
+) -> None:
     c, name = log.columns, log.name
     seconds = float(np.sum(c["T_loop"]))
     if receives:
@@ -114,14 +139,32 @@ def _figures(out: Published, log: Log, size: int | None, receives: bool, publish
             note = f"no data: the size of the type is unknown, so {perf_windows.TRUNCATED}"
         else:
             rate = float(np.mean(c["data_received"])) / size
-            note = "published: mean of rates cut to whole numbers; corrected: bytes per second ÷ sizeof"
-        out.figure("received_rate", name, "", "Hz", float(np.mean(c["received"])), rate, count=log.rows, note=note)
+            note = (
+                "published: mean of rates cut to whole numbers; corrected: bytes per second ÷ "
+                "sizeof"
+            )
+        out.figure(
+            "received_rate",
+            name,
+            "",
+            "Hz",
+            float(np.mean(c["received"])),
+            rate,
+            count=log.rows,
+            note=note,
+        )
         finite = np.where(np.isfinite(mean), mean, np.nan)
         known = some & np.isfinite(mean) & np.isfinite(counts)
         two_clocks = (
-            bool((c["latency_min (ms)"][some] < 0).any()) if "latency_min (ms)" in c else bool((mean < 0).any())
+            bool((c["latency_min (ms)"][some] < 0).any())
+            if "latency_min (ms)" in c
+            else bool((mean < 0).any())
         )
-        weighted = float(np.average(mean[known], weights=counts[known])) if known.any() and not two_clocks else None
+        weighted = (
+            float(np.average(mean[known], weights=counts[known]))
+            if known.any() and not two_clocks
+            else None
+        )
         round_trip = " (round trip)" if mode == "MAIN" else ""
         out.figure(
             "latency_mean" + round_trip,
@@ -138,7 +181,9 @@ def _figures(out: Published, log: Log, size: int | None, receives: bool, publish
             else "no data: nothing was received, or not known how much",
         )
         lost = float(np.sum(c["lost"]))
-        got = float(np.nansum(counts)) if np.isfinite(counts).any() else float(np.sum(c["received"]))
+        got = (
+            float(np.nansum(counts)) if np.isfinite(counts).any() else float(np.sum(c["received"]))
+        )
         out.figure(
             "lost_share",
             name,
@@ -147,7 +192,8 @@ def _figures(out: Published, log: Log, size: int | None, receives: bool, publish
             _ratio(lost, float(np.sum(c["sent"]))),
             _ratio(lost, lost + got),
             count=log.rows,
-            note=f"published: lost ÷ sent of one process; corrected: lost ÷ (lost + received), {perf_windows.FIRST_ID}"
+            note="published: lost ÷ sent of one process; corrected: lost ÷ (lost + received), "
+            f"{perf_windows.FIRST_ID}"
             if lost + got
             else "no data: nothing was received",
         )
@@ -158,9 +204,12 @@ def _figures(out: Published, log: Log, size: int | None, receives: bool, publish
             "",
             "Hz",
             float(np.mean(c["sent"])),
-            float(np.sum(c["sent"])) / seconds if perf_windows.exact(log) or "latency_n" in c else None,
+            float(np.sum(c["sent"])) / seconds
+            if perf_windows.exact(log) or "latency_n" in c
+            else None,
             count=log.rows,
-            note="no data: rates cut to whole numbers, and the publisher's log has no bytes to restore them from"
+            note="no data: rates cut to whole numbers, and the publisher's log has no bytes to "
+            "restore them from"
             if not (perf_windows.exact(log) or "latency_n" in c)
             else None,
         )
@@ -178,7 +227,9 @@ def _ends(log: Log, which: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise malformed(log.where, f"the header does not say the number of {which}", "a whole number", text) from None
+        raise malformed(
+            log.where, f"the header does not say the number of {which}", "a whole number", text
+        ) from None
 
 
 def _logs(source: Source) -> Iterator[Log]:
@@ -199,7 +250,11 @@ def _logs(source: Source) -> Iterator[Log]:
 
 
 def _is_json(data: bytes) -> bool:
-    return data.lstrip()[:1] == b"{" and b'"analysis_results"' in data and b'"experiment_start"' in data
+    return (
+        data.lstrip()[:1] == b"{"
+        and b'"analysis_results"' in data
+        and b'"experiment_start"' in data
+    )
 
 
 def _json(item: Item) -> Log:
@@ -209,25 +264,45 @@ def _json(item: Item) -> Log:
         results = document["analysis_results"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         where = f"{item.where}:{getattr(error, 'lineno', 1)}"
-        raise malformed(where, "not perf_test's JSON", "an object with analysis_results", str(error)) from None
-    if not isinstance(results, list) or not results or not all(isinstance(row, dict) for row in results):
-        raise malformed(item.where, "analysis_results has no rows", "a list of objects, one per second")
+        raise malformed(
+            where, "not perf_test's JSON", "an object with analysis_results", str(error)
+        ) from None
+    if (
+        not isinstance(results, list)
+        or not results
+        or not all(isinstance(row, dict) for row in results)
+    ):
+        raise malformed(
+            item.where, "analysis_results has no rows", "a list of objects, one per second"
+        )
     columns = {}
     for key, (name, factor) in _JSON_COLUMNS.items():
         if key not in results[0] and name.startswith(_OPTIONAL):
             continue
-        columns[name] = np.array([_value(item, i, row, key) for i, row in enumerate(results)]) * factor
+        columns[name] = (
+            np.array([_value(item, i, row, key) for i, row in enumerate(results)]) * factor
+        )
     if "latency_n" in columns:
         nothing = columns["latency_n"] == 0
         for name in (n for n in columns if n.endswith("(ms)")):
             columns[name] = np.where(nothing, np.nan, columns[name])
-    grows = (np.diff(columns["T_experiment"], prepend=0.0) > 0) & (columns["T_experiment"] < perf_log.LONGEST_S)
+    grows = (np.diff(columns["T_experiment"], prepend=0.0) > 0) & (
+        columns["T_experiment"] < perf_log.LONGEST_S
+    )
     fine = grows & (columns["T_loop"] > 0) & (columns["T_loop"] < perf_log.LONGEST_S)
     if not fine.all():
         row = int(np.argmin(fine))
-        raise malformed(f"{item.where} (analysis_results[{row}])", "time does not grow", "a later experiment_start")
+        raise malformed(
+            f"{item.where} (analysis_results[{row}])",
+            "time does not grow",
+            "a later experiment_start",
+        )
     perf_log.PLAUSIBLE.check_columns(columns, f"{item.where} (analysis_results)", None)
-    header = {_JSON_HEADER.get(k, k): str(v) for k, v in document.items() if not isinstance(v, (list, dict))}
+    header = {
+        _JSON_HEADER.get(k, k): str(v)
+        for k, v in document.items()
+        if not isinstance(v, (list, dict))
+    }
     qos = (f"{k}: {document[k]}" for k in sorted(document) if k.startswith("qos_"))
     return Log(item.name, item.where, header | {"QOS": " ".join(qos)}, columns)
 
@@ -238,5 +313,10 @@ def _value(item: Item, i: int, row: dict[str, Any], key: str) -> float:
         where = f"{item.where} (analysis_results[{i}])"
         raise malformed(where, f"{key} is not a number", "a finite number", json.dumps(value)[:80])
     if value < 0 and not key.startswith("latency_m"):
-        raise malformed(f"{item.where} (analysis_results[{i}])", f"{key} is negative", "a number from 0 on", value)
+        raise malformed(
+            f"{item.where} (analysis_results[{i}])",
+            f"{key} is negative",
+            "a number from 0 on",
+            value,
+        )
     return float(value)

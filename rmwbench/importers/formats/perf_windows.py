@@ -1,7 +1,9 @@
-"""A log of `perf_test` as windows: the second's rates and aggregates, in rmwbench's units, without zeros for absent.
+"""A log of `perf_test` as windows: the second's rates and aggregates, in rmwbench's units, without
+zeros for absent.
 
-Sources of the units: the tool's own printing code. Its "variance (ms)" is the variance in s² times 1000; cpu_usage is a
-share of all hardware threads; the ru_ columns are getrusage's, cumulative since the process began.
+Sources of the units: the tool's own printing code. Its "variance (ms)" is the variance in s² times
+1000; cpu_usage is a share of all hardware threads; the ru_ columns are getrusage's, cumulative
+since the process began.
 """
 
 import re
@@ -28,17 +30,22 @@ _PROCESS = (
 )
 
 TRUNCATED = (
-    "received, sent and lost are rates per second cut to whole numbers; counts are restored from bytes per second "
-    "where that gives a whole number (within 0.15)"
+    "received, sent and lost are rates per second cut to whole numbers; counts are restored from "
+    "bytes per second where that gives a whole number (within 0.15)"
 )
-PER_SECOND = "only one minimum, maximum and mean per second were kept, and percentiles do not follow from them"
+PER_SECOND = (
+    "only one minimum, maximum and mean per second were kept, and percentiles do not "
+    "follow from them"
+)
 FIRST_ID = (
-    "counted from gaps in message ids: all before the first received count as lost, those after the last never do"
+    "counted from gaps in message ids: all before the first received count as lost, those "
+    "after the last never do"
 )
 
 
 def counts(log: Log, size: int | None) -> np.ndarray:
-    """Messages received per row, NaN where that cannot be told. Exact where the log itself has counts (`exact`)."""
+    """Messages received per row, NaN where that cannot be told. Exact where the log itself has
+    counts (`exact`)."""
     if "latency_n" in log.columns:
         return log.columns["latency_n"]
     if exact(log):
@@ -47,8 +54,8 @@ def counts(log: Log, size: int | None) -> np.ndarray:
 
 
 def exact(log: Log) -> bool:
-    """Whether `received` counts messages (later versions) instead of being a rate: bytes are then a whole multiple, the
-    same in every row.
+    """Whether `received` counts messages (later versions) instead of being a rate: bytes are then a
+    whole multiple, the same in every row.
     """
     received, data = log.columns["received"], log.columns["data_received"]
     some = data > 0
@@ -59,24 +66,29 @@ def exact(log: Log) -> bool:
 
 
 def _later(log: Log) -> bool:
-    """Later versions dropped the loop reserve; a second log with whole multiples by chance is not a proof."""
+    """Later versions dropped the loop reserve; a second log with whole multiples by chance is not a
+    proof."""
     return "pub_loop_res_mean (ms)" not in log.columns
 
 
 def latency(log: Log, statistic: str, received: np.ndarray) -> np.ndarray:
-    """Latency of each row in ns (the variance in ns²), NaN in seconds in which nothing came: the log says 0 there."""
+    """Latency of each row in ns (the variance in ns²), NaN in seconds in which nothing came: the
+    log says 0 there."""
     values = log.columns[f"latency_{statistic} (ms)"] * LATENCY[statistic]
     return np.where(received > 0, values, np.nan)
 
 
 def arrived(log: Log) -> np.ndarray:
-    """Whether anything came in a row, shape (rows,): bytes tell, since a rate below 1/s is printed as 0."""
+    """Whether anything came in a row, shape (rows,): bytes tell, since a rate below 1/s is printed
+    as 0."""
     return log.columns["data_received"] > 0
 
 
-def window(out: Published, log: Log, *, publishes: int | None, receives: int | None, size: int | None) -> None:
-    """Adds a log's rows as windows of the newest trial. `publishes` and `receives` are the endpoints' numbers, None
-    where the process has none.
+def window(
+    out: Published, log: Log, *, publishes: int | None, receives: int | None, size: int | None
+) -> None:
+    """Adds a log's rows as windows of the newest trial. `publishes` and `receives` are the
+    endpoints' numbers, None where the process has none.
     """
     end = np.round(log.columns["T_experiment"] * 1e9).astype(np.int64)
     begin = end - np.round(log.columns["T_loop"] * 1e9).astype(np.int64)
@@ -99,7 +111,12 @@ def window(out: Published, log: Log, *, publishes: int | None, receives: int | N
                 unit = "ns²" if factor == LATENCY["variance"] else "ns"
                 add(receives, f"latency_{statistic}", unit, latency(log, statistic, some))
     if publishes is not None:
-        add(publishes, "sent" if exact(log) or "latency_n" in c else "sent_rate_cut", "Hz", c["sent"])
+        add(
+            publishes,
+            "sent" if exact(log) or "latency_n" in c else "sent_rate_cut",
+            "Hz",
+            c["sent"],
+        )
         for statistic, factor in LATENCY.items():
             name = f"pub_loop_res_{statistic} (ms)"
             if name in c:
@@ -111,7 +128,9 @@ def window(out: Published, log: Log, *, publishes: int | None, receives: int | N
             add(process, metric, unit, c[name] * factor)
 
 
-def endpoint(log: Log, kind: str, process: str, host: str, middleware: str, size: int | None) -> Endpoint:
+def endpoint(
+    log: Log, kind: str, process: str, host: str, middleware: str, size: int | None
+) -> Endpoint:
     """An endpoint as the log's header describes it."""
     h = log.header
     return Endpoint(
@@ -144,9 +163,20 @@ def qos(text: str) -> dict[str, str | int]:
 def limits(out: Published) -> None:
     """What no log of the tool can tell."""
     out.limit("response latency (p50, p90, p99 …)", PER_SECOND)
-    out.limit("latency from the intended time", "stamped right before publish(): a late publisher is not seen")
+    out.limit(
+        "latency from the intended time",
+        "stamped right before publish(): a late publisher is not seen",
+    )
     out.limit("sequence of single messages", "no message was recorded, only seconds")
     out.limit("loss after the last message that came", FIRST_ID)
     out.error("rates cut to whole numbers", TRUNCATED, "received")
-    out.error("zero for no latency", "a second without messages says latency 0; here it has none", "latency")
-    out.error("variance with a wrong unit", "the column `latency_variance (ms)` is in s² × 1000", "latency_variance")
+    out.error(
+        "zero for no latency",
+        "a second without messages says latency 0; here it has none",
+        "latency",
+    )
+    out.error(
+        "variance with a wrong unit",
+        "the column `latency_variance (ms)` is in s² × 1000",
+        "latency_variance",
+    )

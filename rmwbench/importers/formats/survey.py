@@ -1,7 +1,8 @@
 """OSRF's user survey of 2020, or another with its columns: 19 agreement questions and a profile.
 
-Aggregates only: free text is never read into the bundle, and an answer that one person alone gave is folded into
-`other`, as the original's pies did. The published figures scored the answers with a scrambled scale.
+Aggregates only: free text is never read into the bundle, and an answer that one person alone gave
+is folded into `other`, as the original's pies did. The published figures scored the answers with a
+scrambled scale.
 """
 
 import hashlib
@@ -23,13 +24,35 @@ APPLIED = {"Agree": 5, "Strongly Agree": 4, "Neutral": 3, "Strongly Disagree": 2
 NO_OPINION = "NO OPINION / NOT APPLICABLE"
 QUESTION = re.compile(r".*\[(?P<text>[^\]]+)\]\s*")
 KNOWN_QUESTIONS = (
-    *("183896ad429c", "37e71bf3a2be", "be6305182b02", "fcc250f991e9", "0974ad4efb30", "0f2f03c5a3ae", "6494acf9e76a"),
-    *("ef6d60d91bde", "84d1e96741fa", "959eb96af458", "07bebcddfae6", "3381290de22d", "bf7abff21450", "ab7597134b4e"),
+    *(
+        "183896ad429c",
+        "37e71bf3a2be",
+        "be6305182b02",
+        "fcc250f991e9",
+        "0974ad4efb30",
+        "0f2f03c5a3ae",
+        "6494acf9e76a",
+    ),
+    *(
+        "ef6d60d91bde",
+        "84d1e96741fa",
+        "959eb96af458",
+        "07bebcddfae6",
+        "3381290de22d",
+        "bf7abff21450",
+        "ab7597134b4e",
+    ),
     *("d310f25cce2a", "39b9f41f2965", "c94a44bd1942", "e7a5db737414", "247568d5fd59"),
 )
-"""Q1 to Q19 of the survey of 2020: the first twelve digits of the SHA-256 of each question's text."""
+"""Q1 to Q19 of the survey of 2020: the first twelve digits of the SHA-256 of each question's
+text."""
 SKILL = Range(1, 10)
-ANSWERS = {"networking_skill": SKILL, "years": Range(0, 80), "familiarity": SKILL, "debugging_skill": SKILL}
+ANSWERS = {
+    "networking_skill": SKILL,
+    "years": Range(0, 80),
+    "familiarity": SKILL,
+    "debugging_skill": SKILL,
+}
 """What answers in numbers can be."""
 GROUPS = {"All": None, "Cyclone": "ADLink CycloneDDS", "Fast": "eProsima FastDDS (Foxy default)"}
 PROFILE = {
@@ -49,7 +72,8 @@ SKILLS: dict[str, tuple[int, ...] | None] = {
     "familiarity": (1, 2, 3, 4, 5, 6),
     "debugging_skill": (1, 2, 3, 4, 5, 6, 7, 8),
 }
-"""Bins of the published histograms; None: as many as the largest answer less one, from the smallest to the largest."""
+"""Bins of the published histograms; None: as many as the largest answer less one, from the smallest
+to the largest."""
 LABELS = {score: answer for answer, score in DOCUMENTED.items()}
 TEXT_RESPONSES = {"All": 96.0, "Cyclone": 31.0, "Fast": 60.0}
 """Responses that the report's text speaks of."""
@@ -80,7 +104,9 @@ def _survey(item: Item, out: Published) -> None:
     except StopIteration:
         raise malformed(item.where, "an empty file", "a line of questions") from None
     questions = [
-        (i, m["text"].strip()) for i, m in ((i, QUESTION.fullmatch(name)) for i, name in enumerate(header)) if m
+        (i, m["text"].strip())
+        for i, m in ((i, QUESTION.fullmatch(name)) for i, name in enumerate(header))
+        if m
     ]
     middleware = _find(header, PROFILE["middleware"])
     if not questions or middleware is None:
@@ -91,7 +117,9 @@ def _survey(item: Item, out: Published) -> None:
             ", ".join(header)[:120],
         )
     _check_questions(item, [text for _, text in questions])
-    numbers = {name: found for name in ANSWERS if (found := _find(header, PROFILE[name])) is not None}
+    numbers = {
+        name: found for name in ANSWERS if (found := _find(header, PROFILE[name])) is not None
+    }
     answers: list[list[str]] = []
     once = Once("the same response")
     for line, cells in lines:
@@ -103,7 +131,10 @@ def _survey(item: Item, out: Published) -> None:
         for i, text in questions:
             if cells[i] not in DOCUMENTED and cells[i] not in (NO_OPINION, ""):
                 raise malformed(
-                    where, f"an unknown answer to [{text}]", ", ".join((*DOCUMENTED, NO_OPINION)), cells[i][:40]
+                    where,
+                    f"an unknown answer to [{text}]",
+                    ", ".join((*DOCUMENTED, NO_OPINION)),
+                    cells[i][:40],
                 )
         for name, column in numbers.items():
             value = _number(cells[column])
@@ -114,7 +145,10 @@ def _survey(item: Item, out: Published) -> None:
         answers.append(cells)
     if not answers:
         raise malformed(item.where, "no responses", "a row per respondent")
-    groups = {name: [a for a in answers if key is None or a[middleware] == key] for name, key in GROUPS.items()}
+    groups = {
+        name: [a for a in answers if key is None or a[middleware] == key]
+        for name, key in GROUPS.items()
+    }
     original = len(questions) == 19 and len(answers) == 94
     _profile(header, groups, out, original)
     _skills(header, answers, out)
@@ -123,12 +157,17 @@ def _survey(item: Item, out: Published) -> None:
 
 
 def _check_questions(item: Item, texts: Sequence[str]) -> None:
-    """Questions are numbered by their place. Where one of them is of the survey of 2020, all must be, in its order."""
+    """Questions are numbered by their place. Where one of them is of the survey of 2020, all must
+    be, in its order."""
     found = [hashlib.sha256(text.encode()).hexdigest()[:12] for text in texts]
     if not set(found) & set(KNOWN_QUESTIONS) or tuple(found) == KNOWN_QUESTIONS:
         return
     missing = [f"Q{n}" for n, known in enumerate(KNOWN_QUESTIONS, start=1) if known not in found]
-    actual = f"{', '.join(missing)} missing" if missing else "questions in another order, or more of them"
+    actual = (
+        f"{', '.join(missing)} missing"
+        if missing
+        else "questions in another order, or more of them"
+    )
     raise malformed(
         f"{item.where}:1",
         "not all questions of the survey of 2020, in their order",
@@ -138,7 +177,9 @@ def _check_questions(item: Item, texts: Sequence[str]) -> None:
     )
 
 
-def _question(x: str, text: str, i: int, groups: dict[str, list[list[str]]], out: Published) -> None:
+def _question(
+    x: str, text: str, i: int, groups: dict[str, list[list[str]]], out: Published
+) -> None:
     means: dict[str, tuple[float | None, float | None]] = {}
     scores: dict[str, list[int]] = {}
     for name, found in groups.items():
@@ -147,7 +188,9 @@ def _question(x: str, text: str, i: int, groups: dict[str, list[list[str]]], out
         applied, documented = ([scale[a] for a in given] for scale in (APPLIED, DOCUMENTED))
         means[name] = (_mean(applied), _mean(documented))
         empty = None if given else "no data: nobody answered"
-        out.figure("survey_mean", name, x, "1 to 5", *means[name], count=len(given), note=empty or text)
+        out.figure(
+            "survey_mean", name, x, "1 to 5", *means[name], count=len(given), note=empty or text
+        )
         deviations = (_deviation(applied), _deviation(documented))
         out.figure(
             "survey_deviation",
@@ -159,10 +202,21 @@ def _question(x: str, text: str, i: int, groups: dict[str, list[list[str]]], out
             note=text if deviations[1] is not None else "no data: fewer than two answers",
         )
         for score, label in LABELS.items() if given else ():
-            shares = [100 * sum(scale[a] == score for a in given) / len(given) for scale in (APPLIED, DOCUMENTED)]
+            shares = [
+                100 * sum(scale[a] == score for a in given) / len(given)
+                for scale in (APPLIED, DOCUMENTED)
+            ]
             out.figure("survey_sentiment", f"{x} {name}", label, "%", *shares, count=len(given))
         for answer, votes in Counter(row[i] for row in found if row[i]).items():
-            out.figure("survey_answers", f"{x} {name}", answer, "responses", None, float(votes), count=len(found))
+            out.figure(
+                "survey_answers",
+                f"{x} {name}",
+                answer,
+                "responses",
+                None,
+                float(votes),
+                count=len(found),
+            )
     (fast_shown, fast), (cyclone_shown, cyclone) = means["Fast"], means["Cyclone"]
     if fast is None or cyclone is None:
         return
@@ -192,8 +246,8 @@ def _question(x: str, text: str, i: int, groups: dict[str, list[list[str]]], out
 
 
 def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Two-sided p of the Mann-Whitney test by the normal approximation with ties and continuity, None where all values
-    are equal.
+    """Two-sided p of the Mann-Whitney test by the normal approximation with ties and continuity,
+    None where all values are equal.
     """
     from scipy.stats import mannwhitneyu
 
@@ -202,7 +256,9 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float | None:
     return float(mannwhitneyu(a, b, alternative="two-sided", method="asymptotic").pvalue)
 
 
-def _profile(header: list[str], groups: dict[str, list[list[str]]], out: Published, original: bool) -> None:
+def _profile(
+    header: list[str], groups: dict[str, list[list[str]]], out: Published, original: bool
+) -> None:
     for name, found in groups.items():
         shown = TEXT_RESPONSES[name] if original else None
         out.figure(
@@ -225,13 +281,23 @@ def _profile(header: list[str], groups: dict[str, list[list[str]]], out: Publish
             if alone:
                 folded["other"] += alone
             for answer, n in folded.items():
-                out.figure(f"survey_{name}", group, answer, "responses", float(n), float(n), count=len(found))
+                out.figure(
+                    f"survey_{name}",
+                    group,
+                    answer,
+                    "responses",
+                    float(n),
+                    float(n),
+                    count=len(found),
+                )
 
 
 def _skills(header: list[str], answers: list[list[str]], out: Published) -> None:
-    """The four histograms of skill, over all respondents: the original's bins at their left edges, and whole numbers.
+    """The four histograms of skill, over all respondents: the original's bins at their left edges,
+    and whole numbers.
 
-    It drew densities under an axis in percent: where a bin is not one wide, the bar is not the share of respondents.
+    It drew densities under an axis in percent: where a bin is not one wide, the bar is not the
+    share of respondents.
     """
     for name, edges in SKILLS.items():
         column = _find(header, PROFILE[name])
@@ -241,12 +307,31 @@ def _skills(header: list[str], answers: list[list[str]], out: Published) -> None
             continue
         bins = max(1, int(values.max()) - 1) if edges is None else edges
         density, begins = np.histogram(values, bins=bins, density=True)
-        shown = {f"{begin:.3g}": 100 * float(d) for begin, d in zip(begins[:-1], density, strict=True)}
+        shown = {
+            f"{begin:.3g}": 100 * float(d) for begin, d in zip(begins[:-1], density, strict=True)
+        }
         whole = Counter(f"{int(v)}" for v in values)
         for x in sorted({*shown, *whole}, key=float):
-            right = 100 * whole[x] / len(values) if x in whole else 0.0 if float(x) == int(float(x)) else None
-            note = "no data: a bin of the published histogram begins here" if right is None else None
-            out.figure(f"survey_skill_{name}", "All", x, "%", shown.get(x), right, count=len(values), note=note)
+            right = (
+                100 * whole[x] / len(values)
+                if x in whole
+                else 0.0
+                if float(x) == int(float(x))
+                else None
+            )
+            note = (
+                "no data: a bin of the published histogram begins here" if right is None else None
+            )
+            out.figure(
+                f"survey_skill_{name}",
+                "All",
+                x,
+                "%",
+                shown.get(x),
+                right,
+                count=len(values),
+                note=note,
+            )
 
 
 def _number(text: str) -> float | None:
@@ -273,18 +358,20 @@ def _deviation(values: Sequence[float]) -> float | None:
 def _known_errors(out: Published) -> None:
     out.error(
         "scrambled scale",
-        "Agree 5, Strongly Agree 4, Neutral 3, Strongly Disagree 2, Disagree 1 was applied, not the documented order: "
-        "the sign of Cyclone − Fast flips on four questions",
+        "Agree 5, Strongly Agree 4, Neutral 3, Strongly Disagree 2, Disagree 1 was applied, not "
+        "the documented order: the sign of Cyclone − Fast flips on four questions",
         "survey_mean, survey_deviation, survey_difference",
     )
     out.error(
         "drill-down on the wrong scale",
-        "the distributions were binned by the scrambled scores: what is labelled Strongly Agree are those who agree",
+        "the distributions were binned by the scrambled scores: what is labelled Strongly Agree "
+        "are those who agree",
         "survey_sentiment",
     )
     out.error(
         "densities in percent",
-        "the histograms of skill are densities under an axis in percent: bins 0.89 wide make 35 of 31 %",
+        "the histograms of skill are densities under an axis in percent: bins 0.89 wide make 35 of "
+        "31 %",
         "survey_skill",
     )
     out.error(

@@ -1,7 +1,8 @@
-"""OSRF's WiFi test of 2020: two laptops, 2 middlewares × 3 rates × 10 runs, a log of `perf_test` at each end.
+"""OSRF's WiFi test of 2020: two laptops, 2 middlewares × 3 rates × 10 runs, a log of `perf_test` at
+each end.
 
-Which two logs belong together is in their names alone (`f-p-80-3.txt` and `f-s-80-3.txt`); everything else is read from
-their content, and a name that contradicts it is an error.
+Which two logs belong together is in their names alone (`f-p-80-3.txt` and `f-s-80-3.txt`);
+everything else is read from their content, and a name that contradicts it is an error.
 """
 
 import hashlib
@@ -27,7 +28,8 @@ SIZE = SIZEOF["Array60k"]
 STALL_S = 5
 """Seconds in a row without a message that make a stall."""
 MORE_S = 2
-"""Seconds' worth of messages that may be received above those sent in as many rows: what was under way at the start."""
+"""Seconds' worth of messages that may be received above those sent in as many rows: what was under
+way at the start."""
 NO_LATENCY = "stamps of two hosts' monotonic clocks are subtracted: about −7·10⁸ ms"
 
 
@@ -42,7 +44,8 @@ class _Cell:
 
 
 def recognises(item: Item) -> bool:
-    """A log of one end of a 60 kB topic that leaves out the first second, sent at a rate of the test."""
+    """A log of one end of a 60 kB topic that leaves out the first second, sent at a rate of the
+    test."""
     if not perf_log.is_log(item):
         return False
     h = perf_log.header_of(item)
@@ -65,7 +68,9 @@ def read(source: Source, out: Published) -> None:
         rmw, end, rate, run = _identity(log)
         pair = waiting.setdefault((rmw, rate, run), {})
         if end in pair:
-            raise malformed(log.where, "a second log of the same end", "one per run", pair[end].where)
+            raise malformed(
+                log.where, "a second log of the same end", "one per run", pair[end].where
+            )
         pair[end] = log
         if len(pair) == 2:
             del waiting[rmw, rate, run]
@@ -77,7 +82,9 @@ def read(source: Source, out: Published) -> None:
         end, log = next(iter(pair.items()))
         other = "subscriber's" if end == "p" else "publisher's"
         what = f"the {other} log of {rmw} at {rate} Hz, run {run}, is missing"
-        raise malformed(log.where, what, "two logs per run", fix="`rmwbench import perf-test` reads single logs")
+        raise malformed(
+            log.where, what, "two logs per run", fix="`rmwbench import perf-test` reads single logs"
+        )
     for (rmw, rate), (_, cell) in sorted(cells.items(), key=lambda entry: entry[0]):
         _figures(out, f"{rmw} {rate} Hz", rate, cell)
 
@@ -93,9 +100,13 @@ def _logs(source: Source, once: Once) -> Iterable[Log]:
 def _identity(log: Log) -> tuple[str, str, int, int]:
     name = NAME.fullmatch(log.name.rpartition("/")[2])
     if name is None:
-        raise malformed(log.where, "the name does not say which run this is", "f|c-p|s-RATE-RUN.txt", log.name)
+        raise malformed(
+            log.where, "the name does not say which run this is", "f|c-p|s-RATE-RUN.txt", log.name
+        )
     h = log.header
-    end = {("1", "0"): "p", ("0", "1"): "s"}.get((h.get("Number of publishers"), h.get("Number of subscribers")))
+    end = {("1", "0"): "p", ("0", "1"): "s"}.get(
+        (h.get("Number of publishers"), h.get("Number of subscribers"))
+    )
     said = (RMW[name["rmw"]], name["end"], name["rate"], "Array60k")
     found = (h.get("RMW Implementation"), end, h.get("Publishing rate"), h.get("Topic name"))
     if said != found:
@@ -111,14 +122,26 @@ def _cell(out: Published, rmw: str, rate: int) -> int:
         version="Rolling of October 2020",
         profile="untouched",
         factors={"message": "Array60k", "rate_hz": rate, "publish_mode": MODE[rmw]},
-        definition={"qos": "reliable, volatile, keep_last 10", "network": "802.11 at 2.4 GHz, ASUS RT-AC86U"},
+        definition={
+            "qos": "reliable, volatile, keep_last 10",
+            "network": "802.11 at 2.4 GHz, ASUS RT-AC86U",
+        },
     )
 
 
 def _run(
-    out: Published, number: int, cell: _Cell, rmw: str, rate: int, run: int, publisher: Log, subscriber: Log
+    out: Published,
+    number: int,
+    cell: _Cell,
+    rmw: str,
+    rate: int,
+    run: int,
+    publisher: Log,
+    subscriber: Log,
 ) -> None:
-    perf_log.require_header(subscriber, {key: publisher.header.get(key, "") for key in (VERSION, "QOS")})
+    perf_log.require_header(
+        subscriber, {key: publisher.header.get(key, "") for key in (VERSION, "QOS")}
+    )
     _check_counts(rate, publisher, subscriber)
     subscriber = _without_latency(subscriber)
     ends = (
@@ -136,20 +159,36 @@ def _run(
     cell.sent.append(publisher.columns["sent"])
     rates = subscriber.columns["data_received"] / SIZE
     for second, (cut, right) in enumerate(zip(received, rates, strict=True), start=1):
-        out.figure("wifi_received", f"{rmw} {rate} Hz run {run}", second, "messages/s", float(cut), float(right))
+        out.figure(
+            "wifi_received",
+            f"{rmw} {rate} Hz run {run}",
+            second,
+            "messages/s",
+            float(cut),
+            float(right),
+        )
 
 
 def _check_counts(rate: int, publisher: Log, subscriber: Log) -> None:
-    """Raises UserError where more came than was sent. The ends were started by hand, some seconds apart."""
+    """Raises UserError where more came than was sent. The ends were started by hand, some seconds
+    apart."""
     sent = float(publisher.columns["sent"].sum() + publisher.rows)
     most = sent * max(1.0, subscriber.rows / publisher.rows) + MORE_S * rate
     received = float(perf_log.restored_counts(subscriber, SIZE).sum())
     if received > most:
-        raise malformed(subscriber.where, "more was received than sent", f"at most {most:.0f}", f"{received:.0f}")
+        raise malformed(
+            subscriber.where,
+            "more was received than sent",
+            f"at most {most:.0f}",
+            f"{received:.0f}",
+        )
 
 
 def _without_latency(log: Log) -> Log:
-    columns = {n: np.full(log.rows, np.nan) if n.startswith("latency_") else v for n, v in log.columns.items()}
+    columns = {
+        n: np.full(log.rows, np.nan) if n.startswith("latency_") else v
+        for n, v in log.columns.items()
+    }
     return Log(log.name, log.where, log.header, columns, log.first_line)
 
 
@@ -159,7 +198,16 @@ def _figures(out: Published, series: str, rate: int, cell: _Cell) -> None:
     restored = np.concatenate(cell.restored)
     bytes_note = "corrected: bytes per second ÷ sizeof"
     no_bytes = "no data: the publisher's log has cut rates only"
-    out.figure("wifi_mean_sent", series, rate, "messages/s", sent.mean(), None, count=len(sent), note=no_bytes)
+    out.figure(
+        "wifi_mean_sent",
+        series,
+        rate,
+        "messages/s",
+        sent.mean(),
+        None,
+        count=len(sent),
+        note=no_bytes,
+    )
     seconds = float(sum(len(x) for x in cell.received))
     out.figure(
         "wifi_mean_received",
@@ -172,7 +220,14 @@ def _figures(out: Published, series: str, rate: int, cell: _Cell) -> None:
         note=f"{bytes_note}; per row of the log",
     )
     out.figure(
-        "wifi_total_received", series, rate, "messages", received.sum(), restored.sum(), count=runs, note=bytes_note
+        "wifi_total_received",
+        series,
+        rate,
+        "messages",
+        received.sum(),
+        restored.sum(),
+        count=runs,
+        note=bytes_note,
     )
     lost = float(np.concatenate(cell.lost).sum())
     missing = max(0.0, float(sent.sum() - received.sum()))
@@ -184,16 +239,30 @@ def _figures(out: Published, series: str, rate: int, cell: _Cell) -> None:
         lost,
         missing,
         count=runs,
-        note="published: gaps in ids, which end with the last message that came; corrected: sent − received of the "
-        "same cut rates (the ends were started by hand: windows differ)",
+        note="published: gaps in ids, which end with the last message that came; corrected: sent − "
+        "received of the same cut rates (the ends were started by hand: windows differ)",
     )
     empty = float((restored < 0.5).sum())
     out.figure(
-        "wifi_empty_seconds", series, rate, "s", float((received == 0).sum()), empty, count=len(received), note=None
+        "wifi_empty_seconds",
+        series,
+        rate,
+        "s",
+        float((received == 0).sum()),
+        empty,
+        count=len(received),
+        note=None,
     )
     stalls = float(sum(_longest(x < 0.5) >= STALL_S for x in cell.restored))
     out.figure(
-        "wifi_stalled_runs", series, rate, "runs", None, stalls, count=runs, note=f"≥ {STALL_S} s without a message"
+        "wifi_stalled_runs",
+        series,
+        rate,
+        "runs",
+        None,
+        stalls,
+        count=runs,
+        note=f"≥ {STALL_S} s without a message",
     )
     out.figure("wifi_latency", series, rate, "ms", None, None, note=f"no data: {NO_LATENCY}")
 
@@ -212,8 +281,13 @@ def _known_errors(out: Published) -> None:
     out.limit("latency", NO_LATENCY)
     out.limit("discovery", "the first second was left out")
     out.limit("loss of single messages", "both ends were started by hand, so their windows differ")
-    out.error("stalls count as small loss", "gaps in ids say nothing about what never came after a stall", "wifi_lost")
+    out.error(
+        "stalls count as small loss",
+        "gaps in ids say nothing about what never came after a stall",
+        "wifi_lost",
+    )
     out.error(
         "publish mode follows the vendor",
-        "Fast RTPS published async and Cyclone DDS sync, each by default: the two differ in more than the name",
+        "Fast RTPS published async and Cyclone DDS sync, each by default: the two differ in more "
+        "than the name",
     )

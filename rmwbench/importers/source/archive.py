@@ -1,7 +1,9 @@
-"""A tar archive read once, front to back, and wholly: an archive that is cut or damaged anywhere is an error.
+"""A tar archive read once, front to back, and wholly: an archive that is cut or damaged anywhere is
+an error.
 
-`tarfile` ends without a word at a header that it cannot read, and never reads the check value of a compressed stream,
-which comes last. So the stream is read to its end here, and what stands where the members end must be the end mark.
+`tarfile` ends without a word at a header that it cannot read, and never reads the check value of a
+compressed stream, which comes last. So the stream is read to its end here, and what stands where
+the members end must be the end mark.
 """
 
 import bz2
@@ -60,8 +62,9 @@ class Archive:
         self.sha256 = ""
 
     def members(self) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
-        """Every member, in order, with the archive that its content is read from at once. Raises what the libraries do
-        for damage: tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError.
+        """Every member, in order, with the archive that its content is read from at once. Raises
+        what the libraries do for damage: tarfile.TarError, EOFError, zlib.error, lzma.LZMAError,
+        OSError.
         """
         with open(self.path, "rb") as file:
             self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -72,7 +75,9 @@ class Archive:
                 for member in archive:
                     yield member, archive
             if stream.last != ZEROS:
-                raise tarfile.ReadError("no end mark after the last file: cut, or a header that cannot be read")
+                raise tarfile.ReadError(
+                    "no end mark after the last file: cut, or a header that cannot be read"
+                )
             while rest := stream.read(1 << 16):
                 if rest.strip(b"\0"):
                     raise tarfile.ReadError("data after the end mark")

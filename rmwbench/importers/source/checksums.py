@@ -1,5 +1,5 @@
-"""Lists of checksums (`SHA256SUMS`, as sha256sum writes them) that come with data: in a folder, above it, or in an
-archive. What a list names is checked, and must be there.
+"""Lists of checksums (`SHA256SUMS`, as sha256sum writes them) that come with data: in a folder,
+above it, or in an archive. What a list names is checked, and must be there.
 """
 
 import re
@@ -18,14 +18,16 @@ HIGHEST = 6
 
 @dataclass
 class Checksums:
-    """What one list says: path relative to the list's folder → SHA-256; `checked` are those that were met."""
+    """What one list says: path relative to the list's folder → SHA-256; `checked` are those that
+    were met."""
 
     where: str
     wanted: dict[str, str]
     checked: set[str] = field(default_factory=set)
 
     def check(self, name: str, sha256: str, where: str) -> None:
-        """UserError where the list has another value for this name; a name that it does not have is passed over."""
+        """UserError where the list has another value for this name; a name that it does not have is
+        passed over."""
         if name not in self.wanted:
             return
         if self.wanted[name] != sha256:
@@ -73,8 +75,8 @@ def parsed(text: bytes, where: str) -> Checksums:
 
 
 def above(path: Path) -> tuple[Checksums, str] | None:
-    """The nearest list in the folder of a path or above it that names something at or below the path, and the path
-    relative to the list's folder (`""`: that folder itself).
+    """The nearest list in the folder of a path or above it that names something at or below the
+    path, and the path relative to the list's folder (`""`: that folder itself).
     """
     resolved = path.resolve()
     for folder in _folders(resolved):

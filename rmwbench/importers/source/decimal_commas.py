@@ -1,8 +1,10 @@
-"""Rows whose decimal point was written as a comma, between commas: `27,5,26,5` is 27.5 and 26.5, or 27, 5.26 and 5.
+"""Rows whose decimal point was written as a comma, between commas: `27,5,26,5` is 27.5 and 26.5, or
+27, 5.26 and 5.
 
-A row is cut into its values in every way that has one or two parts per value. What remains after two rules is the
-reading: an order that the values must have (a minimum is not above a mean), and the number of decimals that rows of
-the same file with only one reading have. A row with more than one reading left has none.
+A row is cut into its values in every way that has one or two parts per value. What remains after
+two rules is the reading: an order that the values must have (a minimum is not above a mean), and
+the number of decimals that rows of the same file with only one reading have. A row with more than
+one reading left has none.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,9 +37,11 @@ def readings(parts: Sequence[str], values: int) -> Iterator[tuple[Values, tuple[
             yield tuple(found), tuple(decimals)
 
 
-def restore(rows: Sequence[Sequence[str]], values: int, ordered: Callable[[Values], bool]) -> list[Values | None]:
-    """The values of each row, None where more than one reading is left. [] of readings gives None as well; the caller
-    tells the two apart with `readings`.
+def restore(
+    rows: Sequence[Sequence[str]], values: int, ordered: Callable[[Values], bool]
+) -> list[Values | None]:
+    """The values of each row, None where more than one reading is left. [] of readings gives None
+    as well; the caller tells the two apart with `readings`.
     """
     possible = [[r for r in readings(row, values) if ordered(r[0])] for row in rows]
     sure = {d for found in possible if len(found) == 1 for d in found[0][1]}

@@ -8,7 +8,10 @@ from pathlib import Path
 
 def shown(path: Path | str) -> str:
     """A path for a message: what does not print is escaped, so that a message keeps its lines."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in str(path))
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode()
+        for c in str(path)
+    )
 
 
 def is_text(name: str) -> bool:

@@ -39,8 +39,8 @@ MIB = Range(0, 1e9)
 
 @dataclass(frozen=True)
 class Plausible:
-    """Column → range; `orders` are columns whose values may not fall from left to right; `absent` are texts that stand
-    for no value.
+    """Column → range; `orders` are columns whose values may not fall from left to right; `absent`
+    are texts that stand for no value.
     """
 
     ranges: Mapping[str, Range]
@@ -48,10 +48,12 @@ class Plausible:
     absent: tuple[str, ...] = field(default=("",))
 
     def check_row(self, row: Row) -> None:
-        """Raises UserError for a cell that is not a number, out of range or out of order. Columns that the row lacks
-        are passed over.
+        """Raises UserError for a cell that is not a number, out of range or out of order. Columns
+        that the row lacks are passed over.
         """
-        present = [c for c in self._columns() if c in row.cells and row[c].strip() not in self.absent]
+        present = [
+            c for c in self._columns() if c in row.cells and row[c].strip() not in self.absent
+        ]
         self.check_values({column: row.number(column) for column in present}, row.where)
 
     def check_values(self, values: Mapping[str, float], where: str) -> None:
@@ -67,9 +69,11 @@ class Plausible:
     def _columns(self) -> list[str]:
         return list(dict.fromkeys((*self.ranges, *(c for order in self.orders for c in order))))
 
-    def check_columns(self, columns: Mapping[str, np.ndarray], where: str, first_line: int | None) -> None:
-        """The same for columns of shape (rows,); row i is line `first_line` + i of the file `where`, or without a line
-        where that is None. NaN is absent.
+    def check_columns(
+        self, columns: Mapping[str, np.ndarray], where: str, first_line: int | None
+    ) -> None:
+        """The same for columns of shape (rows,); row i is line `first_line` + i of the file
+        `where`, or without a line where that is None. NaN is absent.
         """
 
         def place(row: int) -> str:
@@ -99,4 +103,6 @@ def _refuse(where: str, column: str, allowed: Range, value: float) -> NoReturn:
 
 def _refuse_order(where: str, lower: str, upper: str, low: float, high: float) -> NoReturn:
     expected = f"{lower} ≤ {upper}"
-    raise malformed(where, f"column {lower!r} is above column {upper!r}", expected, f"{low:g} and {high:g}")
+    raise malformed(
+        where, f"column {lower!r} is above column {upper!r}", expected, f"{low:g} and {high:g}"
+    )

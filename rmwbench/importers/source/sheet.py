@@ -1,7 +1,8 @@
-"""Comma-separated values, strictly: the columns are those expected, every row has all of them, a number is a number.
+"""Comma-separated values, strictly: the columns are those expected, every row has all of them, a
+number is a number.
 
-An error names the file, the line and the column. Spreadsheets that people made have quotes over several lines, so a
-row's line is the one that it begins in.
+An error names the file, the line and the column. Spreadsheets that people made have quotes over
+several lines, so a row's line is the one that it begins in.
 """
 
 import csv
@@ -15,7 +16,9 @@ from rmwbench.errors import UserError, nearest
 from rmwbench.importers.source.source import Item
 
 
-def malformed(where: str, what: str, expected: str, actual: object = None, fix: str | None = None) -> UserError:
+def malformed(
+    where: str, what: str, expected: str, actual: object = None, fix: str | None = None
+) -> UserError:
     """The error for data that is not as its format says; `where` is FILE or FILE:LINE."""
     text = None if actual is None else repr(actual) if isinstance(actual, str) else str(actual)
     return UserError(what, where=where, expected=expected, actual=text and text[:200], fix=fix)
@@ -73,7 +76,12 @@ class Row:
         if text not in allowed:
             near = nearest(text, allowed)
             hint = f" (nearest: {near})" if near else ""
-            raise malformed(self.where, f"column {column!r} has an unknown value", ", ".join(allowed) + hint, text)
+            raise malformed(
+                self.where,
+                f"column {column!r} has an unknown value",
+                ", ".join(allowed) + hint,
+                text,
+            )
         return text
 
 
@@ -90,8 +98,9 @@ def rows(
     at_least: bool = False,
     plausible: Checked | None = None,
 ) -> Iterator[Row]:
-    """The rows of a file whose first line names its columns. `columns` are those that must be there, in any order;
-    others are an error unless `at_least`; `plausible` checks every row. UserError for anything else, and for no row.
+    """The rows of a file whose first line names its columns. `columns` are those that must be
+    there, in any order; others are an error unless `at_least`; `plausible` checks every row.
+    UserError for anything else, and for no row.
     """
     lines = parsed(item)
     try:
@@ -100,22 +109,47 @@ def rows(
         raise malformed(item.where, "an empty file", "a line of column names") from None
     if len(header) == 1 and header[0].count(";") >= 2:
         fix = "save it with commas between the cells"
-        raise malformed(f"{item.where}:1", "semicolons between the cells", "comma-separated values", header[0], fix)
+        raise malformed(
+            f"{item.where}:1",
+            "semicolons between the cells",
+            "comma-separated values",
+            header[0],
+            fix,
+        )
     doubled = next((name for name in header if header.count(name) > 1), None)
     if doubled is not None:
-        raise malformed(f"{item.where}:1", "a column is named twice", "distinct column names", doubled)
+        raise malformed(
+            f"{item.where}:1", "a column is named twice", "distinct column names", doubled
+        )
     for name in columns or ():
         if name not in header:
-            raise malformed(f"{item.where}:1", f"column {name!r} is missing", ", ".join(columns), ", ".join(header))
-    extra = [name for name in header if columns is not None and not at_least and name not in columns]
+            raise malformed(
+                f"{item.where}:1",
+                f"column {name!r} is missing",
+                ", ".join(columns),
+                ", ".join(header),
+            )
+    extra = [
+        name for name in header if columns is not None and not at_least and name not in columns
+    ]
     if extra:
-        raise malformed(f"{item.where}:1", f"column {extra[0]!r} is unknown", ", ".join(columns), ", ".join(header))
+        raise malformed(
+            f"{item.where}:1",
+            f"column {extra[0]!r} is unknown",
+            ", ".join(columns),
+            ", ".join(header),
+        )
     found = False
     for line, cells in lines:
         if not cells:
             continue
         if len(cells) != len(header):
-            raise malformed(f"{item.where}:{line}", "a row of another length", f"{len(header)} cells", len(cells))
+            raise malformed(
+                f"{item.where}:{line}",
+                "a row of another length",
+                f"{len(header)} cells",
+                len(cells),
+            )
         found = True
         row = Row(f"{item.where}:{line}", dict(zip(header, cells, strict=True)))
         if plausible is not None:
@@ -126,7 +160,8 @@ def rows(
 
 
 def parsed(item: Item) -> Iterator[tuple[int, list[str]]]:
-    """(line, cells) for every row, the number being that of the line that it begins in. UserError for broken quotes."""
+    """(line, cells) for every row, the number being that of the line that it begins in. UserError
+    for broken quotes."""
     reader = csv.reader(io.StringIO(item.text(), newline=""), strict=True)
     while True:
         begins = reader.line_num + 1
@@ -156,8 +191,8 @@ class Once:
 
 
 def header_of(head: bytes) -> list[str]:
-    """The cells of the first line, [] where it is not one of a table: for recognising a format. The reader of the
-    rows reports what is not UTF-8.
+    """The cells of the first line, [] where it is not one of a table: for recognising a format. The
+    reader of the rows reports what is not UTF-8.
     """
     try:
         first = head.partition(b"\n")[0].decode("utf-8-sig", errors="replace")

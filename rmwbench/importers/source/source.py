@@ -1,8 +1,9 @@
-"""Where published data lies: a file, a directory or a tar archive (gz, bz2, xz), read one file at a time.
+"""Where published data lies: a file, a directory or a tar archive (gz, bz2, xz), read one file at a
+time.
 
-Nothing is unpacked and an archive is read once, front to back, so that memory is one file whatever the size of the
-whole. Links and devices are skipped and named: data files are plain files. Where a list of checksums comes with the
-data, every file of it is checked.
+Nothing is unpacked and an archive is read once, front to back, so that memory is one file whatever
+the size of the whole. Links and devices are skipped and named: data files are plain files. Where a
+list of checksums comes with the data, every file of it is checked.
 """
 
 import errno
@@ -36,8 +37,8 @@ _SPECIAL = {
 
 @dataclass(frozen=True)
 class Item:
-    """One file: `name` relative to the source, `where` for errors, its content; `above` are the folders that the source
-    itself lies in.
+    """One file: `name` relative to the source, `where` for errors, its content; `above` are the
+    folders that the source itself lies in.
     """
 
     name: str
@@ -47,11 +48,13 @@ class Item:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The folders that the file is in, the nearest last: some formats keep in them what was run."""
+        """The folders that the file is in, the nearest last: some formats keep in them what was
+        run."""
         return (*self.above, *self.name.split("/")[:-1])
 
     def text(self) -> str:
-        """The content as UTF-8 without a byte order mark. Raises UserError with the line of the first wrong byte."""
+        """The content as UTF-8 without a byte order mark. Raises UserError with the line of the
+        first wrong byte."""
         try:
             return self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -67,15 +70,19 @@ class Item:
 
 def encoding_of(data: bytes) -> str:
     """What bytes that are not UTF-8 most likely are."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:200:2] or b"\0" in data[1:200:2]:
+    if (
+        data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        or b"\0" in data[:200:2]
+        or b"\0" in data[1:200:2]
+    ):
         return "UTF-16, or binary"
     return "another encoding, such as Latin-1"
 
 
 class Source:
-    """The files at a path. Iterate it (once or several times); `files`, `sha256`, `skipped` and `checked` (files that a
-    list of checksums vouches for) are known after a whole pass. An archive within a directory is skipped: it is a
-    source of its own.
+    """The files at a path. Iterate it (once or several times); `files`, `sha256`, `skipped` and
+    `checked` (files that a list of checksums vouches for) are known after a whole pass. An archive
+    within a directory is skipped: it is a source of its own.
     """
 
     def __init__(self, path: Path | str):
@@ -113,7 +120,9 @@ class Source:
     def must_have_files(self) -> None:
         """Raises UserError unless a pass found at least one file."""
         if not self.files:
-            raise UserError("no data files here", where=shown(self.path), expected="files to import")
+            raise UserError(
+                "no data files here", where=shown(self.path), expected="files to import"
+            )
 
     def _damaged(self, error: Exception, files: int) -> UserError:
         return UserError(
@@ -149,7 +158,11 @@ class Source:
                 self.skipped.append(name)
                 if listed is not None and f"{prefix}{name}" in listed.wanted:
                     with open(path, "rb") as file:
-                        listed.check(f"{prefix}{name}", hashlib.file_digest(file, "sha256").hexdigest(), shown(path))
+                        listed.check(
+                            f"{prefix}{name}",
+                            hashlib.file_digest(file, "sha256").hexdigest(),
+                            shown(path),
+                        )
                 continue
             _check_size(path.stat().st_size, shown(path))
             data = path.read_bytes()
@@ -176,7 +189,9 @@ class Source:
             if len(data) != member.size:
                 raise EOFError(f"{shown(member.name)} is cut")
             if name in digests:
-                raise UserError("the same file twice in an archive", where=where, expected="every name once")
+                raise UserError(
+                    "the same file twice in an archive", where=where, expected="every name once"
+                )
             digests[name] = hashlib.sha256(data).hexdigest()
             if Path(name).name == checksums.NAME:
                 inside[os.path.dirname(name)] = checksums.parsed(data, where)
@@ -188,7 +203,9 @@ class Source:
             prefix = f"{folder}/" if folder else ""
             for name, sha256 in digests.items():
                 if name.startswith(prefix):
-                    own.check(name.removeprefix(prefix), sha256, f"{shown(self.path)}:{shown(name)}")
+                    own.check(
+                        name.removeprefix(prefix), sha256, f"{shown(self.path)}:{shown(name)}"
+                    )
             own.must_be_whole("")
             self.checked += len(own.checked)
 
@@ -205,16 +222,23 @@ class Source:
 
 
 def _mode(path: Path) -> int:
-    """The kind of what lies at a path. Raises UserError where there is nothing that can be read as data."""
+    """The kind of what lies at a path. Raises UserError where there is nothing that can be read as
+    data."""
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
         if error.errno == errno.ENOENT:
             raise UserError("no such file or directory", where=shown(path)) from None
-        what = "a loop of symbolic links" if error.errno == errno.ELOOP else f"cannot read: {error.strerror}"
+        what = (
+            "a loop of symbolic links"
+            if error.errno == errno.ELOOP
+            else f"cannot read: {error.strerror}"
+        )
         raise UserError(what, where=shown(path), expected=_IMPORTED) from None
     except ValueError:
-        raise UserError("not a path", where=shown(path), expected="a path without a zero byte") from None
+        raise UserError(
+            "not a path", where=shown(path), expected="a path without a zero byte"
+        ) from None
     kind = _SPECIAL.get(stat.S_IFMT(mode))
     if kind is not None:
         raise UserError(
@@ -227,8 +251,8 @@ def _mode(path: Path) -> int:
 
 
 def _walk(top: Path, skipped: list[str]) -> Iterator[tuple[Path, str]]:
-    """Every plain file below a directory that is not hidden, with its name relative to it. A directory that cannot be
-    read is an error.
+    """Every plain file below a directory that is not hidden, with its name relative to it. A
+    directory that cannot be read is an error.
     """
 
     def fail(error: OSError) -> None:

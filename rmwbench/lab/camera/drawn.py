@@ -1,14 +1,15 @@
 """Frames that are drawn here: a scene with and without a sensor's noise, the same on every machine.
 
-Of what a compressor makes of a frame, its content decides all: zeros and test pictures overstate it by far, random
-bytes understate it. `photo` is a scene as a camera's sensor sees it by day: a sky of which a part is
-overexposed, walls with light falling off, edges, grass, and the noise of photons and of reading out (Poisson's law and
-a constant, EMVA 1288). `rendered` is the same scene as a simulator's camera draws it, without noise. The camera turns a
-little from frame to frame.
+Of what a compressor makes of a frame, its content decides all: zeros and test pictures overstate it
+by far, random bytes understate it. `photo` is a scene as a camera's sensor sees it by day: a sky of
+which a part is overexposed, walls with light falling off, edges, grass, and the noise of photons
+and of reading out (Poisson's law and a constant, EMVA 1288). `rendered` is the same scene as a
+simulator's camera draws it, without noise. The camera turns a little from frame to frame.
 
-How near that is to real frames was measured once with LZ4 in blocks of 65 000 bytes, which is what Zenoh compresses:
-six photographs in colour by day (scikit-image's and scikit-learn's) shrink by 1.01 to 1.29, with a noise of two grey
-levels by 1.00 to 1.05, two that are mostly black by 1.6 and 3.1. `photo` is meant for the better end of the first.
+How near that is to real frames was measured once with LZ4 in blocks of 65 000 bytes, which is what
+Zenoh compresses: six photographs in colour by day (scikit-image's and scikit-learn's) shrink by
+1.01 to 1.29, with a noise of two grey levels by 1.00 to 1.05, two that are mostly black by 1.6 and
+3.1. `photo` is meant for the better end of the first.
 """
 
 from functools import lru_cache
@@ -44,9 +45,12 @@ def frames(kind: str, format_: Format) -> tuple[bytes, ...]:
 
 
 def lz4_ratio(frame: bytes) -> float:
-    """Bytes before through bytes after LZ4, in blocks as Zenoh's; one that would not shrink stays as it is."""
+    """Bytes before through bytes after LZ4, in blocks as Zenoh's; one that would not shrink stays
+    as it is."""
     blocks = [frame[at : at + BLOCK_BYTES] for at in range(0, len(frame), BLOCK_BYTES)]
-    shrunk = sum(min(len(block), len(pa.compress(block, codec="lz4_raw", asbytes=True))) for block in blocks)
+    shrunk = sum(
+        min(len(block), len(pa.compress(block, codec="lz4_raw", asbytes=True))) for block in blocks
+    )
     return len(frame) / shrunk
 
 
@@ -66,7 +70,9 @@ def _scene(width: int, height: int, random: np.random.Generator) -> np.ndarray:
     return scene
 
 
-def _place(random: np.random.Generator, first: float, last: float, least: float, most: float) -> tuple[float, float]:
+def _place(
+    random: np.random.Generator, first: float, last: float, least: float, most: float
+) -> tuple[float, float]:
     """From and to, in parts of the whole."""
     begin = random.uniform(first, last)
     return begin, begin + random.uniform(least, most)

@@ -1,10 +1,11 @@
-"""Fills a ring of frames (docs/formats/frames.md) from a program that writes them to its standard output one after the
-other. Runs in a host's init (`Host.interpret`): modules in C only, and nothing of rmwbench.
+"""Fills a ring of frames (docs/formats/frames.md) from a program that writes them to its standard
+output one after the other. Runs in a host's init (`Host.interpret`): modules in C only, and nothing
+of rmwbench.
 
-Its arguments are the ring's numbers, then the program's. Descriptor 4 is the ring. Every frame's number is taken back
-before its slot is written and stands again behind its last byte, so that a reader can tell a torn frame; when each was
-whole is kept too. It reads as fast as it can: the program paces itself. At the end of the program its wait status is
-left in the ring.
+Its arguments are the ring's numbers, then the program's. Descriptor 4 is the ring. Every frame's
+number is taken back before its slot is written and stands again behind its last byte, so that a
+reader can tell a torn frame; when each was whole is kept too. It reads as fast as it can: the
+program paces itself. At the end of the program its wait status is left in the ring.
 """
 # ruff: noqa: F821, SIM105 (ARGUMENTS is given; contextlib is not in C)
 

@@ -1,9 +1,11 @@
-"""Frames of a source outside of the workers, GStreamer's or drawn ones, in a ring in memory from which a publisher
-takes one for each message (docs/formats/frames.md). GStreamer runs in the trial's host and fills the ring; drawn frames
-are in it from the start, and a program in the host paces them.
+"""Frames of a source outside of the workers, GStreamer's or drawn ones, in a ring in memory from
+which a publisher takes one for each message (docs/formats/frames.md). GStreamer runs in the trial's
+host and fills the ring; drawn frames are in it from the start, and a program in the host paces
+them.
 
-No worker links GStreamer and all get the same frames. What the source costs is its own (role `source`), and whether it
-kept its rate is told by its own clock: a slow source is not loss in a middleware.
+No worker links GStreamer and all get the same frames. What the source costs is its own (role
+`source`), and whether it kept its rate is told by its own clock: a slow source is not loss in a
+middleware.
 
     sources = FrameSources(crew, cell)      # rings; nothing runs yet
     crew.spawn(…, **sources.given("talker"))
@@ -40,7 +42,8 @@ LAUNCHER = "gst-launch-1.0"
 PACKAGES = "gstreamer1.0-tools and gstreamer1.0-plugins-base"
 MAGIC, VERSION = b"RMWBFRM1", 1
 SLOTS = 6
-"""Two of slack, one that is being written, one that is being read, and room for a publisher that is late."""
+"""Two of slack, one that is being written, one that is being read, and room for a publisher that is
+late."""
 TIMES = 1 << 16
 """Of the newest frames: 18 minutes at 60 Hz."""
 PAGE_BYTES = 4096
@@ -64,9 +67,10 @@ class SourceBroken(Exception):
 
 @dataclass(frozen=True)
 class Account:
-    """What a source did in the window: `due` frames by its rate, of which `made` came in it, `late` of them more than a
-    period after their time. That time is its own best: the line through its earliest frame. `latest_ns` is how late the
-    latest was, `ended` the wait status of one that ended. `lz4_ratio` is of a drawn frame (drawn.py)."""
+    """What a source did in the window: `due` frames by its rate, of which `made` came in it, `late`
+    of them more than a period after their time. That time is its own best: the line through its
+    earliest frame. `latest_ns` is how late the latest was, `ended` the wait status of one that
+    ended. `lz4_ratio` is of a drawn frame (drawn.py)."""
 
     endpoint: int
     due: int
@@ -92,9 +96,14 @@ def missing(cell: Cell) -> str | None:
     if not senders(cell):
         return None
     if max(Counter(endpoint.process for endpoint in senders(cell)).values()) > TARGETS - FIRST_FD:
-        return f"frames: a process may have {TARGETS - FIRST_FD} publishers of a source's frames, and one here has more"
+        return (
+            f"frames: a process may have {TARGETS - FIRST_FD} publishers of a source's frames, "
+            "and one here has more"
+        )
     if cell.real is not None:
-        return "frames of a source are not there over real machines: their ring is memory of this one"
+        return (
+            "frames of a source are not there over real machines: their ring is memory of this one"
+        )
     if launcher() is not None or all(is_drawn(endpoint.frames or "") for endpoint in senders(cell)):
         return None
     return f"frames: gstreamer needs {LAUNCHER}, which is not installed (Debian: {PACKAGES})"
@@ -106,7 +115,8 @@ def launcher() -> str | None:
 
 
 def pipeline(source: str, format_: Format) -> list[str]:
-    """The arguments of GStreamer for a source in that format on its standard output, paced by the clock."""
+    """The arguments of GStreamer for a source in that format on its standard output, paced by the
+    clock."""
     words = element(source).split()
     if words[0] == "videotestsrc":
         words += ["is-live=true", "do-timestamp=true"]
@@ -139,10 +149,14 @@ class FrameSources:
         words: list[str] = []
         for place, ring in enumerate(mine):
             words += ["--frames", f"{ring.endpoint.endpoint}={FIRST_FD + place}"]
-        return {"more": words, "more_files": {FIRST_FD + place: ring.fd for place, ring in enumerate(mine)}}
+        return {
+            "more": words,
+            "more_files": {FIRST_FD + place: ring.fd for place, ring in enumerate(mine)},
+        }
 
     def start(self) -> None:
-        """One after the other the processes start; their first frames come some milliseconds later."""
+        """One after the other the processes start; their first frames come some milliseconds
+        later."""
         for ring in self._rings:
             name, files = f"frames {ring.endpoint.endpoint}", {2: ring.log, 4: ring.fd}
             program = _PACED_PROGRAM if ring.is_drawn else _PROGRAM
@@ -151,11 +165,16 @@ class FrameSources:
             )
 
     def wait(self, timeout_s: float = TIMEOUT_S) -> None:
-        """Until every ring has frames. Raises SourceBroken, and WorkerFailed where a worker ends meanwhile."""
+        """Until every ring has frames. Raises SourceBroken, and WorkerFailed where a worker ends
+        meanwhile."""
         deadline = time.monotonic() + timeout_s
         while short := [ring for ring in self._rings if ring.finished < ENOUGH]:
             ring = short[0]
-            if ring.ended is not None or (ring.program and ring.program.ended) or time.monotonic() > deadline:
+            if (
+                ring.ended is not None
+                or (ring.program and ring.program.ended)
+                or time.monotonic() > deadline
+            ):
                 raise SourceBroken(ring.complaint(timeout_s))
             self._crew.turn(0.005)
 
@@ -176,7 +195,9 @@ class FrameSources:
 
     def logs(self) -> dict[str, bytes]:
         """File → what GStreamer said, where it said anything."""
-        return {f"frames-{r.endpoint.endpoint}.stderr": text for r in self._rings if (text := r.said())}
+        return {
+            f"frames-{r.endpoint.endpoint}.stderr": text for r in self._rings if (text := r.said())
+        }
 
     def close(self) -> None:
         """Gives the memory back; the processes end with their host."""
@@ -206,12 +227,18 @@ class _Ring:
             pictures = drawn.frames(endpoint.frames, self.format)
             self.lz4_ratio = drawn.lz4_ratio(pictures[0])
             for slot in range(SLOTS):
-                os.pwrite(self.fd, pictures[slot % len(pictures)], FIRST_SLOT + slot * _slot_bytes(frame_bytes))
+                os.pwrite(
+                    self.fd,
+                    pictures[slot % len(pictures)],
+                    FIRST_SLOT + slot * _slot_bytes(frame_bytes),
+                )
 
     def arguments(self) -> list[str]:
         frame_bytes = self.format.frame_bytes
         if self.is_drawn:
-            return [str(number) for number in (SLOTS, FIRST_SLOT, TIMES, round(self.format.period_ns))]
+            return [
+                str(number) for number in (SLOTS, FIRST_SLOT, TIMES, round(self.format.period_ns))
+            ]
         numbers = (SLOTS, frame_bytes, _slot_bytes(frame_bytes), FIRST_SLOT, TIMES)
         return [*map(str, numbers), *pipeline(self.endpoint.frames or "", self.format)]
 
@@ -244,7 +271,8 @@ class _Ring:
         text += (
             f"{self.finished} frames within {timeout_s:g} s"
             if ended is None
-            else f"GStreamer ended with exit code {os.waitstatus_to_exitcode(ended)} after {self.finished} frames"
+            else f"GStreamer ended with exit code {os.waitstatus_to_exitcode(ended)} after "
+            f"{self.finished} frames"
         )
         return text + (f"; it said: {last[0][:300]}" if last else "")
 
@@ -272,17 +300,20 @@ def account(
     end_ns: int,
     ended: int | None = None,
 ) -> Account:
-    """From the frames' numbers and when each was whole; `ended` as the ring has it. The frames of the window's last two
-    periods are left out: they may still be on their way."""
+    """From the frames' numbers and when each was whole; `ended` as the ring has it. The frames of
+    the window's last two periods are left out: they may still be on their way."""
     status = None if ended is None else ended - 1
     judged_ns = end_ns - 2 * period_ns
     here = (whole_ns >= begin_ns - 2 * period_ns) & (whole_ns < end_ns)
     if not here.any():
-        return Account(endpoint, max(0, round((judged_ns - begin_ns) / period_ns)), 0, 0, math.inf, status)
+        return Account(
+            endpoint, max(0, round((judged_ns - begin_ns) / period_ns)), 0, 0, math.inf, status
+        )
     line_ns = (whole_ns - numbers * period_ns)[here].min()
     first, last = (math.ceil((edge - line_ns) / period_ns) for edge in (begin_ns, judged_ns))
     due = max(0, last - first)
-    # By its number, not by when it came: one that came much later was due in the window all the same.
+    # By its number, not by when it came: one that came much later was due in the window all the
+    # same.
     mine = (numbers >= first) & (numbers < last) & (whole_ns < end_ns)
     late_ns = (whole_ns - numbers * period_ns - line_ns)[mine]
     made, late = len(late_ns), int((late_ns > period_ns).sum())
@@ -294,7 +325,12 @@ def probes(accounts: Sequence[Account]) -> list[dict[str, Any]]:
     if not accounts:
         return []
     late = max((one.late + one.due - one.made) / one.due if one.due else 0.0 for one in accounts)
-    found = [("source_kept", "fraction", min(one.kept for one in accounts)), ("source_late", "fraction", late)]
+    found = [
+        ("source_kept", "fraction", min(one.kept for one in accounts)),
+        ("source_late", "fraction", late),
+    ]
     if ratios := [one.lz4_ratio for one in accounts if one.lz4_ratio is not None]:
         found.append(("source_lz4_ratio", "ratio", min(ratios)))
-    return [{"probe": name, "unit": unit, "at": "window", "value": value} for name, unit, value in found]
+    return [
+        {"probe": name, "unit": unit, "at": "window", "value": value} for name, unit, value in found
+    ]

@@ -1,8 +1,10 @@
-"""Hosts: one isolated set of network, mount, PID and IPC namespaces, in which the processes of a trial run.
+"""Hosts: one isolated set of network, mount, PID and IPC namespaces, in which the processes of a
+trial run.
 
-A benchmark must never touch a live robot, nor its neighbour campaign; and what a middleware leaves behind must end with
-its trial. Both follow from one rule: everything of a trial lives below one init process (init.py), and dies with it.
-Where namespaces cannot be made a host is shared (variances.py); which kind it is here, kind.py says.
+A benchmark must never touch a live robot, nor its neighbour campaign; and what a middleware leaves
+behind must end with its trial. Both follow from one rule: everything of a trial lives below one
+init process (init.py), and dies with it. Where namespaces cannot be made a host is shared
+(variances.py); which kind it is here, kind.py says.
 """
 
 from rmwbench.lab.host.host import (

@@ -1,19 +1,25 @@
-"""The agent of a machine: makes a host there and starts processes in it for an orchestrator on another machine.
+"""The agent of a machine: makes a host there and starts processes in it for an orchestrator on
+another machine.
 
-Run as `python -m rmwbench.lab.host.agent`. The first line of standard input is a JSON object: `token`, which a caller
-must know; `address` to listen on (loopback where it is left out); `programs`, name → {`path`, `inherit` (variables of
-this machine that the program asks for)}. It answers `{"port": N, "certificate": PEM}` and lives until the end of
-standard input, or `{"problem": TEXT}` and ends. A caller speaks TLS, knows the certificate (secure.py), and begins with
-a line `rmwbench TOKEN host` or `rmwbench TOKEN clock`. What it may then ask for: permitted.py.
+Run as `python -m rmwbench.lab.host.agent`. The first line of standard input is a JSON object:
+`token`, which a caller must know; `address` to listen on (loopback where it is left out);
+`programs`, name → {`path`, `inherit` (variables of this machine that the program asks for)}. It
+answers `{"port": N, "certificate": PEM}` and lives until the end of standard input, or `{"problem":
+TEXT}` and ends. A caller speaks TLS, knows the certificate (secure.py), and begins with a line
+`rmwbench TOKEN host` or `rmwbench TOKEN clock`. What it may then ask for: permitted.py.
 
-* host: one host per connection (rmwbench/lab/host), in the machine's own network; its processes, their control sockets
-  and their files are relayed (remote.py has the other end). The host dies with the connection, with this process, or
+* host: one host per connection (rmwbench/lab/host), in the machine's own network; its processes,
+  their control sockets
+  and their files are relayed (remote.py has the other end). The host dies with the connection, with
+  this process, or
   at its own end.
-* clock: a number (i64, little endian) is answered by itself and the two times at which it was received and answered,
+* clock: a number (i64, little endian) is answered by itself and the two times at which it was
+  received and answered,
   by a thread that does nothing else: a worker's answer would come through two more processes.
 
-A program is named, never shipped here: what a machine runs was put there, and looked at, beforehand. What is said
-here otherwise than rmwbench says it ends the connection, and the host with it.
+A program is named, never shipped here: what a machine runs was put there, and looked at,
+beforehand. What is said here otherwise than rmwbench says it ends the connection, and the host with
+it.
 """
 
 import contextlib
@@ -56,7 +62,8 @@ CONTROL_BYTES = 1 << 16
 """This machine's own, whatever the orchestrator's are."""
 LOGS = (1, 2)
 DOCUMENT_WORD = "--document-fd"
-"""How a program is told of the file that it answers into: the content goes before the line that speaks of it."""
+"""How a program is told of the file that it answers into: the content goes before the line that
+speaks of it."""
 NUMBER, TIMES = struct.Struct("<q"), struct.Struct("<qqq")
 GREETING = b"welcome\n"
 
@@ -122,7 +129,9 @@ class Session:
                 wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if process.outgoing else 0)
                 self._selector.modify(process.control, wanted, process)
         self._selector.modify(
-            self._connection, selectors.EVENT_READ | (selectors.EVENT_WRITE if self._connection.wants_to_write else 0)
+            self._connection,
+            selectors.EVENT_READ
+            | (selectors.EVENT_WRITE if self._connection.wants_to_write else 0),
         )
         for key, mask in self._selector.select():
             if key.fileobj is self._connection:
@@ -187,14 +196,22 @@ class Session:
             self._connection.send({"failed": broken.step, "errno": broken.errno})
             raise
         self._selector.register(self._host, selectors.EVENT_READ)
-        self._connection.send({"ready": {"user_namespace": self._host.user_namespace, "own_proc": self._host.own_proc}})
+        self._connection.send(
+            {
+                "ready": {
+                    "user_namespace": self._host.user_namespace,
+                    "own_proc": self._host.own_proc,
+                }
+            }
+        )
 
     def _file(self, number: int) -> int:
         if number not in self._files:
             permitted.number(number, 1 << 31)
             if len(self._files) >= permitted.MOST_FILES:
                 raise Refused("too many files")
-            # By this name a worker knows its records as ours, and not as the middleware's; logs are never mapped.
+            # By this name a worker knows its records as ours, and not as the middleware's; logs are
+            # never mapped.
             self._files[number] = os.memfd_create("rmwbench-records", os.MFD_CLOEXEC)
         return self._files[number]
 
@@ -204,7 +221,10 @@ class Session:
         arguments = permitted.arguments(header["arguments"])
         self._back += [number for number in files.values() if number in header["back"]]
         program = self._programs.get(permitted.word(header["program"]))
-        if len(self._processes) >= permitted.MOST_PROCESSES or header["control_number"] in self._processes:
+        if (
+            len(self._processes) >= permitted.MOST_PROCESSES
+            or header["control_number"] in self._processes
+        ):
             raise Refused("too many processes, or one twice")
         if program is None:
             self._connection.send({"spawn_failed": token, "errno": errno.ENOENT})
@@ -249,7 +269,8 @@ class Session:
                     self._connection.send({"exited": inner_pid, "status": status})
 
     def _last_words(self, process: _Process) -> None:
-        """What it said, and its logs, before its end is told: whoever hears of it wants to say why."""
+        """What it said, and its logs, before its end is told: whoever hears of it wants to say
+        why."""
         while not process.ended and self._read(process):
             pass
         for target in LOGS:
@@ -307,7 +328,10 @@ class Session:
 
 
 def serve(
-    listener: socket.socket, token: str, programs: Mapping[str, Mapping[str, Any]], context: ssl.SSLContext
+    listener: socket.socket,
+    token: str,
+    programs: Mapping[str, Mapping[str, Any]],
+    context: ssl.SSLContext,
 ) -> None:
     """For ever."""
     greeters = threading.BoundedSemaphore(MOST_GREETERS)
@@ -320,7 +344,9 @@ def serve(
         if not greeters.acquire(blocking=False):
             sock.close()
             continue
-        threading.Thread(target=_answer, args=(sock, token, programs, context, greeters), daemon=True).start()
+        threading.Thread(
+            target=_answer, args=(sock, token, programs, context, greeters), daemon=True
+        ).start()
 
 
 def _answer(
@@ -350,8 +376,11 @@ def _answer(
         secured.close()
 
 
-def _greeted(sock: socket.socket, token: str, context: ssl.SSLContext) -> tuple[ssl.SSLSocket, bytes]:
-    """The connection, and what it is for. Raises OSError and Refused; all of it within GREETING_TIMEOUT_S."""
+def _greeted(
+    sock: socket.socket, token: str, context: ssl.SSLContext
+) -> tuple[ssl.SSLSocket, bytes]:
+    """The connection, and what it is for. Raises OSError and Refused; all of it within
+    GREETING_TIMEOUT_S."""
     deadline = time.monotonic() + GREETING_TIMEOUT_S
     sock.settimeout(GREETING_TIMEOUT_S)
     secured = context.wrap_socket(sock, server_side=True)
@@ -364,7 +393,11 @@ def _greeted(sock: socket.socket, token: str, context: ssl.SSLContext) -> tuple[
                 raise Refused("no greeting")
             line += byte
         words = line.split()
-        if len(words) != 3 or not hmac.compare_digest(words[1], token.encode()) or words[2] not in (b"clock", b"host"):
+        if (
+            len(words) != 3
+            or not hmac.compare_digest(words[1], token.encode())
+            or words[2] not in (b"clock", b"host")
+        ):
             raise Refused("not the word")
         secured.settimeout(None)
     except BaseException:
@@ -389,7 +422,10 @@ def main() -> None:
         print(json.dumps({"problem": error.render()}), flush=True)
         return
     listener = socket.create_server((address, 0), family=_family(address))
-    print(json.dumps({"port": listener.getsockname()[1], "certificate": identity.certificate}), flush=True)
+    print(
+        json.dumps({"port": listener.getsockname()[1], "certificate": identity.certificate}),
+        flush=True,
+    )
     given = listener, told["token"], told["programs"], secure.serving(identity)
     threading.Thread(target=serve, args=given, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):

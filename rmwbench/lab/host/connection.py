@@ -1,7 +1,9 @@
-"""Messages over a TCP connection between an orchestrator and an agent: a header in JSON, and a body of bytes.
+"""Messages over a TCP connection between an orchestrator and an agent: a header in JSON, and a body
+of bytes.
 
-No turn of either end waits for the other: what does not fit into the socket stays here until it does. A connection that
-is silent for too long is as good as a closed one: what is behind it must end, whichever end is gone.
+No turn of either end waits for the other: what does not fit into the socket stays here until it
+does. A connection that is silent for too long is as good as a closed one: what is behind it must
+end, whichever end is gone.
 """
 
 import json
@@ -115,8 +117,8 @@ class Connection:
         del self._incoming[:begin]
 
     def _read(self) -> bool:
-        """Takes what is here, READ_BYTES or little more; whether anything was. A record of TLS is at most 16 KiB and is
-        taken whole: nothing is left where a selector does not see it."""
+        """Takes what is here, READ_BYTES or little more; whether anything was. A record of TLS is
+        at most 16 KiB and is taken whole: nothing is left where a selector does not see it."""
         size = len(self._incoming)
         while len(self._incoming) - size < READ_BYTES:
             try:

@@ -1,5 +1,5 @@
-"""What a file holds, in pieces that travel: without its holes and zeros, the rest compressed. A records file is mostly
-zeros before a trial and in what was not used of it."""
+"""What a file holds, in pieces that travel: without its holes and zeros, the rest compressed. A
+records file is mostly zeros before a trial and in what was not used of it."""
 
 import errno
 import os
@@ -28,7 +28,8 @@ def pieces(fd: int) -> Iterator[tuple[int, bytes]]:
 
 
 def put(fd: int, offset: int, piece: bytes) -> None:
-    """Writes a piece. Raises zlib.error where it is not one, or is too large when it is unpacked."""
+    """Writes a piece. Raises zlib.error where it is not one, or is too large when it is
+    unpacked."""
     unpacking = zlib.decompressobj()
     data = unpacking.decompress(piece, PIECE_BYTES)
     if not unpacking.eof or unpacking.unused_data:

@@ -1,6 +1,7 @@
 """The orchestrator's end of a host: start it, spawn processes in it, hear of their ends, end it.
 
-Starting does not wait, so that a campaign can have the next host ready while it writes the last trial's tables.
+Starting does not wait, so that a campaign can have the next host ready while it writes the last
+trial's tables.
 """
 
 import errno
@@ -23,7 +24,8 @@ _MESSAGE_BYTES = 1 << 18
 _INIT = str(Path(__file__).with_name("init.py"))
 READY_TIMEOUT_S = 5.0
 TARGETS = 20
-"""Descriptors that a process of a host may be given, where nobody says otherwise: their numbers are below this."""
+"""Descriptors that a process of a host may be given, where nobody says otherwise: their numbers are
+below this."""
 MOST_FDS = 252  # of one message of a Unix socket, besides the executable's
 
 Write = tuple[str, bytes, bool]
@@ -31,14 +33,16 @@ Write = tuple[str, bytes, bool]
 NetlinkMessage = tuple[str, int, int, bytes]
 """What it does, in words; type, flags and body of an rtnetlink message."""
 
-# A worker sees no variable of the user's shell: ROS_DOMAIN_ID, CYCLONEDDS_URI, FASTRTPS_DEFAULT_PROFILES_FILE and their
-# like would change a middleware behind the profile's back, and LD_LIBRARY_PATH of a sourced ROS 2 the library that it
-# loads. What it cannot do without, its description names.
+# A worker sees no variable of the user's shell: ROS_DOMAIN_ID, CYCLONEDDS_URI,
+# FASTRTPS_DEFAULT_PROFILES_FILE and their like would change a middleware behind the profile's back,
+# and LD_LIBRARY_PATH of a sourced ROS 2 the library that it loads. What it cannot do without, its
+# description names.
 INHERITED_VARIABLES = ("PATH",)
 
 
 class HostBroken(Exception):
-    """The host could not be made, or its init ended by itself. `step` names what failed, `errno` may be None."""
+    """The host could not be made, or its init ended by itself. `step` names what failed, `errno`
+    may be None."""
 
     def __init__(self, step: str, error_number: int | None = None):
         self.step, self.errno = step, error_number
@@ -46,8 +50,8 @@ class HostBroken(Exception):
 
 
 class Container(NamedTuple):
-    """What a process has for itself besides mounts, /tmp and PIDs: IPC with a /dev/shm of `shm_bytes` (0: nothing can
-    be written there), and a user; `uid` 0 is the host's own."""
+    """What a process has for itself besides mounts, /tmp and PIDs: IPC with a /dev/shm of
+    `shm_bytes` (0: nothing can be written there), and a user; `uid` 0 is the host's own."""
 
     own_ipc: bool
     shm_bytes: int = 0
@@ -55,8 +59,9 @@ class Container(NamedTuple):
 
 
 class Scheduling(NamedTuple):
-    """How the kernel is to treat a process and all its threads: SCHED_FIFO with that priority (0: as usual), on these
-    processors alone (none: on all), with memory that stays once it was touched."""
+    """How the kernel is to treat a process and all its threads: SCHED_FIFO with that priority (0:
+    as usual), on these processors alone (none: on all), with memory that stays once it was
+    touched."""
 
     fifo_priority: int
     processors: tuple[int, ...]
@@ -64,8 +69,8 @@ class Scheduling(NamedTuple):
 
 
 class Spawned(NamedTuple):
-    """A process runs: `token` is the caller's name of it, `inner_pid` as seen in the host, `pid` as seen here, None
-    where it is on another machine."""
+    """A process runs: `token` is the caller's name of it, `inner_pid` as seen in the host, `pid` as
+    seen here, None where it is on another machine."""
 
     token: str
     inner_pid: int
@@ -85,8 +90,8 @@ class Exited(NamedTuple):
 
 
 class Configured(NamedTuple):
-    """What became of `configure`: the step that failed and its errno, or None; the answers of netlink, in order; what
-    was read; and when all was in force (our CLOCK_MONOTONIC)."""
+    """What became of `configure`: the step that failed and its errno, or None; the answers of
+    netlink, in order; what was read; and when all was in force (our CLOCK_MONOTONIC)."""
 
     token: str
     failed: tuple[str, int] | None
@@ -96,16 +101,18 @@ class Configured(NamedTuple):
 
 
 class Host:
-    """One host. Use as a context manager, or `close()` it; it also ends when this process ends, however it ends.
+    """One host. Use as a context manager, or `close()` it; it also ends when this process ends,
+    however it ends.
 
-    `tap`: its `eth0` is a TAP device without address, whose descriptor is in `tap_fd` once it is ready; `beside` are
-    the names of further ones, whose descriptors are in `beside_fds` and whose indices in `beside_devices`. `shared`:
-    its network is this process's own, the real one of the machine; everything else is its own as ever. `targets` is
-    the bound of descriptor numbers that its processes may be given. `clock_offset_s`: how far CLOCK_MONOTONIC of its
-    processes is ahead of ours, as on another machine: the test bench of everything that compares clocks.
+    `tap`: its `eth0` is a TAP device without address, whose descriptor is in `tap_fd` once it is
+    ready; `beside` are the names of further ones, whose descriptors are in `beside_fds` and whose
+    indices in `beside_devices`. `shared`: its network is this process's own, the real one of the
+    machine; everything else is its own as ever. `targets` is the bound of descriptor numbers that
+    its processes may be given. `clock_offset_s`: how far CLOCK_MONOTONIC of its processes is ahead
+    of ours, as on another machine: the test bench of everything that compares clocks.
 
-    Every process of it is to have `environment` besides what its caller gives, and `directory` for its temporary files;
-    `domain_id` is its DDS domain.
+    Every process of it is to have `environment` besides what its caller gives, and `directory` for
+    its temporary files; `domain_id` is its DDS domain.
     """
 
     kind: ClassVar[str] = "own"
@@ -150,10 +157,15 @@ class Host:
                 env={marker.VARIABLE: marker.of_this_process(name).text(), "PATH": os.defpath},
             )
 
-    def _command(self, fd: int, targets: int, device: str, clock_offset_s: int) -> tuple[list[str], list[int]]:
+    def _command(
+        self, fd: int, targets: int, device: str, clock_offset_s: int
+    ) -> tuple[list[str], list[int]]:
         """The init's program with its arguments, and descriptors that it keeps open besides."""
         self.shm_bytes, tmp_bytes = _tmpfs_bytes()
-        return [_INIT, *map(str, (fd, self.shm_bytes, tmp_bytes, targets, device, clock_offset_s))], []
+        return [
+            _INIT,
+            *map(str, (fd, self.shm_bytes, tmp_bytes, targets, device, clock_offset_s)),
+        ], []
 
     def __enter__(self) -> "Host":
         return self
@@ -173,14 +185,22 @@ class Host:
         try:
             message, _ = self._message()
         except TimeoutError:
-            raise HostBroken(f"the init of host {self.name} did not answer within {timeout_s} s") from None
+            raise HostBroken(
+                f"the init of host {self.name} did not answer within {timeout_s} s"
+            ) from None
         finally:
             self._socket.settimeout(None)
         if message is None:
-            raise HostBroken(f"the init of host {self.name} ended at once with status {self._init.wait()}")
+            raise HostBroken(
+                f"the init of host {self.name} ended at once with status {self._init.wait()}"
+            )
         if "failed" in message:
             raise HostBroken(message["step"], message["errno"])
-        self.user_namespace, self.own_proc, self._ready = message["user_namespace"], message["own_proc"], True
+        self.user_namespace, self.own_proc, self._ready = (
+            message["user_namespace"],
+            message["own_proc"],
+            True,
+        )
         self.device = message["device"]
         self.beside_devices = dict(zip(self._beside, message.get("beside", ()), strict=True))
 
@@ -194,17 +214,18 @@ class Host:
         container: Container | None = None,
         scheduling: Scheduling | None = None,
     ) -> None:
-        """Asks for a process, in a container of its own where one is given; `receive` tells what became of it. What of
-        `scheduling` the kernel refuses is not said: read it back.
+        """Asks for a process, in a container of its own where one is given; `receive` tells what
+        became of it. What of `scheduling` the kernel refuses is not said: read it back.
 
-        `fds` maps the number in the new process (below `targets`) to a descriptor of ours; 0 is /dev/null unless given.
-        The executable is opened here: the host has a /tmp of its own, and a worker may lie below ours.
-        Raises UserError where the executable cannot be opened.
+        `fds` maps the number in the new process (below `targets`) to a descriptor of ours; 0 is
+        /dev/null unless given. The executable is opened here: the host has a /tmp of its own, and a
+        worker may lie below ours. Raises UserError where the executable cannot be opened.
         """
         try:
             opened = os.open(executable, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
-            from rmwbench.lab.middleware.workspace import build_command  # whose imports a host does without
+            # whose imports a host does without
+            from rmwbench.lab.middleware.workspace import build_command
 
             raise UserError(
                 "cannot run this program",
@@ -213,7 +234,11 @@ class Host:
                 fix=build_command(),
             ) from None
         try:
-            request: dict[str, object] = {"spawn": token, "argv": [str(executable), *arguments], "targets": list(fds)}
+            request: dict[str, object] = {
+                "spawn": token,
+                "argv": [str(executable), *arguments],
+                "targets": list(fds),
+            }
             request |= {"env": {**self.environment, **env}, "directory": self.directory}
             request |= {"container": container._asdict()} if container else {}
             request |= {"scheduling": scheduling._asdict()} if scheduling else {}
@@ -221,9 +246,12 @@ class Host:
         finally:
             os.close(opened)
 
-    def interpret(self, token: str, source: str, arguments: Sequence[str], fds: Mapping[int, int]) -> None:
-        """Asks for a process that runs a program in Python of the standard library's modules in C; `receive` tells what
-        became of it, as of any other. The program finds `arguments` in ARGUMENTS."""
+    def interpret(
+        self, token: str, source: str, arguments: Sequence[str], fds: Mapping[int, int]
+    ) -> None:
+        """Asks for a process that runs a program in Python of the standard library's modules in C;
+        `receive` tells what became of it, as of any other. The program finds `arguments` in
+        ARGUMENTS."""
         request = {"spawn": token, "source": source, "argv": list(arguments), "targets": list(fds)}
         self._send(request, list(fds.values()))
 
@@ -234,10 +262,14 @@ class Host:
         writes: Sequence[Write] = (),
         reads: Sequence[str] = (),
     ) -> None:
-        """Asks for changes of the host's network: first `writes`, then `messages`, then `reads`; `receive` has the
-        Configured of this token."""
+        """Asks for changes of the host's network: first `writes`, then `messages`, then `reads`;
+        `receive` has the Configured of this token."""
         self._send(
-            {"configure": token, "messages": [tuple(m) for m in messages], "writes": [tuple(w) for w in writes]}
+            {
+                "configure": token,
+                "messages": [tuple(m) for m in messages],
+                "writes": [tuple(w) for w in writes],
+            }
             | {"reads": list(reads)}
         )
 
@@ -248,11 +280,13 @@ class Host:
             raise HostBroken(f"the init of host {self.name} is gone") from None
 
     def signal(self, inner_pid: int, number: int) -> None:
-        """Sends a signal to a process of the host by its inner PID; it is not an error if that has ended."""
+        """Sends a signal to a process of the host by its inner PID; it is not an error if that has
+        ended."""
         self._socket.send(marshal.dumps({"signal": number, "pid": inner_pid}))
 
     def receive(self, timeout_s: float = 0.0) -> Spawned | SpawnFailed | Exited | Configured | None:
-        """The next report, or None when there is none within the time. Raises HostBroken when the init ended."""
+        """The next report, or None when there is none within the time. Raises HostBroken when the
+        init ended."""
         self._socket.settimeout(timeout_s)
         try:
             message, pid = self._message()
@@ -261,14 +295,18 @@ class Host:
         finally:
             self._socket.settimeout(None)
         if message is None:
-            raise HostBroken(f"the init of host {self.name} ended by itself with status {self._init.wait()}")
+            raise HostBroken(
+                f"the init of host {self.name} ended by itself with status {self._init.wait()}"
+            )
         if "spawned" in message:
             return Spawned(message["spawned"], message["pid"], pid)
         if "spawn_failed" in message:
             return SpawnFailed(message["spawn_failed"], message["errno"])
         if "configured" in message:
             names = ("configured", "failed", "answers", "texts")
-            return Configured(*(message[name] for name in names), message["time_ns"] - self.clock_offset_ns)
+            return Configured(
+                *(message[name] for name in names), message["time_ns"] - self.clock_offset_ns
+            )
         return Exited(message["exited"], message["status"])
 
     def _message(self) -> tuple[dict | None, int]:
@@ -287,12 +325,16 @@ class Host:
             if kind == socket.SCM_RIGHTS:
                 self.tap_fd, *beside = struct.unpack(f"{len(payload) // 4}i", payload)
                 self.beside_fds = dict(zip(self._beside, beside, strict=True))
-        pids = [struct.unpack("3i", payload)[0] for _, kind, payload in control if kind == socket.SCM_CREDENTIALS]
+        pids = [
+            struct.unpack("3i", payload)[0]
+            for _, kind, payload in control
+            if kind == socket.SCM_CREDENTIALS
+        ]
         return marshal.loads(data), pids[0] if pids else 0
 
     def open_network(self) -> int:
-        """A descriptor of its network namespace, which the caller closes. Raises OSError, as without root where the
-        host has a user namespace of its own."""
+        """A descriptor of its network namespace, which the caller closes. Raises OSError, as
+        without root where the host has a user namespace of its own."""
         return os.open(f"/proc/{self._init.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
     def outside(self, path: str) -> Path:
@@ -300,7 +342,8 @@ class Host:
         return Path(f"/proc/{self._init.pid}/root{path}")
 
     def close_tap(self) -> None:
-        """Our copies of the devices' descriptors: whoever moves their frames has some of its own."""
+        """Our copies of the devices' descriptors: whoever moves their frames has some of its
+        own."""
         while self.beside_fds:
             os.close(self.beside_fds.popitem()[1])
         if self.tap_fd is not None:
@@ -327,7 +370,8 @@ class Host:
 
 
 def check_tap() -> None:
-    """Proves that several hosts can be joined by a network here. Raises UserError that names what is missing."""
+    """Proves that several hosts can be joined by a network here. Raises UserError that names what
+    is missing."""
     checked(lambda: Host("check", tap=True)).close()
 
 
@@ -354,7 +398,8 @@ def _no_tap(broken: HostBroken) -> UserError:
     else:
         fix = None
     return UserError(
-        "workloads over several hosts need TAP devices, which cannot be made here; workloads on one host still run",
+        "workloads over several hosts need TAP devices, which cannot be made here; workloads on "
+        "one host still run",
         where=broken.step,
         expected=f"{device}, open to this user",
         actual=os.strerror(broken.errno) if broken.errno else str(broken),
@@ -381,7 +426,10 @@ def explained(broken: HostBroken) -> UserError:
     container = "--cap-add SYS_ADMIN --cap-add NET_ADMIN --security-opt seccomp=unconfined"
     container += " --security-opt apparmor=unconfined"
     denied = broken.errno in (errno.EPERM, errno.EACCES, errno.ENOSPC, errno.EUSERS)
-    fix = f"run as root, or as root once `sysctl -w {' '.join(switches)}`; in a container add {container}"
+    fix = (
+        f"run as root, or as root once `sysctl -w {' '.join(switches)}`; in a container add "
+        f"{container}"
+    )
     return UserError(
         "cannot make the isolated host that every trial runs in",
         where=broken.step,
@@ -393,14 +441,17 @@ def explained(broken: HostBroken) -> UserError:
 
 def _apparmor_restricts() -> bool:
     try:
-        return Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").read_text().strip() == "1"
+        return (
+            Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").read_text().strip()
+            == "1"
+        )
     except OSError:
         return False
 
 
 def _tmpfs_bytes() -> tuple[int, int]:
-    """Limits of /dev/shm and /tmp: half and a quarter of what is available, so that a leak fails before the machine
-    swaps."""
+    """Limits of /dev/shm and /tmp: half and a quarter of what is available, so that a leak fails
+    before the machine swaps."""
     available = available_memory_bytes()
     return available // 2, available // 4
 

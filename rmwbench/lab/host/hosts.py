@@ -1,7 +1,8 @@
-"""All hosts of one trial. One alone is as it always was; several have a TAP device each, and one more, which no suite
-names, runs the network between them (rmwbench/lab/network).
+"""All hosts of one trial. One alone is as it always was; several have a TAP device each, and one
+more, which no suite names, runs the network between them (rmwbench/lab/network).
 
-Starting does not wait, so that a campaign can have the next trial's hosts ready while it writes the last one's tables.
+Starting does not wait, so that a campaign can have the next trial's hosts ready while it writes the
+last one's tables.
 """
 
 import time
@@ -16,9 +17,9 @@ NO_BESIDE: Mapping[str, Sequence[str]] = {}
 
 
 class Hosts:
-    """Name → Host, in the order of the names. Use as a context manager, or `close()` it. `network` is the host of the
-    network's own process, None where one host is alone. `clock_offsets_s`: as `Host`'s, by name. `beside`: the names
-    of their devices besides `eth0` that lead to others."""
+    """Name → Host, in the order of the names. Use as a context manager, or `close()` it. `network`
+    is the host of the network's own process, None where one host is alone. `clock_offsets_s`: as
+    `Host`'s, by name. `beside`: the names of their devices besides `eth0` that lead to others."""
 
     def __init__(
         self,
@@ -32,10 +33,17 @@ class Hosts:
         self.network: Host | None = None
         try:
             for host in hosts:
-                shown, offset_s = f"{name}/{host}" if several else name, clock_offsets_s.get(host, 0)
+                shown, offset_s = (
+                    f"{name}/{host}" if several else name,
+                    clock_offsets_s.get(host, 0),
+                )
                 alone = not several and not offset_s
                 more = beside.get(host, ())
-                made = make(shown) if alone else Host(shown, tap=several, beside=more, clock_offset_s=offset_s)
+                made = (
+                    make(shown)
+                    if alone
+                    else Host(shown, tap=several, beside=more, clock_offset_s=offset_s)
+                )
                 self._by_name[host] = made
             if several:
                 ports = len(hosts) + sum(map(len, beside.values()))

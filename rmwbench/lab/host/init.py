@@ -1,29 +1,36 @@
-"""The init of a host: makes the namespaces, is their PID 1, starts processes on request, and takes everything with it
-when it ends.
+"""The init of a host: makes the namespaces, is their PID 1, starts processes on request, and takes
+everything with it when it ends.
 
-Run as `python -I -S -E init.py FD SHM_BYTES TMP_BYTES FIRST_FREE_FD DEVICE CLOCK_OFFSET_S`; FD is a SOCK_SEQPACKET
-socket to the orchestrator, and DEVICE what `eth0` is: `veth` of a host that is alone, with address and route; `tap` of
-one among several, whose descriptor goes to the orchestrator and whose settings come from there, and `tap,NAME,…` with
-further devices of the same kind; `shared` where there
-is no interface to make, because the host's network is the machine's own. Decisions:
+Run as `python -I -S -E init.py FD SHM_BYTES TMP_BYTES FIRST_FREE_FD DEVICE CLOCK_OFFSET_S`; FD is a
+SOCK_SEQPACKET socket to the orchestrator, and DEVICE what `eth0` is: `veth` of a host that is
+alone, with address and route; `tap` of one among several, whose descriptor goes to the orchestrator
+and whose settings come from there, and `tap,NAME,…` with further devices of the same kind; `shared`
+where there is no interface to make, because the host's network is the machine's own. Decisions:
 
-* Standard library only, and of that the modules in C (`marshal`, `_socket`): starting must cost milliseconds, and
-  `json` or `socket` alone would double it. Both ends are the same interpreter, which is all that marshal asks for.
-* The network is made over netlink, not with `ip`: a minimal container has no iproute2, and it is faster. What a host
-  among several needs is composed by the orchestrator (rmwbench/lab/network), and only sent from here: it must be sent
+* Standard library only, and of that the modules in C (`marshal`, `_socket`): starting must cost
+  milliseconds, and
+  `json` or `socket` alone would double it. Both ends are the same interpreter, which is all that
+  marshal asks for.
+* The network is made over netlink, not with `ip`: a minimal container has no iproute2, and it is
+  faster. What a host
+  among several needs is composed by the orchestrator (rmwbench/lab/network), and only sent from
+  here: it must be sent
   from within.
-* End of file on FD ends PID 1, and the kernel then kills every process of the PID namespace: no list of children to
+* End of file on FD ends PID 1, and the kernel then kills every process of the PID namespace: no
+  list of children to
   keep, and a SIGKILL of the orchestrator cleans up like an orderly end.
 
-Messages are marshalled dicts. To init: {"spawn", "argv", "env", "directory", "targets"} with descriptors [executable,
-one per target number], and with "container": {"own_ipc", "shm_bytes", "uid"} in a container of its own, and with
-"scheduling": {"fifo_priority", "processors", "locked"}; or with "source" and no executable: a program in Python, run
-in a fork of this process; {"signal", "pid"}; {"configure", "writes": [(path, bytes, required)], "messages": [(step,
-kind, flags, body)], "reads": [path]} of rtnetlink(7) and /proc/sys; {"hold"} with descriptors to keep open.
-From init: {"ready"} (with the index of a tap, and its descriptor), {"failed", "step", "errno"}, {"spawned", "pid"}
-(sent by the child itself before it executes, so that the socket's credentials carry its PID as the orchestrator sees
-it), {"spawn_failed", "errno"}, {"exited": PID, "status"} (a wait status), {"configured", "failed": None or (step,
-errno), "answers": [bytes], "texts": {path: bytes or None}, "time_ns"}.
+Messages are marshalled dicts. To init: {"spawn", "argv", "env", "directory", "targets"} with
+descriptors [executable, one per target number], and with "container": {"own_ipc", "shm_bytes",
+"uid"} in a container of its own, and with "scheduling": {"fifo_priority", "processors", "locked"};
+or with "source" and no executable: a program in Python, run in a fork of this process; {"signal",
+"pid"}; {"configure", "writes": [(path, bytes, required)], "messages": [(step, kind, flags, body)],
+"reads": [path]} of rtnetlink(7) and /proc/sys; {"hold"} with descriptors to keep open. From init:
+{"ready"} (with the index of a tap, and its descriptor), {"failed", "step", "errno"}, {"spawned",
+"pid"} (sent by the child itself before it executes, so that the socket's credentials carry its PID
+as the orchestrator sees it), {"spawn_failed", "errno"}, {"exited": PID, "status"} (a wait status),
+{"configured", "failed": None or (step, errno), "answers": [bytes], "texts": {path: bytes or None},
+"time_ns"}.
 """
 # ruff: noqa: SIM105 (contextlib would cost a millisecond at every start)
 
@@ -71,7 +78,8 @@ def write(path, text):
 
 
 def unshare(more):
-    """Into new namespaces; through a user namespace of our own where that is the only way. Returns whether it was."""
+    """Into new namespaces; through a user namespace of our own where that is the only way. Returns
+    whether it was."""
     flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID | more
     if _libc.unshare(flags) == 0:
         return False
@@ -89,7 +97,8 @@ def unshare(more):
 
 
 def shift_clock(seconds):
-    """CLOCK_MONOTONIC of every process that is forked from now on (time_namespaces(7)), none of which is there yet."""
+    """CLOCK_MONOTONIC of every process that is forked from now on (time_namespaces(7)), none of
+    which is there yet."""
     try:
         write("/proc/self/timens_offsets", b"monotonic %d 0\n" % seconds)
     except OSError as error:
@@ -97,7 +106,12 @@ def shift_clock(seconds):
 
 
 def mount(
-    step: str, source: bytes | None, target: bytes, kind: bytes | None, flags: int, data: bytes | None = None
+    step: str,
+    source: bytes | None,
+    target: bytes,
+    kind: bytes | None,
+    flags: int,
+    data: bytes | None = None,
 ) -> None:
     call(step, _libc.mount, source, target, kind, ctypes.c_ulong(flags), data)
 
@@ -112,7 +126,14 @@ def mount_tmpfs(target: str, size_bytes: int | None = None, more_flags: int = 0)
     """For everybody; of the kernel's usual size where None."""
     name, size = target.rpartition("/")[2], "" if size_bytes is None else f",size={size_bytes}"
     flags = MS_NOSUID | MS_NODEV | more_flags
-    mount(f"mount {target}", name.encode(), target.encode(), b"tmpfs", flags, f"mode=1777{size}".encode())
+    mount(
+        f"mount {target}",
+        name.encode(),
+        target.encode(),
+        b"tmpfs",
+        flags,
+        f"mode=1777{size}".encode(),
+    )
 
 
 def mount_own_proc() -> bool:
@@ -145,17 +166,28 @@ AF_INET = _socket.AF_INET
 
 def link(index, up, *attributes):
     """A link message; index 0 with a name attribute makes a new one."""
-    return bytes(4) + u32(index) + u32(IFF_UP if up else 0) + u32(IFF_UP if up else 0) + b"".join(attributes)
+    return (
+        bytes(4)
+        + u32(index)
+        + u32(IFF_UP if up else 0)
+        + u32(IFF_UP if up else 0)
+        + b"".join(attributes)
+    )
 
 
 def netlink(step, sock, kind, flags, body):
     """Sends one request; what came before its end, as it came."""
-    sock.send(u32(16 + len(body)) + u16(kind) + u16(NLM_F_REQUEST | NLM_F_ACK | flags) + bytes(8) + body)
+    sock.send(
+        u32(16 + len(body)) + u16(kind) + u16(NLM_F_REQUEST | NLM_F_ACK | flags) + bytes(8) + body
+    )
     answer = b""
     while True:
         data = sock.recv(1 << 16)
         while data:
-            size, type_ = int.from_bytes(data[:4], sys.byteorder), int.from_bytes(data[4:6], sys.byteorder)
+            size, type_ = (
+                int.from_bytes(data[:4], sys.byteorder),
+                int.from_bytes(data[4:6], sys.byteorder),
+            )
             if type_ in (NLMSG_ERROR, NLMSG_DONE):
                 code = int.from_bytes(data[16:20], sys.byteorder, signed=True)
                 if code:
@@ -172,7 +204,8 @@ def netlink_socket():
 
 
 def make_loopback():
-    # Without this the link-local address stays tentative for a second or two, and the change would fall into a trial.
+    # Without this the link-local address stays tentative for a second or two, and the change would
+    # fall into a trial.
     for key in ("accept_dad", "router_solicitations"):
         for scope in ("all", "default"):
             try:
@@ -199,7 +232,8 @@ def make_tap(device):
 def make_network():
     sock = make_loopback()
     name, info, info_kind, info_data, peer_info = 3, 18, 1, 2, 1
-    address_generation, none = 26, attribute(8, b"\x01")  # IFLA_AF_SPEC > AF_INET6 > IFLA_INET6_ADDR_GEN_MODE = NONE
+    # IFLA_AF_SPEC > AF_INET6 > IFLA_INET6_ADDR_GEN_MODE = NONE
+    address_generation, none = 26, attribute(8, b"\x01")
     peer = bytes(16) + attribute(name, PEER + b"\0")
     veth = attribute(info_kind, b"veth") + attribute(info_data, attribute(peer_info, peer))
     body = link(0, False, attribute(name, DEVICE + b"\0"), attribute(info, veth))
@@ -235,7 +269,10 @@ def receive(sock):
     fds = []
     for level, kind, payload in control:
         if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
-            fds += [int.from_bytes(payload[i : i + 4], sys.byteorder) for i in range(0, len(payload) - 3, 4)]
+            fds += [
+                int.from_bytes(payload[i : i + 4], sys.byteorder)
+                for i in range(0, len(payload) - 3, 4)
+            ]
     return marshal.loads(data), fds
 
 
@@ -257,8 +294,10 @@ def spawn(sock, request, fds):
         if os.getppid() not in (init, 0):  # 0: the parent is in another PID namespace
             os._exit(127)  # it was killed before that was in force
         os.setsid()
-        _libc.signal(SIGPIPE, None)  # Python ignores it, and an ignored signal stays ignored across exec
-        pid = int(os.read(told[0], 16))  # as it is called in the host: in a container it is 1 for itself
+        # Python ignores it, and an ignored signal stays ignored across exec
+        _libc.signal(SIGPIPE, None)
+        # as it is called in the host: in a container it is 1 for itself
+        pid = int(os.read(told[0], 16))
         if request.get("scheduling"):
             schedule(**request["scheduling"])  # while it is root
         if container:
@@ -297,8 +336,9 @@ def fork_into_own_pids() -> int:
 
 
 def enter_container(own_ipc: bool, shm_bytes: int, uid: int) -> None:
-    """Makes this process, PID 1 of its namespace, what `docker run --network=host` starts: with mounts and a /tmp of
-    its own, and with `own_ipc` IPC and a /dev/shm of `shm_bytes` as well, 0 for one that nothing can be written to."""
+    """Makes this process, PID 1 of its namespace, what `docker run --network=host` starts: with
+    mounts and a /tmp of its own, and with `own_ipc` IPC and a /dev/shm of `shm_bytes` as well, 0
+    for one that nothing can be written to."""
     call("unshare for a container", _libc.unshare, CLONE_NEWNS | (CLONE_NEWIPC if own_ipc else 0))
     mount("private mounts", None, b"/", None, MS_REC | MS_PRIVATE)
     if own_ipc:
@@ -313,8 +353,8 @@ def enter_container(own_ipc: bool, shm_bytes: int, uid: int) -> None:
 
 
 def schedule(fifo_priority: int, processors: tuple[int, ...], locked: bool) -> None:
-    """Before the program is executed, so that its threads inherit it. What is refused is seen from outside. A limit on
-    locked memory is lifted; the program itself locks."""
+    """Before the program is executed, so that its threads inherit it. What is refused is seen from
+    outside. A limit on locked memory is lifted; the program itself locks."""
     try:
         if processors:
             os.sched_setaffinity(0, processors)
@@ -327,10 +367,14 @@ def schedule(fifo_priority: int, processors: tuple[int, ...], locked: bool) -> N
 
 
 def interpret(source, request):
-    """Runs a program in this process and ends it. No interpreter has to start, nor to be found in the host's files."""
+    """Runs a program in this process and ends it. No interpreter has to start, nor to be found in
+    the host's files."""
     status = 1
     try:
-        exec(compile(source, request["spawn"], "exec"), {"__name__": "__main__", "ARGUMENTS": request["argv"]})
+        exec(
+            compile(source, request["spawn"], "exec"),
+            {"__name__": "__main__", "ARGUMENTS": request["argv"]},
+        )
         status = 0
     except BaseException:
         sys.excepthook(*sys.exc_info())
@@ -368,8 +412,8 @@ def configure(request):
 
 
 def serve(sock, before_signal=None):
-    """Until the end of file. Orphans that landed here are reaped along the way. `before_signal` hears of each signal
-    (PID, number) before it is sent."""
+    """Until the end of file. Orphans that landed here are reaped along the way. `before_signal`
+    hears of each signal (PID, number) before it is sent."""
     poll = select.poll()
     poll.register(sock.fileno(), select.POLLIN)
     watched = {}  # pidfd -> pid
@@ -387,7 +431,9 @@ def serve(sock, before_signal=None):
                 try:
                     pid = spawn(sock, request, fds)
                 except (OSError, StepFailed) as error:
-                    sock.send(marshal.dumps({"spawn_failed": request["spawn"], "errno": error.errno}))
+                    sock.send(
+                        marshal.dumps({"spawn_failed": request["spawn"], "errno": error.errno})
+                    )
                     continue
                 fd = os.pidfd_open(pid)
                 watched[fd] = pid
@@ -420,7 +466,8 @@ def inherited_socket(fd):
 
 
 def leave_room(first_free_fd):
-    """Targets are below this number, received descriptors above: dup2 never overwrites one that is still needed."""
+    """Targets are below this number, received descriptors above: dup2 never overwrites one that is
+    still needed."""
     while True:
         spare = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
         if spare >= first_free_fd:
@@ -444,7 +491,9 @@ def main():
     try:
         run_before_the_orchestrator()
         own_network = sys.argv[5] != "shared"
-        user_namespace = unshare((CLONE_NEWTIME if clock_offset_s else 0) | (CLONE_NEWNET if own_network else 0))
+        user_namespace = unshare(
+            (CLONE_NEWTIME if clock_offset_s else 0) | (CLONE_NEWNET if own_network else 0)
+        )
         if clock_offset_s:
             shift_clock(clock_offset_s)
         make_mounts(shm_bytes, tmp_bytes)
@@ -464,7 +513,8 @@ def main():
         close_all([fd for fd, _ in taps])
         _, status = os.waitpid(pid, 0)
         return os.waitstatus_to_exitcode(status) & 0xFF
-    _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)  # whoever kills the outer process kills the host
+    # whoever kills the outer process kills the host
+    _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
     own_proc = mount_own_proc()
     ready = marshal.dumps(
         {"ready": True, "user_namespace": user_namespace, "own_proc": own_proc}

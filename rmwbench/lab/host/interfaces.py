@@ -1,4 +1,5 @@
-"""The interface that has an address, and what it is: name, MTU, link speed, kind. Of this network namespace."""
+"""The interface that has an address, and what it is: name, MTU, link speed, kind. Of this network
+namespace."""
 
 import ctypes
 import socket
@@ -25,8 +26,8 @@ _Entry._fields_ = [
 
 
 def of_address(address: str) -> dict[str, Any]:
-    """`device`, and of it `mtu_bytes`, `speed_mbps`, `wireless`, `driver`; None for what the kernel does not say, all
-    None where no interface has the address."""
+    """`device`, and of it `mtu_bytes`, `speed_mbps`, `wireless`, `driver`; None for what the kernel
+    does not say, all None where no interface has the address."""
     device = next((name for name, found in addresses() if found == address), None)
     return {"address": address, "device": device} | described(device)
 
@@ -58,7 +59,9 @@ def addresses() -> list[tuple[str, str]]:
                 if item.address.contents.family == socket.AF_INET:
                     found.append((item.name.decode(), socket.inet_ntop(socket.AF_INET, data[2:6])))
                 elif item.address.contents.family == socket.AF_INET6:
-                    found.append((item.name.decode(), socket.inet_ntop(socket.AF_INET6, data[6:22])))
+                    found.append(
+                        (item.name.decode(), socket.inet_ntop(socket.AF_INET6, data[6:22]))
+                    )
             entry = item.next
     finally:
         libc.freeifaddrs(first)

@@ -1,7 +1,8 @@
-"""Which kind of host trials get here: one with namespaces of its own, or, where none can be made, a shared one.
+"""Which kind of host trials get here: one with namespaces of its own, or, where none can be made, a
+shared one.
 
-The choice is made once per process by trying, or by the variable RMWBENCH_HOST_KIND, so that both kinds can be compared
-on a machine that has both.
+The choice is made once per process by trying, or by the variable RMWBENCH_HOST_KIND, so that both
+kinds can be compared on a machine that has both.
 """
 
 import errno
@@ -16,8 +17,9 @@ from rmwbench.lab.host.shared import SharedHost
 VARIABLE = "RMWBENCH_HOST_KIND"
 OWN, SHARED = "own", "shared"
 LOST = (
-    "loopback only, with a DDS domain, ports and names of each trial's own; arms are shown with an asterisk; workloads "
-    "over several hosts, and shared memory that does not fit into this /dev/shm, are left out"
+    "loopback only, with a DDS domain, ports and names of each trial's own; arms are shown with an "
+    "asterisk; workloads over several hosts, and shared memory that does not fit into this "
+    "/dev/shm, are left out"
 )
 
 
@@ -78,18 +80,21 @@ def why_not_own() -> HostBroken | None:
 
 
 def _is_denied(broken: HostBroken) -> bool:
-    """Whether it is this place that forbids namespaces or mounts. Anything else is a fault that must be seen."""
+    """Whether it is this place that forbids namespaces or mounts. Anything else is a fault that
+    must be seen."""
     denied = (errno.EPERM, errno.EACCES, errno.ENOSPC, errno.EUSERS, errno.EINVAL, errno.ENOSYS)
     return broken.errno in denied
 
 
 def make(name: str, *, targets: int = TARGETS) -> Host:
-    """A host of the kind that trials get here. Raises HostBroken where a shared one finds no place."""
+    """A host of the kind that trials get here. Raises HostBroken where a shared one finds no
+    place."""
     return SharedHost(name, targets=targets) if host_kind().shared else Host(name, targets=targets)
 
 
 def check() -> Host:
-    """A host that proves that hosts can be made here. Raises UserError that names what is missing."""
+    """A host that proves that hosts can be made here. Raises UserError that names what is
+    missing."""
     return checked(lambda: make("check"))
 
 

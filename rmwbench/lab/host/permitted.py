@@ -1,7 +1,8 @@
-"""What an agent does for whoever knows its word, and nothing else: programs that this machine named beforehand, with
-the arguments that rmwbench gives a worker and the environment of this machine.
+"""What an agent does for whoever knows its word, and nothing else: programs that this machine named
+beforehand, with the arguments that rmwbench gives a worker and the environment of this machine.
 
-Everything here is checked on the agent's side: what the orchestrator sends is data of another machine.
+Everything here is checked on the agent's side: what the orchestrator sends is data of another
+machine.
 """
 
 import ipaddress
@@ -43,13 +44,17 @@ def arguments(given: object) -> list[str]:
 
 
 def environment(given: object, program: Mapping[str, str]) -> dict[str, str]:
-    """What a process gets: this machine's own variables and the program's, and of the orchestrator's the addresses of
-    the trial alone. Others of its variables are left out: they are of another machine. Raises Refused for anything
-    that is not an address.
+    """What a process gets: this machine's own variables and the program's, and of the
+    orchestrator's the addresses of the trial alone. Others of its variables are left out: they are
+    of another machine. Raises Refused for anything that is not an address.
     """
     if not isinstance(given, Mapping):
         raise Refused("an invalid environment")
-    found = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ} | FIXED | dict(program)
+    found = (
+        {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
+        | FIXED
+        | dict(program)
+    )
     for name in _ADDRESSES:
         if name in given:
             found[name] = _addresses(given[name])
@@ -88,7 +93,9 @@ def descriptors(given: object) -> dict[int, int]:
     """Target → number of a file. Raises Refused for anything else."""
     if not isinstance(given, Mapping) or len(given) > LARGEST_FD:
         raise Refused("no files")
-    return {number(_whole(target), LARGEST_FD): number(file, 1 << 31) for target, file in given.items()}
+    return {
+        number(_whole(target), LARGEST_FD): number(file, 1 << 31) for target, file in given.items()
+    }
 
 
 def _whole(text: Any) -> Any:

@@ -1,12 +1,15 @@
-"""A host on another machine, with the same face as one here: whoever drives its processes does not care (crew.py).
+"""A host on another machine, with the same face as one here: whoever drives its processes does not
+care (crew.py).
 
-Its agent (agent.py) makes a host there, in the real network of that machine, and starts the processes. Their control
-sockets and files are relayed: what was given to `spawn` here is a socket whose other end the caller has, and files of
-memory, and so it stays. A file comes back when the process that wrote into it has ended, or, if it is the document of a
-tool, before the line that speaks of it.
+Its agent (agent.py) makes a host there, in the real network of that machine, and starts the
+processes. Their control sockets and files are relayed: what was given to `spawn` here is a socket
+whose other end the caller has, and files of memory, and so it stays. A file comes back when the
+process that wrote into it has ended, or, if it is the document of a tool, before the line that
+speaks of it.
 
-There is no thread: what a selector of the caller's sees as this host is an epoll over its connection and sockets, and
-`receive` moves whatever can be moved. The clock has a connection of its own, so that telling it waits for nothing else.
+There is no thread: what a selector of the caller's sees as this host is an epoll over its
+connection and sockets, and `receive` moves whatever can be moved. The clock has a connection of its
+own, so that telling it waits for nothing else.
 """
 
 import fcntl
@@ -40,7 +43,8 @@ from rmwbench.lab.host.host import (
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 5.0
 CLOSE_TIMEOUT_S = 20.0
-"""Of silence, while its processes end and its records come: those of a large trial take minutes over a WiFi."""
+"""Of silence, while its processes end and its records come: those of a large trial take minutes
+over a WiFi."""
 CONTROL_BYTES = 1 << 16
 GREETING = b"welcome\n"
 _ANOTHER = ("CERTIFICATE_VERIFY_FAILED", None)
@@ -51,7 +55,8 @@ Report = Spawned | SpawnFailed | Exited | Configured
 
 @dataclass(frozen=True)
 class Agent:
-    """Where the agent of a machine listens, the word that it wants to hear, and the certificate (PEM) that it has."""
+    """Where the agent of a machine listens, the word that it wants to hear, and the certificate
+    (PEM) that it has."""
 
     machine: str
     address: str
@@ -71,8 +76,9 @@ class _Control:
 
 
 class RemoteHost:
-    """The same as `Host`, on another machine. `lost` says why the machine is gone; it is None while the machine is
-    there. The `pid` of its `Spawned` is None: it is not a process of this machine."""
+    """The same as `Host`, on another machine. `lost` says why the machine is gone; it is None while
+    the machine is there. The `pid` of its `Spawned` is None: it is not a process of this
+    machine."""
 
     kind = "own"
     directory = "/tmp"
@@ -106,20 +112,31 @@ class RemoteHost:
                 raise HostBroken(f"the agent of machine {agent.machine} does not know us")
             self._clock = self._connect("clock")
         except ssl.SSLError as error:
-            why = "another one answers than the machine's agent" if error.reason in _ANOTHER else "no TLS"
-            raise HostBroken(f"the agent of machine {agent.machine} does not know us, or {why}: {error}") from None
+            why = (
+                "another one answers than the machine's agent"
+                if error.reason in _ANOTHER
+                else "no TLS"
+            )
+            raise HostBroken(
+                f"the agent of machine {agent.machine} does not know us, or {why}: {error}"
+            ) from None
         except OSError as error:
-            raise HostBroken(f"cannot reach the agent of machine {agent.machine}: {error}") from None
+            raise HostBroken(
+                f"cannot reach the agent of machine {agent.machine}: {error}"
+            ) from None
         prepare(self._clock)
         self._connection = Connection(sock)
         self._poll = select.epoll()
         self._poll.register(self._connection, select.EPOLLIN)
-        self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)  # reports that wait for `receive`
+        # reports that wait for `receive`
+        self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._poll.register(self._bell, select.EPOLLIN)
         self._send({"begin": name})
 
     def _connect(self, role: str) -> socket.socket:
-        sock = secure.connect(self.agent.address, self.agent.port, self.agent.certificate, CONNECT_TIMEOUT_S)
+        sock = secure.connect(
+            self.agent.address, self.agent.port, self.agent.certificate, CONNECT_TIMEOUT_S
+        )
         sock.sendall(f"rmwbench {self.agent.token} {role}\n".encode())
         return sock
 
@@ -141,7 +158,9 @@ class RemoteHost:
             if self.lost is not None:
                 raise HostBroken(self.lost)
             if rest_s <= 0:
-                raise HostBroken(f"machine {self.agent.machine} did not make a host within {timeout_s} s")
+                raise HostBroken(
+                    f"machine {self.agent.machine} did not make a host within {timeout_s} s"
+                )
             self._turn(rest_s)
         if self._ready is not True:
             raise HostBroken(f"on machine {self.agent.machine}: {self._ready[0]}", self._ready[1])
@@ -156,7 +175,8 @@ class RemoteHost:
         container: Container | None = None,
         scheduling: Scheduling | None = None,
     ) -> None:
-        """As a Host's; the program is the one of this name that the agent has. No containers, scheduled as usual."""
+        """As a Host's; the program is the one of this name that the agent has. No containers,
+        scheduled as usual."""
         assert container is None and scheduling is None, "a plan has neither on other machines"
         # Only here: who needs a host alone must not need what finds tools.
         from rmwbench.lab.sampling import allocations
@@ -181,9 +201,19 @@ class RemoteHost:
         theirs.setblocking(False)
         made = self._controls[theirs.fileno()] = _Control(self._number(), theirs)
         self._poll.register(theirs, select.EPOLLIN)
-        request = {"spawn": token, "program": executable.name, "arguments": list(arguments), "allocations": counted}
+        request = {
+            "spawn": token,
+            "program": executable.name,
+            "arguments": list(arguments),
+            "allocations": counted,
+        }
         request |= {"environment": dict(env)}
-        request |= {"files": files, "back": back, "control_target": target, "control_number": made.number}
+        request |= {
+            "files": files,
+            "back": back,
+            "control_target": target,
+            "control_number": made.number,
+        }
         self._send(request)
 
     def interpret(self, *_: Any) -> None:
@@ -197,8 +227,8 @@ class RemoteHost:
         self._send({"signal": int(number), "pid": inner_pid})
 
     def receive(self, timeout_s: float = 0.0) -> Report | None:
-        """As a Host's: the next report, or None when there is none within the time. Raises HostBroken when the machine
-        is lost."""
+        """As a Host's: the next report, or None when there is none within the time. Raises
+        HostBroken when the machine is lost."""
         deadline = time.monotonic() + timeout_s
         while not self._reports:
             if self.lost is not None:
@@ -215,13 +245,15 @@ class RemoteHost:
     # --- what only another machine has ---
 
     def post(self, question: str) -> int:
-        """Asks about the machine (`QUESTIONS` of the agent) and does not wait; `answer` has what it says."""
+        """Asks about the machine (`QUESTIONS` of the agent) and does not wait; `answer` has what it
+        says."""
         number = self._number()
         self._send({"ask": question, "number": number})
         return number
 
     def interface_of(self, address: str) -> dict[str, Any]:
-        """What the machine says of the interface with this address (interfaces.py). Raises HostBroken."""
+        """What the machine says of the interface with this address (interfaces.py). Raises
+        HostBroken."""
         number = self._number()
         self._send({"ask": "interface", "address": address, "number": number})
         if (found := self.answer(number)) is None:
@@ -231,13 +263,18 @@ class RemoteHost:
     def answer(self, number: int, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
         """None where it did not answer in time."""
         deadline = time.monotonic() + timeout_s
-        while number not in self._answers and self.lost is None and (rest_s := deadline - time.monotonic()) > 0:
+        while (
+            number not in self._answers
+            and self.lost is None
+            and (rest_s := deadline - time.monotonic()) > 0
+        ):
             self._turn(rest_s)
         return self._answers.pop(number, None)
 
     def exchange_clock(self, timeout_s: float) -> tuple[int, int, int, int] | None:
-        """Asked, received, answered (by its clock), heard (by ours), in ns of CLOCK_MONOTONIC; None without an answer
-        in time. An answer that comes too late is passed over by the next exchange."""
+        """Asked, received, answered (by its clock), heard (by ours), in ns of CLOCK_MONOTONIC; None
+        without an answer in time. An answer that comes too late is passed over by the next
+        exchange."""
         assert self._clock is not None
         number, deadline = self._number(), time.monotonic() + timeout_s
         try:
@@ -277,8 +314,9 @@ class RemoteHost:
             self._send({"close": True})
 
     def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
-        """Ends every process of the host and waits until they are gone and their files are here, as long as it is not
-        silent for so long; may be called twice. A machine that was lost has taken its files along."""
+        """Ends every process of the host and waits until they are gone and their files are here, as
+        long as it is not silent for so long; may be called twice. A machine that was lost has taken
+        its files along."""
         self.leave()
         self._heard_s = time.monotonic()
         while not self._closed and self.lost is None:
@@ -363,11 +401,17 @@ class RemoteHost:
             case {"exited": inner_pid, "status": status}:
                 self._report(Exited(inner_pid, status))
             case {"control_end": number}:
-                for control in [control for control in self._controls.values() if control.number == number]:
+                for control in [
+                    control for control in self._controls.values() if control.number == number
+                ]:
                     control.ended = True
                     self._write(control)
             case {"ready": ready}:
-                self._ready, self.user_namespace, self.own_proc = True, ready["user_namespace"], ready["own_proc"]
+                self._ready, self.user_namespace, self.own_proc = (
+                    True,
+                    ready["user_namespace"],
+                    ready["own_proc"],
+                )
             case {"failed": step, "errno": number}:
                 self._ready = step, number
             case {"closed": True}:

@@ -1,8 +1,9 @@
-"""How an agent and an orchestrator know each other: TLS 1.3 with a certificate that the agent makes at its start and
-that reaches the orchestrator another way (the agent's standard output), and the word that the orchestrator has.
+"""How an agent and an orchestrator know each other: TLS 1.3 with a certificate that the agent makes
+at its start and that reaches the orchestrator another way (the agent's standard output), and the
+word that the orchestrator has.
 
-The certificate is pinned: nothing else is trusted, and a name in it means nothing. Nobody between the two can read,
-change or repeat what they say.
+The certificate is pinned: nothing else is trusted, and a name in it means nothing. Nobody between
+the two can read, change or repeat what they say.
 """
 
 import datetime
@@ -74,8 +75,8 @@ def serving(identity: Identity) -> ssl.SSLContext:
 
 
 def connect(address: str, port: int, certificate: str, timeout_s: float) -> ssl.SSLSocket:
-    """A connection to the agent that has this certificate; the socket keeps the timeout. Raises OSError, of which
-    ssl.SSLError says that another one answered.
+    """A connection to the agent that has this certificate; the socket keeps the timeout. Raises
+    OSError, of which ssl.SSLError says that another one answered.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3

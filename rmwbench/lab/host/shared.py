@@ -1,9 +1,11 @@
-"""A host where namespaces cannot be made: its processes run in those of this process, apart by names.
+"""A host where namespaces cannot be made: its processes run in those of this process, apart by
+names.
 
-Nothing of the kernel's keeps it from a live robot or from a second campaign, so everything that could meet is drawn for
-this host alone: a number, and with it a DDS domain and ports that nobody uses here; a directory, and with it the names
-of files, sockets and segments. That the network is loopback alone, each worker says of itself (`shared_host` of its
-description), and one that does not say it is not started.
+Nothing of the kernel's keeps it from a live robot or from a second campaign, so everything that
+could meet is drawn for this host alone: a number, and with it a DDS domain and ports that nobody
+uses here; a directory, and with it the names of files, sockets and segments. That the network is
+loopback alone, each worker says of itself (`shared_host` of its description), and one that does not
+say it is not started.
 """
 
 import contextlib
@@ -21,8 +23,9 @@ from rmwbench.lab.host import marker, shared_files
 from rmwbench.lab.host.host import TARGETS, Host, HostBroken
 
 NUMBERS = range(1, 51)
-"""Of hosts that can be at the same time in one network namespace. A number is a DDS domain, whose ports end below
-those of the next line and below the kernel's ephemeral ones; 0 is where robots are."""
+"""Of hosts that can be at the same time in one network namespace. A number is a DDS domain, whose
+ports end below those of the next line and below the kernel's ephemeral ones; 0 is where robots
+are."""
 PORTS, FIRST_PORT = 100, 20_200
 PREFIX = "rmwbench-"
 OWNER = "owner"
@@ -33,7 +36,8 @@ _INIT = str(Path(__file__).with_name("shared_init.py"))
 
 @dataclass
 class Place:
-    """What a shared host has for itself. `lock` is a socket whose name in the network namespace holds the number."""
+    """What a shared host has for itself. `lock` is a socket whose name in the network namespace
+    holds the number."""
 
     number: int
     directory: Path
@@ -45,7 +49,8 @@ class Place:
 
 
 def claim(owner: str) -> Place:
-    """A number that nobody has here, and its directory. Raises HostBroken where all are taken or none can be made."""
+    """A number that nobody has here, and its directory. Raises HostBroken where all are taken or
+    none can be made."""
     used = frozenset(_used_ports())
     for number in random.SystemRandom().sample(NUMBERS, len(NUMBERS)):
         if not used.isdisjoint(_ports(number)):
@@ -70,8 +75,8 @@ def _ports(number: int) -> Iterator[int]:
 
 
 def _used_ports() -> Iterator[int]:
-    """Ports of sockets in this network namespace, and those that shared memory of Fast DDS is named after: another
-    container may share /dev/shm without sharing the network."""
+    """Ports of sockets in this network namespace, and those that shared memory of Fast DDS is named
+    after: another container may share /dev/shm without sharing the network."""
     for table in _TABLES:
         with contextlib.suppress(OSError):
             for line in Path("/proc/net", table).read_text().splitlines()[1:]:
@@ -112,14 +117,16 @@ class SharedHost(Host):
             marker.VARIABLE: self._owner,
         }
 
-    def _command(self, fd: int, targets: int, device: str, clock_offset_s: int) -> tuple[list[str], list[int]]:
+    def _command(
+        self, fd: int, targets: int, device: str, clock_offset_s: int
+    ) -> tuple[list[str], list[int]]:
         """The lock goes along: the number is free when the last process of the host is gone."""
         self.shm_bytes = free_bytes()
         return [_INIT, str(fd), str(targets), self.directory], [self.place.lock.fileno()]
 
     def hold(self, fd: int) -> None:
-        """Keeps a descriptor of ours open until the processes of the host are dead, so that its end of file, at which a
-        worker ends by itself, does not come before its segments are known."""
+        """Keeps a descriptor of ours open until the processes of the host are dead, so that its end
+        of file, at which a worker ends by itself, does not come before its segments are known."""
         self._send({"hold": True}, [fd])
 
     def close(self, timeout_s: float = 5.0) -> None:

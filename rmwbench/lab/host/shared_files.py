@@ -1,8 +1,10 @@
-"""What the processes of a shared host leave in the file system: found while they live, removed when they are gone.
+"""What the processes of a shared host leave in the file system: found while they live, removed when
+they are gone.
 
-Standard library only, and of that what a start in milliseconds allows: the init of a shared host (shared_init.py)
-imports this too. Only what is certainly of the host is removed: its directory, segments that carry its name, and
-segments that its own processes were seen to hold. What merely looks like a middleware's may be a robot's.
+Standard library only, and of that what a start in milliseconds allows: the init of a shared host
+(shared_init.py) imports this too. Only what is certainly of the host is removed: its directory,
+segments that carry its name, and segments that its own processes were seen to hold. What merely
+looks like a middleware's may be a robot's.
 """
 
 # ruff: noqa: SIM105 (contextlib would cost a millisecond at every start)
@@ -24,7 +26,8 @@ def dds_ports(number):
 
 
 def port_of(segment):
-    """The port that a file of Fast DDS in /dev/shm is named after; None where it is not such a file."""
+    """The port that a file of Fast DDS in /dev/shm is named after; None where it is not such a
+    file."""
     _, found, rest = segment.partition("fastrtps_port")
     digits = rest.split("_")[0]
     return int(digits) if found and digits.isdigit() else None
@@ -73,8 +76,8 @@ def descendants(pid):
 
 
 def remove(directory, held=()):
-    """The host's directory, segments that carry its name, and of those of `held` and of Fast DDS's ports in its domain
-    what no process holds any more."""
+    """The host's directory, segments that carry its name, and of those of `held` and of Fast DDS's
+    ports in its domain what no process holds any more."""
     name = os.path.basename(directory)
     _remove_tree(directory)
     left = {path for path in held if os.path.exists(path)}

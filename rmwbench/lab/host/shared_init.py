@@ -1,15 +1,19 @@
-"""The init of a shared host: starts processes on request in the namespaces that are there, and takes everything with it
-when it ends.
+"""The init of a shared host: starts processes on request in the namespaces that are there, and
+takes everything with it when it ends.
 
-Run as `python -I -S -E shared_init.py FD FIRST_FREE_FD DIRECTORY`; FD and the messages are those of init.py, whose code
-this runs. In place of namespaces:
+Run as `python -I -S -E shared_init.py FD FIRST_FREE_FD DIRECTORY`; FD and the messages are those of
+init.py, whose code this runs. In place of namespaces:
 
-* every process that is started becomes a descendant of this one and stays it (PR_SET_CHILD_SUBREAPER), so that the end
+* every process that is started becomes a descendant of this one and stays it
+  (PR_SET_CHILD_SUBREAPER), so that the end
   of file on FD, which also a SIGKILL of the orchestrator brings, finds and kills them all;
-* a SIGKILL of this process kills those that it started (PR_SET_PDEATHSIG, init.py), and with the orchestrator gone too
+* a SIGKILL of this process kills those that it started (PR_SET_PDEATHSIG, init.py), and with the
+  orchestrator gone too
   each worker ends at the end of file on its control descriptor;
-* it keeps the orchestrator's ends of the control sockets open, so that no worker ends before it was looked at;
-* files are in DIRECTORY, and what a middleware must have in /dev/shm is looked for in its maps before it is killed.
+* it keeps the orchestrator's ends of the control sockets open, so that no worker ends before it was
+  looked at;
+* files are in DIRECTORY, and what a middleware must have in /dev/shm is looked for in its maps
+  before it is killed.
 """
 
 # ruff: noqa: SIM105 (the directory of its modules must be named first; contextlib would cost a millisecond)
@@ -61,7 +65,11 @@ def main():
             held.update(shared_files.held_by(pid))
 
     try:
-        sock.send(init.marshal.dumps({"ready": True, "user_namespace": False, "own_proc": False, "device": None}))
+        sock.send(
+            init.marshal.dumps(
+                {"ready": True, "user_namespace": False, "own_proc": False, "device": None}
+            )
+        )
         init.serve(sock, note)
     except (BrokenPipeError, ConnectionResetError):
         pass  # the orchestrator is gone already

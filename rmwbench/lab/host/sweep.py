@@ -1,5 +1,5 @@
-"""Removes processes of hosts whose orchestrator is gone, and what is left of shared hosts; what lived in namespaces,
-the kernel removes."""
+"""Removes processes of hosts whose orchestrator is gone, and what is left of shared hosts; what
+lived in namespaces, the kernel removes."""
 
 import os
 import signal
@@ -20,8 +20,8 @@ def remove_strays(dry_run: bool = False) -> list[Stray]:
         return found
     for stray in found:
         try:
-            # A pidfd names the process and not the number: between finding and killing it may have become somebody
-            # else's.
+            # A pidfd names the process and not the number: between finding and killing it may have
+            # become somebody else's.
             descriptor = os.pidfd_open(stray.pid)
         except ProcessLookupError:
             continue
@@ -39,7 +39,8 @@ def remove_strays(dry_run: bool = False) -> list[Stray]:
 
 
 def remove_directories(dry_run: bool = False) -> list[Path]:
-    """Directories of shared hosts whose orchestrator is gone, and the segments that carry their names."""
+    """Directories of shared hosts whose orchestrator is gone, and the segments that carry their
+    names."""
     found = stray_directories()
     for directory in () if dry_run else found:
         shared_files.remove(str(directory))

@@ -1,5 +1,5 @@
-"""What a host's interfaces have carried, read from outside through any of its processes: no process of ours inside, and
-less than a millisecond.
+"""What a host's interfaces have carried, read from outside through any of its processes: no process
+of ours inside, and less than a millisecond.
 
 `/proc/PID/net` is the network namespace of that process (proc(5)).
 """
@@ -8,15 +8,22 @@ from pathlib import Path
 from typing import Any
 
 _COLUMNS = {"rx_bytes": 0, "rx_packets": 1, "tx_bytes": 8, "tx_packets": 9}
-_UDP = {"in_datagrams": "InDatagrams", "out_datagrams": "OutDatagrams", "rcvbuf_errors": "RcvbufErrors"}
+_UDP = {
+    "in_datagrams": "InDatagrams",
+    "out_datagrams": "OutDatagrams",
+    "rcvbuf_errors": "RcvbufErrors",
+}
 
 
 def read(pid: int) -> dict[str, Any] | None:
-    """`interfaces` (name → counters) and `udp` of IPv4, as in the worker protocol's usage; None where the process is
-    gone or its files may not be read."""
+    """`interfaces` (name → counters) and `udp` of IPv4, as in the worker protocol's usage; None
+    where the process is gone or its files may not be read."""
     place = Path(f"/proc/{pid}/net")
     try:
-        return {"interfaces": _interfaces((place / "dev").read_text()), "udp": _udp((place / "snmp").read_text())}
+        return {
+            "interfaces": _interfaces((place / "dev").read_text()),
+            "udp": _udp((place / "snmp").read_text()),
+        }
     except (OSError, ValueError, IndexError):
         return None
 

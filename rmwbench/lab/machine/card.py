@@ -1,5 +1,5 @@
-"""What the machine is, as JSON: a reader of a report must be able to tell whether it resembles theirs. What cannot be
-found is None."""
+"""What the machine is, as JSON: a reader of a report must be able to tell whether it resembles
+theirs. What cannot be found is None."""
 
 import os
 import platform
@@ -29,7 +29,8 @@ SYSCTLS = (
     "kernel.sched_autogroup_enabled",
     "vm.swappiness",
 )
-# The words of the kernel's command line that change timing; the rest may hold secrets and is nobody's business.
+# The words of the kernel's command line that change timing; the rest may hold secrets and is
+# nobody's business.
 BOOT_OPTIONS = (
     "isolcpus",
     "nohz_full",
@@ -43,8 +44,8 @@ BOOT_OPTIONS = (
 
 
 def describe() -> dict[str, Any]:
-    """The machine card: `summary` (one line), `facts` ([{name, value, note}]), and the raw `hardware`, `kernel`,
-    `sysctls` and `state` documents behind them."""
+    """The machine card: `summary` (one line), `facts` ([{name, value, note}]), and the raw
+    `hardware`, `kernel`, `sysctls` and `state` documents behind them."""
     raw = {"hardware": hardware(), "kernel": kernel(), "sysctls": sysctls(), "state": state()}
     return {"summary": _summary(raw), "facts": _facts(raw), **raw}
 
@@ -117,7 +118,10 @@ def _summary(raw: dict[str, Any]) -> str:
     hardware, release = raw["hardware"], raw["kernel"]["release"]
     short = ".".join(re.findall(r"\d+", release)[:2])
     memory = hardware["memory_bytes"]
-    parts = [f"{hardware['cores_usable']} × {hardware['cpu_model'] or hardware['architecture']}", f"Linux {short}"]
+    parts = [
+        f"{hardware['cores_usable']} × {hardware['cpu_model'] or hardware['architecture']}",
+        f"Linux {short}",
+    ]
     if memory:
         parts.append(f"{memory / 1e9:.0f} GB")
     return ", ".join(parts)
@@ -125,10 +129,15 @@ def _summary(raw: dict[str, Any]) -> str:
 
 def _facts(raw: dict[str, Any]) -> list[dict[str, Any]]:
     hardware, kernel_, state_ = raw["hardware"], raw["kernel"], raw["state"]
-    virtual = "a virtual machine hides it" if hardware["virtualization"] else "the kernel does not say"
+    virtual = (
+        "a virtual machine hides it" if hardware["virtualization"] else "the kernel does not say"
+    )
 
     def fact(
-        name: str, value: Any, note: str | None = None, absent: tuple[str, str] = ("not exposed", virtual)
+        name: str,
+        value: Any,
+        note: str | None = None,
+        absent: tuple[str, str] = ("not exposed", virtual),
     ) -> dict[str, Any]:
         """`absent` is value and note of what was not found."""
         shown, why = (str(value), note) if value is not None else absent
@@ -139,7 +148,9 @@ def _facts(raw: dict[str, Any]) -> list[dict[str, Any]]:
     steal = state_["steal_fraction_since_boot"]
     return [
         fact("processor", hardware["cpu_model"]),
-        fact("cores", f"{hardware['cores_usable']} of {hardware['cores_online']}", "usable of online"),
+        fact(
+            "cores", f"{hardware['cores_usable']} of {hardware['cores_online']}", "usable of online"
+        ),
         fact("simultaneous multithreading", smt),
         fact("frequency governor", hardware["governor"]),
         fact("turbo", hardware["turbo"]),
@@ -154,14 +165,32 @@ def _facts(raw: dict[str, Any]) -> list[dict[str, Any]]:
             "no sign of one" if not hardware["virtualization"] else None,
             "none",
         ),
-        fact("memory", f"{hardware['memory_bytes'] / 1e9:.1f} GB" if hardware["memory_bytes"] else None),
-        fact("/dev/shm", f"{hardware['shm_bytes'] / 1e9:.1f} GB" if hardware["shm_bytes"] else None),
-        fact("CPU quota", hardware["container"].get("cpu_quota_cores"), "cores", ("none", "no limit found")),
+        fact(
+            "memory",
+            f"{hardware['memory_bytes'] / 1e9:.1f} GB" if hardware["memory_bytes"] else None,
+        ),
+        fact(
+            "/dev/shm", f"{hardware['shm_bytes'] / 1e9:.1f} GB" if hardware["shm_bytes"] else None
+        ),
+        fact(
+            "CPU quota",
+            hardware["container"].get("cpu_quota_cores"),
+            "cores",
+            ("none", "no limit found"),
+        ),
         fact("kernel", kernel_["release"]),
         fact("distribution", kernel_["distribution"]),
-        fact("clock source", kernel_["clocksource"], f"resolution {kernel_['clock_resolution_ns']} ns"),
+        fact(
+            "clock source",
+            kernel_["clocksource"],
+            f"resolution {kernel_['clock_resolution_ns']} ns",
+        ),
         fact("clock", keeper(state_["timekeeping"]), "against other machines; at the start"),
-        fact("boot options", " ".join(kernel_["boot_options"]) or None, absent=("none", "none that changes timing")),
+        fact(
+            "boot options",
+            " ".join(kernel_["boot_options"]) or None,
+            absent=("none", "none that changes timing"),
+        ),
         fact("steal since boot", f"{100 * steal:.2f} %" if steal is not None else None),
         fact("load average", f"{state_['load_1min']:.2f}", "1 minute, at the start"),
         *(fact(name, raw["sysctls"][name]) for name in SYSCTLS if name.startswith("net.")),
@@ -206,13 +235,18 @@ def _turbo() -> str | None:
 def _idle_states() -> list[dict[str, Any]]:
     states = sorted((_CPU / "cpu0/cpuidle").glob("state*"))
     return [
-        {"name": _read(s / "name"), "latency_us": _number(s / "latency"), "disabled": _flag(s / "disable")}
+        {
+            "name": _read(s / "name"),
+            "latency_us": _number(s / "latency"),
+            "disabled": _flag(s / "disable"),
+        }
         for s in states
     ]
 
 
 def _virtualization() -> str | None:
-    """What is visible without helpers: the hypervisor bit of the processor, and signs of a container."""
+    """What is visible without helpers: the hypervisor bit of the processor, and signs of a
+    container."""
     signs = []
     if re.search(r"^flags\s*:.*\bhypervisor\b", _read("/proc/cpuinfo") or "", re.MULTILINE):
         signs.append(_read("/sys/hypervisor/type") or "hypervisor")
@@ -224,7 +258,8 @@ def _virtualization() -> str | None:
 
 
 def _container_limits() -> dict[str, Any]:
-    """Limits of the control group of this process, in either version; absent keys mean that no limit was found."""
+    """Limits of the control group of this process, in either version; absent keys mean that no
+    limit was found."""
     limits: dict[str, Any] = {}
     for line in (_read("/proc/self/cgroup") or "").splitlines():
         _, controllers, group = line.split(":", 2)
@@ -238,12 +273,18 @@ def _container_limits() -> dict[str, Any]:
                 limits["memory_bytes"] = memory
         elif "cpu" in controllers.split(","):
             base = Path("/sys/fs/cgroup/cpu") / group.lstrip("/")
-            quota_us, period_us = _read(base / "cpu.cfs_quota_us"), _number(base / "cpu.cfs_period_us")
+            quota_us, period_us = (
+                _read(base / "cpu.cfs_quota_us"),
+                _number(base / "cpu.cfs_period_us"),
+            )
             if quota_us and not quota_us.startswith("-") and period_us:
                 limits["cpu_quota_cores"] = int(quota_us) / period_us
         elif "memory" in controllers.split(","):
-            memory = _number(Path("/sys/fs/cgroup/memory") / group.lstrip("/") / "memory.limit_in_bytes")
-            if memory is not None and memory < 1 << 60:  # version 1 says "no limit" with a number near 2^63
+            memory = _number(
+                Path("/sys/fs/cgroup/memory") / group.lstrip("/") / "memory.limit_in_bytes"
+            )
+            # version 1 says "no limit" with a number near 2^63
+            if memory is not None and memory < 1 << 60:
                 limits["memory_bytes"] = memory
     return limits
 

@@ -1,4 +1,5 @@
-"""How fast one processor of this machine copies memory: what bounds every middleware that carries large messages."""
+"""How fast one processor of this machine copies memory: what bounds every middleware that carries
+large messages."""
 
 import functools
 import time
@@ -11,8 +12,9 @@ LENGTH_S = 0.15
 
 @functools.cache
 def copy_bytes_per_s() -> float:
-    """Bytes copied per second by one thread, the best of as many whole copies as fit into LENGTH_S, since a slower one
-    was interrupted. To one significant digit, so that two plans of one day agree. Measured once per process."""
+    """Bytes copied per second by one thread, the best of as many whole copies as fit into LENGTH_S,
+    since a slower one was interrupted. To one significant digit, so that two plans of one day
+    agree. Measured once per process."""
     import numpy as np
 
     source, target = np.ones(BUFFER_BYTES, dtype=np.uint8), np.empty(BUFFER_BYTES, dtype=np.uint8)

@@ -15,8 +15,8 @@ SCHEMA, VERSION = "rmwbench/doctor", 1
 
 
 def describe() -> dict[str, Any]:
-    """The machine card (`card.describe`) with `warnings`: what a reader of the numbers should know, in plain words, red
-    ones first and marked `RED`."""
+    """The machine card (`card.describe`) with `warnings`: what a reader of the numbers should know,
+    in plain words, red ones first and marked `RED`."""
     described = card.describe()
     return {**described, "warnings": warnings(gather.quick(described))}
 
@@ -45,10 +45,14 @@ class Checkup:
 
 
 def checkup(
-    *, tools: Mapping[str, Any], calibration: Mapping[str, Any] | None, sample_s: float = gather.SAMPLE_S
+    *,
+    tools: Mapping[str, Any],
+    calibration: Mapping[str, Any] | None,
+    sample_s: float = gather.SAMPLE_S,
 ) -> Checkup:
-    """Looks at everything, for about two seconds. `tools` is {"middlewares": {name: problem}, "tools": {name:
-    problem}} with "" for what is ready; `calibration` is {"summary", "age_days"} of the newest one of this machine."""
+    """Looks at everything, for about two seconds. `tools` is {"middlewares": {name: problem},
+    "tools": {name: problem}} with "" for what is ready; `calibration` is {"summary", "age_days"} of
+    the newest one of this machine."""
     described = card.describe()
     facts = gather.everything(described, tools=tools, calibration=calibration, sample_s=sample_s)
     return Checkup(described["summary"], tuple(checks(facts)))

@@ -13,9 +13,9 @@ LEVELS: tuple[Level, ...] = ("red", "yellow", "unknown", "green")
 class Finding:
     """`check` is the short name; `found` and `expected` are values; `why` is one sentence.
 
-    `fix` is a command for now and `permanent` one that survives a reboot; `worth` is what the fix brought where it was
-    measured (docs/doctor.md says how), None where nobody measured it. `spoils` says that trials themselves suffer, so
-    that reports repeat it.
+    `fix` is a command for now and `permanent` one that survives a reboot; `worth` is what the fix
+    brought where it was measured (docs/doctor.md says how), None where nobody measured it. `spoils`
+    says that trials themselves suffer, so that reports repeat it.
     """
 
     check: str
@@ -38,12 +38,13 @@ class Finding:
 
 
 class Absent(Exception):
-    """The facts hold nothing of what a rule looks at: nobody looked for it, so the rule says nothing."""
+    """The facts hold nothing of what a rule looks at: nobody looked for it, so the rule says
+    nothing."""
 
 
 def fact(facts: Mapping[str, Any], *path: str) -> Any:
-    """The fact at that path. None means that it was looked for and could not be told. Raises Absent where it was not
-    looked for."""
+    """The fact at that path. None means that it was looked for and could not be told. Raises Absent
+    where it was not looked for."""
     value: Any = facts
     for place, key in enumerate(path):
         if value is None and place:

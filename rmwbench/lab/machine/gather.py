@@ -1,5 +1,5 @@
-"""The facts that the doctor's rules look at. Reading only what is cheap takes milliseconds, for reports; the doctor
-itself also looks for a second at who uses the processors, and tries things.
+"""The facts that the doctor's rules look at. Reading only what is cheap takes milliseconds, for
+reports; the doctor itself also looks for a second at who uses the processors, and tries things.
 
 What was not looked for is absent; what was looked for and could not be told is None.
 """
@@ -26,13 +26,22 @@ TOP = 3
 def quick(described: Mapping[str, Any]) -> dict[str, Any]:
     """Facts for a report, from the card's raw documents and a few more files. About 10 ms."""
     keys = ("hardware", "kernel", "sysctls", "state")
-    return {**{key: described[key] for key in keys}, "limits": limits(), "programs": _programs(processes.walk())}
+    return {
+        **{key: described[key] for key in keys},
+        "limits": limits(),
+        "programs": _programs(processes.walk()),
+    }
 
 
 def everything(
-    described: Mapping[str, Any], *, tools: Mapping[str, Any], calibration: Mapping[str, Any] | None, sample_s: float
+    described: Mapping[str, Any],
+    *,
+    tools: Mapping[str, Any],
+    calibration: Mapping[str, Any] | None,
+    sample_s: float,
 ) -> dict[str, Any]:
-    """Everything that a rule looks at. `tools` is {"middlewares": {name: problem}, "tools": {name: problem}}."""
+    """Everything that a rule looks at. `tools` is {"middlewares": {name: problem}, "tools": {name:
+    problem}}."""
     facts = quick(described)
     seen = processes.walk()
     problem, fix = tries.host()
@@ -77,12 +86,27 @@ def limits() -> dict[str, Any]:
 def shm(seen: processes.Walk) -> dict[str, Any]:
     try:
         status = os.statvfs("/dev/shm")
-        size, used = status.f_frsize * status.f_blocks, status.f_frsize * (status.f_blocks - status.f_bfree)
+        size, used = (
+            status.f_frsize * status.f_blocks,
+            status.f_frsize * (status.f_blocks - status.f_bfree),
+        )
     except OSError:
-        return {"bytes": None, "used_bytes": None, "leftovers": [], "middleware_files": 0, "unseen_processes": 0}
+        return {
+            "bytes": None,
+            "used_bytes": None,
+            "leftovers": [],
+            "middleware_files": 0,
+            "unseen_processes": 0,
+        }
     dead, count = processes.leftovers(seen.mapped)
     unseen = seen.unseen if count else 0
-    return {"bytes": size, "used_bytes": used, "leftovers": dead, "middleware_files": count, "unseen_processes": unseen}
+    return {
+        "bytes": size,
+        "used_bytes": used,
+        "leftovers": dead,
+        "middleware_files": count,
+        "unseen_processes": unseen,
+    }
 
 
 def network(with_host: bool) -> dict[str, Any]:
@@ -97,8 +121,8 @@ def network(with_host: bool) -> dict[str, Any]:
 
 
 def sampled(seconds: float) -> dict[str, Any]:
-    """Steal and use of all processors over some time, and the programs that used most: (pid, name, share of one
-    core)."""
+    """Steal and use of all processors over some time, and the programs that used most: (pid, name,
+    share of one core)."""
     before, times, begun = read_ticks(), _process_ticks(), time.monotonic()
     time.sleep(seconds)
     elapsed, after, later = time.monotonic() - begun, read_ticks(), _process_ticks()

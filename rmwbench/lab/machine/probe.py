@@ -1,9 +1,9 @@
-"""How the machine behaves around a trial: a few milliseconds of probing before it, and the kernel's counters over its
-window.
+"""How the machine behaves around a trial: a few milliseconds of probing before it, and the kernel's
+counters over its window.
 
-The counters cost one reading before and one after the window, so nothing of ours runs inside it. There is no detector
-of gaps in a spinning loop: within the few milliseconds that a trial can pay for it, it would see next to nothing, and
-the sampler's canary watches the window itself.
+The counters cost one reading before and one after the window, so nothing of ours runs inside it.
+There is no detector of gaps in a spinning loop: within the few milliseconds that a trial can pay
+for it, it would see next to nothing, and the sampler's canary watches the window itself.
 """
 
 import os
@@ -38,14 +38,17 @@ def read_ticks(text: str | None = None) -> Ticks:
     words = (text if text is not None else _STAT.read_text()).split("\n", 1)[0].split()
     value = dict(zip(_FIELDS, map(int, words[1:]), strict=False))
     busy = sum(value.get(name, 0) for name in ("user", "nice", "system", "irq"))
-    return Ticks(busy, value["idle"] + value.get("iowait", 0), value.get("softirq", 0), value.get("steal", 0))
+    return Ticks(
+        busy, value["idle"] + value.get("iowait", 0), value.get("softirq", 0), value.get("steal", 0)
+    )
 
 
 def idle_probe() -> list[dict[str, Any]]:
-    """Rows of the table `probes`, `at` = `before`: how late short sleeps wake, and how many tasks want to run. About 5
-    ms.
+    """Rows of the table `probes`, `at` = `before`: how late short sleeps wake, and how many tasks
+    want to run. About 5 ms.
 
-    The sleeps use the default timer slack of 50 µs: a slack set here would be inherited by every worker.
+    The sleeps use the default timer slack of 50 µs: a slack set here would be inherited by every
+    worker.
     """
     late = []
     for _ in range(SLEEPS):
@@ -54,15 +57,26 @@ def idle_probe() -> list[dict[str, Any]]:
         late.append(time.monotonic_ns() - due)
     runnable = int(Path("/proc/loadavg").read_text().split()[3].split("/")[0]) - 1  # less ourselves
     return [
-        {"probe": "sleep_overshoot_median", "unit": "ns", "at": "before", "value": float(sorted(late)[SLEEPS // 2])},
+        {
+            "probe": "sleep_overshoot_median",
+            "unit": "ns",
+            "at": "before",
+            "value": float(sorted(late)[SLEEPS // 2]),
+        },
         {"probe": "sleep_overshoot_max", "unit": "ns", "at": "before", "value": float(max(late))},
-        {"probe": "runnable_tasks", "unit": "count", "at": "before", "value": float(max(0, runnable))},
+        {
+            "probe": "runnable_tasks",
+            "unit": "count",
+            "at": "before",
+            "value": float(max(0, runnable)),
+        },
     ]
 
 
 class Reading(NamedTuple):
-    """One edge of the window. `slewed_ns` and `raw_ns` are CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW at the same moment;
-    `throttled_ns` is how long a CPU quota has stopped this control group so far, None without one."""
+    """One edge of the window. `slewed_ns` and `raw_ns` are CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW
+    at the same moment; `throttled_ns` is how long a CPU quota has stopped this control group so
+    far, None without one."""
 
     ticks: Ticks
     slewed_ns: int
@@ -76,8 +90,9 @@ def read_edge() -> Reading:
 
 
 def read_clocks() -> tuple[int, int]:
-    """CLOCK_MONOTONIC, which NTP slews and every stamp uses, and CLOCK_MONOTONIC_RAW, which nothing touches. Of a few
-    tries the one that took least, so that being preempted in between does not look like a clock that runs wrong."""
+    """CLOCK_MONOTONIC, which NTP slews and every stamp uses, and CLOCK_MONOTONIC_RAW, which nothing
+    touches. Of a few tries the one that took least, so that being preempted in between does not
+    look like a clock that runs wrong."""
     best = None
     for _ in range(5):
         before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
@@ -102,7 +117,8 @@ def read_throttled_ns() -> int | None:
 
 @cache
 def _throttled_files() -> tuple[tuple[Path, str, int], ...]:
-    """(file, counter, ns per unit) of every group on our way up that has a quota, in either version."""
+    """(file, counter, ns per unit) of every group on our way up that has a quota, in either
+    version."""
     found = []
     for line in _lines("/proc/self/cgroup"):
         _, controllers, group = line.split(":", 2)
@@ -110,11 +126,19 @@ def _throttled_files() -> tuple[tuple[Path, str, int], ...]:
         groups = ["/".join(parts[:depth]) for depth in range(len(parts), -1, -1)]
         if controllers == "":
             for base in (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified")):
-                limited = [base / g for g in groups if _lines(base / g / "cpu.max")[:1] not in ([], ["max 100000"])]
+                limited = [
+                    base / g
+                    for g in groups
+                    if _lines(base / g / "cpu.max")[:1] not in ([], ["max 100000"])
+                ]
                 found += [(g / "cpu.stat", "throttled_usec", 1000) for g in limited]
         elif "cpu" in controllers.split(","):
             base = Path("/sys/fs/cgroup/cpu")
-            limited = [base / g for g in groups if _lines(base / g / "cpu.cfs_quota_us")[:1] not in ([], ["-1"])]
+            limited = [
+                base / g
+                for g in groups
+                if _lines(base / g / "cpu.cfs_quota_us")[:1] not in ([], ["-1"])
+            ]
             found += [(g / "cpu.stat", "throttled_time", 1) for g in limited]
     return tuple(found)
 
@@ -127,9 +151,9 @@ def _lines(path: str | Path) -> list[str]:
 
 
 def edge_probes(begin: Reading, end: Reading) -> list[dict[str, Any]]:
-    """Rows with `at` = `window` from the readings at both edges: shares of the processor time, `stolen` (steal over the
-    window's length: 2 where two processors were away all the time) and `stolen_ticks`, `clock_slew`, and `throttled`
-    (share of the window) where there is a quota."""
+    """Rows with `at` = `window` from the readings at both edges: shares of the processor time,
+    `stolen` (steal over the window's length: 2 where two processors were away all the time) and
+    `stolen_ticks`, `clock_slew`, and `throttled` (share of the window) where there is a quota."""
     rows = window_probes(begin.ticks, end.ticks)
     raw_ns = end.raw_ns - begin.raw_ns
     if raw_ns > 0:
@@ -143,9 +167,9 @@ def edge_probes(begin: Reading, end: Reading) -> list[dict[str, Any]]:
 
 
 def window_probes(begin: Ticks, end: Ticks) -> list[dict[str, Any]]:
-    """Rows with `at` = `window`: shares of all processor time between two readings; none where no tick passed. `steal`
-    is the share of what was demanded: a hypervisor steals only from processors that have work, so as a share of all
-    time it would be larger for an arm that works more."""
+    """Rows with `at` = `window`: shares of all processor time between two readings; none where no
+    tick passed. `steal` is the share of what was demanded: a hypervisor steals only from processors
+    that have work, so as a share of all time it would be larger for an arm that works more."""
     total = end.total - begin.total
     if total <= 0:
         return []
@@ -157,9 +181,11 @@ def window_probes(begin: Ticks, end: Ticks) -> list[dict[str, Any]]:
 
 
 def awake_as_idle(probes: Sequence[Mapping[str, Any]], awake: float) -> list[dict[str, Any]]:
-    """The probes with the share of processor time that the spinners of `host_idle: awake` used moved from busy to
-    idle, which it is by another name."""
-    busy = next((row["value"] for row in probes if (row["probe"], row["at"]) == ("busy", "window")), 0.0)
+    """The probes with the share of processor time that the spinners of `host_idle: awake` used
+    moved from busy to idle, which it is by another name."""
+    busy = next(
+        (row["value"] for row in probes if (row["probe"], row["at"]) == ("busy", "window")), 0.0
+    )
     more = {"busy": -min(awake, busy), "idle": min(awake, busy)}
     return [
         {**row, "value": row["value"] + more[row["probe"]]}
@@ -172,11 +198,12 @@ def awake_as_idle(probes: Sequence[Mapping[str, Any]], awake: float) -> list[dic
 def attributed_probes(
     window: Sequence[Mapping[str, Any]], cpu_ns: Mapping[str, int], window_ns: int, processors: int
 ) -> list[dict[str, Any]]:
-    """Rows `own` and `foreign`: what the trial's processes used of all processor time, and what others did. `window`
-    are rows of `window_probes`; `cpu_ns` maps each role to its processor time in the window.
+    """Rows `own` and `foreign`: what the trial's processes used of all processor time, and what
+    others did. `window` are rows of `window_probes`; `cpu_ns` maps each role to its processor time
+    in the window.
 
-    `own` counts every role but the spinners of `host_idle: awake`; `foreign` is the remainder of busy time, softirq
-    not included, for most of that is the trial's own traffic.
+    `own` counts every role but the spinners of `host_idle: awake`; `foreign` is the remainder of
+    busy time, softirq not included, for most of that is the trial's own traffic.
     """
     share = {row["probe"]: float(row["value"]) for row in window}
     if "busy" not in share or window_ns <= 0 or not processors or not cpu_ns:

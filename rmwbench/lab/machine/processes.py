@@ -1,6 +1,7 @@
 """One walk over /proc: who belongs to a middleware, and which shared files have a living owner.
 
-Both questions need every process's memory map, which is the expensive part, so they are answered together.
+Both questions need every process's memory map, which is the expensive part, so they are answered
+together.
 """
 
 import os
@@ -30,8 +31,8 @@ MIDDLEWARE_FILES = {
 
 @dataclass
 class Walk:
-    """`programs` are of middlewares; `mapped` are (device, inode) of every file that some process maps or holds open;
-    `unseen` counts processes of which only the command line could be read."""
+    """`programs` are of middlewares; `mapped` are (device, inode) of every file that some process
+    maps or holds open; `unseen` counts processes of which only the command line could be read."""
 
     programs: list[dict[str, Any]] = field(default_factory=list)
     mapped: set[tuple[int, int]] = field(default_factory=set)
@@ -76,10 +77,13 @@ def told(pid: int, proc: Path = Path("/proc")) -> str | None:
 
 
 def leftovers(
-    mapped: set[tuple[int, int]], shm: Path = Path("/dev/shm"), iceoryx2: Path = Path("/tmp/iceoryx2")
+    mapped: set[tuple[int, int]],
+    shm: Path = Path("/dev/shm"),
+    iceoryx2: Path = Path("/tmp/iceoryx2"),
 ) -> tuple[list[dict[str, Any]], int]:
-    """Files of middlewares in shared memory that nobody maps or holds open, and how many such files there are
-    altogether. iceoryx2 keeps its directory of services apart; it is left over where none of its files is in use."""
+    """Files of middlewares in shared memory that nobody maps or holds open, and how many such files
+    there are altogether. iceoryx2 keeps its directory of services apart; it is left over where none
+    of its files is in use."""
     dead, count = [], 0
     for path, middleware in _middleware_files(shm):
         status = _status(path)
@@ -87,11 +91,16 @@ def leftovers(
             continue
         count += 1
         if (status.st_dev, status.st_ino) not in mapped:
-            dead.append({"path": str(path), "middleware": middleware, "bytes": status.st_blocks * 512})
+            dead.append(
+                {"path": str(path), "middleware": middleware, "bytes": status.st_blocks * 512}
+            )
     registry = [s for path in iceoryx2.rglob("*") if (s := _status(path)) and not path.is_dir()]
     count += len(registry)
     in_use = any((s.st_dev, s.st_ino) in mapped for s in registry)
-    alive = any(_known(path.name) == "iceoryx2" and str(path) not in {d["path"] for d in dead} for path in _files(shm))
+    alive = any(
+        _known(path.name) == "iceoryx2" and str(path) not in {d["path"] for d in dead}
+        for path in _files(shm)
+    )
     if registry and not in_use and not alive:
         size = sum(s.st_blocks * 512 for s in registry)
         dead.append({"path": str(iceoryx2), "middleware": "iceoryx2", "bytes": size})
@@ -112,7 +121,10 @@ def _files(directory: Path) -> list[Path]:
 
 
 def _known(name: str) -> str | None:
-    return next((middleware for middleware, pattern in MIDDLEWARE_FILES.items() if pattern.search(name)), None)
+    return next(
+        (middleware for middleware, pattern in MIDDLEWARE_FILES.items() if pattern.search(name)),
+        None,
+    )
 
 
 def _status(path: Path) -> os.stat_result | None:
@@ -164,10 +176,15 @@ def _script(words: list[str]) -> str:
     if not os.path.basename(words[0]).startswith(("python", "ruby", "perl", "node", "sh", "bash")):
         return ""
     module = words[words.index("-m") + 1 : words.index("-m") + 2] if "-m" in words else []
-    scripts = [word for word in words[1:] if word and not word.startswith("-")] if "-c" not in words else []
+    scripts = (
+        [word for word in words[1:] if word and not word.startswith("-")]
+        if "-c" not in words
+        else []
+    )
     return os.path.basename((module or scripts or [""])[0])
 
 
 def _module(words: list[str]) -> list[str]:
-    """The daemon of ROS 2 is a Python process whose command line names it: `… -c "from ros2cli.daemon …"`."""
+    """The daemon of ROS 2 is a Python process whose command line names it: `… -c "from
+    ros2cli.daemon …"`."""
     return ["ros2-daemon"] if any("ros2cli.daemon" in word for word in words[1:]) else []

@@ -1,24 +1,36 @@
 """The rules that void or mark a trial for the machine's sake: data in one place, fixed in advance.
 
-They look at machine signals only, never at a result: a rule that sees results can be made to say anything. A trial is
-*void* where even its median would be the machine's and not the middleware's; it keeps a *flag* where a part of it
-stays usable (medians without tails, latency without scaling). Below the limits, blocks and their randomised order carry
-the noise.
+They look at machine signals only, never at a result: a rule that sees results can be made to say
+anything. A trial is *void* where even its median would be the machine's and not the middleware's;
+it keeps a *flag* where a part of it stays usable (medians without tails, latency without scaling).
+Below the limits, blocks and their randomised order carry the noise.
 
-The limits, with what was measured on a virtual machine of two processors (docs/doctor.md has the table):
+The limits, with what was measured on a virtual machine of two processors (docs/doctor.md has the
+table):
 
-* steal, as a share of the processor time that was asked for: small virtual machines always have some. With 15 % of
-  all time (the measure then) a wake-up's p99 went from 0.1 to 4.9 ms. It is counted in ticks of 10 ms, and what asks
-  for little asks for a few of them: one stolen tick of three is not evidence. An arm of short wake-ups also waits for
-  the hypervisor at each of them: of 20 µs of work, 1 500 times a second, 12 % were stolen while a spinner lost 0.6 %.
-  So steal voids only where it is also more than 5 % of the window, and three ticks. One or two took 8 % of the trials
+* steal, as a share of the processor time that was asked for: small virtual machines always have
+  some. With 15 % of
+  all time (the measure then) a wake-up's p99 went from 0.1 to 4.9 ms. It is counted in ticks of 10
+  ms, and what asks
+  for little asks for a few of them: one stolen tick of three is not evidence. An arm of short
+  wake-ups also waits for
+  the hypervisor at each of them: of 20 µs of work, 1 500 times a second, 12 % were stolen while a
+  spinner lost 0.6 %.
+  So steal voids only where it is also more than 5 % of the window, and three ticks. One or two took
+  8 % of the trials
   of `quick` away, whose shortest window has 50 of them.
-* canary: a thread on each processor that only sleeps; the shares are the worst processor's. Late is a wake-up after
-  more than 1 ms: at 1 % of them the p99 of *anything* that sleeps on this machine exceeds 1 ms. Builds beside it, with
-  a load average of 6 to 9 on two processors, made 11 % of the wake-ups late in the median trial and 75 % in the worst
-  of 51, but stalled (more than 10 ms) only 0 and 44 %. A processor taken away by a real-time thread: more than half
-  stalled. So half of the wake-ups stalled is a processor that somebody keeps. An arm with very many busy threads could
-  do that too, and what an arm does must not void its trial: where the trial's own processes used more than half of the
+* canary: a thread on each processor that only sleeps; the shares are the worst processor's. Late is
+  a wake-up after
+  more than 1 ms: at 1 % of them the p99 of *anything* that sleeps on this machine exceeds 1 ms.
+  Builds beside it, with
+  a load average of 6 to 9 on two processors, made 11 % of the wake-ups late in the median trial and
+  75 % in the worst
+  of 51, but stalled (more than 10 ms) only 0 and 44 %. A processor taken away by a real-time
+  thread: more than half
+  stalled. So half of the wake-ups stalled is a processor that somebody keeps. An arm with very many
+  busy threads could
+  do that too, and what an arm does must not void its trial: where the trial's own processes used
+  more than half of the
   machine, the lateness is a flag and nothing more.
 * foreign: builds and desktops disturb tails; as long as the canary wakes, blocks carry it.
 """
@@ -34,10 +46,10 @@ Kind = Literal["void", "flag"]
 
 @dataclass(frozen=True)
 class Rule:
-    """Fires where a probe of the window exceeds `limit` (or is below it). `text` shows {value} and {limit}, in percent
-    where the probe is a fraction and in ms where it is ns. `excused_by` is a probe with a limit: above it this rule is
-    silent, and a milder one of the same name may speak. `only_with` are others: unless each is there and above its
-    limit, this rule is silent too."""
+    """Fires where a probe of the window exceeds `limit` (or is below it). `text` shows {value} and
+    {limit}, in percent where the probe is a fraction and in ms where it is ns. `excused_by` is a
+    probe with a limit: above it this rule is silent, and a milder one of the same name may speak.
+    `only_with` are others: unless each is there and above its limit, this rule is silent too."""
 
     name: str
     probe: str
@@ -81,7 +93,8 @@ RULES: tuple[Rule, ...] = (
         "steal",
         STEAL_VOID_FRACTION,
         "void",
-        "the hypervisor took {value} of the processor time that was asked for during the window (limit {limit})",
+        "the hypervisor took {value} of the processor time that was asked for during the window "
+        "(limit {limit})",
         only_with=(("stolen", STOLEN_VOID_FRACTION), ("stolen_ticks", STOLEN_VOID_TICKS)),
     ),
     Rule(
@@ -89,8 +102,8 @@ RULES: tuple[Rule, ...] = (
         "canary_stalled",
         0.5,
         "void",
-        "on one processor {value} of a sleeping thread's wake-ups came more than 10 ms late (limit {limit}): "
-        "somebody else kept it",
+        "on one processor {value} of a sleeping thread's wake-ups came more than 10 ms late (limit "
+        "{limit}): somebody else kept it",
         excused_by=("own", 0.5),
     ),
     Rule(
@@ -98,14 +111,16 @@ RULES: tuple[Rule, ...] = (
         "throttled",
         0.01,
         "void",
-        "the CPU quota of this container stopped everything for {value} of the window (limit {limit})",
+        "the CPU quota of this container stopped everything for {value} of the window (limit "
+        "{limit})",
     ),
     Rule(
         "clock",
         "clock_slew",
         0.001,
         "void",
-        "the clock was slewed or stepped by {value} against the hardware's during the window (limit {limit})",
+        "the clock was slewed or stepped by {value} against the hardware's during the window "
+        "(limit {limit})",
     ),
     Rule(
         "start_late",
@@ -136,14 +151,16 @@ RULES: tuple[Rule, ...] = (
         "steal",
         0.01,
         "flag",
-        "the hypervisor took {value} of the processor time that was asked for: tails are this machine's",
+        "the hypervisor took {value} of the processor time that was asked for: tails are this "
+        "machine's",
     ),
     Rule(
         "canary",
         "canary_late",
         0.01,
         "flag",
-        "on one processor {value} of a sleeping thread's wake-ups came more than 1 ms late: the tail is this machine's",
+        "on one processor {value} of a sleeping thread's wake-ups came more than 1 ms late: the "
+        "tail is this machine's",
     ),
     Rule(
         "foreign",
@@ -157,7 +174,8 @@ RULES: tuple[Rule, ...] = (
         "idle",
         0.1,
         "flag",
-        "only {value} of the processor time was idle: nothing here says how this scales, or what a network does",
+        "only {value} of the processor time was idle: nothing here says how this scales, or what a "
+        "network does",
         below=True,
     ),
 )
@@ -165,8 +183,8 @@ RULES: tuple[Rule, ...] = (
 
 
 def violations(probes: Iterable[Mapping[str, object]]) -> list[Violation]:
-    """Every rule that fires on rows of the table `probes`, at most one per name. A probe that is not there says
-    nothing: it fires no rule and excuses none."""
+    """Every rule that fires on rows of the table `probes`, at most one per name. A probe that is
+    not there says nothing: it fires no rule and excuses none."""
     found = {str(row["probe"]): float(row["value"]) for row in probes if row["at"] == "window"}  # type: ignore[arg-type]
     fired: dict[str, Violation] = {}
     for rule in RULES:
@@ -181,8 +199,8 @@ def violations(probes: Iterable[Mapping[str, object]]) -> list[Violation]:
 
 
 def voids(probes: Iterable[Mapping[str, object]]) -> list[Reason]:
-    """Why a trial with these rows of the table `probes` is void: a reason of the machine per rule that fires; empty
-    for a good one."""
+    """Why a trial with these rows of the table `probes` is void: a reason of the machine per rule
+    that fires; empty for a good one."""
     return [
         Reason(Code(v.rule), f"machine: {v.rule}: {v.text}", machine=True)
         for v in violations(probes)
@@ -192,4 +210,8 @@ def voids(probes: Iterable[Mapping[str, object]]) -> list[Reason]:
 
 def flags(probes: Iterable[Mapping[str, object]]) -> list[Reason]:
     """What a report says beside the trial: a reason per rule that fires without voiding it."""
-    return [Reason(Code(v.rule), f"{v.rule}: {v.text}", machine=True) for v in violations(probes) if v.kind == "flag"]
+    return [
+        Reason(Code(v.rule), f"{v.rule}: {v.text}", machine=True)
+        for v in violations(probes)
+        if v.kind == "flag"
+    ]

@@ -1,8 +1,8 @@
-"""Who keeps this machine's clock, and how well it says it does: the kernel's own account (adjtimex(2)), and chrony's or
-PTP's where they run. What is not there is None.
+"""Who keeps this machine's clock, and how well it says it does: the kernel's own account
+(adjtimex(2)), and chrony's or PTP's where they run. What is not there is None.
 
-Trials on one machine need none of it. Over several, their own exchanges measure the offset, whatever is claimed here;
-this is the second opinion that is stored beside them.
+Trials on one machine need none of it. Over several, their own exchanges measure the offset,
+whatever is claimed here; this is the second opinion that is stored beside them.
 """
 
 import ctypes
@@ -17,22 +17,39 @@ UNSYNCHRONISED, NANOSECONDS = 0x0040, 0x2000  # of the kernel's status word
 
 
 def timekeeping() -> dict[str, Any]:
-    """`kernel` {synchronised, frequency_ppm, tick_ppm, estimated_error_ns, maximum_error_ns}, `chrony` {reference,
-    stratum, offset_ns, rms_offset_ns, frequency_ppm, root_delay_ns, root_dispersion_ns, leap}, `ptp` {offset_ns,
-    path_delay_ns, port_state}, `ptp_devices` {name: clock_name}; each None where there is none."""
-    devices = {path.name: _read(path / "clock_name") for path in sorted(Path("/sys/class/ptp").glob("ptp*"))}
+    """`kernel` {synchronised, frequency_ppm, tick_ppm, estimated_error_ns, maximum_error_ns},
+    `chrony` {reference, stratum, offset_ns, rms_offset_ns, frequency_ppm, root_delay_ns,
+    root_dispersion_ns, leap}, `ptp` {offset_ns, path_delay_ns, port_state}, `ptp_devices` {name:
+    clock_name}; each None where there is none."""
+    devices = {
+        path.name: _read(path / "clock_name")
+        for path in sorted(Path("/sys/class/ptp").glob("ptp*"))
+    }
     return {"kernel": kernel(), "chrony": chrony(), "ptp": ptp(), "ptp_devices": devices or None}
 
 
 def keeper(told: Mapping[str, Any]) -> str:
     """In words: who keeps the clock, and how far off it says to be."""
     if found := told["ptp"]:
-        return f"PTP, {found['offset_ns']:.0f} ns from its master ({found['port_state'] or 'state not told'})"
+        return (
+            f"PTP, {found['offset_ns']:.0f} ns from its master "
+            f"({found['port_state'] or 'state not told'})"
+        )
     if found := told["chrony"]:
         bound_ns = found["root_dispersion_ns"] + found["root_delay_ns"] / 2
-        offset = f"{_text(abs(found['offset_ns']))} off at the last update, within {_text(bound_ns)}"
-        return f"chrony, stratum {found['stratum']}, {offset}" if found["reference"] else "chrony, without a source"
-    devices = f"; PTP hardware without ptp4l: {', '.join(told['ptp_devices'])}" if told["ptp_devices"] else ""
+        offset = (
+            f"{_text(abs(found['offset_ns']))} off at the last update, within {_text(bound_ns)}"
+        )
+        return (
+            f"chrony, stratum {found['stratum']}, {offset}"
+            if found["reference"]
+            else "chrony, without a source"
+        )
+    devices = (
+        f"; PTP hardware without ptp4l: {', '.join(told['ptp_devices'])}"
+        if told["ptp_devices"]
+        else ""
+    )
     if (found := told["kernel"]) and found["synchronised"]:
         return f"a service that is not chrony, within {_text(found['maximum_error_ns'])}{devices}"
     return f"nobody: no PTP, no chrony, and the kernel was told by no other{devices}"
@@ -46,7 +63,10 @@ class _Timex(ctypes.Structure):
     _fields_ = [("modes", ctypes.c_uint)]
     _fields_ += [(name, ctypes.c_long) for name in ("offset", "freq", "maxerror", "esterror")]
     _fields_ += [("status", ctypes.c_int)]
-    _fields_ += [(n, ctypes.c_long) for n in ("constant", "precision", "tolerance", "seconds", "fraction", "tick")]
+    _fields_ += [
+        (n, ctypes.c_long)
+        for n in ("constant", "precision", "tolerance", "seconds", "fraction", "tick")
+    ]
     _fields_ += [("rest", ctypes.c_byte * 256)]
 
 
@@ -73,9 +93,9 @@ def chrony() -> dict[str, Any] | None:
 
 
 def parse_chrony(text: str) -> dict[str, Any] | None:
-    """The line of `chronyc -c tracking` (chronyc(1)): reference ID, name, stratum, time of reference, correction of the
-    system's time, last offset, RMS offset, frequency, residual frequency, skew, root delay, root dispersion, update
-    interval, leap status."""
+    """The line of `chronyc -c tracking` (chronyc(1)): reference ID, name, stratum, time of
+    reference, correction of the system's time, last offset, RMS offset, frequency, residual
+    frequency, skew, root delay, root dispersion, update interval, leap status."""
     words = text.strip().split(",")
     if len(words) < 14:
         return None

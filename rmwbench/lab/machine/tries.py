@@ -1,6 +1,8 @@
-"""What this machine lets us do, found out by doing it: a capability that is there by version may still be denied.
+"""What this machine lets us do, found out by doing it: a capability that is there by version may
+still be denied.
 
-Each returns "" when it worked and the reason when not. What changes the process is tried in a child of its own.
+Each returns "" when it worked and the reason when not. What changes the process is tried in a child
+of its own.
 """
 
 import ctypes
@@ -26,7 +28,8 @@ GROUP = "239.255.77.77"
 """Nobody's: not the group that DDS or Zenoh announce themselves in."""
 HOST_TRY_S = 3.0
 
-# Run inside a host: a datagram to the group over lo and over eth0, heard by a socket that joined there.
+# Run inside a host: a datagram to the group over lo and over eth0, heard by a socket that joined
+# there.
 _PROBE = f"""
 import socket, sys
 for name, address in (("lo", "127.0.0.1"), ("eth0", "10.77.0.1")):
@@ -44,7 +47,8 @@ for name, address in (("lo", "127.0.0.1"), ("eth0", "10.77.0.1")):
 
 
 def host() -> tuple[str, str | None]:
-    """Whether a host with namespaces of its own can be made: the reason why not, and what to do about it."""
+    """Whether a host with namespaces of its own can be made: the reason why not, and what to do
+    about it."""
     try:
         check_own().close()
     except UserError as error:
@@ -67,7 +71,9 @@ def multicast_lo() -> str:
     with receiver, sender:
         try:
             receiver.bind(("", 0))
-            receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(GROUP) + lo)
+            receiver.setsockopt(
+                socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(GROUP) + lo
+            )
             sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, lo)
             sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
             sender.sendto(b"there", (GROUP, receiver.getsockname()[1]))
@@ -92,7 +98,13 @@ def multicast_host() -> str | None:
     try:
         with Host("doctor") as made:
             made.wait_ready()
-            made.spawn("probe", Path(sys.executable), ["-I", "-S", "-c", _PROBE], {1: log}, {"PATH": os.defpath})
+            made.spawn(
+                "probe",
+                Path(sys.executable),
+                ["-I", "-S", "-c", _PROBE],
+                {1: log},
+                {"PATH": os.defpath},
+            )
             while True:
                 match made.receive(HOST_TRY_S):
                     case Spawned():
@@ -100,7 +112,10 @@ def multicast_host() -> str | None:
                     case Exited(_, 0):
                         return ""
                     case _:
-                        return os.pread(log, 500, 0).decode(errors="replace").rstrip("; ") or "the trial ended early"
+                        return (
+                            os.pread(log, 500, 0).decode(errors="replace").rstrip("; ")
+                            or "the trial ended early"
+                        )
     except (HostBroken, UserError):
         return None
     finally:
@@ -143,7 +158,8 @@ def real_time() -> str:
 
 
 def perf_events() -> str:
-    """Counts this thread's context switches, kernel included, as the sampler does for the workers'."""
+    """Counts this thread's context switches, kernel included, as the sampler does for the
+    workers'."""
     number = {"x86_64": 298, "aarch64": 241, "riscv64": 241}.get(platform.machine())
     if number is None:
         return f"unknown system call on {platform.machine()}"

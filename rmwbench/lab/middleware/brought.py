@@ -1,8 +1,8 @@
 """The programs that a wheel brought (`make wheel`), and what a system needs for them.
 
-Such a wheel has the directory `workers` in the package: programs, the harness's library and header for workers in
-Python, and `needs.json`: the name of the system that they were built on, and for each library that is not part of
-every system the package that it is in there.
+Such a wheel has the directory `workers` in the package: programs, the harness's library and header
+for workers in Python, and `needs.json`: the name of the system that they were built on, and for
+each library that is not part of every system the package that it is in there.
 """
 
 import json
@@ -21,8 +21,8 @@ def directory() -> Path | None:
 
 
 def lacking(library: str) -> tuple[str, str | None]:
-    """What to say of a program that lacks a shared library, and the command that installs it where one is known to:
-    on a system like the one that it was built on."""
+    """What to say of a program that lacks a shared library, and the command that installs it where
+    one is known to: on a system like the one that it was built on."""
     needs = _needs()
     package, system = needs.get("packages", {}).get(library), needs.get("system")
     if package is None or directory() is None:
@@ -31,7 +31,11 @@ def lacking(library: str) -> tuple[str, str | None]:
         from rmwbench.lab.middleware.catalogue import apt_command
 
         return f"it needs {library}, which is not here", apt_command([package])
-    return f"it was built for {library} of {system} ({package}): build it from a checkout for what is here", None
+    return (
+        f"it was built for {library} of {system} ({package}): build it from a checkout for what is "
+        "here",
+        None,
+    )
 
 
 @cache

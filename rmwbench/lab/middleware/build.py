@@ -1,8 +1,8 @@
-"""Builds workers one by one: one `cargo build -p` each, so that the features of one never rebuild the dependencies of
-another.
+"""Builds workers one by one: one `cargo build -p` each, so that the features of one never rebuild
+the dependencies of another.
 
-What is missing is found before anything is compiled, and named in one command: nobody should learn of the second
-missing package after waiting for the first build.
+What is missing is found before anything is compiled, and named in one command: nobody should learn
+of the second missing package after waiting for the first build.
 """
 
 import os
@@ -33,8 +33,8 @@ CORES = 2
 
 @dataclass
 class TimeLeft:
-    """How long the rest of a build takes: what the crates say, times what was found so far. A program that is there is
-    built again in no time, or nearly so; nothing is promised of it."""
+    """How long the rest of a build takes: what the crates say, times what was found so far. A
+    program that is there is built again in no time, or nearly so; nothing is promised of it."""
 
     minutes: dict[str, float]
     """Of those that are still to be built, from nothing, by crate."""
@@ -51,7 +51,10 @@ class TimeLeft:
     def took(self, recipe: Recipe, seconds: float) -> None:
         """Half a minute says nothing of the pace: some of it is cargo's own."""
         said = self.minutes.pop(recipe.crate, 0.0)
-        self.said_min, self.found_min = self.said_min + said, self.found_min + (seconds / 60 if said else 0.0)
+        self.said_min, self.found_min = (
+            self.said_min + said,
+            self.found_min + (seconds / 60 if said else 0.0),
+        )
         if self.said_min >= 0.5:
             self.pace = self.found_min / self.said_min
 
@@ -66,8 +69,8 @@ def _there(release: Path, crate: str) -> bool:
 
 
 def choose(names: Sequence[str]) -> list[Recipe]:
-    """The recipes of these names, or the first set; every tool besides, since no campaign runs without them. Raises
-    UserError for an unknown name."""
+    """The recipes of these names, or the first set; every tool besides, since no campaign runs
+    without them. Raises UserError for an unknown name."""
     if workspace.root() is None:
         raise UserError(
             "workers are built in a checkout, and this is not one",
@@ -104,30 +107,42 @@ def check(chosen: Sequence[Recipe]) -> None:
         wanted = [package for packages in missing.values() for package in packages]
         raise UserError(
             "packages are missing",
-            actual="; ".join(f"{name} needs {', '.join(packages)}" for name, packages in missing.items()),
+            actual="; ".join(
+                f"{name} needs {', '.join(packages)}" for name, packages in missing.items()
+            ),
             fix=apt_command(wanted),
         )
 
 
 def without_packages(chosen: Sequence[Recipe]) -> dict[str, tuple[str, ...]]:
     """Middleware → the packages that it lacks; only those that lack some."""
-    return {recipe.middleware: packages for recipe in chosen if (packages := recipe.missing_packages())}
+    return {
+        recipe.middleware: packages for recipe in chosen if (packages := recipe.missing_packages())
+    }
 
 
 def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Built]:
-    """Builds each; cargo's own progress goes to the terminal. One that fails does not stop the others."""
+    """Builds each; cargo's own progress goes to the terminal. One that fails does not stop the
+    others."""
     root, environment = workspace.root(), workspace.cargo_environment()
     left = TimeLeft.of(chosen, workspace.target_directory() / "release")
     done = []
     for number, recipe in enumerate(chosen, start=1):
-        announce(f"[{number}/{len(chosen)}] {recipe.middleware}: {recipe.summary or recipe.crate}{left.text()}")
+        announce(
+            f"[{number}/{len(chosen)}] {recipe.middleware}: "
+            f"{recipe.summary or recipe.crate}{left.text()}"
+        )
         begun = time.monotonic()
         if recipe.middleware == ros2.NAME:
             problem = ros2.build()
         else:
             command = ["cargo", "build", "--release", "--locked", "-p", recipe.crate]
-            code = subprocess.run(command, cwd=root, env=environment, stdin=subprocess.DEVNULL).returncode
-            problem = None if code == 0 else f"`{' '.join(command)}` in {root} ended with status {code}"
+            code = subprocess.run(
+                command, cwd=root, env=environment, stdin=subprocess.DEVNULL
+            ).returncode
+            problem = (
+                None if code == 0 else f"`{' '.join(command)}` in {root} ended with status {code}"
+            )
         done.append(Built(recipe.middleware, problem, time.monotonic() - begun))
         left.took(recipe, done[-1].seconds)
     return done

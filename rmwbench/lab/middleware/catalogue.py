@@ -1,9 +1,10 @@
-"""What can be built here, as each crate says of itself in the table [package.metadata.rmwbench] of its Cargo.toml.
+"""What can be built here, as each crate says of itself in the table [package.metadata.rmwbench] of
+its Cargo.toml.
 
-So a new middleware is one new directory: nothing on this side lists names, packages or headers. The keys:
-`middleware` (name), `summary` (one line), `apt` (Debian packages it needs), `probe_headers` (headers whose presence
-makes the packages unnecessary), `prefix_env` (variable that names another installation), `first_set` (built when no
-name is given), `build_minutes` (on 2 cores).
+So a new middleware is one new directory: nothing on this side lists names, packages or headers. The
+keys: `middleware` (name), `summary` (one line), `apt` (Debian packages it needs), `probe_headers`
+(headers whose presence makes the packages unnecessary), `prefix_env` (variable that names another
+installation), `first_set` (built when no name is given), `build_minutes` (on 2 cores).
 """
 
 import os
@@ -46,7 +47,8 @@ class Recipe:
 
 
 def recipes() -> dict[str, Recipe]:
-    """Middleware → recipe, by name; empty without a workspace. Raises UserError for a table that cannot be read."""
+    """Middleware → recipe, by name; empty without a workspace. Raises UserError for a table that
+    cannot be read."""
     root = workspace.root()
     if root is None:
         return {}
@@ -69,11 +71,14 @@ def _recipe(path: Path) -> Recipe:
             build_minutes=table.get("build_minutes"),
         )
     except (OSError, KeyError, ValueError, TypeError) as error:
-        raise UserError("cannot read what this crate says of itself", where=str(path), actual=str(error)) from None
+        raise UserError(
+            "cannot read what this crate says of itself", where=str(path), actual=str(error)
+        ) from None
 
 
 def _installed(package: str) -> bool:
-    """By the package manager, or as a program of that name from elsewhere; assumed where there is no Debian to ask."""
+    """By the package manager, or as a program of that name from elsewhere; assumed where there is
+    no Debian to ask."""
     if shutil.which(package) or shutil.which("dpkg-query") is None:
         return True
     asked = ["dpkg-query", "--show", "--showformat=${db:Status-Status}", package]

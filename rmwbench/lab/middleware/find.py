@@ -1,9 +1,9 @@
 """Workers that are built: programs called `rmwbench-NAME` that answer `--describe`.
 
-They are looked for in RMWBENCH_WORKERS (a directory), where cargo builds or in what a wheel brought, beside this Python
-(workers in Python), and in a sourced ROS 2 (AMENT_PREFIX_PATH). A worker that does not answer is reported with its
-reason and not hidden: somebody built it and expects to see it. One program may be several middlewares, as a worker on
-rclcpp is with each RMW.
+They are looked for in RMWBENCH_WORKERS (a directory), where cargo builds or in what a wheel
+brought, beside this Python (workers in Python), and in a sourced ROS 2 (AMENT_PREFIX_PATH). A
+worker that does not answer is reported with its reason and not hidden: somebody built it and
+expects to see it. One program may be several middlewares, as a worker on rclcpp is with each RMW.
 """
 
 import contextlib
@@ -31,7 +31,9 @@ VARIABLE = "RMWBENCH_WORKERS"
 ROS_VARIABLE = "AMENT_PREFIX_PATH"
 LIBRARIES = "LD_LIBRARY_PATH"
 DESCRIBE_TIMEOUT_S = 10.0
-NOT_BROUGHT = "its worker did not come with this installation, and there is no checkout here to build it from"
+NOT_BROUGHT = (
+    "its worker did not come with this installation, and there is no checkout here to build it from"
+)
 NOT_BUILT = "not built"
 NO_MIDDLEWARE = "it is a tool and not a middleware"
 _LIBRARY = re.compile(r"error while loading shared libraries: ([^\s:]+):")
@@ -41,8 +43,8 @@ _PROGRAM = re.compile(PREFIX + r"[a-z0-9][a-z0-9_-]*")
 
 @dataclass(frozen=True)
 class _Answer:
-    """What `--describe` gave: descriptions, or also what is wrong with the program or one of them, and what changes
-    that."""
+    """What `--describe` gave: descriptions, or also what is wrong with the program or one of them,
+    and what changes that."""
 
     descriptions: list[dict[str, Any]]
     problem: str | None = None
@@ -54,8 +56,8 @@ _described: dict[tuple[Path, int, int], _Answer] = {}
 
 @dataclass(frozen=True)
 class Worker:
-    """A program that was found. `description` is what `--describe` printed; where it is None, `problem` says why, and
-    `fix` says what changes that if a build does not."""
+    """A program that was found. `description` is what `--describe` printed; where it is None,
+    `problem` says why, and `fix` says what changes that if a build does not."""
 
     middleware: str
     executable: Path
@@ -65,14 +67,18 @@ class Worker:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables that the worker asks for: those that it inherits of ours, and those that it sets itself (say, which
-        RMW rclcpp loads)."""
+        """Variables that the worker asks for: those that it inherits of ours, and those that it
+        sets itself (say, which RMW rclcpp loads)."""
         described = self.description or {}
-        inherited = {name: os.environ[name] for name in described.get("inherit", ()) if name in os.environ}
+        inherited = {
+            name: os.environ[name] for name in described.get("inherit", ()) if name in os.environ
+        }
         return inherited | described.get("environment", {})
 
     def has_profile(self, name: str) -> bool:
-        return any(profile["name"] == name for profile in (self.description or {}).get("profiles", []))
+        return any(
+            profile["name"] == name for profile in (self.description or {}).get("profiles", [])
+        )
 
     def profile(self, name: str) -> dict[str, Any]:
         """The embedded profile of that name. Raises UserError with the nearest."""
@@ -91,14 +97,14 @@ class Worker:
 
 
 def program_of(middleware: str) -> str:
-    """The name of the program: what stands before a slash (`rclcpp/rmw_cyclonedds_cpp`), with dots as dashes, since a
-    crate's binary can have none."""
+    """The name of the program: what stands before a slash (`rclcpp/rmw_cyclonedds_cpp`), with dots
+    as dashes, since a crate's binary can have none."""
     return PREFIX + middleware.partition("/")[0].replace(".", "-")
 
 
 def names_here() -> list[str]:
-    """Middlewares whose programs are here, for a suite that names them. Only a user's own are asked: of the others the
-    program's name tells, and some take half a second to answer."""
+    """Middlewares whose programs are here, for a suite that names them. Only a user's own are
+    asked: of the others the program's name tells, and some take half a second to answer."""
     found = []
     for directory, only in _places():
         for path in _programs(directory, only):
@@ -109,7 +115,8 @@ def names_here() -> list[str]:
 
 
 def find_workers(wanted: Iterable[str] | None = None) -> dict[str, Worker]:
-    """Middleware → worker, for every worker found, or for those that may be one of these; the first place wins."""
+    """Middleware → worker, for every worker found, or for those that may be one of these; the first
+    place wins."""
     programs = None if wanted is None else {program_of(name) for name in wanted}
     paths = [path for directory, only in _places() for path in _programs(directory, only)]
     paths = [path for path in paths if programs is None or path.name in programs]
@@ -122,7 +129,10 @@ def find_workers(wanted: Iterable[str] | None = None) -> dict[str, Worker]:
             continue
         taken.add(path.name)
         for description in answer.descriptions:
-            found.setdefault(description["middleware"], Worker(description["middleware"], path, description, None))
+            found.setdefault(
+                description["middleware"],
+                Worker(description["middleware"], path, description, None),
+            )
         if answer.problem is not None:
             name = _name_of(path.name)
             found.setdefault(name, Worker(name, path, None, answer.problem, answer.fix))
@@ -138,21 +148,30 @@ def _programs(directory: Path, only: set[str] | None) -> Iterator[Path]:
 
 def _name_of(program: str) -> str:
     """The middleware of a program that does not say it."""
-    return next((name for name in recipes() if program_of(name) == program), program.removeprefix(PREFIX))
+    return next(
+        (name for name in recipes() if program_of(name) == program), program.removeprefix(PREFIX)
+    )
 
 
 def _places() -> list[tuple[Path, set[str] | None]]:
-    """Directories with the programs to look for there; None is every one: the others also hold programs that are
-    not workers."""
+    """Directories with the programs to look for there; None is every one: the others also hold
+    programs that are not workers."""
     places: list[tuple[Path, set[str] | None]] = []
     if VARIABLE in os.environ:
         directory = Path(os.environ[VARIABLE])
         if not directory.is_dir():
-            raise UserError(f"{VARIABLE} is not a directory", where=str(directory), fix="correct or unset the variable")
+            raise UserError(
+                f"{VARIABLE} is not a directory",
+                where=str(directory),
+                fix="correct or unset the variable",
+            )
         places.append((directory, None))
-    # Without a toolchain there is nothing that cargo built; `require_workers` explains it where it matters.
+    # Without a toolchain there is nothing that cargo built; `require_workers` explains it where it
+    # matters.
     with contextlib.suppress(UserError):
-        places.append((workspace.target_directory() / "release", {program_of(name) for name in recipes()}))
+        places.append(
+            (workspace.target_directory() / "release", {program_of(name) for name in recipes()})
+        )
         if directory := ros2.worker_directory():
             places.append((directory, None))
     if came := brought.directory():
@@ -173,13 +192,17 @@ def _answer(path: Path) -> _Answer:
 
 
 def _describe_as_it_runs(path: Path) -> _Answer:
-    """Without the shell's search path for libraries: where a ROS 2 is sourced, a native worker would load ROS's library
-    of the same name (iceoryx's has) and measure that. Only who asks for the variable gets it, or cannot start
-    otherwise."""
+    """Without the shell's search path for libraries: where a ROS 2 is sourced, a native worker
+    would load ROS's library of the same name (iceoryx's has) and measure that. Only who asks for
+    the variable gets it, or cannot start otherwise."""
     own = {name: value for name, value in os.environ.items() if name != LIBRARIES}
     answer = _describe(path, own)
     asked = any(LIBRARIES in description.get("inherit", ()) for description in answer.descriptions)
-    if LIBRARIES not in os.environ or answer.problem == NO_MIDDLEWARE or not (asked or answer.problem):
+    if (
+        LIBRARIES not in os.environ
+        or answer.problem == NO_MIDDLEWARE
+        or not (asked or answer.problem)
+    ):
         return answer
     answer = _describe(path, dict(os.environ))
     for description in answer.descriptions:
@@ -191,7 +214,12 @@ def _describe(path: Path, environment: dict[str, str]) -> _Answer:
     ask = [path, "--describe"]
     try:
         done = subprocess.run(
-            ask, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=DESCRIBE_TIMEOUT_S, text=True
+            ask,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=DESCRIBE_TIMEOUT_S,
+            text=True,
         )
     except subprocess.TimeoutExpired:
         return _Answer([], f"--describe did not end within {DESCRIBE_TIMEOUT_S:g} s")
@@ -216,17 +244,22 @@ def _describe(path: Path, environment: dict[str, str]) -> _Answer:
         for description in descriptions:
             _check(description)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return _Answer([], f"--describe does not print what the worker protocol asks for: {error!r}")
+        return _Answer(
+            [], f"--describe does not print what the worker protocol asks for: {error!r}"
+        )
     for description in descriptions:
         if (protocol := description["protocol"]) != PROTOCOL:
-            return _Answer([], f"speaks protocol {protocol!r}, this rmwbench speaks {PROTOCOL}: build it again")
+            return _Answer(
+                [], f"speaks protocol {protocol!r}, this rmwbench speaks {PROTOCOL}: build it again"
+            )
         if program_of(description["middleware"]) != path.name:
             return _Answer([], f"says that it is {description['middleware']!r}")
     return _Answer(descriptions)
 
 
 def _python_fix() -> str:
-    """What installs the Python packages of the workers in Python, into the environment that runs this program."""
+    """What installs the Python packages of the workers in Python, into the environment that runs
+    this program."""
     if workspace.root():
         return "$(setup/uv) sync --frozen --extra python-workers"
     python = shlex.quote(sys.executable)
@@ -236,7 +269,10 @@ def _python_fix() -> str:
 
 def _check(description: dict[str, Any]) -> None:
     """Raises KeyError, TypeError or ValueError for what lacks something that others rely on."""
-    [description[name] for name in ("middleware", "layer", "version", "release_date", "build", "protocol")]
+    [
+        description[name]
+        for name in ("middleware", "layer", "version", "release_date", "build", "protocol")
+    ]
     [(profile["name"], profile["format"], profile["text"]) for profile in description["profiles"]]
     maps = {name: description.get(name, {}) for name in ("capabilities", "modes", "environment")}
     maps["capabilities"] = description["capabilities"]
@@ -249,7 +285,8 @@ def _check(description: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class NotReady:
-    """Why a middleware cannot be run here, and the command that changes it; None where no command does."""
+    """Why a middleware cannot be run here, and the command that changes it; None where no command
+    does."""
 
     reason: str
     command: str | None = None
@@ -284,16 +321,24 @@ def why_not_ready(name: str, found: dict[str, Worker]) -> str | None:
 
 
 def require_workers(names: list[str]) -> dict[str, Worker]:
-    """The workers of these middlewares. Raises one UserError that names all that are missing and the command that
-    builds them."""
+    """The workers of these middlewares. Raises one UserError that names all that are missing and
+    the command that builds them."""
     found = find_workers(names)
     broken = {name: found[name].problem for name in names if name in found and found[name].problem}
     missing = [name for name in dict.fromkeys(names) if name not in found]
     if not missing and not broken:
         return {name: found[name] for name in names}
     buildable = recipes()
-    elsewhere = {name: lack.text for name in missing if name not in buildable and (lack := _elsewhere(name, found))}
-    elsewhere |= {name: NOT_BROUGHT for name in missing if name not in buildable and name in shipped_middlewares()}
+    elsewhere = {
+        name: lack.text
+        for name in missing
+        if name not in buildable and (lack := _elsewhere(name, found))
+    }
+    elsewhere |= {
+        name: NOT_BROUGHT
+        for name in missing
+        if name not in buildable and name in shipped_middlewares()
+    }
     unknown = [name for name in missing if name not in buildable and name not in elsewhere]
     reasons = [f"{name}: {problem}" for name, problem in broken.items()]
     reasons += [f"{name}: {elsewhere.get(name, 'not built')}" for name in missing]
@@ -310,7 +355,9 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
     raise UserError(
         "middlewares of this suite are not ready",
         actual="; ".join(reasons),
-        fix="rmwbench middlewares build " + " ".join(to_build) if to_build else "`rmwbench middlewares` lists what is",
+        fix="rmwbench middlewares build " + " ".join(to_build)
+        if to_build
+        else "`rmwbench middlewares` lists what is",
     )
 
 
@@ -318,14 +365,22 @@ def _elsewhere(name: str, found: dict[str, Worker]) -> NotReady | None:
     """Why a middleware that no crate builds is missing; None for a name that nobody knows."""
     base, slash, own = name.partition("/")
     if slash and base in found and (problem := found[base].problem):
-        return NotReady(problem, f"rmwbench middlewares build {base}" if base in ros2.recipes() else None)
+        return NotReady(
+            problem, f"rmwbench middlewares build {base}" if base in ros2.recipes() else None
+        )
     if slash and any(known.startswith(f"{base}/") for known in found):
         others = ", ".join(known for known in found if known.startswith(f"{base}/"))
         return NotReady(f"the sourced ROS 2 has {others}", ros2.install_command(own))
     if base == ros2.NAME and ros2.recipes():
         if (reason := ros2.why_not()) is None:
-            return NotReady("not built for the sourced ROS 2", f"rmwbench middlewares build {ros2.NAME}")
+            return NotReady(
+                "not built for the sourced ROS 2", f"rmwbench middlewares build {ros2.NAME}"
+            )
         return NotReady(reason, ros2.SOURCE_FIX if reason == ros2.NOT_SOURCED else None)
     if name.startswith(INSTALLED):
         return NotReady(f"no {program_of(name)} here", "source the ROS 2 that it was built in")
-    return NotReady(f"{program_of(name)} is not installed") if program_of(name) in python_programs() else None
+    return (
+        NotReady(f"{program_of(name)} is not installed")
+        if program_of(name) in python_programs()
+        else None
+    )

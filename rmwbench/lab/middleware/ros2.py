@@ -1,7 +1,9 @@
-"""The worker on rclcpp: built with plain cmake in the ROS 2 that is sourced, kept outside it, one build per install.
+"""The worker on rclcpp: built with plain cmake in the ROS 2 that is sourced, kept outside it, one
+build per install.
 
-No colcon, no workspace of the user's: two packages of ours (ros2/) are configured, built and installed one after the
-other. What another ROS 2 built is never found, since the directory's name follows from the install.
+No colcon, no workspace of the user's: two packages of ours (ros2/) are configured, built and
+installed one after the other. What another ROS 2 built is never found, since the directory's name
+follows from the install.
 """
 
 import hashlib
@@ -42,7 +44,10 @@ def install_command(rmw: str) -> str:
     distribution = os.environ.get("ROS_DISTRO")
     if distribution is None:
         return f"install {rmw} and source that ROS 2 again"
-    return f"apt-get install -y ros-{distribution}-{rmw.replace('_', '-')}, then source that ROS 2 again"
+    return (
+        f"apt-get install -y ros-{distribution}-{rmw.replace('_', '-')}, then source that ROS "
+        "2 again"
+    )
 
 
 def why_not() -> str | None:
@@ -67,15 +72,15 @@ def check() -> None:
 
 
 def worker_directory() -> Path | None:
-    """Where the worker for the sourced ROS 2 is installed, or would be; None without one. Raises UserError without a
-    workspace."""
+    """Where the worker for the sourced ROS 2 is installed, or would be; None without one. Raises
+    UserError without a workspace."""
     home = _home()
     return home / "install" / "lib" / PACKAGES[1] if home else None
 
 
 def build() -> str | None:
-    """Builds harness, messages and worker; their own progress goes to the terminal. Returns what went wrong, or
-    None."""
+    """Builds harness, messages and worker; their own progress goes to the terminal. Returns what
+    went wrong, or None."""
     root, home = workspace.root(), _home()
     assert root is not None and home is not None, "check() comes first"
     environment = _environment(workspace.cargo_environment())
@@ -93,17 +98,31 @@ def build() -> str | None:
             configure += ["-G", "Ninja"]
         steps += [(configure, root)]
         steps += [
-            (["cmake", "--build", str(tree), "--parallel", str(os.cpu_count() or 1), "--target", "install"], root)
+            (
+                [
+                    "cmake",
+                    "--build",
+                    str(tree),
+                    "--parallel",
+                    str(os.cpu_count() or 1),
+                    "--target",
+                    "install",
+                ],
+                root,
+            )
         ]
     for command, directory in steps:
-        code = subprocess.run(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL).returncode
+        code = subprocess.run(
+            command, cwd=directory, env=environment, stdin=subprocess.DEVNULL
+        ).returncode
         if code:
             return f"`{' '.join(command)}` in {directory} ended with status {code}"
     return None
 
 
 def is_configured_from(source: Path, tree: Path) -> bool:
-    """Whether CMake configured `tree` there and from `source`: it refuses to go on with what another clone made."""
+    """Whether CMake configured `tree` there and from `source`: it refuses to go on with what
+    another clone made."""
     cache = tree / "CMakeCache.txt"
     if not cache.is_file():
         return False
@@ -113,12 +132,18 @@ def is_configured_from(source: Path, tree: Path) -> bool:
 
 def _rclcpp() -> Path | None:
     return next(
-        (path for prefix in prefixes() if (path := prefix / "share" / "rclcpp" / "package.xml").is_file()), None
+        (
+            path
+            for prefix in prefixes()
+            if (path := prefix / "share" / "rclcpp" / "package.xml").is_file()
+        ),
+        None,
     )
 
 
 def _home() -> Path | None:
-    """The build of the sourced ROS 2: keyed by where rclcpp is and of what version, which its package.xml says."""
+    """The build of the sourced ROS 2: keyed by where rclcpp is and of what version, which its
+    package.xml says."""
     found = _rclcpp()
     if found is None:
         return None
@@ -127,8 +152,8 @@ def _home() -> Path | None:
 
 
 def _environment(base: dict[str, str]) -> dict[str, str]:
-    """Without the virtual environment that rmwbench itself runs in: ROS 2's generators are Python and need the one that
-    ROS 2 was installed for."""
+    """Without the virtual environment that rmwbench itself runs in: ROS 2's generators are Python
+    and need the one that ROS 2 was installed for."""
     own = str(Path(sys.prefix) / "bin")
     path = os.pathsep.join(part for part in base.get("PATH", "").split(os.pathsep) if part != own)
     found = base | {"PATH": path}

@@ -1,4 +1,5 @@
-"""One middleware's state for people and scripts: built, or why not and the command that changes it."""
+"""One middleware's state for people and scripts: built, or why not and the command that changes
+it."""
 
 from typing import Any
 
@@ -17,7 +18,10 @@ def status(name: str, recipe: Recipe | None, worker: Worker | None) -> dict[str,
         "summary": recipe.summary if recipe else "",
         "first_set": recipe.first_set if recipe else False,
     }
-    entry |= {"built": described is not None, "executable": str(worker.executable) if worker else None}
+    entry |= {
+        "built": described is not None,
+        "executable": str(worker.executable) if worker else None,
+    }
     entry |= {field: described[field] if described else None for field in fields}
     entry["modes"] = described.get("modes") if described else None
     if described:

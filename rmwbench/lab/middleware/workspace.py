@@ -1,5 +1,5 @@
-"""Where the Rust workspace and its products are. Python knows the workspace's root and nothing below it but what
-Cargo.toml files say."""
+"""Where the Rust workspace and its products are. Python knows the workspace's root and nothing
+below it but what Cargo.toml files say."""
 
 import os
 import shutil
@@ -10,14 +10,15 @@ from rmwbench.errors import UserError
 
 
 def root() -> Path | None:
-    """The workspace beside the package in a checkout; None for an installed package, whose workers are in it
-    (`brought`)."""
+    """The workspace beside the package in a checkout; None for an installed package, whose workers
+    are in it (`brought`)."""
     candidate = Path(__file__).resolve().parents[3] / "native"
     return candidate if (candidate / "Cargo.toml").is_file() else None
 
 
 def build_command(*names: str) -> str:
-    """What brings these workers, or the tools: a command in a checkout, and else what there is instead."""
+    """What brings these workers, or the tools: a command in a checkout, and else what there is
+    instead."""
     return " ".join(["rmwbench middlewares build", *names]) if root() else NOT_THERE
 
 
@@ -51,7 +52,8 @@ def cargo() -> str | None:
 
 
 def _own_rust() -> dict[str, str]:
-    """What changes where setup/rust put a Rust into the project's own place: the same as setup/rust-here."""
+    """What changes where setup/rust put a Rust into the project's own place: the same as
+    setup/rust-here."""
     here = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rmwbench" / "rust"
     if not os.access(here / "cargo" / "bin" / "cargo", os.X_OK):
         return {}
@@ -59,6 +61,9 @@ def _own_rust() -> dict[str, str]:
     return {"CARGO_HOME": str(here / "cargo"), "RUSTUP_HOME": str(here / "rustup"), "PATH": path}
 
 
-NOT_THERE = "install a wheel with workers (`make wheel` in a checkout makes it), or let RMWBENCH_WORKERS name some"
+NOT_THERE = (
+    "install a wheel with workers (`make wheel` in a checkout makes it), or let "
+    "RMWBENCH_WORKERS name some"
+)
 RUST_FIX = str(Path(__file__).resolve().parents[3] / "setup" / "rust")
 """Gets one, in a checkout."""

@@ -1,7 +1,7 @@
 """Addresses of the hosts of a trial: a number each, from 1, in the order of the workload's hosts.
 
-Fixed, because all of it lies in namespaces of the trial's own: nothing here can meet an address of the machine's, or of
-another trial's.
+Fixed, because all of it lies in namespaces of the trial's own: nothing here can meet an address of
+the machine's, or of another trial's.
 """
 
 import socket

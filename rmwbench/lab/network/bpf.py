@@ -1,8 +1,8 @@
 """Programs of classic BPF that decide which frames of a direction are lost (linux/filter.h).
 
-Classic, because the kernel takes them with an rtnetlink message from whoever may configure a device; and because they
-are short enough to be read back and compared. They draw from the kernel's own generator, which takes no seed. Offsets
-are those of the frame with its Ethernet header.
+Classic, because the kernel takes them with an rtnetlink message from whoever may configure a
+device; and because they are short enough to be read back and compared. They draw from the kernel's
+own generator, which takes no seed. Offsets are those of the frame with its Ethernet header.
 """
 
 import struct
@@ -38,8 +38,9 @@ def dropping() -> bytes:
 
 
 def losing(chance: float, *, exempt: bool) -> bytes:
-    """Each frame is lost with this chance; address resolution and group membership are not, where `exempt`: ARP, IGMP,
-    neighbour discovery and what MLD puts behind a hop-by-hop header, as the switch has it."""
+    """Each frame is lost with this chance; address resolution and group membership are not, where
+    `exempt`: ARP, IGMP, neighbour discovery and what MLD puts behind a hop-by-hop header, as the
+    switch has it."""
     if chance == 0:
         return passing()
     if chance == 1 and not exempt:

@@ -1,12 +1,13 @@
-"""The network of the kernel backend, as messages for the namespace that it lies in: a bridge, and for each host three
-devices before it.
+"""The network of the kernel backend, as messages for the namespace that it lies in: a bridge, and
+for each host three devices before it.
 
-    eth0 = a  ->  b = c  ->  bridge  ->  c = b  ->  a = eth0        (= is a pair of veth, -> crosses over)
+    eth0 = a  ->  b = c  ->  bridge  ->  c = b  ->  a = eth0        (= is a pair of veth, -> crosses
+    over)
               up: rate at b, loss at c      down: rate at c, loss at b
 
-So every direction has its rate before its loss, as in the switch; each is counted apart; and a frame that has left its
-host no longer counts against its sender's socket, as behind a real wire. An outage drops where the losses are, behind
-the queue, so what waits in one goes with it.
+So every direction has its rate before its loss, as in the switch; each is counted apart; and a
+frame that has left its host no longer counts against its sender's socket, as behind a real wire. An
+outage drops where the losses are, behind the queue, so what waits in one goes with it.
 """
 
 import os
@@ -25,9 +26,13 @@ BRIDGE = 999
 ETHERNET_BYTES = 14
 WRITES: tuple[Write, ...] = (
     ("/proc/sys/net/ipv6/conf/default/disable_ipv6", b"1", False),
-    *((f"/proc/sys/net/bridge/bridge-nf-call-{name}", b"0", False) for name in ("iptables", "ip6tables", "arptables")),
+    *(
+        (f"/proc/sys/net/bridge/bridge-nf-call-{name}", b"0", False)
+        for name in ("iptables", "ip6tables", "arptables")
+    ),
 )
-"""The network's own devices must say nothing by themselves, and no filter or reassembly of IP may touch a frame."""
+"""The network's own devices must say nothing by themselves, and no filter or reassembly of IP may
+touch a frame."""
 LOSS, CROSS = 1, 2  # priorities of filters
 UNLIMITED_FRAMES = 100_000
 _SMALL_FRAME_BITS = 8 * 64
@@ -64,9 +69,12 @@ class Ports:
 
 
 def setup(links: Links) -> tuple[list[NetlinkMessage], list[Write], list[str]]:
-    """Everything but the pairs that lead to the hosts, which are there; the last messages are the dumps for `check`."""
+    """Everything but the pairs that lead to the hosts, which are there; the last messages are the
+    dumps for `check`."""
     make = netlink.CREATE | netlink.EXCL
-    found: list[NetlinkMessage] = [("bridge", netlink.NEWLINK, make, netlink.bridge(BRIDGE, "switch"))]
+    found: list[NetlinkMessage] = [
+        ("bridge", netlink.NEWLINK, make, netlink.bridge(BRIDGE, "switch"))
+    ]
     for number, host in enumerate(links.hosts, start=1):
         ports, mtu = Ports(number), links.mtu_bytes(host)
         names = ports.names()
@@ -77,19 +85,37 @@ def setup(links: Links) -> tuple[list[NetlinkMessage], list[Write], list[str]]:
             found.append((f"MTU before {host}", netlink.NEWLINK, 0, sized))
         found += [
             (f"port of {host}", netlink.NEWLINK, 0, netlink.port_of(ports.c, BRIDGE)),
-            (f"port of {host} learns nothing", netlink.SETLINK, 0, netlink.knows_its_hosts(ports.c)),
+            (
+                f"port of {host} learns nothing",
+                netlink.SETLINK,
+                0,
+                netlink.knows_its_hosts(ports.c),
+            ),
             (f"address of {host} at its port", netlink.NEWNEIGH, make, _forwarding(ports)),
         ]
         for index in names:
             found.append((f"ingress before {host}", netlink.NEWQDISC, make, netlink.ingress(index)))
         for here, there in ((ports.a, ports.b), (ports.b, ports.a)):
             body = netlink.cross_over(here, CROSS, there)
-            found.append((f"crossing over before {host} (cls_bpf, act_mirred)", netlink.NEWTFILTER, make, body))
+            found.append(
+                (
+                    f"crossing over before {host} (cls_bpf, act_mirred)",
+                    netlink.NEWTFILTER,
+                    make,
+                    body,
+                )
+            )
         for direction in ("up", "down"):
             spec = links.spec(host, direction)
             found += [_loss(ports, direction, spec, make), *_paced(ports, direction, spec)]
-    everything = [BRIDGE, *(index for number in range(len(links.hosts)) for index in Ports(number + 1).names())]
-    found += [("the network's devices up", netlink.NEWLINK, 0, netlink.link(index, up=True)) for index in everything]
+    everything = [
+        BRIDGE,
+        *(index for number in range(len(links.hosts)) for index in Ports(number + 1).names()),
+    ]
+    found += [
+        ("the network's devices up", netlink.NEWLINK, 0, netlink.link(index, up=True))
+        for index in everything
+    ]
     return found + dumps(links), list(WRITES), []
 
 
@@ -112,7 +138,11 @@ def check(links: Links, done: Configured) -> None:
         raise NetworkBroken(failure(*done.failed))
     count = 2 + 4 * len(links.hosts)
     answer = b"".join(done.answers[-count:])
-    devices, rates, programs = netlink.links_of(answer), netlink.rates_of(answer), netlink.programs_of(answer)
+    devices, rates, programs = (
+        netlink.links_of(answer),
+        netlink.rates_of(answer),
+        netlink.programs_of(answer),
+    )
     kinds = {key for key in netlink.schedulers_of(answer)}
     for number, host in enumerate(links.hosts, start=1):
         ports = Ports(number)
@@ -124,14 +154,20 @@ def check(links: Links, done: Configured) -> None:
             spec, paced = links.spec(host, direction), ports.paced(direction)
             wanted = None if spec.at_nic or spec.rate_bps is None else spec.rate_bps // 8 * 8
             _expect(f"rate of {host}.{direction} (bit/s)", wanted, rates.get(paced))
-            _expect(f"delay of {host}.{direction} by netem", bool(spec.delay_ms), (paced, "netem") in kinds)
+            _expect(
+                f"delay of {host}.{direction} by netem",
+                bool(spec.delay_ms),
+                (paced, "netem") in kinds,
+            )
             program = programs.get((ports.lossy(direction), LOSS), b"")
             _expect(f"loss program of {host}.{direction}", _program(spec).hex(), program.hex())
 
 
-def changed(links: Links, number: int, before: Mapping[str, Spec], after: Mapping[str, Spec]) -> list[NetlinkMessage]:
-    """Other specs of some directions. A new rate leaves what waits where it is; a rate or delay that comes or goes
-    takes it along."""
+def changed(
+    links: Links, number: int, before: Mapping[str, Spec], after: Mapping[str, Spec]
+) -> list[NetlinkMessage]:
+    """Other specs of some directions. A new rate leaves what waits where it is; a rate or delay
+    that comes or goes takes it along."""
     ports, found = Ports(number), []
     for direction, new in after.items():
         old = before[direction]
@@ -152,7 +188,14 @@ def outage(number: int, specs: Mapping[str, Spec], *, on: bool) -> list[NetlinkM
     found: list[NetlinkMessage] = []
     for direction, spec in specs.items():
         program = bpf.dropping() if on else _program(spec)
-        found.append(("blackhole", netlink.NEWTFILTER, how, netlink.decide(ports.lossy(direction), LOSS, program)))
+        found.append(
+            (
+                "blackhole",
+                netlink.NEWTFILTER,
+                how,
+                netlink.decide(ports.lossy(direction), LOSS, program),
+            )
+        )
     return found
 
 
@@ -174,7 +217,10 @@ def counters(links: Links, answers: list[bytes]) -> dict[str, dict[str, dict[str
         ports = Ports(number)
         found[host] = {}
         for direction in ("up", "down"):
-            through, full = at(ports.lossy(direction), "ingress"), at(ports.paced(direction), "htb", "netem")["dropped"]
+            through, full = (
+                at(ports.lossy(direction), "ingress"),
+                at(ports.paced(direction), "htb", "netem")["dropped"],
+            )
             found[host][direction] = {
                 "frames": through["frames"] + full,
                 "bytes": through["bytes"] + ETHERNET_BYTES * through["frames"],
@@ -186,7 +232,8 @@ def counters(links: Links, answers: list[bytes]) -> dict[str, dict[str, dict[str
 
 
 def mean_bytes(links: Links, answers: list[bytes]) -> Iterator[tuple[str, float]]:
-    """Host and bytes per frame of what came from it, with the Ethernet header; of those that sent anything."""
+    """Host and bytes per frame of what came from it, with the Ethernet header; of those that sent
+    anything."""
     there = netlink.schedulers_of(b"".join(answers))
     for number, host in enumerate(links.hosts, start=1):
         seen = there.get((Ports(number).a, "ingress"), {"frames": 0, "bytes": 0})
@@ -201,7 +248,11 @@ def failure(step: str, error_number: int) -> str:
 def _parts(spec: Spec) -> tuple[bool, bool, bool]:
     """Whether a direction has a rate here, a delay, and a queue that counts bytes."""
     rated, delayed = spec.rate_bps is not None and not spec.at_nic, bool(spec.delay_ms)
-    return rated, delayed, rated and not delayed and (spec.queue_kb is not None or spec.queue_ms is not None)
+    return (
+        rated,
+        delayed,
+        rated and not delayed and (spec.queue_kb is not None or spec.queue_ms is not None),
+    )
 
 
 def _program(spec: Spec) -> bytes:
@@ -213,7 +264,9 @@ def _loss(ports: Ports, direction: str, spec: Spec, how: int) -> NetlinkMessage:
     return f"loss of {direction} (cls_bpf)", netlink.NEWTFILTER, how, body
 
 
-def _paced(ports: Ports, direction: str, spec: Spec, how: int = netlink.CREATE | netlink.EXCL) -> list[NetlinkMessage]:
+def _paced(
+    ports: Ports, direction: str, spec: Spec, how: int = netlink.CREATE | netlink.EXCL
+) -> list[NetlinkMessage]:
     """Rate, queue and delay of a direction; `how` replaces what is there already."""
     index, (rated, delayed, _) = ports.paced(direction), _parts(spec)
     delay_ns = ms_to_ns(spec.delay_ms or 0)
@@ -229,7 +282,9 @@ def _paced(ports: Ports, direction: str, spec: Spec, how: int = netlink.CREATE |
     found.append((f"rate of {direction}", netlink.NEWTCLASS, how, body))
     if delayed:
         under_way = rate_bps * delay_ns // 1_000_000_000 // _SMALL_FRAME_BITS
-        leaf = netlink.netem(index, delay_ns, (spec.queue_frames or NIC_QUEUE_FRAMES) + under_way, leaf=True)
+        leaf = netlink.netem(
+            index, delay_ns, (spec.queue_frames or NIC_QUEUE_FRAMES) + under_way, leaf=True
+        )
         found.append((words, netlink.NEWQDISC, how, leaf))
     else:
         limit: dict[str, Any] = {"limit_frames": spec.queue_frames or NIC_QUEUE_FRAMES}

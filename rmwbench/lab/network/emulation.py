@@ -8,7 +8,8 @@
     emulation.end(begin_ns, end_ns)      # document, frame log, promise
     emulation.close()
 
-Fails closed: what is not as asked for is a Finding, and the trial is void where that cannot be borne.
+Fails closed: what is not as asked for is a Finding, and the trial is void where that cannot be
+borne.
 """
 
 import json
@@ -37,7 +38,8 @@ CONFIGURE_TIMEOUT_S = 5.0
 ROAMED = "roamed"
 """Event of a host that is on its new medium; `roam` is when it left the old one."""
 _CPU_CLOCK = 2
-"""The clock of all of a process's threads, in the number that the kernel makes of its PID (clock_getcpuclockid(3))."""
+"""The clock of all of a process's threads, in the number that the kernel makes of its PID
+(clock_getcpuclockid(3))."""
 
 Noted = Callable[[str, str, int], None]
 """Host, what was changed, and when it was done (ns of CLOCK_MONOTONIC)."""
@@ -45,8 +47,8 @@ Noted = Callable[[str, str, int], None]
 
 @dataclass(frozen=True)
 class Due:
-    """What has to be told to a host, or to the network's own, at a time; `words` are the event, None for a part of a
-    change that another host's part tells of."""
+    """What has to be told to a host, or to the network's own, at a time; `words` are the event,
+    None for a part of a change that another host's part tells of."""
 
     at_ns: int
     where: str
@@ -56,8 +58,8 @@ class Due:
 
 
 class Emulation:
-    """`findings` are what is not as asked for, `rows` the probes, `frames` the log of what passed since the probes,
-    `files` what is kept of it as files of the trial."""
+    """`findings` are what is not as asked for, `rows` the probes, `frames` the log of what passed
+    since the probes, `files` what is kept of it as files of the trial."""
 
     def __init__(self, crew: Crew, hosts: Hosts, links: Links, log_records: int):
         self.findings: list[Finding] = []
@@ -77,7 +79,8 @@ class Emulation:
         self._steady_ns = 0
         self._due: deque[Due] = deque()
         self._asked: dict[str, tuple[str, str | None]] = {}  # token → (host, what)
-        self._link_changes: list[NetworkChange | None] = []  # in order; None is not news to the trial
+        # in order; None is not news to the trial
+        self._link_changes: list[NetworkChange | None] = []
         for name, trace in links.traces.items():
             self.files[f"trace.{name}"] = trace.text.encode()
 
@@ -100,8 +103,8 @@ class Emulation:
         self._switch.spawn()
 
     def up(self, seed: int) -> None:
-        """Addresses, neighbours, rates, settings, and the link between. Raises NetworkBroken, WorkerFailed or
-        HostBroken."""
+        """Addresses, neighbours, rates, settings, and the link between. Raises NetworkBroken,
+        WorkerFailed or HostBroken."""
         opened = self._switch.open(seed)
         tokens = []
         for host, place in self._places.items():
@@ -131,7 +134,8 @@ class Emulation:
         for_link = self._restarted(steady_ns)
         due: list[Due] = []
         self._link_changes = [None] * len(for_link)
-        state: dict[str, set[str]] = {host: set() for host in self._links.hosts}  # what `up` has to end
+        # what `up` has to end
+        state: dict[str, set[str]] = {host: set() for host in self._links.hosts}
         for change in sorted(self._links.network.changes, key=lambda one: one.at_s):
             at_ns, made = steady_ns + to_ns(change.at_s), state[change.host]
             by_link, by_host = _made_by(change, made)
@@ -141,7 +145,9 @@ class Emulation:
                 due.append(Due(joined_ns, change.host, change.host, self._messages(change), words))
             if by_link and self._kernel is not None:
                 words = None if by_host else _words(change)
-                due.append(Due(at_ns, NETWORK_HOST, change.host, self._kernel.changed(change), words))
+                due.append(
+                    Due(at_ns, NETWORK_HOST, change.host, self._kernel.changed(change), words)
+                )
             elif by_link:
                 what = _told_to_link(change)
                 for_link.append(self._switch.wire_change(at_ns, change.host, what))
@@ -159,7 +165,10 @@ class Emulation:
         """Tells the hosts what is due; does not wait."""
         while self._due and self._due[0].at_ns <= now_ns:
             due = self._due.popleft()
-            self._asked[self._crew.configure(due.where, "change", due.messages)] = due.host, due.words
+            self._asked[self._crew.configure(due.where, "change", due.messages)] = (
+                due.host,
+                due.words,
+            )
 
     def hear(self, noted: Noted) -> None:
         """What hosts have done since the last time. Raises NetworkBroken where one could not."""
@@ -181,11 +190,20 @@ class Emulation:
                 self._crew.turn(min(rest, 0.05))
 
     def end(self, begin_ns: int, end_ns: int, noted: Noted) -> None:
-        """Takes document and log, and checks the promise between these times. Raises as `up` does."""
-        tokens = [self._crew.configure(host, "end", reads=[plumbing.DEVICES]) for host in self._places]
+        """Takes document and log, and checks the promise between these times. Raises as `up`
+        does."""
+        tokens = [
+            self._crew.configure(host, "end", reads=[plumbing.DEVICES]) for host in self._places
+        ]
         done = self._crew.await_configured(tokens, CONFIGURE_TIMEOUT_S)
-        texts = {host: found.texts[plumbing.DEVICES] for host, found in zip(self._places, done, strict=True)}
-        dropped = {port.name: plumbing.dropped_frames(texts[port.host], port.device) for port in self._links.ports}
+        texts = {
+            host: found.texts[plumbing.DEVICES]
+            for host, found in zip(self._places, done, strict=True)
+        }
+        dropped = {
+            port.name: plumbing.dropped_frames(texts[port.host], port.device)
+            for port in self._links.ports
+        }
         document, raw, frames, unlogged = self._switch.collect()
         self.document, self.files["link.json"] = document, raw
         late = {}
@@ -208,15 +226,21 @@ class Emulation:
         self._switch.close()
 
     def _restarted(self, steady_ns: int) -> list[dict[str, Any]]:
-        """What is a function of time begins again with the steady state: discovery takes each candidate another while,
-        and all should meet the same link at the same place of their windows."""
+        """What is a function of time begins again with the steady state: discovery takes each
+        candidate another while, and all should meet the same link at the same place of their
+        windows."""
         if self._kernel is not None:
             return []
-        specs = {host: [self._links.spec(host, way) for way in ("up", "down")] for host in self._links.hosts}
+        specs = {
+            host: [self._links.spec(host, way) for way in ("up", "down")]
+            for host in self._links.hosts
+        }
         in_time = [
             host
             for host, both in specs.items()
-            if any(spec.trace is not None or isinstance(spec.loss, GilbertElliottTime) for spec in both)
+            if any(
+                spec.trace is not None or isinstance(spec.loss, GilbertElliottTime) for spec in both
+            )
         ]
         return [self._switch.wire_change(steady_ns, host, "restart") for host in in_time]
 
@@ -237,11 +261,14 @@ def _told_to_link(change: NetworkChange) -> str | Mapping[str, Any]:
     if change.change == ROAM:
         assert change.medium is not None
         return {ROAM: change.medium, "gap_ns": round(1e6 * (change.gap_ms or 0))}
-    return change.change or {way: spec for way in ("up", "down") if (spec := change.spec(way)) is not None}
+    return change.change or {
+        way: spec for way in ("up", "down") if (spec := change.spec(way)) is not None
+    }
 
 
 def _made_by(change: NetworkChange, made: set[str]) -> tuple[bool, bool]:
-    """Whether the link and the host make a change; `made` is what is on, and is kept up. `up` ends whatever is."""
+    """Whether the link and the host make a change; `made` is what is on, and is kept up. `up` ends
+    whatever is."""
     what = change.change
     if what is None:
         spec = change.spec("up")

@@ -10,13 +10,18 @@ from rmwbench.lab.network.switch import CLASSES, FLAGS, NOWHERE, VERDICTS
 
 
 def frames_columns(frames: np.ndarray, hosts: Sequence[str]) -> dict[str, Any]:
-    """Columns of shape (frames,) from records of `switch.RECORD`; `hosts`: the host of each port. Absent times and
-    destinations are masked: 0 and 65535 in the log."""
-    found: dict[str, Any] = {name: frames[name] for name in ("index", "in_ns", "frame_bytes", "payload_bytes")}
+    """Columns of shape (frames,) from records of `switch.RECORD`; `hosts`: the host of each port.
+    Absent times and destinations are masked: 0 and 65535 in the log."""
+    found: dict[str, Any] = {
+        name: frames[name] for name in ("index", "in_ns", "frame_bytes", "payload_bytes")
+    }
     found |= {name: np.ma.masked_equal(frames[name], 0) for name in ("due_ns", "out_ns")}
     found["from_host"] = _words(frames["from_port"], hosts)
     found["to_host"] = _words(frames["to_port"], hosts, absent=frames["to_port"] == NOWHERE)
-    found["verdict"], found["class"] = _words(frames["verdict"], VERDICTS), _words(frames["class"], CLASSES)
+    found["verdict"], found["class"] = (
+        _words(frames["verdict"], VERDICTS),
+        _words(frames["class"], CLASSES),
+    )
     found |= {name: (frames["flags"] & bit) != 0 for name, bit in FLAGS.items()}
     return found | {"attempts": frames["attempts"]}
 

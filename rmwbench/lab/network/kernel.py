@@ -1,8 +1,9 @@
-"""The network of a trial as the kernel makes it: devices, schedulers and filters in the network's own namespace
-(bridge.py), in the place of the process of `rmwbench-link`. No frame passes through a process of ours.
+"""The network of a trial as the kernel makes it: devices, schedulers and filters in the network's
+own namespace (bridge.py), in the place of the process of `rmwbench-link`. No frame passes through a
+process of ours.
 
-It keeps no log of frames. What it promises is read back, tried by the same probes, and checked on the kernel's
-counters.
+It keeps no log of frames. What it promises is read back, tried by the same probes, and checked on
+the kernel's counters.
 """
 
 import json
@@ -35,25 +36,31 @@ class Kernel:
         self._specs: dict[str, dict[str, Spec]] = {
             host: {way: links.spec(host, way) for way in ("up", "down")} for host in links.hosts
         }
-        self._off: dict[str, set[str]] = {host: set() for host in links.hosts}  # outages in force, as scheduled
+        # outages in force, as scheduled
+        self._off: dict[str, set[str]] = {host: set() for host in links.hosts}
         self._dropped_before: dict[str, int] = {}
 
     def spawn(self) -> None:
         """Nothing to start."""
 
     def open(self, seed: int) -> dict[str, Any]:
-        """Frames flow once the hosts have their addresses. What is in force. The kernel takes no seed."""
+        """Frames flow once the hosts have their addresses. What is in force. The kernel takes no
+        seed."""
         self._without_taps()
         for number, host in enumerate(self._links.hosts, start=1):
             self._join(host, number)
         messages, writes, reads = bridge.setup(self._links)
         done = self._configured("setup", messages, writes, reads)
         bridge.check(self._links, done)
-        return {"backend": "kernel", "ports": len(self._links.hosts), "offloads": self._without_offloads()}
+        return {
+            "backend": "kernel",
+            "ports": len(self._links.hosts),
+            "offloads": self._without_offloads(),
+        }
 
     def hosts_are_up(self) -> None:
-        """Dropped frames count from here on: what a host says as it comes up is dropped before one that is not up
-        yet."""
+        """Dropped frames count from here on: what a host says as it comes up is dropped before one
+        that is not up yet."""
         self._dropped_before = self._dropped(self._read())
 
     def mark(self) -> Mark:
@@ -65,7 +72,9 @@ class Kernel:
         off, specs = self._off[host], self._specs[host]
         match change.change:
             case None:
-                asked = {way: spec for way in ("up", "down") if (spec := change.spec(way)) is not None}
+                asked = {
+                    way: spec for way in ("up", "down") if (spec := change.spec(way)) is not None
+                }
                 made = bridge.changed(self._links, number, specs, asked)
                 specs |= asked
                 return made + (bridge.outage(number, specs, on=True) if off else [])
@@ -84,11 +93,13 @@ class Kernel:
                 raise NetworkBroken(f"kernel backend: it does not know the change {what}")
 
     def collect(self) -> tuple[dict[str, Any], bytes, None, int]:
-        """The document, parsed and as it is kept. No log. Raises NetworkBroken where a device made one frame of
-        several."""
+        """The document, parsed and as it is kept. No log. Raises NetworkBroken where a device made
+        one frame of several."""
         done = self._read()
         answers, means = done.answers, dict(bridge.mean_bytes(self._links, done.answers))
-        devices: dict[str, dict[str, Any]] = {host: {"mean_frame_bytes": mean} for host, mean in means.items()}
+        devices: dict[str, dict[str, Any]] = {
+            host: {"mean_frame_bytes": mean} for host, mean in means.items()
+        }
         for host, dropped in self._dropped(done).items():
             devices.setdefault(host, {})["dropped"] = dropped - self._dropped_before.get(host, 0)
         document = {
@@ -100,7 +111,9 @@ class Kernel:
         for host, mean in means.items():
             most = self._links.mtu_bytes(host) + bridge.ETHERNET_BYTES
             if mean > most:
-                text = f"frames of {host} have {mean:.0f} bytes in the mean, and its MTU allows {most}"
+                text = (
+                    f"frames of {host} have {mean:.0f} bytes in the mean, and its MTU allows {most}"
+                )
                 raise NetworkBroken(f"kernel backend: {text}: an offload is on")
         return document, json.dumps(document).encode(), None, 0
 
@@ -119,7 +132,12 @@ class Kernel:
         """The place of each `eth0` is free again."""
         tokens = []
         for host in self._links.hosts:
-            gone = ("the TAP device goes", netlink.DELLINK, 0, netlink.link(self._hosts[host].device or 0))
+            gone = (
+                "the TAP device goes",
+                netlink.DELLINK,
+                0,
+                netlink.link(self._hosts[host].device or 0),
+            )
             tokens.append(self._crew.configure(host, "without tap", [gone]))
         for done in self._crew.await_configured(tokens, TIMEOUT_S):
             if done.failed is not None:
@@ -166,14 +184,18 @@ class Kernel:
                 # What is computed per frame is exact with or without; what joins frames is not.
                 on = [feature for feature in ("tso", "gso", "gro") if features.get(feature) != 0]
                 if on:
-                    raise NetworkBroken(f"kernel backend: {name} of {host.lstrip('/')}: {', '.join(on)} is not off")
+                    raise NetworkBroken(
+                        f"kernel backend: {name} of {host.lstrip('/')}: {', '.join(on)} is not off"
+                    )
         return {host.lstrip("/"): of for host, of in found.items()}
 
     def _read(self) -> Configured:
         read = ("read schedulers", netlink.GETQDISC, netlink.DUMP, netlink.of_device(0))
         return self._configured("counters", [read], reads=[DEVICES])
 
-    def _configured(self, what: str, messages: Any, writes: Any = (), reads: Any = ()) -> Configured:
+    def _configured(
+        self, what: str, messages: Any, writes: Any = (), reads: Any = ()
+    ) -> Configured:
         token = self._crew.configure(NETWORK_HOST, what, messages, writes, reads)
         done = self._crew.await_configured([token], TIMEOUT_S)[0]
         if done.failed is not None:

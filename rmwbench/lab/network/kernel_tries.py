@@ -1,5 +1,5 @@
-"""What the kernel backend of the network can do on this machine, found by building such a network in hosts that are
-gone a moment later: versions and configurations promise too much.
+"""What the kernel backend of the network can do on this machine, found by building such a network
+in hosts that are gone a moment later: versions and configurations promise too much.
 """
 
 import functools
@@ -31,15 +31,20 @@ def works() -> Mapping[str, str]:
 
 
 def why_not(links: Links) -> str | None:
-    """What of a network the kernel cannot do, never or here; None where it can do all, and of a network of the
-    switch."""
+    """What of a network the kernel cannot do, never or here; None where it can do all, and of a
+    network of the switch."""
     if links.network.backend != KERNEL:
         return None
     never = list(lacking(links))
     if never:
         return "the kernel backend of the network cannot do " + "; ".join(never)
     specs = [links.spec(host, way) for host in links.hosts for way in ("up", "down")]
-    specs += [spec for change in links.network.changes for way in ("up", "down") if (spec := change.spec(way))]
+    specs += [
+        spec
+        for change in links.network.changes
+        for way in ("up", "down")
+        if (spec := change.spec(way))
+    ]
     rated = any(spec.rate_bps is not None for spec in specs)
     needed = [JOINED, *([RATE] if rated else []), *([DELAY] if needs_delay(links) else [])]
     for name in needed:

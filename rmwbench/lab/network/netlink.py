@@ -1,6 +1,8 @@
-"""Bodies of rtnetlink messages (rtnetlink(7), linux/rtnetlink.h, linux/pkt_sched.h), and what a dump says.
+"""Bodies of rtnetlink messages (rtnetlink(7), linux/rtnetlink.h, linux/pkt_sched.h), and what a
+dump says.
 
-Composed here and sent by the host's init, which alone is inside of its namespaces and needs to understand nothing.
+Composed here and sent by the host's init, which alone is inside of its namespaces and needs to
+understand nothing.
 """
 
 import socket
@@ -11,7 +13,15 @@ NEWLINK, DELLINK, GETLINK, SETLINK = 16, 17, 18, 19
 NEWADDR, DELADDR, GETADDR = 20, 21, 22
 NEWROUTE = 24
 NEWNEIGH, GETNEIGH = 28, 30
-NEWQDISC, DELQDISC, GETQDISC, NEWTCLASS, GETTCLASS, NEWTFILTER, GETTFILTER = 36, 37, 38, 40, 42, 44, 46
+NEWQDISC, DELQDISC, GETQDISC, NEWTCLASS, GETTCLASS, NEWTFILTER, GETTFILTER = (
+    36,
+    37,
+    38,
+    40,
+    42,
+    44,
+    46,
+)
 CREATE, REPLACE, EXCL, DUMP = 0x400, 0x100, 0x200, 0x300
 
 IFF_UP, IFF_NOARP, IFF_MULTICAST, IFF_LOWER_UP = 1, 0x80, 0x1000, 0x10000
@@ -47,7 +57,9 @@ def u32(value: int) -> bytes:
     return struct.pack("=I", value)
 
 
-def link(index: int, *, up: bool | None = None, mac: bytes = b"", mtu: int = 0, queue_frames: int = 0) -> bytes:
+def link(
+    index: int, *, up: bool | None = None, mac: bytes = b"", mtu: int = 0, queue_frames: int = 0
+) -> bytes:
     """What is left out stays as it is."""
     flags, mask = (0, 0) if up is None else (IFF_UP if up else 0, IFF_UP)
     body = struct.pack("=BBHiII", 0, 0, 0, index, flags, mask)
@@ -58,17 +70,29 @@ def link(index: int, *, up: bool | None = None, mac: bytes = b"", mtu: int = 0, 
 
 def veth(index: int, name: str, peer_index: int, peer_name: str) -> bytes:
     """A pair of devices, with indices of our choice: what comes later names them by these."""
-    peer = struct.pack("=BBHiII", 0, 0, 0, peer_index, 0, 0) + attribute(_IFLA_IFNAME, peer_name.encode() + b"\0")
+    peer = struct.pack("=BBHiII", 0, 0, 0, peer_index, 0, 0) + attribute(
+        _IFLA_IFNAME, peer_name.encode() + b"\0"
+    )
     data = attribute(_INFO_DATA, attribute(_VETH_PEER, peer))
-    body = struct.pack("=BBHiII", 0, 0, 0, index, 0, 0) + attribute(_IFLA_IFNAME, name.encode() + b"\0")
+    body = struct.pack("=BBHiII", 0, 0, 0, index, 0, 0) + attribute(
+        _IFLA_IFNAME, name.encode() + b"\0"
+    )
     return body + attribute(_IFLA_LINKINFO, attribute(_INFO_KIND, b"veth") + data)
 
 
-def veth_between(index: int, name: str, namespace: int, peer_index: int, peer_name: str, peer_namespace: int) -> bytes:
+def veth_between(
+    index: int, name: str, namespace: int, peer_index: int, peer_name: str, peer_namespace: int
+) -> bytes:
     """A pair of devices, each in the network namespace of a descriptor of the sender's."""
-    peer = struct.pack("=BBHiII", 0, 0, 0, peer_index, 0, 0) + attribute(_IFLA_IFNAME, peer_name.encode() + b"\0")
-    data = attribute(_INFO_DATA, attribute(_VETH_PEER, peer + attribute(_IFLA_NET_NS_FD, u32(peer_namespace))))
-    body = struct.pack("=BBHiII", 0, 0, 0, index, 0, 0) + attribute(_IFLA_IFNAME, name.encode() + b"\0")
+    peer = struct.pack("=BBHiII", 0, 0, 0, peer_index, 0, 0) + attribute(
+        _IFLA_IFNAME, peer_name.encode() + b"\0"
+    )
+    data = attribute(
+        _INFO_DATA, attribute(_VETH_PEER, peer + attribute(_IFLA_NET_NS_FD, u32(peer_namespace)))
+    )
+    body = struct.pack("=BBHiII", 0, 0, 0, index, 0, 0) + attribute(
+        _IFLA_IFNAME, name.encode() + b"\0"
+    )
     body += attribute(_IFLA_NET_NS_FD, u32(namespace))
     return body + attribute(_IFLA_LINKINFO, attribute(_INFO_KIND, b"veth") + data)
 
@@ -76,7 +100,9 @@ def veth_between(index: int, name: str, namespace: int, peer_index: int, peer_na
 def bridge(index: int, name: str) -> bytes:
     """One that floods multicast to every port."""
     data = attribute(_INFO_DATA, attribute(_BR_MCAST_SNOOPING, b"\0"))
-    body = struct.pack("=BBHiII", 0, 0, 0, index, 0, 0) + attribute(_IFLA_IFNAME, name.encode() + b"\0")
+    body = struct.pack("=BBHiII", 0, 0, 0, index, 0, 0) + attribute(
+        _IFLA_IFNAME, name.encode() + b"\0"
+    )
     return body + attribute(_IFLA_LINKINFO, attribute(_INFO_KIND, b"bridge") + data)
 
 
@@ -93,7 +119,9 @@ def knows_its_hosts(index: int) -> bytes:
 
 def forwarding(index: int, mac: bytes) -> bytes:
     """The port of a bridge at which a MAC address is."""
-    return struct.pack("=BBHiHBB", _AF_BRIDGE, 0, 0, index, _NUD_STATIC, _NTF_MASTER, 0) + attribute(_NDA_LLADDR, mac)
+    return struct.pack(
+        "=BBHiHBB", _AF_BRIDGE, 0, 0, index, _NUD_STATIC, _NTF_MASTER, 0
+    ) + attribute(_NDA_LLADDR, mac)
 
 
 def without_multicast(index: int) -> bytes:
@@ -103,12 +131,19 @@ def without_multicast(index: int) -> bytes:
 
 def address(index: int, local: bytes, prefix_bits: int, broadcast: bytes) -> bytes:
     body = struct.pack("=BBBBI", socket.AF_INET, prefix_bits, 0, 0, index)
-    return body + attribute(_IFA_LOCAL, local) + attribute(_IFA_ADDRESS, local) + attribute(_IFA_BROADCAST, broadcast)
+    return (
+        body
+        + attribute(_IFA_LOCAL, local)
+        + attribute(_IFA_ADDRESS, local)
+        + attribute(_IFA_BROADCAST, broadcast)
+    )
 
 
 def default_route(index: int, gateway: bytes) -> bytes:
     main_table, static, universe, unicast = 254, 4, 0, 1
-    body = struct.pack("=BBBBBBBBI", socket.AF_INET, 0, 0, 0, main_table, static, universe, unicast, 0)
+    body = struct.pack(
+        "=BBBBBBBBI", socket.AF_INET, 0, 0, 0, main_table, static, universe, unicast, 0
+    )
     return body + attribute(5, gateway) + attribute(4, u32(index))
 
 
@@ -126,12 +161,16 @@ def of_device(index: int, handle: int = 0, parent: int = 0) -> bytes:
 def htb(index: int) -> bytes:
     """The scheduler, with everything in its one class."""
     options = attribute(_HTB_INIT, struct.pack("=5I", 3, 10, HTB_CLASS & 0xFFFF, 0, 0))
-    return of_device(index, HTB_HANDLE, ROOT) + attribute(_TCA_KIND, b"htb\0") + attribute(_TCA_OPTIONS, options)
+    return (
+        of_device(index, HTB_HANDLE, ROOT)
+        + attribute(_TCA_KIND, b"htb\0")
+        + attribute(_TCA_OPTIONS, options)
+    )
 
 
 def htb_class(index: int, rate_bps: int, burst_bytes: int) -> bytes:
-    """A class with that rate and no more. With a link layer named, the kernel computes times itself and needs no rate
-    table."""
+    """A class with that rate and no more. With a link layer named, the kernel computes times itself
+    and needs no rate table."""
     rate = struct.pack("=BBHhHI", 0, _ETHERNET, 0, 0, 0, max(1, rate_bps // 8))
     ticks = round(burst_bytes * 8e9 / rate_bps / _TICK_NS)
     parameters = struct.pack("=12s12sIIIII", rate, rate, ticks, ticks, 60_000, 0, 0)
@@ -163,22 +202,29 @@ def ingress(index: int) -> bytes:
 
 def _filter(index: int, priority: int, options: bytes) -> bytes:
     every_protocol = socket.htons(3)
-    body = struct.pack("=BBHiIII", 0, 0, 0, index, 1, INGRESS_HANDLE, priority << 16 | every_protocol)
+    body = struct.pack(
+        "=BBHiIII", 0, 0, 0, index, 1, INGRESS_HANDLE, priority << 16 | every_protocol
+    )
     return body + attribute(_TCA_KIND, b"bpf\0") + attribute(_TCA_OPTIONS, options)
 
 
 def decide(index: int, priority: int, program: bytes) -> bytes:
     """What comes in meets what a program of classic BPF returns."""
     options = attribute(_BPF_FLAGS, u32(_BPF_DIRECT))
-    options += attribute(_BPF_OPS_LEN, struct.pack("=H", len(program) // 8)) + attribute(_BPF_OPS, program)
+    options += attribute(_BPF_OPS_LEN, struct.pack("=H", len(program) // 8)) + attribute(
+        _BPF_OPS, program
+    )
     return _filter(index, priority, options)
 
 
 def cross_over(index: int, priority: int, to: int) -> bytes:
-    """What comes in goes out of another device, as a copy that its sender's socket does not pay for any more."""
+    """What comes in goes out of another device, as a copy that its sender's socket does not pay for
+    any more."""
     always = struct.pack("=HBBI", 6, 0, 0, 0xFFFFFFFF)
     parameters = struct.pack("=IIiiiiI", 0, 0, ACT_STOLEN, 0, 0, _MIRRED_EGRESS_MIRROR, to)
-    mirred = attribute(_ACT_KIND, b"mirred\0") + attribute(_ACT_OPTIONS, attribute(_MIRRED_PARMS, parameters))
+    mirred = attribute(_ACT_KIND, b"mirred\0") + attribute(
+        _ACT_OPTIONS, attribute(_MIRRED_PARMS, parameters)
+    )
     options = attribute(_BPF_ACT, attribute(1, mirred))
     options += attribute(_BPF_OPS_LEN, struct.pack("=H", 1)) + attribute(_BPF_OPS, always)
     return _filter(index, priority, options)
@@ -264,7 +310,11 @@ def schedulers_of(answer: bytes) -> dict[tuple[int, str], dict[str, int]]:
             size, frames = struct.unpack_from("=QI", stats.get(_STATS_BASIC, bytes(12)))
             dropped = struct.unpack_from("=5I", stats.get(_STATS_QUEUE, bytes(20)))[2]
             name = has.get(_TCA_KIND, b"").rstrip(b"\0").decode()
-            found[struct.unpack_from("=i", body, 4)[0], name] = {"frames": frames, "bytes": size, "dropped": dropped}
+            found[struct.unpack_from("=i", body, 4)[0], name] = {
+                "frames": frames,
+                "bytes": size,
+                "dropped": dropped,
+            }
     return found
 
 
@@ -275,7 +325,10 @@ def programs_of(answer: bytes) -> dict[tuple[int, int], bytes]:
         if kind == NEWTFILTER:
             options = attributes(attributes(body[20:]).get(_TCA_OPTIONS, b""))
             if _BPF_OPS in options:
-                index, info = struct.unpack_from("=i", body, 4)[0], struct.unpack_from("=I", body, 16)[0]
+                index, info = (
+                    struct.unpack_from("=i", body, 4)[0],
+                    struct.unpack_from("=I", body, 16)[0],
+                )
                 found[index, info >> 16] = options[_BPF_OPS]
     return found
 
@@ -297,7 +350,9 @@ def told(kind: int, flags: int, body: bytes) -> int:
     request, acknowledge, error = 1, 4, 2
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as sock:
         sock.bind((0, 0))
-        sock.send(struct.pack("=IHHII", 16 + len(body), kind, request | acknowledge | flags, 0, 0) + body)
+        sock.send(
+            struct.pack("=IHHII", 16 + len(body), kind, request | acknowledge | flags, 0, 0) + body
+        )
         for answer, content in messages(sock.recv(1 << 16)):
             if answer == error:
                 return -struct.unpack_from("=i", content)[0]

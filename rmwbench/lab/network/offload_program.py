@@ -1,7 +1,9 @@
-"""Runs within a host (Host.interpret): no device of it makes one frame out of several, or leaves work on a frame to the
-next one. With that on, "1 % of the frames" would be bursts of thirty, and a rate would be one of 64 kB pieces.
+"""Runs within a host (Host.interpret): no device of it makes one frame out of several, or leaves
+work on a frame to the next one. With that on, "1 % of the frames" would be bursts of thirty, and a
+rate would be one of 64 kB pieces.
 
-ARGUMENTS: names of devices. Descriptor 4 takes, marshalled, {device: {feature: 0 or 1, or "errno N"}} as read back.
+ARGUMENTS: names of devices. Descriptor 4 takes, marshalled, {device: {feature: 0 or 1, or "errno
+N"}} as read back.
 """
 
 import _socket
@@ -20,8 +22,12 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def ask(sock, device, command, value=0):
-    data = ctypes.create_string_buffer(command.to_bytes(4, "little") + value.to_bytes(4, "little"), 8)
-    request = device.encode().ljust(16, b"\0") + ctypes.addressof(data).to_bytes(8, "little") + bytes(16)
+    data = ctypes.create_string_buffer(
+        command.to_bytes(4, "little") + value.to_bytes(4, "little"), 8
+    )
+    request = (
+        device.encode().ljust(16, b"\0") + ctypes.addressof(data).to_bytes(8, "little") + bytes(16)
+    )
     if _libc.ioctl(sock.fileno(), ctypes.c_ulong(SIOCETHTOOL), request) != 0:
         return f"errno {ctypes.get_errno()}"
     return int.from_bytes(data.raw[4:], "little")

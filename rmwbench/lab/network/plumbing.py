@@ -1,5 +1,5 @@
-"""What each host's own kernel must be told, and whether it did it: address, routes, neighbours, rate at its device,
-settings of IP.
+"""What each host's own kernel must be told, and whether it did it: address, routes, neighbours,
+rate at its device, settings of IP.
 
 Everything is read back: a network that silently is not there has fooled benchmarks before.
 """
@@ -20,8 +20,8 @@ QUEUE_FRAMES = 10_000
 """Of the device: at the usual 1000 a burst of fragments is dropped before any link has seen it."""
 NIC_QUEUE_FRAMES = 1000
 SMALLEST_BURST_BYTES, LARGEST_BURST_BYTES, BURST_S = 3_200, 65_536, 0.002
-"""What a device may send at once beyond its rate: two full frames, up to 64 KiB, or what 2 ms carry. Less costs the
-rate at 1 Gbit/s, more is a rate that is not kept."""
+"""What a device may send at once beyond its rate: two full frames, up to 64 KiB, or what 2 ms
+carry. Less costs the rate at 1 Gbit/s, more is a rate that is not kept."""
 FAST_BPS, FAST_BURST_S = 1_000_000_000, 0.0008
 """Above it, 64 KiB cost 5 % at 2.5 Gbit/s, and this 1 %."""
 
@@ -29,7 +29,8 @@ _SYS = "/proc/sys/net/"
 FIRST_FURTHER = 1000
 """Index of the first device that leads nowhere."""
 _NO_IPV6 = _SYS + "ipv6/conf/default/disable_ipv6"
-"""Of devices that are made from then on: an address that the kernel gives by itself would be one more to announce."""
+"""Of devices that are made from then on: an address that the kernel gives by itself would be one
+more to announce."""
 CONGESTION = _SYS + "ipv4/tcp_congestion_control"
 TUNED_FRAGMENTS = {
     "ipv4/ipfrag_high_thresh": 256 << 20,
@@ -70,7 +71,8 @@ _TX_DROPPED = 11  # column of /proc/net/dev
 
 
 class NetworkBroken(Exception):
-    """The network is not what was asked for: its trial is void. `machine`: a late machine explains it."""
+    """The network is not what was asked for: its trial is void. `machine`: a late machine explains
+    it."""
 
     def __init__(self, text: str, *, machine: bool = False):
         super().__init__(text)
@@ -79,7 +81,8 @@ class NetworkBroken(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """One host: its number, the index of its `eth0`, and those of its devices in the networks beside."""
+    """One host: its number, the index of its `eth0`, and those of its devices in the networks
+    beside."""
 
     host: str
     number: int
@@ -93,7 +96,9 @@ def setup(place: Place, links: Links) -> tuple[list[NetlinkMessage], list[Write]
     mtu = links.mtu_bytes(place.host)
     writes: list[Write] = [(CONGESTION, network.congestion_control.encode(), False)]
     if network.ip_fragments == "tuned":
-        writes += [(_SYS + name, str(value).encode(), True) for name, value in TUNED_FRAGMENTS.items()]
+        writes += [
+            (_SYS + name, str(value).encode(), True) for name, value in TUNED_FRAGMENTS.items()
+        ]
     own = netlink.link(device, mac=addresses.mac(place.number), mtu=mtu, queue_frames=QUEUE_FRAMES)
     messages: list[NetlinkMessage] = [("device of eth0", netlink.NEWLINK, 0, own)]
     if (nic := network.up(place.host).nic()) is not None:
@@ -127,7 +132,10 @@ def _leads_to_others(place: Place, port: Port, links: Links) -> list[NetlinkMess
     index, flags = place.beside[port.device], netlink.CREATE | netlink.REPLACE
     mac = addresses.mac(port.number, port.network)
     own = netlink.link(index, mac=mac, mtu=links.port_mtu_bytes(port), queue_frames=QUEUE_FRAMES)
-    local, last = addresses.ipv4(port.number, network=port.network), addresses.broadcast(port.network)
+    local, last = (
+        addresses.ipv4(port.number, network=port.network),
+        addresses.broadcast(port.network),
+    )
     address = netlink.address(index, local, addresses.PREFIX_BITS, last)
     found = [
         (f"device of {port.device}", netlink.NEWLINK, 0, own),
@@ -143,7 +151,10 @@ def _leads_to_others(place: Place, port: Port, links: Links) -> list[NetlinkMess
 
 def _neighbours_beside(port: Port, links: Links) -> list[tuple[bytes, bytes]]:
     return [
-        (addresses.ipv4(other.number, network=other.network), addresses.mac(other.number, other.network))
+        (
+            addresses.ipv4(other.number, network=other.network),
+            addresses.mac(other.number, other.network),
+        )
         for other in links.ports
         if other.network == port.network and other.host != port.host
     ]
@@ -154,15 +165,23 @@ def _check_beside(place: Place, links: Links, devices: bytes, inet: bytes, arp: 
     for port in beside(place, links):
         index = place.beside[port.device]
         device, local = there.get(index, {}), addresses.ipv4(port.number, network=port.network)
-        wanted = {"up": True, "mac": addresses.mac(port.number, port.network), "mtu": links.port_mtu_bytes(port)}
+        wanted = {
+            "up": True,
+            "mac": addresses.mac(port.number, port.network),
+            "mtu": links.port_mtu_bytes(port),
+        }
         for name, value in wanted.items():
             _expect(place.host, f"{name} of {port.device}", value, device.get(name))
         if local not in netlink.addresses_of(inet, index):
-            raise NetworkBroken(f"host {place.host}: address {addresses.text(local)} of {port.device} is absent")
+            raise NetworkBroken(
+                f"host {place.host}: address {addresses.text(local)} of {port.device} is absent"
+            )
         if links.network.neighbours == "permanent":
             there_arp = netlink.permanent_neighbours_of(arp, index)
             if missing := {of for of, _ in _neighbours_beside(port, links)} - there_arp:
-                raise NetworkBroken(f"host {place.host}: no permanent neighbour {addresses.text(min(missing))}")
+                raise NetworkBroken(
+                    f"host {place.host}: no permanent neighbour {addresses.text(min(missing))}"
+                )
 
 
 def further(place: Place, links: Links) -> list[tuple[int, Interface]]:
@@ -176,7 +195,9 @@ def _leads_nowhere(index: int, one: Interface) -> list[NetlinkMessage]:
     pair = netlink.veth(index, one.name, index + 1, one.name + PEER)
     found: list[NetlinkMessage] = [(f"make {one.name}", netlink.NEWLINK, flags, pair)]
     if not one.multicast:
-        found.append((f"{one.name} without multicast", netlink.NEWLINK, 0, netlink.without_multicast(index)))
+        found.append(
+            (f"{one.name} without multicast", netlink.NEWLINK, 0, netlink.without_multicast(index))
+        )
     if one.carrier:
         found.append((f"{one.name}{PEER} up", netlink.NEWLINK, 0, netlink.link(index + 1, up=True)))
     own = netlink.address(index, one.local, one.prefix_bits, one.broadcast)
@@ -198,7 +219,8 @@ def _check_further(place: Place, links: Links, devices: bytes, inet: bytes) -> N
 
 
 def routes(place: Place, links: Links) -> list[NetlinkMessage]:
-    """The default route, and the neighbours where they are permanent: what a device loses that was down."""
+    """The default route, and the neighbours where they are permanent: what a device loses that was
+    down."""
     flags = netlink.CREATE | netlink.REPLACE
     route = netlink.default_route(place.device, addresses.GATEWAY)
     found: list[NetlinkMessage] = [("default route", netlink.NEWROUTE, flags, route)]
@@ -210,9 +232,12 @@ def routes(place: Place, links: Links) -> list[NetlinkMessage]:
 
 
 def neighbours(place: Place, links: Links) -> list[tuple[bytes, bytes]]:
-    """(address, MAC) of all others, with the addresses that they will have, and the IPv6 ones of their devices."""
+    """(address, MAC) of all others, with the addresses that they will have, and the IPv6 ones of
+    their devices."""
     renumbered = {
-        change.host for change in links.network.changes if change.change == "new_address" or change.new_address
+        change.host
+        for change in links.network.changes
+        if change.change == "new_address" or change.new_address
     }
     found = []
     for number, host in enumerate(links.hosts, start=1):
@@ -225,7 +250,8 @@ def neighbours(place: Place, links: Links) -> list[tuple[bytes, bytes]]:
 
 
 def check(place: Place, links: Links, done: Configured) -> dict[str, Any]:
-    """What is in force, for the trial's record. Raises NetworkBroken where it is not what was asked for."""
+    """What is in force, for the trial's record. Raises NetworkBroken where it is not what was asked
+    for."""
     if done.failed is not None:
         raise NetworkBroken(_failure(place.host, *done.failed))
     devices, inet, arp, classes = done.answers[-4:]
@@ -242,22 +268,35 @@ def check(place: Place, links: Links, done: Configured) -> dict[str, Any]:
     _check_beside(place, links, devices, inet, arp)
     found = netlink.addresses_of(inet, place.device)
     if addresses.ipv4(place.number) not in found:
-        raise NetworkBroken(f"host {place.host}: its address {addresses.text(addresses.ipv4(place.number))} is absent")
+        raise NetworkBroken(
+            f"host {place.host}: its address {addresses.text(addresses.ipv4(place.number))} is "
+            "absent"
+        )
     if links.network.neighbours == "permanent":
-        missing = {of for of, _ in neighbours(place, links)} - netlink.permanent_neighbours_of(arp, place.device)
+        missing = {of for of, _ in neighbours(place, links)} - netlink.permanent_neighbours_of(
+            arp, place.device
+        )
         missing = {of for of in missing if len(of) == 4 or any(len(own) == 16 for own in found)}
         if missing:
-            raise NetworkBroken(f"host {place.host}: no permanent neighbour {addresses.text(min(missing))}")
+            raise NetworkBroken(
+                f"host {place.host}: no permanent neighbour {addresses.text(min(missing))}"
+            )
     nic = links.network.up(place.host).nic()
     _expect(
-        place.host, "rate at eth0 (bit/s)", [nic["rate_bps"] // 8 * 8] if nic else [], netlink.class_rates_of(classes)
+        place.host,
+        "rate at eth0 (bit/s)",
+        [nic["rate_bps"] // 8 * 8] if nic else [],
+        netlink.class_rates_of(classes),
     )
     sysctls = {path.removeprefix(_SYS): _text(value) for path, value in done.texts.items()}
     if "congestion_control" in links.network.model_fields_set:
         control = sysctls.get("ipv4/tcp_congestion_control")
         _expect(place.host, "TCP congestion control", links.network.congestion_control, control)
     also = {one.name: one.address for _, one in further(place, links)}
-    ports = {p.device: addresses.text(addresses.ipv4(p.number, network=p.network)) for p in beside(place, links)}
+    ports = {
+        p.device: addresses.text(addresses.ipv4(p.number, network=p.network))
+        for p in beside(place, links)
+    }
     return (
         ({"further": also} if also else {})
         | ({"beside": ports} if ports else {})
@@ -276,7 +315,8 @@ HOST_FIELDS = {"ip_fragments", "congestion_control"}
 
 
 def rehearse_host(links: Links, host: str) -> None:
-    """Sets up one host alone and lets it go. Raises NetworkBroken where its kernel cannot what is asked for."""
+    """Sets up one host alone and lets it go. Raises NetworkBroken where its kernel cannot what is
+    asked for."""
     with Host("check", tap=True, beside=links.beside(host)) as made:
         made.wait_ready()
         place = Place(host, links.hosts.index(host) + 1, made.device or 0, made.beside_devices)
@@ -292,12 +332,17 @@ def admin_down(place: Place) -> list[NetlinkMessage]:
 
 def admin_up(place: Place, links: Links) -> list[NetlinkMessage]:
     """Up again, with what it lost, as a network manager does."""
-    return [("eth0 up", netlink.NEWLINK, 0, netlink.link(place.device, up=True)), *routes(place, links)]
+    return [
+        ("eth0 up", netlink.NEWLINK, 0, netlink.link(place.device, up=True)),
+        *routes(place, links),
+    ]
 
 
 def new_address(place: Place, links: Links) -> list[NetlinkMessage]:
     """The old address goes, and the routes with it; another one comes."""
-    old = netlink.address(place.device, addresses.ipv4(place.number), addresses.PREFIX_BITS, addresses.BROADCAST)
+    old = netlink.address(
+        place.device, addresses.ipv4(place.number), addresses.PREFIX_BITS, addresses.BROADCAST
+    )
     gone = ("the old address goes", netlink.DELADDR, 0, old)
     return [gone, _address(place, second=True), *routes(place, links)]
 
@@ -352,7 +397,10 @@ def _address(place: Place, *, second: bool = False) -> NetlinkMessage:
 def _failure(host: str, step: str, error_number: int) -> str:
     text = f"host {host}: {step}: {os.strerror(error_number)}"
     if "htb" in step:
-        return f"{text}; this kernel has no HTB (sch_htb), so `bottleneck: nic` cannot be: use `bottleneck: path`"
+        return (
+            f"{text}; this kernel has no HTB (sch_htb), so `bottleneck: nic` cannot be: use "
+            "`bottleneck: path`"
+        )
     return text
 
 

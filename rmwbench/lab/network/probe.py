@@ -1,7 +1,9 @@
-"""The network, tried before a trial uses it: datagrams from every host to the next one, over the real devices.
+"""The network, tried before a trial uses it: datagrams from every host to the next one, over the
+real devices.
 
-What the specs say is held against what a receiver saw (delay, rate, that frames arrive at all) and against what the
-link counted (loss per direction). Only what a spec asks for is tried; a network without effects takes 20 datagrams.
+What the specs say is held against what a receiver saw (delay, rate, that frames arrive at all) and
+against what the link counted (loss per direction). Only what a spec asks for is tried; a network
+without effects takes 20 datagrams.
 """
 
 import itertools
@@ -43,8 +45,8 @@ LATE_FLAG_NS, LATE_VOID_NS, EARLY_NS = 1_000_000, 20_000_000, 100_000
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as asked for. `void`: beyond what chance or a busy machine explains; `machine`: whether a
-    late machine explains it."""
+    """Something that is not as asked for. `void`: beyond what chance or a busy machine explains;
+    `machine`: whether a late machine explains it."""
 
     text: str
     void: bool
@@ -62,7 +64,8 @@ class Flow:
     shared: bool
     """On a medium: airtime belongs to all stations, so neither rate nor delay is one flow's."""
     buckets: bool = False
-    """Rates are the kernel's everywhere, and not only at the NIC: a frame alone takes no time there."""
+    """Rates are the kernel's everywhere, and not only at the NIC: a frame alone takes no time
+    there."""
 
     @property
     def count(self) -> int:
@@ -81,7 +84,8 @@ class Flow:
 
     @property
     def burst(self) -> int:
-        """Large datagrams back to back, as many as the queues hold; 0 where they would tell nothing."""
+        """Large datagrams back to back, as many as the queues hold; 0 where they would tell
+        nothing."""
         rate_bps = self.rate_bps
         varying = self.up.trace or self.down.trace or self.up.jitter_ms or self.down.jitter_ms
         policed = self.up.police or self.down.police
@@ -99,7 +103,11 @@ class Flow:
         if self.shared or self.up.trace or self.down.trace:
             return None
         bits = 8 * (SMALL_BYTES + HEADERS_BYTES)
-        served = [] if self.buckets else [spec.rate_bps for spec in (self.up, self.down) if not spec.at_nic]
+        served = (
+            []
+            if self.buckets
+            else [spec.rate_bps for spec in (self.up, self.down) if not spec.at_nic]
+        )
         serial = sum(round(1e9 * bits / rate_bps) for rate_bps in served if rate_bps)
         return serial + sum(ms_to_ns(spec.delay_ms or 0) for spec in (self.up, self.down))
 
@@ -115,8 +123,12 @@ class Flow:
 
     @property
     def duration_ns(self) -> int:
-        burst_ns = self.burst * 8e9 * (BURST_BYTES + HEADERS_BYTES) / self.rate_bps if self.rate_bps else 0
-        return round(self.count * self.interval_ns + burst_ns + (self.delay_ns or 0) + 4 * self.jitter_ns)
+        burst_ns = (
+            self.burst * 8e9 * (BURST_BYTES + HEADERS_BYTES) / self.rate_bps if self.rate_bps else 0
+        )
+        return round(
+            self.count * self.interval_ns + burst_ns + (self.delay_ns or 0) + 4 * self.jitter_ns
+        )
 
 
 def flows(links: Links) -> list[Flow]:
@@ -132,18 +144,22 @@ def flows(links: Links) -> list[Flow]:
 
 @dataclass(frozen=True)
 class Seen:
-    """What came of one flow: how many were sent of each kind, and (kind, number, sent_ns, seen_ns) of what arrived."""
+    """What came of one flow: how many were sent of each kind, and (kind, number, sent_ns, seen_ns)
+    of what arrived."""
 
     sent: tuple[int, int]
     arrived: list[tuple[int, int, int, int]]
 
 
 def run(crew: Crew, links: Links) -> dict[str, Seen]:
-    """Sends and receives in every host at once: receiver → what it saw. Raises WorkerFailed or HostBroken where the lab
-    breaks."""
+    """Sends and receives in every host at once: receiver → what it saw. Raises WorkerFailed or
+    HostBroken where the lab breaks."""
     ring = flows(links)
     numbers = {host: number for number, host in enumerate(links.hosts, start=1)}
-    turn_ns, at_once = max(flow.duration_ns for flow in ring) + GAP_NS, max(FEWEST_AT_ONCE, -(-len(ring) // MOST_TURNS))
+    turn_ns, at_once = (
+        max(flow.duration_ns for flow in ring) + GAP_NS,
+        max(FEWEST_AT_ONCE, -(-len(ring) // MOST_TURNS)),
+    )
     longest_ns = -(-len(ring) // at_once) * turn_ns + round(MARGIN_S * 1e9)
     after_end_ns = 10_000_000 + 4 * max(flow.jitter_ns for flow in ring)
     files = {host: os.memfd_create("rmwbench-probe", os.MFD_CLOEXEC) for host in links.hosts}
@@ -151,7 +167,10 @@ def run(crew: Crew, links: Links) -> dict[str, Seen]:
     try:
         programs = {}
         for place, flow in enumerate(ring):
-            own, other = (addresses.text(addresses.ipv4(numbers[host])) for host in (flow.sender, flow.receiver))
+            own, other = (
+                addresses.text(addresses.ipv4(numbers[host]))
+                for host in (flow.sender, flow.receiver)
+            )
             given = (PORT, place, len(ring), place // at_once * turn_ns, longest_ns, after_end_ns)
             given += (flow.count, flow.interval_ns, flow.burst, BURST_BYTES)
             given += (crew.hosts[flow.sender].clock_offset_ns,)
@@ -180,8 +199,13 @@ def judged(
             found.append(Finding(f"the probe from {name} gave no result", True, machine=True))
             continue
         saw = seen[flow.receiver]
-        for place, direction, spec in ((flow.sender, "up", flow.up), (flow.receiver, "down", flow.down)):
-            more_rows, more_found = _loss(f"{place}.{direction}", spec, before, after, place, direction)
+        for place, direction, spec in (
+            (flow.sender, "up", flow.up),
+            (flow.receiver, "down", flow.down),
+        ):
+            more_rows, more_found = _loss(
+                f"{place}.{direction}", spec, before, after, place, direction
+            )
             rows, found = rows + more_rows, found + more_found
         found += _arrived(flow, saw, before, after)
         for row, finding in (_delay(flow, saw), _rate(flow, saw)):
@@ -200,8 +224,13 @@ def exposed(counters: dict[str, int]) -> int:
 
 
 def loss_finding(what: str, spec: Spec, lost: int, of: int) -> Finding | None:
-    """Whether so many lost frames are what the spec asks for; None also where chance says nothing about it."""
-    if spec.trace is not None or isinstance(spec.loss, GilbertElliottTime) or spec.medium is not None:
+    """Whether so many lost frames are what the spec asks for; None also where chance says nothing
+    about it."""
+    if (
+        spec.trace is not None
+        or isinstance(spec.loss, GilbertElliottTime)
+        or spec.medium is not None
+    ):
         return None
     meant, correlation = (spec.loss.mean, spec.loss.correlation) if spec.loss else (0.0, 0.0)
     likely = chance.at_most(lost, of, meant, correlation)
@@ -226,7 +255,9 @@ def _loss(
 def _arrived(flow: Flow, saw: Seen, before: Mark, after: Mark) -> list[Finding]:
     """The link says what it delivered; the receiver must have seen that."""
     sent = sum(saw.sent)
-    lost = after.grown(before, flow.sender, "up", "lost") + after.grown(before, flow.receiver, "down", "lost")
+    lost = after.grown(before, flow.sender, "up", "lost") + after.grown(
+        before, flow.receiver, "down", "lost"
+    )
     full = sum(
         after.grown(before, host, way, name)
         for host, way in ((flow.sender, "up"), (flow.receiver, "down"))
@@ -236,7 +267,10 @@ def _arrived(flow: Flow, saw: Seen, before: Mark, after: Mark) -> list[Finding]:
     spoilt = any(spec.corrupt or spec.trace or spec.medium for spec in (flow.up, flow.down))
     missing = sent - arrived - lost - full
     if missing > 0 and not spoilt:
-        text = f"{missing} of {sent} datagrams from {flow.sender} to {flow.receiver} vanished outside of the link"
+        text = (
+            f"{missing} of {sent} datagrams from {flow.sender} to {flow.receiver} vanished "
+            "outside of the link"
+        )
         return [Finding(text, missing > max(2, sent // 50), machine=arrived > 0)]
     return []
 
@@ -252,7 +286,10 @@ def _delay(flow: Flow, saw: Seen) -> tuple[dict[str, Any] | None, Finding | None
     if meant is None:
         return row, None
     off = median - meant
-    text = f"one way from {flow.sender} to {flow.receiver} took {median / 1e6:.2f} ms, asked for {meant / 1e6:.2f} ms"
+    text = (
+        f"one way from {flow.sender} to {flow.receiver} took {median / 1e6:.2f} ms, asked for "
+        f"{meant / 1e6:.2f} ms"
+    )
     spread = 3 * flow.jitter_ns
     if off < -(EARLY_NS + spread):
         return row, Finding(text, True)
@@ -262,15 +299,22 @@ def _delay(flow: Flow, saw: Seen) -> tuple[dict[str, Any] | None, Finding | None
 
 
 def _rate(flow: Flow, saw: Seen) -> tuple[dict[str, Any] | None, Finding | None]:
-    """Between the medians of five arrivals behind the first quarter and of the last five: a late wake-up moves neither
-    end. Nothing where the sender was hardly faster. Frames are counted by their numbers or as they arrived, since a
-    loss may come before or behind the rate."""
-    arrived = sorted((number, seen_ns, sent_ns) for kind, number, sent_ns, seen_ns in saw.arrived if kind == BURST)
+    """Between the medians of five arrivals behind the first quarter and of the last five: a late
+    wake-up moves neither end. Nothing where the sender was hardly faster. Frames are counted by
+    their numbers or as they arrived, since a loss may come before or behind the rate."""
+    arrived = sorted(
+        (number, seen_ns, sent_ns)
+        for kind, number, sent_ns, seen_ns in saw.arrived
+        if kind == BURST
+    )
     if flow.burst == 0 or len(arrived) < FEWEST // 2:
         return None, None
     first = len(arrived) // 4
     begin, end = arrived[first : first + 5], arrived[-5:]
-    between = [statistics.median(e[at] for e in end) - statistics.median(b[at] for b in begin) for at in range(3)]
+    between = [
+        statistics.median(e[at] for e in end) - statistics.median(b[at] for b in begin)
+        for at in range(3)
+    ]
     numbers, elapsed_ns, sending_ns = between
     if elapsed_ns <= 0 or sending_ns > SLOWEST_SENDING * elapsed_ns:
         return None, None

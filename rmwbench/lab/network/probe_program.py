@@ -1,14 +1,15 @@
-"""Runs within each host, in a fork of its init (Host.interpret): sends to one host and receives from another, at
-absolute times, over the real devices. Modules in C only: the host may have no other files.
+"""Runs within each host, in a fork of its init (Host.interpret): sends to one host and receives
+from another, at absolute times, over the real devices. Modules in C only: the host may have no
+other files.
 
-Nobody sends before all can receive: each says in the shared file of descriptor 5 that its socket is bound, and the
-first one then writes there when to begin. A datagram is seen when the kernel took it from the device, whenever this
-process gets to it: a busy machine must not look like a slow link.
+Nobody sends before all can receive: each says in the shared file of descriptor 5 that its socket is
+bound, and the first one then writes there when to begin. A datagram is seen when the kernel took it
+from the device, whenever this process gets to it: a busy machine must not look like a slow link.
 
-ARGUMENTS: own address, the receiver's address, the port, own place, places, after_ns (its own turn, counted from that
-beginning), longest_ns, after_end_ns, count, interval_ns, burst, burst bytes, and how far the host's clock is ahead of
-the one that all times here are on. Descriptor 4 takes the result, marshalled: {"sent": [small, burst], "seen": [(kind,
-number, sent_ns, seen_ns)]}.
+ARGUMENTS: own address, the receiver's address, the port, own place, places, after_ns (its own turn,
+counted from that beginning), longest_ns, after_end_ns, count, interval_ns, burst, burst bytes, and
+how far the host's clock is ahead of the one that all times here are on. Descriptor 4 takes the
+result, marshalled: {"sent": [small, burst], "seen": [(kind, number, sent_ns, seen_ns)]}.
 """
 
 import _socket
@@ -49,7 +50,19 @@ def together(place, places, now):
 
 
 def main(
-    own, other, port, place, places, after_ns, longest_ns, after_end_ns, count, interval_ns, burst, size, ahead_ns
+    own,
+    other,
+    port,
+    place,
+    places,
+    after_ns,
+    longest_ns,
+    after_end_ns,
+    count,
+    interval_ns,
+    burst,
+    size,
+    ahead_ns,
 ):
     def now():
         return time.monotonic_ns() - ahead_ns
@@ -68,7 +81,8 @@ def main(
     before_ns, wall_ns, behind_ns = min(readings, key=lambda reading: reading[2] - reading[0])
     wall_ahead_ns = wall_ns - (before_ns + behind_ns) // 2
     seen, sent = [], [0, 0]
-    # kind, number, when; the burst goes a little after the last small one, so that it finds an empty queue
+    # kind, number, when; the burst goes a little after the last small one, so that it finds an
+    # empty queue
     burst_ns = start_ns + count * interval_ns + 5_000_000
     plan = [(SMALL, k, start_ns + k * interval_ns) for k in range(count)]
     plan += [(BURST, k, burst_ns) for k in range(burst)]
@@ -80,7 +94,9 @@ def main(
             kind, number, _ = plan[done_]
             body = bytes([kind]) + number.to_bytes(4, "little") + now().to_bytes(8, "little")
             try:
-                sock.sendto(body.ljust(size if kind == BURST else SMALL_BYTES, b"\0"), (other, port))
+                sock.sendto(
+                    body.ljust(size if kind == BURST else SMALL_BYTES, b"\0"), (other, port)
+                )
             except BlockingIOError:
                 break  # the device takes no more: the rest of the burst follows as it does
             done_ += 1
@@ -102,9 +118,18 @@ def main(
             if kind == END:
                 ended = ended or seen_ns
             else:
-                seen.append((kind, int.from_bytes(data[1:5], "little"), int.from_bytes(data[5:13], "little"), seen_ns))
+                seen.append(
+                    (
+                        kind,
+                        int.from_bytes(data[1:5], "little"),
+                        int.from_bytes(data[5:13], "little"),
+                        seen_ns,
+                    )
+                )
         now_ns = now()
-        if now_ns >= deadline_ns or (done_ == len(plan) and ended and now_ns > ended + after_end_ns):
+        if now_ns >= deadline_ns or (
+            done_ == len(plan) and ended and now_ns > ended + after_end_ns
+        ):
             break
         next_ns = min(deadline_ns, plan[done_][2] if done_ < len(plan) else deadline_ns)
         if ended and done_ == len(plan):

@@ -1,7 +1,8 @@
 """What the network promises of a trial, checked on what it wrote down: never assumed.
 
-Late delivery is a busy machine's; a loss that chance does not explain, frames that a device dropped or that stand in no
-log are the network's own. Either makes a trial void where it goes beyond what the results can bear.
+Late delivery is a busy machine's; a loss that chance does not explain, frames that a device dropped
+or that stand in no log are the network's own. Either makes a trial void where it goes beyond what
+the results can bear.
 """
 
 from collections.abc import Mapping
@@ -22,9 +23,13 @@ ETHERNET_BYTES = 14
 
 
 def lateness(frames: np.ndarray, begin_ns: int, end_ns: int) -> dict[str, float]:
-    """How late frames of the window were delivered, in ns: `p50`, and `p99` where ten lie beyond it; empty without
-    any."""
-    inside = (frames["verdict"] == DELIVERED) & (frames["in_ns"] >= begin_ns) & (frames["in_ns"] < end_ns)
+    """How late frames of the window were delivered, in ns: `p50`, and `p99` where ten lie beyond
+    it; empty without any."""
+    inside = (
+        (frames["verdict"] == DELIVERED)
+        & (frames["in_ns"] >= begin_ns)
+        & (frames["in_ns"] < end_ns)
+    )
     late = (frames["out_ns"] - frames["due_ns"])[inside]
     if not len(late):
         return {}
@@ -40,7 +45,11 @@ def kept(
     dropped: Mapping[str, int | None],
 ) -> list[Finding]:
     """What was not kept. `dropped` are frames that the device of each port dropped."""
-    found = [one for name, limit in (("p50", LATE_P50_NS), ("p99", LATE_P99_NS)) if (one := _late(late, name, limit))]
+    found = [
+        one
+        for name, limit in (("p50", LATE_P50_NS), ("p99", LATE_P99_NS))
+        if (one := _late(late, name, limit))
+    ]
     if unlogged:
         found.append(Finding(f"{unlogged} frames found no room in the log", True))
     for change in document.get("changes", []):
@@ -49,18 +58,28 @@ def kept(
     for port in links.ports:
         host, device = port.name, document["devices"].get(port.name, {})
         if errors := device.get("write_errors"):
-            found.append(Finding(f"{errors} frames could not be written to the device of {host}", True))
+            found.append(
+                Finding(f"{errors} frames could not be written to the device of {host}", True)
+            )
         most = links.port_mtu_bytes(port) + ETHERNET_BYTES
         if (size := device.get("largest_frame_bytes") or 0) > most:
-            found.append(Finding(f"a frame of {size} bytes left {host}, whose MTU allows {most}", True))
+            found.append(
+                Finding(f"a frame of {size} bytes left {host}, whose MTU allows {most}", True)
+            )
         if (count := device.get("dropped")) and not _without_device(links, host):
-            text = f"the kernel's devices before {host} dropped {count} frames: its backlog was full"
+            text = (
+                f"the kernel's devices before {host} dropped {count} frames: its backlog was full"
+            )
             found.append(Finding(text, True, machine=True))
         if (count := dropped.get(host)) and not _without_device(links, host):
-            text = f"the device of {host} dropped {count} frames: its queue of {QUEUE_FRAMES} was full"
+            text = (
+                f"the device of {host} dropped {count} frames: its queue of {QUEUE_FRAMES} was full"
+            )
             found.append(Finding(text, True, machine=True))
         for direction in ("up", "down"):
-            if _changes(links, host, direction) or (document.get("backend") == KERNEL and _is_cut(links, host)):
+            if _changes(links, host, direction) or (
+                document.get("backend") == KERNEL and _is_cut(links, host)
+            ):
                 continue
             spec, counters = links.port_spec(port, direction), document["links"][host][direction]
             if (of := exposed(counters)) > 0:
@@ -74,7 +93,10 @@ def _late(late: Mapping[str, float], name: str, limit_ns: int) -> Finding | None
     value = late.get(name)
     if value is None or value <= limit_ns:
         return None
-    text = f"frames were delivered {value / 1e3:.0f} us late in the {name} (promised: {limit_ns / 1e3:.0f} us)"
+    text = (
+        f"frames were delivered {value / 1e3:.0f} us late in the {name} (promised: "
+        f"{limit_ns / 1e3:.0f} us)"
+    )
     return Finding(text, value > VOID_FACTOR * limit_ns, machine=True)
 
 
@@ -85,12 +107,17 @@ def _without_device(links: Links, host: str) -> bool:
 
 
 def _is_cut(links: Links, host: str) -> bool:
-    """Whether its link vanishes for a while: the kernel's counters do not tell such losses from others."""
+    """Whether its link vanishes for a while: the kernel's counters do not tell such losses from
+    others."""
     return any(
-        change.host == host and change.change in ("blackhole", "carrier_loss") for change in links.network.changes
+        change.host == host and change.change in ("blackhole", "carrier_loss")
+        for change in links.network.changes
     )
 
 
 def _changes(links: Links, host: str, direction: str) -> bool:
     """Whether its spec is another one for a part of the trial."""
-    return any(change.host == host and change.spec(direction) is not None for change in links.network.changes)
+    return any(
+        change.host == host and change.spec(direction) is not None
+        for change in links.network.changes
+    )

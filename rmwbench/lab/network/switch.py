@@ -1,7 +1,8 @@
-"""The process of `rmwbench-link` (docs/formats/link.md) and what it writes: the network between the hosts of a trial.
+"""The process of `rmwbench-link` (docs/formats/link.md) and what it writes: the network between the
+hosts of a trial.
 
-It runs in a host of its own with the descriptors of the others' devices, so it needs no privilege that they do not
-have, and dies with the trial.
+It runs in a host of its own with the descriptors of the others' devices, so it needs no privilege
+that they do not have, and dies with the trial.
 """
 
 import json
@@ -80,8 +81,8 @@ class Mark:
 
 
 class Switch:
-    """The process, from `start` to `collect`. Every method raises WorkerFailed (role `network`) where it is gone, or
-    NetworkBroken where it refuses."""
+    """The process, from `start` to `collect`. Every method raises WorkerFailed (role `network`)
+    where it is gone, or NetworkBroken where it refuses."""
 
     def __init__(self, crew: Crew, hosts: Hosts, links: Links, log_records: int):
         self._crew, self._links = crew, links
@@ -106,10 +107,15 @@ class Switch:
             os.close(fd)
 
     def spawn(self) -> None:
-        """Starts it with the devices of all hosts, which are ready by now. Raises UserError where it is not built."""
-        files = {LOG_FD: self._log} | {self._ports[port.name]: self._tap(port) for port in self._links.ports}
+        """Starts it with the devices of all hosts, which are ready by now. Raises UserError where
+        it is not built."""
+        files = {LOG_FD: self._log} | {
+            self._ports[port.name]: self._tap(port) for port in self._links.ports
+        }
         files |= {number: file for file, number in self._traces.values()}
-        self._process = self._crew.spawn_network(NAME, tool.find(NAME).executable, self._document, files)
+        self._process = self._crew.spawn_network(
+            NAME, tool.find(NAME).executable, self._document, files
+        )
         assert self._process is not None and RECORDS_FD < LOG_FD > CONTROL_FD
 
     def _tap(self, port: Port) -> int | None:
@@ -120,7 +126,11 @@ class Switch:
         """Frames flow from here on. What is in force, as it says."""
         network, links = self._links.network, self._links
         ports = [
-            {"name": port.name, "fd": self._ports[port.name], "mac": addresses.mac_text(port.number, port.network)}
+            {
+                "name": port.name,
+                "fd": self._ports[port.name],
+                "mac": addresses.mac_text(port.number, port.network),
+            }
             | ({"network": port.device} if port.network else {})
             for port in links.ports
         ]
@@ -130,7 +140,9 @@ class Switch:
                 "seed": seed,
                 "ports": ports,
                 "links": {
-                    port.name: {way: self._wire(links.port_spec(port, way)) for way in ("up", "down")}
+                    port.name: {
+                        way: self._wire(links.port_spec(port, way)) for way in ("up", "down")
+                    }
                     for port in links.ports
                 },
                 "media": {name: medium.wire() for name, medium in network.media.items()},
@@ -140,10 +152,13 @@ class Switch:
                 "spin_ns": 0,
             },
         )
-        for host in links.hosts:  # it has its own copies: ours would keep a device alive that it gave up
+        # it has its own copies: ours would keep a device alive that it gave up
+        for host in links.hosts:
             self._hosts[host].close_tap()
         if opened.get("ports") != len(ports):
-            raise NetworkBroken(f"link: {opened.get('ports')} ports are open, expected {len(ports)}")
+            raise NetworkBroken(
+                f"link: {opened.get('ports')} ports are open, expected {len(ports)}"
+            )
         return opened
 
     def mark(self) -> Mark:
@@ -151,13 +166,14 @@ class Switch:
         return Mark(found["index"], found["links"])
 
     def schedule(self, changes: list[dict[str, Any]]) -> None:
-        """Changes of the link protocol, in the order of time; each alone, since a trace may fill a line."""
+        """Changes of the link protocol, in the order of time; each alone, since a trace may fill a
+        line."""
         for change in changes:
             self._ask("schedule", {"changes": [change]})
 
     def collect(self) -> tuple[dict[str, Any], bytes, np.ndarray, int]:
-        """The document, parsed and as it was written; the frame log, shape (frames,) of RECORD; and how many frames
-        found no room in it."""
+        """The document, parsed and as it was written; the frame log, shape (frames,) of RECORD; and
+        how many frames found no room in it."""
         found = self._ask("collect", {})
         raw = os.pread(self._document, found["bytes"], 0)
         size = found["frames"] * RECORD.itemsize
@@ -167,12 +183,17 @@ class Switch:
         except ValueError as error:
             raise NetworkBroken(f"link: its document is not JSON: {error}") from None
 
-    def wire_change(self, at_ns: int, host: str, what: str | Mapping[str, Spec | str | int]) -> dict[str, Any]:
-        """One change of the link protocol, at a time of CLOCK_MONOTONIC. A trace in it begins then."""
+    def wire_change(
+        self, at_ns: int, host: str, what: str | Mapping[str, Spec | str | int]
+    ) -> dict[str, Any]:
+        """One change of the link protocol, at a time of CLOCK_MONOTONIC. A trace in it begins
+        then."""
         change = (
             what
             if isinstance(what, str)
-            else {way: spec.wire() if isinstance(spec, Spec) else spec for way, spec in what.items()}
+            else {
+                way: spec.wire() if isinstance(spec, Spec) else spec for way, spec in what.items()
+            }
         )
         return {"at_ns": at_ns, "link": host, "change": change}
 
@@ -187,20 +208,28 @@ class Switch:
             return self._crew.ask_network(cmd, fields, TIMEOUT_S)
         except WorkerFailed as failed:
             if failed.error is not None:
-                raise NetworkBroken(f"link: {failed.error.get('object')}: {failed.error.get('message')}") from None
+                raise NetworkBroken(
+                    f"link: {failed.error.get('object')}: {failed.error.get('message')}"
+                ) from None
             raise
 
 
 def log_records(links: Links, messages: list[tuple[int, int, int]], duration_s: float) -> int:
-    """Room for the frame log, from (messages, bytes of one, readers): three times what the data alone would be, and a
-    second per host of everything else; where the rate of the links allows no more, that. It costs memory only where
-    frames come."""
-    wanted = sum(3 * count * (1 + size // 1300) * max(1, readers) for count, size, readers in messages)
-    wanted += 100_000 * len(links.ports) + sum(_crossing(links, one, duration_s) for one in links.network.cross_traffic)
+    """Room for the frame log, from (messages, bytes of one, readers): three times what the data
+    alone would be, and a second per host of everything else; where the rate of the links allows no
+    more, that. It costs memory only where frames come."""
+    wanted = sum(
+        3 * count * (1 + size // 1300) * max(1, readers) for count, size, readers in messages
+    )
+    wanted += 100_000 * len(links.ports) + sum(
+        _crossing(links, one, duration_s) for one in links.network.cross_traffic
+    )
     rates = [links.port_spec(port, "up").rate_bps for port in links.ports]
     if all(rates):
         smallest_bits = 8 * 60
-        possible = sum(rate * (duration_s + 30) / smallest_bits for rate in rates if rate) * (len(links.hosts) - 1)
+        possible = sum(rate * (duration_s + 30) / smallest_bits for rate in rates if rate) * (
+            len(links.hosts) - 1
+        )
         wanted = min(wanted, round(possible) + 10_000)
     return max(10_000, min(wanted, MOST_RECORDS))
 

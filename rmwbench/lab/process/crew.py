@@ -1,7 +1,7 @@
 """All processes of a trial, and the protocol with them.
 
-Decision: one selector over all of them. Commands go to all first and answers are gathered afterwards, so that the fixed
-cost of a step is that of the slowest worker and not the sum.
+Decision: one selector over all of them. Commands go to all first and answers are gathered
+afterwards, so that the fixed cost of a step is that of the slowest worker and not the sum.
 """
 
 import os
@@ -14,24 +14,42 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rmwbench.lab.host import Configured, Exited, Host, HostBroken, Hosts, RemoteHost, SharedHost, Spawned, SpawnFailed
+from rmwbench.lab.host import (
+    Configured,
+    Exited,
+    Host,
+    HostBroken,
+    Hosts,
+    RemoteHost,
+    SharedHost,
+    Spawned,
+    SpawnFailed,
+)
 from rmwbench.lab.host.host import INHERITED_VARIABLES, Container, NetlinkMessage, Scheduling, Write
-from rmwbench.lab.process.worker import CONTROL_FD, RECORDS_FD, STATUS_TIMEOUT_S, Role, WorkerFailed, WorkerProcess
+from rmwbench.lab.process.worker import (
+    CONTROL_FD,
+    RECORDS_FD,
+    STATUS_TIMEOUT_S,
+    Role,
+    WorkerFailed,
+    WorkerProcess,
+)
 from rmwbench.lab.sampling import allocations
 
 NOTHING: Mapping[str, str] = {}
 NO_FILES: Mapping[int, int] = {}
 LOCK_MEMORY = "RMWBENCH_LOCK_MEMORY"
-"""Tells a worker's harness to lock its memory (native/harness/src/worker.rs): no parent can do it."""
+"""Tells a worker's harness to lock its memory (native/harness/src/worker.rs): no parent can do
+it."""
 NETWORK_HOST = "/network"
-"""The host of the network between the others, where `configure` and `run_programs` name one; no suite's host can be
-called so."""
+"""The host of the network between the others, where `configure` and `run_programs` name one; no
+suite's host can be called so."""
 
 
 class Crew:
-    """The processes of one trial in its hosts: workers, daemons of their middleware, tools of ours, and the network
-    where there are several. Use as a context manager; leaving it closes the descriptors, not the hosts. What names no
-    host is on the first one."""
+    """The processes of one trial in its hosts: workers, daemons of their middleware, tools of ours,
+    and the network where there are several. Use as a context manager; leaving it closes the
+    descriptors, not the hosts. What names no host is on the first one."""
 
     def __init__(self, hosts: Host | Hosts):
         self.hosts = Hosts.alone(hosts.name, hosts) if isinstance(hosts, Host) else hosts
@@ -76,9 +94,17 @@ class Crew:
         container: Container | None = None,
         scheduling: Scheduling | None = None,
     ) -> WorkerProcess:
-        """Starts a worker; `hello` of `wait_hello` tells whether it came up. `environment` is what its description asks
-        for beyond what every process gets. Raises UserError where allocations cannot be counted."""
-        words = [*arguments, "--control-fd", str(CONTROL_FD), "--records-fd", str(RECORDS_FD), *more]
+        """Starts a worker; `hello` of `wait_hello` tells whether it came up. `environment` is what
+        its description asks for beyond what every process gets. Raises UserError where allocations
+        cannot be counted."""
+        words = [
+            *arguments,
+            "--control-fd",
+            str(CONTROL_FD),
+            "--records-fd",
+            str(RECORDS_FD),
+            *more,
+        ]
         files = {RECORDS_FD: records_fd, **more_files}
         if count_allocations:
             files[allocations.FD] = allocations.library()
@@ -106,20 +132,37 @@ class Crew:
         label: str | None = None,
         host: str | None = None,
     ) -> WorkerProcess:
-        """Starts a daemon of a worker's middleware: the same program, and the same protocol. `label` is what it is
-        called here, where two have one name."""
+        """Starts a daemon of a worker's middleware: the same program, and the same protocol.
+        `label` is what it is called here, where two have one name."""
         words = ["--daemon", name, "--control-fd", str(CONTROL_FD)]
         on = self._host(host)
-        return self._spawn("daemon", label or name, executable, words, {}, environment, name, host=on)
+        return self._spawn(
+            "daemon", label or name, executable, words, {}, environment, name, host=on
+        )
 
-    def spawn_tool(self, name: str, executable: Path, document_fd: int, host: str | None = None) -> WorkerProcess:
-        """Starts a tool of ours that writes its answer to a file. Whatever becomes of it, nothing is raised."""
+    def spawn_tool(
+        self, name: str, executable: Path, document_fd: int, host: str | None = None
+    ) -> WorkerProcess:
+        """Starts a tool of ours that writes its answer to a file. Whatever becomes of it, nothing
+        is raised."""
         words = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD)]
-        return self._spawn("tool", name, executable, words, {RECORDS_FD: document_fd}, host=self._host(host))
+        return self._spawn(
+            "tool", name, executable, words, {RECORDS_FD: document_fd}, host=self._host(host)
+        )
 
-    def spawn_network(self, name: str, executable: Path, document_fd: int, files: Mapping[int, int]) -> WorkerProcess:
-        """Starts the network between the hosts; its end is raised like a worker's. The lowest of `files` is its log."""
-        words = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD), "--log-fd", str(min(files))]
+    def spawn_network(
+        self, name: str, executable: Path, document_fd: int, files: Mapping[int, int]
+    ) -> WorkerProcess:
+        """Starts the network between the hosts; its end is raised like a worker's. The lowest of
+        `files` is its log."""
+        words = [
+            "--control-fd",
+            str(CONTROL_FD),
+            "--document-fd",
+            str(RECORDS_FD),
+            "--log-fd",
+            str(min(files)),
+        ]
         assert self.hosts.network is not None
         all_files = {RECORDS_FD: document_fd, **files}
         return self._spawn("network", name, executable, words, all_files, host=self.hosts.network)
@@ -144,23 +187,29 @@ class Crew:
         container: Container | None = None,
         scheduling: Scheduling | None = None,
     ) -> WorkerProcess:
-        """Both output streams go to memory files: a pipe would have to be read during the window, or would block a
-        talkative middleware."""
+        """Both output streams go to memory files: a pipe would have to be read during the window,
+        or would block a talkative middleware."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
-        logs = [os.memfd_create(f"rmwbench-{name}", os.MFD_CLOEXEC) for name in ("stdout", "stderr")]
+        logs = [
+            os.memfd_create(f"rmwbench-{name}", os.MFD_CLOEXEC) for name in ("stdout", "stderr")
+        ]
         worker = WorkerProcess(process, ours, *logs, role, program, host=host)
         if role == "network":
             self.network = worker
         else:
-            {"worker": self.workers, "daemon": self.daemons, "tool": self.tools}[role][process] = worker
+            {"worker": self.workers, "daemon": self.daemons, "tool": self.tools}[role][process] = (
+                worker
+            )
         self._selector.register(ours, selectors.EVENT_READ, worker)
         fds = {1: logs[0], 2: logs[1], CONTROL_FD: theirs.fileno(), **files}
         with theirs:
             if isinstance(host, SharedHost):
                 host.hold(ours.fileno())
             variables = _environment(environment, host.directory)
-            host.spawn(_token(role, process), executable, words, fds, variables, container, scheduling)
+            host.spawn(
+                _token(role, process), executable, words, fds, variables, container, scheduling
+            )
         return worker
 
     def configure(
@@ -171,14 +220,15 @@ class Crew:
         writes: Sequence[Write] = (),
         reads: Sequence[str] = (),
     ) -> str:
-        """Asks a host for changes of its network and does not wait; `configured` has what came of it, under the token
-        returned."""
+        """Asks a host for changes of its network and does not wait; `configured` has what came of
+        it, under the token returned."""
         token = f"{host} {what} {len(self.configured)} {time.monotonic_ns()}"
         self._host(host).configure(token, messages, writes, reads)
         return token
 
     def await_configured(self, tokens: Iterable[str], timeout_s: float) -> list[Configured]:
-        """Raises WorkerFailed where a worker ends meanwhile, HostBroken where a host does not answer."""
+        """Raises WorkerFailed where a worker ends meanwhile, HostBroken where a host does not
+        answer."""
         tokens = list(tokens)
         deadline = time.monotonic() + timeout_s
         while missing := [token for token in tokens if token not in self.configured]:
@@ -189,11 +239,15 @@ class Crew:
         return [self.configured.pop(token) for token in tokens]
 
     def run_programs(
-        self, programs: Mapping[str, tuple[str, Sequence[str], int]], timeout_s: float, shared: int | None = None
+        self,
+        programs: Mapping[str, tuple[str, Sequence[str], int]],
+        timeout_s: float,
+        shared: int | None = None,
     ) -> dict[str, int | None]:
-        """Runs a program in Python (its source, arguments, and the file for its result, descriptor 4) in each of the
-        hosts named, all at once; `shared` is a file that all have as descriptor 5. Host → wait status, None for one
-        that did not end in time. Raises as `await_configured` does."""
+        """Runs a program in Python (its source, arguments, and the file for its result, descriptor
+        4) in each of the hosts named, all at once; `shared` is a file that all have as descriptor
+        5. Host → wait status, None for one that did not end in time. Raises as `await_configured`
+        does."""
         running = {}
         for name, (source, arguments, file) in programs.items():
             host = self._host(name)
@@ -201,17 +255,27 @@ class Crew:
             self._programs[id(host), f"program {name}"] = program
             logs = os.memfd_create("rmwbench-program", os.MFD_CLOEXEC)
             try:
-                files = {1: logs, 2: logs, RECORDS_FD: file} | ({} if shared is None else {RECORDS_FD + 1: shared})
+                files = {1: logs, 2: logs, RECORDS_FD: file} | (
+                    {} if shared is None else {RECORDS_FD + 1: shared}
+                )
                 host.interpret(f"program {name}", source, arguments, files)
             finally:
                 os.close(logs)
         deadline = time.monotonic() + timeout_s
-        while any(not program.ended for program in running.values()) and (rest := deadline - time.monotonic()) > 0:
+        while (
+            any(not program.ended for program in running.values())
+            and (rest := deadline - time.monotonic()) > 0
+        ):
             self.turn(rest)
         return {name: program.wait_status for name, program in running.items()}
 
     def start_program(
-        self, name: str, source: str, arguments: Sequence[str], files: Mapping[int, int], host: str | None = None
+        self,
+        name: str,
+        source: str,
+        arguments: Sequence[str],
+        files: Mapping[int, int],
+        host: str | None = None,
     ) -> "Program":
         """Starts a program in Python and does not wait; it ends with its host at the latest."""
         where, token = self._host(host), f"program {name}"
@@ -228,8 +292,8 @@ class Crew:
         environment: Mapping[str, str] = NOTHING,
         host: str | None = None,
     ) -> "Program":
-        """The same for a program that is not ours and speaks no protocol. Raises UserError where it cannot be
-        opened."""
+        """The same for a program that is not ours and speaks no protocol. Raises UserError where it
+        cannot be opened."""
         where, token = self._host(host), f"program {name}"
         program = self._programs[id(where), token] = Program()
         where.spawn(token, executable, arguments, files, _environment(environment, where.directory))
@@ -239,17 +303,24 @@ class Crew:
         """Until every worker and daemon, and the network, said hello; a tool may take its time."""
         workers = [one for one in self._everyone if one.role != "tool"]
         self.wait(
-            lambda: all(w.hello for w in workers), timeout_s, "hello", lambda: [w for w in workers if not w.hello]
+            lambda: all(w.hello for w in workers),
+            timeout_s,
+            "hello",
+            lambda: [w for w in workers if not w.hello],
         )
 
-    def ask(self, requests: Mapping[str, tuple[str, Mapping[str, Any]]], timeout_s: float) -> dict[str, dict[str, Any]]:
+    def ask(
+        self, requests: Mapping[str, tuple[str, Mapping[str, Any]]], timeout_s: float
+    ) -> dict[str, dict[str, Any]]:
         """Sends one command to each named process, then gathers the answers: process → its `ok`.
 
         Raises WorkerFailed; an `error` answer is of kind `refused`.
         """
         return self._ask(self.workers, requests, timeout_s)
 
-    def ask_daemon(self, name: str, cmd: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+    def ask_daemon(
+        self, name: str, cmd: str, fields: Mapping[str, Any], timeout_s: float
+    ) -> dict[str, Any]:
         """One command to one daemon: its `ok`. Raises as `ask` does."""
         return self._ask(self.daemons, {name: (cmd, fields)}, timeout_s)[name]
 
@@ -264,19 +335,27 @@ class Crew:
         requests: Mapping[str, tuple[str, Mapping[str, Any]]],
         timeout_s: float,
     ) -> dict[str, dict[str, Any]]:
-        posted = [self._post(asked[process], cmd, fields) for process, (cmd, fields) in requests.items()]
+        posted = [
+            self._post(asked[process], cmd, fields) for process, (cmd, fields) in requests.items()
+        ]
         return self.gather(posted, timeout_s)
 
     def kill_daemons(self, *, first_only: bool = False) -> list[str]:
-        """Kills every daemon at once, as a crash does; their ends are then no failure. Their names."""
-        killed = [name for name, daemon in self.daemons.items() if not daemon.ended and daemon.inner_pid is not None]
+        """Kills every daemon at once, as a crash does; their ends are then no failure. Their
+        names."""
+        killed = [
+            name
+            for name, daemon in self.daemons.items()
+            if not daemon.ended and daemon.inner_pid is not None
+        ]
         for name in killed[:1] if first_only else killed:
             self.daemons[name].leaving = True
             self.daemons[name].host.signal(self.daemons[name].inner_pid, int(signal.SIGKILL))
         return killed[:1] if first_only else killed
 
     def kill(self, process: str) -> None:
-        """SIGKILL for a worker, and for no other process: its end is then no failure, and what it owes is forgotten."""
+        """SIGKILL for a worker, and for no other process: its end is then no failure, and what it
+        owes is forgotten."""
         worker = self.workers[process]
         worker.killed = worker.leaving = True
         worker.pending.clear()
@@ -311,8 +390,8 @@ class Crew:
         timeout_s: float,
         take: "Callable[[Posted], Any] | None" = None,
     ) -> dict[str, Any]:
-        """The answers to what was posted: process → its `ok`, or what `take` makes of it. Raises WorkerFailed; an
-        `error` answer is of kind `refused`."""
+        """The answers to what was posted: process → its `ok`, or what `take` makes of it. Raises
+        WorkerFailed; an `error` answer is of kind `refused`."""
         posted = list(posted)
         self.await_answers(posted, timeout_s)
         return {one.worker.process: take(one) if take else one.take() for one in posted}
@@ -324,7 +403,9 @@ class Crew:
         owing = lambda: [one.worker for one in posted if not one.answered]  # noqa: E731
         self.wait(lambda: not owing(), timeout_s, what, owing)
 
-    def ask_all(self, cmd: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, dict[str, Any]]:
+    def ask_all(
+        self, cmd: str, fields: Mapping[str, Any], timeout_s: float
+    ) -> dict[str, dict[str, Any]]:
         """The same command for every worker that nobody killed."""
         return self.ask({process: (cmd, fields) for process in self.living}, timeout_s)
 
@@ -335,27 +416,33 @@ class Crew:
         what: str,
         owing: Callable[[], list[WorkerProcess]] | None = None,
     ) -> None:
-        """Until `done()`. Raises WorkerFailed when a worker ends, breaks the protocol, or the time is up (kind
-        `timeout`, naming the first of `owing()`)."""
+        """Until `done()`. Raises WorkerFailed when a worker ends, breaks the protocol, or the time
+        is up (kind `timeout`, naming the first of `owing()`)."""
         deadline = time.monotonic() + timeout_s
         while not done():
             rest = deadline - time.monotonic()
             if rest <= 0:
-                late = (owing() if owing else []) or [*self.workers.values(), *self.daemons.values()]
+                late = (owing() if owing else []) or [
+                    *self.workers.values(),
+                    *self.daemons.values(),
+                ]
                 raise late[0].failure("timeout", f"no {what} within {timeout_s:.3g} s")
             self.turn(rest)
 
     def watch_until(self, deadline_ns: int) -> None:
-        """Sleeps until the time (CLOCK_MONOTONIC), awake only for what workers say or for their end."""
+        """Sleeps until the time (CLOCK_MONOTONIC), awake only for what workers say or for their
+        end."""
         while (rest_ns := deadline_ns - time.monotonic_ns()) > 0:
             self.turn(rest_ns / 1e9)
 
     def turn(self, timeout_s: float) -> None:
-        """One round of input and output. Raises WorkerFailed at the end of a worker or daemon that was not told to
-        exit."""
+        """One round of input and output. Raises WorkerFailed at the end of a worker or daemon that
+        was not told to exit."""
         for worker in self._everyone:
             if not worker.ended:
-                wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.wants_to_write else 0)
+                wanted = selectors.EVENT_READ | (
+                    selectors.EVENT_WRITE if worker.wants_to_write else 0
+                )
                 if self._selector.get_key(worker.control).events != wanted:
                     self._selector.modify(worker.control, wanted, worker)
         for key, mask in self._selector.select(timeout_s):
@@ -380,7 +467,8 @@ class Crew:
             self._take(worker)
 
     def _take(self, worker: WorkerProcess) -> None:
-        """What it said, and whether it ended. A tool that breaks the protocol is not listened to any more."""
+        """What it said, and whether it ended. A tool that breaks the protocol is not listened to
+        any more."""
         try:
             worker.pump()
             if worker.ended:
@@ -403,7 +491,11 @@ class Crew:
     def _ended(self, worker: WorkerProcess) -> WorkerFailed:
         """Why the control socket closed: waits for the exit status, which travels another way."""
         deadline = time.monotonic() + STATUS_TIMEOUT_S
-        while worker.wait_status is None and worker.spawn_errno is None and (rest := deadline - time.monotonic()) > 0:
+        while (
+            worker.wait_status is None
+            and worker.spawn_errno is None
+            and (rest := deadline - time.monotonic()) > 0
+        ):
             if not self._hear_host(worker.host, rest):
                 break
         if worker.spawn_errno is not None:
@@ -497,5 +589,6 @@ def _environment(asked: Mapping[str, str], directory: str) -> dict[str, str]:
 
 
 def _token(role: Role, process: str) -> str:
-    """What the host calls a process: names of workers are the suite's, and may be the same as a daemon's."""
+    """What the host calls a process: names of workers are the suite's, and may be the same as a
+    daemon's."""
     return f"{role} {process}"

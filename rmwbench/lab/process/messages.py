@@ -1,8 +1,8 @@
-"""What each reply and event of the worker protocol must contain for us to go on; anything beyond is ignored, as the
-protocol says.
+"""What each reply and event of the worker protocol must contain for us to go on; anything beyond is
+ignored, as the protocol says.
 
-Checked at the door, so that a worker's mistake is reported as that worker's mistake and not as an exception somewhere
-behind.
+Checked at the door, so that a worker's mistake is reported as that worker's mistake and not as an
+exception somewhere behind.
 """
 
 from typing import Any, Literal
@@ -48,7 +48,9 @@ class _Granted(_Part):
     publish_mode: str | None = None
     wait: str | None = None
     take: Literal["typed", "raw", "lent"] | None = None
-    when_full: Literal["blocks", "overwrites_at_writer", "drops_at_writer", "drops_at_reader"] | None = None
+    when_full: (
+        Literal["blocks", "overwrites_at_writer", "drops_at_writer", "drops_at_reader"] | None
+    ) = None
 
 
 class _Configuration(_Part):
@@ -135,9 +137,13 @@ class _Clock(_Part):
 
 
 _EVENTS = {"first_message": _FirstMessage, "finished": _Finished, "log": _Log, "step": _Step}
-_REPLIES = {"open": _Opened, "create": _Created, "match": _Matched, "drain": _Drained, "collect": _Collected} | {
-    "clock": _Clock
-}
+_REPLIES = {
+    "open": _Opened,
+    "create": _Created,
+    "match": _Matched,
+    "drain": _Drained,
+    "collect": _Collected,
+} | {"clock": _Clock}
 _CHECKS = {model: TypeAdapter(model) for model in (*_EVENTS.values(), *_REPLIES.values())}
 
 
@@ -151,8 +157,8 @@ def is_known_event(event: dict[str, Any]) -> bool:
 
 
 def reply_problem(cmd: str, ok: dict[str, Any]) -> str | None:
-    """What is wrong with the `ok` of a command, or None. Endpoint numbers are keys, so they must be written as
-    numbers."""
+    """What is wrong with the `ok` of a command, or None. Endpoint numbers are keys, so they must be
+    written as numbers."""
     problem = _problem(_REPLIES.get(cmd), ok)
     if problem is None and "endpoints" in ok and cmd in _REPLIES:
         strange = [key for key in ok["endpoints"] if not key.isdigit()]

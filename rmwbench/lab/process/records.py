@@ -1,8 +1,9 @@
-"""Records files as the orchestrator sees them: laid out before a trial, read after it (docs/formats/records.md).
+"""Records files as the orchestrator sees them: laid out before a trial, read after it
+(docs/formats/records.md).
 
-Written from the format page alone, not from the Rust code, so that a mistake on either side shows as a disagreement
-over the golden corpus. The file is a memfd: it survives a killed worker, never touches a disk, and vanishes with its
-last descriptor.
+Written from the format page alone, not from the Rust code, so that a mistake on either side shows
+as a disagreement over the golden corpus. The file is a memfd: it survives a killed worker, never
+touches a disk, and vanishes with its last descriptor.
 """
 
 import contextlib
@@ -37,7 +38,9 @@ def _slot(*fields: tuple[str, str]) -> np.dtype:
 _SENT_TIMES = ("intended_ns", "begun_ns", "call_ns", "return_ns")
 _RECEIVED_TIMES = ("notified_ns", "taken_ns", "callback_ns", "consumed_ns", "intended_ns")
 _SLOT = {
-    SENT: _slot(("seq", _U8), *((t, _I8) for t in _SENT_TIMES), ("cause_seq", _U8), ("cause_endpoint", _U4)),
+    SENT: _slot(
+        ("seq", _U8), *((t, _I8) for t in _SENT_TIMES), ("cause_seq", _U8), ("cause_endpoint", _U4)
+    ),
     RECEIVED: _slot(("seq", _U8), *((t, _I8) for t in _RECEIVED_TIMES), ("writer", _U4)),
     SPAN: _slot(("seq", _U8), ("time_ns", _I8), ("layer", _U4), ("zero", "V28"), ("writer", _U4)),
 }
@@ -59,8 +62,9 @@ class SectionPlan(NamedTuple):
 
 @dataclass(frozen=True)
 class Section:
-    """What one endpoint recorded of one kind. `rows` is a structured array with the slot's fields, the last word split
-    into `flags` (u32); it holds finished slots only, in the order in which they were claimed."""
+    """What one endpoint recorded of one kind. `rows` is a structured array with the slot's fields,
+    the last word split into `flags` (u32); it holds finished slots only, in the order in which they
+    were claimed."""
 
     kind: int
     endpoint: int
@@ -76,14 +80,15 @@ class Section:
 
 
 def make(sections: Sequence[SectionPlan], nonce: int, name: str = "rmwbench-records") -> int:
-    """A new memfd laid out for `sections`; the caller owns the descriptor. Pages are not touched: the worker pre-faults
-    its own."""
+    """A new memfd laid out for `sections`; the caller owns the descriptor. Pages are not touched:
+    the worker pre-faults its own."""
     size, offsets = _layout(sections)
     fd = os.memfd_create(name, os.MFD_CLOEXEC)
     os.ftruncate(fd, size)
     head = _HEADER.pack(MAGIC, VERSION, len(sections), nonce, size)
     entries = (
-        _ENTRY.pack(s.kind, s.endpoint, offset, s.capacity, 0) for s, offset in zip(sections, offsets, strict=True)
+        _ENTRY.pack(s.kind, s.endpoint, offset, s.capacity, 0)
+        for s, offset in zip(sections, offsets, strict=True)
     )
     os.pwrite(fd, head + b"".join(entries), 0)
     return fd
@@ -133,19 +138,26 @@ def parse(data: mmap.mmap | bytes, nonce: int) -> list[Section]:
     found = (magic, version, found_nonce, found_size)
     expected = (MAGIC, VERSION, nonce, size)
     if found != expected:
-        raise RecordsDamaged(f"header: expected magic, version, nonce, size {expected}, found {found}")
+        raise RecordsDamaged(
+            f"header: expected magic, version, nonce, size {expected}, found {found}"
+        )
     if HEADER_BYTES + ENTRY_BYTES * count > size:
         raise RecordsDamaged(f"{count} sections do not fit into {size} bytes")
     return [_section(data, size, index) for index in range(count)]
 
 
 def _section(data: mmap.mmap | bytes, size: int, index: int) -> Section:
-    kind, endpoint, offset, capacity, claimed = _ENTRY.unpack_from(data, HEADER_BYTES + ENTRY_BYTES * index)
+    kind, endpoint, offset, capacity, claimed = _ENTRY.unpack_from(
+        data, HEADER_BYTES + ENTRY_BYTES * index
+    )
     where = f"section {index} (kind {kind}, endpoint {endpoint})"
     if kind not in _SLOT:
         raise RecordsDamaged(f"{where}: unknown kind")
     if offset % ALIGNMENT_BYTES or offset + capacity * SLOT_BYTES > size:
-        raise RecordsDamaged(f"{where}: slots at {offset} × {capacity} lie outside of {size} bytes or are not aligned")
+        raise RecordsDamaged(
+            f"{where}: slots at {offset} × {capacity} lie outside of {size} bytes or are not "
+            "aligned"
+        )
     used = min(claimed, capacity)
     # The copy ends the view: an mmap with exported buffers cannot be closed.
     slots = np.frombuffer(data, dtype=_SLOT[kind], count=used, offset=offset).copy()
@@ -161,4 +173,8 @@ def _section(data: mmap.mmap | bytes, size: int, index: int) -> Section:
 
 def _with_flags(rows: np.ndarray) -> np.ndarray:
     rows["word"] >>= 8
-    return rows.view(np.dtype([("flags" if name == "word" else name, rows.dtype[name]) for name in rows.dtype.names]))
+    return rows.view(
+        np.dtype(
+            [("flags" if name == "word" else name, rows.dtype[name]) for name in rows.dtype.names]
+        )
+    )

@@ -1,8 +1,9 @@
-"""Programs of ours that are not workers, such as the sampler: which can be built, where they are, and their
-`--describe`.
+"""Programs of ours that are not workers, such as the sampler: which can be built, where they are,
+and their `--describe`.
 
-They are found where workers are found, in RMWBENCH_WORKERS, then where cargo builds or in what a wheel brought, as
-`rmwbench-NAME`; a crate says that it is one with `tool = NAME` in [package.metadata.rmwbench].
+They are found where workers are found, in RMWBENCH_WORKERS, then where cargo builds or in what a
+wheel brought, as `rmwbench-NAME`; a crate says that it is one with `tool = NAME` in
+[package.metadata.rmwbench].
 """
 
 import contextlib
@@ -42,7 +43,9 @@ def recipes() -> dict[str, Recipe]:
         table = package.get("metadata", {}).get("rmwbench", {})
         if "tool" in table:
             name, summary = table["tool"], table.get("summary", "")
-            found[name] = Recipe(name, package["name"], summary, (), (), None, True, table.get("build_minutes"))
+            found[name] = Recipe(
+                name, package["name"], summary, (), (), None, True, table.get("build_minutes")
+            )
     return found
 
 
@@ -75,12 +78,18 @@ def _describe(name: str, path: Path, _changed_ns: int, _size: int) -> dict[str, 
     """Cached until the file changes."""
     try:
         done = subprocess.run(
-            [path, "--describe"], stdin=subprocess.DEVNULL, capture_output=True, timeout=DESCRIBE_TIMEOUT_S, text=True
+            [path, "--describe"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=DESCRIBE_TIMEOUT_S,
+            text=True,
         )
         description = json.loads(done.stdout)
         found = (description["tool"], description["protocol"])
     except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"the {name} does not answer", where=str(path), actual=repr(error), fix=BUILD) from None
+        raise UserError(
+            f"the {name} does not answer", where=str(path), actual=repr(error), fix=BUILD
+        ) from None
     if found != (name, PROTOCOL):
         raise UserError(
             f"this is not the {name} that fits",

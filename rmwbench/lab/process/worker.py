@@ -1,8 +1,10 @@
-"""One worker process and the protocol with it (docs/formats/worker-protocol.md); `crew.py` is all of them together.
+"""One worker process and the protocol with it (docs/formats/worker-protocol.md); `crew.py` is all
+of them together.
 
-Whatever a worker does wrong (dies, hangs, talks nonsense) becomes one exception, WorkerFailed, that carries what its
-report needs: signal or exit code and the end of its stderr. A daemon is held to the same, and so is the network between
-hosts; a tool (the sampler) only loses what it would have told.
+Whatever a worker does wrong (dies, hangs, talks nonsense) becomes one exception, WorkerFailed, that
+carries what its report needs: signal or exit code and the end of its stderr. A daemon is held to
+the same, and so is the network between hosts; a tool (the sampler) only loses what it would have
+told.
 """
 
 import json
@@ -18,12 +20,14 @@ from rmwbench.errors import UserError
 from rmwbench.lab.process import messages
 
 PROTOCOL = 1
-CLOCK = "CLOCK_MONOTONIC"  # of the worker's machine; here it is Python's time.monotonic_ns (clock.py compares them)
+# of the worker's machine; here it is Python's time.monotonic_ns (clock.py compares them)
+CLOCK = "CLOCK_MONOTONIC"
 LINE_BYTES = 1 << 20
 REQUEST_BYTES = 64 << 20
 """What a worker takes as one command (MAX_LINE_BYTES of native/harness/src/protocol.rs)."""
 STDERR_TAIL_BYTES = 2000
-# After the end of file on the control socket: how long the exit status may take to arrive from the host's init.
+# After the end of file on the control socket: how long the exit status may take to arrive from the
+# host's init.
 STATUS_TIMEOUT_S = 1.0
 
 CONTROL_FD, RECORDS_FD = 3, 4
@@ -32,8 +36,9 @@ Role = Literal["worker", "daemon", "tool", "network"]
 
 
 class WorkerFailed(Exception):
-    """A worker cost its trial. `kind` is `crashed`, `timeout`, `protocol`, `refused` (it answered with an error, which
-    `error` and the command `cmd` is), `spawn`, `clock` (its host's clock was stepped) or `host` (its host is lost)."""
+    """A worker cost its trial. `kind` is `crashed`, `timeout`, `protocol`, `refused` (it answered
+    with an error, which `error` and the command `cmd` is), `spawn`, `clock` (its host's clock was
+    stepped) or `host` (its host is lost)."""
 
     def __init__(
         self,
@@ -55,9 +60,13 @@ class WorkerFailed(Exception):
 
     @property
     def unsupported(self) -> str | None:
-        """What it said is impossible with this middleware, and why; None where it failed at something else, or where
-        the worker merely does not know a command."""
-        if self.error is None or self.error.get("kind") != "unsupported" or self.cmd not in ("open", "create"):
+        """What it said is impossible with this middleware, and why; None where it failed at
+        something else, or where the worker merely does not know a command."""
+        if (
+            self.error is None
+            or self.error.get("kind") != "unsupported"
+            or self.cmd not in ("open", "create")
+        ):
             return None
         return f"{self.error.get('object')}: {self.error.get('message')}"
 
@@ -71,12 +80,14 @@ class WorkerFailed(Exception):
             else ""
         )
         last = self.stderr_tail.strip().splitlines()[-1:]
-        return f"{self.role} {self.process}: {self.message}{how}" + (f"; stderr ends: {last[0][:300]}" if last else "")
+        return f"{self.role} {self.process}: {self.message}{how}" + (
+            f"; stderr ends: {last[0][:300]}" if last else ""
+        )
 
 
 class WorkerProcess:
-    """One process of a Crew: its identity, what it said, and what it still owes. `program` is what a daemon calls
-    itself, which two in one trial may share."""
+    """One process of a Crew: its identity, what it said, and what it still owes. `program` is what
+    a daemon calls itself, which two in one trial may share."""
 
     def __init__(
         self,
@@ -124,7 +135,11 @@ class WorkerProcess:
         return self.log(self.stderr_fd, tail_bytes)
 
     def failure(
-        self, kind: str, message: str, error: Mapping[str, Any] | None = None, cmd: str | None = None
+        self,
+        kind: str,
+        message: str,
+        error: Mapping[str, Any] | None = None,
+        cmd: str | None = None,
     ) -> WorkerFailed:
         """The exception for this worker, with what is known of its end."""
         signal_name = exit_code = None
@@ -147,9 +162,12 @@ class WorkerProcess:
         )
 
     def request(self, cmd: str, fields: Mapping[str, Any]) -> int:
-        """Queues a command; the Crew sends it. Returns its id. Raises UserError for one that no worker would take."""
+        """Queues a command; the Crew sends it. Returns its id. Raises UserError for one that no
+        worker would take."""
         number = self._next_id
-        line = json.dumps({"id": number, "cmd": cmd, **fields}, separators=(",", ":")).encode() + b"\n"
+        line = (
+            json.dumps({"id": number, "cmd": cmd, **fields}, separators=(",", ":")).encode() + b"\n"
+        )
         if len(line) > REQUEST_BYTES:
             raise UserError(
                 f"the command `{cmd}` is too long for a worker",
@@ -180,8 +198,8 @@ class WorkerProcess:
             self._outgoing.clear()  # the end of file, which tells more, is on its way
 
     def pump(self) -> None:
-        """Reads what has arrived, but no more than a few megabytes, so that a worker that never stops talking cannot
-        hold the time limits up. Raises WorkerFailed (`protocol`)."""
+        """Reads what has arrived, but no more than a few megabytes, so that a worker that never
+        stops talking cannot hold the time limits up. Raises WorkerFailed (`protocol`)."""
         for _ in range(64):
             try:
                 data = self.control.recv(1 << 16)
@@ -210,7 +228,8 @@ class WorkerProcess:
             line = json.loads(text)
         except (ValueError, RecursionError):
             raise self.failure(
-                "protocol", f"sent a line that is not JSON of at most {LINE_BYTES} bytes: {text[:120]!r}"
+                "protocol",
+                f"sent a line that is not JSON of at most {LINE_BYTES} bytes: {text[:120]!r}",
             ) from None
         if not isinstance(line, dict):
             raise self.failure("protocol", f"sent a line that is not a JSON object: {text[:120]!r}")
@@ -220,13 +239,17 @@ class WorkerProcess:
             raise self.failure("protocol", f"spoke before its hello: {text[:120]!r}")
         elif "event" in line:
             if problem := messages.event_problem(line):
-                raise self.failure("protocol", f"sent event {line['event']} without what belongs to it: {problem}")
+                raise self.failure(
+                    "protocol", f"sent event {line['event']} without what belongs to it: {problem}"
+                )
             if messages.is_known_event(line):
                 self.events.append(line)
         elif isinstance(line.get("id"), int):
             self._on_reply(line, text)
         else:
-            raise self.failure("protocol", f"sent a line that is neither hello, reply nor event: {text[:120]!r}")
+            raise self.failure(
+                "protocol", f"sent a line that is neither hello, reply nor event: {text[:120]!r}"
+            )
 
     def _on_hello(self, hello: Any) -> None:
         if self.hello is not None:
@@ -234,18 +257,24 @@ class WorkerProcess:
         if not isinstance(hello, dict) or hello.get("protocol") != PROTOCOL:
             found = hello.get("protocol") if isinstance(hello, dict) else hello
             raise self.failure(
-                "protocol", f"speaks protocol {found!r}; this rmwbench speaks {PROTOCOL}: build the {self.role} again"
+                "protocol",
+                f"speaks protocol {found!r}; this rmwbench speaks {PROTOCOL}: build the "
+                f"{self.role} again",
             )
         if self.role == "daemon" and hello.get("daemon") != self.program:
             raise self.failure("protocol", f"says that it is the daemon {hello.get('daemon')!r}")
         if hello.get("clock") != CLOCK:
-            raise self.failure("protocol", f"stamps with clock {hello.get('clock')!r}, expected {CLOCK}")
+            raise self.failure(
+                "protocol", f"stamps with clock {hello.get('clock')!r}, expected {CLOCK}"
+            )
         self.hello = hello
 
     def _on_reply(self, line: dict[str, Any], text: bytes) -> None:
         number = line["id"]
         if number not in self.pending:
-            raise self.failure("protocol", f"answered id {number}, which was not asked or is answered already")
+            raise self.failure(
+                "protocol", f"answered id {number}, which was not asked or is answered already"
+            )
         if not isinstance(line.get("ok"), dict) and not isinstance(line.get("error"), dict):
             raise self.failure("protocol", f"answered with neither ok nor error: {text[:120]!r}")
         cmd = self.pending.pop(number)

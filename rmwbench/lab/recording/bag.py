@@ -1,8 +1,9 @@
-"""What is in a bag: the messages of one trial by writer and sequence number, and what rosbag2's metadata says of it.
+"""What is in a bag: the messages of one trial by writer and sequence number, and what rosbag2's
+metadata says of it.
 
-A bag is read from its first byte on, message by message, and never by its index: a recorder that was killed leaves
-none, and what it had written by then still counts. Whose message it is stands in the harness's header
-(docs/formats/records.md), which lies somewhere behind the CDR of the type.
+A bag is read from its first byte on, message by message, and never by its index: a recorder that
+was killed leaves none, and what it had written by then still counts. Whose message it is stands in
+the harness's header (docs/formats/records.md), which lies somewhere behind the CDR of the type.
 """
 
 import struct
@@ -21,9 +22,9 @@ _MULTIPLIER, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 @dataclass
 class Kept:
-    """`messages`: writer → sequence numbers in the order of the bag, probes left out; `probes`: writer → how many.
-    `in_bag`: topic → all that is there, of whatever kind. `foreign`: not of this trial. `damaged`: why a file ends
-    before its end."""
+    """`messages`: writer → sequence numbers in the order of the bag, probes left out; `probes`:
+    writer → how many. `in_bag`: topic → all that is there, of whatever kind. `foreign`: not of this
+    trial. `damaged`: why a file ends before its end."""
 
     messages: dict[int, list[int]] = field(default_factory=dict)
     probes: Counter[int] = field(default_factory=Counter)
@@ -36,15 +37,17 @@ class Kept:
 
 @dataclass(frozen=True)
 class Metadata:
-    """`handed`: topic → messages that rosbag2 handed to its storage; `reached`: messages of all topics that reached its
-    writer, those that its cache dropped included, or None where that count means something else."""
+    """`handed`: topic → messages that rosbag2 handed to its storage; `reached`: messages of all
+    topics that reached its writer, those that its cache dropped included, or None where that count
+    means something else."""
 
     handed: dict[str, int]
     reached: int | None
 
 
 def read(directory: Path, nonce: int) -> Kept:
-    """Everything of the trial `nonce` in the bag's files. What can be read of a damaged file counts."""
+    """Everything of the trial `nonce` in the bag's files. What can be read of a damaged file
+    counts."""
     kept = Kept()
     for path in sorted(directory.glob("*" + SUFFIX), key=_number):
         kept.files += 1
@@ -66,7 +69,8 @@ def _read_file(path: Path, nonce: int, kept: Kept) -> None:
     topics: dict[int, str] = {}
     with path.open("rb") as file:
         try:
-            # Not by chunks that must be whole and right: what is in front of the first damage still counts.
+            # Not by chunks that must be whole and right: what is in front of the first damage still
+            # counts.
             for record in StreamReader(file, validate_crcs=False).records:
                 if isinstance(record, Channel):
                     topics[record.id] = record.topic
@@ -74,7 +78,9 @@ def _read_file(path: Path, nonce: int, kept: Kept) -> None:
                     kept.in_bag[topics.get(record.channel_id, "")] += 1
                     _count(record.data, nonce, kept)
         except (McapError, struct.error, EOFError, ValueError) as error:
-            kept.damaged = kept.damaged or f"{path.name}: {type(error).__name__}: {error}".rstrip(": ")
+            kept.damaged = kept.damaged or f"{path.name}: {type(error).__name__}: {error}".rstrip(
+                ": "
+            )
 
 
 def _count(data: bytes, nonce: int, kept: Kept) -> None:
@@ -103,13 +109,15 @@ def identity(data: bytes, nonce: int) -> tuple[int, int, int] | None:
 def header_check(header: bytes) -> int:
     """Of the 64 bytes, as docs/formats/records.md has it."""
     words = struct.unpack("<7Q", header[:56])
-    total: int = sum(word * pow(_MULTIPLIER, index, 1 << 64) for index, word in enumerate(words, start=1))
+    total: int = sum(
+        word * pow(_MULTIPLIER, index, 1 << 64) for index, word in enumerate(words, start=1)
+    )
     return total & _MASK
 
 
 def metadata(directory: Path, cached: bool) -> Metadata | None:
-    """What rosbag2 wrote when it closed the bag; None where it did not come to that. Without a cache its count of what
-    reached the writer is doubled, so `reached` is then None."""
+    """What rosbag2 wrote when it closed the bag; None where it did not come to that. Without a
+    cache its count of what reached the writer is doubled, so `reached` is then None."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 

@@ -1,8 +1,9 @@
-"""rosbag2's recorder in a trial's host: the program `recorder` of the sourced ROS 2's rosbag2_transport, which
-`ros2 bag record` is a face of.
+"""rosbag2's recorder in a trial's host: the program `recorder` of the sourced ROS 2's
+rosbag2_transport, which `ros2 bag record` is a face of.
 
-It is told the domain, the RMW and the profile of a process of ours beside it, in the variables that that process's
-worker says it set, and is ended as a user does it, with SIGINT, after which it writes what its cache still holds.
+It is told the domain, the RMW and the profile of a process of ours beside it, in the variables that
+that process's worker says it set, and is ended as a user does it, with SIGINT, after which it
+writes what its cache still holds.
 
     process = RecorderProcess(crew, cell, directory)   # nothing runs yet
     process.start(environment); process.wait()         # subscribed to every topic
@@ -35,7 +36,8 @@ NODE = "rmwbench_recorder"
 IN_DIRECTORY = "rmwbench-bag"
 """rosbag2 makes the bag's directory itself, in the host's /tmp or in the one that it is given."""
 DIRECTORY_FD = 5
-"""In the recorder: the way to a bag on a disk, where the host has something else over the campaign's path."""
+"""In the recorder: the way to a bag on a disk, where the host has something else over the
+campaign's path."""
 START_TIMEOUT_S, KILL_TIMEOUT_S, TURN_S = 20.0, 5.0, 0.02
 
 
@@ -76,20 +78,26 @@ def missing(cell: Cell) -> str | None:
     if cell.workload.recorder is None:
         return None
     if cell.real is not None:
-        return "recorder: over real machines a bag would lie on another machine, where nobody reads it"
+        return (
+            "recorder: over real machines a bag would lie on another machine, where nobody reads it"
+        )
     for name in cell.middlewares:
         if name.partition("/")[0] not in LAYERS:
-            return f"recorder: rosbag2 records what ROS 2's RMWs carry, and {name} is not one of them"
+            return (
+                f"recorder: rosbag2 records what ROS 2's RMWs carry, and {name} is not one of them"
+            )
     if find() is None:
         return f"recorder: the sourced ROS 2 has no {PACKAGE} ({ros2.install_command(PACKAGE)})"
     if not any((prefix / "share" / STORAGE).is_dir() for prefix in ros2.prefixes()):
-        return f"recorder: the sourced ROS 2 has no storage for MCAP ({ros2.install_command(STORAGE)})"
+        return (
+            f"recorder: the sourced ROS 2 has no storage for MCAP ({ros2.install_command(STORAGE)})"
+        )
     return None
 
 
 def variables(configuration: str) -> dict[str, str]:
-    """The variables that a worker says it set: NAME=VALUE in the lines before the first other one; a name in small
-    letters is the worker's own."""
+    """The variables that a worker says it set: NAME=VALUE in the lines before the first other one;
+    a name in small letters is the worker's own."""
     lines = takewhile(lambda line: "=" in line, configuration.splitlines())
     pairs = (line.split("=", 1) for line in lines)
     return {name: value for name, value in pairs if name.isupper()}
@@ -114,13 +122,17 @@ def parameters(cell: Cell, bag: str) -> list[str]:
 
 
 class RecorderProcess:
-    """The recorder of one trial, in `host`. `directory` is where a bag on a disk is put; it has to be there. `killed`:
-    it still wrote when its time was over; `stopped_s` is how long it took from SIGINT to its end."""
+    """The recorder of one trial, in `host`. `directory` is where a bag on a disk is put; it has to
+    be there. `killed`: it still wrote when its time was over; `stopped_s` is how long it took from
+    SIGINT to its end."""
 
     def __init__(self, crew: Crew, cell: Cell, directory: Path | None):
         self._crew, self._cell, self._directory = crew, cell, directory
         self.host = cell.recorder_host
-        self._logs = {number: os.memfd_create(f"rmwbench-recorder-{number}", os.MFD_CLOEXEC) for number in (1, 2)}
+        self._logs = {
+            number: os.memfd_create(f"rmwbench-recorder-{number}", os.MFD_CLOEXEC)
+            for number in (1, 2)
+        }
         self._opened: int | None = None
         self._rosbag2 = find()
         self.program: Program | None = None
@@ -138,10 +150,13 @@ class RecorderProcess:
             files[DIRECTORY_FD] = self._opened
             bag = f"/proc/self/fd/{DIRECTORY_FD}/{IN_DIRECTORY}"
         words, executable = parameters(self._cell, bag), self._rosbag2.executable
-        self.program = self._crew.start_executable(NAME, executable, words, files, environment, self.host)
+        self.program = self._crew.start_executable(
+            NAME, executable, words, files, environment, self.host
+        )
 
     def wait(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Until it has subscribed to every topic. Raises RecorderBroken, and WorkerFailed where a worker ends."""
+        """Until it has subscribed to every topic. Raises RecorderBroken, and WorkerFailed where a
+        worker ends."""
         wanted = {f"/{topic}" for topic in self._cell.recorded_topics}
         deadline = time.monotonic() + timeout_s
         while absent := wanted - self.said.subscribed:
@@ -162,7 +177,8 @@ class RecorderProcess:
         return f"recorder: {how}" + (f"; it said: {last[0][:300]}" if last else "")
 
     def stop(self, timeout_s: float) -> None:
-        """SIGINT, and SIGKILL for one that still writes after that time. Raises as Crew.turn does."""
+        """SIGINT, and SIGKILL for one that still writes after that time. Raises as Crew.turn
+        does."""
         program = self.program
         if program is None or program.inner_pid is None or program.ended:
             return
@@ -207,7 +223,8 @@ class RecorderProcess:
         return os.pread(self._logs[number], os.fstat(self._logs[number]).st_size, 0)
 
     def bag(self) -> Path:
-        """The bag's directory as this process can read it. Raises OSError where the host's files cannot be reached."""
+        """The bag's directory as this process can read it. Raises OSError where the host's files
+        cannot be reached."""
         if self._directory is not None:
             return self._directory / IN_DIRECTORY
         host = self._crew.hosts[self.host]

@@ -1,7 +1,9 @@
-"""The library that counts what a worker allocates (native/sampler/allocations/), handed to it at its start.
+"""The library that counts what a worker allocates (native/sampler/allocations/), handed to it at
+its start.
 
-It travels in the sampler's program and reaches a worker as an inherited memory file that the dynamic linker loads
-before the C library: no file has to be where a host's own /tmp hides ours, and nothing is left behind.
+It travels in the sampler's program and reaches a worker as an inherited memory file that the
+dynamic linker loads before the C library: no file has to be where a host's own /tmp hides ours, and
+nothing is left behind.
 """
 
 import os
@@ -20,8 +22,8 @@ TIMEOUT_S = 10.0
 
 
 def library() -> int:
-    """A descriptor of the library, ours to keep. Raises UserError where there is no sampler, or one too old to have
-    it."""
+    """A descriptor of the library, ours to keep. Raises UserError where there is no sampler, or one
+    too old to have it."""
     path = tool.find(SAMPLER).executable
     return _loaded(path, path.stat().st_mtime_ns)
 
@@ -31,7 +33,10 @@ def _loaded(path: Path, _changed_ns: int) -> int:
     content, problem = b"", ""
     try:
         done = subprocess.run(
-            [path, "--allocations-library"], stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S
+            [path, "--allocations-library"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT_S,
         )
         content, problem = done.stdout, done.stderr.decode(errors="replace").strip()
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -1,17 +1,22 @@
-"""What else the machine does during a trial, as a factor: a load of a known kind, and processors kept awake.
+"""What else the machine does during a trial, as a factor: a load of a known kind, and processors
+kept awake.
 
-Each is a process of `rmwbench-load` (docs/formats/load.md) in one of the trial's hosts, so that it dies with it. Hosts
-of one machine share its processors: what computes or copies is put on once per machine, what sends over `lo` once per
-host. What a load really put on is read back, and a load that did not come up voids the trial (`machine.rules`): else
-`loaded` and `idle` would be one cell under two names. Nothing here raises for what a load does: a problem becomes a
-probe, and `problems` has its text.
+Each is a process of `rmwbench-load` (docs/formats/load.md) in one of the trial's hosts, so that it
+dies with it. Hosts of one machine share its processors: what computes or copies is put on once per
+machine, what sends over `lo` once per host. What a load really put on is read back, and a load that
+did not come up voids the trial (`machine.rules`): else `loaded` and `idle` would be one cell under
+two names. Nothing here raises for what a load does: a problem becomes a probe, and `problems` has
+its text.
 
-    background = Background(crew, cell.conditions, cell.background_hosts)     # starts the processes, if any
+    background = Background(crew, cell.conditions, cell.background_hosts)     # starts the
+    processes, if any
     background.start()                                 # matched and ready: the load goes on
     background.window({host: (steady_ns, end_ns)})
     …the window, the drain…
-    background.stop()                                  # the load goes off; cpu_ns, own_flow and probes() are known
-    background.close()                                 # once the host is gone: removes the control group
+    background.stop()                                  # the load goes off; cpu_ns, own_flow and
+    probes() are known
+    background.close()                                 # once the host is gone: removes the control
+    group
 """
 
 import os
@@ -35,8 +40,9 @@ DATAGRAM_HEADER_BYTES = 28
 
 @dataclass(frozen=True)
 class Flow:
-    """What a background load sent over `lo`, and nobody's middleware: `bursts` are (time_ns, datagrams sent by then)
-    near the window's edges, `datagram_bytes` is one datagram as the interface counts it."""
+    """What a background load sent over `lo`, and nobody's middleware: `bursts` are (time_ns,
+    datagrams sent by then) near the window's edges, `datagram_bytes` is one datagram as the
+    interface counts it."""
 
     bursts: tuple[tuple[int, int], ...] = ()
     datagram_bytes: int = 0
@@ -57,12 +63,15 @@ def asks(conditions: Mapping[str, str]) -> dict[str, str]:
 
 
 class Background:
-    """The loads of one trial. Once `stop` was called, `cpu_ns` maps each role to its processor time in the window,
-    `awake` is the spinners' share of all processor time there, and `own_flow` what a load sent."""
+    """The loads of one trial. Once `stop` was called, `cpu_ns` maps each role to its processor time
+    in the window, `awake` is the spinners' share of all processor time there, and `own_flow` what a
+    load sent."""
 
-    def __init__(self, crew: Crew, conditions: Mapping[str, str], hosts: Sequence[str] | None = None):
-        """Starts what the conditions ask for on `hosts` (all where none is named); both idle and as found cost
-        nothing. Processors are kept awake on every machine."""
+    def __init__(
+        self, crew: Crew, conditions: Mapping[str, str], hosts: Sequence[str] | None = None
+    ):
+        """Starts what the conditions ask for on `hosts` (all where none is named); both idle and as
+        found cost nothing. Processors are kept awake on every machine."""
         self.problems: dict[str, str] = {}
         self.cpu_ns: dict[str, int] = {}
         self.own_flow = Flow()
@@ -74,7 +83,9 @@ class Background:
         self.asked = asks(conditions)
         for role, kind in self.asked.items():
             chosen = list(crew.hosts) if role == AWAKE or hosts is None else list(hosts)
-            for place, host in enumerate(chosen if kind in PER_HOST else _one_per_machine(crew, chosen)):
+            for place, host in enumerate(
+                chosen if kind in PER_HOST else _one_per_machine(crew, chosen)
+            ):
                 name = role if place == 0 else f"{role}@{host}"
                 try:
                     self._loads[name] = _Load(crew, name, role, kind, host)
@@ -86,14 +97,23 @@ class Background:
         here = {name: load for name, load in self._loads.items() if load.host == host}
         found = [(name, load.process.inner_pid, load.role) for name, load in here.items()]
         helpers = [(name, load.role, load.asked.get("pid")) for name, load in here.items()]
-        return found + [(f"{name} spinners", pid, role) for name, role, pid in helpers if pid is not None]
+        return found + [
+            (f"{name} spinners", pid, role) for name, role, pid in helpers if pid is not None
+        ]
 
     def start(self) -> None:
-        """Puts the loads on and waits until they are. Raises WorkerFailed where a worker ends meanwhile."""
-        numbers = {name: load.request("start", {"kind": load.kind}) for name, load in self._loads.items()}
+        """Puts the loads on and waits until they are. Raises WorkerFailed where a worker ends
+        meanwhile."""
+        numbers = {
+            name: load.request("start", {"kind": load.kind}) for name, load in self._loads.items()
+        }
         for name, load in self._loads.items():
             self._answer(name, numbers[name])
-            if load.role == BACKGROUND and load.process.pid is not None and not self._is_far(load.host):
+            if (
+                load.role == BACKGROUND
+                and load.process.pid is not None
+                and not self._is_far(load.host)
+            ):
                 self._own_group(load.process.pid)
 
     def window(self, steady: Mapping[str, tuple[int, int]]) -> None:
@@ -104,7 +124,8 @@ class Background:
             load.request("window", {"steady_ns": steady_ns, "end_ns": end_ns})
 
     def stop(self) -> None:
-        """Takes the accounts, and ends the loads. Raises WorkerFailed where a worker ends meanwhile."""
+        """Takes the accounts, and ends the loads. Raises WorkerFailed where a worker ends
+        meanwhile."""
         numbers = {name: load.request("collect", {}) for name, load in self._loads.items()}
         for name, load in self._loads.items():
             reply = self._answer(name, numbers[name])
@@ -118,7 +139,9 @@ class Background:
             load.edges = edges["steady_begin"], edges["steady_end"]
             self.cpu_ns[load.role] = self.cpu_ns.get(load.role, 0) + load.grown("cpu_ns")
             if load.role == AWAKE and not self._is_far(load.host):
-                self.awake = load.grown("cpu_ns") / (max(1, load.grown("time_ns")) * (os.cpu_count() or 1))
+                self.awake = load.grown("cpu_ns") / (
+                    max(1, load.grown("time_ns")) * (os.cpu_count() or 1)
+                )
             if (bursts := reply.get("bursts")) and load.host == next(iter(self._crew.hosts)):
                 size = load.asked["datagram_bytes"] + DATAGRAM_HEADER_BYTES
                 self.own_flow = Flow(tuple((time_ns, sent) for time_ns, sent in bursts), size)
@@ -130,19 +153,27 @@ class Background:
             self._group = None
 
     def probes(self) -> list[dict[str, Any]]:
-        """Rows of the table `probes`, `at` = `window`: what was achieved of what was asked, 0 where a load did not come
-        up, and what it cost; none where nothing was asked. Of several hosts of this machine the least of what was
-        achieved and the sum of the rest; another machine's have its host behind their name."""
+        """Rows of the table `probes`, `at` = `window`: what was achieved of what was asked, 0 where
+        a load did not come up, and what it cost; none where nothing was asked. Of several hosts of
+        this machine the least of what was achieved and the sum of the rest; another machine's have
+        its host behind their name."""
         rows: list[dict[str, Any]] = []
-        far = [host for host in dict.fromkeys(load.host for load in self._loads.values()) if self._is_far(host)]
+        far = [
+            host
+            for host in dict.fromkeys(load.host for load in self._loads.values())
+            if self._is_far(host)
+        ]
         for host in (None, *far):
             mine = {
-                name: load for name, load in self._loads.items() if (load.host if load.host in far else None) == host
+                name: load
+                for name, load in self._loads.items()
+                if (load.host if load.host in far else None) == host
             }
             if host is None and not mine and not self.problems:
                 continue
             rows += [
-                row if host is None else {**row, "probe": f"{row['probe']}@{host}"} for row in self._of_machine(mine)
+                row if host is None else {**row, "probe": f"{row['probe']}@{host}"}
+                for row in self._of_machine(mine)
             ]
         return rows
 
@@ -157,7 +188,10 @@ class Background:
                 accounts = [{row["probe"]: row for row in load.account()} for load in mine]
                 for probe, first in accounts[0].items():
                     of = min if probe == "background_achieved" else sum
-                    yield {**first, "value": of(one[probe]["value"] for one in accounts if probe in one)}
+                    yield {
+                        **first,
+                        "value": of(one[probe]["value"] for one in accounts if probe in one),
+                    }
         if AWAKE in self.asked:
             yield _row("host_awake", "fraction", 0.0 if AWAKE in failed else 1.0)
 
@@ -194,18 +228,30 @@ class _Load(LoadProcess):
         return self.edges[1][name] - self.edges[0][name]
 
     def account(self) -> list[dict[str, Any]]:
-        """A computing load is what it ran plus what it waited for a processor: where workers took their share it still
-        was the load that was asked for."""
+        """A computing load is what it ran plus what it waited for a processor: where workers took
+        their share it still was the load that was asked for."""
         assert self.edges is not None
         begun_ns, ended_ns = (edge["time_ns"] for edge in self.edges)
         # Whoever takes its first account late did nothing that is known of until then.
         length_ns = ended_ns - min(begun_ns, self.steady_ns or begun_ns)
         if length_ns <= 0:
             return [_row("background_achieved", "fraction", 0.0)]
-        rows = [_row("background_cpu", "fraction", self.grown("cpu_ns") / (length_ns * (os.cpu_count() or 1)))]
+        rows = [
+            _row(
+                "background_cpu",
+                "fraction",
+                self.grown("cpu_ns") / (length_ns * (os.cpu_count() or 1)),
+            )
+        ]
         if share := self.asked.get("share"):
-            waited = self.grown("wait_ns") if "wait_ns" in self.edges[0] and "wait_ns" in self.edges[1] else 0
-            achieved = (self.grown("cpu_ns") + waited) / (share * self.asked["processors"] * length_ns)
+            waited = (
+                self.grown("wait_ns")
+                if "wait_ns" in self.edges[0] and "wait_ns" in self.edges[1]
+                else 0
+            )
+            achieved = (self.grown("cpu_ns") + waited) / (
+                share * self.asked["processors"] * length_ns
+            )
             if self.asked.get("memory_bytes"):
                 copied = self.grown("copied_bytes")
                 rows.append(_row("background_rate", "bytes/s", copied / length_ns * 1e9))

@@ -1,7 +1,9 @@
-"""Control groups of our own, to count a process's time apart; removed afterwards, also those of dead orchestrators.
+"""Control groups of our own, to count a process's time apart; removed afterwards, also those of
+dead orchestrators.
 
-Only for counting: the group is made where no CPU controller acts (version 2 without the controller, or version 1's
-`cpuacct`), since a group that schedules would change the load's fair share against the workers'.
+Only for counting: the group is made where no CPU controller acts (version 2 without the controller,
+or version 1's `cpuacct`), since a group that schedules would change the load's fair share against
+the workers'.
 """
 
 import contextlib
@@ -39,7 +41,8 @@ class Group:
         return None
 
     def close(self) -> None:
-        """Removes it; its processes must have ended. A group that stays is removed by `remove_stale` later."""
+        """Removes it; its processes must have ended. A group that stays is removed by
+        `remove_stale` later."""
         deadline = time.monotonic() + REMOVE_TIMEOUT_S
         while True:
             try:

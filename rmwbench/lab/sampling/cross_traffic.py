@@ -1,5 +1,5 @@
-"""The cross traffic of a trial (rmwbench/suite/network/cross_traffic.py): a receiver and a sender for each of it, in
-hosts of their own, with which they end, however the trial ends.
+"""The cross traffic of a trial (rmwbench/suite/network/cross_traffic.py): a receiver and a sender
+for each of it, in hosts of their own, with which they end, however the trial ends.
 
     traffic = Traffic(crew, cell.links)      # starts the processes, if any
     traffic.start()                          # every flow is connected and sends
@@ -7,8 +7,8 @@ hosts of their own, with which they end, however the trial ends.
     …the window, the drain…
     traffic.stop()                           # accounts are known, and nothing sends any more
 
-Fails closed: a trial that was to have cross traffic and had none is void, or `beside downloads` and `alone` would be
-one cell under two names.
+Fails closed: a trial that was to have cross traffic and had none is void, or `beside downloads` and
+`alone` would be one cell under two names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,8 +28,9 @@ Snapshot = Mapping[str, Any]
 
 
 class Traffic:
-    """All cross traffic of a trial. Once `stop` was called, `cpu_ns` is what all of it used in the window, `rows()` are
-    those of the bundle's `counters`, and `document()` is what its processes said."""
+    """All cross traffic of a trial. Once `stop` was called, `cpu_ns` is what all of it used in the
+    window, `rows()` are those of the bundle's `counters`, and `document()` is what its processes
+    said."""
 
     def __init__(self, crew: Crew, links: Links | None):
         asked = links.network.cross_traffic if links is not None else ()
@@ -39,9 +40,11 @@ class Traffic:
         return bool(self._flows)
 
     def start(self) -> None:
-        """Returns once all flows are connected. Raises NetworkBroken where one is not what was asked for, WorkerFailed
-        where a worker ends meanwhile."""
-        listening = [(flow, flow.receiver.request("start", {"kind": "tcp_receive"})) for flow in self._flows]
+        """Returns once all flows are connected. Raises NetworkBroken where one is not what was
+        asked for, WorkerFailed where a worker ends meanwhile."""
+        listening = [
+            (flow, flow.receiver.request("start", {"kind": "tcp_receive"})) for flow in self._flows
+        ]
         for flow, number in listening:
             flow.answered(flow.receiver, number)
         sending = [(flow, flow.sender.request("start", flow.command())) for flow in self._flows]
@@ -58,7 +61,9 @@ class Traffic:
 
     def stop(self) -> None:
         """Takes the accounts, and ends all of it. Raises as `start`."""
-        asked = [(flow, load, load.request("collect", {})) for flow in self._flows for load in flow.ends]
+        asked = [
+            (flow, load, load.request("collect", {})) for flow in self._flows for load in flow.ends
+        ]
         for flow, load, number in asked:
             flow.accounts[load.name] = flow.answered(load, number)["snapshots"]
             load.request("exit", {})
@@ -114,23 +119,36 @@ class _Flow:
     def check_congestion_control(self) -> None:
         given = self.sender.asked.get("congestion_control")
         if given != self._control:
-            text = f"cross traffic from {self.asked.name} has congestion control {given}, asked for {self._control}"
+            text = (
+                f"cross traffic from {self.asked.name} has congestion control {given}, asked "
+                f"for {self._control}"
+            )
             raise NetworkBroken(text)
 
     def check_accounts(self) -> None:
         for load in self.ends:
-            if not {"steady_begin", "steady_end"} <= {one["at"] for one in self.accounts[load.name]}:
-                raise NetworkBroken(f"cross traffic from {load.name}: it gave no account of the window")
+            if not {"steady_begin", "steady_end"} <= {
+                one["at"] for one in self.accounts[load.name]
+            }:
+                raise NetworkBroken(
+                    f"cross traffic from {load.name}: it gave no account of the window"
+                )
         open_flows = self._at(self.sender, "steady_begin")["tcp_flows_open"]
         if open_flows < self.asked.flows:
-            text = f"{open_flows} of {self.asked.flows} flows from {self.asked.name} were there as the window began"
+            text = (
+                f"{open_flows} of {self.asked.flows} flows from {self.asked.name} were there "
+                "as the window began"
+            )
             raise NetworkBroken(f"cross traffic: {text}")
 
     def cpu_ns(self, load: LoadProcess) -> int:
-        return int(self._at(load, "steady_end")["cpu_ns"] - self._at(load, "steady_begin")["cpu_ns"])
+        return int(
+            self._at(load, "steady_end")["cpu_ns"] - self._at(load, "steady_begin")["cpu_ns"]
+        )
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """What the receiver had read at the window's edges and after each second of it, and both ends' CPU time."""
+        """What the receiver had read at the window's edges and after each second of it, and both
+        ends' CPU time."""
         seconds = 0
         for one in self.accounts[self.receiver.name]:
             at = one["at"]

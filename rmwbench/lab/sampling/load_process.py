@@ -1,4 +1,5 @@
-"""One process of `rmwbench-load` (docs/formats/load.md) in a host of a trial, with which it ends."""
+"""One process of `rmwbench-load` (docs/formats/load.md) in a host of a trial, with which it
+ends."""
 
 import contextlib
 import os
@@ -15,12 +16,14 @@ TIMEOUT_S = 10.0
 
 
 class LoadProcess:
-    """`asked` is what it says that its kind means here, once it was started, and `problem` the first thing that went
-    wrong with it: nothing here raises for that. Making it raises UserError where the tool is not built."""
+    """`asked` is what it says that its kind means here, once it was started, and `problem` the
+    first thing that went wrong with it: nothing here raises for that. Making it raises UserError
+    where the tool is not built."""
 
     def __init__(self, crew: Crew, name: str, host: str):
         executable = tool.find(TOOL).executable
-        file = os.memfd_create("rmwbench-load", os.MFD_CLOEXEC)  # every tool is given one; a load needs none
+        # every tool is given one; a load needs none
+        file = os.memfd_create("rmwbench-load", os.MFD_CLOEXEC)
         try:
             self.process: WorkerProcess = crew.spawn_tool(name, executable, file, host)
         finally:
@@ -37,7 +40,8 @@ class LoadProcess:
         return 0
 
     def answer(self, number: int) -> dict[str, Any] | None:
-        """The `ok` of a request, or None with the problem noted. Raises WorkerFailed where a worker ends meanwhile."""
+        """The `ok` of a request, or None with the problem noted. Raises WorkerFailed where a worker
+        ends meanwhile."""
         deadline = time.monotonic() + TIMEOUT_S
         while number in self.process.pending and self.process.lost is None:
             rest_s = deadline - time.monotonic()

@@ -1,8 +1,9 @@
-"""The sampler of one trial (docs/formats/sampler.md): started beside the workers, asked before and after the window,
-read when all is over.
+"""The sampler of one trial (docs/formats/sampler.md): started beside the workers, asked before and
+after the window, read when all is over.
 
-Whatever it does wrong costs the trial nothing but its numbers: nothing here raises, and `problem` has the reason. No
-step waits for it but the last one, so that it adds nothing to the fixed cost of a trial.
+Whatever it does wrong costs the trial nothing but its numbers: nothing here raises, and `problem`
+has the reason. No step waits for it but the last one, so that it adds nothing to the fixed cost of
+a trial.
 """
 
 import json
@@ -24,8 +25,8 @@ CANARY_NS = 10_000_000
 
 
 class Sampler:
-    """The sampler in one of a trial's hosts, the first one where none is named. `document` is the parsed reply, once
-    `read` found one, and `raw` its bytes."""
+    """The sampler in one of a trial's hosts, the first one where none is named. `document` is the
+    parsed reply, once `read` found one, and `raw` its bytes."""
 
     def __init__(self, crew: Crew, host: str | None = None):
         self._host = host
@@ -39,9 +40,12 @@ class Sampler:
         self._file = os.memfd_create("rmwbench-sampler", os.MFD_CLOEXEC)
 
     def spawn(self) -> None:
-        """Starts it, best after the workers, which somebody waits for; that it is not there becomes its problem."""
+        """Starts it, best after the workers, which somebody waits for; that it is not there becomes
+        its problem."""
         try:
-            self._process = self._crew.spawn_tool(self.name, tool.find(NAME).executable, self._file, self._host)
+            self._process = self._crew.spawn_tool(
+                self.name, tool.find(NAME).executable, self._file, self._host
+            )
         except UserError as error:
             self.problem = str(error)
 
@@ -55,23 +59,34 @@ class Sampler:
 
     def watch(self, processes: list[tuple[str, int | None, str]]) -> None:
         """(name, PID in the host, role) of each."""
-        named = [{"process": name, "pid": pid, "role": role} for name, pid, role in processes if pid is not None]
+        named = [
+            {"process": name, "pid": pid, "role": role}
+            for name, pid, role in processes
+            if pid is not None
+        ]
         self._request("watch", {"processes": named})
 
-    def start(self, sampling: Sampling, steady_ns: int, end_ns: int, canary_ns: int = CANARY_NS) -> None:
+    def start(
+        self, sampling: Sampling, steady_ns: int, end_ns: int, canary_ns: int = CANARY_NS
+    ) -> None:
         """The window, in ns of CLOCK_MONOTONIC; with a `canary_ns` of 0 there is no canary."""
         fields = {"steady_ns": steady_ns, "end_ns": end_ns, "canary_ns": canary_ns}
         fields |= {"interval_ns": round(1e9 / sampling.series_hz) if sampling.series_hz else 0}
-        fields |= {"threads": sampling.threads, "schedule": sampling.schedule, "memory": sampling.memory}
+        fields |= {
+            "threads": sampling.threads,
+            "schedule": sampling.schedule,
+            "memory": sampling.memory,
+        }
         self._request("start", fields)
 
     def ask(self) -> None:
-        """Asks for the document, which `read` takes: whoever waits for workers meanwhile loses no time."""
+        """Asks for the document, which `read` takes: whoever waits for workers meanwhile loses no
+        time."""
         self._collect = self._request("collect", {})
 
     def read(self, timeout_s: float) -> None:
-        """Waits for the answer to `ask`; then `document` or `problem` is set. Raises WorkerFailed where a worker ends
-        meanwhile."""
+        """Waits for the answer to `ask`; then `document` or `problem` is set. Raises WorkerFailed
+        where a worker ends meanwhile."""
         process, number = self._process, self._collect
         if process is None or number is None:
             self.problem = self.problem or (self._loss(process) if process else None)
@@ -87,7 +102,9 @@ class Sampler:
         if process.lost is not None:
             self.problem = self._loss(process)
         elif refusals:
-            self.problem = f"the sampler refused {refusals[0].get('object')}: {refusals[0].get('message')}"
+            self.problem = (
+                f"the sampler refused {refusals[0].get('object')}: {refusals[0].get('message')}"
+            )
         else:
             self._take(process.replies[number]["ok"].get("bytes", 0))
 
@@ -96,7 +113,9 @@ class Sampler:
         if process.lost is None:
             return None
         crashed = process.lost.kind == "crashed"
-        return (process.failure("crashed", process.lost.message) if crashed else process.lost).reason()
+        return (
+            process.failure("crashed", process.lost.message) if crashed else process.lost
+        ).reason()
 
     def _take(self, size: int) -> None:
         self.raw = os.pread(self._file, size, 0)
@@ -112,8 +131,8 @@ class Sampler:
 
 
 class Samplers:
-    """One in each host of a trial, and what they say together: `document` and `problem` as of one, and `by_host` each
-    host's own. What the machine as a whole did is the first one's to tell."""
+    """One in each host of a trial, and what they say together: `document` and `problem` as of one,
+    and `by_host` each host's own. What the machine as a whole did is the first one's to tell."""
 
     def __init__(self, crew: Crew, hosts: Sequence[str] | None = None):
         """One for each of `hosts`; for every host where none is named."""
@@ -132,7 +151,9 @@ class Samplers:
     @property
     def by_host(self) -> dict[str, dict[str, Any]]:
         """Of those that answered."""
-        return {host: one.document for host, one in self._by_host.items() if one.document is not None}
+        return {
+            host: one.document for host, one in self._by_host.items() if one.document is not None
+        }
 
     @property
     def problem(self) -> str | None:
@@ -142,7 +163,8 @@ class Samplers:
         return "; ".join(f"{name}: {text}" for name, text in found) or None
 
     def on_reference(self, host: str, to_reference: Callable[[int], int]) -> None:
-        """Tells the times of a host's series and schedule on the orchestrator's clock, where the host has another."""
+        """Tells the times of a host's series and schedule on the orchestrator's clock, where the
+        host has another."""
         document = self.by_host.get(host) or {}
         for sample in document.get("series") or []:
             sample["time_ns"] = int(to_reference(sample["time_ns"]))
@@ -166,7 +188,8 @@ class Samplers:
         self._by_host[host or next(iter(self._by_host))].watch(processes)
 
     def start(self, sampling: Sampling, window: Mapping[str, tuple[int, int]]) -> None:
-        """`window`: host → begin and end of the steady state on its own clock. One canary per machine."""
+        """`window`: host → begin and end of the steady state on its own clock. One canary per
+        machine."""
         for place, (host, one) in enumerate(self._by_host.items()):
             watched = place == 0 or host in self._crew.hosts.remote
             one.start(sampling, *window[host], CANARY_NS if watched else 0)
@@ -187,9 +210,9 @@ class Samplers:
 
 
 def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """One document of several hosts': processes, sockets and threads of all, where a name that two hosts have gets the
-    later one's behind it; interfaces and protocols of the first, since each host has its own; series name their
-    host."""
+    """One document of several hosts': processes, sockets and threads of all, where a name that two
+    hosts have gets the later one's behind it; interfaces and protocols of the first, since each
+    host has its own; series name their host."""
     (first_host, first), *rest = documents.items()
     taken = {name for snapshot in first["snapshots"] for name in snapshot["processes"]}
     others = [(host, _renamed(one, host, taken)) for host, one in rest]
@@ -200,36 +223,57 @@ def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
             if len(other["snapshots"]) > at:
                 whole["processes"] |= other["snapshots"][at]["processes"]
                 whole["sockets"] += other["snapshots"][at]["sockets"]
-        found["snapshots"] = [*found["snapshots"][:at], {**snapshot, **whole}, *found["snapshots"][at + 1 :]]
+        found["snapshots"] = [
+            *found["snapshots"][:at],
+            {**snapshot, **whole},
+            *found["snapshots"][at + 1 :],
+        ]
     for key in ("memory", "threads"):
         for _, other in others:
             found[key] = {**(found.get(key) or {}), **(other.get(key) or {})}
     all_of_them = [(first_host, first), *others]
-    series = [{**sample, "host": host} for host, one in all_of_them for sample in one.get("series") or []]
+    series = [
+        {**sample, "host": host} for host, one in all_of_them for sample in one.get("series") or []
+    ]
     found["series"] = [
         sample if sample["host"] == first_host else {**sample, "machine": {}}
         for sample in sorted(series, key=lambda sample: sample["time_ns"])
     ]
-    events = [event for _, other in others for event in (other.get("schedule") or {}).get("events", [])]
+    events = [
+        event for _, other in others for event in (other.get("schedule") or {}).get("events", [])
+    ]
     if events:
-        found["schedule"] = {**found["schedule"], "events": [*found["schedule"].get("events", []), *events]}
+        found["schedule"] = {
+            **found["schedule"],
+            "events": [*found["schedule"].get("events", []), *events],
+        }
     for host, other in others:
-        reasons = {f"{what} ({host})": why for what, why in other["no_data"].items() if what not in found["no_data"]}
-        found["no_data"] = {**found["no_data"], **{what: why for what, why in reasons.items() if why != "not asked"}}
+        reasons = {
+            f"{what} ({host})": why
+            for what, why in other["no_data"].items()
+            if what not in found["no_data"]
+        }
+        found["no_data"] = {
+            **found["no_data"],
+            **{what: why for what, why in reasons.items() if why != "not asked"},
+        }
     return found
 
 
 def _renamed(document: Mapping[str, Any], host: str, taken: set[str]) -> dict[str, Any]:
-    """The document with `@HOST` behind each process's name that another host has too; `taken` then has all of its."""
-    names = {name for snapshot in document["snapshots"] for name in snapshot["processes"]} | set(document["memory"])
+    """The document with `@HOST` behind each process's name that another host has too; `taken` then
+    has all of its."""
+    names = {name for snapshot in document["snapshots"] for name in snapshot["processes"]} | set(
+        document["memory"]
+    )
     mine = {name: f"{name}@{host}" if name in taken else name for name in names}
     taken |= set(mine.values())
     return _with_names(document, mine)
 
 
 def with_successor(document: Mapping[str, Any], process: str, pid: int | None) -> dict[str, Any]:
-    """The document with the worker of that PID in the host under its name: it was started within the window, and the
-    sampler, which nobody told, found it by itself."""
+    """The document with the worker of that PID in the host under its name: it was started within
+    the window, and the sampler, which nobody told, found it by itself."""
     found = {
         name: process
         for snapshot in document["snapshots"]
@@ -250,14 +294,23 @@ def _with_names(document: Mapping[str, Any], mine: Mapping[str, str]) -> dict[st
         return {mine.get(name, name): value for name, value in values.items()}
 
     def socket(one: Mapping[str, Any]) -> dict[str, Any]:
-        return {key: mine.get(value, value) if key.endswith("process") else value for key, value in one.items()}
+        return {
+            key: mine.get(value, value) if key.endswith("process") else value
+            for key, value in one.items()
+        }
 
     found = dict(document)
     found["snapshots"] = [
-        {**one, "processes": keys(one["processes"]), "sockets": [socket(each) for each in one["sockets"]]}
+        {
+            **one,
+            "processes": keys(one["processes"]),
+            "sockets": [socket(each) for each in one["sockets"]],
+        }
         for one in document["snapshots"]
     ]
-    found["series"] = [{**one, "processes": keys(one["processes"])} for one in document.get("series") or []]
+    found["series"] = [
+        {**one, "processes": keys(one["processes"])} for one in document.get("series") or []
+    ]
     for key in ("memory", "threads"):
         if document.get(key):
             found[key] = keys(document[key])
@@ -324,7 +377,8 @@ class _Document(_Part):
 
 
 def parse(raw: bytes) -> dict[str, Any]:
-    """The document, checked for what is relied on here. Raises ValueError with the place of the first fault."""
+    """The document, checked for what is relied on here. Raises ValueError with the place of the
+    first fault."""
     document = json.loads(raw)
     try:
         _Document.model_validate(document)

@@ -1,8 +1,10 @@
-"""Two pictures of a capacity search: the capacities with their intervals, and latency against load for all arms.
+"""Two pictures of a capacity search: the capacities with their intervals, and latency against load
+for all arms.
 
-In the second, an arm's median is its line and the limit's percentile the points above it; the limit is a line across,
-and where a line across and the points meet stands the arm's capacity as an upright with its interval as a band. A level
-whose queue grows has no latency, so it is a mark at the top edge.
+In the second, an arm's median is its line and the limit's percentile the points above it; the limit
+is a line across, and where a line across and the points meet stands the arm's capacity as an
+upright with its interval as a band. A level whose queue grows has no latency, so it is a mark at
+the top edge.
 """
 
 from typing import Any
@@ -35,7 +37,8 @@ def figures(doc: dict[str, Any], *, phone: bool = False) -> list[Figure]:
         Figure(
             "capacities",
             "Capacity",
-            f"Dot: {what}. Line: its 95 % interval. An arrow: at least this, nothing higher was to be tried.",
+            f"Dot: {what}. Line: its 95 % interval. An arrow: at least this, nothing higher was to "
+            "be tried.",
             capacities(doc),
             wide=True,
             narrow=narrow(capacities),
@@ -43,9 +46,10 @@ def figures(doc: dict[str, Any], *, phone: bool = False) -> list[Figure]:
         Figure(
             "curve",
             f"Latency against {search['title']}",
-            f"Line: median. Dots: {tail}, with its interval from three trials on. Uprights: capacities, shaded over "
-            "their intervals. At the top edge a triangle where the queue grew, so that there is no steady latency, and "
-            f"a cross where lost messages reach the {tail}. Diamonds: the knee.",
+            f"Line: median. Dots: {tail}, with its interval from three trials on. Uprights: "
+            "capacities, shaded over their intervals. At the top edge a triangle where the queue "
+            "grew, so that there is no steady latency, and a cross where lost messages reach the "
+            f"{tail}. Diamonds: the knee.",
             curve(doc),
             wide=True,
             narrow=narrow(curve),
@@ -81,7 +85,9 @@ def capacities(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
                 "basis": f"{fmt.counted(found['trials'], 'trial')}; {arm['answer']}",
                 "colour": style.colour,
                 "fill": SURFACE if style.hollow else style.colour,
-                "shape": {"at least": "triangle-right", "below": "triangle-left"}.get(found["state"], "circle"),
+                "shape": {"at least": "triangle-right", "below": "triangle-left"}.get(
+                    found["state"], "circle"
+                ),
                 "label_colour": MUTED if found["state"] == "no data" else TEXT,
             }
         )
@@ -120,7 +126,11 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     """Latency against load, all arms in one picture."""
     arms, search = looks(doc["arms"]), doc["search"]
     median, tail = search["curve"]
-    limits = [c["below"] for c in search["limit"]["conditions"] if c["metric"].startswith("response_latency")]
+    limits = [
+        c["below"]
+        for c in search["limit"]["conditions"]
+        if c["metric"].startswith("response_latency")
+    ]
     points, above, marks, knees = [], [], [], []
     for arm in doc["arms"]:
         for level in arm["levels"]:
@@ -132,7 +142,9 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
                     | {
                         "shape": "triangle-up",
                         "shown": "unstable",
-                        "basis": "the queue grows" if not growth else f"the queue grows by {growth:g} messages/s",
+                        "basis": "the queue grows"
+                        if not growth
+                        else f"the queue grows by {growth:g} messages/s",
                     }
                 )
                 continue
@@ -143,7 +155,11 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
                     lost = fmt.metric(level["metrics"]["undelivered"]).text
                     above.append(
                         place
-                        | {"shape": "cross", "shown": f"{_percentile(name)} never", "basis": f"{lost} did not arrive"}
+                        | {
+                            "shape": "cross",
+                            "shown": f"{_percentile(name)} never",
+                            "basis": f"{lost} did not arrive",
+                        }
                     )
                 if value is None:
                     continue
@@ -185,28 +201,43 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     heights = [p["value"] for p in points] + limits
     domain = charts._domain(heights)
     across = charts._domain(
-        [p["level"] for p in [*points, *above]] + [m[k] for m in marks for k in ("value", "low", "high") if m[k]]
+        [p["level"] for p in [*points, *above]]
+        + [m[k] for m in marks for k in ("value", "low", "high") if m[k]]
     )
     if domain is None or across is None or not points:
         return None
     domain[1] *= (domain[1] / domain[0]) ** 0.06  # room for the marks at the top
     for point in points:
         if point["high"] is not None:
-            point["high"], point["low"] = min(point["high"], domain[1]), max(point["low"], domain[0])
+            point["high"], point["low"] = (
+                min(point["high"], domain[1]),
+                max(point["low"], domain[0]),
+            )
     x = _level_axis(across, search, f"{search['title']} (log axis)")
     heights_scale = alt.Scale(type="log", domain=domain, nice=False)
-    y = alt.Y("value:Q", scale=heights_scale, axis=charts._log_axis(domain, "response latency (log axis)"))
+    y = alt.Y(
+        "value:Q", scale=heights_scale, axis=charts._log_axis(domain, "response latency (log axis)")
+    )
     names = list(arms)
     key = alt.Legend(
-        orient="bottom", columns=2 if narrow else 4, title=None, symbolType="stroke", symbolSize=300, labelColor=TEXT
+        orient="bottom",
+        columns=2 if narrow else 4,
+        title=None,
+        symbolType="stroke",
+        symbolSize=300,
+        labelColor=TEXT,
     )
     colours = alt.Scale(domain=names, range=[arms[name].colour for name in names])
     colour = alt.Color("arm:N", scale=colours, legend=key)
     dash = alt.StrokeDash(
-        "arm:N", scale=alt.Scale(domain=names, range=[list(arms[name].dash) or [1, 0] for name in names]), legend=key
+        "arm:N",
+        scale=alt.Scale(domain=names, range=[list(arms[name].dash) or [1, 0] for name in names]),
+        legend=key,
     )
     base = alt.Chart(charts._POINTS)
-    medians, tails = (base.transform_filter(f"datum.kind == '{kind}'") for kind in ("median", "tail"))
+    medians, tails = (
+        base.transform_filter(f"datum.kind == '{kind}'") for kind in ("median", "tail")
+    )
     upright = alt.Chart(alt.NamedData(name="parts"))
     layers = [  # the legend looks like the first layer that has the colour
         medians.mark_line(strokeWidth=1.8).encode(
@@ -220,21 +251,27 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
         ),
         tails.mark_rule(strokeWidth=1.2, opacity=0.5)
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
-        .encode(x=x("level:Q"), y=alt.Y("low:Q", scale=heights_scale), y2=alt.Y2("high:Q"), color=colour),
-        tails.mark_circle(size=34, opacity=0.9).encode(x=x("level:Q"), y=y, color=colour, tooltip=charts._TOOLTIP),
+        .encode(
+            x=x("level:Q"), y=alt.Y("low:Q", scale=heights_scale), y2=alt.Y2("high:Q"), color=colour
+        ),
+        tails.mark_circle(size=34, opacity=0.9).encode(
+            x=x("level:Q"), y=y, color=colour, tooltip=charts._TOOLTIP
+        ),
     ]
     if limits:
         line = alt.Chart(alt.Data(values=[{"value": limit, "text": "limit"} for limit in limits]))
         layers += [
             line.mark_rule(color=LOST, strokeWidth=1.2, strokeDash=[6, 3]).encode(y=y),
-            line.mark_text(color=LOST, align="left", baseline="bottom", dx=4, dy=-3, fontSize=11).encode(
-                x=alt.value(0), y=y, text=alt.Text("text:N")
-            ),
+            line.mark_text(
+                color=LOST, align="left", baseline="bottom", dx=4, dy=-3, fontSize=11
+            ).encode(x=alt.value(0), y=y, text=alt.Text("text:N")),
         ]
     if knees:
         layers.append(
             alt.Chart(alt.Data(values=knees))
-            .mark_point(shape="diamond", size=90, filled=True, opacity=1, stroke=SURFACE, strokeWidth=1)
+            .mark_point(
+                shape="diamond", size=90, filled=True, opacity=1, stroke=SURFACE, strokeWidth=1
+            )
             .encode(x=x("level:Q"), y=y, color=colour, tooltip=charts._TOOLTIP)
         )
     if above:
@@ -272,7 +309,12 @@ def loss(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
         return None
     names = list(arms)
     key = alt.Legend(
-        orient="bottom", columns=2 if narrow else 4, title=None, symbolType="stroke", symbolSize=300, labelColor=TEXT
+        orient="bottom",
+        columns=2 if narrow else 4,
+        title=None,
+        symbolType="stroke",
+        symbolSize=300,
+        labelColor=TEXT,
     )
     scale = alt.Scale(domain=names, range=[arms[name].colour for name in names])
     dashes = alt.Scale(domain=names, range=[list(arms[name].dash) or [1, 0] for name in names])
@@ -293,10 +335,17 @@ def loss(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
             strokeDash=alt.StrokeDash("arm:N", scale=dashes, legend=key),
         ),
         base.mark_circle(size=30, opacity=0.9).encode(
-            x=x("level:Q"), y=y, color=alt.Color("arm:N", scale=scale, legend=key), tooltip=charts._TOOLTIP
+            x=x("level:Q"),
+            y=y,
+            color=alt.Color("arm:N", scale=scale, legend=key),
+            tooltip=charts._TOOLTIP,
         ),
     ]
-    limits = [c["below"] for c in search["limit"]["conditions"] if c["metric"] == "loss" and c["below"] <= top]
+    limits = [
+        c["below"]
+        for c in search["limit"]["conditions"]
+        if c["metric"] == "loss" and c["below"] <= top
+    ]
     if limits:
         line = alt.Chart(alt.Data(values=[{"value": limit} for limit in limits]))
         layers.append(line.mark_rule(color=LOST, strokeWidth=1.2, strokeDash=[6, 3]).encode(y=y))
@@ -306,7 +355,9 @@ def loss(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
 def _level_axis(domain: list[float], search: dict[str, Any], title: str):
     """field -> the x of a level, on one log axis with the axis's unit."""
     axis = charts._axis(
-        values=charts._ticks(domain, 9, 0.0), labelExpr=charts._unit_label(_SCALES[search["unit"]]), title=title
+        values=charts._ticks(domain, 9, 0.0),
+        labelExpr=charts._unit_label(_SCALES[search["unit"]]),
+        title=title,
     )
     scale = alt.Scale(type="log", domain=domain, nice=False)
     return lambda field: alt.X(field, scale=scale, axis=axis)
@@ -315,4 +366,6 @@ def _level_axis(domain: list[float], search: dict[str, Any], title: str):
 def _percentile(metric: str) -> str:
     """`p99`, `p99.9`, or `median`."""
     digits = metric.rsplit("_p", 1)[-1]
-    return "median" if digits == "50" else f"p{digits[:2]}" + (f".{digits[2:]}" if digits[2:] else "")
+    return (
+        "median" if digits == "50" else f"p{digits[:2]}" + (f".{digits[2:]}" if digits[2:] else "")
+    )

@@ -1,4 +1,5 @@
-"""A capacity search as one HTML file, in the frame of the report's page (rmwbench/report/html.py)."""
+"""A capacity search as one HTML file, in the frame of the report's page
+(rmwbench/report/html.py)."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,10 @@ def render_html(doc: dict[str, Any]) -> str:
     for figure in figures(doc, phone=True):
         if figure.spec is not None:
             drawings.append({"figure": figure, "place": len(specs)})
-            bare = [None if s is None else {k: v for k, v in s.items() if k != "datasets"} for s in _variants(figure)]
+            bare = [
+                None if s is None else {k: v for k, v in s.items() if k != "datasets"}
+                for s in _variants(figure)
+            ]
             specs.append({"datasets": figure.spec["datasets"], "wide": bare[0], "narrow": bare[1]})
     styles = look.looks(doc["arms"])
     return render_page(
@@ -52,8 +56,9 @@ def card(doc: dict[str, Any]) -> list[str]:
     """The experiment card that travels with every picture."""
     campaign = doc["campaign"]
     return [
-        f"{doc['search']['workload']} of suite {campaign['suite']} · {doc['search']['limit']['text']} · "
-        f"{str(campaign['created_utc'])[:10]} · rmwbench {campaign.get('tool_version', '')} · {campaign['name']}",
+        f"{doc['search']['workload']} of suite {campaign['suite']} · "
+        f"{doc['search']['limit']['text']} · {str(campaign['created_utc'])[:10]} · rmwbench "
+        f"{campaign.get('tool_version', '')} · {campaign['name']}",
         str(doc["machine"]["summary"]),
     ]
 

@@ -15,7 +15,8 @@ from rmwbench.words import numbers as fmt
 
 
 def write_markdown(doc: dict[str, Any], path: Path | str) -> list[Path]:
-    """Write the text to `path` and its charts to the directory `NAME-charts` beside it; every path written."""
+    """Write the text to `path` and its charts to the directory `NAME-charts` beside it; every path
+    written."""
     import vl_convert
 
     from rmwbench.report.charts import with_card
@@ -58,7 +59,12 @@ def render_markdown(doc: dict[str, Any], images: Mapping[str, str]) -> str:
     lines += [*_table(["arm", "holds up to", "knee", "trials", "above it"], _answers(doc)), ""]
     for figure in figures(doc):
         if figure.key in images:
-            lines += [f"**{figure.title}.** {figure.reading}", "", f"![{figure.title}]({images[figure.key]})", ""]
+            lines += [
+                f"**{figure.title}.** {figure.reading}",
+                "",
+                f"![{figure.title}]({images[figure.key]})",
+                "",
+            ]
     for kind, heading in (("conclude", "What you may conclude"), ("caution", "What you may not")):
         texts = [item["text"] for item in doc["conclusions"] if item["kind"] == kind]
         if texts:
@@ -66,7 +72,12 @@ def render_markdown(doc: dict[str, Any], images: Mapping[str, str]) -> str:
     for arm in doc["arms"]:
         if arm["levels"]:
             body = [row.cells for row in rows(arm, doc)]
-            lines += [f"## {escape(arm['arm'])}", "", *_table(list(body[0]), (list(c.values()) for c in body)), ""]
+            lines += [
+                f"## {escape(arm['arm'])}",
+                "",
+                *_table(list(body[0]), (list(c.values()) for c in body)),
+                "",
+            ]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -27,13 +27,16 @@ class Row:
 
 
 def rows(arm: dict[str, Any], doc: dict[str, Any], *, brief: bool = False) -> list[Row]:
-    """A row per level from the lowest to the highest; all have the same headings. `brief`: without intervals and
-    without how it broke."""
+    """A row per level from the lowest to the highest; all have the same headings. `brief`: without
+    intervals and without how it broke."""
     search = doc["search"]
     latencies = list(dict.fromkeys(search["curve"]))
     others = [c["metric"] for c in search["limit"]["conditions"]]
     known = arm["levels"][0]["metrics"] if arm["levels"] else {}
-    names = [*latencies, *(m for m in others if m not in (*latencies, "loss", "undelivered") and m in known)]
+    names = [
+        *latencies,
+        *(m for m in others if m not in (*latencies, "loss", "undelivered") and m in known),
+    ]
     return [_row(level, names, search, brief) for level in arm["levels"]]
 
 
@@ -53,12 +56,15 @@ def _row(level: dict[str, Any], metrics: list[str], search: dict[str, Any], brie
     cells["lost"] = fmt.metric(level["metrics"]["loss"]).text
     cells["achieved"] = fmt.metric(level["metrics"]["achieved_rate"]).text
     cells["idle"] = "–" if level["idle"] is None else fmt.quantity(float(level["idle"]), "fraction")
-    cells |= {"held": f"{level['held']}/{total}", "limit": verdict} | ({} if brief else {CAUSE: cause(level)})
+    cells |= {"held": f"{level['held']}/{total}", "limit": verdict} | (
+        {} if brief else {CAUSE: cause(level)}
+    )
     return Row(verdict, cells)
 
 
 def latency(metric: dict[str, Any] | None) -> str:
-    """With its interval from three trials on; the t interval of two is a hundred times too wide to read."""
+    """With its interval from three trials on; the t interval of two is a hundred times too wide to
+    read."""
     shown = fmt.metric(metric)
     if shown.state == "never":
         return "never"
@@ -83,4 +89,8 @@ def _stem(text: str) -> str:
 
 def _title(metric: str) -> str:
     stem, _, percentile = metric.rpartition("_")
-    return f"{percentile} {stem.removesuffix('_latency').replace('_', ' ')}" if percentile.startswith("p") else metric
+    return (
+        f"{percentile} {stem.removesuffix('_latency').replace('_', ' ')}"
+        if percentile.startswith("p")
+        else metric
+    )

@@ -22,7 +22,9 @@ def print_capacity(doc: dict[str, Any], console: Console) -> None:
     campaign, search, trials = doc["campaign"], doc["search"], doc["campaign"]["trials"]
     console.print()
     console.print(Text(words.question(search), style="bold"))
-    counts = [fmt.counted(trials["done"], "trial")] + [f"{trials[k]} {k}" for k in ("failed", "void") if trials[k]]
+    counts = [fmt.counted(trials["done"], "trial")] + [
+        f"{trials[k]} {k}" for k in ("failed", "void") if trials[k]
+    ]
     if not campaign["finished"]:
         counts.append("not finished")
     console.print(
@@ -41,7 +43,8 @@ def print_capacity(doc: dict[str, Any], console: Console) -> None:
         if arm["levels"]:
             console.print()
             console.print(
-                Text.assemble((arm["arm"], "bold underline"), (f"  {_knee(arm, search)}", "dim")), soft_wrap=True
+                Text.assemble((arm["arm"], "bold underline"), (f"  {_knee(arm, search)}", "dim")),
+                soft_wrap=True,
             )
             console.print(_curve(arm, console, doc))
     for kind, heading, mark, style in (
@@ -83,7 +86,8 @@ def _answers(doc: dict[str, Any]) -> Table:
 
 
 def _curve(arm: dict[str, Any], console: Console, doc: dict[str, Any]) -> Table:
-    """With intervals and causes where the terminal is wide enough for them; the report has them in any case."""
+    """With intervals and causes where the terminal is wide enough for them; the report has them in
+    any case."""
     wide = _levels(rows(arm, doc))
     needed = Measurement.get(console, console.options.update(max_width=10_000), wide).minimum
     return wide if needed <= console.width else _levels(rows(arm, doc, brief=True))
@@ -101,7 +105,10 @@ def _levels(body: list[Row]) -> Table:
             overflow="fold" if folds else "ellipsis",
         )
     for row in body:
-        cells = [Text(text, style="dim" if text in ("no data", "unstable") else "") for text in row.cells.values()]
+        cells = [
+            Text(text, style="dim" if text in ("no data", "unstable") else "")
+            for text in row.cells.values()
+        ]
         cells[list(row.cells).index("limit")].stylize(_STYLE.get(row.verdict, ""))
         table.add_row(*cells)
     return table
@@ -121,7 +128,9 @@ def _knee(arm: dict[str, Any], search: dict[str, Any]) -> str:
 
 
 def _bullet(console: Console, mark: str, text: str, style: str) -> None:
-    lines = textwrap.wrap(text, max(20, console.width - 3), break_long_words=False, break_on_hyphens=False) or [""]
+    lines = textwrap.wrap(
+        text, max(20, console.width - 3), break_long_words=False, break_on_hyphens=False
+    ) or [""]
     console.print(Text.assemble(" ", (mark, style), " ", lines[0]), no_wrap=True, crop=False)
     for line in lines[1:]:
         console.print(Text(f"   {line}"), no_wrap=True, crop=False)

@@ -1,5 +1,6 @@
-"""A comparison as one HTML file without any script: answer, environment, and a forest plot whose marks are boxes placed
-by per cent, so that the same markup fits a phone, a wide screen, a dark page and paper.
+"""A comparison as one HTML file without any script: answer, environment, and a forest plot whose
+marks are boxes placed by per cent, so that the same markup fits a phone, a wide screen, a dark page
+and paper.
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,8 @@ _NEAREST_TICKS = 9.0  # per cent of the axis: closer labels would touch on a pho
 
 @dataclass(frozen=True)
 class Axis:
-    """A log axis of ratios; places are per cent from the left. `band`: (left, width) of the margin."""
+    """A log axis of ratios; places are per cent from the left. `band`: (left, width) of the
+    margin."""
 
     half: float
     band: tuple[float, float]
@@ -71,15 +73,23 @@ def axis_of(found: Compared) -> Axis:
     for ratio in (row.ratio for row in found.rows if row.ratio is not None):
         if (value := fmt.finite(ratio.value)) and value > 0:
             estimates.append(abs(log(value)))
-            ends += [abs(log(v)) for end in (ratio.low, ratio.high) if (v := fmt.finite(end)) and v > 0]
-    half = min(max(max(estimates) * 1.15, min(max(ends, default=0.0) * 1.05, 2 * max(estimates))), _MOST)
+            ends += [
+                abs(log(v)) for end in (ratio.low, ratio.high) if (v := fmt.finite(end)) and v > 0
+            ]
+    half = min(
+        max(max(estimates) * 1.15, min(max(ends, default=0.0) * 1.05, 2 * max(estimates))), _MOST
+    )
     axis = Axis(half, (0.0, 0.0), [])
     margin = found.rules.margin
     left, right = axis.place(1 / (1 + margin)), axis.place(1 + margin)
     ticks: list[tuple[float, str]] = [(50.0, "1")]
     for value in sorted(_TICKS, key=lambda t: abs(log(t))):
         at = axis.place(value)
-        if value != 1 and abs(log(value)) < half and all(abs(at - other) >= _NEAREST_TICKS for other, _ in ticks):
+        if (
+            value != 1
+            and abs(log(value)) < half
+            and all(abs(at - other) >= _NEAREST_TICKS for other, _ in ticks)
+        ):
             ticks.append((at, f"{value:g}"))
     return Axis(half, (left, round(right - left, 3)), sorted(ticks))
 

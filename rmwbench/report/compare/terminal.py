@@ -1,4 +1,5 @@
-"""A comparison in a terminal: the differences of environment, a table per cell, what is not comparable, the answer."""
+"""A comparison in a terminal: the differences of environment, a table per cell, what is not
+comparable, the answer."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,7 +30,8 @@ ANSWERS = {
     "worse": "B is worse than A in something.",
     "better": "B is better than A in something and worse in nothing.",
     "equivalent": "B is equivalent to A.",
-    "undecided": "Not decided: nothing is shown to be worse, and not everything to be equivalent or better.",
+    "undecided": "Not decided: nothing is shown to be worse, and not everything to be equivalent "
+    "or better.",
 }
 
 
@@ -53,7 +55,9 @@ def print_compare(found: Compared, console: Console) -> None:
 
 def _answer(found: Compared, console: Console) -> None:
     """What changed, before everything else; then one line per metric of what did not."""
-    console.print(Text.assemble((answer(found), STYLES[found.verdict]), (f"  {counts(found)}", "dim")))
+    console.print(
+        Text.assemble((answer(found), STYLES[found.verdict]), (f"  {counts(found)}", "dim"))
+    )
     for row in changed(found):
         console.print(Text.assemble((f"  {row.verdict}  ", STYLES[row.verdict]), change_text(row)))
     for line in unchanged(found):
@@ -75,7 +79,10 @@ def answer(found: Compared) -> str:
     if found.verdict == "undecided" and not (number["undecided"] or number["no data"]):
         return "Not decided: A has cells that B lacks, or that are other workloads in B."
     if found.verdict == "worse":
-        worse = f"B is worse than A in {number['worse']} of {fmt.counted(len(found.rows), 'comparison')}"
+        worse = (
+            f"B is worse than A in {number['worse']} of "
+            f"{fmt.counted(len(found.rows), 'comparison')}"
+        )
         return f"{worse}, and better in {number['better'] or 'none'}."
     return ANSWERS[found.verdict]
 
@@ -93,7 +100,8 @@ def changed(found: Compared) -> list[Row]:
 
 
 def unchanged(compared: Compared) -> list[str]:
-    """A line per metric of the rows that are not decided to differ: `pss: 5 equivalent, 2 undecided (0.9× to 1.2×)`."""
+    """A line per metric of the rows that are not decided to differ: `pss: 5 equivalent, 2 undecided
+    (0.9× to 1.2×)`."""
     out = []
     by_metric: dict[str, list[Row]] = {}
     for row in compared.rows:
@@ -102,8 +110,14 @@ def unchanged(compared: Compared) -> list[str]:
     for title, rows in by_metric.items():
         number = Counter(row.verdict for row in rows)
         kinds = ", ".join(f"{n} {verdict}" for verdict, n in number.items())
-        ratios = sorted(row.ratio.value for row in rows if row.ratio is not None and row.ratio.value is not None)
-        span = f" ({fmt.significant(ratios[0])}× to {fmt.significant(ratios[-1])}×)" if len(ratios) > 1 else ""
+        ratios = sorted(
+            row.ratio.value for row in rows if row.ratio is not None and row.ratio.value is not None
+        )
+        span = (
+            f" ({fmt.significant(ratios[0])}× to {fmt.significant(ratios[-1])}×)"
+            if len(ratios) > 1
+            else ""
+        )
         out.append(f"{title}: {kinds}{span}")
     return out
 
@@ -118,7 +132,8 @@ def value(metric: Metric | None) -> str:
 
 
 def effect(row: Row) -> tuple[str, str]:
-    """(`1.20×`, `[1.10–1.31]`), of a fraction (`+1.2 %`, `[0.8–1.6 %]`); an absent one reads `–`."""
+    """(`1.20×`, `[1.10–1.31]`), of a fraction (`+1.2 %`, `[0.8–1.6 %]`); an absent one reads
+    `–`."""
     if (change := row.difference) is not None:
         low, high = _points(100 * change.low), _points(100 * change.high)
         return _points(100 * change.value), f"[{low} … {high}]"
@@ -141,7 +156,10 @@ def _environment(topics: Sequence[Topic], console: Console) -> None:
             if d.lines:
                 console.print(Text(f"  {d.name}:"))
                 for line in d.lines[:MOST_LINES]:
-                    console.print(Text(f"    {line}", {"-": "red", "+": "green"}.get(line[:1], "dim")), soft_wrap=True)
+                    console.print(
+                        Text(f"    {line}", {"-": "red", "+": "green"}.get(line[:1], "dim")),
+                        soft_wrap=True,
+                    )
                 if (more := len(d.lines) - MOST_LINES) > 0:
                     console.print(Text(f"    … {more} more lines (--json has them)", "dim"))
                 continue
@@ -190,13 +208,21 @@ def _rows(found: Compared, console: Console) -> None:
     if hidden := len(cells) - len(shown_cells):
         console.print()
         console.print(
-            Text(f"{fmt.counted(hidden, 'cell')} without a change not shown (--json and --html have them)", "dim")
+            Text(
+                f"{fmt.counted(hidden, 'cell')} without a change not shown (--json and --html have "
+                "them)",
+                "dim",
+            )
         )
     if waits:
         unit = "blocks" if found.paired else "trials of each arm in each campaign"
         console.print()
         console.print(
-            Text(f"would take: {unit} that would decide it, were the ratio and its spread as they look now", "dim")
+            Text(
+                f"would take: {unit} that would decide it, were the ratio and its spread as they "
+                "look now",
+                "dim",
+            )
         )
 
 

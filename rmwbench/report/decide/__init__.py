@@ -1,1 +1,2 @@
-"""`rmwbench decide`: campaigns and a limits file -> one user's answer as a document, in a terminal and as a page."""
+"""`rmwbench decide`: campaigns and a limits file -> one user's answer as a document, in a terminal
+and as a page."""

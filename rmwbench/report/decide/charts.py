@@ -1,5 +1,5 @@
-"""The front as a picture: latency along, processor time up, the size of a mark for memory; hollow marks lose more than
-a tenth of a per cent, and what is dominated is pale."""
+"""The front as a picture: latency along, processor time up, the size of a mark for memory; hollow
+marks lose more than a tenth of a per cent, and what is dominated is pale."""
 
 from math import exp, log
 from typing import Any
@@ -20,7 +20,8 @@ TEXT, GRID, SURFACE = (NEUTRAL[name][0] for name in ("text", "grid", "surface"))
 
 
 def front(found: dict[str, Any], machine: dict[str, Any]) -> Spec | None:
-    """Vega-Lite of one case's front; None where no candidate has both latency and processor time."""
+    """Vega-Lite of one case's front; None where no candidate has both latency and processor
+    time."""
     latency = found["latency"]
     rows = [row for one in found["candidates"] if (row := _row(one, latency, machine)) is not None]
     if not rows:
@@ -49,7 +50,9 @@ def front(found: dict[str, Any], machine: dict[str, Any]) -> Spec | None:
         x=at_x, y=at_y, text=alt.Text("arm:N"), color=colour
     )
     chart = (across + up + marks + names).properties(width=WIDTH, height=HEIGHT, background=SURFACE)
-    chart = chart.configure_axis(gridColor=GRID, labelColor=TEXT, titleColor=TEXT, labelFont=FONT, titleFont=FONT)
+    chart = chart.configure_axis(
+        gridColor=GRID, labelColor=TEXT, titleColor=TEXT, labelFont=FONT, titleFont=FONT
+    )
     return chart.configure_view(stroke=GRID).to_dict()
 
 
@@ -62,7 +65,9 @@ def _domain(rows: list[dict[str, Any]], axis: str) -> list[float]:
     return [low / spread**0.08, low * spread ** (1.35 if axis == "x" else 1.08)]
 
 
-def _place_names(rows: list[dict[str, Any]], horizontal: list[float], vertical: list[float]) -> None:
+def _place_names(
+    rows: list[dict[str, Any]], horizontal: list[float], vertical: list[float]
+) -> None:
     """Each beside its mark, moved up or down until it covers no other; Vega-Lite does not do it."""
     across, up = WIDTH / log(horizontal[1] / horizontal[0]), HEIGHT / log(vertical[1] / vertical[0])
     taken: list[tuple[float, float, float]] = []
@@ -76,7 +81,8 @@ def _place_names(rows: list[dict[str, Any]], horizontal: list[float], vertical: 
             for step in steps
             if 0 <= middle + LINE * step <= HEIGHT
             and not any(
-                abs(middle + LINE * step - other) < LINE and left < end and begin < right for begin, end, other in taken
+                abs(middle + LINE * step - other) < LINE and left < end and begin < right
+                for begin, end, other in taken
             )
         )
         at = next(free, middle)

@@ -1,4 +1,5 @@
-"""A decision as one HTML file without any script: the answer, why, the front as a picture, flip points, worth."""
+"""A decision as one HTML file without any script: the answer, why, the front as a picture, flip
+points, worth."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,9 @@ def render_html(doc: dict[str, Any]) -> str:
     machines = [
         {
             "of": machine,
-            "fronts": [{"of": front, "drawn": _drawn(front, machine)} for front in machine["front"]],
+            "fronts": [
+                {"of": front, "drawn": _drawn(front, machine)} for front in machine["front"]
+            ],
         }
         for machine in doc["machines"]
     ]

@@ -1,4 +1,5 @@
-"""A decision in a terminal: the answer, a table of candidates, the front, flip points, what more measuring is worth."""
+"""A decision in a terminal: the answer, a table of candidates, the front, flip points, what more
+measuring is worth."""
 
 from typing import Any
 
@@ -28,7 +29,9 @@ def print_decide(doc: dict[str, Any], console: Console) -> None:
     console.print(Text(doc["text"], style="bold"))
     for machine in doc["machines"]:
         console.print()
-        console.print(Text(f"{machine['summary']} · {', '.join(machine['campaigns'])}", style="dim"))
+        console.print(
+            Text(f"{machine['summary']} · {', '.join(machine['campaigns'])}", style="dim")
+        )
         _candidates(machine, console)
         _cases(machine, console)
         _front(machine, console)
@@ -36,7 +39,9 @@ def print_decide(doc: dict[str, Any], console: Console) -> None:
         console.print()
         console.print(Text(words.worth(machine["worth"])))
     for summary in doc["left_out"]:
-        console.print(Text(f"! {summary}: none of its cells is what the limits are of", style="yellow"))
+        console.print(
+            Text(f"! {summary}: none of its cells is what the limits are of", style="yellow")
+        )
 
 
 def _candidates(machine: dict[str, Any], console: Console) -> None:
@@ -89,7 +94,10 @@ def _front(machine: dict[str, Any], console: Console) -> None:
                 Text(one["arm"]),
                 Text(standing(one), style=STYLES.get(one["standing"], "yellow")),
                 words.probability(one["front"]),
-                *(Text(fmt.metric(one["values"][metric] or {"no_data": ""}).full) for metric in metrics),
+                *(
+                    Text(fmt.metric(one["values"][metric] or {"no_data": ""}).full)
+                    for metric in metrics
+                ),
             )
         console.print(table)
 

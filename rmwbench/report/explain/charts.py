@@ -1,8 +1,9 @@
-"""Explaining bars as Vega-Lite: one specification for paths, places and causes, with the pieces of every other chart.
+"""Explaining bars as Vega-Lite: one specification for paths, places and causes, with the pieces of
+every other chart.
 
-A name stands in its part where that is wide enough on the page it is drawn on, so a wide page names more of them.
-Filled parts are counted, outlined ones somebody's word or an upper bound, dashed ones inferred: that does not rest on
-colour.
+A name stands in its part where that is wide enough on the page it is drawn on, so a wide page names
+more of them. Filled parts are counted, outlined ones somebody's word or an upper bound, dashed ones
+inferred: that does not rest on colour.
 """
 
 from collections.abc import Sequence
@@ -24,12 +25,23 @@ def shares(bars: Sequence[Bar], title: str, *, narrow: bool = False) -> Spec | N
     ends = [sum(part.share for part in bar.parts) for bar in bars]
     top = min(1.0, 1.04 * max(ends))
     rows = [
-        {"arm": bar.arm, "label": bar.beside, "shown": bar.beside, "label_colour": TEXT, "basis": None} for bar in bars
+        {
+            "arm": bar.arm,
+            "label": bar.beside,
+            "shown": bar.beside,
+            "label_colour": TEXT,
+            "basis": None,
+        }
+        for bar in bars
     ]
     y = charts._by_arm(rows, narrow)
     scale = alt.Scale(domain=[0, top], nice=False)
     x = alt.X("begin:Q", scale=scale, axis=charts._axis(title=title, format=".2~%", tickCount=5))
-    told = [alt.Tooltip("arm:N", title="arm"), alt.Tooltip("name:N", title="part"), alt.Tooltip("told:N", title=" ")]
+    told = [
+        alt.Tooltip("arm:N", title="arm"),
+        alt.Tooltip("name:N", title="part"),
+        alt.Tooltip("told:N", title=" "),
+    ]
     base = alt.Chart(charts._PARTS)
     solid = base.transform_filter(f"datum.known == '{COUNTED}'")
     other = base.transform_filter(f"datum.known != '{COUNTED}'")
@@ -47,15 +59,23 @@ def shares(bars: Sequence[Bar], title: str, *, narrow: bool = False) -> Spec | N
             fill=colour,
             fillOpacity=alt.FillOpacity("tint:Q", scale=None),
             stroke=colour,
-            strokeDash=alt.condition(f"datum.known == '{CLAIMED}'", alt.value([1, 0]), alt.value([4, 3])),
+            strokeDash=alt.condition(
+                f"datum.known == '{CLAIMED}'", alt.value([1, 0]), alt.value([4, 3])
+            ),
             tooltip=told,
         ),
         names.encode(
-            x=alt.X("middle:Q", scale=scale), y=y, text=alt.Text("label:N"), color=charts._literal("ink"), tooltip=told
+            x=alt.X("middle:Q", scale=scale),
+            y=y,
+            text=alt.Text("label:N"),
+            color=charts._literal("ink"),
+            tooltip=told,
         ),
         *charts._values_beside(alt.Chart(charts._ROWS), y, narrow),
     ]
-    spec = charts._finish(alt.layer(*layers), height=charts._rows_height(rows, narrow), rows=rows, parts=_rows(bars))
+    spec = charts._finish(
+        alt.layer(*layers), height=charts._rows_height(rows, narrow), rows=rows, parts=_rows(bars)
+    )
     return spec
 
 

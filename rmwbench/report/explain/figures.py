@@ -1,5 +1,6 @@
-"""The figures that explain an arm's numbers on the page, each with its legend in words and with the same as tables:
-nothing is in a picture or a colour only. Where there is nothing to explain, a sentence says so.
+"""The figures that explain an arm's numbers on the page, each with its legend in words and with the
+same as tables: nothing is in a picture or a colour only. Where there is nothing to explain, a
+sentence says so.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,22 +45,38 @@ def explained(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Expl
     yield _places(arms, phone)
 
 
-def _figure(key: str, title: str, reading: str, bars: list[Bar], axis: str, phone: bool, *, wide: bool) -> Figure:
+def _figure(
+    key: str, title: str, reading: str, bars: list[Bar], axis: str, phone: bool, *, wide: bool
+) -> Figure:
     spec = draw(bars, axis)
-    return Figure(key, title, reading, spec, wide=wide, narrow=draw(bars, axis, narrow=True) if phone else None)
+    return Figure(
+        key,
+        title,
+        reading,
+        spec,
+        wide=wide,
+        narrow=draw(bars, axis, narrow=True) if phone else None,
+    )
 
 
 def _paths(arms: list[dict[str, Any]], phone: bool) -> Explained:
     bars = shares.paths(arms)
     title = "Where the bytes went"
     if not bars:
-        return Explained(Figure("paths", title, "No data: nobody looked at the paths of these trials.", None), (), ())
+        return Explained(
+            Figure("paths", title, "No data: nobody looked at the paths of these trials.", None),
+            (),
+            (),
+        )
     reading = "The share of the payload that took each path."
     known = {part.known for bar in bars for part in bar.parts}
     keys = shares.path_keys(bars)
     words = {
         COUNTED: ("filled", "counted by the kernel"),
-        CLAIMED: ("outlined", "the middleware's own word, and the kernel's counters leave room for it"),
+        CLAIMED: (
+            "outlined",
+            "the middleware's own word, and the kernel's counters leave room for it",
+        ),
         INFERRED: ("dashed", "inferred: what the counters leave over"),
     }
     keys += [Key("unknown", how, *words[how]) for how in words if how in known]
@@ -75,20 +92,26 @@ def _paths(arms: list[dict[str, Any]], phone: bool) -> Explained:
         for one in arm.get("paths") or ()
     ]
     table = Table("", ("arm", "path", "interface", "how it is known", "share"), rows, 4)
-    return Explained(_figure("paths", title, reading, bars, "share of the payload", phone, wide=False), keys, (table,))
+    return Explained(
+        _figure("paths", title, reading, bars, "share of the payload", phone, wide=False),
+        keys,
+        (table,),
+    )
 
 
 def _places(arms: list[dict[str, Any]], phone: bool) -> Explained:
     bars = shares.places(arms)
     title = "Where messages were lost"
-    under_way = "".join(f" {arm['arm']}: {text}." for arm in arms if (text := slow(arm.get("losses"))))
+    under_way = "".join(
+        f" {arm['arm']}: {text}." for arm in arms if (text := slow(arm.get("losses")))
+    )
     if not bars:
         nowhere = f"Nowhere: no arm misses a message.{under_way}"
         return Explained(Figure("places", title, nowhere, None, wide=True), (), ())
     reading = (
-        "The share of the wanted messages that did not arrive sound and in time, only of arms that miss some. Filled: "
-        "counted there. Outlined: at most so many, because the place counts something else than messages. Dashed: "
-        f"inferred, or not located.{under_way}"
+        "The share of the wanted messages that did not arrive sound and in time, only of arms that "
+        "miss some. Filled: counted there. Outlined: at most so many, because the place counts "
+        f"something else than messages. Dashed: inferred, or not located.{under_way}"
     )
     rows = []
     for arm in arms:
@@ -99,9 +122,19 @@ def _places(arms: list[dict[str, Any]], phone: bool) -> Explained:
                 rows.append((arm["arm"], one["place"], one["text"], measure(one), share))
         if losses and losses["not_located"]:
             share = percent(losses["not_located"] / losses["wanted"])
-            rows.append((arm["arm"], "not located", "", fmt.counted(losses["not_located"], "message"), share))
+            rows.append(
+                (
+                    arm["arm"],
+                    "not located",
+                    "",
+                    fmt.counted(losses["not_located"], "message"),
+                    share,
+                )
+            )
     table = Table("", ("arm", "place", "what it means", "messages", "of the wanted"), rows, 4)
-    figure = _figure("places", title, reading, bars, "share of the wanted messages", phone, wide=True)
+    figure = _figure(
+        "places", title, reading, bars, "share of the wanted messages", phone, wide=True
+    )
     return Explained(figure, shares.place_keys(arms), (table,))
 
 
@@ -112,15 +145,19 @@ def _causes(arms: list[dict[str, Any]], phone: bool) -> Explained:
         reading = "No arm has a message that took twice its median, or too few arrived to say."
         return Explained(Figure("causes", title, reading, None), (), ())
     reading = (
-        "The slowest messages of each arm's worst trial by their cause; the number is the slowest of all. A cause is "
-        "named where evidence covers half of what the message took beyond the median."
+        "The slowest messages of each arm's worst trial by their cause; the number is the slowest "
+        "of all. A cause is named where evidence covers half of what the message took beyond the "
+        "median."
     )
     rows, worst = [], []
     unwatched: dict[str, None] = {}
     for arm in arms:
         for tail in (arm.get("tails") or ())[:1]:
             unwatched |= dict.fromkeys(tail["unwatched"])
-            rows += [(arm["arm"], one["cause"], str(one["messages"]), percent(one["share"])) for one in tail["causes"]]
+            rows += [
+                (arm["arm"], one["cause"], str(one["messages"]), percent(one["share"]))
+                for one in tail["causes"]
+            ]
             worst += [
                 (
                     arm["arm"],
@@ -134,8 +171,15 @@ def _causes(arms: list[dict[str, Any]], phone: bool) -> Explained:
     if unwatched:
         reading += f" Not watched: {', '.join(unwatched)}."
     tables = (
-        Table(f"The {WORST} slowest of each arm", ("arm", "message", "cause", *PHASES.values(), "together"), worst, 3),
+        Table(
+            f"The {WORST} slowest of each arm",
+            ("arm", "message", "cause", *PHASES.values(), "together"),
+            worst,
+            3,
+        ),
         Table("All by cause", ("arm", "cause", "messages", "share"), rows, 2),
     )
-    figure = _figure("causes", title, reading, bars, "share of the slowest messages", phone, wide=False)
+    figure = _figure(
+        "causes", title, reading, bars, "share of the slowest messages", phone, wide=False
+    )
     return Explained(figure, shares.cause_keys(arms), tables)

@@ -1,5 +1,5 @@
-"""What the links carried, as a bar per arm and as tables: by class and sender, what each link lost and to what, and how
-long each stream took to recover."""
+"""What the links carried, as a bar per arm and as tables: by class and sender, what each link lost
+and to what, and how long each stream took to recover."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,10 @@ from rmwbench.words import numbers as fmt
 
 KINDS = {
     "data": ("udp", "messages with their headers, repeats included"),
-    "acknowledgement": ("reader", "acknowledgements, heartbeats, gaps, TCP segments without payload"),
+    "acknowledgement": (
+        "reader",
+        "acknowledgements, heartbeats, gaps, TCP segments without payload",
+    ),
     "discovery": ("shm", "the middleware's own discovery"),
     "resolution": ("publisher", "address resolution and group membership"),
     "other": ("machine", "anything else"),
@@ -32,15 +35,21 @@ def links(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Explaine
         return
     bars = [bar for arm in arms if (bar := _bar(arm)).parts]
     reading = (
-        "The bytes that hosts sent into the network by what they carried; the number is all of them for each payload "
-        "byte that reached another host."
+        "The bytes that hosts sent into the network by what they carried; the number is all of "
+        "them for each payload byte that reached another host."
     )
     axis = "share of the bytes"
     spec, narrow = draw(bars, axis), draw(bars, axis, narrow=True) if phone else None
     seen = {part.name for bar in bars for part in bar.parts}
-    keys = [Key(kind, COUNTED, name, words) for name, (kind, words) in KINDS.items() if name in seen]
+    keys = [
+        Key(kind, COUNTED, name, words) for name, (kind, words) in KINDS.items() if name in seen
+    ]
     tables = [table for table in (_sent(arms), _lost(arms), _recovered(arms)) if table.rows]
-    yield Explained(Figure("links", "What crossed the links", reading, spec, wide=True, narrow=narrow), keys, tables)
+    yield Explained(
+        Figure("links", "What crossed the links", reading, spec, wide=True, narrow=narrow),
+        keys,
+        tables,
+    )
 
 
 def _bar(arm: dict[str, Any]) -> Bar:
@@ -49,7 +58,16 @@ def _bar(arm: dict[str, Any]) -> Bar:
         share = sum(one["share"] for one in arm["network"]["sent"] if one["class"] == name)
         if share >= SEEN:
             text = percent(share)
-            parts.append(Part(name, share, KINDS[name][0], COUNTED, f"{name} {text}", f"{text} {KINDS[name][1]}"))
+            parts.append(
+                Part(
+                    name,
+                    share,
+                    KINDS[name][0],
+                    COUNTED,
+                    f"{name} {text}",
+                    f"{text} {KINDS[name][1]}",
+                )
+            )
     return Bar(arm["arm"], parts, fmt.metric(arm["metrics"].get(BYTES)).text)
 
 
@@ -66,7 +84,12 @@ def _sent(arms: list[dict[str, Any]]) -> Table:
         for arm in arms
         for one in arm["network"]["sent"]
     ]
-    return Table("Who sent what", ("arm", "from", "what", "frames", "bytes per second", "of all bytes"), found, 3)
+    return Table(
+        "Who sent what",
+        ("arm", "from", "what", "frames", "bytes per second", "of all bytes"),
+        found,
+        3,
+    )
 
 
 def _lost(arms: list[dict[str, Any]]) -> Table:
@@ -81,13 +104,20 @@ def _lost(arms: list[dict[str, Any]]) -> Table:
         for arm in arms
         for one in arm["network"]["links"]
     ]
-    return Table("What each link lost", ("arm", "link", "frames lost to", "let through", "lost"), found, 3)
+    return Table(
+        "What each link lost", ("arm", "link", "frames lost to", "let through", "lost"), found, 3
+    )
 
 
 def _reasons(verdicts: dict[str, int]) -> str:
-    return ", ".join(f"{VERDICTS.get(v, v)} {fmt.significant_count(n)}" for v, n in verdicts.items()) or "none"
+    return (
+        ", ".join(f"{VERDICTS.get(v, v)} {fmt.significant_count(n)}" for v, n in verdicts.items())
+        or "none"
+    )
 
 
 def _recovered(arms: list[dict[str, Any]]) -> Table:
     found = [(arm["arm"], *line) for arm in arms for line in slowest(arm)]
-    return Table("Who recovered when", ("arm", "what", "away", "stream", "time to recover"), found, 4)
+    return Table(
+        "Who recovered when", ("arm", "what", "away", "stream", "time to recover"), found, 4
+    )

@@ -1,8 +1,10 @@
-"""A show document's arms as bars of shares: which path the bytes took, where messages were lost, why the slowest were
-slow. What is drawn and what is told in words beside it come from here, so that they agree.
+"""A show document's arms as bars of shares: which path the bytes took, where messages were lost,
+why the slowest were slow. What is drawn and what is told in words beside it come from here, so that
+they agree.
 
-Fifteen causes and a dozen places are too many colours to learn. A colour therefore says where: at the publisher, on the
-way, at the reader, in the machine; the name stands in the bar. How solid a part is says how well it is known.
+Fifteen causes and a dozen places are too many colours to learn. A colour therefore says where: at
+the publisher, on the way, at the reader, in the machine; the name stands in the bar. How solid a
+part is says how well it is known.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,8 +18,8 @@ SEEN = 0.005
 """A smaller share of the bytes is discovery and the like: in the document, not in a picture."""
 
 COUNTED, CLAIMED, INFERRED = "counted", "claimed", "inferred"
-"""How well a part is known, drawn filled, outlined, dashed: counted; the middleware's word, or an upper bound; what
-remained."""
+"""How well a part is known, drawn filled, outlined, dashed: counted; the middleware's word, or an
+upper bound; what remained."""
 _KNOWN = {"evidence": CLAIMED, "at most": CLAIMED, "inferred": INFERRED, "not located": INFERRED}
 
 PATHS: Mapping[str, str] = {
@@ -73,8 +75,8 @@ CAUSE_SIDES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a bar: `share` of the axis, `kind` for its colour (a path or a side), `known` for how solid it is,
-    `label` to stand in it, `told` the same with everything about it."""
+    """A piece of a bar: `share` of the axis, `kind` for its colour (a path or a side), `known` for
+    how solid it is, `label` to stand in it, `told` the same with everything about it."""
 
     name: str
     share: float
@@ -116,9 +118,17 @@ def paths(arms: Iterable[dict[str, Any]]) -> list[Bar]:
             if one["fraction"] >= SEEN:
                 share = percent(one["fraction"])
                 on = f" over {one['interface']}" if one["interface"] else ""
-                known = {"counted": "counted by the kernel", "evidence": "the middleware's own word"}
-                told = f"{share} {PATHS.get(one['path'], one['path'])}{on}, {known.get(one['label'], 'inferred')}"
-                label = f"{one['path']} {share}" + (" inferred" if one["label"] == "inferred" else "")
+                known = {
+                    "counted": "counted by the kernel",
+                    "evidence": "the middleware's own word",
+                }
+                told = (
+                    f"{share} {PATHS.get(one['path'], one['path'])}{on}, "
+                    f"{known.get(one['label'], 'inferred')}"
+                )
+                label = f"{one['path']} {share}" + (
+                    " inferred" if one["label"] == "inferred" else ""
+                )
                 known = _KNOWN.get(one["label"], COUNTED)
                 parts.append(Part(one["path"], one["fraction"], one["path"], known, label, told))
         if parts:
@@ -127,8 +137,8 @@ def paths(arms: Iterable[dict[str, Any]]) -> list[Bar]:
 
 
 def places(arms: Iterable[dict[str, Any]]) -> list[Bar]:
-    """Shares of the wanted messages; only arms that miss some. The parts of an arm add up to what it misses: places
-    that may each explain the same messages are one part."""
+    """Shares of the wanted messages; only arms that miss some. The parts of an arm add up to what
+    it misses: places that may each explain the same messages are one part."""
     out = []
     for arm in arms:
         losses = arm.get("losses")
@@ -139,7 +149,8 @@ def places(arms: Iterable[dict[str, Any]]) -> list[Bar]:
 
 
 def causes(arms: Iterable[dict[str, Any]]) -> list[Bar]:
-    """Shares of the slowest messages, of the writer and reader with the longest tail; only arms that have one."""
+    """Shares of the slowest messages, of the writer and reader with the longest tail; only arms
+    that have one."""
     out = []
     for arm in arms:
         if tails := arm.get("tails"):
@@ -149,8 +160,12 @@ def causes(arms: Iterable[dict[str, Any]]) -> list[Bar]:
                 share = percent(one["share"])
                 told = f"{one['messages']} of {tails[0]['messages']}: {one['text']}"
                 known = INFERRED if side == "unknown" else COUNTED
-                parts.append(Part(one["cause"], one["share"], side, known, f"{one['cause']} {share}", told))
-            out.append(Bar(arm["arm"], parts, fmt.quantity(tails[0]["worst"][0]["latency_ns"], "ns")))
+                parts.append(
+                    Part(one["cause"], one["share"], side, known, f"{one['cause']} {share}", told)
+                )
+            out.append(
+                Bar(arm["arm"], parts, fmt.quantity(tails[0]["worst"][0]["latency_ns"], "ns"))
+            )
     return out
 
 
@@ -166,10 +181,14 @@ def place_keys(arms: Iterable[dict[str, Any]]) -> list[Key]:
         for one in (losses or {}).get("places", ()):
             if one["messages"]:
                 known = _KNOWN.get(one["label"], COUNTED)
-                found.setdefault(one["place"], Key(_side(one["place"]), known, one["place"], one["text"]))
+                found.setdefault(
+                    one["place"], Key(_side(one["place"]), known, one["place"], one["text"])
+                )
         if losses and losses["not_located"]:
             words = "no place counted them" + (
-                f"; nobody counts at {', '.join(losses['uncounted'])}" if losses["uncounted"] else ""
+                f"; nobody counts at {', '.join(losses['uncounted'])}"
+                if losses["uncounted"]
+                else ""
             )
             found.setdefault("not located", Key("unknown", INFERRED, "not located", words))
     return _by_side(found.values())
@@ -187,7 +206,8 @@ def cause_keys(arms: Iterable[dict[str, Any]]) -> list[Key]:
 
 
 def _joined(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Interfaces of one path and label together, named after the largest: eth0 beside lo is discovery."""
+    """Interfaces of one path and label together, named after the largest: eth0 beside lo is
+    discovery."""
     joined: dict[tuple[str, str], dict[str, Any]] = {}
     for one in found:
         key = one["path"], one["label"]
@@ -218,11 +238,18 @@ def _places(losses: dict[str, Any]) -> Iterable[Part]:
         for one in bounds:
             told = f"{measure(one)}: {one['text']}"
             yield Part(
-                one["place"], one["messages"] / wanted, _side(one["place"]), CLAIMED, f"at most: {one['place']}", told
+                one["place"],
+                one["messages"] / wanted,
+                _side(one["place"]),
+                CLAIMED,
+                f"at most: {one['place']}",
+                told,
             )
     if losses["not_located"]:
         told = fmt.counted(losses["not_located"], "message")
-        yield Part("not located", losses["not_located"] / wanted, "unknown", INFERRED, "not located", told)
+        yield Part(
+            "not located", losses["not_located"] / wanted, "unknown", INFERRED, "not located", told
+        )
 
 
 def _side(place: str) -> str:

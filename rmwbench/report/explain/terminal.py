@@ -1,4 +1,5 @@
-"""Explanations for a person at a terminal: a line where there is little to say, a list where there is more."""
+"""Explanations for a person at a terminal: a line where there is little to say, a list where there
+is more."""
 
 from typing import Any
 
@@ -38,7 +39,11 @@ def print_explanations(found: list[dict[str, Any]], console: Console) -> None:
         console.print()
 
 
-_LATENCIES = {"response": "response_latency_p50", "service": "service_latency_p50", "consumed": "consumed_latency_p50"}
+_LATENCIES = {
+    "response": "response_latency_p50",
+    "service": "service_latency_p50",
+    "consumed": "consumed_latency_p50",
+}
 
 
 def _topic(topic: dict[str, Any]) -> str:
@@ -47,7 +52,10 @@ def _topic(topic: dict[str, Any]) -> str:
     verdict = topic["verdict"]["verdict"]
     by = f" by {topic['verdict']['by']}" if topic["verdict"].get("by") else ""
     latencies = ", ".join(f"{name} {text}" for name, text in shown.items())
-    return f"{topic['topic']}: {verdict}{by}; {latencies}, lost {metric(topic['metrics'].get('undelivered')).text}"
+    return (
+        f"{topic['topic']}: {verdict}{by}; {latencies}, lost "
+        f"{metric(topic['metrics'].get('undelivered')).text}"
+    )
 
 
 def _losses(console: Console, losses: dict[str, Any] | None) -> None:
@@ -55,16 +63,28 @@ def _losses(console: Console, losses: dict[str, Any] | None) -> None:
         _item(console, "lost", "nothing")
         return
     missing = losses["missing"]
-    _item(console, "lost", f"{missing} messages did not arrive sound and in time" if missing else "nothing")
+    _item(
+        console,
+        "lost",
+        f"{missing} messages did not arrive sound and in time" if missing else "nothing",
+    )
     if text := slow(losses):
         _item(console, "slow", text)
     if not missing:
         return
     for place in losses["places"]:
-        count = "" if place["unit"] == "messages" else f", {place['count']} {place['unit']} counted there"
+        count = (
+            ""
+            if place["unit"] == "messages"
+            else f", {place['count']} {place['unit']} counted there"
+        )
         most = "up to " if place["label"] == "at most" else ""
         inferred = ", inferred" if place["label"] == "inferred" else ""
-        _item(console, "", f"{most}{place['messages']}  {place['place']}{count}{inferred}: {place['text']}")
+        _item(
+            console,
+            "",
+            f"{most}{place['messages']}  {place['place']}{count}{inferred}: {place['text']}",
+        )
     if losses["not_located"]:
         _item(console, "", f"{losses['not_located']}  not located")
     if losses["uncounted"]:
@@ -76,21 +96,32 @@ def _tail(console: Console, tail: dict[str, Any]) -> None:
     _item(
         console,
         "slowest",
-        f"{tail['messages']} of {tail['of']} messages in trial {tail['trial']}, from endpoint {tail['writer']} to "
-        f"{tail['reader']}: up to {quantity(worst['latency_ns'], 'ns')}, median {median}",
+        f"{tail['messages']} of {tail['of']} messages in trial {tail['trial']}, from endpoint "
+        f"{tail['writer']} to {tail['reader']}: up to {quantity(worst['latency_ns'], 'ns')}, "
+        f"median {median}",
     )
     for cause in tail["causes"]:
         _item(console, "", f"{cause['share']:4.0%}  {cause['cause']}: {cause['text']}")
     for message in tail["worst"][:3]:
-        phases = ", ".join(f"{name} {quantity(ns, 'ns')}" for name, ns in message["phases_ns"].items() if ns > 0)
+        phases = ", ".join(
+            f"{name} {quantity(ns, 'ns')}" for name, ns in message["phases_ns"].items() if ns > 0
+        )
         _item(
             console,
             "",
-            f"seq {message['seq']}: {quantity(message['latency_ns'], 'ns')} = {phases} ({message['cause']})",
+            f"seq {message['seq']}: {quantity(message['latency_ns'], 'ns')} = {phases} "
+            f"({message['cause']})",
         )
     if tail["unwatched"]:
-        _item(console, "", f"not watched: {', '.join(tail['unwatched'])} (rmwbench run --schedule, --series)")
+        _item(
+            console,
+            "",
+            f"not watched: {', '.join(tail['unwatched'])} (rmwbench run --schedule, --series)",
+        )
 
 
 def _item(console: Console, name: str, text: str) -> None:
-    console.print(f"  [dim]{name:<9}[/dim]{escape(text)}" if name else f"{INDENT}{escape(text)}", soft_wrap=True)
+    console.print(
+        f"  [dim]{name:<9}[/dim]{escape(text)}" if name else f"{INDENT}{escape(text)}",
+        soft_wrap=True,
+    )

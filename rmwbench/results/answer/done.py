@@ -28,31 +28,48 @@ def void(campaign: Mapping[str, Any]) -> str | None:
     if not count:
         return None
     rules = _by_rule(trials.get("voided_by") or {})
-    again = "" if not repeated else ", repeated" if repeated == count else f", {repeated} of them repeated"
+    again = (
+        ""
+        if not repeated
+        else ", repeated"
+        if repeated == count
+        else f", {repeated} of them repeated"
+    )
     return f"{count} void{f' ({rules})' if rules else ''}{again}"
 
 
 def voids_per_arm(workload: Mapping[str, Any]) -> list[str]:
-    """A sentence about the arms whose trials the machine spoilt, and one about those whose trials are void for what
-    they did themselves; empty where no trial is void."""
-    void = {a["arm"]: [one for one in told_one_by_one(a) if one["status"] == "void"] for a in workload.get("arms", [])}
-    spoilt = {arm: [one for one in found if one.get("cause") == "machine"] for arm, found in void.items()}
-    own = {arm: [one for one in found if one.get("cause") != "machine"] for arm, found in void.items()}
+    """A sentence about the arms whose trials the machine spoilt, and one about those whose trials
+    are void for what they did themselves; empty where no trial is void."""
+    void = {
+        a["arm"]: [one for one in told_one_by_one(a) if one["status"] == "void"]
+        for a in workload.get("arms", [])
+    }
+    spoilt = {
+        arm: [one for one in found if one.get("cause") == "machine"] for arm, found in void.items()
+    }
+    own = {
+        arm: [one for one in found if one.get("cause") != "machine"] for arm, found in void.items()
+    }
     out = []
     if any(spoilt.values()):
         text = "; ".join(f"{arm} {_counted(found)}" for arm, found in spoilt.items())
         out.append(
-            f"Trials that the machine spoilt, by arm: {text}. Each voids its block for every arm of the workload, so "
-            "that no arm keeps its quiet moments only."
+            f"Trials that the machine spoilt, by arm: {text}. Each voids its block for every arm "
+            "of the workload, so that no arm keeps its quiet moments only."
         )
     if any(own.values()):
         text = "; ".join(f"{arm} {_counted(found)}" for arm, found in own.items() if found)
-        out.append(f"Trials that are void for what the arm did: {text}. Its numbers are those of its other trials.")
+        out.append(
+            f"Trials that are void for what the arm did: {text}. Its numbers are those of its "
+            "other trials."
+        )
     return out
 
 
 def told_one_by_one(arm: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The trials of an arm that failed or are void, without those that another arm's trial took along."""
+    """The trials of an arm that failed or are void, without those that another arm's trial took
+    along."""
     found = (arm.get("trials") or {}).get("failures") or []
     return [one for one in found if list(one.get("codes") or ()) != [Code.BLOCK]]
 
@@ -64,7 +81,9 @@ def _counted(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _by_rule(voided_by: Mapping[str, int]) -> str:
-    return ", ".join(f"{'with its block' if code == Code.BLOCK else code} {n}" for code, n in voided_by.items())
+    return ", ".join(
+        f"{'with its block' if code == Code.BLOCK else code} {n}" for code, n in voided_by.items()
+    )
 
 
 def blocks(campaign: dict[str, Any]) -> str:
@@ -74,5 +93,11 @@ def blocks(campaign: dict[str, Any]) -> str:
     if not look:
         return f"{complete} of {fmt.counted(planned, 'block')}"
     if len(look["looks"]) == 1:
-        return f"{complete} of {fmt.counted(planned, 'block')}, {look['decided']} of {look['of']} verdicts decided"
-    return f"{complete} of at most {planned} blocks, {look['decided']} of {look['of']} verdicts decided"
+        return (
+            f"{complete} of {fmt.counted(planned, 'block')}, {look['decided']} of {look['of']} "
+            "verdicts decided"
+        )
+    return (
+        f"{complete} of at most {planned} blocks, {look['decided']} of {look['of']} verdicts "
+        "decided"
+    )

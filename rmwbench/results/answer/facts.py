@@ -1,7 +1,8 @@
-"""What a report may say of a workload, as typed facts read off its document; each knows its own words.
+"""What a report may say of a workload, as typed facts read off its document; each knows its own
+words.
 
-A sentence is made from a fact and from nothing else, so a test can check every sentence that a report
-makes against the report's own numbers (tests/report/test_facts.py), without reading English.
+A sentence is made from a fact and from nothing else, so a test can check every sentence that a
+report makes against the report's own numbers (tests/report/test_facts.py), without reading English.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +21,8 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class Best:
-    """Every other contender with data is decided to be worse, and none has a smaller primary metric."""
+    """Every other contender with data is decided to be worse, and none has a smaller primary
+    metric."""
 
     arm: str
 
@@ -33,8 +35,8 @@ class Best:
 
 @dataclass(frozen=True)
 class BestByLoss:
-    """Every other contender with data is decided to be worse; `faster` have a smaller primary metric and
-    are worse for what they lose."""
+    """Every other contender with data is decided to be worse; `faster` have a smaller primary
+    metric and are worse for what they lose."""
 
     arm: str
     faster: tuple[str, ...]
@@ -52,8 +54,8 @@ class BestByLoss:
 
 @dataclass(frozen=True)
 class BestByBlocks:
-    """Every other contender with data is decided to be worse within blocks, although the pooled metric
-    of `smaller` is smaller: blocks were lost, or their level moved."""
+    """Every other contender with data is decided to be worse within blocks, although the pooled
+    metric of `smaller` is smaller: blocks were lost, or their level moved."""
 
     arm: str
     smaller: tuple[str, ...]
@@ -62,8 +64,8 @@ class BestByBlocks:
         verb = "is" if len(self.smaller) == 1 else "are"
         worse = order.than.removesuffix(" than")
         return (
-            f"{self.arm} is the best: {names(self.smaller)} {verb} {worse} within the blocks that they share, "
-            "although not over all blocks together"
+            f"{self.arm} is the best: {names(self.smaller)} {verb} {worse} within the blocks that "
+            "they share, although not over all blocks together"
         )
 
 
@@ -89,7 +91,10 @@ class Alone:
         if not self.absent:
             return f"{self.arm} was measured alone, so there is nothing to compare it with"
         have = "has" if len(self.absent) == 1 else "have"
-        return f"only {self.arm} has data, and {names(self.absent)} {have} none: there is nothing to compare it with"
+        return (
+            f"only {self.arm} has data, and {names(self.absent)} {have} none: there is nothing "
+            "to compare it with"
+        )
 
 
 @dataclass(frozen=True)
@@ -129,8 +134,9 @@ class Between:
 
 @dataclass(frozen=True)
 class Slower:
-    """Decided by the primary metric: (arm, its ratio to `against`), the nearest first; None: by sign,
-    where lost messages reach the metric. `lead`: whether `against` is who the sentence is about."""
+    """Decided by the primary metric: (arm, its ratio to `against`), the nearest first; None: by
+    sign, where lost messages reach the metric. `lead`: whether `against` is who the sentence is
+    about."""
 
     against: str
     arms: tuple[tuple[str, float | None], ...]
@@ -148,17 +154,22 @@ class Slower:
         elif known:
             near, far = (fmt.significant(known[n][1]) for n in (0, -1))
             span = f"{near}×" if near == far else f"{near} to {far}×"
-            said.append(f"{names([arm for arm, _ in known])} {order.amount(len(known), span)}{than}")
+            said.append(
+                f"{names([arm for arm, _ in known])} {order.amount(len(known), span)}{than}"
+            )
         if signed:
             verb = "is" if len(signed) == 1 else "are"
-            said.append(f"{names(signed)} {verb} {order.than} {self.against}: {order.why_infinite('the metric')}")
+            said.append(
+                f"{names(signed)} {verb} {order.than} {self.against}: "
+                f"{order.why_infinite('the metric')}"
+            )
         return ", ".join(said)
 
 
 @dataclass(frozen=True)
 class LosesMore:
-    """Decided by loss: the fraction of its messages that the arm did not deliver, all of those of its `failed` trials
-    among them."""
+    """Decided by loss: the fraction of its messages that the arm did not deliver, all of those of
+    its `failed` trials among them."""
 
     arm: str
     against: str
@@ -170,7 +181,9 @@ class LosesMore:
 
     @property
     def why(self) -> str:
-        return f" (all of those of {fmt.counted(self.failed, 'failed trial')})" if self.failed else ""
+        return (
+            f" (all of those of {fmt.counted(self.failed, 'failed trial')})" if self.failed else ""
+        )
 
 
 @dataclass(frozen=True)
@@ -216,8 +229,8 @@ class Unable:
 
 @dataclass(frozen=True)
 class OverTopics:
-    """In no topic decided to be worse, while every other contender is worse in one. `open_in`: topics
-    in which it is itself not decided."""
+    """In no topic decided to be worse, while every other contender is worse in one. `open_in`:
+    topics in which it is itself not decided."""
 
     arm: str
     open_in: tuple[str, ...] = ()
@@ -245,8 +258,8 @@ class NoneInAll:
 
 @dataclass(frozen=True)
 class AtWorst:
-    """An arm's worst topic, in which it is decided to be worse: by its ratio to the best there, by the
-    fraction that it loses there, or by sign (both None)."""
+    """An arm's worst topic, in which it is decided to be worse: by its ratio to the best there, by
+    the fraction that it loses there, or by sign (both None)."""
 
     arm: str
     topic: str
@@ -257,14 +270,16 @@ class AtWorst:
         if self.lost is not None:
             return f"{self.arm} loses {percent(self.lost)} of {self.topic}"
         if self.ratio is not None:
-            return f"{self.arm} {order.amount(1, f'{fmt.significant(self.ratio)}×')} (in {self.topic})"
+            return (
+                f"{self.arm} {order.amount(1, f'{fmt.significant(self.ratio)}×')} (in {self.topic})"
+            )
         return f"{self.arm} is {order.than} another (in {self.topic})"
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Arms that are pairs of middlewares, by what arrived (results/interop.py): of how many every message came sound,
-    once and in order, and the others by outcome."""
+    """Arms that are pairs of middlewares, by what arrived (results/interop.py): of how many every
+    message came sound, once and in order, and the others by outcome."""
 
     deliver: int
     of: int
@@ -273,7 +288,9 @@ class Pairs:
     def clause(self, order: Words) -> str:
         if not self.others:
             return f"all {self.of} pairs deliver every message"
-        told = [f"{names(pairs)} {_OF_PAIRS[outcome][len(pairs) > 1]}" for outcome, pairs in self.others]
+        told = [
+            f"{names(pairs)} {_OF_PAIRS[outcome][len(pairs) > 1]}" for outcome, pairs in self.others
+        ]
         return "; ".join([f"{self.deliver} of {self.of} pairs deliver every message", *told])
 
 
@@ -290,7 +307,8 @@ _OF_PAIRS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """The contenders by what the user's limits make of them; `misses`: with the topic of the limit."""
+    """The contenders by what the user's limits make of them; `misses`: with the topic of the
+    limit."""
 
     meets: tuple[str, ...]
     misses: tuple[tuple[str, str | None], ...]
@@ -322,15 +340,18 @@ _OWN_WORDS = ("take ", "all ", "no arm ", "nothing ", "only ", "which ")
 
 
 def sentence(facts: Iterable[Fact], order: Words, *, advise: bool = False) -> str:
-    """The facts as one sentence; empty where there are none. `advise`: it may say what to take, which is for a whole
-    workload: nobody takes another arm for each topic. What begins with an arm's name keeps its spelling."""
+    """The facts as one sentence; empty where there are none. `advise`: it may say what to take,
+    which is for a whole workload: nobody takes another arm for each topic. What begins with an
+    arm's name keeps its spelling."""
     clauses: list[str] = []
     losing = False
     for fact in facts:
         if losing and isinstance(fact, LosesMore):
             clauses[-1] += f", {fact.arm} {percent(fact.lost)}{fact.why}"
         else:
-            clauses.append(getattr(fact, "advice", fact.clause)(order) if advise else fact.clause(order))
+            clauses.append(
+                getattr(fact, "advice", fact.clause)(order) if advise else fact.clause(order)
+            )
         losing = isinstance(fact, LosesMore)
     text = "; ".join(clauses)
     if text.startswith(_OWN_WORDS):
@@ -354,9 +375,9 @@ def verdict_of(arm: Document) -> str:
 
 
 def of_workload(workload: Document) -> list[Fact]:
-    """What is decided first, then what is open, then what has no data. Of a workload with topics that
-    are judged one by one: over all of them. Of one whose arms are pairs of middlewares: who talks to whom, since
-    nobody takes the fastest pair."""
+    """What is decided first, then what is open, then what has no data. Of a workload with topics
+    that are judged one by one: over all of them. Of one whose arms are pairs of middlewares: who
+    talks to whom, since nobody takes the fastest pair."""
     if workload.get("matrix"):
         return [_pairs(workload["matrix"])]
     if any(topic["judged"] for topic in workload.get("topics", ())):
@@ -379,8 +400,13 @@ def of_workload(workload: Document) -> list[Fact]:
         open_ = tuple(arm["arm"] for arm in by["undecided"])
         facts.append(Between(open_, not by.get("worse")))
         undecided = []
-    taken = facts and (getattr(facts[0], "arm", None) == lead["arm"] or lead["arm"] in getattr(facts[0], "arms", ()))
-    facts += _worse(by.get("worse", []), lead["arm"] if taken and not isinstance(facts[0], Between) else None)
+    taken = facts and (
+        getattr(facts[0], "arm", None) == lead["arm"]
+        or lead["arm"] in getattr(facts[0], "arms", ())
+    )
+    facts += _worse(
+        by.get("worse", []), lead["arm"] if taken and not isinstance(facts[0], Between) else None
+    )
     if undecided:
         facts.append(Open(tuple(undecided)))
     return [*facts, *_without_data(by.get("no data", []))]
@@ -413,13 +439,15 @@ def _best(best: Document, worse: Sequence[Document], workload: Document) -> Fact
 
 
 def _worse(worse: Sequence[Document], lead: str | None) -> list[Fact]:
-    """Those behind the lead first, then those behind others, then those that lose more. `lead`: whom the sentence is
-    about; None where it is about several."""
+    """Those behind the lead first, then those behind others, then those that lose more. `lead`:
+    whom the sentence is about; None where it is about several."""
     by_against: dict[str, list[tuple[str, float | None]]] = {}
     for arm in worse:
         if not (is_by_loss(arm) or is_by_failure(arm)):
             value = fmt.finite((arm["verdict"].get("ratio") or {}).get("value"))
-            by_against.setdefault(str(arm["verdict"].get("against")), []).append((arm["arm"], value))
+            by_against.setdefault(str(arm["verdict"].get("against")), []).append(
+                (arm["arm"], value)
+            )
     order = sorted(by_against, key=lambda against: against != lead)
     facts: list[Fact] = [
         Slower(
@@ -431,7 +459,11 @@ def _worse(worse: Sequence[Document], lead: str | None) -> list[Fact]:
     ]
     for arm in worse:
         if is_by_loss(arm):
-            facts.append(LosesMore(arm["arm"], str(arm["verdict"].get("against")), lost_of(arm), own_failures(arm)))
+            facts.append(
+                LosesMore(
+                    arm["arm"], str(arm["verdict"].get("against")), lost_of(arm), own_failures(arm)
+                )
+            )
     return [*facts, *_do_not_work(worse)]
 
 
@@ -482,7 +514,9 @@ def _at_worst(arm: Document, workload: Document) -> AtWorst:
         (there,) = [t for t in workload["topics"] if t["topic"] == topic]
         (own,) = [a for a in there["arms"] if a["arm"] == arm["arm"]]
         lost = lost_of(own)
-    return AtWorst(arm["arm"], topic, fmt.finite((arm["verdict"].get("ratio") or {}).get("value")), lost)
+    return AtWorst(
+        arm["arm"], topic, fmt.finite((arm["verdict"].get("ratio") or {}).get("value")), lost
+    )
 
 
 def _best_in(workload: Document) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -510,19 +544,25 @@ def limits(condition: Document | None) -> Limits | None:
     arms = [arm for arm in condition["arms"] if arm["outcome"] != "not supported"]
     return Limits(
         tuple(arm["arm"] for arm in arms if arm["outcome"] == "acceptable"),
-        tuple((arm["arm"], arm.get("topic")) for arm in arms if arm["outcome"] in ("degraded", "none")),
+        tuple(
+            (arm["arm"], arm.get("topic")) for arm in arms if arm["outcome"] in ("degraded", "none")
+        ),
         tuple(arm["arm"] for arm in arms if arm["outcome"] in ("undecided", "no data")),
     )
 
 
 def leader(workload: Document) -> Document | None:
-    """The contender that the others are judged against: the named best, else the one most verdicts point to, else the
-    one with the smallest primary metric."""
+    """The contender that the others are judged against: the named best, else the one most verdicts
+    point to, else the one with the smallest primary metric."""
     arms = contenders(workload)
     for arm in arms:
         if verdict_of(arm) in ("best", "alone"):
             return arm
-    named = [arm["verdict"].get("against") for arm in arms if verdict_of(arm) in ("worse", "equivalent", "undecided")]
+    named = [
+        arm["verdict"].get("against")
+        for arm in arms
+        if verdict_of(arm) in ("worse", "equivalent", "undecided")
+    ]
     for arm in sorted(arms, key=lambda arm: -named.count(arm["arm"])):
         if arm["arm"] in named and verdict_of(arm) != "worse":
             return arm
@@ -532,24 +572,31 @@ def leader(workload: Document) -> Document | None:
 
 def primary(arm: Document, workload: Document) -> float:
     """Infinite where there is no value."""
-    value = fmt.finite(arm.get("metrics", {}).get(workload.get("primary_metric", ""), {}).get("value"))
+    value = fmt.finite(
+        arm.get("metrics", {}).get(workload.get("primary_metric", ""), {}).get("value")
+    )
     return inf if value is None else value
 
 
 def lost_of(arm: Document) -> float:
-    """The fraction of its messages that a verdict judges: what its done trials did not deliver, and all of as many in
-    each block that it lost by its own fault (verdicts/failing.py)."""
+    """The fraction of its messages that a verdict judges: what its done trials did not deliver, and
+    all of as many in each block that it lost by its own fault (verdicts/failing.py)."""
     undelivered = fmt.finite(arm["metrics"].get("undelivered", {}).get("value")) or 0.0
     done, failed = int((arm.get("trials") or {}).get("done") or 0), own_failures(arm)
     return (undelivered * done + failed) / (done + failed) if failed else undelivered
 
 
 def own_failures(arm: Document) -> int:
-    """How many blocks it lost: what the host broke is none of its own. A topic's arm counts its failed trials only."""
+    """How many blocks it lost: what the host broke is none of its own. A topic's arm counts its
+    failed trials only."""
     trials = arm.get("trials") or {}
     if "failures" not in trials:
         return int(trials.get("failed") or 0)
-    own = [x for x in trials["failures"] if x["status"] == "failed" and x.get("failed_by") in (None, FailedBy.WORKER)]
+    own = [
+        x
+        for x in trials["failures"]
+        if x["status"] == "failed" and x.get("failed_by") in (None, FailedBy.WORKER)
+    ]
     return len({x.get("block", x["trial"]) for x in own})
 
 

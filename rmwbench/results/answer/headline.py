@@ -1,6 +1,8 @@
-"""The answer of one workload, or of one of its topics, in one sentence: what is decided first, then what is open.
+"""The answer of one workload, or of one of its topics, in one sentence: what is decided first, then
+what is open.
 
-It is made from the typed facts of `facts.py` and from nothing else, so it never claims more than the verdicts do.
+It is made from the typed facts of `facts.py` and from nothing else, so it never claims more than
+the verdicts do.
 """
 
 from dataclasses import dataclass
@@ -14,8 +16,8 @@ from rmwbench.words import numbers as fmt
 
 @dataclass(frozen=True)
 class Headline:
-    """`answer` is the sentence of `facts`, `detail` the numbers behind it, `limits` which arms meet the
-    user's limits (empty without any); `tone` is one of `decided`, `shared`, `open`, `none`."""
+    """`answer` is the sentence of `facts`, `detail` the numbers behind it, `limits` which arms meet
+    the user's limits (empty without any); `tone` is one of `decided`, `shared`, `open`, `none`."""
 
     answer: str
     detail: str
@@ -39,25 +41,38 @@ _TONES = {
 
 
 def headline(workload: dict[str, Any], condition: dict[str, Any] | None = None) -> Headline:
-    """`condition`: what the suite's limits make of the workload (the document's `outcomes`), if it has any."""
+    """`condition`: what the suite's limits make of the workload (the document's `outcomes`), if it
+    has any."""
     order = words(workload.get("primary_metric", "response_latency_p50"))
     limits = said.limits(condition)
     kept = "" if limits is None else said.sentence([limits], order)
     contenders = said.contenders(workload)
     if contenders and all(is_untimed(arm) for arm in contenders):
-        return Headline("Not timed: allocations were counted here.", "Times beside them are not results.", "none")
+        return Headline(
+            "Not timed: allocations were counted here.",
+            "Times beside them are not results.",
+            "none",
+        )
     found = said.of_workload(workload)
     if not found:
-        return Headline("No arm delivered enough to compare.", "See the failures below.", "none", (), kept)
+        return Headline(
+            "No arm delivered enough to compare.", "See the failures below.", "none", (), kept
+        )
     facts = (*found,) if limits is None else (limits, *found)
     worst = [fact for fact in found if isinstance(fact, said.AtWorst)]
-    text = said.sentence([fact for fact in found if fact not in worst], order, advise="topic" not in workload)
+    text = said.sentence(
+        [fact for fact in found if fact not in worst], order, advise="topic" not in workload
+    )
     if worst:
         detail = f"Each other arm at its worst: {said.sentence(worst, order)}"
         if isinstance(found[0], said.NoneInAll):
             detail = detail.replace("Each other arm", "Each arm", 1)
-        return Headline(text or detail, detail if text else "", _TONES.get(type(found[0]), "open"), facts, kept)
-    return Headline(text, _detail(workload, found[0]), _TONES.get(type(found[0]), "open"), facts, kept)
+        return Headline(
+            text or detail, detail if text else "", _TONES.get(type(found[0]), "open"), facts, kept
+        )
+    return Headline(
+        text, _detail(workload, found[0]), _TONES.get(type(found[0]), "open"), facts, kept
+    )
 
 
 def conditions(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -71,7 +86,8 @@ def is_untimed(arm: dict[str, Any]) -> bool:
 
 
 def _detail(workload: dict[str, Any], first: Fact) -> str:
-    """The number of the arm that the sentence begins with; what would decide the rest stands at the end of a report."""
+    """The number of the arm that the sentence begins with; what would decide the rest stands at the
+    end of a report."""
     if isinstance(first, said.Pairs):
         return ""  # the matrix has them
     if isinstance(first, said.Between):
@@ -81,10 +97,15 @@ def _detail(workload: dict[str, Any], first: Fact) -> str:
             f"{arm['arm']} {shown.full}"
             for arm in said.contenders(workload)
             if arm["arm"] in first.arms
-            and (shown := fmt.metric(arm["metrics"].get(workload["primary_metric"]))).state == "measured"
+            and (shown := fmt.metric(arm["metrics"].get(workload["primary_metric"]))).state
+            == "measured"
         )
     lead = said.leader(workload)
-    return "" if lead is None else _numbers(lead, workload.get("primary_metric", "response_latency_p50"))
+    return (
+        ""
+        if lead is None
+        else _numbers(lead, workload.get("primary_metric", "response_latency_p50"))
+    )
 
 
 def _numbers(arm: dict[str, Any], metric: str) -> str:

@@ -1,4 +1,5 @@
-"""What more blocks would decide: every comparison that is open, with how long a campaign would have to be."""
+"""What more blocks would decide: every comparison that is open, with how long a campaign would have
+to be."""
 
 import math
 from typing import Any
@@ -10,8 +11,8 @@ Line = dict[str, Any]
 
 
 def more(document: dict[str, Any], minutes_per_block: float | None) -> list[Line]:
-    """`more` of the show document (docs/formats/show.md), what takes least first: one entry per arm that is open in a
-    workload, or in a topic that is judged by itself."""
+    """`more` of the show document (docs/formats/show.md), what takes least first: one entry per arm
+    that is open in a workload, or in a topic that is judged by itself."""
     out = []
     for workload in document["workloads"]:
         judged = [topic for topic in workload["topics"] if topic["judged"]]
@@ -35,7 +36,8 @@ def more(document: dict[str, Any], minutes_per_block: float | None) -> list[Line
 
 
 def lines(document: dict[str, Any]) -> list[str]:
-    """The same in words: a line for each length of campaign that decides something, then what none would decide."""
+    """The same in words: a line for each length of campaign that decides something, then what none
+    would decide."""
     found = document.get("more") or []
     groups: dict[str, list[Line]] = {}
     for one in found:
@@ -62,5 +64,10 @@ def _what(members: list[Line]) -> list[str]:
     """`zenoh (whole: imu and front)`, `zenoh (camera)`."""
     topics: dict[tuple[str, str], list[str]] = {}
     for one in members:
-        topics.setdefault((one["arm"], one["workload"]), []).extend([one["topic"]] if one["topic"] else [])
-    return [f"{arm} ({where}{': ' + facts.names(of) if of else ''})" for (arm, where), of in topics.items()]
+        topics.setdefault((one["arm"], one["workload"]), []).extend(
+            [one["topic"]] if one["topic"] else []
+        )
+    return [
+        f"{arm} ({where}{': ' + facts.names(of) if of else ''})"
+        for (arm, where), of in topics.items()
+    ]

@@ -1,5 +1,6 @@
-"""A capacity campaign's bundle -> the capacity document (docs/formats/capacity.md), from which terminal, HTML and
-Markdown are rendered. The searches are replayed from the trials, by the code that steered them."""
+"""A capacity campaign's bundle -> the capacity document (docs/formats/capacity.md), from which
+terminal, HTML and Markdown are rendered. The searches are replayed from the trials, by the code
+that steered them."""
 
 import json
 from collections import Counter, defaultdict
@@ -31,7 +32,8 @@ MEDIAN, TAIL = "response_latency_p50", "response_latency_p99"
 
 @dataclass
 class Probe:
-    """A trial with what it says; `trial` and `stability` are None where it failed, `finding` where it says nothing."""
+    """A trial with what it says; `trial` and `stability` are None where it failed, `finding` where
+    it says nothing."""
 
     number: int
     round: int
@@ -72,7 +74,10 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
         "campaign": _campaign(bundle),
         "machine": machine_document(bundle),
         "search": {
-            **{name: plan[name] for name in ("along", "factor", "unit", "title", "whole", "limit", "own_level")},
+            **{
+                name: plan[name]
+                for name in ("along", "factor", "unit", "title", "whole", "limit", "own_level")
+            },
             "workload": plan["workload"],
             "workload_title": plan["workload_title"],
             "workload_description": plan["workload_description"],
@@ -86,13 +91,24 @@ def summarise(bundle: Bundle) -> dict[str, Any]:
         "arms": shown,
     }
     document["conclusions"] = words.conclusions(document)
-    used = [MEDIAN, _tail(limit), "loss", "undelivered", "achieved_rate", *(c.metric for c in limit.conditions)]
+    used = [
+        MEDIAN,
+        _tail(limit),
+        "loss",
+        "undelivered",
+        "achieved_rate",
+        *(c.metric for c in limit.conditions),
+    ]
     document["glossary"] = {name: GLOSSARY[name].document() for name in dict.fromkeys(used)}
     return document
 
 
 def _arms(bundle: Bundle, plan: Mapping[str, Any]) -> dict[str, ArmProbes]:
-    ended = {line["arm"]: line["ended"] for line in bundle.journal.lines if line.get("type") == "capacity"}
+    ended = {
+        line["arm"]: line["ended"]
+        for line in bundle.journal.lines
+        if line.get("type") == "capacity"
+    }
     cells = bundle.rows("cells")
     arms = {}
     for about in plan["arms"]:
@@ -112,15 +128,21 @@ def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
     """Every trial into its arm's search, in the order in which they were made."""
     whose = {c["cell"]: (arm, level) for arm in arms.values() for level, c in arm.cells.items()}
     idle: dict[int, float] = {
-        row["trial"]: row["value"] for row in bundle.rows("probes") if (row["probe"], row["at"]) == ("idle", "window")
+        row["trial"]: row["value"]
+        for row in bundle.rows("probes")
+        if (row["probe"], row["at"]) == ("idle", "window")
     }
     lines = [line for line in bundle.trials() if line.cell in whose]
     done = {e.trial: e for e in bundle.evidence([line for line in lines if line.status == "done"])}
     for line in lines:
         arm, level = whose[line.cell]
-        probe = Probe(line.trial, line.block, level, line.status, line.reason, None, idle=idle.get(line.trial))
+        probe = Probe(
+            line.trial, line.block, level, line.status, line.reason, None, idle=idle.get(line.trial)
+        )
         if lost_by_its_arm(line):
-            probe.finding = Finding("failed", ((line.reason or "the trial failed").splitlines()[0],))
+            probe.finding = Finding(
+                "failed", ((line.reason or "the trial failed").splitlines()[0],)
+            )
         elif line.status == "done":
             found = done.pop(line.trial)
             known, clocks = told(found)
@@ -142,12 +164,19 @@ def _arm(arm: ArmProbes, plan: Mapping[str, Any], limit: Limit) -> dict[str, Any
     found = Capacity("no data", None, None, None, len(judged))
     if arm.search and not broken:
         found = arm.search.capacity()
-    levels = [_at_level(arm, level, limit) for level in sorted(arm.cells) if any(p.level == level for p in arm.probes)]
+    levels = [
+        _at_level(arm, level, limit)
+        for level in sorted(arm.cells)
+        if any(p.level == level for p in arm.probes)
+    ]
     counts = Counter(p.status for p in arm.probes)
     bend = knee([_point(level) for level in levels])
     document = {
         "arm": arm.about["arm"],
-        **{name: cell.get(name) for name in ("middleware", "layer", "version", "profile", "release_date")},
+        **{
+            name: cell.get(name)
+            for name in ("middleware", "layer", "version", "profile", "release_date")
+        },
         "role": arm.about["role"],
         "flags": _flags(cell),
         "ended": arm.ended,
@@ -165,7 +194,9 @@ def _arm(arm: ArmProbes, plan: Mapping[str, Any], limit: Limit) -> dict[str, Any
                 "round": p.round,
                 "level": finite(p.level),
                 "kind": p.finding.kind if p.finding else "void",
-                "causes": list(p.finding.causes) if p.finding else [(p.reason or "too few messages").splitlines()[0]],
+                "causes": list(p.finding.causes)
+                if p.finding
+                else [(p.reason or "too few messages").splitlines()[0]],
             }
             for p in arm.probes
         ],
@@ -181,9 +212,16 @@ def _at_level(arm: ArmProbes, level: float, limit: Limit) -> dict[str, Any]:
     judged = [p for p in probes if p.finding is not None]
     trials = [p.trial for p in judged if p.trial is not None]
     kinds = Counter(p.finding.kind for p in judged)
-    # The latency of a growing queue is not a property of the level, and leaving its trials out would flatter it.
-    unstable = [p.finding is not None and p.finding.kind == "unstable" for p in judged if p.trial is not None]
-    latencies = {MEDIAN, _tail(limit)} | {c.metric for c in limit.conditions if GLOSSARY[c.metric].kind == "quantile"}
+    # The latency of a growing queue is not a property of the level, and leaving its trials out
+    # would flatter it.
+    unstable = [
+        p.finding is not None and p.finding.kind == "unstable"
+        for p in judged
+        if p.trial is not None
+    ]
+    latencies = {MEDIAN, _tail(limit)} | {
+        c.metric for c in limit.conditions if GLOSSARY[c.metric].kind == "quantile"
+    }
     metrics = {}
     for name in sorted(latencies):
         entry = GLOSSARY[name]
@@ -208,24 +246,34 @@ def _at_level(arm: ArmProbes, level: float, limit: Limit) -> dict[str, Any]:
 
 
 def steady(entry: Entry, trials: Sequence[Trial], unstable: Sequence[bool]) -> Metric:
-    """A latency of a level over its trials, where those with a growing queue count as infinitely slow: no data where
-    they are half or more, else the median with the range."""
+    """A latency of a level over its trials, where those with a growing queue count as infinitely
+    slow: no data where they are half or more, else the median with the range."""
     if not any(unstable):
         return aggregate(entry, trials)
     if 2 * sum(unstable) >= len(trials):
-        return NoData(entry.unit, f"unstable in {sum(unstable)} of {len(trials)} trials: the queue grows")
-    values = [np.inf if bad else trial_value(entry, t) for t, bad in zip(trials, unstable, strict=True)]
+        return NoData(
+            entry.unit, f"unstable in {sum(unstable)} of {len(trials)} trials: the queue grows"
+        )
+    values = [
+        np.inf if bad else trial_value(entry, t) for t, bad in zip(trials, unstable, strict=True)
+    ]
     known = np.array([v for v in values if v is not None], float)
     (value, low, high), coverage = median_range(known)
     if not np.isfinite(value):
-        return NoData(entry.unit, "in half of the trials the queue grows or lost messages reach this quantile")
+        return NoData(
+            entry.unit, "in half of the trials the queue grows or lost messages reach this quantile"
+        )
     count = sum(t.messages.samples[entry.source].count for t in trials)
-    how = f"median and range of {len(known)} trials ({coverage * 100:.3g} %), {sum(unstable)} of them unstable"
+    how = (
+        f"median and range of {len(known)} trials ({coverage * 100:.3g} %), {sum(unstable)} of "
+        "them unstable"
+    )
     return Measured(entry.unit, value, low, high, count, len(known), how)
 
 
 def _tail(limit: Limit) -> str:
-    """The percentile that the curve shows beside the median: the limit's own where it has one beyond it."""
+    """The percentile that the curve shows beside the median: the limit's own where it has one
+    beyond it."""
     own = [c.metric for c in limit.conditions if GLOSSARY[c.metric].kind == "quantile"]
     response = [m for m in own if GLOSSARY[m].source == "response_latency" and GLOSSARY[m].q > 0.5]
     return response[0] if response else TAIL
@@ -240,7 +288,11 @@ def _point(level: Mapping[str, Any]) -> Point:
 def _knee(found: Knee | None, unit: str, levels: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if found is None:
         few = sum("value" in level["metrics"][MEDIAN] for level in levels) < 2
-        return {"no_data": "too few levels with a latency" if few else f"the median stays below {FACTOR:g} × its least"}
+        return {
+            "no_data": "too few levels with a latency"
+            if few
+            else f"the median stays below {FACTOR:g} × its least"
+        }
     return {
         "value": finite(found.load),
         "unit": unit,
@@ -251,8 +303,8 @@ def _knee(found: Knee | None, unit: str, levels: Sequence[Mapping[str, Any]]) ->
 
 
 def _near(arm: ArmProbes, found: Capacity) -> list[Probe]:
-    """The failing probes that say how the limit breaks: those inside the interval and up to twice the capacity, or
-    all. A failure far below is the machine's state."""
+    """The failing probes that say how the limit breaks: those inside the interval and up to twice
+    the capacity, or all. A failure far below is the machine's state."""
     failing = [p for p in arm.probes if p.finding is not None and not p.finding.holds]
     if found.value is None:
         return failing
@@ -260,13 +312,16 @@ def _near(arm: ArmProbes, found: Capacity) -> list[Probe]:
 
 
 def _breaks(arm: ArmProbes, found: Capacity) -> dict[str, Any] | None:
-    """How the limit breaks just above the capacity: the most frequent kind, with the cause of the lowest such level."""
+    """How the limit breaks just above the capacity: the most frequent kind, with the cause of the
+    lowest such level."""
     failing = _near(arm, found)
     if not failing:
         return None
     kinds = Counter(p.finding.kind for p in failing)
     kind = kinds.most_common(1)[0][0]
-    typical = sorted((p for p in failing if p.finding.kind == kind), key=lambda p: (p.level, p.number))
+    typical = sorted(
+        (p for p in failing if p.finding.kind == kind), key=lambda p: (p.level, p.number)
+    )
     example = typical[len(typical) // 2]
     return {
         "kind": kind,

@@ -1,4 +1,5 @@
-"""The answer of a capacity search in words: one sentence per arm, and what may be concluded from all of them."""
+"""The answer of a capacity search in words: one sentence per arm, and what may be concluded from
+all of them."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -21,7 +22,11 @@ def beyond(arm: Mapping[str, Any]) -> str:
     if arm["bound"]:
         return str(arm["bound"])
     if arm["capacity"]["state"] == "at least":
-        return "nothing higher was asked for" if not arm["wide"] else "the search ended before anything failed"
+        return (
+            "nothing higher was asked for"
+            if not arm["wide"]
+            else "the search ended before anything failed"
+        )
     return str(arm["ended"] or "–")
 
 
@@ -59,7 +64,8 @@ def capacity(found: Mapping[str, Any], title: str) -> str:
 
 
 def answer(arm: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
-    """The sentence: `holds p99 response < 5 ms up to 412 Hz [401–420]; above it the queue grows by …`."""
+    """The sentence: `holds p99 response < 5 ms up to 412 Hz [401–420]; above it the queue grows by
+    …`."""
     found, limit = arm["capacity"], plan["limit"]["text"]
     title, unit = plan["title"], plan["unit"]
     if found["state"] == "no data":
@@ -83,13 +89,15 @@ def conclusions(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     for arm in document["arms"]:
         add("conclude", f"{arm['arm']} {arm['answer']}")
     known = [
-        a for a in document["arms"] if a["role"] != "floor" and a["capacity"]["state"] in ("bracketed", "at least")
+        a
+        for a in document["arms"]
+        if a["role"] != "floor" and a["capacity"]["state"] in ("bracketed", "at least")
     ]
     for arm, other in _apart(known):
         add(
             "conclude",
-            f"{arm['arm']} holds the limit at a higher {search['title']} than {other['arm']}: their intervals do not "
-            "overlap",
+            f"{arm['arm']} holds the limit at a higher {search['title']} than {other['arm']}: "
+            "their intervals do not overlap",
         )
     close = [pair for pair in _neighbours(known) if not _clear(*pair)]
     if close:
@@ -97,25 +105,33 @@ def conclusions(document: Mapping[str, Any]) -> list[dict[str, Any]]:
         add("caution", f"not told apart, because their intervals overlap: {text}")
     bound = [a for a in document["arms"] if a["machine_bound"]]
     if bound:
-        names = ", ".join(f"{a['arm']} ({fmt.quantity(a['machine_bound']['idle'], 'fraction')} idle)" for a in bound)
+        names = ", ".join(
+            f"{a['arm']} ({fmt.quantity(a['machine_bound']['idle'], 'fraction')} idle)"
+            for a in bound
+        )
         add(
             "caution",
-            "machine-bound: where the limit broke, this machine had less than 10 % of its processor time left: "
-            f"{names}. It is their capacity here, and says nothing about a larger machine",
+            "machine-bound: where the limit broke, this machine had less than 10 % of its "
+            f"processor time left: {names}. It is their capacity here, and says nothing about a "
+            "larger machine",
         )
     for arm in document["arms"]:
         if arm["ended"] == "budget" and arm["wide"]:
-            add("caution", f"{arm['arm']}: the budget ended the search; a longer one narrows the interval")
+            add(
+                "caution",
+                f"{arm['arm']}: the budget ended the search; a longer one narrows the interval",
+            )
         elif arm["ended"] == "trials" and arm["wide"]:
             add(
                 "caution",
-                f"{arm['arm']}: near its capacity the same level holds in some trials and fails in others; "
-                "the interval is as wide as that",
+                f"{arm['arm']}: near its capacity the same level holds in some trials and fails in "
+                "others; the interval is as wide as that",
             )
     add(
         "caution",
-        "each interval holds its arm's capacity with 95 % by itself, on this machine, at this time; drift of the "
-        "machine hits all arms alike, because they take turns, and all of them together",
+        "each interval holds its arm's capacity with 95 % by itself, on this machine, at this "
+        "time; drift of the machine hits all arms alike, because they take turns, and all of them "
+        "together",
     )
     return out
 
@@ -141,7 +157,9 @@ def _apart(arms: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], M
     return [pair for pair in _neighbours(arms) if _clear(*pair)]
 
 
-def _neighbours(arms: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+def _neighbours(
+    arms: Sequence[Mapping[str, Any]],
+) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     ordered = sorted(arms, key=lambda a: -(fmt.finite(a["capacity"]["value"]) or 0))
     return list(pairwise(ordered))
 

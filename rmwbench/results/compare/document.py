@@ -1,6 +1,6 @@
-"""Two campaigns, or parts of them -> the answer of `rmwbench compare`, from which terminal and HTML are rendered and
-whose document is docs/formats/compare.md: first in what they differ besides their results, then every cell that both
-have, then what cannot be compared.
+"""Two campaigns, or parts of them -> the answer of `rmwbench compare`, from which terminal and HTML
+are rendered and whose document is docs/formats/compare.md: first in what they differ besides their
+results, then every cell that both have, then what cannot be compared.
 """
 
 from collections import Counter
@@ -8,7 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from rmwbench.analysis.metrics.aggregate import Trial, aggregate, clock_bound, fraction_of, trial_value
+from rmwbench.analysis.metrics.aggregate import (
+    Trial,
+    aggregate,
+    clock_bound,
+    fraction_of,
+    trial_value,
+)
 from rmwbench.analysis.metrics.comparisons import Comparison, comparisons
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
 from rmwbench.analysis.metrics.topics import OF_TOPICS
@@ -39,10 +45,19 @@ from rmwbench.results.model import Change, Metric, Ratio
 
 COST = ("cpu_per_message", "pss")
 """Judged beside the primary metric and loss, where neither side names metrics."""
-EXIT_CODES: Mapping[Verdict, Literal[0, 1, 2]] = {"better": 0, "equivalent": 0, "worse": 1, "undecided": 2}
+EXIT_CODES: Mapping[Verdict, Literal[0, 1, 2]] = {
+    "better": 0,
+    "equivalent": 0,
+    "worse": 1,
+    "undecided": 2,
+}
 
 _FAILURES = Entry(
-    regression.FAILURES, "failed trials", "fraction", "fraction", "Of the trials that ran, those that failed."
+    regression.FAILURES,
+    "failed trials",
+    "fraction",
+    "fraction",
+    "Of the trials that ran, those that failed.",
 )
 
 
@@ -56,9 +71,12 @@ class _Half:
     primary: dict[int, str]
 
 
-def compare(a: Side, b: Side, *, margin: float | None = None, metrics: Sequence[str] = ()) -> Compared:
+def compare(
+    a: Side, b: Side, *, margin: float | None = None, metrics: Sequence[str] = ()
+) -> Compared:
     """B against A. `margin`: the ratio minus 1 that matters, 5 % where None; `metrics` instead of
-    the primary one, loss, CPU and memory. UserError for a broken bundle, an unknown metric, or nothing to compare.
+    the primary one, loss, CPU and memory. UserError for a broken bundle, an unknown metric, or
+    nothing to compare.
     """
     _check_metrics(metrics)
     one = a.bundle.directory.resolve() == b.bundle.directory.resolve()
@@ -67,17 +85,28 @@ def compare(a: Side, b: Side, *, margin: float | None = None, metrics: Sequence[
         raise UserError(
             f"{len(both)} cells are on both sides: a trial cannot be compared with itself",
             where=b.text,
-            fix=f"select an arm on each side, such as {a.bundle.directory}:ARM, or name another campaign",
+            fix=f"select an arm on each side, such as {a.bundle.directory}:ARM, or name another "
+            "campaign",
         )
     matches, alone = match(a, b)
     comparable = [m for m in matches if m.chosen or not definition_differences(m)]
     alone += [Alone(name(m.a), _definition_reason(m), True) for m in matches if m not in comparable]
     halves = _halves(a, b, comparable)
     rules, floors = _rules(a.bundle, b.bundle, margin)
-    groups = [_Group(m, halves[0].arms[m.a["cell"]], halves[1].arms[m.b["cell"]], one) for m in comparable]
-    asked = [(g, q) for g in groups for q in g.questions(metrics or _default(halves[0].primary[g.key[0]]))]
+    groups = [
+        _Group(m, halves[0].arms[m.a["cell"]], halves[1].arms[m.b["cell"]], one) for m in comparable
+    ]
+    asked = [
+        (g, q)
+        for g in groups
+        for q in g.questions(metrics or _default(halves[0].primary[g.key[0]]))
+    ]
     answers = regression.judge([q for _, q in asked], rules)
-    rows = [g.row(q, x) for (g, q), x in zip(asked, answers, strict=True) if metrics or not g.has_none(q, x)]
+    rows = [
+        g.row(q, x)
+        for (g, q), x in zip(asked, answers, strict=True)
+        if metrics or not g.has_none(q, x)
+    ]
     verdict = cast(Verdict, regression.overall([row.verdict for row in rows]))
     if verdict in ("equivalent", "better") and any(x.counts for x in alone):
         verdict = "undecided"  # what A has and B lacks may be what broke
@@ -86,7 +115,9 @@ def compare(a: Side, b: Side, *, margin: float | None = None, metrics: Sequence[
         a=_side(halves[0]),
         b=_side(halves[1]),
         paired=one,
-        rules=JudgedBy(alpha=rules.alpha, margin=rules.margin, aa_floor=rules.aa_floor if any(floors) else None),
+        rules=JudgedBy(
+            alpha=rules.alpha, margin=rules.margin, aa_floor=rules.aa_floor if any(floors) else None
+        ),
         cautions=tuple(_cautions(one, rules, floors, topics)),
         environment=topics,
         rows=tuple(rows),
@@ -109,35 +140,55 @@ class _Group:
             for topic in self._topics(metric):
                 trials = [_trials(x, topic) for x in (self.a, self.b)]
                 sides = [
-                    with_lost(GLOSSARY[metric], _values(GLOSSARY[metric], found), failed_blocks(x.lines))
+                    with_lost(
+                        GLOSSARY[metric], _values(GLOSSARY[metric], found), failed_blocks(x.lines)
+                    )
                     for found, x in zip(trials, (self.a, self.b), strict=True)
                 ]
                 bounds = _widest(GLOSSARY[metric], trials[0]), _widest(GLOSSARY[metric], trials[1])
                 reliable = any(x.found.reliable.get(topic, False) for x in (self.a, self.b))
                 yield regression.Question(
-                    (*self.key, topic), GLOSSARY[metric], sides[0], sides[1], self.paired, reliable, bounds
+                    (*self.key, topic),
+                    GLOSSARY[metric],
+                    sides[0],
+                    sides[1],
+                    self.paired,
+                    reliable,
+                    bounds,
                 )
         failed = [{0: _failed(x.lines)} for x in (self.a, self.b)]
         if any(side[0][0] for side in failed):
             yield regression.Question((*self.key, None), _FAILURES, failed[0], failed[1], False)
 
     def _topics(self, metric: str) -> list[str | None]:
-        """The topics that both have and that are judged one by one; [None], the whole, where there are none or the
-        metric is of no single topic."""
+        """The topics that both have and that are judged one by one; [None], the whole, where there
+        are none or the metric is of no single topic."""
         there = {one.name for one in self.b.topics}
         names = [one.name for one in self.a.topics if one.name in there]
         return [*names] if names and metric in OF_TOPICS else [None]
 
     def has_none(self, q: regression.Question, answer: regression.Answer) -> bool:
-        """Neither side has a metric that nobody asked for: there is nothing to compare, and nothing open."""
-        return answer.verdict == "no data" and not q.a and not q.b and bool(self.a.trials and self.b.trials)
+        """Neither side has a metric that nobody asked for: there is nothing to compare, and nothing
+        open."""
+        return (
+            answer.verdict == "no data"
+            and not q.a
+            and not q.b
+            and bool(self.a.trials and self.b.trials)
+        )
 
     def row(self, q: regression.Question, answer: regression.Answer) -> Row:
         topic = q.group[2]
         if q.entry is _FAILURES:
-            shown = [Metric(unit="fraction", value=k / n, count=n) if n else None for k, n in (q.a[0], q.b[0])]
+            shown = [
+                Metric(unit="fraction", value=k / n, count=n) if n else None
+                for k, n in (q.a[0], q.b[0])
+            ]
         else:
-            shown = [Metric.of(aggregate(q.entry, _trials(x, topic)).document()) for x in (self.a, self.b)]
+            shown = [
+                Metric.of(aggregate(q.entry, _trials(x, topic)).document())
+                for x in (self.a, self.b)
+            ]
         effect = answer.effect.document() if answer.effect is not None else None
         fraction = q.entry.kind == "fraction"
         return Row(
@@ -166,7 +217,9 @@ class _Group:
 
 def _trials(arm: ArmReport, topic: str | None) -> list[Trial]:
     """The arm's trials, of that topic alone where one is named."""
-    return arm.trials if topic is None else [t.topics[topic] for t in arm.trials if topic in t.topics]
+    return (
+        arm.trials if topic is None else [t.topics[topic] for t in arm.trials if topic in t.topics]
+    )
 
 
 def _values(entry: Entry, trials: Sequence[Trial]) -> dict[int, Any]:
@@ -197,34 +250,44 @@ def _check_metrics(metrics: Sequence[str]) -> None:
 
 
 def _rules(a: Bundle, b: Bundle, margin: float | None) -> tuple[Rules, list[float]]:
-    """The rules, and the A/A floors that are known. The larger counts: a difference is real only above both."""
+    """The rules, and the A/A floors that are known. The larger counts: a difference is real only
+    above both."""
     floors = [f for x in (a, b) if (f := aa_noise(x.campaign.get("machine"))) is not None]
     floor = max(floors, default=0.0)
     return Rules(margin=MARGIN if margin is None else margin, aa_floor=floor), floors
 
 
-def _cautions(one: bool, rules: Rules, floors: Sequence[float], topics: Sequence[Topic]) -> Iterator[str]:
+def _cautions(
+    one: bool, rules: Rules, floors: Sequence[float], topics: Sequence[Topic]
+) -> Iterator[str]:
     of = {one.topic: one for one in topics}
     if of["machine"].answer == "different":
         yield "The machines differ: every ratio compares machines as well as what ran on them."
     if not one:
         yield (
-            "The two campaigns were not interleaved: what changed between them besides what you changed (the machine's "
-            "state, other load, a new kernel) is in every ratio, and no number of trials averages it out. To be sure, "
-            "run both in one campaign."
+            "The two campaigns were not interleaved: what changed between them besides what you "
+            "changed (the machine's state, other load, a new kernel) is in every ratio, and no "
+            "number of trials averages it out. To be sure, run both in one campaign."
         )
     day = of["day"].differences
     if day:
         found = ", ".join(f"{d.name} {d.a} → {d.b}" for d in day[:3])
-        yield f"The conditions differed ({found}{', …' if len(day) > 3 else ''}): a difference may be theirs."
+        yield (
+            f"The conditions differed ({found}{', …' if len(day) > 3 else ''}): a difference "
+            "may be theirs."
+        )
     if not floors:
         yield (
-            "This machine's A/A noise is not known (`rmwbench calibrate` measures it): a small difference may be noise."
+            "This machine's A/A noise is not known (`rmwbench calibrate` measures it): a small "
+            "difference may be noise."
         )
     elif rules.aa_floor > rules.margin:
         nothing = "" if one else ", and nothing is called equivalent"
         floor = f"{rules.aa_floor * 100:.2g} %"
-        yield f"Identical arms differ by up to {floor} here: no smaller difference is claimed{nothing}."
+        yield (
+            f"Identical arms differ by up to {floor} here: no smaller difference is "
+            f"claimed{nothing}."
+        )
 
 
 def _definition_reason(m: Match) -> str:
@@ -280,9 +343,16 @@ def _measured(bundle: Bundle, cells: set[int]) -> tuple[dict[int, ArmReport], di
 
 
 def _arm(
-    found: Comparison, cell: Any, trials: list[Trial], lines: list[TrialLine], small: Small, bundle: Bundle
+    found: Comparison,
+    cell: Any,
+    trials: list[Trial],
+    lines: list[TrialLine],
+    small: Small,
+    bundle: Bundle,
 ) -> ArmReport:
-    return ArmReport(found.labels[cell["cell"]], cell, trials, lines, small, bundle, found.primary_metric)
+    return ArmReport(
+        found.labels[cell["cell"]], cell, trials, lines, small, bundle, found.primary_metric
+    )
 
 
 def _side(half: _Half) -> ComparedSide:

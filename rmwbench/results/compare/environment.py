@@ -1,5 +1,6 @@
-"""In what two sides differ besides their results, as five questions in the order in which they matter: another machine
-makes every ratio a fact about machines, another load average may explain one.
+"""In what two sides differ besides their results, as five questions in the order in which they
+matter: another machine makes every ratio a fact about machines, another load average may explain
+one.
 """
 
 from collections import defaultdict
@@ -32,7 +33,10 @@ _DIFFERS = {"fraction": (0.02, 0.0), "ns": (5_000.0, 1.5), "count": (1.0, 1.5)}
 
 
 def environment(
-    a: Side, b: Side, matches: Sequence[Match], trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]
+    a: Side,
+    b: Side,
+    matches: Sequence[Match],
+    trials: tuple[Sequence[TrialLine], Sequence[TrialLine]],
 ) -> tuple[Topic, ...]:
     """In the order in which it matters; `trials`: the finished trials of either side's cells."""
     one = a.bundle.directory.resolve() == b.bundle.directory.resolve()
@@ -65,9 +69,14 @@ def timeline_differences(match: Match) -> list[Difference]:
 
 
 def arm_differences(match: Match) -> list[Difference]:
-    """Options, wait, loan, publish mode, conditions of the arms: not their names, roles or profiles."""
+    """Options, wait, loan, publish mode, conditions of the arms: not their names, roles or
+    profiles."""
     a, b = (
-        {k: v for k, v in (loads(c["definition"]).get("arm") or {}).items() if k not in ("name", "role", "profile")}
+        {
+            k: v
+            for k, v in (loads(c["definition"]).get("arm") or {}).items()
+            if k not in ("name", "role", "profile")
+        }
         for c in (match.a, match.b)
     )
     return differences(a, b)
@@ -77,7 +86,9 @@ def _workload_of(cell: Mapping[str, Any]) -> dict[str, Any]:
     definition = loads(cell["definition"])
     what = definition.get("workload") or {}
     return {
-        "workload": {k: v for k, v in what.items() if k not in ("title", "description", "primary_metric")},
+        "workload": {
+            k: v for k, v in what.items() if k not in ("title", "description", "primary_metric")
+        },
         "processes": definition.get("processes"),
         "endpoints": {
             str(e.get("endpoint", n)): {k: v for k, v in e.items() if k not in _ENDPOINT_OF_ARM}
@@ -92,7 +103,10 @@ def _machine(a: Side, b: Side) -> list[Difference] | None:
     parts = [{k: v for k, v in m.items() if k not in _RESULTS} for m in (left, right)]
     if all(parts):
         return differences(*parts)
-    facts = [{f["name"]: f["value"] for f in m.get("facts") or [] if f["name"] not in _DAY} for m in (left, right)]
+    facts = [
+        {f["name"]: f["value"] for f in m.get("facts") or [] if f["name"] not in _DAY}
+        for m in (left, right)
+    ]
     return differences(*facts) if all(facts) else None
 
 
@@ -108,9 +122,14 @@ def _workloads(matches: Sequence[Match]) -> list[Difference]:
 
 
 def _software(a: Side, b: Side, matches: Sequence[Match]) -> list[Difference]:
-    """Versions, builds and profiles of what is compared, each difference once however many cells have it."""
+    """Versions, builds and profiles of what is compared, each difference once however many cells
+    have it."""
     described = [
-        {(d.get("middleware"), d.get("layer")): d for d in s.bundle.campaign.get("middlewares") or []} for s in (a, b)
+        {
+            (d.get("middleware"), d.get("layer")): d
+            for d in s.bundle.campaign.get("middlewares") or []
+        }
+        for s in (a, b)
     ]
     out: list[Difference] = []
     for m in matches:
@@ -119,7 +138,11 @@ def _software(a: Side, b: Side, matches: Sequence[Match]) -> list[Difference]:
         for column in ("middleware", "layer", "version", "release_date", "profile"):
             if m.a[column] != m.b[column]:
                 whose = m.a["middleware"] if same and column in ("version", "release_date") else who
-                out.append(Difference(name=f"{whose}: {column.replace('_', ' ')}", a=m.a[column], b=m.b[column]))
+                out.append(
+                    Difference(
+                        name=f"{whose}: {column.replace('_', ' ')}", a=m.a[column], b=m.b[column]
+                    )
+                )
         out += [_named(f"{who}: {d.name}", d) for d in arm_differences(m)]
         builds = [
             {
@@ -154,23 +177,42 @@ def _profile(
     return None, None
 
 
-def _profile_lines(who: str, a: tuple[str | None, str | None], b: tuple[str | None, str | None]) -> list[Difference]:
+def _profile_lines(
+    who: str, a: tuple[str | None, str | None], b: tuple[str | None, str | None]
+) -> list[Difference]:
     if a[1] is None or b[1] is None or a[0] != b[0]:
-        shown = [None if text is None else f"{kind or 'text'}, {len(text.splitlines())} lines" for kind, text in (a, b)]
+        shown = [
+            None if text is None else f"{kind or 'text'}, {len(text.splitlines())} lines"
+            for kind, text in (a, b)
+        ]
         return [Difference(name=f"{who}: profile text", a=shown[0], b=shown[1])]
     found = of_texts(a[1], b[1], a[0])
     if found.lines:
         return [Difference(name=f"{who}: profile text", a=None, b=None, lines=found.lines)]
     if not found.settings:
-        return [Difference(name=f"{who}: profile text", a="other comments", b="or layout, the same settings")]
+        return [
+            Difference(
+                name=f"{who}: profile text", a="other comments", b="or layout, the same settings"
+            )
+        ]
     return [_named(f"{who}: {d.name}", d) for d in found.settings]
 
 
-def _instrument(a: Side, b: Side, trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]) -> list[Difference]:
+def _instrument(
+    a: Side, b: Side, trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]
+) -> list[Difference]:
     left, right = (s.bundle.campaign for s in (a, b))
     out = differences(
-        {"tool version": left.get("tool_version"), "sampler": _sampled(a, trials[0]), "trials on": a.bundle.host},
-        {"tool version": right.get("tool_version"), "sampler": _sampled(b, trials[1]), "trials on": b.bundle.host},
+        {
+            "tool version": left.get("tool_version"),
+            "sampler": _sampled(a, trials[0]),
+            "trials on": a.bundle.host,
+        },
+        {
+            "tool version": right.get("tool_version"),
+            "sampler": _sampled(b, trials[1]),
+            "trials on": b.bundle.host,
+        },
     )
     suites = [c.get("suite") or {} for c in (left, right)]
     if suites[0].get("name") != suites[1].get("name"):
@@ -179,7 +221,12 @@ def _instrument(a: Side, b: Side, trials: tuple[Sequence[TrialLine], Sequence[Tr
     if texts[0] != texts[1]:
         out.append(Difference(name="suite text", a=None, b=None, lines=lines(*texts)))
     machines = [c.get("machine") or {} for c in (left, right)]
-    out += differences(*({"A/A floor": _percent(m.get("aa_floor")), "calibration": _calibration(m)} for m in machines))
+    out += differences(
+        *(
+            {"A/A floor": _percent(m.get("aa_floor")), "calibration": _calibration(m)}
+            for m in machines
+        )
+    )
     return out
 
 
@@ -201,7 +248,9 @@ def _sampled(side: Side, trials: Sequence[TrialLine]) -> str:
     return "on" if ran == mine else "off" if not ran else f"on in {len(ran)} of {len(mine)} trials"
 
 
-def _day(a: Side, b: Side, trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]) -> list[Difference]:
+def _day(
+    a: Side, b: Side, trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]
+) -> list[Difference]:
     out: list[Difference] = []
     states = [(s.bundle.campaign.get("machine") or {}).get("state") or {} for s in (a, b)]
     loads_1min = [state["load_1min"] for state in states if state.get("load_1min") is not None]

@@ -1,4 +1,5 @@
-"""The answer of `rmwbench compare` (docs/formats/compare.md): what the terminal and the page render."""
+"""The answer of `rmwbench compare` (docs/formats/compare.md): what the terminal and the page
+render."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +38,8 @@ class ComparedSide:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedBy:
-    """`margin`: the ratio minus 1 that matters. `aa_floor`: by how much identical arms differ, where that is known."""
+    """`margin`: the ratio minus 1 that matters. `aa_floor`: by how much identical arms differ,
+    where that is known."""
 
     alpha: float
     margin: float
@@ -46,8 +48,8 @@ class JudgedBy:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """A setting, a fact or a condition that differs; None where a side lacks it. `lines`: the changed lines of a text
-    that cannot be read as settings. `cells`: where a workload differs."""
+    """A setting, a fact or a condition that differs; None where a side lacks it. `lines`: the
+    changed lines of a text that cannot be read as settings. `cells`: where a workload differs."""
 
     name: str
     a: str | None
@@ -68,8 +70,9 @@ class Topic:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One metric of one pair of cells. `ratio` is B ÷ A; of a fraction there is a `difference`, B − A, instead.
-    `trials`: of A and of B. `needed`: blocks, or trials of each arm in each campaign, that would decide it."""
+    """One metric of one pair of cells. `ratio` is B ÷ A; of a fraction there is a `difference`, B −
+    A, instead. `trials`: of A and of B. `needed`: blocks, or trials of each arm in each campaign,
+    that would decide it."""
 
     cell: str
     workload: str

@@ -1,7 +1,8 @@
 """What the two sides of a comparison are: `DIR`, or `DIR:SELECTION` for some of its cells.
 
-A selection is an arm's name, or `KEY=VALUE` pairs with commas between them: `arm`, `workload`, `middleware`, `layer`,
-`version`, `profile`, `cell`, or one of the suite's factors. A key given twice allows either value.
+A selection is an arm's name, or `KEY=VALUE` pairs with commas between them: `arm`, `workload`,
+`middleware`, `layer`, `version`, `profile`, `cell`, or one of the suite's factors. A key given
+twice allows either value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,8 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Side:
-    """`text` as typed; `cells` (rows of `cells`) chosen from `bundle`; `wanted`: key -> values, as selected."""
+    """`text` as typed; `cells` (rows of `cells`) chosen from `bundle`; `wanted`: key -> values, as
+    selected."""
 
     text: str
     bundle: Bundle
@@ -29,13 +31,16 @@ class Side:
 
 
 def side(text: str) -> Side:
-    """Raises UserError for a directory that is not a campaign, and for a selection that is unknown or empty."""
+    """Raises UserError for a directory that is not a campaign, and for a selection that is unknown
+    or empty."""
     directory, selection = _split(text)
     bundle = Bundle(directory)
     refuse_imported(bundle)
     cells = bundle.rows("cells")
     if not cells:
-        raise UserError("the campaign has no cells yet", where=str(directory), fix="wait until it has begun")
+        raise UserError(
+            "the campaign has no cells yet", where=str(directory), fix="wait until it has begun"
+        )
     wanted = _wanted(selection, cells, text) if selection is not None else {}
     chosen = [c for c in cells if all(_value(c, key) in values for key, values in wanted.items())]
     if not chosen:
@@ -96,7 +101,8 @@ def _wanted(selection: str, cells: Sequence[Row], where: str) -> dict[str, tuple
                 f"cells have no {key!r}",
                 where=where,
                 expected=", ".join(known),
-                fix=did_you_mean(key, known) or "the suite's factors are keys too, where it has some",
+                fix=did_you_mean(key, known)
+                or "the suite's factors are keys too, where it has some",
             )
         if value not in known[key]:
             raise UserError(
@@ -120,7 +126,8 @@ def _value(cell: Row, key: str) -> str | None:
 
 @dataclass(frozen=True)
 class Match:
-    """Two cells to compare. `chosen`: what the selections set apart on purpose, such as `size 1k, in B 1m`."""
+    """Two cells to compare. `chosen`: what the selections set apart on purpose, such as `size 1k,
+    in B 1m`."""
 
     a: Row
     b: Row
@@ -129,7 +136,8 @@ class Match:
 
 @dataclass(frozen=True)
 class Alone:
-    """A cell without counterpart. `counts`: A has it, so that a regression may hide in its absence."""
+    """A cell without counterpart. `counts`: A has it, so that a regression may hide in its
+    absence."""
 
     cell: str
     reason: str
@@ -137,15 +145,19 @@ class Alone:
 
 
 def match(a: Side, b: Side) -> tuple[list[Match], list[Alone]]:
-    """Cells of equal workload, factors and arm. Where each side is one arm, the arms may differ; so may a workload or a
-    level of which each side selects one.
+    """Cells of equal workload, factors and arm. Where each side is one arm, the arms may differ; so
+    may a workload or a level of which each side selects one.
     """
     apart = [
-        key for key in _ordered(a, b) if _single(a, key) and _single(b, key) and _single(a, key) != _single(b, key)
+        key
+        for key in _ordered(a, b)
+        if _single(a, key) and _single(b, key) and _single(a, key) != _single(b, key)
     ]
     keys = [k for k in ("workload", "arm", *_factors([*a.cells, *b.cells])) if k not in apart]
     chosen = tuple(
-        f"{key} {_single(a, key)}, in B {_single(b, key)}" for key in apart if key not in COLUMNS or key == "workload"
+        f"{key} {_single(a, key)}, in B {_single(b, key)}"
+        for key in apart
+        if key not in COLUMNS or key == "workload"
     )
     others: dict[tuple[str | None, ...], list[Row]] = {}
     for cell in b.cells:
@@ -156,11 +168,16 @@ def match(a: Side, b: Side) -> tuple[list[Match], list[Alone]]:
         if len(found) == 1:
             matches.append(Match(cell, found.pop(), chosen))
         elif found:
-            alone.append(Alone(f"{name(cell)} (A)", f"{len(found)} cells of B could be it: select one", True))
+            alone.append(
+                Alone(f"{name(cell)} (A)", f"{len(found)} cells of B could be it: select one", True)
+            )
         else:
             alone.append(Alone(f"{name(cell)} (A)", _why(cell, b, keys), True))
     alone += [
-        Alone(f"{name(cell)} (B)", _why(cell, a, keys, "A"), False) for rest in others.values() for cell in rest if rest
+        Alone(f"{name(cell)} (B)", _why(cell, a, keys, "A"), False)
+        for rest in others.values()
+        for cell in rest
+        if rest
     ]
     return matches, alone
 
@@ -176,8 +193,9 @@ def _ordered(a: Side, b: Side) -> list[str]:
 
 
 def _single(side: Side, key: str) -> str | None:
-    """The value that all chosen cells share. An arm need not be selected: a campaign of one arm is one arm. Anything
-    else must be, because two suites that differ are not to be compared by accident.
+    """The value that all chosen cells share. An arm need not be selected: a campaign of one arm is
+    one arm. Anything else must be, because two suites that differ are not to be compared by
+    accident.
     """
     if key != "arm" and key not in side.wanted:
         return None

@@ -1,5 +1,6 @@
-"""What differs between two texts or two documents, as settings: `transport.link.tx.queue: 4 → 16` says more than two
-lines out of three hundred. Where a text cannot be read as settings, its changed lines are given.
+"""What differs between two texts or two documents, as settings: `transport.link.tx.queue: 4 → 16`
+says more than two lines out of three hundred. Where a text cannot be read as settings, its changed
+lines are given.
 """
 
 import difflib
@@ -27,8 +28,8 @@ def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
 
 @dataclass(frozen=True, kw_only=True)
 class TextDifference:
-    """In settings, or in lines where one text is not readable as settings; in neither where they differ in comments or
-    layout only."""
+    """In settings, or in lines where one text is not readable as settings; in neither where they
+    differ in comments or layout only."""
 
     settings: tuple[Difference, ...] = ()
     lines: tuple[str, ...] = ()
@@ -65,11 +66,22 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _text(value: Any) -> str | None:
-    return None if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return (
+        None
+        if value is None
+        else value
+        if isinstance(value, str)
+        else json.dumps(value, ensure_ascii=False)
+    )
 
 
 def _parsed(text: str, kind: str | None) -> dict[str, Any] | None:
-    readers: dict[str | None, Callable[[str], Any]] = {"xml": _xml, "toml": tomllib.loads, "yaml": _yaml, "json": _yaml}
+    readers: dict[str | None, Callable[[str], Any]] = {
+        "xml": _xml,
+        "toml": tomllib.loads,
+        "yaml": _yaml,
+        "json": _yaml,
+    }
     readers["json5"] = _json5
     try:
         found = readers[kind](text) if kind in readers else None

@@ -1,4 +1,5 @@
-"""What was gathered -> the decide document (docs/formats/decide.md), from which terminal and page are rendered."""
+"""What was gathered -> the decide document (docs/formats/decide.md), from which terminal and page
+are rendered."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,9 +45,12 @@ class Decided:
     worth: Worth | None
 
 
-def summarise(bundles: Sequence[Bundle], limits: LimitsFile, *, hours: float = 1.0) -> dict[str, Any]:
+def summarise(
+    bundles: Sequence[Bundle], limits: LimitsFile, *, hours: float = 1.0
+) -> dict[str, Any]:
     """The decide document of campaigns by a user's limits; `hours` of more measuring are valued.
-    Raises UserError for a bundle that is not a campaign of a suite, and where the limits concern none of its cells."""
+    Raises UserError for a bundle that is not a campaign of a suite, and where the limits concern
+    none of its cells."""
     machines = gather(bundles, limits)
     if not any(machine.selected for machine in machines):
         raise no_such_case(limits, [case.name for machine in machines for case in machine.cases])
@@ -79,17 +83,23 @@ def summarise(bundles: Sequence[Bundle], limits: LimitsFile, *, hours: float = 1
 def overall(machines: Sequence[Sequence[Answer]]) -> Outcome:
     """Over machines that stand side by side: `meets` where one candidate is decided to meet all
     limits on each of them, `misses` where on some machine every candidate misses, else `open`."""
-    meets = [{one.candidate for one in answers if one.outcome is Outcome.MEETS} for answers in machines]
+    meets = [
+        {one.candidate for one in answers if one.outcome is Outcome.MEETS} for answers in machines
+    ]
     if meets and set.intersection(*meets):
         return Outcome.MEETS
-    if any(answers and all(one.outcome is Outcome.MISSES for one in answers) for answers in machines):
+    if any(
+        answers and all(one.outcome is Outcome.MISSES for one in answers) for answers in machines
+    ):
         return Outcome.MISSES
     return Outcome.OPEN
 
 
 def _decided(machine: Machine, limits: LimitsFile, rules: Rules, hours: float) -> Decided:
     selected = machine.selected
-    names = [name for name in machine.arms if any(name in machine.seen[case.name] for case in selected)]
+    names = [
+        name for name in machine.arms if any(name in machine.seen[case.name] for case in selected)
+    ]
     # With several cases half of the error is for all of them together, half for one by one.
     half = replace(rules, alpha=rules.alpha / 2) if len(machine.cases) > 1 else rules
     each = replace(half, alpha=half.alpha / len(machine.cases))
@@ -120,17 +130,29 @@ def _of_case(case: Case, machine: Machine, rules: Rules) -> tuple[Answer, ...]:
     return tuple(decide([one for one, _ in made], made[0][1], rules))
 
 
-def _front(case: Case, machine: Machine, limits: LimitsFile, rules: Rules) -> tuple[str | None, tuple[Place, ...]]:
+def _front(
+    case: Case, machine: Machine, limits: LimitsFile, rules: Rules
+) -> tuple[str | None, tuple[Place, ...]]:
     """The front of a case. Of topics that are judged apart, that one in which latency is nearest
     to its limit for anybody: the same for all candidates."""
     seen, latency = machine.seen[case.name], latency_of(limits.document())
-    topics = list(dict.fromkeys(topic for one in seen.values() for topic, m in one.values if m == LOSS))
+    topics = list(
+        dict.fromkeys(topic for one in seen.values() for topic, m in one.values if m == LOSS)
+    )
     topic = topics[0] if len(topics) == 1 else _nearest(case, machine, latency, topics)
-    metrics = {latency: (topic, latency), LOSS: (topic, LOSS), **{cost: (None, cost) for cost in COSTS}}
+    metrics = {
+        latency: (topic, latency),
+        LOSS: (topic, LOSS),
+        **{cost: (None, cost) for cost in COSTS},
+    }
     if latency.startswith("end_to_end"):
         metrics[latency] = (None, latency)
     found = {
-        name: {metric: blocks for metric, at in metrics.items() if (blocks := blocks_of(one, at)) is not None}
+        name: {
+            metric: blocks
+            for metric, at in metrics.items()
+            if (blocks := blocks_of(one, at)) is not None
+        }
         for name, one in seen.items()
         if one.not_supported is None
     }
@@ -138,7 +160,9 @@ def _front(case: Case, machine: Machine, limits: LimitsFile, rules: Rules) -> tu
     return topic, tuple(pareto(found, order, min_blocks=rules.min_blocks))
 
 
-def _nearest(case: Case, machine: Machine, latency: str, topics: Sequence[str | None]) -> str | None:
+def _nearest(
+    case: Case, machine: Machine, latency: str, topics: Sequence[str | None]
+) -> str | None:
     def nearness(topic: str | None) -> float:
         ratios = []
         for one in machine.seen[case.name].values():
@@ -158,7 +182,9 @@ def _machine(one: Decided, limits: LimitsFile, hours: float) -> dict[str, Any]:
         "summary": machine.summary,
         "campaigns": list(machine.campaigns),
         "block_s": None if machine.block_s is None else round(machine.block_s, 3),
-        "candidates": [dict(machine.arms[answer.candidate]) | _answer(answer) for answer in one.answers],
+        "candidates": [
+            dict(machine.arms[answer.candidate]) | _answer(answer) for answer in one.answers
+        ],
         "cases": [
             {
                 "case": case.name,
@@ -224,7 +250,8 @@ def _place(place: Place) -> dict[str, Any]:
         "values": {
             metric: None
             if value is None
-            else {"unit": GLOSSARY[metric].unit} | dict(zip(("value", "low", "high"), map(finite, value), strict=True))
+            else {"unit": GLOSSARY[metric].unit}
+            | dict(zip(("value", "low", "high"), map(finite, value), strict=True))
             for metric, value in place.values.items()
         },
     }

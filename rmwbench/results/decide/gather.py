@@ -12,7 +12,13 @@ from typing import Any
 
 from rmwbench.analysis.decide.answer import Candidate, Limit
 from rmwbench.analysis.decide.posterior import Blocks
-from rmwbench.analysis.metrics.aggregate import Trial, clock_bound, fraction_of, trial_value, under_way_of
+from rmwbench.analysis.metrics.aggregate import (
+    Trial,
+    clock_bound,
+    fraction_of,
+    trial_value,
+    under_way_of,
+)
 from rmwbench.analysis.metrics.comparisons import comparisons, is_floor, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import OF_TOPICS, Topic, judged_topics
@@ -68,9 +74,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Machine:
-    """What one machine's campaigns say. `seen`: case name -> candidate -> what it did;
-    `topics`: every name of a topic in them; `otherwise`: what is asked of a case in which no trial ended, whose topics
-    nobody knows; `block_s`: seconds that a block of the selected cases takes; None where nothing was timed."""
+    """What one machine's campaigns say. `seen`: case name -> candidate -> what it did; `topics`:
+    every name of a topic in them; `otherwise`: what is asked of a case in which no trial ended,
+    whose topics nobody knows; `block_s`: seconds that a block of the selected cases takes; None
+    where nothing was timed."""
 
     summary: str
     campaigns: tuple[str, ...]
@@ -87,7 +94,8 @@ class Machine:
 
 
 def gather(bundles: Sequence[Bundle], limits: LimitsFile) -> list[Machine]:
-    """In the order of the bundles. Raises UserError for a bundle that is not a campaign of a suite."""
+    """In the order of the bundles. Raises UserError for a bundle that is not a campaign of a
+    suite."""
     by_machine: dict[str, list[int]] = {}
     for number, bundle in enumerate(bundles):
         refuse_imported(bundle)
@@ -95,13 +103,19 @@ def gather(bundles: Sequence[Bundle], limits: LimitsFile) -> list[Machine]:
             raise UserError(
                 "a search for a capacity has no blocks to decide by",
                 where=str(bundle.directory),
-                fix="give campaigns that `rmwbench run` made; `rmwbench show` has this one's answer",
+                fix="give campaigns that `rmwbench run` made; `rmwbench show` has this one's "
+                "answer",
             )
         by_machine.setdefault(machine_of(bundle), []).append(number)
     for a, one in enumerate(bundles):
         if any(one.directory.resolve() == other.directory.resolve() for other in bundles[:a]):
-            raise UserError("a campaign is given twice", where=str(one.directory), fix="name it once")
-    return [_Machine(summary, limits).of([(n, bundles[n]) for n in numbers]) for summary, numbers in by_machine.items()]
+            raise UserError(
+                "a campaign is given twice", where=str(one.directory), fix="name it once"
+            )
+    return [
+        _Machine(summary, limits).of([(n, bundles[n]) for n in numbers])
+        for summary, numbers in by_machine.items()
+    ]
 
 
 def machine_of(bundle: Bundle) -> str:
@@ -127,7 +141,9 @@ class _Machine:
             self._take(number, bundle)
         return Machine(
             self.summary,
-            tuple(str(bundle.campaign.get("campaign") or bundle.directory) for _, bundle in bundles),
+            tuple(
+                str(bundle.campaign.get("campaign") or bundle.directory) for _, bundle in bundles
+            ),
             tuple(self.cases.values()),
             self.arms,
             self.seen,
@@ -140,7 +156,9 @@ class _Machine:
         small = Small(bundle)
         wanted: dict[int, tuple[Case, Seen]] = {}
         for found in comparisons(bundle.campaign.get("plan") or {}, bundle.rows("cells")):
-            cells = [cell for cell in found.cells if not is_floor(cell) and not interim.is_untimed(cell)]
+            cells = [
+                cell for cell in found.cells if not is_floor(cell) and not interim.is_untimed(cell)
+            ]
             if not cells:
                 continue
             case = self._case(found.name, cells[0], str(bundle.campaign.get("campaign")))
@@ -164,7 +182,9 @@ class _Machine:
                 self.places.add((number, trial.block))
         self._failed(number, lines, wanted)
 
-    def _failed(self, number: int, lines: Iterable[TrialLine], wanted: Mapping[int, tuple[Case, Seen]]) -> None:
+    def _failed(
+        self, number: int, lines: Iterable[TrialLine], wanted: Mapping[int, tuple[Case, Seen]]
+    ) -> None:
         by_cell: dict[int, list[TrialLine]] = {}
         for line in lines:
             by_cell.setdefault(line.cell, []).append(line)
@@ -224,9 +244,15 @@ class _Machine:
                 continue
             key, entry = (topic, metric), GLOSSARY[metric]
             seen.kinds[key] = (
-                "fraction" if entry.kind == "fraction" else "amount" if entry.kind == "amount" else "positive"
+                "fraction"
+                if entry.kind == "fraction"
+                else "amount"
+                if entry.kind == "amount"
+                else "positive"
             )
-            value: Any = fraction_of(metric, part) if entry.kind == "fraction" else trial_value(entry, part)
+            value: Any = (
+                fraction_of(metric, part) if entry.kind == "fraction" else trial_value(entry, part)
+            )
             if value is None or (entry.kind == "fraction" and not value[1]):
                 seen.reasons[key] = part.reasons.get(metric) or _why_none(metric, part)
                 continue
@@ -240,7 +266,10 @@ def definition_of(cell: Mapping[str, Any]) -> str:
     trial, words, and seeds."""
     found = loads(cell["definition"])
     workload = {k: v for k, v in (found.get("workload") or {}).items() if k not in WORDS}
-    endpoints = [{k: v for k, v in endpoint.items() if k not in OF_ARM} for endpoint in found.get("endpoints") or ()]
+    endpoints = [
+        {k: v for k, v in endpoint.items() if k not in OF_ARM}
+        for endpoint in found.get("endpoints") or ()
+    ]
     hosts = sorted({str(endpoint.get("host")) for endpoint in found.get("endpoints") or ()})
     parts = {
         "workload": workload,
@@ -260,7 +289,9 @@ def _without_seeds(value: Any) -> Any:
     return value
 
 
-def limits_of(document: Mapping[str, Any], topics: Sequence[Topic], names: Sequence[str]) -> dict[Asked, float]:
+def limits_of(
+    document: Mapping[str, Any], topics: Sequence[Topic], names: Sequence[str]
+) -> dict[Asked, float]:
     """What is asked of a case: (topic, metric) -> at most. Where the topics are alike, all of the
     whole; else general limits of messages hold for each topic unless it has its own."""
     general = {limit["metric"]: limit["at_most"] for limit in document["acceptable"]}
@@ -276,7 +307,9 @@ def limits_of(document: Mapping[str, Any], topics: Sequence[Topic], names: Seque
         mine = {k: v for name in (topic.name, *topic.members) for k, v in own.get(name, {}).items()}
         of_topic = {k: v for k, v in general.items() if k in OF_TOPICS} | mine
         out |= {(topic.name, metric): most for metric, most in of_topic.items()}
-    return out | {(None, metric): most for metric, most in general.items() if metric not in OF_TOPICS}
+    return out | {
+        (None, metric): most for metric, most in general.items() if metric not in OF_TOPICS
+    }
 
 
 def latency_of(document: Mapping[str, Any]) -> str:
@@ -289,7 +322,9 @@ def latency_of(document: Mapping[str, Any]) -> str:
 def pareto_of(topics: Sequence[Topic], latency: str) -> list[Asked]:
     """What the front is of; latency and loss of each topic that is judged by itself."""
     parts = [topic.name for topic in topics] if topics else [None]
-    of_parts = [(part, metric) for part in parts for metric in (latency, LOSS) if metric in OF_TOPICS]
+    of_parts = [
+        (part, metric) for part in parts for metric in (latency, LOSS) if metric in OF_TOPICS
+    ]
     rest = [] if latency in OF_TOPICS else [(None, latency)]
     return [*of_parts, *rest, *((None, metric) for metric in COSTS)]
 
@@ -359,7 +394,10 @@ def limits_in(cases: Sequence[Case], machine: Machine) -> list[Limit]:
         asked: dict[Asked, float] = {}
         for seen in machine.seen[case.name].values():
             asked |= seen.limits
-        out += [Limit(case.name, topic, metric, most) for (topic, metric), most in (asked or machine.otherwise).items()]
+        out += [
+            Limit(case.name, topic, metric, most)
+            for (topic, metric), most in (asked or machine.otherwise).items()
+        ]
     return out
 
 

@@ -1,4 +1,5 @@
-"""The sentences of a decision, each made from the codes and numbers of the document and from nothing else."""
+"""The sentences of a decision, each made from the codes and numbers of the document and from
+nothing else."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,7 +29,9 @@ def _on_machine(machine: Document) -> str:
     said = []
     if by.get("meets"):
         one = len(by["meets"]) == 1
-        said.append(f"Take {names(by['meets'], 'or')}: {'it meets' if one else 'they meet'} all limits.")
+        said.append(
+            f"Take {names(by['meets'], 'or')}: {'it meets' if one else 'they meet'} all limits."
+        )
     elif set(by) == {"misses"}:
         said.append("No candidate meets the limits.")
     else:
@@ -47,7 +50,8 @@ def _verb(found: Sequence[str], one: str, several: str) -> str:
 
 
 def reason(candidate: Document) -> str:
-    """Why a candidate's outcome is what it is: which limit binds, by how much, with its interval."""
+    """Why a candidate's outcome is what it is: which limit binds, by how much, with its
+    interval."""
     why, binding = candidate["why"], candidate["binding"]
     failed = candidate["failed"]
     if why == "not_supported":
@@ -57,7 +61,10 @@ def reason(candidate: Document) -> str:
     if why == "no_data":
         return f"{limit_name(binding)} is unknown: {binding['no_data']}"
     if why == "too_few_blocks":
-        return f"{fmt.counted(binding['blocks'], 'block')} of {limit_name(binding)}: fewer than five decide nothing"
+        return (
+            f"{fmt.counted(binding['blocks'], 'block')} of {limit_name(binding)}: fewer than "
+            "five decide nothing"
+        )
     if why == "failed":
         return f"within every limit, but {failed['trials']} of {failed['of']} trials failed"
     if binding is None:
@@ -91,7 +98,9 @@ def measured(met: Document) -> str:
     if ratio is None or not met["at_most"]:
         return told
     ends = [fmt.finite(found[key]) for key in ("low", "high")]
-    interval = "–".join("∞" if end is None else fmt.significant(end / met["at_most"]) for end in ends)
+    interval = "–".join(
+        "∞" if end is None else fmt.significant(end / met["at_most"]) for end in ends
+    )
     return f"{told}: {fmt.significant(ratio)}× [{interval}]"
 
 
@@ -116,8 +125,13 @@ def probability(value: float | None) -> str:
 
 def flip(found: Document, along: Document) -> str:
     """`zenoh meets the limits up to cameras=4 and misses them from cameras=8`."""
-    factor, ordered = along["factor"], all(isinstance(x["level"], int | float) for x in along["levels"])
-    before, after = (("meets" if found[key] == "meets" else "misses") for key in ("before", "after"))
+    factor, ordered = (
+        along["factor"],
+        all(isinstance(x["level"], int | float) for x in along["levels"]),
+    )
+    before, after = (
+        ("meets" if found[key] == "meets" else "misses") for key in ("before", "after")
+    )
     low, high = f"{factor}={found['from']}", f"{factor}={found['to']}"
     if ordered:
         return f"{found['arm']} {before} the limits up to {low} and {after} them from {high} on"
@@ -137,15 +151,15 @@ def worth(found: Document | None) -> str:
     """What another hour of measuring would be worth."""
     if found is None:
         return (
-            "What more measuring is worth cannot be said yet: no candidate has five blocks of every limit. "
-            "That is the first thing to measure."
+            "What more measuring is worth cannot be said yet: no candidate has five blocks of "
+            "every limit. That is the first thing to measure."
         )
     spent = fmt.duration(found["hours"] * 3600)
     gain = found["after"] - found["now"]
     if found["decided_now"]:
         return (
-            f"Another {spent} of measuring ({fmt.counted(found['blocks'], 'block')}) would change the choice with "
-            f"probability {probability(found['changes'])}: the answer is decided."
+            f"Another {spent} of measuring ({fmt.counted(found['blocks'], 'block')}) would change "
+            f"the choice with probability {probability(found['changes'])}: the answer is decided."
         )
     more = fmt.counted(found["blocks"], "block")
     return (

@@ -1,1 +1,2 @@
-"""The suite file as people write it: found by name, read, and each mistake told with file and line."""
+"""The suite file as people write it: found by name, read, and each mistake told with file and
+line."""

@@ -2,13 +2,15 @@
 
     arms:
       - native                                        # every candidate of a set
-      - {set: ros2, without: [rclcpp/zenoh]}          # some of a set; any other key replaces that of each
+      - {set: ros2, without: [rclcpp/zenoh]}          # some of a set; any other key replaces that
+        of each
       - rclcpp/zenoh                                  # one candidate
       - {candidate: fastdds sync, name: fastdds}      # one, with keys of its own
       - {name: mine, middleware: zenoh}               # or an arm that stands in no file but this
 
-The shipped ones are in `suites/candidates.yaml`, a user's own in a file of the same form. Written out in the tree of
-the suite's file before anything is validated, as pairs are: everything behind knows arms only.
+The shipped ones are in `suites/candidates.yaml`, a user's own in a file of the same form. Written
+out in the tree of the suite's file before anything is validated, as pairs are: everything behind
+knows arms only.
 """
 
 import difflib
@@ -34,7 +36,8 @@ NEAR = 3
 
 
 class Listed(Arm):
-    """A candidate in its file: an arm, the sets that it is `in`, and what it `needs` that no other has, in words."""
+    """A candidate in its file: an arm, the sets that it is `in`, and what it `needs` that no other
+    has, in words."""
 
     in_: Annotated[tuple[str, ...], Field(strict=False, alias="in")] = ()
     needs: str | None = None
@@ -49,7 +52,8 @@ class CandidatesFile(Strict):
 
 @dataclass(frozen=True)
 class Candidate:
-    """`arm` is what a suite's file would say of it, with the paths of profiles absolute. `where`: file and line."""
+    """`arm` is what a suite's file would say of it, with the paths of profiles absolute. `where`:
+    file and line."""
 
     name: str
     arm: Mapping[str, Any]
@@ -59,7 +63,8 @@ class Candidate:
 
     @property
     def layer(self) -> str:
-        """Which of the four layers its middleware's name tells: `floor`, `rclcpp`, `rclpy`, else `native`."""
+        """Which of the four layers its middleware's name tells: `floor`, `rclcpp`, `rclpy`, else
+        `native`."""
         family = str(self.arm.get("middleware", "")).partition("/")[0]
         return family if family in LAYERS else "native"
 
@@ -91,7 +96,9 @@ class Candidates:
         return Candidates({**self.known, **other.known}, {**self.sets, **other.sets})
 
 
-def unknown_name(kind: str, name: object, known: Sequence[str], *, at: tuple[str | int, ...] = ()) -> Fault:
+def unknown_name(
+    kind: str, name: object, known: Sequence[str], *, at: tuple[str | int, ...] = ()
+) -> Fault:
     """A Fault with the nearest of many names, and where all of them are listed."""
     close = difflib.get_close_matches(str(name), known, n=NEAR, cutoff=0.5)
     listed = "`rmwbench candidates` lists them"
@@ -101,8 +108,8 @@ def unknown_name(kind: str, name: object, known: Sequence[str], *, at: tuple[str
 
 
 def expanded(arms: Any, known: Candidates) -> Any:
-    """The list of arms with each name of a candidate or a set replaced by its arms; anything else as it is. Raises
-    Fault, counted from the list."""
+    """The list of arms with each name of a candidate or a set replaced by its arms; anything else
+    as it is. Raises Fault, counted from the list."""
     if not isinstance(arms, CommentedSeq) or not any(_refers(arm) for arm in arms):
         return arms
     found = CommentedSeq()
@@ -123,8 +130,15 @@ def expand_short(tree: CommentedMap, known: Candidates) -> None:
         return
     here = [_name(arm) for arm in tree["arms"]]
     line = (names.lc.line, names.lc.col)
-    found = [one.name for name in names for one in known.of_set(str(name)) if name not in here and one.name in here]
-    short["arms"] = _listed([*(name for name in names if name in here or name not in known.sets), *found], line)
+    found = [
+        one.name
+        for name in names
+        for one in known.of_set(str(name))
+        if name not in here and one.name in here
+    ]
+    short["arms"] = _listed(
+        [*(name for name in names if name in here or name not in known.sets), *found], line
+    )
 
 
 def refers(arms: Any) -> bool:
@@ -140,7 +154,9 @@ def _refers(arm: Any) -> bool:
 
 def _refers_in_pairs(arm: CommentedMap) -> bool:
     sides = arm.get(pairs.KEY)
-    return isinstance(sides, CommentedSeq) and any(isinstance(side, CommentedMap) and SET in side for side in sides)
+    return isinstance(sides, CommentedSeq) and any(
+        isinstance(side, CommentedMap) and SET in side for side in sides
+    )
 
 
 def _arms(entry: Any, known: Candidates, index: int, line: tuple[int, int]) -> list[Any]:
@@ -159,7 +175,9 @@ def _arms(entry: Any, known: Candidates, index: int, line: tuple[int, int]) -> l
         )
     if CANDIDATE in entry:
         if entry[CANDIDATE] not in known.known:
-            raise unknown_name("candidate", entry[CANDIDATE], list(known.known), at=(index, CANDIDATE))
+            raise unknown_name(
+                "candidate", entry[CANDIDATE], list(known.known), at=(index, CANDIDATE)
+            )
         own = {key: value for key, value in entry.items() if key != CANDIDATE}
         return [pairs.placed({**known.known[entry[CANDIDATE]].arm, **own}, line)]
     if SET not in entry:
@@ -185,7 +203,10 @@ def _of_set(entry: CommentedMap, known: Candidates, at: tuple[str | int, ...]) -
     without = entry.get(WITHOUT, ())
     if not isinstance(without, CommentedSeq | tuple):
         raise Fault(
-            "`without` is a list", expected="names of the set's candidates", actual=str(without), at=(*at, WITHOUT)
+            "`without` is a list",
+            expected="names of the set's candidates",
+            actual=str(without),
+            at=(*at, WITHOUT),
         )
     for place, left in enumerate(without):
         if left not in names:
@@ -193,14 +214,21 @@ def _of_set(entry: CommentedMap, known: Candidates, at: tuple[str | int, ...]) -
     return [one for one in members if one.name not in without]
 
 
-def _with_sides(entry: CommentedMap, known: Candidates, index: int, line: tuple[int, int]) -> CommentedMap:
-    """An entry of `pairs` whose sets are written out; a side is called by its middleware, as one written by hand is."""
+def _with_sides(
+    entry: CommentedMap, known: Candidates, index: int, line: tuple[int, int]
+) -> CommentedMap:
+    """An entry of `pairs` whose sets are written out; a side is called by its middleware, as one
+    written by hand is."""
     sides = CommentedSeq()
     for place, side in enumerate(entry[pairs.KEY]):
         at = entry[pairs.KEY].lc.item(place)
         of_set = isinstance(side, CommentedMap) and SET in side
         members = _of_set(side, known, (index, pairs.KEY, place)) if of_set else []
-        own = {key: value for key, value in side.items() if key not in (SET, WITHOUT)} if of_set else {}
+        own = (
+            {key: value for key, value in side.items() if key not in (SET, WITHOUT)}
+            if of_set
+            else {}
+        )
         made = [_side(one, own, (at[0], at[1])) for one in members] if of_set else [side]
         for one in made:
             sides.append(one)
@@ -210,15 +238,17 @@ def _with_sides(entry: CommentedMap, known: Candidates, index: int, line: tuple[
 
 
 def _side(one: Candidate, own: Mapping[str, Any], line: tuple[int, int]) -> CommentedMap:
-    said = {key: value for key, value in one.arm.items() if key in pairs.SIDE_KEYS and key != "name"}
+    said = {
+        key: value for key, value in one.arm.items() if key in pairs.SIDE_KEYS and key != "name"
+    }
     return pairs.placed({**said, **own}, line)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What the command line says of a suite's arms: other `candidates` in their place (the floor stays), those `added`
-    to them, those left out (`without`); each a name, a set or the path of a file. `written`: the arms of a campaign
-    that is resumed, whatever the candidates have become."""
+    """What the command line says of a suite's arms: other `candidates` in their place (the floor
+    stays), those `added` to them, those left out (`without`); each a name, a set or the path of a
+    file. `written`: the arms of a campaign that is resumed, whatever the candidates have become."""
 
     candidates: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
@@ -232,7 +262,9 @@ class Choice:
     @property
     def files(self) -> tuple[str, ...]:
         """The words that are paths of files."""
-        return tuple(word for word in (*self.candidates, *self.added, *self.without) if is_file(word))
+        return tuple(
+            word for word in (*self.candidates, *self.added, *self.without) if is_file(word)
+        )
 
 
 NO_CHOICE = Choice()
@@ -250,9 +282,9 @@ def chosen(
     sets: Mapping[str, Any],
     line: tuple[int, int],
 ) -> CommentedSeq:
-    """A suite's arms as the command line wants them. `named`: a word and the option that it stands behind, to
-    candidates; `sets`: set -> names; what comes stands at `line`. Raises Fault for what is not there to be left out,
-    or there already and unlike."""
+    """A suite's arms as the command line wants them. `named`: a word and the option that it stands
+    behind, to candidates; `sets`: set -> names; what comes stands at `line`. Raises Fault for what
+    is not there to be left out, or there already and unlike."""
     if choice.written is not None:
         return _listed([pairs.placed(dict(arm), line) for arm in choice.written], line)
     found = list(arms)
@@ -265,14 +297,19 @@ def chosen(
                 found.append(pairs.placed(dict(one.arm), line))
             elif _settings(there) != _settings(one.arm):
                 raise Fault(
-                    f"the suite has an arm `{one.name}` already, which is another than the candidate",
+                    f"the suite has an arm `{one.name}` already, which is another than the "
+                    "candidate",
                     expected="a candidate under a name of its own",
                     actual=f"{_told(there)}; the candidate: {_told(one.arm)}",
                     fix="give it another name in a file of your own",
                     at=(option,),
                 )
     for word in choice.without:
-        names = [one.name for one in named(word, "--without")] if is_file(word) else [*sets.get(word, ()), word]
+        names = (
+            [one.name for one in named(word, "--without")]
+            if is_file(word)
+            else [*sets.get(word, ()), word]
+        )
         here = [_name(arm) for arm in found]
         if not set(names) & set(here):
             known = [*here, *(one for one in sets if set(sets[one]) & set(here))]
@@ -282,8 +319,9 @@ def chosen(
 
 
 def tidied(tree: CommentedMap, before: Sequence[str]) -> None:
-    """What the file says of arms that the command line took away goes with them: comparisons against them, exclusions,
-    their place in a short version; arms that were not there `before` have one."""
+    """What the file says of arms that the command line took away goes with them: comparisons
+    against them, exclusions, their place in a short version; arms that were not there `before` have
+    one."""
     names = [_name(arm) for arm in tree["arms"]]
     for arm in tree["arms"]:
         if isinstance(arm, CommentedMap) and arm.get("against") not in (None, *names):
@@ -341,8 +379,13 @@ def _is_floor(arm: Any) -> bool:
 
 def _settings(arm: Mapping[str, Any]) -> dict[str, Any]:
     """What an arm is, whatever it is held against."""
-    return {"wait": "block", **{key: value for key, value in arm.items() if key not in ("against", "optional")}}
+    return {
+        "wait": "block",
+        **{key: value for key, value in arm.items() if key not in ("against", "optional")},
+    }
 
 
 def _told(arm: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in arm.items() if key not in ("name", "against", "optional"))
+    return ", ".join(
+        f"{key} {value}" for key, value in arm.items() if key not in ("name", "against", "optional")
+    )

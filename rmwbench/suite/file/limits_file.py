@@ -33,8 +33,8 @@ def read_limits(path: Path) -> LimitsFile:
 
 
 def check_topics(limits: LimitsFile, known: Collection[str]) -> None:
-    """UserError for a topic with limits that no campaign has: nothing would be judged by them. `known` is empty where
-    no trial ended, and then nobody can say."""
+    """UserError for a topic with limits that no campaign has: nothing would be judged by them.
+    `known` is empty where no trial ended, and then nobody can say."""
     for topic in limits.topics:
         if known and topic not in known:
             raise UserError(

@@ -1,4 +1,5 @@
-"""The shipped suites with their titles. Only the title of each file is read: all of every suite takes seconds."""
+"""The shipped suites with their titles. Only the title of each file is read: all of every suite
+takes seconds."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,7 @@
 """Reads a suite file, and turns whatever is wrong with it into one UserError with file and line.
 
-ruamel.yaml keeps the line of every key and item; pydantic says which key is wrong. The two meet here and nowhere else.
+ruamel.yaml keeps the line of every key and item; pydantic says which key is wrong. The two meet
+here and nowhere else.
 """
 
 import os
@@ -30,7 +31,8 @@ SUFFIXES = (".yaml", ".yml")
 JSON = ".json"
 """Of a test matrix that is read as a suite (matrix.py)."""
 MAX_FILE_BYTES = 256 * 1024
-"""Reading YAML with its lines takes some seconds at that size; the largest file that is shipped has a third of it."""
+"""Reading YAML with its lines takes some seconds at that size; the largest file that is shipped has
+a third of it."""
 MOST_VALUES = 200_000
 """Of a file with its aliases written out; a bomb of a few lines has billions."""
 CLAIMS_FILE = "claims.yaml"
@@ -42,19 +44,23 @@ QUESTIONNAIRE_FILE, EVIDENCE_FILE = "questionnaire.yaml", "evidence.yaml"
 CANDIDATES_FILE = "candidates.yaml"
 """Beside all suites: what they compare, by name (candidates.py)."""
 CANDIDATES_VARIABLE = "RMWBENCH_CANDIDATES"
-"""A file of the user's whose candidates and sets are known besides the shipped ones, wherever those are named."""
+"""A file of the user's whose candidates and sets are known besides the shipped ones, wherever those
+are named."""
 NO_SUITES = (CLAIMS_FILE, FIGURES_FILE, QUESTIONNAIRE_FILE, EVIDENCE_FILE, CANDIDATES_FILE)
 NOTHING_RUNS = {
-    "galactic-2020/community": "rmwbench community github | rep2004 | survey | admission (docs/community.md)",
+    "galactic-2020/community": "rmwbench community github | rep2004 | survey | admission "
+    "(docs/community.md)",
     "fastdds-2021/questionnaire": "rmwbench questionnaire (docs/questionnaire.md)",
 }
-"""Parts of published evaluations in which no middleware runs, and the verbs that are these parts."""
+"""Parts of published evaluations in which no middleware runs, and the verbs that are these
+parts."""
 PUBLISHED = "published"
 """The folder of the published evaluations, one folder each; it is not part of a suite's name."""
 
 
 def suites_directory() -> Path:
-    """Where the shipped suites are: inside the package when installed from a wheel, beside it in a checkout."""
+    """Where the shipped suites are: inside the package when installed from a wheel, beside it in a
+    checkout."""
     package = Path(__file__).resolve().parents[2]
     inside = package / "suites"
     return inside if inside.is_dir() else package.parent / "suites"
@@ -66,7 +72,8 @@ def limits_directory() -> Path:
 
 
 def sources_with(file: str) -> list[str]:
-    """The published evaluations that have such a file or folder, by the name of their own folder."""
+    """The published evaluations that have such a file or folder, by the name of their own
+    folder."""
     directory = suites_directory()
     found = (*directory.glob(f"*/{file}"), *directory.glob(f"{PUBLISHED}/*/{file}"))
     return sorted(path.parent.name for path in found)
@@ -80,8 +87,8 @@ def source_directory(source: str | Path) -> Path:
 
 
 def source_file(source: str | Path, file: str, what: str) -> Path:
-    """Where a source's `file` lies, or the path as given where it is one of a YAML file. Raises UserError for an
-    unknown name; `what` the file has, in the plural."""
+    """Where a source's `file` lies, or the path as given where it is one of a YAML file. Raises
+    UserError for an unknown name; `what` the file has, in the plural."""
     path = Path(source)
     if path.suffix in SUFFIXES:
         return path
@@ -108,21 +115,23 @@ def suite_file(name: str) -> Path:
 
 
 def _suite_files() -> dict[str, Path]:
-    """Name -> file. `published/SOURCE/NAME.yaml` is called `SOURCE/NAME`, or `SOURCE` where it is called like its
-    folder: names that people type stay what they are wherever a file lies."""
+    """Name -> file. `published/SOURCE/NAME.yaml` is called `SOURCE/NAME`, or `SOURCE` where it is
+    called like its folder: names that people type stay what they are wherever a file lies."""
     directory = suites_directory()
     found = {}
     for path in directory.rglob("*.yaml"):
         if path.name not in NO_SUITES:
             folders = path.relative_to(directory).parts[:-1]
             folders = folders[1:] if folders[:1] == (PUBLISHED,) else folders
-            found["/".join(folders if folders[-1:] == (path.stem,) else (*folders, path.stem))] = path
+            found["/".join(folders if folders[-1:] == (path.stem,) else (*folders, path.stem))] = (
+                path
+            )
     return found
 
 
 def find(suite: str) -> Path:
-    """The file of a suite: a path where it ends in .yaml or .json, otherwise a shipped name. Raises UserError where
-    there is none."""
+    """The file of a suite: a path where it ends in .yaml or .json, otherwise a shipped name. Raises
+    UserError where there is none."""
     path = Path(suite)
     if path.suffix in (*SUFFIXES, JSON):
         if path.is_file():
@@ -141,19 +150,26 @@ def find(suite: str) -> Path:
 
 
 def _no_suite(suite: str, names: list[str]) -> UserError:
-    """What to say of a word that is not a suite's name: it may be a folder of some, or what another verb does."""
+    """What to say of a word that is not a suite's name: it may be a folder of some, or what another
+    verb does."""
     word = suite.rstrip("/")
     if word in NOTHING_RUNS:
-        return UserError(f"`{word}` is not a suite: no middleware runs in it", fix=NOTHING_RUNS[word])
+        return UserError(
+            f"`{word}` is not a suite: no middleware runs in it", fix=NOTHING_RUNS[word]
+        )
     path = Path(suite)
     inside = [name for name in names if name.startswith(f"{word}/")]
     if not inside and path.is_dir():
-        found = sorted(file for end in SUFFIXES for file in path.glob(f"*{end}") if file.name not in NO_SUITES)
+        found = sorted(
+            file for end in SUFFIXES for file in path.glob(f"*{end}") if file.name not in NO_SUITES
+        )
         inside = [str(file) for file in found]
     if inside or path.is_dir():
         return UserError(
             f"`{suite}` is a folder, not a suite",
-            expected="one of " + ", ".join(inside) if inside else "the path of a file ending in .yaml",
+            expected="one of " + ", ".join(inside)
+            if inside
+            else "the path of a file ending in .yaml",
             actual=suite,
             fix=f"rmwbench plan {inside[0]}" if inside else None,
         )
@@ -161,7 +177,9 @@ def _no_suite(suite: str, names: list[str]) -> UserError:
         f"no suite is called `{suite}`",
         expected="one of " + ", ".join(names) + ", or the path of a file ending in .yaml",
         actual=suite,
-        fix=f"suite files end in .yaml: rename {suite}" if path.exists() else did_you_mean(suite, names),
+        fix=f"suite files end in .yaml: rename {suite}"
+        if path.exists()
+        else did_you_mean(suite, names),
     )
 
 
@@ -178,15 +196,18 @@ def _shipped_candidates() -> Candidates:
 
 
 def candidates_of(path: Path, besides: Candidates | None = None) -> Candidates:
-    """The candidates and sets of one file, which may name those `besides`, the shipped ones where None. Raises
-    UserError for anything wrong with it. Whether there is such a middleware is asked where a suite names one."""
+    """The candidates and sets of one file, which may name those `besides`, the shipped ones where
+    None. Raises UserError for anything wrong with it. Whether there is such a middleware is asked
+    where a suite names one."""
     besides = _shipped_candidates() if besides is None else besides
     where = shown(path)
     tree = _yaml(read(path), where, "a file of candidates", "sets and candidates")
     try:
         if "candidates" in tree:
             tree["candidates"] = candidates.expanded(tree["candidates"], besides)
-        file = CandidatesFile.model_validate(_plain(tree, where), context={"directory": path.parent})
+        file = CandidatesFile.model_validate(
+            _plain(tree, where), context={"directory": path.parent}
+        )
         _check_names(file, besides)
     except ValidationError as error:
         raise _user_error(tree, where, error) from error
@@ -198,7 +219,9 @@ def candidates_of(path: Path, besides: Candidates | None = None) -> Candidates:
         said = _plain(tree["candidates"][index], where)
         arm = {key: value for key, value in said.items() if key not in candidates.OF_THE_FILE}
         place = f"{where}:{_find(tree, ('candidates', index))[0]}"
-        found[one.name] = Candidate(one.name, _absolute(arm, path.parent), one.in_, one.needs, place)
+        found[one.name] = Candidate(
+            one.name, _absolute(arm, path.parent), one.in_, one.needs, place
+        )
     return Candidates(found, dict(file.sets))
 
 
@@ -214,7 +237,9 @@ def _check_names(file: CandidatesFile, besides: Candidates) -> None:
         seen[one.name] = "a candidate"
         for place, name in enumerate(one.in_):
             if name not in sets:
-                raise candidates.unknown_name("set", name, sets, at=("candidates", index, "in", place))
+                raise candidates.unknown_name(
+                    "set", name, sets, at=("candidates", index, "in", place)
+                )
 
 
 def _absolute(arm: Any, directory: Path) -> Any:
@@ -222,7 +247,9 @@ def _absolute(arm: Any, directory: Path) -> Any:
     if isinstance(arm, dict):
         return {
             key: str((directory / value).resolve())
-            if key == "profile" and isinstance(value, str) and ("/" in value or Path(value).suffix in FORMAT_OF_SUFFIX)
+            if key == "profile"
+            and isinstance(value, str)
+            and ("/" in value or Path(value).suffix in FORMAT_OF_SUFFIX)
             else _absolute(value, directory)
             for key, value in arm.items()
         }
@@ -232,12 +259,14 @@ def _absolute(arm: Any, directory: Path) -> Any:
 def load(suite: str | Path, *, middlewares: Iterable[str] = (), shortened: bool = False) -> Suite:
     """The suite of that shipped name or path; `shortened` as its `short` says.
 
-    `middlewares` are names known besides the shipped ones (workers that were found). Raises one UserError for
-    anything wrong with the file.
+    `middlewares` are names known besides the shipped ones (workers that were found). Raises one
+    UserError for anything wrong with the file.
     """
     path = suite if isinstance(suite, Path) else find(suite)
     text = read(path)
-    return parse(text, where=shown(path), directory=path.parent, middlewares=middlewares, shortened=shortened)
+    return parse(
+        text, where=shown(path), directory=path.parent, middlewares=middlewares, shortened=shortened
+    )
 
 
 def read(path: Path) -> str:
@@ -245,7 +274,9 @@ def read(path: Path) -> str:
     try:
         return read_text(path, MAX_FILE_BYTES)
     except UnicodeDecodeError as error:
-        raise UserError("the file is not text", where=str(path), expected="YAML in UTF-8", actual=str(error)) from error
+        raise UserError(
+            "the file is not text", where=str(path), expected="YAML in UTF-8", actual=str(error)
+        ) from error
     except OSError as error:
         raise UserError("cannot read the file", where=str(path), actual=error.strerror) from error
 
@@ -259,8 +290,8 @@ def parse(
     shortened: bool = False,
     choice: Choice = NO_CHOICE,
 ) -> Suite:
-    """A suite from its text. `where` names the file in errors; profile paths are relative to `directory`. `choice`:
-    what the command line says of its arms."""
+    """A suite from its text. `where` names the file in errors; profile paths are relative to
+    `directory`. `choice`: what the command line says of its arms."""
     tree = _tree(text, where, choice)
     try:
         tree = short.shortened(tree, wanted=shortened)
@@ -275,7 +306,8 @@ def parse(
         content["outcomes"] = _limits_of_file(directory or Path(), content["outcomes"])
     try:
         suite = Suite.model_validate(content, context=context)
-        cells(suite)  # contradictions between a level and a workload have a line too, so they are found at load
+        # contradictions between a level and a workload have a line too, so they are found at load
+        cells(suite)
     except ValidationError as error:
         raise _user_error(tree, where, error) from error
     except Fault as fault:
@@ -292,28 +324,36 @@ def _limits_of_file(directory: Path, name: str) -> dict[str, Any]:
 
 
 def plain(text: str, *, where: str, choice: Choice = NO_CHOICE) -> dict[str, Any]:
-    """What a suite's text says, in Python's own types and with its candidates and pairs of middlewares written out;
-    nothing is validated."""
+    """What a suite's text says, in Python's own types and with its candidates and pairs of
+    middlewares written out; nothing is validated."""
     return _plain(_tree(text, where, choice), where)
 
 
-def written(text: str, *, where: str, choice: Choice = NO_CHOICE) -> tuple[dict[str, Any], ...] | None:
-    """The arms as `plain` has them, where the text alone does not say them: a campaign keeps these, whatever the
-    candidates become. None where it does."""
+def written(
+    text: str, *, where: str, choice: Choice = NO_CHOICE
+) -> tuple[dict[str, Any], ...] | None:
+    """The arms as `plain` has them, where the text alone does not say them: a campaign keeps these,
+    whatever the candidates become. None where it does."""
     tree = _yaml(text, where)
-    if not choice.changes and not candidates.refers(tree.get("arms")) and not matrix.is_matrix(tree):
+    if (
+        not choice.changes
+        and not candidates.refers(tree.get("arms"))
+        and not matrix.is_matrix(tree)
+    ):
         return None
     return tuple(plain(text, where=where, choice=choice)["arms"])
 
 
 def validated(text: str, *, where: str, model: type[_Model]) -> _Model:
-    """Another kind of YAML file than a suite, as `model`: mistakes get file and line in the same way."""
+    """Another kind of YAML file than a suite, as `model`: mistakes get file and line in the same
+    way."""
     return cast(_Model, _validated(text, where, model))
 
 
 @lru_cache(maxsize=64)
 def _validated(text: str, where: str, model: type[BaseModel]) -> BaseModel:
-    """As `validated`. What was read once is not read again: YAML takes long, and a model is never changed."""
+    """As `validated`. What was read once is not read again: YAML takes long, and a model is never
+    changed."""
     tree = _yaml(text, where, "this file", "those of the other files of its name")
     try:
         return model.model_validate(_plain(tree, where))
@@ -321,21 +361,26 @@ def _validated(text: str, where: str, model: type[BaseModel]) -> BaseModel:
         raise _user_error(tree, where, error) from error
 
 
-def line_of(text: str, path: tuple[str | int, ...], *, shortened: bool = False, choice: Choice = NO_CHOICE) -> int:
-    """The line, from 1, of the deepest part of `path` (such as `("arms", 2, "options")`) that a suite's text has, or
-    its short version."""
+def line_of(
+    text: str, path: tuple[str | int, ...], *, shortened: bool = False, choice: Choice = NO_CHOICE
+) -> int:
+    """The line, from 1, of the deepest part of `path` (such as `("arms", 2, "options")`) that a
+    suite's text has, or its short version."""
     return _find(short.shortened(_tree(text, "suite", choice), wanted=shortened), path)[0]
 
 
 def shown(path: Path) -> str:
-    """The path as the user would type it: relative where the file is below the current directory."""
+    """The path as the user would type it: relative where the file is below the current
+    directory."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))
     except ValueError:
         return str(path)
 
 
-def _yaml(text: str, where: str, what: str = "a suite file", keys: str = "suite, arms, workloads") -> CommentedMap:
+def _yaml(
+    text: str, where: str, what: str = "a suite file", keys: str = "suite, arms, workloads"
+) -> CommentedMap:
     """The tree of a file that is a mapping; of `what` kind and with which `keys`, an error says."""
     json = text.lstrip().startswith("{")
     try:
@@ -351,7 +396,9 @@ def _yaml(text: str, where: str, what: str = "a suite file", keys: str = "suite,
             fix="check indentation, quotes and colons on this line and the one before",
         ) from error
     except (YAMLError, ValueError, RecursionError) as error:
-        raise UserError("not YAML", where=where, actual=" ".join(str(error).split()) or type(error).__name__) from error
+        raise UserError(
+            "not YAML", where=where, actual=" ".join(str(error).split()) or type(error).__name__
+        ) from error
     if (values := _values(tree, {})) > MOST_VALUES:
         raise UserError(
             "this file is too large with its aliases written out",
@@ -361,9 +408,16 @@ def _yaml(text: str, where: str, what: str = "a suite file", keys: str = "suite,
             fix="split it into several suites",
         )
     if where.endswith(JSON) and not matrix.is_matrix(tree):
-        raise UserError("this JSON is not a suite", where=where, expected=matrix.KIND, actual=_shape(tree))
+        raise UserError(
+            "this JSON is not a suite", where=where, expected=matrix.KIND, actual=_shape(tree)
+        )
     if not isinstance(tree, CommentedMap):
-        raise UserError(f"{what} is a mapping", where=where, expected=f"keys such as {keys}", actual=_shape(tree))
+        raise UserError(
+            f"{what} is a mapping",
+            where=where,
+            expected=f"keys such as {keys}",
+            actual=_shape(tree),
+        )
     return tree
 
 
@@ -389,7 +443,8 @@ def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
             arms = pairs.expanded(arms)
         except Fault as fault:
             raise _fault_error(tree, where, ("arms", *fault.at), fault) from fault
-        refers, tree["arms"] = candidates.refers(tree["arms"]), arms  # keeps its line, since the key was there
+        # keeps its line, since the key was there
+        refers, tree["arms"] = candidates.refers(tree["arms"]), arms
         if refers:
             candidates.expand_short(tree, known_candidates())
         if choice.changes and isinstance(arms, CommentedSeq):
@@ -400,7 +455,8 @@ def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
 
 
 def _chosen(arms: CommentedSeq, choice: Choice, line: tuple[int, int]) -> CommentedSeq:
-    """What comes by the command line stands at `line`. Raises UserError at the option that names what there is not."""
+    """What comes by the command line stands at `line`. Raises UserError at the option that names
+    what there is not."""
     known = known_candidates()
     files = {file: candidates_of(Path(file)) for file in choice.files}
     for own in files.values():
@@ -414,12 +470,14 @@ def _chosen(arms: CommentedSeq, choice: Choice, line: tuple[int, int]) -> Commen
         return candidates.chosen(arms, choice, named, sets, line)
     except Fault as fault:
         where = str(fault.at[0])
-        raise UserError(fault.what, where=where, expected=fault.expected, actual=fault.actual, fix=fault.fix) from fault
+        raise UserError(
+            fault.what, where=where, expected=fault.expected, actual=fault.actual, fix=fault.fix
+        ) from fault
 
 
 def _values(node: Any, known: dict[int, int]) -> int:
-    """How many values a tree has with its aliases written out, each visited once. An alias that contains itself counts
-    once: `_plain` refuses it."""
+    """How many values a tree has with its aliases written out, each visited once. An alias that
+    contains itself counts once: `_plain` refuses it."""
     if not isinstance(node, CommentedMap | CommentedSeq):
         return 1
     if id(node) not in known:
@@ -440,8 +498,8 @@ def _of_matrix(tree: CommentedMap, where: str) -> CommentedMap:
 
 
 def _plain(node: Any, where: str, above: tuple[int, ...] = ()) -> Any:
-    """The tree in Python's own types, so that strict validation sees no subclasses; a YAML alias may not contain
-    itself."""
+    """The tree in Python's own types, so that strict validation sees no subclasses; a YAML alias
+    may not contain itself."""
     if isinstance(node, CommentedMap | CommentedSeq):
         if id(node) in above:
             raise UserError("an alias contains itself", where=f"{where}:{node.lc.line + 1}")
@@ -454,20 +512,23 @@ def _plain(node: Any, where: str, above: tuple[int, ...] = ()) -> Any:
             plain = kind(node)
             if kind is str and any("\ud800" <= sign <= "\udfff" for sign in plain):
                 raise UserError(
-                    "a text has half a character, which no file can hold", where=where, actual=ascii(plain)[:80]
+                    "a text has half a character, which no file can hold",
+                    where=where,
+                    actual=ascii(plain)[:80],
                 )
             return plain
     return node
 
 
 def _find(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:
-    """Line (from 1), key and value of the deepest part of `path` that the file has; pydantic's tags of unions are not
-    part of the file and are skipped.
+    """Line (from 1), key and value of the deepest part of `path` that the file has; pydantic's tags
+    of unions are not part of the file and are skipped.
     """
     line, name, node = tree.lc.line, "suite", tree
     for key in path:
         if isinstance(node, CommentedMap) and key in node:
-            # A key that came by a merge (`<<: *other`) has no line here: the entry that merges it has.
+            # A key that came by a merge (`<<: *other`) has no line here: the entry that merges it
+            # has.
             line, name = node.lc.key(key)[0] if key in (node.lc.data or ()) else line, str(key)
         elif isinstance(node, CommentedSeq) and isinstance(key, int) and key < len(node):
             line = node.lc.item(key)[0]
@@ -497,13 +558,20 @@ def _user_error(tree: Any, where: str, error: ValidationError) -> UserError:
 
 
 def _is_echo(details: Any) -> bool:
-    """A list that is long enough but has bad items is reported as too short besides, since none of those count."""
+    """A list that is long enough but has bad items is reported as too short besides, since none of
+    those count."""
     return details["type"] == "too_short" and len(details["input"]) >= details["ctx"]["min_length"]
 
 
 def _fault_error(tree: Any, where: str, path: tuple[Any, ...], fault: Fault) -> UserError:
     line = _find(tree, path)[0]
-    return UserError(fault.what, where=f"{where}:{line}", expected=fault.expected, actual=fault.actual, fix=fault.fix)
+    return UserError(
+        fault.what,
+        where=f"{where}:{line}",
+        expected=fault.expected,
+        actual=fault.actual,
+        fix=fault.fix,
+    )
 
 
 def _explained(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
@@ -520,7 +588,9 @@ def _explained(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
     if kind == "missing":
         what, expected, actual = f"missing key `{path[-1]}`", f"`{path[-1]}:` in this entry", None
     elif kind == "literal_error":
-        choices = [choice.strip("'") for choice in context["expected"].replace(" or ", ", ").split(", ")]
+        choices = [
+            choice.strip("'") for choice in context["expected"].replace(" or ", ", ").split(", ")
+        ]
         what, expected, fix = (
             f"`{key}` cannot be {_shape(value)}",
             "one of " + ", ".join(choices),
@@ -528,14 +598,20 @@ def _explained(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
         )
     elif kind == "union_tag_invalid":
         choices = [choice.strip("'") for choice in context["expected_tags"].split(", ")]
-        what, expected = f"unknown {key} `{context['tag']}`", "`kind` as one of " + ", ".join(choices)
+        what, expected = (
+            f"unknown {key} `{context['tag']}`",
+            "`kind` as one of " + ", ".join(choices),
+        )
         line, actual, fix = (
             _find(tree, (*path, "kind"))[0],
             str(context["tag"]),
             did_you_mean(str(context["tag"]), choices),
         )
     elif kind == "union_tag_not_found":
-        what, expected = f"`{key}` does not say which kind", "for example `{kind: periodic, rate_hz: 30}`"
+        what, expected = (
+            f"`{key}` does not say which kind",
+            "for example `{kind: periodic, rate_hz: 30}`",
+        )
     elif kind in _EXPECTED_TYPES:
         what, expected = f"`{key}` is not {_EXPECTED_TYPES[kind]}", _EXPECTED_TYPES[kind]
     elif kind in _LIMITS:
@@ -572,5 +648,11 @@ def _shape(value: Any) -> str:
         return "a mapping with " + ", ".join(map(str, value)) if value else "an empty mapping"
     if isinstance(value, CommentedSeq | list):
         return f"a list of {len(value)}"
-    text = str(value).lower() if isinstance(value, bool) else repr(str(value)) if isinstance(value, str) else str(value)
+    text = (
+        str(value).lower()
+        if isinstance(value, bool)
+        else repr(str(value))
+        if isinstance(value, str)
+        else str(value)
+    )
     return text if len(text) <= 80 else text[:77] + "…"

@@ -1,10 +1,13 @@
-"""The JSON configuration of eProsima's performance-test matrix, as a suite: `rmwbench plan FILE.json`.
+"""The JSON configuration of eProsima's performance-test matrix, as a suite: `rmwbench plan
+FILE.json`.
 
-Their runner took the product of the file's lists; here the lists are the levels of factors. The arms are those of the
-suite that ships with that matrix (`fastdds-2021/interprocess` or `intraprocess`), whatever the file lists, and so are
-the blocks, the warm-up and the drain. What the file asks for and no arm does is an error, not left out.
+Their runner took the product of the file's lists; here the lists are the levels of factors. The
+arms are those of the suite that ships with that matrix (`fastdds-2021/interprocess` or
+`intraprocess`), whatever the file lists, and so are the blocks, the warm-up and the drain. What the
+file asks for and no arm does is an error, not left out.
 
-Done in the tree of the file, before anything is validated, so that errors name the line of the file's own key.
+Done in the tree of the file, before anything is validated, so that errors name the line of the
+file's own key.
 """
 
 import re
@@ -20,15 +23,35 @@ from rmwbench.suite.workload.message_type import message_type
 MARKS = ("rmw_implementations", "num_subs", "perf_test")
 """Keys that all files of this kind have, and no suite."""
 KIND = "the configuration of eProsima's performance-test matrix (" + ", ".join(MARKS) + " …)"
-SHIPPED = {"inter-process": "fastdds-2021/interprocess", "intra-process": "fastdds-2021/intraprocess"}
+SHIPPED = {
+    "inter-process": "fastdds-2021/interprocess",
+    "intra-process": "fastdds-2021/intraprocess",
+}
 PROCESSES = {"inter-process": "per_node", "intra-process": "one"}
 
-OF_PERF_TEST = ("reliability", "durability", "history_kind", "history_depth", "max_runtime", "zero_copy", "dds_domain")
+OF_PERF_TEST = (
+    "reliability",
+    "durability",
+    "history_kind",
+    "history_depth",
+    "max_runtime",
+    "zero_copy",
+    "dds_domain",
+)
 KEYS = (
-    *("log_directory", "process_mode", "rates", "num_subs", "topics", "communication", "rmw_implementations"),
+    *(
+        "log_directory",
+        "process_mode",
+        "rates",
+        "num_subs",
+        "topics",
+        "communication",
+        "rmw_implementations",
+    ),
     *("roundtrip_mode", "perf_test", "fastdds_xml_files"),
 )
-"""`log_directory` and `dds_domain` are read over: a campaign has a directory and a domain of its own."""
+"""`log_directory` and `dds_domain` are read over: a campaign has a directory and a domain of its
+own."""
 ONE_WAY: dict[tuple[str, ...], tuple[str, ...]] = {
     ("communication",): ("rclcpp-single-threaded-executor",),
     ("roundtrip_mode",): ("none",),
@@ -44,7 +67,8 @@ def is_matrix(tree: object) -> bool:
 
 
 def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: str) -> CommentedMap:
-    """The tree of a suite. `shipped` gives the tree of a suite by its name; `name` is the file's, for the title.
+    """The tree of a suite. `shipped` gives the tree of a suite by its name; `name` is the file's,
+    for the title.
 
     Raises Fault at the key of whatever is wrong, or cannot be done.
     """
@@ -53,29 +77,49 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
             raise unknown("key", key, list(KEYS), at=(str(key),))
     perf_test = tree["perf_test"]
     if not isinstance(perf_test, CommentedMap):
-        raise Fault("`perf_test` is a mapping", expected="some of " + ", ".join(OF_PERF_TEST), at=("perf_test",))
+        raise Fault(
+            "`perf_test` is a mapping",
+            expected="some of " + ", ".join(OF_PERF_TEST),
+            at=("perf_test",),
+        )
     for key in perf_test:
         if key not in OF_PERF_TEST:
             raise unknown("key", key, list(OF_PERF_TEST), at=("perf_test", str(key)))
     for path, known in ONE_WAY.items():
         _levels(tree, path, lambda level, known=known: level in known, "only " + ", ".join(known))
-    modes = _levels(tree, ("process_mode",), lambda mode: mode in SHIPPED, "some of " + ", ".join(SHIPPED))
+    modes = _levels(
+        tree, ("process_mode",), lambda mode: mode in SHIPPED, "some of " + ", ".join(SHIPPED)
+    )
     ours = shipped(SHIPPED[modes[0]] if len(modes) == 1 else SHIPPED["inter-process"])
     _has_arms(tree, ours["arms"])
 
     axes = {
-        "message": _levels(tree, ("topics",), _is_message, "types such as Array4k (docs/suites.md)"),
-        "rate_hz": _levels(tree, ("rates",), lambda rate: _is_number(rate) and rate > 0, "rates in Hz, more than 0"),
+        "message": _levels(
+            tree, ("topics",), _is_message, "types such as Array4k (docs/suites.md)"
+        ),
+        "rate_hz": _levels(
+            tree, ("rates",), lambda rate: _is_number(rate) and rate > 0, "rates in Hz, more than 0"
+        ),
         "subscribers": _levels(tree, ("num_subs",), _is_count, "whole numbers from 1 on"),
-        "reliability": _levels(tree, ("perf_test", "reliability"), *_words("best_effort", "reliable")),
+        "reliability": _levels(
+            tree, ("perf_test", "reliability"), *_words("best_effort", "reliable")
+        ),
     }
     qos = {
-        "durability": _levels(tree, ("perf_test", "durability"), *_words("volatile", "transient_local")),
+        "durability": _levels(
+            tree, ("perf_test", "durability"), *_words("volatile", "transient_local")
+        ),
         "history": _levels(tree, ("perf_test", "history_kind"), *_words("keep_last", "keep_all")),
-        "depth": _levels(tree, ("perf_test", "history_depth"), _is_count, "whole numbers from 1 on"),
+        "depth": _levels(
+            tree, ("perf_test", "history_depth"), _is_count, "whole numbers from 1 on"
+        ),
     }
     runtime = _levels(
-        tree, ("perf_test", "max_runtime"), lambda s: _is_number(s) and s > 0, "seconds, more than 0", most=1
+        tree,
+        ("perf_test", "max_runtime"),
+        lambda s: _is_number(s) and s > 0,
+        "seconds, more than 0",
+        most=1,
     )
     axes |= {key: levels for key, levels in qos.items() if len(levels) > 1}
     axes |= {"processes": [PROCESSES[mode] for mode in modes]} if len(modes) > 1 else {}
@@ -105,10 +149,14 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
 
 
 def _levels(
-    tree: CommentedMap, path: tuple[str, ...], good: Callable[[Any], bool], expected: str, most: int | None = None
+    tree: CommentedMap,
+    path: tuple[str, ...],
+    good: Callable[[Any], bool],
+    expected: str,
+    most: int | None = None,
 ) -> list[Scalar]:
-    """The list at a path, or a single value as a list of one. Raises Fault where there is none, where a value is not
-    `good` or is there twice, or where there are more than `most`."""
+    """The list at a path, or a single value as a list of one. Raises Fault where there is none,
+    where a value is not `good` or is there twice, or where there are more than `most`."""
     node: Any = tree
     for key in path:
         if key not in node:
@@ -118,21 +166,37 @@ def _levels(
     levels = list(node) if listed else [node]
     if not levels or (most is not None and len(levels) > most):
         count = f"{most} of them: one campaign has one length" if most else "at least one"
-        raise Fault(f"`{path[-1]}` has {len(levels)} levels", expected=f"{expected}; {count}", at=path)
+        raise Fault(
+            f"`{path[-1]}` has {len(levels)} levels", expected=f"{expected}; {count}", at=path
+        )
     for index, level in enumerate(levels):
         at = (*path, index) if listed else path
         if not good(level):
-            raise Fault(f"`{path[-1]}` has the level `{level}`", expected=expected, actual=level, at=at)
+            raise Fault(
+                f"`{path[-1]}` has the level `{level}`", expected=expected, actual=level, at=at
+            )
         if level in levels[:index]:
-            raise Fault(f"`{path[-1]}` has the level `{level}` twice", expected="each level once", at=at)
+            raise Fault(
+                f"`{path[-1]}` has the level `{level}` twice", expected="each level once", at=at
+            )
     return levels
 
 
 def _has_arms(tree: CommentedMap, arms: CommentedSeq) -> None:
-    """Raises Fault for an implementation, or a file of Fast DDS's, for which the suite has no arm."""
-    names = sorted(name.removeprefix("rclcpp/") for arm in arms if (name := arm["middleware"]).startswith("rclcpp/"))
+    """Raises Fault for an implementation, or a file of Fast DDS's, for which the suite has no
+    arm."""
+    names = sorted(
+        name.removeprefix("rclcpp/")
+        for arm in arms
+        if (name := arm["middleware"]).startswith("rclcpp/")
+    )
     known = list(dict.fromkeys(names))
-    _levels(tree, ("rmw_implementations",), lambda rmw: rmw in known, "those with an arm: " + ", ".join(known))
+    _levels(
+        tree,
+        ("rmw_implementations",),
+        lambda rmw: rmw in known,
+        "those with an arm: " + ", ".join(known),
+    )
     if "fastdds_xml_files" not in tree:
         return
     done = {
@@ -145,7 +209,10 @@ def _has_arms(tree: CommentedMap, arms: CommentedSeq) -> None:
         found = _XML.fullmatch(str(file))
         return found is not None and (found["mode"], found["off"] is None) in done
 
-    ways = (f"fastdds_{'' if shared else 'no_'}datasharing_{mode}.xml" for mode, shared in sorted(done, key=str))
+    ways = (
+        f"fastdds_{'' if shared else 'no_'}datasharing_{mode}.xml"
+        for mode, shared in sorted(done, key=str)
+    )
     _levels(tree, ("fastdds_xml_files",), has_arm, "those with an arm: " + ", ".join(ways))
 
 
@@ -169,7 +236,8 @@ def _is_message(value: Any) -> bool:
 
 
 def _at(value: Any, place: CommentedMap) -> Any:
-    """A tree whose every line is that of `place`: the file says where it begins, and the rest is not in it."""
+    """A tree whose every line is that of `place`: the file says where it begins, and the rest is
+    not in it."""
     line, column = place.lc.line, place.lc.col
     if isinstance(value, dict):
         made: Any = CommentedMap()

@@ -3,9 +3,9 @@
     - pairs: [cyclonedds, fastdds, {middleware: rclcpp/rmw_fastrtps_cpp, profile: tuned}]
       wait: block
 
-The first of a pair runs the talker or client and all that has no other side, the second the listeners or the service.
-Written out in the tree of the file, before anything is validated, so that everything behind knows arms only; every line
-that an error can name is that of the entry.
+The first of a pair runs the talker or client and all that has no other side, the second the
+listeners or the service. Written out in the tree of the file, before anything is validated, so that
+everything behind knows arms only; every line that an error can name is that of the entry.
 """
 
 from typing import Any
@@ -24,9 +24,11 @@ FEWEST = 2
 
 
 def expanded(arms: Any) -> Any:
-    """The list of arms with each `pairs` entry replaced by its arms; anything else as it is. Raises Fault, counted from
-    the list."""
-    if not isinstance(arms, CommentedSeq) or not any(isinstance(arm, CommentedMap) and KEY in arm for arm in arms):
+    """The list of arms with each `pairs` entry replaced by its arms; anything else as it is. Raises
+    Fault, counted from the list."""
+    if not isinstance(arms, CommentedSeq) or not any(
+        isinstance(arm, CommentedMap) and KEY in arm for arm in arms
+    ):
         return arms
     found = CommentedSeq()
     for index, arm in enumerate(arms):
@@ -52,8 +54,8 @@ def _arms(entry: CommentedMap, index: int) -> list[CommentedMap]:
         if key in entry:
             raise Fault(
                 f"`{key}` and `pairs` contradict each other",
-                expected="what belongs to one middleware inside of the list, for example {middleware: zenoh, "
-                "profile: tuned}",
+                expected="what belongs to one middleware inside of the list, for example "
+                "{middleware: zenoh, profile: tuned}",
                 actual=f"both `{key}` and `pairs`",
                 at=(index, key),
             )
@@ -85,15 +87,25 @@ def _side(side: Any, at: tuple[str | int, ...]) -> dict[str, Any]:
     for key in side:
         if key not in SIDE_KEYS:
             raise Fault(
-                f"unknown key `{key}`", expected="one of " + ", ".join(SIDE_KEYS), actual=str(key), at=(*at, key)
+                f"unknown key `{key}`",
+                expected="one of " + ", ".join(SIDE_KEYS),
+                actual=str(key),
+                at=(*at, key),
             )
     words = [side["middleware"], *([str(side["profile"])] if "profile" in side else [])]
     return {"name": " ".join(words), **side}
 
 
-def _arm(first: dict[str, Any], second: dict[str, Any], shared: dict[str, Any], line: tuple[int, int]) -> CommentedMap:
-    """Every override is written out whole, so that nothing of the first reaches the second but modes for both."""
-    other = {"profile": "untouched", "options": {}, **{k: v for k, v in second.items() if k not in OF_A_PAIR}}
+def _arm(
+    first: dict[str, Any], second: dict[str, Any], shared: dict[str, Any], line: tuple[int, int]
+) -> CommentedMap:
+    """Every override is written out whole, so that nothing of the first reaches the second but
+    modes for both."""
+    other = {
+        "profile": "untouched",
+        "options": {},
+        **{k: v for k, v in second.items() if k not in OF_A_PAIR},
+    }
     arm = {
         **shared,
         **first,
@@ -102,7 +114,8 @@ def _arm(first: dict[str, Any], second: dict[str, Any], shared: dict[str, Any], 
     }
     optional = [side["optional"] for side in (shared, first, second) if "optional" in side]
     if optional:
-        strange = [value for value in optional if not isinstance(value, bool)]  # for the arm's own check to tell
+        # for the arm's own check to tell
+        strange = [value for value in optional if not isinstance(value, bool)]
         arm["optional"] = strange[0] if strange else any(optional)
     if "modes" in shared:  # for both, a side's own in front
         arm["modes"] = {**shared["modes"], **first.get("modes", {})}

@@ -1,8 +1,8 @@
-"""The names of the middlewares that come with rmwbench, built or not: a suite may name one that is not built yet, and
-is told how to build it.
+"""The names of the middlewares that come with rmwbench, built or not: a suite may name one that is
+not built yet, and is told how to build it.
 
-Each says its own name: a crate in its Cargo.toml, a worker in Python as a program of this package. An installed package
-has no crates beside it and knows those of its shipped suites.
+Each says its own name: a crate in its Cargo.toml, a worker in Python as a program of this package.
+An installed package has no crates beside it and knows those of its shipped suites.
 """
 
 import tomllib
@@ -20,7 +20,11 @@ def shipped_middlewares() -> tuple[str, ...]:
     """Those of the first set first, the others by name."""
     native = Path(__file__).resolve().parents[3] / "native" / "middlewares"
     crates = filter(None, map(_name, sorted(native.glob("*/Cargo.toml"))))
-    return tuple(dict.fromkeys([*FIRST_SET, *crates, *(name.removeprefix(PREFIX) for name in python_programs())]))
+    return tuple(
+        dict.fromkeys(
+            [*FIRST_SET, *crates, *(name.removeprefix(PREFIX) for name in python_programs())]
+        )
+    )
 
 
 @cache

@@ -4,14 +4,16 @@
       factors: {rate_hz: [80, 120]}      # replaces the levels of these factors
       arms: [cyclonedds, zenoh]          # of the file's arms, those with these names
       workloads: [Array1k]               # of the file's workloads, those with these names
-      timeline: {steady_s: 2}            # replaces these keys of the suite's timeline and of every workload's own
+      timeline: {steady_s: 2}            # replaces these keys of the suite's timeline and of every
+      workload's own
       blocks: {minimum: 5, maximum: 8}
       exclude: []
       outcomes: {acceptable: {undelivered: 0.05}}
-      primary_metric: response_latency_p50   # of every workload: a shorter trial may be too short for a high percentile
+      primary_metric: response_latency_p50   # of every workload: a shorter trial may be too short
+      for a high percentile
 
-One file for both, so that the two cannot drift apart. Done in the tree of the file, before anything is validated: every
-line that an error can name stays.
+One file for both, so that the two cannot drift apart. Done in the tree of the file, before anything
+is validated: every line that an error can name stays.
 """
 
 from typing import Any
@@ -32,8 +34,8 @@ KEYS = (*NAMED, *MERGED, *REPLACED, METRIC)
 
 
 def shortened(tree: CommentedMap, *, wanted: bool) -> CommentedMap:
-    """The tree without its `short`; with `wanted` as that says. Raises Fault where there is none, or it is wrong
-    (whether wanted or not)."""
+    """The tree without its `short`; with `wanted` as that says. Raises Fault where there is none,
+    or it is wrong (whether wanted or not)."""
     if KEY not in tree:
         if wanted:
             raise Fault(
@@ -45,7 +47,12 @@ def shortened(tree: CommentedMap, *, wanted: bool) -> CommentedMap:
         return tree
     short = tree[KEY]
     if not isinstance(short, CommentedMap) or not short:
-        raise Fault("`short` is a mapping", expected="some of " + ", ".join(KEYS), actual=str(short), at=(KEY,))
+        raise Fault(
+            "`short` is a mapping",
+            expected="some of " + ", ".join(KEYS),
+            actual=str(short),
+            at=(KEY,),
+        )
     for key in short:
         if key not in KEYS:
             raise Fault(
@@ -58,9 +65,13 @@ def shortened(tree: CommentedMap, *, wanted: bool) -> CommentedMap:
     kept = {key: _kept(tree, short, key) for key in NAMED if key in short}
     merged = {key: _merged(tree, short, key) for key in MERGED if key in short}
     if wanted:
-        for key, value in (kept | merged | {key: short[key] for key in REPLACED if key in short}).items():
+        for key, value in (
+            kept | merged | {key: short[key] for key in REPLACED if key in short}
+        ).items():
             _put(tree, short, key, value)
-        for workload in tree["workloads"] if isinstance(tree.get("workloads"), CommentedSeq) else ():
+        for workload in (
+            tree["workloads"] if isinstance(tree.get("workloads"), CommentedSeq) else ()
+        ):
             if METRIC in short and isinstance(workload, CommentedMap):
                 _put(workload, short, METRIC, short[METRIC])
             own = workload.get("timeline") if isinstance(workload, CommentedMap) else None
@@ -72,7 +83,8 @@ def shortened(tree: CommentedMap, *, wanted: bool) -> CommentedMap:
 
 
 def _put(tree: CommentedMap, short: CommentedMap, key: str, value: Any) -> None:
-    """In its place, which keeps the line; a key that only `short` has takes the line it has there."""
+    """In its place, which keeps the line; a key that only `short` has takes the line it has
+    there."""
     known = key in tree
     tree[key] = value
     if not known:
@@ -84,9 +96,14 @@ def _kept(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq:
     names, items = short[key], tree.get(key)
     if not isinstance(names, CommentedSeq) or not names or not isinstance(items, CommentedSeq):
         raise Fault(
-            f"`{key}` of a short version is a list of names", expected="at least one", actual=str(names), at=(KEY, key)
+            f"`{key}` of a short version is a list of names",
+            expected="at least one",
+            actual=str(names),
+            at=(KEY, key),
         )
-    known = [str(item.get("name")) if isinstance(item, CommentedMap) else str(item) for item in items]
+    known = [
+        str(item.get("name")) if isinstance(item, CommentedMap) else str(item) for item in items
+    ]
     for index, name in enumerate(names):
         if str(name) not in known:
             raise Fault(
@@ -109,12 +126,17 @@ def _kept(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq:
 def _merged(tree: CommentedMap, short: CommentedMap, key: str) -> Any:
     changes = short[key]
     if not isinstance(changes, CommentedMap):
-        raise Fault(f"`{key}` is a mapping", expected="some of its keys", actual=str(changes), at=(KEY, key))
+        raise Fault(
+            f"`{key}` is a mapping", expected="some of its keys", actual=str(changes), at=(KEY, key)
+        )
     whole = tree.get(key)
     if not isinstance(whole, CommentedMap):
         if key == "factors":
             raise Fault(
-                "there are no factors to shorten", expected="`factors:` in the file", actual="none", at=(KEY, key)
+                "there are no factors to shorten",
+                expected="`factors:` in the file",
+                actual="none",
+                at=(KEY, key),
             )
         return changes
     if key == "factors":

@@ -1,9 +1,9 @@
-"""A YAML text as ruamel.yaml's tree, with the line of every key and item, made from libyaml's events (PyYAML): the same
-tree as ruamel.yaml reads, many times as fast.
+"""A YAML text as ruamel.yaml's tree, with the line of every key and item, made from libyaml's
+events (PyYAML): the same tree as ruamel.yaml reads, many times as fast.
 
-What is unusual (tags, several documents, an alias to what it stands in, numbers in other bases, keys that are not
-single values) and what is wrong (a key twice, bad YAML) is not taken here: ruamel.yaml reads that, and says what is
-wrong.
+What is unusual (tags, several documents, an alias to what it stands in, numbers in other bases,
+keys that are not single values) and what is wrong (a key twice, bad YAML) is not taken here:
+ruamel.yaml reads that, and says what is wrong.
 """
 
 import re
@@ -45,7 +45,8 @@ _RESOLVERS = _resolvers()
 
 @dataclass
 class _Open:
-    """A collection whose end has not come yet. `at`: line and column of the key that waits for its value."""
+    """A collection whose end has not come yet. `at`: line and column of the key that waits for its
+    value."""
 
     made: Any
     line: int
@@ -118,7 +119,8 @@ class _Builder:
         made.lc.line, made.lc.col = mark.line, mark.column
         self._open.append(_Open(made, mark.line, mark.column, event.anchor))
         if event.anchor is not None:
-            self._anchors.pop(event.anchor, None)  # until it ends, an alias would be to what it stands in
+            # until it ends, an alias would be to what it stands in
+            self._anchors.pop(event.anchor, None)
 
     def _end(self) -> None:
         ended = self._open.pop()
@@ -136,7 +138,11 @@ class _Builder:
         self._place(*self._anchors[event.anchor])
 
     def _wants_key(self) -> bool:
-        return bool(self._open) and isinstance(self._open[-1].made, CommentedMap) and self._open[-1].key is _NO_KEY
+        return (
+            bool(self._open)
+            and isinstance(self._open[-1].made, CommentedMap)
+            and self._open[-1].key is _NO_KEY
+        )
 
     def _place(self, value: Any, line: int, column: int) -> None:
         """Where it stands: as the root, an item, a key, or the value of the key before it."""

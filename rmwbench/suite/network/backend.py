@@ -1,9 +1,9 @@
-"""What carries out a network: the switch, which can do everything; or the kernel, which is for more than 1 Gbit/s and
-as a check of the switch, and can do less.
+"""What carries out a network: the switch, which can do everything; or the kernel, which is for more
+than 1 Gbit/s and as a check of the switch, and can do less.
 
-What the kernel's way can never do is told here; what it cannot do on this machine is found by trying
-(rmwbench/lab/network/kernel_tries.py). One comparison never has both: they differ in when a loss is drawn, in what a
-frame costs and whom it costs.
+What the kernel's way can never do is told here; what it cannot do on this machine is found by
+trying (rmwbench/lab/network/kernel_tries.py). One comparison never has both: they differ in when a
+loss is drawn, in what a frame costs and whom it costs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,8 @@ NO_FRAME_LOG = "the kernel backend of the network keeps no log of frames"
 _SEEDED = "the kernel's own generator takes no seed and has no states"
 _WHY = {
     "jitter_ms": "the kernel's only jitter is another law, which lets frames overtake",
-    "reorder": "the kernel's reordering is another: it sends some frames early instead of some late",
+    "reorder": "the kernel's reordering is another: it sends some frames early instead of some "
+    "late",
     "duplicate": "the kernel's duplicates cannot be combined with a rate",
     "corrupt": "the kernel's corruption also falls on Ethernet headers",
     "medium": "the kernel has no model of airtime",
@@ -61,7 +62,12 @@ def lacking(links: "Links") -> Iterator[str]:
 
 def needs_delay(links: "Links") -> bool:
     specs = [links.spec(host, way) for host in links.hosts for way in ("up", "down")]
-    specs += [spec for change in links.network.changes for way in ("up", "down") if (spec := change.spec(way))]
+    specs += [
+        spec
+        for change in links.network.changes
+        for way in ("up", "down")
+        if (spec := change.spec(way))
+    ]
     return any(spec.delay_ms for spec in specs)
 
 
@@ -71,14 +77,19 @@ def _of(spec: Spec) -> Iterator[str]:
             yield f"`{name}`: {why}"
     if spec.loss is not None and not isinstance(spec.loss, Bernoulli):
         yield f"loss of kind `{spec.loss.kind}`: {_SEEDED}"
-    limit = next((name for name in ("queue_kb", "queue_ms") if getattr(spec, name) is not None), None)
+    limit = next(
+        (name for name in ("queue_kb", "queue_ms") if getattr(spec, name) is not None), None
+    )
     if spec.delay_ms and spec.rate_mbps and not spec.at_nic and limit is not None:
-        yield f"`{limit}` beside `delay_ms`: what waits and what is under way share a queue that counts frames"
+        yield (
+            f"`{limit}` beside `delay_ms`: what waits and what is under way share a queue that "
+            "counts frames"
+        )
 
 
 def check_one_backend(workloads: Sequence[tuple[str, str | None, str]]) -> None:
-    """(workload, the one it is held against or None, backend) of every cell of several hosts. Raises Fault where a
-    comparison would have both."""
+    """(workload, the one it is held against or None, backend) of every cell of several hosts.
+    Raises Fault where a comparison would have both."""
     seen: dict[str, str] = {}
     for name, _, backend in workloads:
         if seen.setdefault(name, backend) != backend:

@@ -1,8 +1,10 @@
-"""TCP of others over the network of a workload: downloads and videos on the robot's air, between hosts of their own.
+"""TCP of others over the network of a workload: downloads and videos on the robot's air, between
+hosts of their own.
 
-"Cross traffic" is the field's word for what crosses the same links and is not measured itself. It is made by
-sockets of the kernel with its congestion control (docs/formats/load.md), because what TCP does about a loss or a full
-queue is the half of it: a stream of datagrams at a fixed rate would never give way. UDP is therefore not offered here.
+"Cross traffic" is the field's word for what crosses the same links and is not measured itself. It
+is made by sockets of the kernel with its congestion control (docs/formats/load.md), because what
+TCP does about a loss or a full queue is the half of it: a stream of datagrams at a fixed rate would
+never give way. UDP is therefore not offered here.
 """
 
 from typing import Annotated, Any, Literal
@@ -16,8 +18,9 @@ MEGABYTE = 1_000_000
 
 
 class CrossTraffic(Strict):
-    """`flows` connections `from` one host `to` another, all the time, or, as a video's player does, a piece of
-    `piece_mb` every `every_s` over each. Without `congestion_control` it is the network's."""
+    """`flows` connections `from` one host `to` another, all the time, or, as a video's player does,
+    a piece of `piece_mb` every `every_s` over each. Without `congestion_control` it is the
+    network's."""
 
     from_: Annotated[NodeName, Field(alias="from")]
     to: NodeName
@@ -31,13 +34,17 @@ class CrossTraffic(Strict):
     def _consistent(self) -> "CrossTraffic":
         if self.from_ == self.to:
             raise Fault(
-                "cross traffic leads from one host to another", expected="two hosts", actual=self.to, at=("to",)
+                "cross traffic leads from one host to another",
+                expected="two hosts",
+                actual=self.to,
+                at=("to",),
             )
         for name, other in (("piece_mb", "every_s"), ("every_s", "piece_mb")):
             if getattr(self, name) is not None and getattr(self, other) is None:
                 raise Fault(
                     f"`{name}` alone says no rate",
-                    expected=f"`{other}` beside it, as in `piece_mb: 2, every_s: 2`; neither for a download",
+                    expected=f"`{other}` beside it, as in `piece_mb: 2, every_s: 2`; neither for a "
+                    "download",
                     at=(name,),
                 )
         return self
@@ -51,18 +58,30 @@ class CrossTraffic(Strict):
         """As the load protocol takes it; None for what never ends."""
         if self.piece_mb is None or self.every_s is None:
             return None
-        return {"bytes": max(1, round(self.piece_mb * MEGABYTE)), "every_ns": round(self.every_s * 1e9)}
+        return {
+            "bytes": max(1, round(self.piece_mb * MEGABYTE)),
+            "every_ns": round(self.every_s * 1e9),
+        }
 
     @property
     def words(self) -> str:
         flows = "one flow" if self.flows == 1 else f"{self.flows} flows"
-        shape = "" if self.piece_mb is None else f", {self.piece_mb:g} MB every {self.every_s:g} s in each"
+        shape = (
+            ""
+            if self.piece_mb is None
+            else f", {self.piece_mb:g} MB every {self.every_s:g} s in each"
+        )
         control = "" if self.congestion_control is None else f", {self.congestion_control}"
         return f"{flows} of TCP from {self.name}{shape}{control}"
 
     def definition(self) -> dict[str, Any]:
         """As a cell stores it."""
-        found: dict[str, Any] = {"from": self.from_, "to": self.to, "kind": self.kind, "flows": self.flows}
+        found: dict[str, Any] = {
+            "from": self.from_,
+            "to": self.to,
+            "kind": self.kind,
+            "flows": self.flows,
+        }
         if self.piece is not None:
             found["piece"] = self.piece
         if self.congestion_control is not None:
@@ -76,12 +95,15 @@ def hosts_of(traffic: tuple[CrossTraffic, ...]) -> tuple[str, ...]:
 
 
 def called_all(at: tuple[str | int, ...]) -> Fault:
-    return Fault("no host is called `all`: it stands for every link", expected="another name", at=at)
+    return Fault(
+        "no host is called `all`: it stands for every link", expected="another name", at=at
+    )
 
 
 def check_hosts(traffic: tuple[CrossTraffic, ...], hosts: tuple[str, ...]) -> None:
-    """Raises Fault, counted from the list, for traffic of the workload's own `hosts`: what its interfaces counted would
-    be the middleware's and the others' together; and for two of one name."""
+    """Raises Fault, counted from the list, for traffic of the workload's own `hosts`: what its
+    interfaces counted would be the middleware's and the others' together; and for two of one
+    name."""
     seen: set[str] = set()
     for index, one in enumerate(traffic):
         for name, host in (("from", one.from_), ("to", one.to)):
@@ -89,7 +111,8 @@ def check_hosts(traffic: tuple[CrossTraffic, ...], hosts: tuple[str, ...]) -> No
                 raise called_all((index, name))
             if host in hosts:
                 raise Fault(
-                    f"host `{host}` is the workload's, and cross traffic is between hosts of its own",
+                    f"host `{host}` is the workload's, and cross traffic is between hosts of its "
+                    "own",
                     expected="a host without nodes, such as `laptop`",
                     actual=host,
                     at=(index, name),

@@ -1,7 +1,9 @@
-"""Interfaces that a host has besides the one that leads to the others: Docker's bridge, a VPN's tunnel, a second card.
+"""Interfaces that a host has besides the one that leads to the others: Docker's bridge, a VPN's
+tunnel, a second card.
 
-They lead nowhere: what a middleware sends into them is gone, and what it announces of them nobody can reach. That is
-what most robots and laptops have, and what a namespace with one clean `eth0` hides.
+They lead nowhere: what a middleware sends into them is gone, and what it announces of them nobody
+can reach. That is what most robots and laptops have, and what a namespace with one clean `eth0`
+hides.
 """
 
 import ipaddress
@@ -22,18 +24,25 @@ PEER = "-p"
 def checked_name(name: str) -> str:
     """Of a device beside `eth0`. Raises Fault."""
     allowed = "abcdefghijklmnopqrstuvwxyz0123456789-"
-    if name in TAKEN or not 1 <= len(name) <= 13 or not name[0].isalpha() or set(name) - set(allowed):
+    if (
+        name in TAKEN
+        or not 1 <= len(name) <= 13
+        or not name[0].isalpha()
+        or set(name) - set(allowed)
+    ):
         raise Fault(
             f"`{name}` is not a valid name for a further interface",
-            expected="at most 13 lower-case letters, digits and dashes, a letter first, and not " + " or ".join(TAKEN),
+            expected="at most 13 lower-case letters, digits and dashes, a letter first, and not "
+            + " or ".join(TAKEN),
             actual=name,
         )
     return name
 
 
 class Interface(Strict):
-    """`address` with its prefix, as `ip addr` shows it. `multicast: false` is a tunnel's: no multicast and no address
-    resolution. `carrier: false`: up, but with nothing plugged in, as docker0 is without containers."""
+    """`address` with its prefix, as `ip addr` shows it. `multicast: false` is a tunnel's: no
+    multicast and no address resolution. `carrier: false`: up, but with nothing plugged in, as
+    docker0 is without containers."""
 
     name: str
     address: str
@@ -53,10 +62,16 @@ class Interface(Strict):
         except ValueError:
             found = None
         if found is None or "/" not in text:
-            raise Fault("this is not an address with its prefix", expected="such as 172.17.0.1/16", actual=text)
+            raise Fault(
+                "this is not an address with its prefix",
+                expected="such as 172.17.0.1/16",
+                actual=text,
+            )
         if found.network.overlaps(OURS):
             raise Fault(
-                "these addresses are those of the links between hosts", expected=f"outside of {OURS}", actual=text
+                "these addresses are those of the links between hosts",
+                expected=f"outside of {OURS}",
+                actual=text,
             )
         return text
 
@@ -79,12 +94,18 @@ class Interface(Strict):
 def check_interfaces(interfaces: tuple[Interface, ...]) -> None:
     """Raises Fault, counted from the list, for what one host cannot have together."""
     if len(interfaces) > MOST:
-        raise Fault("too many further interfaces of one host", expected=f"at most {MOST}", actual=len(interfaces))
+        raise Fault(
+            "too many further interfaces of one host",
+            expected=f"at most {MOST}",
+            actual=len(interfaces),
+        )
     for index, one in enumerate(interfaces):
         for other in interfaces[:index]:
             if one.name == other.name:
                 raise Fault(
-                    f"two interfaces are called `{one.name}`", expected="a name of its own for each", at=(index, "name")
+                    f"two interfaces are called `{one.name}`",
+                    expected="a name of its own for each",
+                    at=(index, "name"),
                 )
             if one.local == other.local:
                 raise Fault(

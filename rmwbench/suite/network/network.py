@@ -1,7 +1,8 @@
-"""The network between the hosts of a workload, as a suite says it: links, shared media, what changes when.
+"""The network between the hosts of a workload, as a suite says it: links, shared media, what
+changes when.
 
-Every host has one link to a switch, `up` from it and `down` to it (docs/formats/link.md). A network is named in the
-suite's `networks`, or written into the workload that has it.
+Every host has one link to a switch, `up` from it and `down` to it (docs/formats/link.md). A network
+is named in the suite's `networks`, or written into the workload that has it.
 """
 
 from dataclasses import dataclass
@@ -23,7 +24,8 @@ MOST_HOSTS = 100
 MOST_BESIDE = 4
 DEFAULT_MTU_BYTES = 1500
 QUANTUM_ABOVE_BPS, QUANTUM_NS = 200_000_000, 100_000
-"""Above this rate deliveries come in batches at most this far apart: a wake-up per frame would cost the rate."""
+"""Above this rate deliveries come in batches at most this far apart: a wake-up per frame would cost
+the rate."""
 
 LINK_CHANGES = ("blackhole", "carrier_loss", "up")
 HOST_CHANGES = ("admin_down", "up", "new_address")
@@ -54,12 +56,15 @@ class Access(Strict):
 
     def with_level(self, field: str, level: Any) -> "Access":
         """Both directions with one field replaced, validated again."""
-        return Access.model_validate({name: _replaced(self.at(name), field, level) for name in _DIRECTIONS})
+        return Access.model_validate(
+            {name: _replaced(self.at(name), field, level) for name in _DIRECTIONS}
+        )
 
 
 class Medium(Strict):
-    """Airtime that links share: one transmission at a time, `overhead_us` before each; unicast is repeated up to
-    `retries` times where it is lost (`phy_loss`), multicast goes once at the basic rate."""
+    """Airtime that links share: one transmission at a time, `overhead_us` before each; unicast is
+    repeated up to `retries` times where it is lost (`phy_loss`), multicast goes once at the basic
+    rate."""
 
     rate_mbps: RateMbps
     overhead_us: float = Field(default=100.0, ge=0, le=1e6)
@@ -89,21 +94,27 @@ class Class(Strict):
     @model_validator(mode="after")
     def _one(self) -> "Class":
         if (self.dscp is None) == (self.udp_port is None):
-            raise Fault("which frames?", expected="`dscp: 46` or `udp_port: 7412`", actual="both or neither")
+            raise Fault(
+                "which frames?", expected="`dscp: 46` or `udp_port: 7412`", actual="both or neither"
+            )
         return self
 
     def wire(self) -> dict[str, int]:
-        return {"class": 0} | ({"udp_port": self.udp_port} if self.dscp is None else {"dscp": self.dscp})
+        return {"class": 0} | (
+            {"udp_port": self.udp_port} if self.dscp is None else {"dscp": self.dscp}
+        )
 
 
 class NetworkChange(Strict):
-    """What becomes of a host's link, `at_s` seconds after the start of the steady state: a `change` by name, or a new
-    spec. `roam`: the host leaves its medium, is nowhere for `gap_ms`, and then on `medium`, with another address where
-    `new_address` says so."""
+    """What becomes of a host's link, `at_s` seconds after the start of the steady state: a `change`
+    by name, or a new spec. `roam`: the host leaves its medium, is nowhere for `gap_ms`, and then on
+    `medium`, with another address where `new_address` says so."""
 
     at_s: Span
     host: NodeName
-    change: Literal["blackhole", "carrier_loss", "admin_down", "up", "new_address", "roam"] | None = None
+    change: (
+        Literal["blackhole", "carrier_loss", "admin_down", "up", "new_address", "roam"] | None
+    ) = None
     medium: str | None = None
     gap_ms: float | None = Field(default=None, ge=0, le=3_600_000)
     new_address: bool | None = None
@@ -122,7 +133,9 @@ class NetworkChange(Strict):
                 actual=f"both `change` and `{specs[0]}`" if specs else "neither",
                 at=("at_s",),
             )
-        of_roaming = [name for name in ("medium", "gap_ms", "new_address") if getattr(self, name) is not None]
+        of_roaming = [
+            name for name in ("medium", "gap_ms", "new_address") if getattr(self, name) is not None
+        ]
         if of_roaming and self.change != ROAM:
             raise Fault(
                 f"`{of_roaming[0]}` is of a host that roams",
@@ -131,7 +144,11 @@ class NetworkChange(Strict):
                 at=(of_roaming[0],),
             )
         if self.change == ROAM and self.medium is None:
-            raise Fault("where does it roam to?", expected="`medium`, one of the network's `media`", at=("change",))
+            raise Fault(
+                "where does it roam to?",
+                expected="`medium`, one of the network's `media`",
+                at=("change",),
+            )
         return self
 
     @property
@@ -150,12 +167,14 @@ class NetworkChange(Strict):
             found |= {"new_address": True} if self.new_address else {}
         if self.change is not None:
             return found | {"change": self.change}
-        return found | {name: described(spec) for name in _DIRECTIONS if (spec := self.spec(name)) is not None}
+        return found | {
+            name: described(spec) for name in _DIRECTIONS if (spec := self.spec(name)) is not None
+        }
 
 
 class Beside(Strict):
-    """A second network between hosts that have an interface of its name there. `links`: of the hosts that are on it,
-    or of `all`."""
+    """A second network between hosts that have an interface of its name there. `links`: of the
+    hosts that are on it, or of `all`."""
 
     links: dict[str, Access] = Field(min_length=1)
 
@@ -166,8 +185,8 @@ class Beside(Strict):
 
 @dataclass(frozen=True, kw_only=True)
 class Port:
-    """Where a host is plugged in: with `eth0`, whose port is called as the host, or with the interface of a network
-    beside, the `network`-th of them. `number` is the host's."""
+    """Where a host is plugged in: with `eth0`, whose port is called as the host, or with the
+    interface of a network beside, the `network`-th of them. `number` is the host's."""
 
     name: str
     host: str
@@ -190,7 +209,9 @@ class Network(Strict):
     backend: Backend = "switch"
     changes: Annotated[tuple[NetworkChange, ...], Field(strict=False)] = ()
     trace: TraceFile | None = None
-    interfaces: dict[str, Annotated[tuple[Interface, ...], Field(strict=False)]] = Field(default_factory=dict)
+    interfaces: dict[str, Annotated[tuple[Interface, ...], Field(strict=False)]] = Field(
+        default_factory=dict
+    )
     beside: dict[str, Beside] = Field(default_factory=dict, max_length=MOST_BESIDE)
     cross_traffic: Annotated[tuple[CrossTraffic, ...], Field(strict=False)] = ()
 
@@ -223,7 +244,10 @@ class Network(Strict):
         except Fault as fault:
             fault.at = ("beside", name)
             raise
-        taken = next((host for host, mine in self.interfaces.items() if name in {one.name for one in mine}), None)
+        taken = next(
+            (host for host, mine in self.interfaces.items() if name in {one.name for one in mine}),
+            None,
+        )
         if taken is not None:
             raise Fault(
                 f"`{name}` is a network beside, and an interface that leads nowhere",
@@ -236,16 +260,20 @@ class Network(Strict):
                 self._check_spec(spec, at)
                 if spec is not None and spec.at_nic:
                     raise Fault(
-                        "this is for `eth0`", expected="`bottleneck: path`", actual="nic", at=(*at, "bottleneck")
+                        "this is for `eth0`",
+                        expected="`bottleneck: path`",
+                        actual="nic",
+                        at=(*at, "bottleneck"),
                     )
 
     def _check_limited(self, traffic: CrossTraffic, index: int) -> None:
-        """TCP takes what there is: without a limit that is all that the switch and a processor have."""
+        """TCP takes what there is: without a limit that is all that the switch and a processor
+        have."""
         if not any(spec.limited for spec in (self.up(traffic.from_), self.down(traffic.to))):
             raise Fault(
                 f"nothing limits the cross traffic from {traffic.name}",
-                expected=f"a `medium`, `rate_mbps` or trace `up` of {traffic.from_} or `down` to {traffic.to}: TCP "
-                "would take all that the network has, and a processor for it",
+                expected=f"a `medium`, `rate_mbps` or trace `up` of {traffic.from_} or `down` to "
+                f"{traffic.to}: TCP would take all that the network has, and a processor for it",
                 at=("cross_traffic", index, "to"),
             )
 
@@ -291,10 +319,16 @@ class Network(Strict):
                 at=("changes", index, "host"),
             )
         if on == change.medium:
-            raise Fault(f"`{change.host}` is on `{on}` already", expected="another medium", actual=change.medium, at=at)
+            raise Fault(
+                f"`{change.host}` is on `{on}` already",
+                expected="another medium",
+                actual=change.medium,
+                at=at,
+            )
 
     def _medium_before(self, change: NetworkChange) -> str | None:
-        """The medium that a host is on when it roams: that of its link, of a new spec, or where it roamed before."""
+        """The medium that a host is on when it roams: that of its link, of a new spec, or where it
+        roamed before."""
         on = self.up(change.host).medium or self.down(change.host).medium
         for earlier in sorted(self.changes, key=lambda one: one.at_s):
             if earlier is change or earlier.at_s >= change.at_s:
@@ -336,8 +370,8 @@ class Network(Strict):
 
 @dataclass(frozen=True)
 class Links:
-    """The network of one cell: its hosts, in the order of their addresses, and what lies between them. The last of
-    them, `others`, are not the workload's: only cross traffic is there."""
+    """The network of one cell: its hosts, in the order of their addresses, and what lies between
+    them. The last of them, `others`, are not the workload's: only cross traffic is there."""
 
     name: str | None
     hosts: tuple[str, ...]
@@ -366,7 +400,8 @@ class Links:
         return tuple(found)
 
     def beside(self, host: str) -> tuple[str, ...]:
-        """The devices that a host has besides `eth0` and that lead to others, in the order of their networks."""
+        """The devices that a host has besides `eth0` and that lead to others, in the order of their
+        networks."""
         return tuple(port.device for port in self.ports if port.host == host and port.network)
 
     def port_spec(self, port: Port, direction: str) -> Spec:
@@ -382,7 +417,9 @@ class Links:
     def quantum_ns(self) -> int:
         if self.network.quantum_us is not None:
             return round(self.network.quantum_us * 1e3)
-        rates = [self.port_spec(port, way).rate_bps or 0 for port in self.ports for way in _DIRECTIONS]
+        rates = [
+            self.port_spec(port, way).rate_bps or 0 for port in self.ports for way in _DIRECTIONS
+        ]
         rates += [round(medium.rate_mbps * 1e6) for medium in self.network.media.values()]
         return QUANTUM_NS if max(rates, default=0) > QUANTUM_ABOVE_BPS else 0
 
@@ -390,17 +427,25 @@ class Links:
     def traces(self) -> dict[str, Trace]:
         """Every trace by its file's name."""
         specs = [self.port_spec(port, way) for port in self.ports for way in _DIRECTIONS]
-        specs += [spec for change in self.network.changes for way in _DIRECTIONS if (spec := change.spec(way))]
+        specs += [
+            spec
+            for change in self.network.changes
+            for way in _DIRECTIONS
+            if (spec := change.spec(way))
+        ]
         return {spec.trace.name: spec.trace for spec in specs if spec.trace is not None}
 
     def definition(self) -> dict[str, Any]:
-        """The resolved network as a cell stores it: specs in the units of the link protocol, `nic` beside them where
-        the rate is at the host's own device."""
+        """The resolved network as a cell stores it: specs in the units of the link protocol, `nic`
+        beside them where the rate is at the host's own device."""
         network = self.network
         found: dict[str, Any] = {
             "name": self.name,
             "hosts": [host for host in self.hosts if host not in self.others],
-            "links": {host: {way: described(self.spec(host, way)) for way in _DIRECTIONS} for host in self.hosts},
+            "links": {
+                host: {way: described(self.spec(host, way)) for way in _DIRECTIONS}
+                for host in self.hosts
+            },
             "media": {name: medium.wire() for name, medium in network.media.items()},
             "multicast": network.multicast,
             "priority": [one.wire() for one in network.priority],
@@ -411,10 +456,13 @@ class Links:
             "backend": network.backend,
         }
         if further := {host: network.further(host) for host in self.hosts if network.further(host)}:
-            found["interfaces"] = {host: [one.definition() for one in mine] for host, mine in further.items()}
+            found["interfaces"] = {
+                host: [one.definition() for one in mine] for host, mine in further.items()
+            }
         if beside := [port for port in self.ports if port.network]:
             found["beside"] = {
-                port.name: {way: described(self.port_spec(port, way)) for way in _DIRECTIONS} for port in beside
+                port.name: {way: described(self.port_spec(port, way)) for way in _DIRECTIONS}
+                for port in beside
             }
         if network.cross_traffic:
             found["cross_traffic"] = [one.definition() for one in network.cross_traffic]
@@ -433,10 +481,13 @@ def described(spec: Spec) -> dict[str, Any]:
 
 
 def resolved(
-    networks: dict[str, Network], asked: str | Network | None, hosts: tuple[str, ...], timeline: Timeline
+    networks: dict[str, Network],
+    asked: str | Network | None,
+    hosts: tuple[str, ...],
+    timeline: Timeline,
 ) -> Links | None:
-    """The network of a workload with these hosts; None for one host, where nothing lies between. Raises Fault, counted
-    from the workload."""
+    """The network of a workload with these hosts; None for one host, where nothing lies between.
+    Raises Fault, counted from the workload."""
     if len(hosts) < 2:
         return None
     name = asked if isinstance(asked, str) else None
@@ -449,7 +500,9 @@ def resolved(
     others = hosts_of(network.cross_traffic)
     hosts = (*hosts, *others)
     if len(hosts) > MOST_HOSTS:
-        raise Fault("too many hosts", expected=f"at most {MOST_HOSTS}", actual=len(hosts), at=("hosts",))
+        raise Fault(
+            "too many hosts", expected=f"at most {MOST_HOSTS}", actual=len(hosts), at=("hosts",)
+        )
     if ALL in hosts:
         raise called_all(("hosts",))
     inside: tuple[str | int, ...] = ("network",)
@@ -473,7 +526,10 @@ def resolved(
         on_it = [host for host in hosts if beside.access(host) is not None]
         if len(on_it) < 2:
             raise Fault(
-                f"network `{name}` leads to nobody", expected="links of two hosts, or of all", actual=on_it[0], at=at
+                f"network `{name}` leads to nobody",
+                expected="links of two hosts, or of all",
+                actual=on_it[0],
+                at=at,
             )
     for index, change in enumerate(network.changes):
         if change.host not in hosts:
@@ -502,11 +558,18 @@ def _check_directions(item: Access | NetworkChange) -> None:
 
 
 def _at(item: Access | NetworkChange, direction: str) -> Spec | None:
-    """`both` with its bottleneck at the NIC has it there on the way up; on the way down the rate is the path's."""
+    """`both` with its bottleneck at the NIC has it there on the way up; on the way down the rate is
+    the path's."""
     if item.both is None:
         return getattr(item, direction)
-    return _replaced(item.both, "bottleneck", None) if direction == "down" and item.both.at_nic else item.both
+    return (
+        _replaced(item.both, "bottleneck", None)
+        if direction == "down" and item.both.at_nic
+        else item.both
+    )
 
 
 def _replaced(spec: Spec, field: str, level: Any) -> Spec:
-    return Spec.model_validate({name: getattr(spec, name) for name in spec.model_fields_set} | {field: level})
+    return Spec.model_validate(
+        {name: getattr(spec, name) for name in spec.model_fields_set} | {field: level}
+    )

@@ -1,8 +1,10 @@
-"""Hosts of a workload on machines of their own: the same cells, with the network that is really between them.
+"""Hosts of a workload on machines of their own: the same cells, with the network that is really
+between them.
 
-A suite says which hosts there are and what lies between them; where its hosts are machines, the second half is not
-ours to make. So an emulated network is left out and said to be; but what a suite *compares* in it (a factor), and what
-it lets happen to it in a trial (changes), is refused: leaving that out would answer another question.
+A suite says which hosts there are and what lies between them; where its hosts are machines, the
+second half is not ours to make. So an emulated network is left out and said to be; but what a suite
+*compares* in it (a factor), and what it lets happen to it in a trial (changes), is refused: leaving
+that out would answer another question.
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,8 +41,9 @@ class Gang:
 
 
 def placed(cells: Iterable[Cell], where: str) -> tuple[Cell, ...]:
-    """The cells with real networks between their hosts; cells of one host stay as they are, and run isolated on one
-    machine. Raises UserError where a cell asks for a network that must be emulated; `where` is the option's name."""
+    """The cells with real networks between their hosts; cells of one host stay as they are, and run
+    isolated on one machine. Raises UserError where a cell asks for a network that must be emulated;
+    `where` is the option's name."""
     found = tuple(_placed(cell, where) for cell in cells)
     if not any(cell.real for cell in found):
         raise UserError(
@@ -58,21 +61,25 @@ def _placed(cell: Cell, where: str) -> Cell:
     factors = [name for name in cell.factors if name.split(".")[0] == NETWORK_FACTOR]
     if factors:
         raise UserError(
-            f"factor `{factors[0]}` is about an emulated network, and between machines there is the real one",
+            f"factor `{factors[0]}` is about an emulated network, and between machines there is "
+            "the real one",
             where=where,
             actual=f"suite {cell.suite}, workload {cell.workload.name}",
             fix="leave the factor out of the suite, or run it emulated, without --place and --gang",
         )
     if changes := cell.links.network.changes:
         raise UserError(
-            f"the network of workload `{cell.workload.name}` changes within the trial, which a real one is not told to",
+            f"the network of workload `{cell.workload.name}` changes within the trial, which a "
+            "real one is not told to",
             where=where,
-            actual=f"{changes[0].change or 'a new link'} of host {changes[0].host} at {changes[0].at_s:g} s",
+            actual=f"{changes[0].change or 'a new link'} of host {changes[0].host} at "
+            f"{changes[0].at_s:g} s",
             fix=FIX,
         )
     if traffic := cell.links.network.cross_traffic:
         raise UserError(
-            f"the cross traffic of workload `{cell.workload.name}` needs hosts of its own, which no machine is",
+            f"the cross traffic of workload `{cell.workload.name}` needs hosts of its own, which "
+            "no machine is",
             where=where,
             actual=traffic[0].words,
             fix=FIX,

@@ -11,8 +11,9 @@ REAL = "real"
 
 @dataclass(frozen=True)
 class RealNetwork:
-    """`left_out`: in words, the emulation that the suite asks for and that is not made. `gang`: the machines, once they
-    are chosen; a plan has none, and neither has what a bundle stores of a cell."""
+    """`left_out`: in words, the emulation that the suite asks for and that is not made. `gang`: the
+    machines, once they are chosen; a plan has none, and neither has what a bundle stores of a
+    cell."""
 
     hosts: tuple[str, ...]
     left_out: tuple[str, ...] = ()

@@ -1,5 +1,5 @@
-"""What one direction of a link does to frames: as a suite says it, and as the link protocol takes it
-(docs/formats/link.md).
+"""What one direction of a link does to frames: as a suite says it, and as the link protocol takes
+it (docs/formats/link.md).
 
 Units stand in the names of the fields; what is left out does nothing.
 """
@@ -48,7 +48,11 @@ def _chance(value: float) -> float:
 
 def _milliseconds(value: float) -> float:
     if not 0 <= value <= LONGEST_MS:
-        raise Fault("this is not a valid time of a link", expected=f"0 … {LONGEST_MS} ms", actual=f"{value:g}")
+        raise Fault(
+            "this is not a valid time of a link",
+            expected=f"0 … {LONGEST_MS} ms",
+            actual=f"{value:g}",
+        )
     return value
 
 
@@ -88,8 +92,8 @@ class Bernoulli(Strict):
 
 
 class GilbertElliott(Strict):
-    """Bursts: per frame a good link turns bad with chance `p` and a bad one good with chance `r`; in each state a frame
-    is lost with the chance `good` or `bad`."""
+    """Bursts: per frame a good link turns bad with chance `p` and a bad one good with chance `r`;
+    in each state a frame is lost with the chance `good` or `bad`."""
 
     kind: Literal["gilbert_elliott"]
     p: Chance
@@ -100,7 +104,12 @@ class GilbertElliott(Strict):
     @model_validator(mode="after")
     def _recovers(self) -> "GilbertElliott":
         if self.r == 0:
-            raise Fault("a link that never recovers is a blackhole", expected="`r` of more than 0", actual=0, at=("r",))
+            raise Fault(
+                "a link that never recovers is a blackhole",
+                expected="`r` of more than 0",
+                actual=0,
+                at=("r",),
+            )
         return self
 
     @property
@@ -112,15 +121,19 @@ class GilbertElliott(Strict):
     def correlation(self) -> float:
         share, mean = self.p / (self.p + self.r), self.mean
         spread = share * (1 - share) * (self.bad - self.good) ** 2
-        return 0.0 if mean in (0.0, 1.0) else max(0.0, 1 - self.p - self.r) * spread / (mean * (1 - mean))
+        return (
+            0.0
+            if mean in (0.0, 1.0)
+            else max(0.0, 1 - self.p - self.r) * spread / (mean * (1 - mean))
+        )
 
     def wire(self) -> dict[str, Any]:
         return {"kind": self.kind, "p": self.p, "r": self.r, "good": self.good, "bad": self.bad}
 
 
 class GilbertElliottTime(Strict):
-    """Bursts in time: the link is good for `good_ms` and bad for `bad_ms` on average, at the same instants for every
-    candidate."""
+    """Bursts in time: the link is good for `good_ms` and bad for `bad_ms` on average, at the same
+    instants for every candidate."""
 
     kind: Literal["gilbert_elliott_time"]
     good_ms: Milliseconds
@@ -132,11 +145,17 @@ class GilbertElliottTime(Strict):
     def _takes_time(self) -> "GilbertElliottTime":
         for name in ("good_ms", "bad_ms"):
             if getattr(self, name) <= 0:
-                raise Fault("a state must last some time", expected="more than 0 ms", actual=0, at=(name,))
+                raise Fault(
+                    "a state must last some time", expected="more than 0 ms", actual=0, at=(name,)
+                )
         return self
 
     def wire(self) -> dict[str, Any]:
-        found = {"kind": self.kind, "good_ns": ms_to_ns(self.good_ms), "bad_ns": ms_to_ns(self.bad_ms)}
+        found = {
+            "kind": self.kind,
+            "good_ns": ms_to_ns(self.good_ms),
+            "bad_ns": ms_to_ns(self.bad_ms),
+        }
         return found | {"good": self.good, "bad": self.bad}
 
 
@@ -145,17 +164,26 @@ def _loss(value: Any) -> Any:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return {"kind": "bernoulli", "p": float(value)}
     if isinstance(value, str):
-        raise Fault("this is not a loss", expected="a chance such as 0.1 or `{kind: gilbert_elliott, …}`", actual=value)
+        raise Fault(
+            "this is not a loss",
+            expected="a chance such as 0.1 or `{kind: gilbert_elliott, …}`",
+            actual=value,
+        )
     return value
 
 
-Loss = Annotated[Bernoulli | GilbertElliott | GilbertElliottTime, Field(discriminator="kind"), BeforeValidator(_loss)]
+Loss = Annotated[
+    Bernoulli | GilbertElliott | GilbertElliottTime,
+    Field(discriminator="kind"),
+    BeforeValidator(_loss),
+]
 
 
 class Police(Strict):
-    """The limit of each flow (protocol, addresses and ports of both ends): what exceeds it is dropped at once, as a
-    wireless controller's protection against floods does. A bucket of `burst_kb` or `burst_packets`, full at first. With
-    `protocol`, flows of that alone; otherwise of all that is IP."""
+    """The limit of each flow (protocol, addresses and ports of both ends): what exceeds it is
+    dropped at once, as a wireless controller's protection against floods does. A bucket of
+    `burst_kb` or `burst_packets`, full at first. With `protocol`, flows of that alone; otherwise of
+    all that is IP."""
 
     rate_mbps: RateMbps | None = None
     burst_kb: float | None = Field(default=None, gt=0, le=1e6)
@@ -174,7 +202,10 @@ class Police(Strict):
                 at=(given[1],) if given else (),
             )
         pairs = {"rate_mbps": "burst_kb", "packets_per_s": "burst_packets"}
-        wanted, other = pairs[given[0]], next(burst for rate, burst in pairs.items() if rate != given[0])
+        wanted, other = (
+            pairs[given[0]],
+            next(burst for rate, burst in pairs.items() if rate != given[0]),
+        )
         if getattr(self, other) is not None:
             raise Fault(
                 f"`{other}` does not belong to `{given[0]}`",
@@ -205,13 +236,20 @@ class Police(Strict):
     def wire(self) -> dict[str, Any]:
         protocol = {} if self.protocol is None else {"protocol": self.protocol}
         if self.rate_mbps is not None:
-            return {"rate_bps": round(self.rate_mbps * 1e6), "burst_bytes": self.burst_bytes} | protocol
+            return {
+                "rate_bps": round(self.rate_mbps * 1e6),
+                "burst_bytes": self.burst_bytes,
+            } | protocol
         return {"packets_per_s": self.packets_per_s, "burst_packets": self.burst_packets} | protocol
 
     @property
     def words(self) -> str:
         """Such as `UDP above 500 packets/s per flow dropped`."""
-        limit = f"{self.rate_mbps:g} Mbit/s" if self.rate_mbps is not None else f"{self.packets_per_s} packets/s"
+        limit = (
+            f"{self.rate_mbps:g} Mbit/s"
+            if self.rate_mbps is not None
+            else f"{self.packets_per_s} packets/s"
+        )
         at_once = f"{self.burst_kb:g} kB" if self.burst_kb is not None else f"{self.burst_packets}"
         whose = self.protocol.upper() if self.protocol is not None else "what is"
         return f"{whose} above {limit} and {at_once} at once dropped, flow by flow"
@@ -223,10 +261,10 @@ QUEUES = ("queue_kb", "queue_frames", "queue_ms")
 class Spec(Strict):
     """One direction of a host's link.
 
-    `bottleneck` says where the rate is: `path`, in the network, which drops what does not fit; or `nic`, at the host's
-    own device, where a sender blocks. `jitter_ms` is a standard deviation, of a process that keeps the order and
-    forgets within `jitter_correlation_ms`; with 0 there, a draw per frame, and frames overtake. Of the queue's limits
-    one may be given.
+    `bottleneck` says where the rate is: `path`, in the network, which drops what does not fit; or
+    `nic`, at the host's own device, where a sender blocks. `jitter_ms` is a standard deviation, of
+    a process that keeps the order and forgets within `jitter_correlation_ms`; with 0 there, a draw
+    per frame, and frames overtake. Of the queue's limits one may be given.
     """
 
     rate_mbps: RateMbps | None = None
@@ -260,7 +298,10 @@ class Spec(Strict):
             )
         paced = self.rate_mbps is not None or self.medium is not None or self.trace is not None
         for name, needs, there in (
-            *((limit, "`rate_mbps`, a `medium` or a `trace`: nothing waits otherwise", paced) for limit in limits),
+            *(
+                (limit, "`rate_mbps`, a `medium` or a `trace`: nothing waits otherwise", paced)
+                for limit in limits
+            ),
             ("bottleneck", "`rate_mbps`, whose place it is", self.rate_mbps is not None),
             ("jitter_correlation_ms", "`jitter_ms`", self.jitter_ms is not None),
             ("reorder_by_ms", "`reorder`, the chance of it", self.reorder is not None),
@@ -323,9 +364,13 @@ class Spec(Strict):
             found["delay_ns"] = ms_to_ns(self.delay_ms)
         if self.jitter_ms:
             correlation = self.jitter_correlation_ms
-            correlation_ns = ms_to_ns(DEFAULT_CORRELATION_MS if correlation is None else correlation)
+            correlation_ns = ms_to_ns(
+                DEFAULT_CORRELATION_MS if correlation is None else correlation
+            )
             shape = (
-                {"kind": "correlated", "correlation_ns": correlation_ns} if correlation_ns else {"kind": "independent"}
+                {"kind": "correlated", "correlation_ns": correlation_ns}
+                if correlation_ns
+                else {"kind": "independent"}
             )
             found["jitter"] = shape | {"sd_ns": ms_to_ns(self.jitter_ms)}
         if self.loss is not None:

@@ -1,7 +1,8 @@
 """Recorded links: how rate, delay and loss went over time, read from a file beside the suite's.
 
-Two formats. Ours is CSV with a header of `t_s` and any of `rate_mbps`, `delay_ms`, `loss`; an empty place leaves what
-the link's spec says. Mahimahi's is one whole number per line: the millisecond at which 1504 bytes may go.
+Two formats. Ours is CSV with a header of `t_s` and any of `rate_mbps`, `delay_ms`, `loss`; an empty
+place leaves what the link's spec says. Mahimahi's is one whole number per line: the millisecond at
+which 1504 bytes may go.
 """
 
 import csv
@@ -24,8 +25,8 @@ MAX_TRACE_LINES = 15_000
 
 
 class Trace(BaseModel):
-    """`rows` are (t_ns, rate_bps, delay_ns, loss), or `opportunities_ns` times at which 1504 bytes may go; `text` is
-    the file."""
+    """`rows` are (t_ns, rate_bps, delay_ns, loss), or `opportunities_ns` times at which 1504 bytes
+    may go; `text` is the file."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -48,12 +49,20 @@ class Trace(BaseModel):
 
     def wire(self) -> dict[str, Any]:
         if self.opportunities_ns:
-            return {"opportunities_ns": list(self.opportunities_ns), "bytes": MAHIMAHI_BYTES, "repeat": True}
+            return {
+                "opportunities_ns": list(self.opportunities_ns),
+                "bytes": MAHIMAHI_BYTES,
+                "repeat": True,
+            }
         return {"rows": [list(row) for row in self.rows], "repeat": True}
 
     def definition(self) -> dict[str, Any]:
         """What a cell says of it; the text is a file of each trial."""
-        return {"file": self.name, "sha256": self.sha256, "lines": len(self.rows) or len(self.opportunities_ns)}
+        return {
+            "file": self.name,
+            "sha256": self.sha256,
+            "lines": len(self.rows) or len(self.opportunities_ns),
+        }
 
 
 def _trace(value: Any, info: ValidationInfo) -> Any:
@@ -77,12 +86,19 @@ TraceFile = Annotated[Trace, BeforeValidator(_trace)]
 
 
 def parsed(name: str, text: str) -> Trace:
-    """A trace from its text, in whichever format. Raises Fault with the line of the trace's file."""
+    """A trace from its text, in whichever format. Raises Fault with the line of the trace's
+    file."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
-        raise Fault(f"trace `{name}` is empty", expected="CSV with `t_s`, or one whole number per line")
+        raise Fault(
+            f"trace `{name}` is empty", expected="CSV with `t_s`, or one whole number per line"
+        )
     if len(lines) > MAX_TRACE_LINES:
-        raise Fault(f"trace `{name}` is too long", expected=f"at most {MAX_TRACE_LINES} lines", actual=len(lines))
+        raise Fault(
+            f"trace `{name}` is too long",
+            expected=f"at most {MAX_TRACE_LINES} lines",
+            actual=len(lines),
+        )
     if lines[0].strip().isdigit():
         return Trace(name=name, text=text, opportunities_ns=_opportunities(name, lines))
     return Trace(name=name, text=text, rows=_rows(name, lines))
@@ -101,7 +117,9 @@ def _opportunities(name: str, lines: list[str]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _rows(name: str, lines: list[str]) -> tuple[tuple[int, int | None, int | None, float | None], ...]:
+def _rows(
+    name: str, lines: list[str]
+) -> tuple[tuple[int, int | None, int | None, float | None], ...]:
     reader = csv.reader(io.StringIO("\n".join(lines)))
     header = [column.strip() for column in next(reader)]
     if header[:1] != ["t_s"] or len(header) < 2 or not set(header[1:]) <= set(COLUMNS):
@@ -117,11 +135,23 @@ def _rows(name: str, lines: list[str]) -> tuple[tuple[int, int | None, int | Non
             raise _wrong(name, number, "a time after that of the line before", lines[number - 1])
         rate, delay, loss = (values[column] for column in COLUMNS)
         if rate is not None and rate <= 0:
-            raise _wrong(name, number, "a rate of more than 0 Mbit/s; loss 1 is a link that is down", lines[number - 1])
+            raise _wrong(
+                name,
+                number,
+                "a rate of more than 0 Mbit/s; loss 1 is a link that is down",
+                lines[number - 1],
+            )
         if loss is not None and loss > 1:
             raise _wrong(name, number, "a loss between 0 and 1", lines[number - 1])
         rate_bps = None if rate is None else round(rate * 1e6)
-        found.append((round(values["t_s"] * 1e9), rate_bps, None if delay is None else round(delay * 1e6), loss))
+        found.append(
+            (
+                round(values["t_s"] * 1e9),
+                rate_bps,
+                None if delay is None else round(delay * 1e6),
+                loss,
+            )
+        )
     if not found:
         raise _wrong(name, 1, "rows below the header", lines[0])
     return tuple(found)
@@ -140,4 +170,8 @@ def _number(name: str, line: int, cell: str) -> float | None:
 
 
 def _wrong(name: str, line: int, expected: str, actual: str) -> Fault:
-    return Fault(f"line {line} of trace `{name}` is not valid", expected=expected, actual=repr(actual.strip()[:80]))
+    return Fault(
+        f"line {line} of trace `{name}` is not valid",
+        expected=expected,
+        actual=repr(actual.strip()[:80]),
+    )

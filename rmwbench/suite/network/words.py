@@ -17,10 +17,22 @@ def told(links: Links) -> list[str]:
     if network.backend != "switch":
         lines.append(f"by the {network.backend} backend")
     for name, medium in network.media.items():
-        text = f"{name}: {medium.rate_mbps:g} Mbit/s shared, {medium.overhead_us:g} µs per transmission"
-        lines.append(text + (f", {100 * medium.phy_loss:g} % of them lost" if medium.phy_loss else ""))
-    own = {"multicast": "flood", "ip_fragments": "stock", "neighbours": "permanent", "congestion_control": "cubic"}
-    unusual = {key: getattr(network, key) for key, usual in own.items() if getattr(network, key) != usual}
+        text = (
+            f"{name}: {medium.rate_mbps:g} Mbit/s shared, {medium.overhead_us:g} µs per "
+            "transmission"
+        )
+        lines.append(
+            text + (f", {100 * medium.phy_loss:g} % of them lost" if medium.phy_loss else "")
+        )
+    own = {
+        "multicast": "flood",
+        "ip_fragments": "stock",
+        "neighbours": "permanent",
+        "congestion_control": "cubic",
+    }
+    unusual = {
+        key: getattr(network, key) for key, usual in own.items() if getattr(network, key) != usual
+    }
     more = [f"{key.replace('_', ' ')} {value}" for key, value in unusual.items()]
     lines += [", ".join(more)] if more else []
     for host in links.hosts:
@@ -74,5 +86,7 @@ def _change(change: NetworkChange) -> str:
         return f"{change.at_s:g} s: {change.host} roams to {change.medium}{gap}{address}"
     if change.change is not None:
         return f"{change.at_s:g} s: {change.host} {change.change.replace('_', ' ')}"
-    specs = [f"{way} {_spec(spec)}" for way in ("up", "down") if (spec := change.spec(way)) is not None]
+    specs = [
+        f"{way} {_spec(spec)}" for way in ("up", "down") if (spec := change.spec(way)) is not None
+    ]
     return f"{change.at_s:g} s: {change.host} {'; '.join(specs)}"

@@ -1,7 +1,8 @@
-"""When a publisher sends: open loop by default, so that a slow middleware cannot slow the question down.
+"""When a publisher sends: open loop by default, so that a slow middleware cannot slow the question
+down.
 
-Each kind knows its protocol form and how many messages are due in a span, because the record capacity, the
-percentiles that a trial allows and the plan's arithmetic all follow from that count.
+Each kind knows its protocol form and how many messages are due in a span, because the record
+capacity, the percentiles that a trial allows and the plan's arithmetic all follow from that count.
 """
 
 import math
@@ -52,14 +53,16 @@ MOST_PHASE_NS = 1_000_000_000
 
 
 def _phase_ns(asked: int | None, period_ns: int, seed: int) -> int:
-    """The phase that was asked for, or one drawn from the trial's seed, uniform within the period."""
+    """The phase that was asked for, or one drawn from the trial's seed, uniform within the
+    period."""
     return derive_seed(seed, "phase") % min(period_ns, MOST_PHASE_NS) if asked is None else asked
 
 
 class Periodic(Strict):
-    """Message k is due at `phase_ns + k / rate_hz`. Without `phase_ns` the phase is drawn for each flow and trial, the
-    same for all arms of a block: flows that fire in the same instant are a special case, and a phase that never changes
-    could favour one arm in every trial. Counts are then those of phase 0, which has the most."""
+    """Message k is due at `phase_ns + k / rate_hz`. Without `phase_ns` the phase is drawn for each
+    flow and trial, the same for all arms of a block: flows that fire in the same instant are a
+    special case, and a phase that never changes could favour one arm in every trial. Counts are
+    then those of phase 0, which has the most."""
 
     kind: Literal["periodic"]
     rate_hz: RateHz
@@ -71,7 +74,9 @@ class Periodic(Strict):
 
     def count(self, begin_ns: int, end_ns: int) -> int:
         phase_ns = self.phase_ns or 0
-        return _due_before(end_ns, self.period_ns, phase_ns) - _due_before(begin_ns, self.period_ns, phase_ns)
+        return _due_before(end_ns, self.period_ns, phase_ns) - _due_before(
+            begin_ns, self.period_ns, phase_ns
+        )
 
     def wire(self, seed: int) -> dict[str, Any]:
         phase_ns = _phase_ns(self.phase_ns, self.period_ns, seed)
@@ -79,7 +84,8 @@ class Periodic(Strict):
 
 
 class Poisson(Strict):
-    """Independent arrivals; the seed is the trial's, so that arms of one block get the same times."""
+    """Independent arrivals; the seed is the trial's, so that arms of one block get the same
+    times."""
 
     kind: Literal["poisson"]
     rate_hz: RateHz
@@ -118,12 +124,19 @@ class Burst(Strict):
 
     def count(self, begin_ns: int, end_ns: int) -> int:
         phase_ns = self.phase_ns or 0
-        bursts = _due_before(end_ns, self.period_ns, phase_ns) - _due_before(begin_ns, self.period_ns, phase_ns)
+        bursts = _due_before(end_ns, self.period_ns, phase_ns) - _due_before(
+            begin_ns, self.period_ns, phase_ns
+        )
         return bursts * self.messages
 
     def wire(self, seed: int) -> dict[str, Any]:
         phase_ns = _phase_ns(self.phase_ns, self.period_ns, seed)
-        return {"kind": self.kind, "period_ns": self.period_ns, "count": self.messages, "phase_ns": phase_ns}
+        return {
+            "kind": self.kind,
+            "period_ns": self.period_ns,
+            "count": self.messages,
+            "phase_ns": phase_ns,
+        }
 
 
 class Trace(Strict):
@@ -148,10 +161,15 @@ class Trace(Strict):
                 actual=len(self.offsets_ns),
                 at=("offsets_ns",),
             )
-        for index, (before, after) in enumerate(zip((0, *self.offsets_ns), self.offsets_ns, strict=False)):
+        for index, (before, after) in enumerate(
+            zip((0, *self.offsets_ns), self.offsets_ns, strict=False)
+        ):
             if after < before:
                 raise Fault(
-                    "a trace runs forward", expected=f"at least {before}", actual=after, at=("offsets_ns", index)
+                    "a trace runs forward",
+                    expected=f"at least {before}",
+                    actual=after,
+                    at=("offsets_ns", index),
                 )
         return self
 
@@ -163,13 +181,15 @@ class Trace(Strict):
 
 
 class Saturation(Strict):
-    """Back to back, `limit` messages at most: a throughput mode, whose latencies are queueing, not response times."""
+    """Back to back, `limit` messages at most: a throughput mode, whose latencies are queueing, not
+    response times."""
 
     kind: Literal["saturation"]
     limit: int = Field(ge=1, le=100_000_000)
 
     def count(self, begin_ns: int, end_ns: int) -> int:
-        """An upper bound: how many of them fall into a span is the middleware's answer, not the plan's."""
+        """An upper bound: how many of them fall into a span is the middleware's answer, not the
+        plan's."""
         return self.limit
 
     def wire(self, seed: int) -> dict[str, Any]:
@@ -177,10 +197,13 @@ class Saturation(Strict):
 
 
 class Relay(Strict):
-    """Publish what the node's subscription on topic `from` received, in its callback; its count is that topic's."""
+    """Publish what the node's subscription on topic `from` received, in its callback; its count is
+    that topic's."""
 
     kind: Literal["relay"]
     source: str = Field(alias="from")
 
 
-Arrival = Annotated[Periodic | Poisson | Burst | Trace | Saturation | Relay, Field(discriminator="kind")]
+Arrival = Annotated[
+    Periodic | Poisson | Burst | Trace | Saturation | Relay, Field(discriminator="kind")
+]

@@ -1,10 +1,11 @@
-"""What the messages of a camera hold: the synthetic pattern, or frames of a source outside of the worker.
+"""What the messages of a camera hold: the synthetic pattern, or frames of a source outside of the
+worker.
 
-`frames: synthetic` is written by the worker for each message anew, and no compressor makes it smaller. `frames: photo`
-and `frames: rendered` are a scene that is drawn here, with a sensor's noise and without. `frames: gstreamer` is
-GStreamer's test picture, and `frames: gstreamer ELEMENT key=value …` any other source of GStreamer's. Width, height and
-rate are the publisher's own: its message type `Image(WIDTHxHEIGHT)` and its period. docs/suites.md says how such a
-workload is run.
+`frames: synthetic` is written by the worker for each message anew, and no compressor makes it
+smaller. `frames: photo` and `frames: rendered` are a scene that is drawn here, with a sensor's
+noise and without. `frames: gstreamer` is GStreamer's test picture, and `frames: gstreamer ELEMENT
+key=value …` any other source of GStreamer's. Width, height and rate are the publisher's own: its
+message type `Image(WIDTHxHEIGHT)` and its period. docs/suites.md says how such a workload is run.
 """
 
 from dataclasses import dataclass
@@ -73,8 +74,8 @@ def element(source: str) -> str:
 
 
 def frame_format(source: str, type_: MessageType, arrival: Any) -> Format:
-    """The format of a publisher that sends frames. Raises Fault where it cannot: no image, no steady rate, rows that
-    GStreamer would pad."""
+    """The format of a publisher that sends frames. Raises Fault where it cannot: no image, no
+    steady rate, rows that GStreamer would pad."""
     if type_.pixels is None:
         raise Fault(
             "frames are of images",
@@ -84,7 +85,9 @@ def frame_format(source: str, type_: MessageType, arrival: Any) -> Format:
         )
     if not isinstance(arrival, Periodic):
         kind = getattr(arrival, "kind", "none")
-        raise Fault("a camera has a steady rate", expected="`rate_hz`", actual=f"an arrival of kind {kind}")
+        raise Fault(
+            "a camera has a steady rate", expected="`rate_hz`", actual=f"an arrival of kind {kind}"
+        )
     width, height = type_.pixels
     if not is_drawn(source) and PIXEL_BYTES * width % ROW_MULTIPLE_BYTES:
         raise Fault(

@@ -1,8 +1,8 @@
 """Just enough of a CDR writer to lay out the bytes around a payload.
 
-XCDR version 1, little endian: a primitive is aligned to its own size, counted from behind the 4-byte encapsulation
-header (OMG DDS-XTypes 1.3, 7.4.1; the encapsulation identifier is RTPS 2.5, 10.2). The payload is marked, not
-written: it may be megabytes of message.
+XCDR version 1, little endian: a primitive is aligned to its own size, counted from behind the
+4-byte encapsulation header (OMG DDS-XTypes 1.3, 7.4.1; the encapsulation identifier is RTPS 2.5,
+10.2). The payload is marked, not written: it may be megabytes of message.
 """
 
 import struct
@@ -11,7 +11,8 @@ ENCAPSULATION = bytes.fromhex("00010000")  # CDR_LE, no options
 
 
 class CdrLayout:
-    """Collects fields in order; `prefix` and `suffix` are the bytes before and after the one call of `payload`."""
+    """Collects fields in order; `prefix` and `suffix` are the bytes before and after the one call
+    of `payload`."""
 
     def __init__(self) -> None:
         self._parts = [bytearray(ENCAPSULATION), bytearray()]

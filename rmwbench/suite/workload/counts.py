@@ -1,5 +1,5 @@
-"""How many messages each endpoint of a graph will send and read, by its arrivals and by when it and its peers are
-there.
+"""How many messages each endpoint of a graph will send and read, by its arrivals and by when it and
+its peers are there.
 
 Times are ns from the start of the warm-up. A late joiner's schedule begins when it joins.
 """
@@ -13,9 +13,15 @@ from rmwbench.suite.workload.topology import Life
 
 
 class Counts:
-    """`drafts` are endpoints as dictionaries with `endpoint`, `kind`, `topic`, `arrival` and `life`."""
+    """`drafts` are endpoints as dictionaries with `endpoint`, `kind`, `topic`, `arrival` and
+    `life`."""
 
-    def __init__(self, drafts: Sequence[Mapping[str, Any]], peers: Mapping[int, tuple[int, ...]], timeline: Timeline):
+    def __init__(
+        self,
+        drafts: Sequence[Mapping[str, Any]],
+        peers: Mapping[int, tuple[int, ...]],
+        timeline: Timeline,
+    ):
         self._drafts = {draft["endpoint"]: draft for draft in drafts}
         self._peers, self._timeline = peers, timeline
         self._known: dict[tuple[int, int, int], int] = {}
@@ -25,7 +31,8 @@ class Counts:
                 self._of_topic.setdefault(draft["topic"], []).append(draft["endpoint"])
 
     def sent(self, number: int) -> int:
-        """Of a publisher or client, all; of a service, a reply to each request; 0 of a subscription."""
+        """Of a publisher or client, all; of a service, a reply to each request; 0 of a
+        subscription."""
         match self._drafts[number]["kind"]:
             case "subscription":
                 return 0
@@ -34,7 +41,8 @@ class Counts:
         return self._due(number, 0, self._timeline.end_ns)
 
     def received(self, number: int) -> int:
-        """From all its writers; a client reads the reply of each of its services to each of its requests."""
+        """From all its writers; a client reads the reply of each of its services to each of its
+        requests."""
         match self._drafts[number]["kind"]:
             case "publisher":
                 return 0
@@ -46,17 +54,26 @@ class Counts:
         """In the steady state, while it is there."""
         begin_ns, end_ns = self._span(self._drafts[number]["life"])
         begin_ns = max(begin_ns, self._timeline.warmup_ns)
-        writers = (number,) if self._drafts[number]["kind"] in ("publisher", "client") else self._peers[number]
+        writers = (
+            (number,)
+            if self._drafts[number]["kind"] in ("publisher", "client")
+            else self._peers[number]
+        )
         return sum(self._due(writer, begin_ns, end_ns) for writer in writers)
 
     def _span(self, life: Life) -> tuple[int, int]:
         """When it is there."""
         begin_ns = 0 if life.begin_s is None else self._timeline.warmup_ns + to_ns(life.begin_s)
-        end_ns = self._timeline.end_ns if life.end_s is None else self._timeline.warmup_ns + to_ns(life.end_s)
+        end_ns = (
+            self._timeline.end_ns
+            if life.end_s is None
+            else self._timeline.warmup_ns + to_ns(life.end_s)
+        )
         return begin_ns, end_ns
 
     def _due(self, number: int, begin_ns: int, end_ns: int) -> int:
-        """What a publisher or client sends in a span; a relay sends what all who publish the topic it relays do."""
+        """What a publisher or client sends in a span; a relay sends what all who publish the topic
+        it relays do."""
         key = (number, begin_ns, end_ns)
         if key not in self._known:
             draft = self._drafts[number]

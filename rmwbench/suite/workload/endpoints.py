@@ -1,7 +1,8 @@
 """From the graph to endpoints: numbers, expected peers, and how many messages each will see.
 
-Everything a trial needs to know beforehand is computed here, once, from the plan: the barrier waits for `matches`,
-the record file is as large as `sections` says, and the percentiles that a trial allows follow from `steady_messages`.
+Everything a trial needs to know beforehand is computed here, once, from the plan: the barrier waits
+for `matches`, the record file is as large as `sections` says, and the percentiles that a trial
+allows follow from `steady_messages`.
 """
 
 import math
@@ -23,7 +24,8 @@ from rmwbench.suite.workload.workload import Workload
 
 RECORD_MARGIN = 1.5
 RECORD_SLACK = 256
-"""Room for duplicates and for a Poisson draw above its mean: overflow voids a trial, a slot costs 64 bytes."""
+"""Room for duplicates and for a Poisson draw above its mean: overflow voids a trial, a slot costs
+64 bytes."""
 
 SENT, RECEIVED = 1, 2
 
@@ -38,10 +40,11 @@ SCHEDULED = ("publisher", "client")
 class Endpoint:
     """One publisher, subscription, service or client of a cell.
 
-    `type` is that of the topic, or of the service's requests, and `reply_type` that of its replies. `sent` is due from
-    the start of the warm-up to the end of the steady state, `received` adds up what its writers send, `steady_messages`
-    is what it reads (a publisher: sends) in the steady state. `peers` are the endpoints it should match in its life,
-    `present` those of them that are there when it is created.
+    `type` is that of the topic, or of the service's requests, and `reply_type` that of its replies.
+    `sent` is due from the start of the warm-up to the end of the steady state, `received` adds up
+    what its writers send, `steady_messages` is what it reads (a publisher: sends) in the steady
+    state. `peers` are the endpoints it should match in its life, `present` those of them that are
+    there when it is created.
     """
 
     endpoint: int
@@ -125,11 +128,12 @@ def _capacity(messages: int) -> int:
 
 
 def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
-    """The workload's endpoints, numbered from 1 in the order of nodes, within a node publishers, subscriptions,
-    services, clients; a node that restarts has new ones behind all others.
+    """The workload's endpoints, numbered from 1 in the order of nodes, within a node publishers,
+    subscriptions, services, clients; a node that restarts has new ones behind all others.
 
-    Raises Fault, counted from the workload, where the topics do not fit together (two message types on one topic,
-    qualities of service that never match) or a node joins or leaves outside of the steady state.
+    Raises Fault, counted from the workload, where the topics do not fit together (two message types
+    on one topic, qualities of service that never match) or a node joins or leaves outside of the
+    steady state.
     """
     nodes = workload.written_out
     explicit = ("nodes",) if workload.nodes is not None else None
@@ -153,7 +157,9 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
                 type=request,
                 reply_type=reply,
                 peers=peers[number],
-                present=tuple(p for p in peers[number] if by_number[p]["life"].present_at(life.begin_s)),
+                present=tuple(
+                    p for p in peers[number] if by_number[p]["life"].present_at(life.begin_s)
+                ),
                 sent=counts.sent(number),
                 received=counts.received(number),
                 steady_messages=counts.steady(number),
@@ -164,7 +170,8 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
 
 
 def _check_frames(draft: dict[str, Any], type_: MessageType, explicit: tuple[str] | None) -> None:
-    """A publisher's frames: those of the workload are for images alone, and those of its own for what must be one."""
+    """A publisher's frames: those of the workload are for images alone, and those of its own for
+    what must be one."""
     own = draft.pop("own_frames", False)
     if draft.get("frames") in (None, SYNTHETIC) or (type_.pixels is None and not own):
         draft["frames"] = None
@@ -176,7 +183,9 @@ def _check_frames(draft: dict[str, Any], type_: MessageType, explicit: tuple[str
         fault.at = at
         raise
     if draft["touch"] != "all":
-        raise Fault("frames are written and read whole", expected="touch: all", actual=draft["touch"], at=at)
+        raise Fault(
+            "frames are written and read whole", expected="touch: all", actual=draft["touch"], at=at
+        )
 
 
 def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) -> None:
@@ -189,8 +198,13 @@ def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) 
             actual=f"{workload.daemons_return_s:g}",
             at=("daemons_return_s",),
         )
-    writing = {node.process_name for node in nodes if node.publishers or node.clients or node.services}
-    if workload.readers_freeze_s is not None and not {node.process_name for node in nodes} - writing:
+    writing = {
+        node.process_name for node in nodes if node.publishers or node.clients or node.services
+    }
+    if (
+        workload.readers_freeze_s is not None
+        and not {node.process_name for node in nodes} - writing
+    ):
         raise Fault(
             "no process only reads, so none can freeze",
             expected="a node with subscriptions alone, in a process of its own",
@@ -216,8 +230,9 @@ def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) 
             if at_s is not None and at_s >= timeline.steady_s:
                 at = ("nodes", index, key) if workload.nodes is not None else ("graph", key)
                 raise Fault(
-                    f"node `{node.name}` {'is ' if key == 'killed_s' else ''}{key.removesuffix('_s')} "
-                    "after the steady state",
+                    f"node `{node.name}` "
+                    f"{'is ' if key == 'killed_s' else ''}{key.removesuffix('_s')} after the "
+                    "steady state",
                     expected=f"{key} below {timeline.steady_s:g}, the length of the steady state",
                     actual=f"{at_s:g}",
                     at=at,
@@ -225,8 +240,8 @@ def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) 
 
 
 def _drafts(workload: Workload, nodes: Sequence[Node]) -> list[dict[str, Any]]:
-    """Each endpoint with its own settings or the workload's; what depends on other endpoints is still missing. Second
-    lives come last, so that a restart changes no number."""
+    """Each endpoint with its own settings or the workload's; what depends on other endpoints is
+    still missing. Second lives come last, so that a restart changes no number."""
     drafts: list[dict[str, Any]] = []
     for turn in range(2):
         for node in nodes:
@@ -278,7 +293,9 @@ def _arrival(workload: Workload, sender: Any) -> Any:
     return sender.arrival or workload.schedule
 
 
-def _topic_types(workload: Workload, nodes: Sequence[Node], explicit: tuple[str] | None) -> dict[str, MessageType]:
+def _topic_types(
+    workload: Workload, nodes: Sequence[Node], explicit: tuple[str] | None
+) -> dict[str, MessageType]:
     """One message type per topic; a relay that names none passes on what it gets."""
     named: dict[str, tuple[str, tuple[str | int, ...]]] = {}
     relays: list[tuple[str, str, tuple[str | int, ...]]] = []
@@ -286,7 +303,9 @@ def _topic_types(workload: Workload, nodes: Sequence[Node], explicit: tuple[str]
     def assign(topic: str, name: str, at: tuple[str | int, ...]) -> None:
         before = named.setdefault(topic, (name, at))
         if before[0] != name:
-            raise Fault(f"topic `{topic}` has two message types", expected=before[0], actual=name, at=at)
+            raise Fault(
+                f"topic `{topic}` has two message types", expected=before[0], actual=name, at=at
+            )
 
     for index, node in enumerate(nodes):
         for place, publisher in enumerate(node.publishers):
@@ -302,7 +321,8 @@ def _topic_types(workload: Workload, nodes: Sequence[Node], explicit: tuple[str]
                 name = workload.message
             if name is not None:
                 assign(publisher.topic, name, at)
-    # A chain of relays settles after as many rounds as it has links, in whatever order the file lists them.
+    # A chain of relays settles after as many rounds as it has links, in whatever order the file
+    # lists them.
     for _ in relays:
         for source, target, at in relays:
             if source in named:
@@ -360,8 +380,8 @@ def _qos_words(qos: Qos) -> str:
 
 
 def _saturating_topics(drafts: list[dict[str, Any]]) -> set[str]:
-    """Topics on which the number of messages is the middleware's answer: a saturating publisher, or a relay behind
-    one."""
+    """Topics on which the number of messages is the middleware's answer: a saturating publisher, or
+    a relay behind one."""
     found = {draft["topic"] for draft in drafts if isinstance(draft["arrival"], Saturation)}
     relays = [draft for draft in drafts if isinstance(draft["arrival"], Relay)]
     for _ in relays:

@@ -1,9 +1,10 @@
 """Message types with exact sizes: the CDR before the payload, the payload, the CDR after it.
 
-The names and sizes are those of the types that the published evaluations used, so that a suite can repeat them byte
-for byte; the payload is the type's array, because that is what a robot fills and what our identity header lives in.
-Fields that only an older tool read (time, id) are zero: identity travels in the payload. Types without 64 contiguous
-payload bytes are absent, see the end of the table.
+The names and sizes are those of the types that the published evaluations used, so that a suite can
+repeat them byte for byte; the payload is the type's array, because that is what a robot fills and
+what our identity header lives in. Fields that only an older tool read (time, id) are zero: identity
+travels in the payload. Types without 64 contiguous payload bytes are absent, see the end of the
+table.
 """
 
 import math
@@ -20,7 +21,8 @@ HEADER_BYTES = 64
 """The identity of a message: the first bytes of every payload (docs/formats/records.md)."""
 
 MAX_PAYLOAD_BYTES = 1 << 30
-"""1 GiB: above every message that a robot sends, and below the signed 32-bit sizes inside middlewares."""
+"""1 GiB: above every message that a robot sends, and below the signed 32-bit sizes inside
+middlewares."""
 
 _BYTES = re.compile(r"Bytes\(\s*(\d+)\s*\)")
 _IMAGE = re.compile(r"Image\(\s*(\d+)\s*x\s*(\d+)\s*\)")
@@ -29,7 +31,8 @@ _SIZED = re.compile(r"(LaserScan|PointCloud2|OccupancyGrid)\(\s*(\d+)\s*(?:x\s*(
 
 @dataclass(frozen=True)
 class MessageType:
-    """`cdr_prefix` starts with the encapsulation header; prefix + payload + suffix is the whole serialised message."""
+    """`cdr_prefix` starts with the encapsulation header; prefix + payload + suffix is the whole
+    serialised message."""
 
     name: str
     ros_type: str
@@ -55,7 +58,8 @@ class MessageType:
 
 
 def message_type(name: str) -> MessageType:
-    """The type of that name; raises Fault for an unknown name or a payload that cannot carry the identity header."""
+    """The type of that name; raises Fault for an unknown name or a payload that cannot carry the
+    identity header."""
     found = _BYTES.fullmatch(name)
     if found:
         return _bytes(int(found[1]))
@@ -72,14 +76,22 @@ def message_type(name: str) -> MessageType:
 
 
 def service_type(name: str, part: str) -> MessageType:
-    """The `request` or the `reply` of the service type, whose one field is `uint8[] data`. Raises Fault for anything
-    but `Bytes(N)`: what is asked of a service is how long the way there and back is, not what stands in the fields."""
+    """The `request` or the `reply` of the service type, whose one field is `uint8[] data`. Raises
+    Fault for anything but `Bytes(N)`: what is asked of a service is how long the way there and back
+    is, not what stands in the fields."""
     found = _BYTES.fullmatch(name)
     if not found:
-        raise Fault(f"`{name}` is not a message of a service", expected="Bytes(N), such as Bytes(64)", actual=name)
+        raise Fault(
+            f"`{name}` is not a message of a service",
+            expected="Bytes(N), such as Bytes(64)",
+            actual=name,
+        )
     payload_bytes = _checked(int(found[1]))
     layout = CdrLayout().u32(payload_bytes).payload(payload_bytes)
-    ros_type = {"request": "rmwbench_msgs/srv/Bytes_Request", "reply": "rmwbench_msgs/srv/Bytes_Response"}[part]
+    ros_type = {
+        "request": "rmwbench_msgs/srv/Bytes_Request",
+        "reply": "rmwbench_msgs/srv/Bytes_Response",
+    }[part]
     return _from_layout(f"Bytes({payload_bytes})", ros_type, layout)
 
 
@@ -95,7 +107,8 @@ def _from_layout(name: str, ros_type: str, layout: CdrLayout) -> MessageType:
 
 def _bytes(payload_bytes: int) -> MessageType:
     _checked(payload_bytes)
-    # MultiArrayLayout without dimensions (an empty sequence and data_offset 0), then the length of `data`
+    # MultiArrayLayout without dimensions (an empty sequence and data_offset 0), then the length of
+    # `data`
     layout = CdrLayout().u32(0).u32(0).u32(payload_bytes).payload(payload_bytes)
     return _from_layout(f"Bytes({payload_bytes})", "std_msgs/msg/UInt8MultiArray", layout)
 
@@ -104,7 +117,8 @@ def _checked(payload_bytes: int) -> int:
     if payload_bytes < HEADER_BYTES:
         raise Fault(
             f"a payload of {payload_bytes} bytes cannot carry the message's identity",
-            expected=f"at least {HEADER_BYTES} bytes: the header with sequence number and intended time",
+            expected=f"at least {HEADER_BYTES} bytes: the header with sequence number and intended "
+            "time",
             actual=f"{payload_bytes} bytes",
             fix=f"use Bytes({HEADER_BYTES}) or more",
         )
@@ -126,8 +140,8 @@ def _array(payload_bytes: int) -> Callable[[], CdrLayout]:
 
 
 def _point_cloud(payload_bytes: int) -> Callable[[], CdrLayout]:
-    """A cloud of points with eight 32-bit float channels, in one row; channel names are empty, as the published sizes
-    have it."""
+    """A cloud of points with eight 32-bit float channels, in one row; channel names are empty, as
+    the published sizes have it."""
     point_bytes, float32 = 32, 7
 
     def lay_out() -> CdrLayout:
@@ -135,19 +149,22 @@ def _point_cloud(payload_bytes: int) -> Callable[[], CdrLayout]:
         for channel in range(8):
             layout.string("").u32(4 * channel).u8(float32).u32(1)  # name, offset, datatype, count
         layout.u8(0).u32(point_bytes, payload_bytes)  # little endian, point_step, row_step
-        return _time_and_id(layout.payload(payload_bytes).u8(0))  # not dense: the pattern may not be a valid point
+        # not dense: the pattern may not be a valid point
+        return _time_and_id(layout.payload(payload_bytes).u8(0))
 
     return lay_out
 
 
 def _struct(nested_bytes: int) -> Callable[[], CdrLayout]:
-    """The nested structures are bytes and 8-byte fields that happen to need no padding: one contiguous payload."""
+    """The nested structures are bytes and 8-byte fields that happen to need no padding: one
+    contiguous payload."""
     return lambda: _time_and_id(CdrLayout().payload(nested_bytes))
 
 
 def _nav_sat_fix() -> CdrLayout:
     """The payload is the covariance, 9 doubles: the type's only array."""
-    layout = header(CdrLayout()).u8(0).u16(0).f64(0.0, 0.0, 0.0)  # status, service; latitude, longitude, altitude
+    # status, service; latitude, longitude, altitude
+    layout = header(CdrLayout()).u8(0).u16(0).f64(0.0, 0.0, 0.0)
     return _time_and_id(layout.payload(72).u8(0))
 
 
@@ -158,13 +175,14 @@ def _radar_track() -> CdrLayout:
 
 
 def _stamped(total_bytes: int) -> Callable[[], CdrLayout]:
-    """A stamp of 8 bytes and a tracking number of 4, which identity in the payload makes idle; then the payload."""
+    """A stamp of 8 bytes and a tracking number of 4, which identity in the payload makes idle; then
+    the payload."""
     return lambda: CdrLayout().u64(0).u32(0).payload(total_bytes - 12)
 
 
 def _sized(name: str, kind: str, numbers: list[int]) -> MessageType:
-    """One of `sensor_types.SIZED` with these numbers; Fault for too many or too few of them, or a size that no message
-    may have."""
+    """One of `sensor_types.SIZED` with these numbers; Fault for too many or too few of them, or a
+    size that no message may have."""
     form = next(form for form in sensor_types.SIZED if form.startswith(f"{kind}("))
     if len(numbers) != form.count("x") + 1:
         raise Fault(f"`{name}` does not say its size", expected=form, actual=name)
@@ -175,8 +193,8 @@ def _sized(name: str, kind: str, numbers: list[int]) -> MessageType:
 
 
 def _image(name: str, width: int, height: int) -> MessageType:
-    """sensor_msgs/Image: header, height, width, encoding, is_bigendian, step, then the length of the sequence and the
-    pixels."""
+    """sensor_msgs/Image: header, height, width, encoding, is_bigendian, step, then the length of
+    the sequence and the pixels."""
     pixel_bytes = 3
     size_bytes = _checked(height * width * pixel_bytes)
     layout = header(CdrLayout()).u32(height, width).string("rgb8").u8(0).u32(width * pixel_bytes)
@@ -213,11 +231,12 @@ _LAYOUTS: dict[str, tuple[str, Callable[[], CdrLayout]]] = {
     "NavSatFix": ("rmwbench_msgs/msg/NavSatFix", _nav_sat_fix),
     "RadarTrack": ("rmwbench_msgs/msg/RadarTrack", _radar_track),
     "Imu": ("sensor_msgs/msg/Imu", sensor_types.imu),
-    # What stages of a pipeline pass on; the name is the published one, the size too ("1k" has 1032 bytes).
+    # What stages of a pipeline pass on; the name is the published one, the size too ("1k" has 1032
+    # bytes).
     **{
         f"Stamped{size}": (f"rmwbench_msgs/msg/Stamped{size}", _stamped(total_bytes))
         for size, total_bytes in {"128b": 128, "1k": 1032, "10k": 10240, "100k": 102400, "500k": 512000}.items()
     },
-    # Not expressible, because they cannot hold the 64-byte header: Struct16 (16 contiguous bytes), Range (none), and
-    # RadarDetection (56 before time and id).
+    # Not expressible, because they cannot hold the 64-byte header: Struct16 (16 contiguous bytes),
+    # Range (none), and RadarDetection (56 before time and id).
 }  # fmt: skip

@@ -1,4 +1,5 @@
-"""Quality of service in ROS 2's words. Contradictions are refused here, not dropped silently by a middleware."""
+"""Quality of service in ROS 2's words. Contradictions are refused here, not dropped silently by a
+middleware."""
 
 from typing import Annotated, Any, Literal
 
@@ -42,7 +43,8 @@ class Qos(Strict):
         return self
 
     def wire(self) -> dict[str, Any]:
-        """The `qos` object of the worker protocol, which carries a depth always: 0 stands for none under `keep_all`."""
+        """The `qos` object of the worker protocol, which carries a depth always: 0 stands for none
+        under `keep_all`."""
         depth = 0 if self.history == "keep_all" else self.depth or DEFAULT_DEPTH
         asked = {
             "reliability": self.reliability,
@@ -55,8 +57,8 @@ class Qos(Strict):
 
 
 def incompatibility(writer: Qos, reader: Qos) -> str | None:
-    """Why DDS would never match the two (a reader may not ask for more than its writer offers), or None where they
-    match."""
+    """Why DDS would never match the two (a reader may not ask for more than its writer offers), or
+    None where they match."""
     if writer.reliability == "best_effort" and reader.reliability == "reliable":
         return "a reliable subscription never matches a best-effort publisher"
     if writer.durability == "volatile" and reader.durability == "transient_local":

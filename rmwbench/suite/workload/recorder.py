@@ -1,9 +1,11 @@
-"""rosbag2's recorder beside the readers of a workload, as `ros2 bag record` is started on a robot: what of all that is
-published does it keep, and where is the rest lost (docs/features.md, A recorder)?
+"""rosbag2's recorder beside the readers of a workload, as `ros2 bag record` is started on a robot:
+what of all that is published does it keep, and where is the rest lost (docs/features.md, A
+recorder)?
 
     recorder: {place: disk, cache_mib: 100}
 
-`place` is where the bag is written: `tmpfs` is the host's /tmp in memory, `disk` the campaign's directory.
+`place` is where the bag is written: `tmpfs` is the host's /tmp in memory, `disk` the campaign's
+directory.
 """
 
 from collections.abc import Sequence
@@ -22,8 +24,9 @@ DEFAULT_CACHE_MIB = 100
 
 
 class Recorder(Strict):
-    """Without `topics` all that is published; without `host` the first one. `cache_mib` is rosbag2's `max_cache_size`;
-    with 0 each message is written by the thread that takes it. A bag is deleted once it has been read unless `keep`."""
+    """Without `topics` all that is published; without `host` the first one. `cache_mib` is
+    rosbag2's `max_cache_size`; with 0 each message is written by the thread that takes it. A bag is
+    deleted once it has been read unless `keep`."""
 
     topics: Annotated[tuple[TopicName, ...], Field(strict=False)] = ()
     host: NodeName | None = None
@@ -43,12 +46,18 @@ class Recorder(Strict):
                 actual=NAME,
                 at=("recorder",),
             )
-        published = dict.fromkeys(publisher.topic for node in nodes for publisher in node.publishers)
+        published = dict.fromkeys(
+            publisher.topic for node in nodes for publisher in node.publishers
+        )
         for index, topic in enumerate(self.topics):
             if topic not in published:
-                raise unknown("published topic", topic, list(published), at=("recorder", "topics", index))
+                raise unknown(
+                    "published topic", topic, list(published), at=("recorder", "topics", index)
+                )
         if not published:
-            raise Fault("nothing is published for the recorder", expected="a publisher", at=("recorder",))
+            raise Fault(
+                "nothing is published for the recorder", expected="a publisher", at=("recorder",)
+            )
         if self.keep and self.place != "disk":
             raise Fault(
                 "a bag in memory ends with its host and cannot be kept",

@@ -1,7 +1,8 @@
-"""Messages as robots have them, of ROS 2's own packages: their serialised bytes around the array that a driver fills.
+"""Messages as robots have them, of ROS 2's own packages: their serialised bytes around the array
+that a driver fills.
 
-Each has a header with an empty frame id at time zero. Not expressible, because no array of it holds the identity of a
-message: tf2_msgs/TFMessage (of a transform 56 bytes at most lie together).
+Each has a header with an empty frame id at time zero. Not expressible, because no array of it holds
+the identity of a message: tf2_msgs/TFMessage (of a transform 56 bytes at most lie together).
 """
 
 from collections.abc import Callable
@@ -23,9 +24,11 @@ def header(layout: CdrLayout) -> CdrLayout:
 
 
 def imu() -> CdrLayout:
-    """The payload is the covariance of the orientation, 9 doubles: the first of the type's arrays, which are alike."""
+    """The payload is the covariance of the orientation, 9 doubles: the first of the type's arrays,
+    which are alike."""
     layout = header(CdrLayout()).f64(*[0.0] * 4).payload(72)
-    return layout.f64(*[0.0] * (3 + 9 + 3 + 9))  # angular velocity and linear acceleration, each with its covariance
+    # angular velocity and linear acceleration, each with its covariance
+    return layout.f64(*[0.0] * (3 + 9 + 3 + 9))
 
 
 def laser_scan(beams: int) -> Layout:
@@ -35,18 +38,22 @@ def laser_scan(beams: int) -> Layout:
 
 
 def point_cloud(points: int) -> Layout:
-    """The payload are the points in one row: x, y, z and intensity, as a lidar's driver has them."""
+    """The payload are the points in one row: x, y, z and intensity, as a lidar's driver has
+    them."""
     layout = header(CdrLayout()).u32(1, points).u32(len(CHANNELS))
     for place, name in enumerate(CHANNELS):
         layout.string(name).u32(4 * place).u8(FLOAT32).u32(1)
     payload_bytes = POINT_BYTES * points
-    layout.u8(0).u32(POINT_BYTES, payload_bytes, payload_bytes)  # little endian, point_step, row_step, length of data
-    return "sensor_msgs/msg/PointCloud2", layout.payload(payload_bytes).u8(0)  # not dense: any bytes may be there
+    # little endian, point_step, row_step, length of data
+    layout.u8(0).u32(POINT_BYTES, payload_bytes, payload_bytes)
+    # not dense: any bytes may be there
+    return "sensor_msgs/msg/PointCloud2", layout.payload(payload_bytes).u8(0)
 
 
 def occupancy_grid(width: int, height: int) -> Layout:
     """The payload are the cells, a byte each."""
-    layout = header(CdrLayout()).u32(0, 0).f32(0.05).u32(width, height)  # load time, metres per cell
+    # load time, metres per cell
+    layout = header(CdrLayout()).u32(0, 0).f32(0.05).u32(width, height)
     layout.f64(*[0.0] * 6, 1.0)  # the map's origin
     return "nav_msgs/msg/OccupancyGrid", layout.u32(width * height).payload(width * height)
 
@@ -56,4 +63,5 @@ SIZED: dict[str, tuple[int, Callable[..., Layout]]] = {
     "PointCloud2(N)": (POINT_BYTES, point_cloud),
     "OccupancyGrid(WIDTHxHEIGHT)": (1, occupancy_grid),
 }
-"""Types of any size, as a suite writes them → the bytes of an element, and the layout of one with these numbers."""
+"""Types of any size, as a suite writes them → the bytes of an element, and the layout of one with
+these numbers."""

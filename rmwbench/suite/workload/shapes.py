@@ -1,5 +1,5 @@
-"""Shorthands for nodes: a talker with listeners and relays, a service with clients, a graph of many nodes, and
-lifecycle nodes with their manager."""
+"""Shorthands for nodes: a talker with listeners and relays, a service with clients, a graph of many
+nodes, and lifecycle nodes with their manager."""
 
 import itertools
 from collections.abc import Sequence
@@ -21,32 +21,39 @@ Hosts = Sequence[str]
 """Names; nodes are dealt out to them."""
 
 
-# Nodes never change once made, and every cell of a suite asks again: thousands of times in a large one.
+# Nodes never change once made, and every cell of a suite asks again: thousands of times in a large
+# one.
 @lru_cache(maxsize=256)
 def chain(
     topic: str, subscribers: int, relays: int, processes: Placement, hosts: Hosts = (LOCAL_HOST,)
 ) -> tuple[Node, ...]:
-    """talker → relay_1 → … → relay_n → listener_1 … listener_m; the first topic is `topic`, the relays publish
-    `topic_1` … `topic_n`. With relays node i is on host i mod n; without, the talker on the first host and the
-    listeners on the others in turn."""
+    """talker → relay_1 → … → relay_n → listener_1 … listener_m; the first topic is `topic`, the
+    relays publish `topic_1` … `topic_n`. With relays node i is on host i mod n; without, the talker
+    on the first host and the listeners on the others in turn."""
     shared = SHARED if processes == "one" else None
     topics = [topic, *(f"{topic}_{hop}" for hop in range(1, relays + 1))]
     nodes = [_node("talker", shared, publishers=[{"topic": topic}])]
     for hop, (source, target) in enumerate(itertools.pairwise(topics), start=1):
         publisher = {"topic": target, "arrival": {"kind": "relay", "from": source}}
-        nodes.append(_node(f"relay_{hop}", shared, subscriptions=[{"topic": source}], publishers=[publisher]))
+        nodes.append(
+            _node(f"relay_{hop}", shared, subscriptions=[{"topic": source}], publishers=[publisher])
+        )
     for name in _numbered("listener", subscribers):
         nodes.append(_node(name, shared, subscriptions=[{"topic": topics[-1]}]))
     return _dealt_out(nodes, hosts) if relays else _first_and_others(nodes, hosts)
 
 
 @lru_cache(maxsize=256)
-def calls(service: str, clients: int, processes: Placement, hosts: Hosts = (LOCAL_HOST,)) -> tuple[Node, ...]:
-    """client_1 … client_n ⇄ service, each client at the workload's rate; the service on the first host, the clients on
-    the others in turn."""
+def calls(
+    service: str, clients: int, processes: Placement, hosts: Hosts = (LOCAL_HOST,)
+) -> tuple[Node, ...]:
+    """client_1 … client_n ⇄ service, each client at the workload's rate; the service on the first
+    host, the clients on the others in turn."""
     shared = SHARED if processes == "one" else None
     nodes = [_node("service", shared, services=[{"service": service}])]
-    nodes += [_node(name, shared, clients=[{"service": service}]) for name in _numbered("client", clients)]
+    nodes += [
+        _node(name, shared, clients=[{"service": service}]) for name in _numbered("client", clients)
+    ]
     return _first_and_others(nodes, hosts)
 
 
@@ -59,10 +66,17 @@ def brought_up(asked: BringUp) -> tuple[Node, ...]:
 def check_hosts(hosts: Hosts, nodes: Sequence[Node], *, one_process: bool) -> None:
     """Raises Fault for `hosts` of a shorthand that cannot be, counted from the workload."""
     if not hosts:
-        raise Fault("nothing is listed here", expected="at least one host", actual="an empty list", at=("hosts",))
+        raise Fault(
+            "nothing is listed here",
+            expected="at least one host",
+            actual="an empty list",
+            at=("hosts",),
+        )
     for index, host in enumerate(hosts):
         if host in hosts[:index]:
-            raise Fault(f"host `{host}` is listed twice", expected="each host once", at=("hosts", index))
+            raise Fault(
+                f"host `{host}` is listed twice", expected="each host once", at=("hosts", index)
+            )
         if not any(node.host == host for node in nodes) and not (one_process and len(hosts) > 1):
             raise Fault(
                 f"host `{host}` has no node",
@@ -89,8 +103,14 @@ def _first_and_others(nodes: Sequence[Node], hosts: Hosts) -> tuple[Node, ...]:
 
 
 def _processes(value: Any) -> Any:
-    if value != "per_node" and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1000):
-        raise Fault("this is not a valid number of processes", expected="per_node, or 1 to 1000", actual=value)
+    if value != "per_node" and (
+        isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1000
+    ):
+        raise Fault(
+            "this is not a valid number of processes",
+            expected="per_node, or 1 to 1000",
+            actual=value,
+        )
     return value
 
 
@@ -98,12 +118,13 @@ Processes = Annotated[Any, AfterValidator(_processes)]
 
 
 class Graph(Strict):
-    """`nodes` nodes with `topics` topics (as many as nodes where absent), dealt out in turn: publisher k of topic t is
-    on node t + k, subscription k on node t + 1 + k, so that a topic crosses nodes wherever there are two.
+    """`nodes` nodes with `topics` topics (as many as nodes where absent), dealt out in turn:
+    publisher k of topic t is on node t + k, subscription k on node t + 1 + k, so that a topic
+    crosses nodes wherever there are two.
 
-    `processes` is `per_node`, or how many processes hold the nodes, in turn as well; hosts take nodes, or those
-    processes, in turn too. `joins_s` makes all of them late,
-    node k by another k · `stagger_s`: a storm where that is 0; `leaves_s` ends them in the same way.
+    `processes` is `per_node`, or how many processes hold the nodes, in turn as well; hosts take
+    nodes, or those processes, in turn too. `joins_s` makes all of them late, node k by another k ·
+    `stagger_s`: a storm where that is 0; `leaves_s` ends them in the same way.
     """
 
     nodes: int = Field(ge=2, le=1000)
@@ -127,7 +148,10 @@ class Graph(Strict):
                 )
         if self.processes != "per_node" and self.processes > self.nodes:
             raise Fault(
-                "more processes than nodes", expected=f"at most {self.nodes}", actual=self.processes, at=("processes",)
+                "more processes than nodes",
+                expected=f"at most {self.nodes}",
+                actual=self.processes,
+                at=("processes",),
             )
         if self.stagger_s and self.joins_s is None and self.leaves_s is None:
             raise Fault(
@@ -139,7 +163,8 @@ class Graph(Strict):
         return self
 
     def expanded(self, topic: str, hosts: Hosts = (LOCAL_HOST,)) -> tuple[Node, ...]:
-        """node_1 … node_N with topics topic_1 … topic_T. Raises Fault where a node would be left without any."""
+        """node_1 … node_N with topics topic_1 … topic_T. Raises Fault where a node would be left
+        without any."""
         publishers: list[list[dict[str, str]]] = [[] for _ in range(self.nodes)]
         subscriptions: list[list[dict[str, str]]] = [[] for _ in range(self.nodes)]
         for number in range(self.topics or self.nodes):
@@ -153,7 +178,8 @@ class Graph(Strict):
             if not publishers[index] and not subscriptions[index]:
                 raise Fault(
                     f"{self.topics} topics leave node {index + 1} of {self.nodes} without any",
-                    expected="more topics, more publishers or subscriptions of each, or fewer nodes",
+                    expected="more topics, more publishers or subscriptions of each, or fewer "
+                    "nodes",
                     actual=self.topics,
                     at=("graph", "topics"),
                 )
@@ -165,7 +191,9 @@ class Graph(Strict):
                 if value is not None
             }
             ends = {"publishers": publishers[index], "subscriptions": subscriptions[index]}
-            made.append(_node(f"node_{index + 1}", process, **ends, **late).on(hosts[group % len(hosts)]))
+            made.append(
+                _node(f"node_{index + 1}", process, **ends, **late).on(hosts[group % len(hosts)])
+            )
         return tuple(made)
 
 

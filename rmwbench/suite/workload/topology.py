@@ -1,8 +1,8 @@
-"""Nodes and topics as a graph: who publishes, subscribes, serves and calls what, in which process, on which host, and
-when it is there.
+"""Nodes and topics as a graph: who publishes, subscribes, serves and calls what, in which process,
+on which host, and when it is there.
 
-Most workloads are one of a few shapes, so those have a shorthand (`shapes.py`) that expands into the same nodes that a
-file can also spell out, and everything behind this module knows only nodes.
+Most workloads are one of a few shapes, so those have a shorthand (`shapes.py`) that expands into
+the same nodes that a file can also spell out, and everything behind this module knows only nodes.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,8 @@ Touch = Literal["none", "header", "all"]
 Placement = Literal["per_node", "one"]
 
 SUCCESSOR = " again"
-"""Behind a process's name: the process that takes its place when it was killed. No name of a suite has a space."""
+"""Behind a process's name: the process that takes its place when it was killed. No name of a suite
+has a space."""
 
 LOCAL_HOST = "local"
 """The host of everything that names none: namespaces on this machine."""
@@ -57,8 +58,8 @@ MOST_HOLD_MS = 10_000.0
 
 
 class Subscription(Strict):
-    """Its message type is that of the topic. `hold_ms`: how long the consumer keeps each message, with its memory where
-    that is the middleware's, before it gives it back."""
+    """Its message type is that of the topic. `hold_ms`: how long the consumer keeps each message,
+    with its memory where that is the middleware's, before it gives it back."""
 
     topic: TopicName
     qos: Qos | None = None
@@ -67,7 +68,8 @@ class Subscription(Strict):
 
 
 class Service(Strict):
-    """Answers each request from within its callback. What is left out is taken from the workload."""
+    """Answers each request from within its callback. What is left out is taken from the
+    workload."""
 
     service: TopicName
     request: CallName | None = None
@@ -77,7 +79,8 @@ class Service(Strict):
 
 
 class Client(Strict):
-    """Sends requests by its arrival, whether earlier ones are answered or not; their types are those of the service."""
+    """Sends requests by its arrival, whether earlier ones are answered or not; their types are
+    those of the service."""
 
     service: TopicName
     rate_hz: RateHz | None = None
@@ -99,8 +102,9 @@ class Client(Strict):
 
 @dataclass(frozen=True)
 class Life:
-    """When a node is there, in seconds from the start of the steady state. `begin_s` None: from the start of the trial,
-    as part of its barrier; `end_s` None: until its end, which is in order unless the process is `killed` with it."""
+    """When a node is there, in seconds from the start of the steady state. `begin_s` None: from the
+    start of the trial, as part of its barrier; `end_s` None: until its end, which is in order
+    unless the process is `killed` with it."""
 
     begin_s: float | None = None
     end_s: float | None = None
@@ -118,19 +122,22 @@ class Life:
         """Whether it is there when something begins that begins then; what begins together is."""
         if begin_s is None:
             return self.begin_s is None
-        return (self.begin_s is None or self.begin_s <= begin_s) and (self.end_s is None or self.end_s > begin_s)
+        return (self.begin_s is None or self.begin_s <= begin_s) and (
+            self.end_s is None or self.end_s > begin_s
+        )
 
     def _begins_before_end(self, other: "Life") -> bool:
         return self.begin_s is None or other.end_s is None or self.begin_s < other.end_s
 
 
 class Node(Strict):
-    """A ROS node. `process` is its own by default; nodes that name the same process share it (the intra-process
-    case).
+    """A ROS node. `process` is its own by default; nodes that name the same process share it (the
+    intra-process case).
 
-    `joins_s`, `leaves_s`, `killed_s` and `restarts_s` count from the start of the steady state: a late joiner is
-    created then and nobody waits for it, a leaver is destroyed, and one that restarts comes back under the same name.
-    With `killed_s` the node's whole process gets SIGKILL, and a restart is a new process.
+    `joins_s`, `leaves_s`, `killed_s` and `restarts_s` count from the start of the steady state: a
+    late joiner is created then and nobody waits for it, a leaver is destroyed, and one that
+    restarts comes back under the same name. With `killed_s` the node's whole process gets SIGKILL,
+    and a restart is a new process.
 
     `lifecycle` makes it a lifecycle node, `manages` the one that brings up all of these.
     """
@@ -190,7 +197,11 @@ class Node(Strict):
 
     def process_of(self, life: Life) -> str:
         """The process that it lives in: after a kill another one."""
-        again = self.killed_s is not None and life.begin_s is not None and life.begin_s == self.restarts_s
+        again = (
+            self.killed_s is not None
+            and life.begin_s is not None
+            and life.begin_s == self.restarts_s
+        )
         return self.process_name + SUCCESSOR if again else self.process_name
 
     @property
@@ -206,7 +217,9 @@ class Node(Strict):
     def topics(self) -> tuple[str, ...]:
         """Topics and services of its endpoints, each as often as it has one."""
         ends = [*self.publishers, *self.subscriptions, *self.services, *self.clients]
-        return tuple(end.topic if isinstance(end, Publisher | Subscription) else end.service for end in ends)
+        return tuple(
+            end.topic if isinstance(end, Publisher | Subscription) else end.service for end in ends
+        )
 
     @property
     def is_empty(self) -> bool:

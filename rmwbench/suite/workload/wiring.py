@@ -1,5 +1,6 @@
-"""Whether a graph can run: names, orphans, relays in a circle. What is wrong is told with its place in the list of
-nodes. A node without any endpoint may stand there: an empty node costs processor time and memory, too."""
+"""Whether a graph can run: names, orphans, relays in a circle. What is wrong is told with its place
+in the list of nodes. A node without any endpoint may stand there: an empty node costs processor
+time and memory, too."""
 
 from collections.abc import Sequence
 
@@ -9,8 +10,8 @@ from rmwbench.suite.workload.topology import Node
 
 
 def check_graph(nodes: Sequence[Node]) -> None:
-    """Raises Fault (with `at` counted from the list of nodes) for a graph that cannot run: doubled names, orphans,
-    relays in a circle."""
+    """Raises Fault (with `at` counted from the list of nodes) for a graph that cannot run: doubled
+    names, orphans, relays in a circle."""
     if not nodes:
         raise Fault("a workload needs nodes", expected="at least one", actual="an empty list")
     _check_names(nodes)
@@ -21,7 +22,8 @@ def check_graph(nodes: Sequence[Node]) -> None:
             if subscription.topic not in published:
                 raise Fault(
                     f"nobody publishes topic `{subscription.topic}`",
-                    expected="one of " + (", ".join(sorted(published)) or "(no topic is published)"),
+                    expected="one of "
+                    + (", ".join(sorted(published)) or "(no topic is published)"),
                     actual=subscription.topic,
                     at=(index, "subscriptions", place, "topic"),
                 )
@@ -37,7 +39,8 @@ def check_graph(nodes: Sequence[Node]) -> None:
             here = {subscription.topic for subscription in node.subscriptions}
             if isinstance(publisher.arrival, Relay) and publisher.arrival.source not in here:
                 raise Fault(
-                    f"node `{node.name}` relays topic `{publisher.arrival.source}`, to which it does not subscribe",
+                    f"node `{node.name}` relays topic `{publisher.arrival.source}`, to which it "
+                    "does not subscribe",
                     expected="one of " + (", ".join(sorted(here)) or "(it has no subscription)"),
                     actual=publisher.arrival.source,
                     at=(index, "publishers", place, "arrival", "from"),
@@ -47,7 +50,8 @@ def check_graph(nodes: Sequence[Node]) -> None:
 
 
 def _check_killed_together(nodes: Sequence[Node]) -> None:
-    """Checks that nodes of one process are killed together, since SIGKILL ends the whole process."""
+    """Checks that nodes of one process are killed together, since SIGKILL ends the whole
+    process."""
     first: dict[str, Node] = {}
     for index, node in enumerate(nodes):
         other = first.setdefault(node.process_name, node)
@@ -91,11 +95,14 @@ def _check_no_circle(nodes: Sequence[Node]) -> None:
                 hops.setdefault(publisher.arrival.source, set()).add(publisher.topic)
     for index, node in enumerate(nodes):
         for place, publisher in enumerate(node.publishers):
-            if isinstance(publisher.arrival, Relay) and _reaches(hops, publisher.topic, publisher.arrival.source):
+            if isinstance(publisher.arrival, Relay) and _reaches(
+                hops, publisher.topic, publisher.arrival.source
+            ):
                 raise Fault(
                     f"relays go in a circle through topic `{publisher.topic}`",
                     expected="a chain with an end",
-                    actual=f"`{publisher.arrival.source}` → `{publisher.topic}` → … → `{publisher.arrival.source}`",
+                    actual=f"`{publisher.arrival.source}` → `{publisher.topic}` → … → "
+                    f"`{publisher.arrival.source}`",
                     at=(index, "publishers", place, "arrival", "from"),
                 )
 

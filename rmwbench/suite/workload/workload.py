@@ -1,5 +1,5 @@
-"""A workload: what is sent, how often, with which quality of service, between which nodes, and what the reader does
-with it."""
+"""A workload: what is sent, how often, with which quality of service, between which nodes, and what
+the reader does with it."""
 
 from typing import Annotated, Any, Literal
 
@@ -87,29 +87,34 @@ NetworkOrName = Annotated[
 
 
 class Workload(Strict):
-    """Without `nodes`, `graph` or `clients` it is a talker and `subscribers` listeners, with `relays` nodes in between.
-    With `clients` it is that many clients of one service, with `graph` many nodes, with `bring_up` many lifecycle nodes
-    and their manager.
+    """Without `nodes`, `graph` or `clients` it is a talker and `subscribers` listeners, with
+    `relays` nodes in between. With `clients` it is that many clients of one service, with `graph`
+    many nodes, with `bring_up` many lifecycle nodes and their manager.
 
-    `message` (or `request` and `reply`), `rate_hz` or `arrival`, `qos` and `touch` hold for every endpoint that says
-    nothing else; each publisher or client has the whole rate. `background` and `host_idle` say what else the machine
-    does meanwhile (on `background_hosts`, all where none is named), `daemons_end_s` when the daemons of an arm's
-    middleware (RouDi, router, discovery server) are killed, in seconds from the start of the steady state
-    (`daemons_end: first` kills only the first), and `daemons_return_s` when what was killed is started again;
-    `readers_freeze_s` when every process that only reads is stopped (SIGSTOP) until the steady state ends.
+    `message` (or `request` and `reply`), `rate_hz` or `arrival`, `qos` and `touch` hold for every
+    endpoint that says nothing else; each publisher or client has the whole rate. `background` and
+    `host_idle` say what else the machine does meanwhile (on `background_hosts`, all where none is
+    named), `daemons_end_s` when the daemons of an arm's middleware (RouDi, router, discovery
+    server) are killed, in seconds from the start of the steady state (`daemons_end: first` kills
+    only the first), and `daemons_return_s` when what was killed is started again;
+    `readers_freeze_s` when every process that only reads is stopped (SIGSTOP) until the steady
+    state ends.
 
-    `frames` is the source of what publishers of images send; one of its own is what a publisher says itself.
+    `frames` is the source of what publishers of images send; one of its own is what a publisher
+    says itself.
 
-    `containers` puts each process into a container of its own, `real_time` gives it a scheduling class, a processor
-    or memory that stays. `ros_variables` is a case of ROS variables for the
-    process that writes and the one that reads: whether it is obeyed is all that is then asked. `recorder` puts
-    rosbag2's recorder beside the readers.
+    `containers` puts each process into a container of its own, `real_time` gives it a scheduling
+    class, a processor or memory that stays. `ros_variables` is a case of ROS variables for the
+    process that writes and the one that reads: whether it is obeyed is all that is then asked.
+    `recorder` puts rosbag2's recorder beside the readers.
 
-    `hosts` deals the nodes of a shorthand out to hosts; nodes that are written out say theirs. `network` is what lies
-    between hosts, by name or written out; `daemons_host` where the middleware's daemons run, the first host otherwise.
+    `hosts` deals the nodes of a shorthand out to hosts; nodes that are written out say theirs.
+    `network` is what lies between hosts, by name or written out; `daemons_host` where the
+    middleware's daemons run, the first host otherwise.
 
-    With `focus` the latencies and losses are of these topics and services alone, and all others are load beside them.
-    `against` names the workload that this one is put beside, arm by arm and block by block, as ratios.
+    With `focus` the latencies and losses are of these topics and services alone, and all others are
+    load beside them. `against` names the workload that this one is put beside, arm by arm and block
+    by block, as ratios.
     """
 
     name: WorkloadName
@@ -211,14 +216,19 @@ class Workload(Strict):
         does: dict[str, set[str]] = {}
         for node in self.written_out:
             found = does.setdefault(node.process_name, set())
-            found |= {kind for kind in ("publishers", "subscriptions", "clients", "services") if getattr(node, kind)}
+            found |= {
+                kind
+                for kind in ("publishers", "subscriptions", "clients", "services")
+                if getattr(node, kind)
+            }
         for process, kinds in does.items():
             if kinds not in ({"publishers"}, {"subscriptions"}):
                 raise Fault(
                     "`ros_variables` are a writer's or a reader's, and a process is neither",
                     expected="processes that publish, and others that subscribe",
                     actual=f"{process} has {' and '.join(sorted(kinds)) or 'nothing'}",
-                    fix="put a talker and its listener into processes of their own, without relays and services",
+                    fix="put a talker and its listener into processes of their own, without relays "
+                    "and services",
                     at=("ros_variables",),
                 )
 
@@ -229,7 +239,8 @@ class Workload(Strict):
         for name in ("containers", "ros_variables"):
             if getattr(self, name) not in (None, "none"):
                 raise Fault(
-                    f"`recorder` and `{name}` contradict each other: the recorder has what a process of its host has",
+                    f"`recorder` and `{name}` contradict each other: the recorder has what a "
+                    "process of its host has",
                     expected="one of them",
                     actual=f"both, {name}: {getattr(self, name)}",
                     at=("recorder",),
@@ -237,8 +248,14 @@ class Workload(Strict):
 
     def _check_chain(self) -> None:
         nodes = self.written_out
-        relays = any(isinstance(publisher.arrival, Relay) for node in nodes for publisher in node.publishers)
-        if self.primary_metric.startswith("end_to_end_") and not relays and not any(node.clients for node in nodes):
+        relays = any(
+            isinstance(publisher.arrival, Relay) for node in nodes for publisher in node.publishers
+        )
+        if (
+            self.primary_metric.startswith("end_to_end_")
+            and not relays
+            and not any(node.clients for node in nodes)
+        ):
             raise Fault(
                 f"`{self.primary_metric}` is about relayed messages, and no node relays any here",
                 expected="`relays: 1`, or nodes with a relay",
@@ -250,8 +267,10 @@ class Workload(Strict):
     def _check_bring_up(self) -> None:
         if self.primary_metric == "bring_up_time" and self.managed is None:
             raise Fault(
-                "`bring_up_time` is about lifecycle nodes that a manager brings up, and there is no manager here",
-                expected="`bring_up: {nodes: 20}`, or nodes with `lifecycle` and one with `manages`",
+                "`bring_up_time` is about lifecycle nodes that a manager brings up, and there is "
+                "no manager here",
+                expected="`bring_up: {nodes: 20}`, or nodes with `lifecycle` and one with "
+                "`manages`",
                 actual="neither",
                 at=("primary_metric",),
             )
@@ -260,14 +279,24 @@ class Workload(Strict):
         for name in ("request", "reply") if self.clients is not None else ("message",):
             if getattr(self, name) is None:
                 example = "Bytes(320) or Image1080p" if name == "message" else "Bytes(64)"
-                raise Fault(f"workload without `{name}`", expected=f"a message type such as {example}", at=(name,))
+                raise Fault(
+                    f"workload without `{name}`",
+                    expected=f"a message type such as {example}",
+                    at=(name,),
+                )
         for name in ("request", "reply") if self.clients is None else ():
             if getattr(self, name) is not None:
                 raise Fault(
-                    f"`{name}` without a service", expected="`clients: 1`, or `nodes` with a service", at=(name,)
+                    f"`{name}` without a service",
+                    expected="`clients: 1`, or `nodes` with a service",
+                    at=(name,),
                 )
         if self.schedule is None:
-            raise Fault("workload without a rate", expected="`rate_hz: 30` or `arrival: {kind: …}`", at=("rate_hz",))
+            raise Fault(
+                "workload without a rate",
+                expected="`rate_hz: 30` or `arrival: {kind: …}`",
+                at=("rate_hz",),
+            )
         if self.graph is not None:
             self.graph.expanded(self.name)
 
@@ -287,7 +316,11 @@ class Workload(Strict):
             raise
 
     def _check_publisher(self, publisher: Publisher, at: tuple[str | int, ...]) -> None:
-        if publisher.message is None and self.message is None and not isinstance(publisher.arrival, Relay):
+        if (
+            publisher.message is None
+            and self.message is None
+            and not isinstance(publisher.arrival, Relay)
+        ):
             raise Fault(
                 "publisher without a message type",
                 expected="`message` here or in the workload",
@@ -295,12 +328,16 @@ class Workload(Strict):
             )
         self._check_sender(publisher, "publisher", "topic", at)
 
-    def _check_sender(self, sender: Publisher | Client, kind: str, name: str, at: tuple[str | int, ...]) -> None:
+    def _check_sender(
+        self, sender: Publisher | Client, kind: str, name: str, at: tuple[str | int, ...]
+    ) -> None:
         try:
             _one_schedule(sender.rate_hz, sender.arrival)
             if sender.rate_hz is None and sender.arrival is None and self.schedule is None:
                 raise Fault(
-                    f"{kind} without a rate", expected="`rate_hz` or `arrival` here or in the workload", at=(name,)
+                    f"{kind} without a rate",
+                    expected="`rate_hz` or `arrival` here or in the workload",
+                    at=(name,),
                 )
         except Fault as fault:
             fault.at = (*at, *fault.at)
@@ -317,8 +354,13 @@ class Workload(Strict):
 
     @property
     def schedule(self) -> Any:
-        """The workload's arrival, whichever way it was written, or None where every publisher has its own."""
-        return self.arrival if self.rate_hz is None else Periodic(kind="periodic", rate_hz=self.rate_hz)
+        """The workload's arrival, whichever way it was written, or None where every publisher has
+        its own."""
+        return (
+            self.arrival
+            if self.rate_hz is None
+            else Periodic(kind="periodic", rate_hz=self.rate_hz)
+        )
 
     @property
     def written_out(self) -> tuple[Node, ...]:
@@ -353,7 +395,8 @@ def _one_schedule(rate_hz: float | None, arrival: Any) -> None:
     if rate_hz is not None and arrival is not None:
         raise Fault(
             "`rate_hz` and `arrival` contradict each other",
-            expected="one of them: `rate_hz: 30` is short for `arrival: {kind: periodic, rate_hz: 30}`",
+            expected="one of them: `rate_hz: 30` is short for `arrival: {kind: periodic, rate_hz: "
+            "30}`",
             actual="both",
             fix="remove one",
             at=("rate_hz",),

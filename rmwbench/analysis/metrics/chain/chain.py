@@ -1,9 +1,10 @@
-"""How long a message takes from its source through all relays to the last subscription, where that time goes, and which
-hop lost it.
+"""How long a message takes from its source through all relays to the last subscription, where that
+time goes, and which hop lost it.
 
-The parts of a message's way follow each other without a gap: waiting at the source (intended → publish call), then in
-turn the transport (publish call → taken) and the relay (taken → its own publish call). So their sum is the end-to-end
-latency, message by message. What never arrived is infinitely late, in the part that lost it and end to end.
+The parts of a message's way follow each other without a gap: waiting at the source (intended →
+publish call), then in turn the transport (publish call → taken) and the relay (taken → its own
+publish call). So their sum is the end-to-end latency, message by message. What never arrived is
+infinitely late, in the part that lost it and end to end.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,24 +32,38 @@ SAMPLES = (
     "chain_transport",
     "chain_relay",
 )
-OTHERS = ("end_to_end_latency_max", "end_to_end_loss", "end_to_end_undelivered", "lost_in_transport", "lost_in_relays")
+OTHERS = (
+    "end_to_end_latency_max",
+    "end_to_end_loss",
+    "end_to_end_undelivered",
+    "lost_in_transport",
+    "lost_in_relays",
+)
 """Metrics that no sample is behind."""
-END_TO_END = ("end_to_end_latency", "end_to_end_service_latency", "end_to_end_latency_max", "chain_transport")
-"""Samples and metrics of two stamps, one at either end of the chain: what all transports take is such a difference less
-what the relays take, each on its own clock."""
+END_TO_END = (
+    "end_to_end_latency",
+    "end_to_end_service_latency",
+    "end_to_end_latency_max",
+    "chain_transport",
+)
+"""Samples and metrics of two stamps, one at either end of the chain: what all transports take is
+such a difference less what the relays take, each on its own clock."""
 NO_CHAIN = "no message of the workload is relayed"
 FILTERED = "a reader of the chain filters by content, so what it should relay is not known"
 TYPICAL = (0.45, 0.55)
-"""The messages between these quantiles of the end-to-end latency: their mean parts add up, which medians do not."""
+"""The messages between these quantiles of the end-to-end latency: their mean parts add up, which
+medians do not."""
 PART_QUANTILES = (0.5, 0.95)
 
 
 @dataclass(frozen=True)
 class Part:
-    """One stretch of the way, of all paths together: its `kind`, its place `hop` (0 the source, then from 1), its name.
+    """One stretch of the way, of all paths together: its `kind`, its place `hop` (0 the source,
+    then from 1), its name.
 
-    `count` messages reached it and `lost` of them did not leave it (once per path). `quantiles` of what it took, +inf
-    for these; only those that rule 5 allows. `typical_ns`: its mean over the typical messages.
+    `count` messages reached it and `lost` of them did not leave it (once per path). `quantiles` of
+    what it took, +inf for these; only those that rule 5 allows. `typical_ns`: its mean over the
+    typical messages.
     """
 
     kind: str
@@ -62,7 +77,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Chain:
-    """One trial's chains. `paths` ways with `nodes` (fewest, most) on each; `wanted` messages, once per path."""
+    """One trial's chains. `paths` ways with `nodes` (fewest, most) on each; `wanted` messages, once
+    per path."""
 
     paths: int
     nodes: tuple[int, int]
@@ -83,26 +99,37 @@ class Chains:
     fractions: dict[str, tuple[int, int]] = field(default_factory=dict)
     reason: str | None = None
     ends: tuple[tuple[int, int], ...] = ()
-    """First writer and last reader of each path: between their clocks an end-to-end latency lies."""
+    """First writer and last reader of each path: between their clocks an end-to-end latency
+    lies."""
     links: tuple[tuple[int, int], ...] = ()
     traces: Sequence[Trace] = ()
 
 
 def measure_chains(
-    columns: Columns, rows: Sequence[Row], window: Window, lives: Mapping[int, Life], focus: Sequence[str] = ()
+    columns: Columns,
+    rows: Sequence[Row],
+    window: Window,
+    lives: Mapping[int, Life],
+    focus: Sequence[str] = (),
 ) -> Chains:
-    """Of one trial; `rows` are the bundle's `endpoints`, `focus` the topics that count (a path does by its first or its
-    last). Raises ValueError where the records contradict their format."""
+    """Of one trial; `rows` are the bundle's `endpoints`, `focus` the topics that count (a path does
+    by its first or its last). Raises ValueError where the records contradict their format."""
     try:
         ways = paths(rows)
     except ValueError as error:
         return Chains(reason=str(error))
     if focus:
         topics = {row["endpoint"]: row["topic"] for row in rows}
-        ways = [way for way in ways if topics[way[0].writer] in focus or topics[way[-1].reader] in focus]
+        ways = [
+            way for way in ways if topics[way[0].writer] in focus or topics[way[-1].reader] in focus
+        ]
     if not ways:
         return Chains(reason=NO_CHAIN)
-    if any(life.percent < 100 for number, life in lives.items() if any(number in link for way in ways for link in way)):
+    if any(
+        life.percent < 100
+        for number, life in lives.items()
+        if any(number in link for way in ways for link in way)
+    ):
         return Chains(reason=FILTERED)
     out = Chains(
         ends=tuple((way[0].writer, way[-1].reader) for way in ways),
@@ -120,7 +147,8 @@ def measure_chains(
 
 @dataclass(frozen=True)
 class _Stretch:
-    """A part of one path: `reached` of the source's messages, shape (n,), and what it took, +inf where it was lost."""
+    """A part of one path: `reached` of the source's messages, shape (n,), and what it took, +inf
+    where it was lost."""
 
     kind: str
     hop: int
@@ -134,8 +162,8 @@ class _Stretch:
 
 
 def _stretches(trace: Trace, nodes: Mapping[int, str]) -> Iterator[_Stretch]:
-    """The parts of a path in their order. A message that a relay's failed call left behind was lost in the relay; one
-    that arrived in spite of the error was not."""
+    """The parts of a path in their order. A message that a relay's failed call left behind was lost
+    in the relay; one that arrived in spite of the error was not."""
     there = trace.wanted
     since, where = trace.intended_ns, nodes[trace.path[0].writer]
     for number, (link, hop) in enumerate(zip(trace.path, trace.hops, strict=True)):
@@ -145,15 +173,25 @@ def _stretches(trace: Trace, nodes: Mapping[int, str]) -> Iterator[_Stretch]:
         yield (before := _Stretch(kind, number, where, there, took))
         there = before.passed
         name = f"{where} → {nodes[link.reader]}"
-        yield (after := _Stretch(TRANSPORT, number + 1, name, there, elapsed(hop.taken_ns, hop.call_ns)))
+        yield (
+            after := _Stretch(
+                TRANSPORT, number + 1, name, there, elapsed(hop.taken_ns, hop.call_ns)
+            )
+        )
         there = after.passed
         since, where = hop.taken_ns, nodes[link.reader]
 
 
 def _samples(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]], out: Chains) -> None:
-    pooled = {kind: [s.took_ns[s.reached] for part in stretches for s in part if s.kind == kind] for kind in KINDS}
+    pooled = {
+        kind: [s.took_ns[s.reached] for part in stretches for s in part if s.kind == kind]
+        for kind in KINDS
+    }
     sums = {
-        kind: [_sum(trace, [s for s in part if s.kind == kind]) for trace, part in zip(found, stretches, strict=True)]
+        kind: [
+            _sum(trace, [s for s in part if s.kind == kind])
+            for trace, part in zip(found, stretches, strict=True)
+        ]
         for kind in (TRANSPORT, RELAY)
     }
     whole = make_sample([trace.end_to_end_ns for trace in found])
@@ -186,7 +224,12 @@ def _counts(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]], out
     out.fractions["end_to_end_undelivered"] = wanted - arrived, wanted
     out.fractions["end_to_end_loss"] = accepted - sent, accepted
     for name, kind in (("lost_in_transport", TRANSPORT), ("lost_in_relays", RELAY)):
-        lost = (int(np.count_nonzero(s.reached & ~s.passed)) for part in stretches for s in part if s.kind == kind)
+        lost = (
+            int(np.count_nonzero(s.reached & ~s.passed))
+            for part in stretches
+            for s in part
+            if s.kind == kind
+        )
         out.values[name] = float(sum(lost))
 
 
@@ -210,7 +253,11 @@ def _chain(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]]) -> C
                 names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more",
                 len(took),
                 int(np.count_nonzero(np.isinf(took))),
-                {q: float(ordered[rank(len(took), q)]) for q in PART_QUANTILES if allowed(len(took), q)},
+                {
+                    q: float(ordered[rank(len(took), q)])
+                    for q in PART_QUANTILES
+                    if allowed(len(took), q)
+                },
                 spent / count if count else None,
             )
         )
@@ -226,11 +273,14 @@ def _both(found: Sequence[Trace]) -> tuple[list[np.ndarray], list[np.ndarray]]:
 def _series(trace: Trace, window: Window) -> tuple[np.ndarray, np.ndarray] | None:
     if window.begin_ns is None:
         return None
-    return thin_series((trace.intended_ns[trace.wanted] - window.begin_ns) / 1e9, trace.end_to_end_ns)
+    return thin_series(
+        (trace.intended_ns[trace.wanted] - window.begin_ns) / 1e9, trace.end_to_end_ns
+    )
 
 
 def _typical(found: Sequence[Trace]) -> list[np.ndarray]:
-    """Which messages of each path took about the median, of those that arrived on any: at least one where one did."""
+    """Which messages of each path took about the median, of those that arrived on any: at least one
+    where one did."""
     latencies = [np.where(t.wanted, elapsed(t.last.taken_ns, t.intended_ns), np.inf) for t in found]
     arrived = np.sort(np.concatenate([x[np.isfinite(x)] for x in latencies]))
     if not len(arrived):

@@ -1,11 +1,12 @@
-"""Which layer the time of a message went to, added up over all hops of its way, cut at the same places for every
-middleware.
+"""Which layer the time of a message went to, added up over all hops of its way, cut at the same
+places for every middleware.
 
-Every worker stamps the publish call, the notification, the take and the callback; workers of ROS 2 whose arm traces its
-layers note besides when public functions of rcl and rmw are passed (docs/formats/records.md), the same for every RMW.
-What lies between two of these moments belongs to one category. A moment that is absent, or out of order because a busy
-reader needed no wake-up of its own, leaves the time on both its sides to the remainder, which is stated: nothing is
-booked to a layer that was not seen.
+Every worker stamps the publish call, the notification, the take and the callback; workers of ROS 2
+whose arm traces its layers note besides when public functions of rcl and rmw are passed
+(docs/formats/records.md), the same for every RMW. What lies between two of these moments belongs to
+one category. A moment that is absent, or out of order because a busy reader needed no wake-up of
+its own, leaves the time on both its sides to the remainder, which is stated: nothing is booked to a
+layer that was not seen.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +36,8 @@ WORDS: Mapping[str, str] = {
     "publish to notify": "publish call, middleware, transport, wake-up of the reader",
     "publish: rclcpp and rcl": "from the publish call until rmw_publish begins",
     "publish: rmw": "from rmw_publish until the middleware's own write begins",
-    "middleware: write to notify": "the middleware's write, transport, wake-up, until rmw_wait returns",
+    "middleware: write to "
+    "notify": "the middleware's write, transport, wake-up, until rmw_wait returns",
     "notification to take": "from rmw_wait's return until rcl_take begins: the executor",
     "take": "from the notification until the message is in the reader's hands",
     "take: rcl": "rcl_take around rmw_take",
@@ -55,15 +57,23 @@ SHARES: Mapping[str, tuple[str, ...]] = {
 """Metric → the categories that it adds up, of the time since the source's publish call."""
 NOT_TRACED = "layers are traced by arms of rclcpp with the option `layers: true` alone"
 
-RMW_PUBLISH, WRITE, RMW_WAIT_RETURNS, RCL_TAKE, RMW_TAKE, RMW_TOOK, RCL_TOOK = 2, 3, 7, 9, 10, 11, 12
+RMW_PUBLISH, WRITE, RMW_WAIT_RETURNS, RCL_TAKE, RMW_TAKE, RMW_TOOK, RCL_TOOK = (
+    2,
+    3,
+    7,
+    9,
+    10,
+    11,
+    12,
+)
 Spans = Mapping[str, np.ndarray]
 """The columns of the table `spans`: endpoint, writer, seq, layer, time_ns."""
 
 
 @dataclass(frozen=True)
 class Layers:
-    """One trial's. `spent_ns`: category → mean over the typical messages, all hops together; adds up to
-    `end_to_end_ns`, theirs. `traced`: with the layers of ROS 2; `messages` are so many."""
+    """One trial's. `spent_ns`: category → mean over the typical messages, all hops together; adds
+    up to `end_to_end_ns`, theirs. `traced`: with the layers of ROS 2; `messages` are so many."""
 
     spent_ns: Mapping[str, float]
     end_to_end_ns: float
@@ -76,7 +86,8 @@ class Layers:
         if not self.traced or whole <= 0:
             return {}
         return {
-            name: sum(self.spent_ns.get(category, 0.0) for category in parts) / whole for name, parts in SHARES.items()
+            name: sum(self.spent_ns.get(category, 0.0) for category in parts) / whole
+            for name, parts in SHARES.items()
         }
 
 
@@ -93,7 +104,9 @@ def layers(found: Sequence[Trace], spans: Spans | None) -> Layers | None:
     for trace, latency in zip(found, latencies, strict=True):
         chosen = (latency >= low) & (latency <= high)
         # The last callback ends the way here, which the harness stamps a little after the take.
-        end = np.where(trace.last.callback_ns == ABSENT, trace.last.taken_ns, trace.last.callback_ns)
+        end = np.where(
+            trace.last.callback_ns == ABSENT, trace.last.taken_ns, trace.last.callback_ns
+        )
         total = elapsed(end, trace.intended_ns)[chosen]
         whole += float(total.sum())
         count += len(total)
@@ -109,7 +122,8 @@ def layers(found: Sequence[Trace], spans: Spans | None) -> Layers | None:
 
 
 def _categories(trace: Trace, noted: "_Noted | None") -> Iterator[tuple[str, np.ndarray]]:
-    """(category, ns of each message of the source), several times the same; 0 where it cannot be told."""
+    """(category, ns of each message of the source), several times the same; 0 where it cannot be
+    told."""
     before, label = trace.intended_ns, WAITING
     for hop in trace.hops:
         yield label, _between(before, hop.call_ns)
@@ -117,9 +131,14 @@ def _categories(trace: Trace, noted: "_Noted | None") -> Iterator[tuple[str, np.
             moments = (hop.call_ns, hop.notified_ns, hop.taken_ns, hop.callback_ns)
             labels: Sequence[str] = STAMPED
         else:
-            at: Callable[[int, int], np.ndarray] = lambda endpoint, layer, h=hop: noted.of(h, endpoint, layer)  # noqa: E731
+            at: Callable[[int, int], np.ndarray] = lambda endpoint, layer, h=hop: noted.of(  # noqa: E731
+                h, endpoint, layer
+            )
             publish = [at(hop.writer.endpoint, layer) for layer in (RMW_PUBLISH, WRITE)]
-            take = [at(hop.reader, x) for x in (RMW_WAIT_RETURNS, RCL_TAKE, RMW_TAKE, RMW_TOOK, RCL_TOOK)]
+            take = [
+                at(hop.reader, x)
+                for x in (RMW_WAIT_RETURNS, RCL_TAKE, RMW_TAKE, RMW_TOOK, RCL_TOOK)
+            ]
             moments = (hop.call_ns, *publish, *take, hop.callback_ns)
             labels = (*TRACED[:4], "take: rcl", "take: rmw", "take: rcl", "hand over")
         for name, (since, until) in zip(labels, pairwise(_in_order(moments)), strict=True):

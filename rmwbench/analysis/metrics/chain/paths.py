@@ -1,9 +1,11 @@
-"""The ways that messages take through relays and services: from who starts them to who hears them last.
+"""The ways that messages take through relays and services: from who starts them to who hears them
+last.
 
-A path is a list of links, each from a writer to a reader; from a reader it goes on to every publisher of its node that
-relays it, or, of a service, back to the client that asked. Where chains fork, every last subscription ends a path of
-its own, so a message counts once for each. Where they join (two inputs of one node, two relays on one topic), every way
-in is a path of its own, since a relayed message names the one that caused it.
+A path is a list of links, each from a writer to a reader; from a reader it goes on to every
+publisher of its node that relays it, or, of a service, back to the client that asked. Where chains
+fork, every last subscription ends a path of its own, so a message counts once for each. Where they
+join (two inputs of one node, two relays on one topic), every way in is a path of its own, since a
+relayed message names the one that caused it.
 """
 
 from collections import defaultdict
@@ -29,7 +31,8 @@ Path = tuple[Link, ...]
 
 
 def paths(rows: Sequence[Row], *, least: int = 2) -> list[Path]:
-    """All paths of at least so many links; `rows` are the bundle's `endpoints`. ValueError beyond MOST_PATHS."""
+    """All paths of at least so many links; `rows` are the bundle's `endpoints`. ValueError beyond
+    MOST_PATHS."""
     graph = _Graph(rows)
     found: list[Path] = []
     for start in graph.starts:
@@ -37,7 +40,9 @@ def paths(rows: Sequence[Row], *, least: int = 2) -> list[Path]:
             if len(path) >= least:
                 found.append(path)
             if len(found) > MOST_PATHS:
-                raise ValueError(f"relays make more than {MOST_PATHS} ways from a source to a last subscription")
+                raise ValueError(
+                    f"relays make more than {MOST_PATHS} ways from a source to a last subscription"
+                )
     return found
 
 

@@ -1,8 +1,9 @@
-"""A source's messages followed along one path: which message of each relay each of them became, and when it passed.
+"""A source's messages followed along one path: which message of each relay each of them became, and
+when it passed.
 
-Every record of a relayed message names the message that caused it, so following is an index: from a relay's message to
-the place of its cause, and from there to the source's. Where a message became several (a relay that got a copy twice),
-the one that arrived first goes on.
+Every record of a relayed message names the message that caused it, so following is an index: from a
+relay's message to the place of its cause, and from there to the source's. Where a message became
+several (a relay that got a copy twice), the one that arrived first goes on.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,15 @@ import numpy as np
 from rmwbench.analysis.metrics.chain.paths import Path
 from rmwbench.analysis.records.columns import Columns, Window
 from rmwbench.analysis.records.joining import Life
-from rmwbench.analysis.records.ledger import ABSENT, CORRUPT, FAILED, FOREIGN, LATE, is_steady, place_order
+from rmwbench.analysis.records.ledger import (
+    ABSENT,
+    CORRUPT,
+    FAILED,
+    FOREIGN,
+    LATE,
+    is_steady,
+    place_order,
+)
 
 STAMPS = ("notified_ns", "taken_ns", "callback_ns")
 
@@ -40,8 +49,9 @@ class Writer:
 
 @dataclass(frozen=True)
 class Hop:
-    """What became of the source's messages on one link: arrays of shape (n,), n messages of the source. `place` is that
-    of the message in its writer's order, −1 where the writer never came to it; stamps are ABSENT where there is none.
+    """What became of the source's messages on one link: arrays of shape (n,), n messages of the
+    source. `place` is that of the message in its writer's order, −1 where the writer never came to
+    it; stamps are ABSENT where there is none.
     """
 
     writer: Writer
@@ -60,7 +70,8 @@ class Hop:
 
 @dataclass(frozen=True)
 class Trace:
-    """One path's messages. `wanted`: those of the steady state, due while every endpoint of the path was there."""
+    """One path's messages. `wanted`: those of the steady state, due while every endpoint of the
+    path was there."""
 
     path: Path
     intended_ns: np.ndarray
@@ -77,7 +88,8 @@ class Trace:
 
     @cached_property
     def end_to_end_ns(self) -> np.ndarray:
-        """From the intended time until the last reader has it, of the wanted ones: float64, +inf where never."""
+        """From the intended time until the last reader has it, of the wanted ones: float64, +inf
+        where never."""
         return elapsed(self.last.taken_ns, self.intended_ns)[self.wanted]
 
     @cached_property
@@ -87,14 +99,16 @@ class Trace:
 
 
 def elapsed(until_ns: np.ndarray, since_ns: np.ndarray) -> np.ndarray:
-    """until − since, float64; +inf where `until` is ABSENT. Subtracted as integers: a clock may pass 2^53 ns."""
+    """until − since, float64; +inf where `until` is ABSENT. Subtracted as integers: a clock may
+    pass 2^53 ns."""
     out = (until_ns - since_ns).astype(float)
     out[until_ns == ABSENT] = np.inf
     return out
 
 
 class Tracer:
-    """Follows paths through one trial's records. Raises ValueError where they contradict their format."""
+    """Follows paths through one trial's records. Raises ValueError where they contradict their
+    format."""
 
     def __init__(self, columns: Columns, window: Window, lives: Mapping[int, Life]):
         self._columns, self._window, self._lives = columns, window, lives
@@ -146,7 +160,9 @@ class Tracer:
             self._columns.sent(name)[rows]
             for name in ("intended_ns", "call_ns", "flags", "cause_endpoint", "cause_seq")
         )
-        begin_ns = None if self._window.begin_ns is None else self._window.begin_ns - self._window.slack_ns
+        begin_ns = (
+            None if self._window.begin_ns is None else self._window.begin_ns - self._window.slack_ns
+        )
         return Writer(
             endpoint,
             int(seq.min()) if len(seq) else 0,
@@ -184,7 +200,8 @@ def grouped(keys: np.ndarray) -> dict[int, np.ndarray]:
     order = np.argsort(keys, kind="stable")
     begins = np.flatnonzero(_begins(keys[order]))
     return {
-        int(keys[order[begin]]): order[begin:end] for begin, end in zip(begins, [*begins[1:], len(order)], strict=True)
+        int(keys[order[begin]]): order[begin:end]
+        for begin, end in zip(begins, [*begins[1:], len(order)], strict=True)
     }
 
 
@@ -194,7 +211,8 @@ def _begins(values: np.ndarray) -> np.ndarray:
 
 
 def _origins(writer: Writer, before: Writer, origin: np.ndarray) -> np.ndarray:
-    """Per message of `writer` the place of the source's message that it goes back to through `before`; −1: none."""
+    """Per message of `writer` the place of the source's message that it goes back to through
+    `before`; −1: none."""
     cause = writer.cause_seq - before.first_seq
     mine = (writer.cause_endpoint == before.endpoint) & (cause >= 0) & (cause < len(before))
     out = np.full(len(writer), -1, np.int64)
@@ -203,7 +221,8 @@ def _origins(writer: Writer, before: Writer, origin: np.ndarray) -> np.ndarray:
 
 
 def _chosen(writer: Writer, taken_ns: np.ndarray, origin: np.ndarray, n: int) -> np.ndarray:
-    """Per message of the source the place of the one that it became: accepted before failed, then who arrived first."""
+    """Per message of the source the place of the one that it became: accepted before failed, then
+    who arrived first."""
     candidates = np.flatnonzero(origin >= 0)
     at = origin[candidates]
     arrived = np.where(taken_ns == ABSENT, np.iinfo(np.int64).max, taken_ns)[candidates]
@@ -214,13 +233,17 @@ def _chosen(writer: Writer, taken_ns: np.ndarray, origin: np.ndarray, n: int) ->
     return out
 
 
-def _at(values: np.ndarray, place: np.ndarray, there: np.ndarray, missing: Any = ABSENT) -> np.ndarray:
+def _at(
+    values: np.ndarray, place: np.ndarray, there: np.ndarray, missing: Any = ABSENT
+) -> np.ndarray:
     out = np.full(len(place), missing, values.dtype)
     out[there] = values[place[there]]
     return out
 
 
-def traces(columns: Columns, paths: Sequence[Path], window: Window, lives: Mapping[int, Life]) -> Iterator[Trace]:
+def traces(
+    columns: Columns, paths: Sequence[Path], window: Window, lives: Mapping[int, Life]
+) -> Iterator[Trace]:
     """Each path's, one after the other. ValueError as `Tracer`."""
     if paths:
         tracer = Tracer(columns, window, lives)

@@ -1,8 +1,9 @@
-"""The path that an arm asked for, held against the one that was attested; and, where they differ, why.
+"""The path that an arm asked for, held against the one that was attested; and, where they differ,
+why.
 
-A trial that asked for one path and took another is void: its numbers would stand under the wrong name. The reason comes
-from whoever knows it: the worker says at creation what keeps its middleware from a path (a note that begins with
-`path:`), and counters say what happened on the way.
+A trial that asked for one path and took another is void: its numbers would stand under the wrong
+name. The reason comes from whoever knows it: the worker says at creation what keeps its middleware
+from a path (a note that begins with `path:`), and counters say what happened on the way.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,14 +22,18 @@ ASKED: Mapping[str, frozenset[str]] = {
     "tcp": frozenset({"tcp", "network"}),
     "lo": frozenset({"lo"}),
     "eth0": frozenset({"eth0"}),
-    # without the kernel's word on Unix sockets, neither mapped segments nor an unknown remainder contradict one
+    # without the kernel's word on Unix sockets, neither mapped segments nor an unknown remainder
+    # contradict one
     "unix": frozenset({"unix", "other"}),
     "process": frozenset({"process"}),
 }
 
 
-def contradiction(asked: str | None, rows: Sequence[Mapping[str, Any]], reasons: Sequence[str] = ()) -> str | None:
-    """Why the attested path is not the one that the arm asked for, or None. `reasons` are told with it."""
+def contradiction(
+    asked: str | None, rows: Sequence[Mapping[str, Any]], reasons: Sequence[str] = ()
+) -> str | None:
+    """Why the attested path is not the one that the arm asked for, or None. `reasons` are told with
+    it."""
     if asked is None or not rows:
         return None
     found = sum(row["fraction"] for row in rows if _grants(asked, row))
@@ -41,8 +46,12 @@ def contradiction(asked: str | None, rows: Sequence[Mapping[str, Any]], reasons:
         if row["fraction"] >= 0.005
     )
     told = [row["note"] for row in rows if row["path"] == "other" and row["fraction"] >= MAJORITY]
-    why = f"; {'; '.join(reasons or told)}" if reasons or told else "; the middleware gave no reason"
-    return f"path: asked for {asked}, but only {100 * found:.0f} % of the bytes took it: {text}{why}"
+    why = (
+        f"; {'; '.join(reasons or told)}" if reasons or told else "; the middleware gave no reason"
+    )
+    return (
+        f"path: asked for {asked}, but only {100 * found:.0f} % of the bytes took it: {text}{why}"
+    )
 
 
 def _grants(asked: str, row: Mapping[str, Any]) -> bool:

@@ -1,8 +1,9 @@
 """What the kernel counted over the steady window, by transport and interface.
 
-Interfaces count bytes without knowing the transport; TCP sockets count their payload; UDP counts datagrams only. So TCP
-is what its sockets say plus its headers, and UDP the rest of the interface. A multicast datagram passes the interface
-once however many sockets receive it, so UDP's bytes count once per datagram received.
+Interfaces count bytes without knowing the transport; TCP sockets count their payload; UDP counts
+datagrams only. So TCP is what its sockets say plus its headers, and UDP the rest of the interface.
+A multicast datagram passes the interface once however many sockets receive it, so UDP's bytes count
+once per datagram received.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,15 +15,17 @@ from rmwbench.lab.sampling.background import Flow
 
 LOOPBACK = "lo"
 TCP_HEADER_BYTES = 52
-"""IPv4 20, TCP 32 with time stamps: what the loopback counts of a segment besides its payload (it has no Ethernet)."""
+"""IPv4 20, TCP 32 with time stamps: what the loopback counts of a segment besides its payload (it
+has no Ethernet)."""
 
 Snapshot = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Carried:
-    """Bytes over one interface in the window. `transport` is `tcp`, `udp`, or `network` where they cannot be told
-    apart. `copies`: how often a datagram was received, on average; 1 besides multicast.
+    """Bytes over one interface in the window. `transport` is `tcp`, `udp`, or `network` where they
+    cannot be told apart. `copies`: how often a datagram was received, on average; 1 besides
+    multicast.
     """
 
     transport: str
@@ -32,19 +35,23 @@ class Carried:
 
 
 def window(outcome: Outcome) -> tuple[Snapshot, Snapshot] | None:
-    """The snapshots at both ends of the steady window: the sampler's, or those of a worker without sockets; an
-    interface belongs to the host, and every process of it sees the same. None where neither came."""
+    """The snapshots at both ends of the steady window: the sampler's, or those of a worker without
+    sockets; an interface belongs to the host, and every process of it sees the same. None where
+    neither came."""
     readings = [(outcome.sampling.sampled or {}).get("snapshots", [])]
     readings += [reply.get("usage", []) for reply in outcome.sampling.collected.values()]
     for reading in readings:
         at = {snapshot["at"]: snapshot for snapshot in reading}
         if "steady_begin" in at and "steady_end" in at:
-            return at["steady_begin"], _without(outcome.network.background, at["steady_begin"], at["steady_end"])
+            return at["steady_begin"], _without(
+                outcome.network.background, at["steady_begin"], at["steady_end"]
+            )
     return None
 
 
 def _without(flow: Flow, begin: Snapshot, end: Snapshot) -> Snapshot:
-    """The counters at the end without what our own background load sent over the loopback since the beginning."""
+    """The counters at the end without what our own background load sent over the loopback since the
+    beginning."""
     if not flow.bursts:
         return end
     sent = flow.datagrams(begin["time_ns"], end["time_ns"])
@@ -54,12 +61,17 @@ def _without(flow: Flow, begin: Snapshot, end: Snapshot) -> Snapshot:
         before = begin.get("interfaces", {}).get(LOOPBACK, {})
         less = {"tx_bytes": size, "rx_bytes": size, "tx_packets": sent, "rx_packets": sent}
         interfaces[LOOPBACK] = _less(interfaces[LOOPBACK], before, less)
-    udp = _less(end.get("udp") or {}, begin.get("udp") or {}, {"in_datagrams": sent, "out_datagrams": sent})
+    udp = _less(
+        end.get("udp") or {}, begin.get("udp") or {}, {"in_datagrams": sent, "out_datagrams": sent}
+    )
     return {**end, "interfaces": interfaces, "udp": udp}
 
 
-def _less(counters: Mapping[str, int], before: Mapping[str, int], amounts: Mapping[str, int]) -> dict[str, int]:
-    """Never below what it was before: a burst under way at an edge must not make a negative count."""
+def _less(
+    counters: Mapping[str, int], before: Mapping[str, int], amounts: Mapping[str, int]
+) -> dict[str, int]:
+    """Never below what it was before: a burst under way at an edge must not make a negative
+    count."""
     return {
         name: max(before.get(name, 0), value - amounts[name]) if name in amounts else value
         for name, value in counters.items()
@@ -67,7 +79,8 @@ def _less(counters: Mapping[str, int], before: Mapping[str, int], amounts: Mappi
 
 
 def carried(edges: tuple[Snapshot, Snapshot]) -> Iterator[Carried]:
-    """What every interface transmitted, the loopback first and always; others only where they carried something."""
+    """What every interface transmitted, the loopback first and always; others only where they
+    carried something."""
     interfaces = edges[0].get("interfaces", {}).keys() & edges[1].get("interfaces", {}).keys()
     for name in sorted(interfaces, key=lambda name: (name != LOOPBACK, name)):
         sent = grown(edges, "interfaces", name, "tx_bytes") or 0
@@ -84,7 +97,11 @@ def _by_transport(edges: tuple[Snapshot, Snapshot], name: str, sent: int) -> Ite
     segments = grown(edges, "tcp", "out_segments") or 0
     packets = grown(edges, "interfaces", name, "tx_packets") or 0
     payload = tcp_payload(edges) if name == LOOPBACK else 0
-    tcp = min(sent, payload + TCP_HEADER_BYTES * min(segments, packets)) if payload or not datagrams else 0
+    tcp = (
+        min(sent, payload + TCP_HEADER_BYTES * min(segments, packets))
+        if payload or not datagrams
+        else 0
+    )
     if segments and not datagrams:
         tcp = sent
     if tcp:
@@ -95,9 +112,13 @@ def _by_transport(edges: tuple[Snapshot, Snapshot], name: str, sent: int) -> Ite
 
 
 def tcp_payload(edges: tuple[Snapshot, Snapshot]) -> int:
-    """Bytes that TCP sockets which lived at the end of the window sent in it; those closed before are in UDP's rest."""
+    """Bytes that TCP sockets which lived at the end of the window sent in it; those closed before
+    are in UDP's rest."""
     before = {socket["inode"]: socket.get("sent_bytes", 0) for socket in _sockets(edges[0], "tcp")}
-    return sum(socket.get("sent_bytes", 0) - before.get(socket["inode"], 0) for socket in _sockets(edges[1], "tcp"))
+    return sum(
+        socket.get("sent_bytes", 0) - before.get(socket["inode"], 0)
+        for socket in _sockets(edges[1], "tcp")
+    )
 
 
 def unix_peers(snapshot: Snapshot) -> set[frozenset[str]]:
@@ -105,7 +126,9 @@ def unix_peers(snapshot: Snapshot) -> set[frozenset[str]]:
     return {
         frozenset((socket["process"], socket["peer_process"]))
         for socket in _sockets(snapshot, "unix")
-        if socket.get("process") and socket.get("peer_process") and socket["process"] != socket["peer_process"]
+        if socket.get("process")
+        and socket.get("peer_process")
+        and socket["process"] != socket["peer_process"]
     }
 
 

@@ -1,7 +1,9 @@
-"""The path in a trial over several hosts: between two of them there is the network and nothing else, so only its
-transport is open. What stays on one host is told apart by who wrote and who read it, and no further.
+"""The path in a trial over several hosts: between two of them there is the network and nothing
+else, so only its transport is open. What stays on one host is told apart by who wrote and who read
+it, and no further.
 
-Each host counts for itself; bytes are as they left the senders' devices, Ethernet headers included, lost ones too.
+Each host counts for itself; bytes are as they left the senders' devices, Ethernet headers included,
+lost ones too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +21,8 @@ FOREIGN = 16
 
 
 def carried_between(outcome: Outcome) -> list[Carried]:
-    """What all hosts sent to others in the window, by transport; `network` where no sampler tells them apart."""
+    """What all hosts sent to others in the window, by transport; `network` where no sampler tells
+    them apart."""
     totals: dict[str, int] = {}
     devices = _devices(outcome)
     for host, document in outcome.sampling.sampled_at.items():
@@ -35,31 +38,43 @@ def carried_between(outcome: Outcome) -> list[Carried]:
         cell = outcome.order.cell
         own = [port for port, host in enumerate(cell.port_hosts) if host in cell.hosts]
         inside &= np.isin(outcome.network.frames["from_port"], own)
-        _, first = np.unique(outcome.network.frames["index"][inside], return_index=True)  # a row per destination
-        totals["network"] = int(outcome.network.frames["frame_bytes"][inside][first].sum(dtype=np.int64))
+        # a row per destination
+        _, first = np.unique(outcome.network.frames["index"][inside], return_index=True)
+        totals["network"] = int(
+            outcome.network.frames["frame_bytes"][inside][first].sum(dtype=np.int64)
+        )
     device = " + ".join(dict.fromkeys(devices.values())) or DEVICE
-    return [Carried(transport, device, size) for transport, size in sorted(totals.items()) if size > 0]
+    return [
+        Carried(transport, device, size) for transport, size in sorted(totals.items()) if size > 0
+    ]
 
 
 def crossing_fraction(outcome: Outcome) -> float:
-    """Of the payload bytes that readers took in the window, the share whose writer was on another host."""
+    """Of the payload bytes that readers took in the window, the share whose writer was on another
+    host."""
     assert outcome.times.window is not None
     host = {e.endpoint: e.host for e in outcome.order.cell.endpoints}
     process = {e.endpoint: e.process for e in outcome.order.cell.endpoints}
     total = across = 0
     for section in outcome.sections:
         if section.kind == RECEIVED:
-            rows, told = section.rows, outcome.times.windows.get(process[section.endpoint], outcome.times.window)
+            rows, told = (
+                section.rows,
+                outcome.times.windows.get(process[section.endpoint], outcome.times.window),
+            )
             inside = (rows["taken_ns"] >= told.steady_ns) & (rows["taken_ns"] < told.end_ns)
             inside &= rows["flags"] & FOREIGN == 0
             here = [number for number, name in host.items() if name == host[section.endpoint]]
             total += int(rows["bytes"][inside].sum(dtype=np.int64))
-            across += int(rows["bytes"][inside & ~np.isin(rows["writer"], here)].sum(dtype=np.int64))
+            across += int(
+                rows["bytes"][inside & ~np.isin(rows["writer"], here)].sum(dtype=np.int64)
+            )
     return across / total if total else 1.0
 
 
 def _devices(outcome: Outcome) -> dict[str, str]:
-    """Host → the interface with its address, where hosts are machines; everything that it sends is counted then."""
+    """Host → the interface with its address, where hosts are machines; everything that it sends is
+    counted then."""
     real = outcome.order.cell.real
     cards = real.gang.cards if real is not None and real.gang is not None else {}
     return {host: card["device"] for host, card in cards.items() if card.get("device")}

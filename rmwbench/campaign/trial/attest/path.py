@@ -1,10 +1,11 @@
 """From what was counted and what the middleware says to the share of the payload on every path.
 
-Three kinds of knowledge, best first: the middleware's own evidence per message, the kernel's counters over the steady
-window, and, for the remainder that no interface saw, an inference from what connects writer and reader (segments that
-both map, Unix sockets, one process). Each row says which it is. Counted bytes include headers, acknowledgements and
-discovery; with small messages they can exceed the payload, so a fraction is capped at 1 and the surplus shows in
-`bytes`. Evidence is a claim: where the counters leave no room for it, it is dropped and the note says so.
+Three kinds of knowledge, best first: the middleware's own evidence per message, the kernel's
+counters over the steady window, and, for the remainder that no interface saw, an inference from
+what connects writer and reader (segments that both map, Unix sockets, one process). Each row says
+which it is. Counted bytes include headers, acknowledgements and discovery; with small messages they
+can exceed the payload, so a fraction is capped at 1 and the surplus shows in `bytes`. Evidence is a
+claim: where the counters leave no room for it, it is dropped and the note says so.
 """
 
 import json
@@ -26,18 +27,22 @@ _NAMES = {"intra_process": "process", "unknown": "other"}
 """Workers' words for paths that have another name in a bundle."""
 
 UNSEEN = "no interface saw them"
-CONTROL_SUFFICES = "the messages are so few and small that discovery alone may be what interfaces sent"
+CONTROL_SUFFICES = (
+    "the messages are so few and small that discovery alone may be what interfaces sent"
+)
 
 EDGE = 0.05
-"""Counters and stamps are not read at the same instant: messages in flight at the window's edges may be this share."""
+"""Counters and stamps are not read at the same instant: messages in flight at the window's edges
+may be this share."""
 
 MAJORITY = 0.5
 SEGMENTS_NAMED = 2
 CONTROL_BYTES_PER_MESSAGE = 1024
-"""What a message that went through memory may still send over an interface: a descriptor, headers, acknowledgements."""
+"""What a message that went through memory may still send over an interface: a descriptor, headers,
+acknowledgements."""
 CONTROL_BYTES_PER_SECOND = 4096
-"""What a process sends for discovery and heartbeats, whatever its messages do: 1.6 to 1.8 kB/s measured of Fast DDS as
-installed in its first seconds, more than some payloads."""
+"""What a process sends for discovery and heartbeats, whatever its messages do: 1.6 to 1.8 kB/s
+measured of Fast DDS as installed in its first seconds, more than some payloads."""
 
 
 def delivered_bytes(outcome: Outcome) -> int:
@@ -56,7 +61,8 @@ def delivered_bytes(outcome: Outcome) -> int:
 
 
 def attestations(outcome: Outcome) -> list[dict[str, Any]]:
-    """Rows of the table `attestations` without `trial`; none where nothing was delivered or no counters came."""
+    """Rows of the table `attestations` without `trial`; none where nothing was delivered or no
+    counters came."""
     delivered, edges = delivered_bytes(outcome), window(outcome)
     if delivered and len(outcome.order.cell.hosts) > 1:
         return _over_hosts(outcome, delivered)
@@ -84,13 +90,23 @@ def attestations(outcome: Outcome) -> list[dict[str, Any]]:
         rest -= fraction
         said = f"the middleware's own word: {path}"
         known = segments if path == "shm" else []
-        rows.append(_row(path, None, "evidence", round(fraction * delivered), fraction, said, known))
+        rows.append(
+            _row(path, None, "evidence", round(fraction * delivered), fraction, said, known)
+        )
     for found, fraction in _shares(counted, delivered, rest, claimed):
         rest -= fraction
-        told = note if found.copies < 1.05 else f"{note}; each datagram was received {found.copies:.3g} times"
+        told = (
+            note
+            if found.copies < 1.05
+            else f"{note}; each datagram was received {found.copies:.3g} times"
+        )
         rows.append(_row(found.transport, found.interface, "counted", found.bytes, fraction, told))
     if rest * delivered >= 1:
-        most = max((row for row in rows if row["label"] == "counted"), key=lambda row: row["fraction"], default=None)
+        most = max(
+            (row for row in rows if row["label"] == "counted"),
+            key=lambda row: row["fraction"],
+            default=None,
+        )
         if rest <= EDGE and most is not None and most["fraction"] > MAJORITY:
             most["fraction"] += rest
             return rows
@@ -103,8 +119,8 @@ def attestations(outcome: Outcome) -> list[dict[str, Any]]:
 
 
 def _over_hosts(outcome: Outcome, delivered: int) -> list[dict[str, Any]]:
-    """Between hosts there is the network alone; its transports have a share each by what they sent, but where the
-    middleware names one, the others carried none of its messages."""
+    """Between hosts there is the network alone; its transports have a share each by what they sent,
+    but where the middleware names one, the others carried none of its messages."""
     across = crossing_fraction(outcome)
     counted = carried_between(outcome)
     named = _evidence(outcome).keys() & {found.transport for found in counted}
@@ -117,7 +133,9 @@ def _over_hosts(outcome: Outcome, delivered: int) -> list[dict[str, Any]]:
         rows.append(_row(found.transport, found.interface, "counted", found.bytes, fraction, note))
     rest = 1.0 - sum(row["fraction"] for row in rows)
     if rest * delivered >= 1:
-        why = "between processes of one host, in a trial over several" if sent else "no counters came"
+        why = (
+            "between processes of one host, in a trial over several" if sent else "no counters came"
+        )
         rows.append(_row("other", None, "inferred", round(rest * delivered), rest, why))
     return rows
 
@@ -127,7 +145,8 @@ def _is_compressed(outcome: Outcome) -> bool:
 
 
 def _is_control(outcome: Outcome, delivered: int, counted: list[Carried]) -> bool:
-    """Whether what interfaces sent could be most of the payload, and could as well be nothing of it."""
+    """Whether what interfaces sent could be most of the payload, and could as well be nothing of
+    it."""
     assert outcome.times.window is not None
     seconds = (outcome.times.window.end_ns - outcome.times.window.steady_ns) / 1e9
     sent = sum(found.bytes for found in counted)
@@ -139,12 +158,13 @@ def _is_control(outcome: Outcome, delivered: int, counted: list[Carried]) -> boo
 def _shares(
     counted: list[Carried], delivered: int, room: float, claimed: Mapping[str, int]
 ) -> list[tuple[Carried, float]]:
-    """Each with its fraction of the payload. Together at most `room`: beyond it they are cut in proportion, because
-    headers and control traffic belong to all of them. Where the middleware names a transport that did carry bytes, the
-    others carried none of its messages."""
+    """Each with its fraction of the payload. Together at most `room`: beyond it they are cut in
+    proportion, because headers and control traffic belong to all of them. Where the middleware
+    names a transport that did carry bytes, the others carried none of its messages."""
     named = claimed.keys() & {found.transport for found in counted if found.bytes}
     wanted = [
-        found.bytes * found.copies / delivered if not named or found.transport in named else 0.0 for found in counted
+        found.bytes * found.copies / delivered if not named or found.transport in named else 0.0
+        for found in counted
     ]
     scale = min(1.0, room / sum(wanted)) if sum(wanted) else 0.0
     return [(found, share * scale) for found, share in zip(counted, wanted, strict=True)]
@@ -153,22 +173,26 @@ def _shares(
 def _remainder(
     outcome: Outcome, segments: list[str], has_evidence: bool, end: Mapping[str, Any]
 ) -> tuple[str, str, list[str]]:
-    """Path, note and segments of what no interface saw. A middleware that gives evidence and does not name shared
-    memory for these did not use it, whatever is mapped."""
+    """Path, note and segments of what no interface saw. A middleware that gives evidence and does
+    not name shared memory for these did not use it, whatever is mapped."""
     if len(outcome.sampling.collected) == 1:
         return "process", f"{UNSEEN}, and all nodes share one process", []
     sockets = bool(unix_peers(end))
     if segments and not has_evidence:
         beside = ", and so does a Unix socket between them" if sockets else ""
-        return "shm", f"{UNSEEN}, and writer and reader map the same segments ({_named(segments)}){beside}", segments
+        return (
+            "shm",
+            f"{UNSEEN}, and writer and reader map the same segments ({_named(segments)}){beside}",
+            segments,
+        )
     if sockets:
         return "unix", f"{UNSEEN}, and a Unix socket connects writer and reader", []
     return "other", UNSEEN, []
 
 
 def shared_segments(outcome: Outcome) -> list[str]:
-    """Names of segments that at least two processes map and at least one of them may write to; any segment where all
-    nodes share one process. What nobody may write to carries no message."""
+    """Names of segments that at least two processes map and at least one of them may write to; any
+    segment where all nodes share one process. What nobody may write to carries no message."""
     maps = [
         {
             segment["name"]: segment.get("writable", True)  # a worker from before does not say
@@ -190,7 +214,8 @@ _SEGMENTS = ("/dev/shm/", "/memfd:", "/SYSV", "/dev/zero (deleted)")
 
 
 def _is_segment(name: str) -> bool:
-    """As `is_segment` of native/harness/src/usage.rs, for workers that list every shared mapping."""
+    """As `is_segment` of native/harness/src/usage.rs, for workers that list every shared
+    mapping."""
     return name.startswith(_SEGMENTS) or name.endswith(" (deleted)")
 
 
@@ -201,7 +226,8 @@ def _named(segments: Sequence[str]) -> str:
 
 
 def _is_disproved(outcome: Outcome, claimed: int, delivered: int, counted: list[Carried]) -> bool:
-    """Whether the interfaces carried so much that at least half of what is claimed for other paths went there."""
+    """Whether the interfaces carried so much that at least half of what is claimed for other paths
+    went there."""
     messages = sum(len(section.rows) for section in outcome.sections if section.kind == RECEIVED)
     sent = sum(found.bytes for found in counted)
     room = max(0, delivered - claimed) + CONTROL_BYTES_PER_MESSAGE * messages
@@ -229,10 +255,14 @@ def _row(
 
 
 def _evidence(outcome: Outcome) -> dict[str, int]:
-    """Path → payload bytes that readers' evidence vouches for, scaled from the whole trial to the steady window."""
+    """Path → payload bytes that readers' evidence vouches for, scaled from the whole trial to the
+    steady window."""
     size = {e.endpoint: e.read_bytes for e in outcome.order.cell.endpoints if e.reads}
     received = {s.endpoint: len(s.rows) for s in outcome.sections if s.kind == RECEIVED}
-    total, inside = sum(received[e] * size[e] for e in received if e in size), delivered_bytes(outcome)
+    total, inside = (
+        sum(received[e] * size[e] for e in received if e in size),
+        delivered_bytes(outcome),
+    )
     found: dict[str, int] = {}
     for reply in outcome.sampling.collected.values():
         for endpoint, account in reply.get("endpoints", {}).items():

@@ -1,5 +1,5 @@
-"""What could be run here for claims: per suite the cells that decide its claims, at the layer that is ready, and why
-other claims cannot be decided on this machine."""
+"""What could be run here for claims: per suite the cells that decide its claims, at the layer that
+is ready, and why other claims cannot be decided on this machine."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,8 @@ class Asked:
 
 @dataclass(frozen=True)
 class Offer:
-    """A suite reduced to what claims need. `needs`: claim's id -> its cells; `cost_s`: of one trial of a cell."""
+    """A suite reduced to what claims need. `needs`: claim's id -> its cells; `cost_s`: of one trial
+    of a cell."""
 
     suite: str
     path: Path
@@ -57,14 +58,16 @@ class Offer:
 
 @dataclass(frozen=True)
 class Gathered:
-    """`offers` in the order of the suites' names; `refused`: claim's id -> why nothing here can decide it."""
+    """`offers` in the order of the suites' names; `refused`: claim's id -> why nothing here can
+    decide it."""
 
     offers: tuple[Offer, ...]
     refused: Mapping[str, str]
 
 
 def gather(asked: Sequence[Asked]) -> Gathered:
-    """Asks each worker once what it can do; runs nothing. Raises UserError for a suite that is wrong."""
+    """Asks each worker once what it can do; runs nothing. Raises UserError for a suite that is
+    wrong."""
     by_suite: dict[str, list[Asked]] = {}
     for one in asked:
         assert one.claim.test is not None
@@ -84,10 +87,14 @@ def _offer(name: str, asked: Sequence[Asked]) -> tuple[Offer | None, dict[str, s
     workers, layers, absent = _ready(tree)
     barred: dict[Place, str] = {}
     while True:
-        found = {one.claim.id: needed(one.claims, one.claim, tree, layers, barred.get) for one in asked}
+        found = {
+            one.claim.id: needed(one.claims, one.claim, tree, layers, barred.get) for one in asked
+        }
         needs = {key: need for key, need in found.items() if isinstance(need, Need)}
         refused = {
-            key: _why(one, reason, absent) for one in asked if isinstance(reason := found[key := one.claim.id], str)
+            key: _why(one, reason, absent)
+            for one in asked
+            if isinstance(reason := found[key := one.claim.id], str)
         }
         if not needs:
             return None, refused
@@ -105,7 +112,9 @@ def _offer(name: str, asked: Sequence[Asked]) -> tuple[Offer | None, dict[str, s
     more = longer(made, metrics)
     suite, made = _made(tree, places, name, path, more) if more else (suite, made)
     costs = {trial.cell: trial.estimated_s for trial in make_plan(suite, made, seed=0).trials}
-    return Offer(name, path, tree, needs, {place_of(cell): costs[cell.number] for cell in made}, more), refused
+    return Offer(
+        name, path, tree, needs, {place_of(cell): costs[cell.number] for cell in made}, more
+    ), refused
 
 
 def _anywhere(tree: dict[str, Any], directory: Path) -> dict[str, Any]:
@@ -113,22 +122,34 @@ def _anywhere(tree: dict[str, Any], directory: Path) -> dict[str, Any]:
 
     def moved(side: Mapping[str, Any]) -> dict[str, Any]:
         profile = side.get("profile")
-        is_file = isinstance(profile, str) and ("/" in profile or Path(profile).suffix in FORMAT_OF_SUFFIX)
+        is_file = isinstance(profile, str) and (
+            "/" in profile or Path(profile).suffix in FORMAT_OF_SUFFIX
+        )
         return dict(side) | ({"profile": str((directory / profile).absolute())} if is_file else {})
 
     arms = [
         moved(arm)
-        | ({"processes": {k: moved(side) for k, side in arm["processes"].items()}} if "processes" in arm else {})
+        | (
+            {"processes": {k: moved(side) for k, side in arm["processes"].items()}}
+            if "processes" in arm
+            else {}
+        )
         for arm in tree["arms"]
     ]
     return {**tree, "arms": arms}
 
 
 def _made(
-    tree: Mapping[str, Any], places: frozenset[Place], name: str, path: Path, more: Mapping[str, float] | None = None
+    tree: Mapping[str, Any],
+    places: frozenset[Place],
+    name: str,
+    path: Path,
+    more: Mapping[str, float] | None = None,
 ) -> tuple[Suite, tuple[Cell, ...]]:
     text = derived(tree, places, name, more)
-    suite = parse(text, where=f"{name} (what claims need)", directory=path.parent, middlewares=names_here())
+    suite = parse(
+        text, where=f"{name} (what claims need)", directory=path.parent, middlewares=names_here()
+    )
     return suite, cells(suite)
 
 
@@ -138,7 +159,9 @@ def _ready(tree: Mapping[str, Any]) -> tuple[dict[str, Worker], dict[str, str], 
     workers = find_workers({name for found in names.values() for name in found})
     layers, absent = {}, {}
     for arm, middlewares in names.items():
-        reason = next((reason for name in middlewares if (reason := why_not_ready(name, workers))), None)
+        reason = next(
+            (reason for name in middlewares if (reason := why_not_ready(name, workers))), None
+        )
         if reason is not None:
             absent[arm] = reason
         else:
@@ -148,7 +171,9 @@ def _ready(tree: Mapping[str, Any]) -> tuple[dict[str, Worker], dict[str, str], 
 
 
 def _middlewares(arm: Mapping[str, Any]) -> list[str]:
-    others = [side["middleware"] for side in (arm.get("processes") or {}).values() if "middleware" in side]
+    others = [
+        side["middleware"] for side in (arm.get("processes") or {}).values() if "middleware" in side
+    ]
     return list(dict.fromkeys([arm["middleware"], *others]))
 
 

@@ -1,9 +1,9 @@
-"""Between the blocks of a campaign that runs for claims: which cells no open claim needs any more, and when time is
-over.
+"""Between the blocks of a campaign that runs for claims: which cells no open claim needs any more,
+and when time is over.
 
-The looks are those of `claims_rules.LOOKS`, each with its share of the error, as a campaign's verdicts have: looking
-after each block with the whole of it would find things that are not there. A claim is also given up where no number of
-further blocks could decide it.
+The looks are those of `claims_rules.LOOKS`, each with its share of the error, as a campaign's
+verdicts have: looking after each block with the whole of it would find things that are not there. A
+claim is also given up where no number of further blocks could decide it.
 """
 
 import math
@@ -22,8 +22,8 @@ DECIDED, TIME = "decided", "time"
 
 @dataclass(frozen=True)
 class Wanted:
-    """A claim and the numbers of the cells that it needs. `earlier`: how many campaigns of this machine were judged by
-    it before."""
+    """A claim and the numbers of the cells that it needs. `earlier`: how many campaigns of this
+    machine were judged by it before."""
 
     claims: Claims
     claim: Claim
@@ -32,9 +32,12 @@ class Wanted:
 
 
 class ClaimsHold:
-    """`document`: the campaign as it stands; `share_s`: the time that it may take. `decided` and `given_up` are ids."""
+    """`document`: the campaign as it stands; `share_s`: the time that it may take. `decided` and
+    `given_up` are ids."""
 
-    def __init__(self, wanted: Sequence[Wanted], document: Callable[[], Mapping[str, Any]], share_s: float):
+    def __init__(
+        self, wanted: Sequence[Wanted], document: Callable[[], Mapping[str, Any]], share_s: float
+    ):
         self._wanted, self._document, self._share_s = tuple(wanted), document, share_s
         self.decided: dict[str, str] = {}
         self.given_up: dict[str, str] = {}
@@ -69,14 +72,18 @@ class ClaimsHold:
             found = today(one.claims, one.claim, document, earlier=one.earlier)
             answers = [answer.answer for answer in found]
             if any(answer in ("holds", "does not hold") for answer in answers):
-                self.decided[one.claim.id] = next(a for a in answers if a in ("holds", "does not hold"))
+                self.decided[one.claim.id] = next(
+                    a for a in answers if a in ("holds", "does not hold")
+                )
             elif found and all(answer == "no data" for answer in answers):
                 self.given_up[one.claim.id] = "no data"
             elif why := _hopeless(one.claim, found, document, blocks):
                 self.given_up[one.claim.id] = why
 
 
-def _hopeless(claim: Claim, found: Sequence[Today], document: Mapping[str, Any], blocks: int) -> str | None:
+def _hopeless(
+    claim: Claim, found: Sequence[Today], document: Mapping[str, Any], blocks: int
+) -> str | None:
     """Why no further blocks would decide one of its tests."""
     for part, test in enumerate(claim.tests):
         cells = [cell for answer in found for cell in answer.cells if cell.part == part]
@@ -85,10 +92,12 @@ def _hopeless(claim: Claim, found: Sequence[Today], document: Mapping[str, Any],
     return None
 
 
-def _never(test: Test, cells: Sequence[Cell], document: Mapping[str, Any], blocks: int) -> str | None:
-    """A ratio of two things that never happened; or a fraction that is to be below a level, or its difference from
-    another one, of which nothing was seen yet: the bounds shrink with the number of messages, and MOST_BLOCKS blocks
-    would not bring them beyond the level."""
+def _never(
+    test: Test, cells: Sequence[Cell], document: Mapping[str, Any], blocks: int
+) -> str | None:
+    """A ratio of two things that never happened; or a fraction that is to be below a level, or its
+    difference from another one, of which nothing was seen yet: the bounds shrink with the number of
+    messages, and MOST_BLOCKS blocks would not bring them beyond the level."""
     if not cells:
         return None
     arms = {
@@ -105,7 +114,8 @@ def _never(test: Test, cells: Sequence[Cell], document: Mapping[str, Any], block
         return None
     if test.by == "difference":
         part = blocks / MOST_BLOCKS
-        # The bound for trials that go wrong as a whole does not depend on messages: it shrinks with blocks alone.
+        # The bound for trials that go wrong as a whole does not depend on messages: it shrinks with
+        # blocks alone.
         trials = unseen(MOST_BLOCKS, level_of([MOST_BLOCKS], earlier=0))
         ends = [
             (min(c.low * part, -trials), max(c.high * part, trials))
@@ -116,10 +126,15 @@ def _never(test: Test, cells: Sequence[Cell], document: Mapping[str, Any], block
         if "undecided" not in then or "does not hold" in then:
             return None
         least = max(max(-low, high) for low, high in ends)
-        return f"none seen on either side, but {MOST_BLOCKS} blocks could only tell differences above {least:.2g}"
+        return (
+            f"none seen on either side, but {MOST_BLOCKS} blocks could only tell differences "
+            f"above {least:.2g}"
+        )
     if test.right is not None:
         return f"{test.metric} was 0 on both sides, in every block"
-    bound = max(float(left.get("high", 0)) for left in lefts if left is not None) * blocks / MOST_BLOCKS
+    bound = (
+        max(float(left.get("high", 0)) for left in lefts if left is not None) * blocks / MOST_BLOCKS
+    )
     if test.relation == "less" and test.level and bound > test.level:
         return f"none seen, but {MOST_BLOCKS} blocks could only tell that it is below {bound:.2g}"
     return None

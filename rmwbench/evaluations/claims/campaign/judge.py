@@ -1,7 +1,8 @@
-"""A campaign under way as claims are judged by it: a show document with the metrics that they ask for, what the
-machine disturbed, and nothing else.
+"""A campaign under way as claims are judged by it: a show document with the metrics that they ask
+for, what the machine disturbed, and nothing else.
 
-The same numbers as `rmwbench show` gives (a test compares them); a trial is read once, however often one looks.
+The same numbers as `rmwbench show` gives (a test compares them); a trial is read once, however
+often one looks.
 """
 
 from collections import defaultdict
@@ -36,7 +37,10 @@ class Judge:
         campaign = self._bundle.campaign
         found = comparisons(campaign.get("plan") or {}, self._bundle.rows("cells"))
         return {
-            "campaign": {"name": campaign["campaign"], "suite": (campaign.get("suite") or {}).get("name")},
+            "campaign": {
+                "name": campaign["campaign"],
+                "suite": (campaign.get("suite") or {}).get("name"),
+            },
             "workloads": [
                 {
                     "workload": one.name,
@@ -50,13 +54,16 @@ class Judge:
     def _topics(self, found: Comparison) -> list[dict[str, Any]]:
         """Those that are judged one by one."""
         trials = {found.labels[cell["cell"]]: self._trials[cell["cell"]] for cell in found.cells}
-        names = dict.fromkeys(name for of_arm in trials.values() for trial in of_arm for name in trial.topics)
+        names = dict.fromkeys(
+            name for of_arm in trials.values() for trial in of_arm for name in trial.topics
+        )
         asked = [name for name in self._metrics if name in OF_TOPICS]
         return [
             {
                 "topic": name,
                 "arms": [
-                    {"arm": arm} | _values([t.topics[name] for t in of_arm if name in t.topics], asked)
+                    {"arm": arm}
+                    | _values([t.topics[name] for t in of_arm if name in t.topics], asked)
                     for arm, of_arm in trials.items()
                 ],
             }
@@ -65,15 +72,24 @@ class Judge:
 
     def _arm(self, cell: Mapping[str, Any], label: str) -> dict[str, Any]:
         trials = self._trials[cell["cell"]]
-        pooled = [name for name in self._metrics if name in POOLED and any(trial.topics for trial in trials)]
+        pooled = [
+            name
+            for name in self._metrics
+            if name in POOLED and any(trial.topics for trial in trials)
+        ]
         values = _values(trials, [name for name in self._metrics if name not in pooled])
-        values["metrics"] |= {name: NoData(GLOSSARY[name].unit, WHY_NOT_POOLED).document() for name in pooled}
+        values["metrics"] |= {
+            name: NoData(GLOSSARY[name].unit, WHY_NOT_POOLED).document() for name in pooled
+        }
         return {
             "arm": label,
             "cell": cell["cell"],
             **{key: cell[key] for key in ("layer", "version")},
             "factors": loads(cell["factors"]),
-            "disturbed_by": {one.code: one.trials for one in disturbances([t.trial for t in trials], self._events)},
+            "disturbed_by": {
+                one.code: one.trials
+                for one in disturbances([t.trial for t in trials], self._events)
+            },
             "not_supported": self._bundle.unsupported.get(cell["cell"]),
             **values,
         }
@@ -82,7 +98,8 @@ class Judge:
 def _values(trials: Sequence[Trial], metrics: Sequence[str]) -> dict[str, Any]:
     """An arm's `metrics` and `per_trial`, of a workload or of one of its topics."""
     per_trial = {
-        name: [(t, v) for t in trials if (v := trial_value(GLOSSARY[name], t)) is not None] for name in metrics
+        name: [(t, v) for t in trials if (v := trial_value(GLOSSARY[name], t)) is not None]
+        for name in metrics
     }
     return {
         "metrics": {name: aggregate(GLOSSARY[name], trials).document() for name in metrics},

@@ -15,7 +15,8 @@ SCHEMA, VERSION = "rmwbench/claims-plan", 1
 
 @dataclass(frozen=True)
 class ClaimsPlan:
-    """`picked`: suite -> ids of the claims that fit, in the order in which the suites run, the cheapest first."""
+    """`picked`: suite -> ids of the claims that fit, in the order in which the suites run, the
+    cheapest first."""
 
     gathered: Gathered
     settled: Mapping[str, str]
@@ -26,7 +27,12 @@ class ClaimsPlan:
     def left_out(self) -> dict[str, str]:
         """Claim's id -> suite."""
         taken = {name for names in self.picked.values() for name in names}
-        return {name: offer.suite for offer in self.gathered.offers for name in offer.needs if name not in taken}
+        return {
+            name: offer.suite
+            for offer in self.gathered.offers
+            for name in offer.needs
+            if name not in taken
+        }
 
     def offer(self, suite: str) -> Offer:
         return next(offer for offer in self.gathered.offers if offer.suite == suite)
@@ -49,7 +55,9 @@ class ClaimsPlan:
                     "layers": dict(Counter(self.offer(suite).needs[name].layer for name in names)),
                     "cells": len(self.offer(suite).places(names)),
                     "block_s": round(self.offer(suite).block_s(names), 1),
-                    "least_s": round(OVERHEAD_S + LEAST_BLOCKS * self.offer(suite).block_s(names), 1),
+                    "least_s": round(
+                        OVERHEAD_S + LEAST_BLOCKS * self.offer(suite).block_s(names), 1
+                    ),
                     "share_s": round(shares[suite], 1),
                 }
                 for suite, names in self.picked.items()
@@ -58,7 +66,9 @@ class ClaimsPlan:
                 {"claim": name, "suite": suite, "needs_s": round(self._alone_s(suite, name), 1)}
                 for name, suite in self.left_out.items()
             ],
-            "refused": [{"claim": name, "reason": reason} for name, reason in self.gathered.refused.items()],
+            "refused": [
+                {"claim": name, "reason": reason} for name, reason in self.gathered.refused.items()
+            ],
             "settled": [{"claim": name, "by": by} for name, by in self.settled.items()],
         }
 
@@ -68,8 +78,14 @@ class ClaimsPlan:
 
 def make_claims_plan(gathered: Gathered, settled: Mapping[str, str], budget_s: float) -> ClaimsPlan:
     picked = chosen(gathered.offers, budget_s)
-    cost = {offer.suite: offer.block_s(picked[offer.suite]) for offer in gathered.offers if offer.suite in picked}
-    ordered = {suite: picked[suite] for suite in sorted(picked, key=lambda suite: (cost[suite], suite))}
+    cost = {
+        offer.suite: offer.block_s(picked[offer.suite])
+        for offer in gathered.offers
+        if offer.suite in picked
+    }
+    ordered = {
+        suite: picked[suite] for suite in sorted(picked, key=lambda suite: (cost[suite], suite))
+    }
     return ClaimsPlan(gathered, settled, budget_s, ordered)
 
 
@@ -79,21 +95,27 @@ def lines(document: Mapping[str, Any]) -> list[str]:
     claims = sum(len(one["claims"]) for one in suites)
     least_s = sum(one["least_s"] for one in suites)
     found = [
-        f"{claims} claims in {len(suites)} suites, {sum(one['cells'] for one in suites)} cells; at least "
-        f"{LEAST_BLOCKS} blocks of each, about {duration_text(least_s)} of {duration_text(document['budget_s'])}; what "
-        "is over goes to those that stay open.",
+        f"{claims} claims in {len(suites)} suites, {sum(one['cells'] for one in suites)} cells; at "
+        f"least {LEAST_BLOCKS} blocks of each, about {duration_text(least_s)} of "
+        f"{duration_text(document['budget_s'])}; what is over goes to those that stay open.",
         "",
     ]
     width = max((len(one["suite"]) for one in suites), default=0)
     for one in suites:
         layers = ", ".join(f"{count} {layer}" for layer, count in one["layers"].items())
         found.append(
-            f"  {one['suite']:<{width}}  {len(one['claims']):>3} claims ({layers}), {one['cells']:>3} cells, a block "
-            f"{duration_text(one['block_s'])}, up to {duration_text(one['share_s'])}"
+            f"  {one['suite']:<{width}}  {len(one['claims']):>3} claims ({layers}), "
+            f"{one['cells']:>3} cells, a block {duration_text(one['block_s'])}, up to "
+            f"{duration_text(one['share_s'])}"
         )
     if document["left_out"]:
         by_suite = Counter(one["suite"] for one in document["left_out"])
-        found += ["", "Not in this time: " + ", ".join(f"{n} of {suite}" for suite, n in by_suite.items()) + "."]
+        found += [
+            "",
+            "Not in this time: "
+            + ", ".join(f"{n} of {suite}" for suite, n in by_suite.items())
+            + ".",
+        ]
     reasons: dict[str, list[str]] = {}
     for one in document["refused"]:
         reasons.setdefault(one["reason"], []).append(one["claim"])

@@ -1,7 +1,8 @@
 """Campaigns for open claims, suite after suite, the cheapest first, within a budget.
 
-Each suite is promised LEAST_BLOCKS blocks of what its claims need before any of them gets more; what a campaign leaves
-over, because its claims are decided, goes to those behind it. What trials really take here is learnt on the way.
+Each suite is promised LEAST_BLOCKS blocks of what its claims need before any of them gets more;
+what a campaign leaves over, because its claims are decided, goes to those behind it. What trials
+really take here is learnt on the way.
 """
 
 import time
@@ -34,13 +35,16 @@ FASTEST, SLOWEST = 0.7, 4.0
 
 @dataclass
 class Ended:
-    """How it ended: `stopped_by` a signal or by itself; `failed`: suite -> why it could not be run."""
+    """How it ended: `stopped_by` a signal or by itself; `failed`: suite -> why it could not be
+    run."""
 
     stopped_by: str | None = None
     failed: dict[str, str] = field(default_factory=dict)
 
 
-def open_claims(sources: Sequence[Claims], settled: Mapping[str, str], only: Collection[str] = ()) -> list[Asked]:
+def open_claims(
+    sources: Sequence[Claims], settled: Mapping[str, str], only: Collection[str] = ()
+) -> list[Asked]:
     """Those with a test that are not settled; of these `only`, where any are named."""
     return [
         Asked(file, claim)
@@ -50,12 +54,16 @@ def open_claims(sources: Sequence[Claims], settled: Mapping[str, str], only: Col
     ]
 
 
-def settled_by(sources: Sequence[Claims], documents: Sequence[Mapping], where: str) -> dict[str, str]:
+def settled_by(
+    sources: Sequence[Claims], documents: Sequence[Mapping], where: str
+) -> dict[str, str]:
     """Claims that these show documents decide: id -> `where` they were."""
     found = {}
     for file in sources:
         for claim in file.items:
-            if any(one.answer in ("holds", "does not hold") for one in answers(file, claim, documents)):
+            if any(
+                one.answer in ("holds", "does not hold") for one in answers(file, claim, documents)
+            ):
                 found[claim.id] = where
     return found
 
@@ -82,7 +90,8 @@ class Runner:
         self._ended = Ended()
 
     def run(self, console: Console) -> Ended:
-        """Until the time is used up, nothing is open, or a signal comes. A suite that cannot run costs only itself."""
+        """Until the time is used up, nothing is open, or a signal comes. A suite that cannot run
+        costs only itself."""
         self._console = console
         for name in self._session.unfinished():
             self._guarded(name, partial(self._resumed, name))
@@ -92,8 +101,15 @@ class Runner:
             picks = chosen(self._waiting, self.left_s, self._slower)
             if not picks:
                 break
-            blocks_s = {one.suite: one.block_s(picks[one.suite]) for one in self._waiting if one.suite in picks}
-            offer = min((one for one in self._waiting if one.suite in picks), key=lambda one: blocks_s[one.suite])
+            blocks_s = {
+                one.suite: one.block_s(picks[one.suite])
+                for one in self._waiting
+                if one.suite in picks
+            }
+            offer = min(
+                (one for one in self._waiting if one.suite in picks),
+                key=lambda one: blocks_s[one.suite],
+            )
             share_s = shares_s(blocks_s, self.left_s, self._slower)[offer.suite]
             self._waiting.remove(offer)
             self._guarded(offer.name, partial(self._new, offer, picks[offer.suite], share_s))
@@ -130,7 +146,9 @@ class Runner:
         note = {"suite": offer.suite, "claims": list(ids), "round": self._session.round}
         self._session.campaigns[directory.name] = note  # first: what was begun is found again
         self._session.save()
-        campaign = new_campaign(str(path), directory, seed=self._session.seed, budget_s=None, workloads=(), arms=())
+        campaign = new_campaign(
+            str(path), directory, seed=self._session.seed, budget_s=None, workloads=(), arms=()
+        )
         self._go(campaign, directory.name, {name: offer.needs[name] for name in ids}, share_s)
 
     def _resumed(self, name: str) -> None:
@@ -144,7 +162,10 @@ class Runner:
         tree = plain(bundle.campaign["suite"]["text"], where=name)
         ids = [key for key in self._session.campaigns[name]["claims"] if key in self._asked]
         found = {
-            key: needed(self._asked[key].claims, self._asked[key].claim, tree, layers, lambda _: None) for key in ids
+            key: needed(
+                self._asked[key].claims, self._asked[key].claim, tree, layers, lambda _: None
+            )
+            for key in ids
         }
         return {key: need for key, need in found.items() if isinstance(need, Need)}
 
@@ -155,18 +176,27 @@ class Runner:
                 one.claims,
                 one.claim,
                 frozenset(numbers[place] for place in need.places if place in numbers),
-                sum(key in ran["claims"] for other, ran in self._session.campaigns.items() if other != name),
+                sum(
+                    key in ran["claims"]
+                    for other, ran in self._session.campaigns.items()
+                    if other != name
+                ),
             )
             for key, need in needs.items()
             if (one := self._asked[key])
         ]
         metrics = {name for one in wanted for test in one.claim.tests for name in test.metrics}
-        campaign.hold = ClaimsHold(wanted, Judge(Bundle(self._session.directory / name), metrics).document, share_s)
-        self._console.print(
-            f"[bold]{escape(name)}[/bold]: {len(wanted)} claims, {len(campaign.plan.cells)} cells, up to "
-            f"{duration_text(share_s)}; {duration_text(max(0.0, self.left_s))} left in all"
+        campaign.hold = ClaimsHold(
+            wanted, Judge(Bundle(self._session.directory / name), metrics).document, share_s
         )
-        begun_s, before = time.monotonic(), Bundle(self._session.directory / name).journal.trials.keys()
+        self._console.print(
+            f"[bold]{escape(name)}[/bold]: {len(wanted)} claims, {len(campaign.plan.cells)} cells, "
+            f"up to {duration_text(share_s)}; {duration_text(max(0.0, self.left_s))} left in all"
+        )
+        begun_s, before = (
+            time.monotonic(),
+            Bundle(self._session.directory / name).journal.trials.keys(),
+        )
         with campaign.writer:
             if not campaign.course.finished:
                 ending = campaign.run(self._console)
@@ -174,4 +204,6 @@ class Runner:
         ran = Bundle(self._session.directory / name).journal.trials.keys() - before
         if ran:
             self._took_s += time.monotonic() - begun_s
-            self._planned_s += sum(trial.estimated_s for trial in campaign.plan.trials if trial.trial in ran)
+            self._planned_s += sum(
+                trial.estimated_s for trial in campaign.plan.trials if trial.trial in ran
+            )

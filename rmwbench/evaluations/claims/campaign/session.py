@@ -1,4 +1,5 @@
-"""The directory of `rmwbench claims run`: claims.json, and per suite a campaign with the suite it was derived from.
+"""The directory of `rmwbench claims run`: claims.json, and per suite a campaign with the suite it
+was derived from.
 
 DIR/claims.json                 what was asked for, and the time that is used up
 DIR/galactic-2020-pubsub.yaml   the derived suite
@@ -19,8 +20,9 @@ STATE = StateFile("claims.json", "rmwbench claims run", "rmwbench/claims-run", 1
 
 @dataclass
 class Session:
-    """`settled`: claim's id -> what decided it before. `only`: the ids that were asked for; all where empty.
-    `campaigns`: name of a campaign's directory -> its suite, its claims and its round; a round is a budget."""
+    """`settled`: claim's id -> what decided it before. `only`: the ids that were asked for; all
+    where empty. `campaigns`: name of a campaign's directory -> its suite, its claims and its round;
+    a round is a budget."""
 
     directory: Path
     sources: list[str]
@@ -46,10 +48,17 @@ class Session:
         return {name: one for name, one in self.campaigns.items() if one["round"] == self.round}
 
     def unfinished(self) -> list[str]:
-        """Names of this round's campaigns that were stopped. What was noted and never begun is forgotten."""
-        for name in [name for name in self.of_round() if not (self.directory / name / "campaign.json").is_file()]:
+        """Names of this round's campaigns that were stopped. What was noted and never begun is
+        forgotten."""
+        for name in [
+            name
+            for name in self.of_round()
+            if not (self.directory / name / "campaign.json").is_file()
+        ]:
             del self.campaigns[name]
-        return [name for name in self.of_round() if not Bundle(self.directory / name).journal.finished]
+        return [
+            name for name in self.of_round() if not Bundle(self.directory / name).journal.finished
+        ]
 
 
 def begin(
@@ -65,7 +74,9 @@ def begin(
     fix = f"rmwbench resume {directory}" if is_session(directory) else "choose another with --out"
     make_empty(directory, "the directory is not empty", fix)
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    session = Session(directory, list(sources), seed, budget_s, created, settled=dict(settled), only=list(only))
+    session = Session(
+        directory, list(sources), seed, budget_s, created, settled=dict(settled), only=list(only)
+    )
     session.save()
     return session
 
@@ -80,7 +91,7 @@ def load(directory: Path) -> Session:
 
 
 def campaigns(directory: Path) -> dict[Path, list[str]]:
-    """The campaigns of a session's directory, in the order in which they were begun, with the claims that they ran
-    for."""
+    """The campaigns of a session's directory, in the order in which they were begun, with the
+    claims that they ran for."""
     found = {directory / name: one["claims"] for name, one in load(directory).campaigns.items()}
     return {path: claims for path, claims in found.items() if (path / "campaign.json").is_file()}

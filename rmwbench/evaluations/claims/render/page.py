@@ -1,4 +1,5 @@
-"""The ledger as a page: every claim of the sources, with what was found here and links to the campaigns' reports."""
+"""The ledger as a page: every claim of the sources, with what was found here and links to the
+campaigns' reports."""
 
 import os
 from collections.abc import Mapping
@@ -16,9 +17,11 @@ from rmwbench.whole_file import write_whole
 REPORT = "report.html"
 
 
-def write_html(ledger: Mapping[str, Any], campaigns: Mapping[str, Mapping[str, Any]], path: Path) -> None:
-    """Writes the page of a ledger document to `path`. `campaigns`: name -> show document; each that has its report
-    beside it is linked to."""
+def write_html(
+    ledger: Mapping[str, Any], campaigns: Mapping[str, Mapping[str, Any]], path: Path
+) -> None:
+    """Writes the page of a ledger document to `path`. `campaigns`: name -> show document; each that
+    has its report beside it is linked to."""
     write_whole(path, render_html(ledger, _links(campaigns, path)))
 
 
@@ -29,7 +32,9 @@ def render_html(ledger: Mapping[str, Any], link: Link) -> str:
         for claim in source["claims"]:
             headings.setdefault(claim["heading"], []).append(item(source, claim, link))
         sources.append({"of": source, "headings": [_heading(*pair) for pair in headings.items()]})
-    items = [one for source in sources for heading in source["headings"] for one in heading["claims"]]
+    items = [
+        one for source in sources for heading in source["headings"] for one in heading["claims"]
+    ]
     first = [one["today"][0] for one in items if one["today"]]
     return render_page(
         "claims.html.j2",
@@ -38,7 +43,9 @@ def render_html(ledger: Mapping[str, Any], link: Link) -> str:
         sources=sources,
         states=STATES,
         choices=choices(items),
-        places=list(dict.fromkeys(f"{one['machine']}, {one['date']}" for one in first if one["machine"])),
+        places=list(
+            dict.fromkeys(f"{one['machine']}, {one['date']}" for one in first if one["machine"])
+        ),
         claims_style=style(),
     )
 
@@ -56,7 +63,10 @@ def _links(campaigns: Mapping[str, Mapping[str, Any]], path: Path) -> Link:
     for name, document in campaigns.items():
         report = Path(document["campaign"]["directory"]) / REPORT
         if report.is_file():
-            found[name] = (inside(document), os.path.relpath(report.resolve(), path.resolve().parent))
+            found[name] = (
+                inside(document),
+                os.path.relpath(report.resolve(), path.resolve().parent),
+            )
 
     def link(campaign: str, workload: str, arm: str, metric: str) -> str | None:
         within, report = found.get(campaign, (None, ""))

@@ -1,6 +1,6 @@
-"""A claim's answer as a small picture: per cell the ratio (or the value) with its interval on a logarithmic axis, the
-side that the claim says shaded, its bar in the middle; a difference on a linear one, 0 in the middle. Numbers for an
-SVG; the template draws them.
+"""A claim's answer as a small picture: per cell the ratio (or the value) with its interval on a
+logarithmic axis, the side that the claim says shaded, its bar in the middle; a difference on a
+linear one, 0 in the middle. Numbers for an SVG; the template draws them.
 """
 
 import math
@@ -20,11 +20,19 @@ EDGE = 6
 
 
 def picture(test: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """What to draw of the `cells` of a `today` entry of the ledger, those of one test; None where no cell has an
-    interval."""
-    drawn = [cell for cell in cells if cell["low"] is not None and cell["high"] is not None][:MOST_ROWS]
+    """What to draw of the `cells` of a `today` entry of the ledger, those of one test; None where
+    no cell has an interval."""
+    drawn = [cell for cell in cells if cell["low"] is not None and cell["high"] is not None][
+        :MOST_ROWS
+    ]
     level = test["level"]
-    bar = level if level is not None else test["times"] if test["relation"] in RANGES else test["factor"]
+    bar = (
+        level
+        if level is not None
+        else test["times"]
+        if test["relation"] in RANGES
+        else test["factor"]
+    )
     if not drawn or bar is None:
         return None
     if test.get("by") == "difference":
@@ -63,14 +71,25 @@ def _logarithmic(bar: float, cells: Sequence[Mapping[str, Any]], test: Mapping[s
 def _linear(cells: Sequence[Mapping[str, Any]]):
     """Ratios around a bar of 0 do not exist, so the range begins at 0."""
     largest = max(
-        (x for cell in cells for key in ("low", "value", "high") if (x := _number(cell[key])) < math.inf), default=0
+        (
+            x
+            for cell in cells
+            for key in ("low", "value", "high")
+            if (x := _number(cell[key])) < math.inf
+        ),
+        default=0,
     )
-    return lambda x: WIDTH if math.isinf(x) else EDGE + (WIDTH - 2 * EDGE) * (x / largest if largest else 0.0)
+    return lambda x: (
+        WIDTH if math.isinf(x) else EDGE + (WIDTH - 2 * EDGE) * (x / largest if largest else 0.0)
+    )
 
 
 def _both_sides(bar: float, cells: Sequence[Mapping[str, Any]]):
     """0 in the middle, as far to either side as anything reaches."""
-    half = max(abs(bar), *(abs(cell[key]) for cell in cells for key in ("low", "value", "high"))) or 1.0
+    half = (
+        max(abs(bar), *(abs(cell[key]) for cell in cells for key in ("low", "value", "high")))
+        or 1.0
+    )
     return lambda x: WIDTH / 2 + (WIDTH / 2 - EDGE) * x / half
 
 

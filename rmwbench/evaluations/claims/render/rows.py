@@ -1,4 +1,5 @@
-"""What a report shows of claims: the ledger's entries with a picture and the way to the evidence."""
+"""What a report shows of claims: the ledger's entries with a picture and the way to the
+evidence."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -21,9 +22,11 @@ Link = Callable[[str, str, str, str], str | None]
 
 
 def of_campaign(document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The section of a campaign's report: what the shipped claims say of its suite. None where none does.
+    """The section of a campaign's report: what the shipped claims say of its suite. None where none
+    does.
 
-    `document` is its show document; a report is made of a document, so only claims files are read here.
+    `document` is its show document; a report is made of a document, so only claims files are read
+    here.
     """
     made = ledger(_about(str(document["campaign"].get("suite"))), [document])
     items = [item for source in made["sources"] for item in _items(source, inside(document))]
@@ -36,7 +39,8 @@ def _about(suite: str) -> list[Claims]:
 
 
 def inside(document: Mapping[str, Any]) -> Link:
-    """Links within the report of this show document (rmwbench/report/html.py numbers workloads and arms)."""
+    """Links within the report of this show document (rmwbench/report/html.py numbers workloads and
+    arms)."""
     places = {
         (workload["workload"], arm["arm"]): (f"{number}-{place}", arm["metrics"])
         for number, workload in enumerate(document["workloads"])
@@ -56,7 +60,8 @@ def counts(items: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def choices(items: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """What a page's filter offers: the states, verdicts and sources that some of its claims have."""
+    """What a page's filter offers: the states, verdicts and sources that some of its claims
+    have."""
     data = {name for item in items for name in item["data"]}
     return {
         "state": [*counts(items), *(["proxy"] if any(item["proxy"] for item in items) else [])],
@@ -85,7 +90,9 @@ def item(source: Mapping[str, Any], claim: Mapping[str, Any], link: Link) -> dic
     }
 
 
-def _today(tests: Sequence[Mapping[str, Any]], found: Mapping[str, Any], link: Link) -> dict[str, Any]:
+def _today(
+    tests: Sequence[Mapping[str, Any]], found: Mapping[str, Any], link: Link
+) -> dict[str, Any]:
     evidence = []
     for cell in found["cells"]:
         for side in _compared(cell):
@@ -133,5 +140,7 @@ def _trials(cell: Mapping[str, Any]) -> dict[str, Any] | None:
 def _by_block(trials: Sequence[tuple[int, float | str]], unit: str) -> dict[int, str]:
     found: dict[int, list[str]] = {}
     for block, value in trials:
-        found.setdefault(block, []).append("never arrived" if value == "inf" else fmt.quantity(fmt.finite(value), unit))
+        found.setdefault(block, []).append(
+            "never arrived" if value == "inf" else fmt.quantity(fmt.finite(value), unit)
+        )
     return {block: ", ".join(texts) for block, texts in found.items()}

@@ -5,12 +5,18 @@ from typing import Any
 
 
 def lines(section: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """(answer, text) of each claim in a campaign's section (rows.py); empty where there is no section."""
-    return [] if section is None else [(item["today"][0]["answer"], _line(item)) for item in section["items"]]
+    """(answer, text) of each claim in a campaign's section (rows.py); empty where there is no
+    section."""
+    return (
+        []
+        if section is None
+        else [(item["today"][0]["answer"], _line(item)) for item in section["items"]]
+    )
 
 
 def table(section: Mapping[str, Any] | None) -> list[tuple[str, str, str, str]]:
-    """(claim, as published, as corrected, here) of each claim in a campaign's section; empty where there is none."""
+    """(claim, as published, as corrected, here) of each claim in a campaign's section; empty where
+    there is none."""
     return [
         (
             f"{item['of']['id']}: {item['of']['says']}",

@@ -1,7 +1,8 @@
-"""The ledger in a terminal: all of it in brief, a part of it with reasons, a claim that was named with every cell.
+"""The ledger in a terminal: all of it in brief, a part of it with reasons, a claim that was named
+with every cell.
 
-A line says what was found and how it was tested; where the document has answers of several campaigns or layers, the
-first stands for the claim and the others follow it.
+A line says what was found and how it was tested; where the document has answers of several
+campaigns or layers, the first stands for the claim and the others follow it.
 """
 
 import math
@@ -30,7 +31,9 @@ def print_ledger(document: Mapping[str, Any], console: Console, depth: Depth) ->
         for claim in source["claims"]:
             if claim["heading"] != last:
                 last = claim["heading"]
-                console.print(Text(f"{'' if depth == 'brief' else chr(10)}  {last}", style="underline"))
+                console.print(
+                    Text(f"{'' if depth == 'brief' else chr(10)}  {last}", style="underline")
+                )
             _print_claim(source, claim, console, depth)
         if depth == "brief" and source["headings"]:
             _wrapped(console, 2, f"headings without claims: {len(source['headings'])}", "dim")
@@ -41,7 +44,9 @@ def print_ledger(document: Mapping[str, Any], console: Console, depth: Depth) ->
     _print_summary(document, console, depth)
 
 
-def _print_claim(source: Mapping[str, Any], claim: Mapping[str, Any], console: Console, depth: Depth) -> None:
+def _print_claim(
+    source: Mapping[str, Any], claim: Mapping[str, Any], console: Console, depth: Depth
+) -> None:
     figure = f" ({claim['figure']})" if claim["figure"] and depth != "brief" else ""
     _wrapped(console, 2, f"{claim['id']}  {claim['says']}{figure}", "")
     if depth == "brief":
@@ -55,11 +60,19 @@ def _in_brief(claim: Mapping[str, Any]) -> str:
     if claim["state"] == "opinion":
         return "opinion"
     judged = [f"{key} {claim[key]['verdict']}" for key in ("published", "corrected") if claim[key]]
-    found = claim["state"] if claim["state"] == "not testable here" else f"here {_plain(answered(claim))}"
-    return "; ".join([*judged, found]).replace("published data not published", "its data is not published")
+    found = (
+        claim["state"]
+        if claim["state"] == "not testable here"
+        else f"here {_plain(answered(claim))}"
+    )
+    return "; ".join([*judged, found]).replace(
+        "published data not published", "its data is not published"
+    )
 
 
-def _lines(source: Mapping[str, Any], claim: Mapping[str, Any], depth: Depth) -> Iterator[tuple[str, str]]:
+def _lines(
+    source: Mapping[str, Any], claim: Mapping[str, Any], depth: Depth
+) -> Iterator[tuple[str, str]]:
     if claim["state"] == "opinion":
         yield "opinion", "listed, not judged"
         return
@@ -79,7 +92,9 @@ def _lines(source: Mapping[str, Any], claim: Mapping[str, Any], depth: Depth) ->
 
 def _in_full(today: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Arms, versions and machine, then every cell."""
-    where = f"{today['machine'] or 'this machine'}, {today['date']}, {', '.join(today['campaigns'])}"
+    where = (
+        f"{today['machine'] or 'this machine'}, {today['date']}, {', '.join(today['campaigns'])}"
+    )
     yield "", f"{', '.join(today['arms'])}; {where}"
     if today["before_correction"]:
         yield "", "measured before the correction of drain, costs and voids"
@@ -95,24 +110,36 @@ def _cell(cell: Mapping[str, Any]) -> str:
     between = f"{cell['left']} ÷ {cell['right']}" if cell["right"] else cell["left"]
     numbers = [math.inf if cell[key] == "inf" else cell[key] for key in ("value", "low", "high")]
     reason = f" ({cell['reason']})" if cell["reason"] else ""
-    return f"{cell['workload']}: {cell['answer']}, {between} {interval(*numbers, cell['unit'])}{reason}"
+    return (
+        f"{cell['workload']}: {cell['answer']}, {between} "
+        f"{interval(*numbers, cell['unit'])}{reason}"
+    )
 
 
 def _print_summary(document: Mapping[str, Any], console: Console, depth: Depth) -> None:
     summary = document["summary"]
-    _wrapped(console, 0, f"{fmt.counted(summary['claims'], 'statement')}: {counts(summary)}.", "bold")
+    _wrapped(
+        console, 0, f"{fmt.counted(summary['claims'], 'statement')}: {counts(summary)}.", "bold"
+    )
     for key in ("published", "corrected"):
         told = ", ".join(f"{name} {n}" for name, n in summary[key].items())
         if told:
             _wrapped(console, 0, f"As {key}: {told}.", "")
     if summary["states"]["open"]:
         runs = dict.fromkeys(
-            source["run"] for source in document["sources"] for c in source["claims"] if c["state"] == "open"
+            source["run"]
+            for source in document["sources"]
+            for c in source["claims"]
+            if c["state"] == "open"
         )
         run = next(iter(runs)) if len(runs) == 1 else "rmwbench claims run SOURCE --budget 30m"
-        _wrapped(console, 0, f"What is open has an experiment, which nothing has run yet: {run}", "")
+        _wrapped(
+            console, 0, f"What is open has an experiment, which nothing has run yet: {run}", ""
+        )
     if depth == "brief":
-        _wrapped(console, 0, "With reasons: rmwbench claims SOURCE, --heading TEXT or --verdict NAME", "")
+        _wrapped(
+            console, 0, "With reasons: rmwbench claims SOURCE, --heading TEXT or --verdict NAME", ""
+        )
     if depth != "cells":
         _wrapped(console, 0, "With every cell: rmwbench claims CLAIM", "")
 
@@ -121,8 +148,11 @@ def _plain(markdown: str) -> str:
     return markdown.replace("**", "").replace("`", "")
 
 
-def _wrapped(console: Console, indent: int, text: str, style: str, label: str | None = None) -> None:
-    """A paragraph with a hanging indent, behind its label if any; one line where the console has no end."""
+def _wrapped(
+    console: Console, indent: int, text: str, style: str, label: str | None = None
+) -> None:
+    """A paragraph with a hanging indent, behind its label if any; one line where the console has no
+    end."""
     first = " " * indent + ("" if label is None else f"{label:<{LABEL}}")
     rest = " " * (indent + (LABEL if label is not None else 4 if indent < INDENT else 2))
     lines = textwrap.wrap(

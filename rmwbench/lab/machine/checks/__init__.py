@@ -1,7 +1,9 @@
-"""Facts → findings: every rule of the doctor, pure, so that each is tested with facts that were made up.
+"""Facts → findings: every rule of the doctor, pure, so that each is tested with facts that were
+made up.
 
-A rule is a function from facts to one finding; where its facts were not gathered it says nothing (`Absent`). Reports
-use the same rules with the facts that are cheap to gather, so there is one source of truth.
+A rule is a function from facts to one finding; where its facts were not gathered it says nothing
+(`Absent`). Reports use the same rules with the facts that are cheap to gather, so there is one
+source of truth.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,5 +36,9 @@ def checks(facts: Mapping[str, Any]) -> list[Finding]:
 
 def warnings(facts: Mapping[str, Any]) -> list[str]:
     """What a report repeats: red and yellow findings that spoil trials, red ones marked."""
-    found = [finding for finding in checks(facts) if finding.spoils and finding.level in ("red", "yellow")]
+    found = [
+        finding
+        for finding in checks(facts)
+        if finding.spoils and finding.level in ("red", "yellow")
+    ]
     return [("RED " if finding.level == "red" else "") + finding.warning() for finding in found]

@@ -13,12 +13,17 @@ WANTED_FILES, WANTED_PROCESSES = 4096, 512
 
 def hosts(facts: Facts) -> Finding:
     problem, fix = fact(facts, "abilities", "host"), facts["abilities"].get("host_fix")
-    why = "a trial in namespaces of its own never touches a live robot, and sees nothing of the machine's network"
+    why = (
+        "a trial in namespaces of its own never touches a live robot, and sees nothing of the "
+        "machine's network"
+    )
     expected = "network, mount, PID and IPC namespaces can be made"
     if problem == "":
         return Finding("isolated hosts", "green", "one was made and ended", expected, why)
     if shared := facts["abilities"].get("shared_host"):
-        return Finding("isolated hosts", "yellow", f"{problem}; {shared}", expected, why, fix, spoils=True)
+        return Finding(
+            "isolated hosts", "yellow", f"{problem}; {shared}", expected, why, fix, spoils=True
+        )
     return Finding("isolated hosts", "red", problem, expected, why, fix, spoils=True)
 
 
@@ -44,7 +49,10 @@ def _building(missing: Sequence[str], commands: Mapping[str, str]) -> str | None
 
 def tools(facts: Facts) -> Finding:
     found = fact(facts, "tools", "tools")
-    why = "no campaign starts without the sampler, and none with a background without the load generator"
+    why = (
+        "no campaign starts without the sampler, and none with a background without the load "
+        "generator"
+    )
     missing = [name for name, problem in found.items() if problem]
     expected = ", ".join(found)
     if not missing:
@@ -56,14 +64,29 @@ def tools(facts: Facts) -> Finding:
 
 def calibration(facts: Facts) -> Finding:
     newest = fact(facts, "calibration")
-    why = "it proves on this machine that injected truth is recovered and that equal arms are called equal"
+    why = (
+        "it proves on this machine that injected truth is recovered and that equal arms are "
+        "called equal"
+    )
     expected = "one of this machine, not older than a month"
     if newest is None:
-        return Finding("calibration", "yellow", "none of this machine", expected, why, "rmwbench calibrate --quick")
+        return Finding(
+            "calibration",
+            "yellow",
+            "none of this machine",
+            expected,
+            why,
+            "rmwbench calibrate --quick",
+        )
     level = "yellow" if newest["age_days"] > 31 else "green"
     text = f"{newest['summary']}, {newest['age_days']:.0f} days ago"
     return Finding(
-        "calibration", level, text, expected, why, "rmwbench calibrate --quick" if level != "green" else None
+        "calibration",
+        level,
+        text,
+        expected,
+        why,
+        "rmwbench calibrate --quick" if level != "green" else None,
     )
 
 
@@ -83,7 +106,8 @@ own_groups = _ability(
     "cgroup",
     "a group can be made and removed",
     "background load gets a group of its own, so that its processor time is counted apart",
-    "run as root, or in a session with a delegated group: systemd-run --user --scope -p Delegate=yes rmwbench …",
+    "run as root, or in a session with a delegated group: systemd-run --user --scope -p "
+    "Delegate=yes rmwbench …",
 )
 tracing = _ability(
     "scheduler tracing",
@@ -123,9 +147,14 @@ real_time = _ability(
 
 
 def limits(facts: Facts) -> Finding:
-    files, memlock, processes = (fact(facts, "limits", name) for name in ("files", "memlock_bytes", "processes"))
+    files, memlock, processes = (
+        fact(facts, "limits", name) for name in ("files", "memlock_bytes", "processes")
+    )
     why = "each worker costs descriptors and threads, and zenoh's shared memory must be lockable"
-    expected = f"at least {WANTED_FILES} open files and {WANTED_PROCESSES} processes, locked memory unlimited or 64 MiB"
+    expected = (
+        f"at least {WANTED_FILES} open files and {WANTED_PROCESSES} processes, locked "
+        "memory unlimited or 64 MiB"
+    )
     problems = []
     if files is not None and files < WANTED_FILES:
         problems.append(f"{files} open files (ulimit -n {WANTED_FILES})")
@@ -136,10 +165,21 @@ def limits(facts: Facts) -> Finding:
     if not problems:
         found = f"{files if files is not None else 'unlimited'} open files"
         return Finding("process limits", "green", found, expected, why)
-    permanent = "lines in /etc/security/limits.d/60-rmwbench.conf: `* - nofile 65536` and `* - memlock unlimited`"
+    permanent = (
+        "lines in /etc/security/limits.d/60-rmwbench.conf: `* - nofile 65536` and `* - "
+        "memlock unlimited`"
+    )
     few = files is not None and files < 256
     fix = "; ".join(p[p.index("(") + 1 : -1] for p in problems)
-    return Finding("process limits", "red" if few else "yellow", "; ".join(problems), expected, why, fix, permanent)
+    return Finding(
+        "process limits",
+        "red" if few else "yellow",
+        "; ".join(problems),
+        expected,
+        why,
+        fix,
+        permanent,
+    )
 
 
 RULES = (

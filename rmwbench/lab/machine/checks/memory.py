@@ -14,7 +14,10 @@ LITTLE_MEMORY_BYTES, FAIR_MEMORY_BYTES = 512 << 20, 2 << 30
 def shared_memory(facts: Facts) -> Finding:
     """Trials have a /dev/shm of their own of half the free memory; this one is the robot's."""
     size, used = fact(facts, "shm", "bytes"), fact(facts, "shm", "used_bytes")
-    why = "shared-memory transports take their pools from it, and fall back to sockets or fail when it is too small"
+    why = (
+        "shared-memory transports take their pools from it, and fall back to sockets or fail "
+        "when it is too small"
+    )
     expected = f"at least {bytes_text(FAIR_SHM_BYTES)}; containers start with 64 MiB"
     if size is None:
         fix = "mkdir -m 1777 /dev/shm && mount -t tmpfs shm /dev/shm"
@@ -22,13 +25,22 @@ def shared_memory(facts: Facts) -> Finding:
         return Finding("/dev/shm", "red", "there is none", expected, why, fix, spoils=True)
     found = f"{bytes_text(size)}, {bytes_text(used)} used; trials have one of their own"
     fix = "mount -o remount,size=2g /dev/shm (in a container: --shm-size=2g)"
-    level = "red" if size < LITTLE_SHM_BYTES else "yellow" if size < FAIR_SHM_BYTES or used > size / 2 else "green"
+    level = (
+        "red"
+        if size < LITTLE_SHM_BYTES
+        else "yellow"
+        if size < FAIR_SHM_BYTES or used > size / 2
+        else "green"
+    )
     return Finding("/dev/shm", level, found, expected, why, None if level == "green" else fix)
 
 
 def leftovers(facts: Facts) -> Finding:
     files, unseen = fact(facts, "shm", "leftovers"), fact(facts, "shm", "unseen_processes")
-    why = "segments that nobody maps hold memory for ever, and may disturb a middleware when it starts"
+    why = (
+        "segments that nobody maps hold memory for ever, and may disturb a middleware when it "
+        "starts"
+    )
     expected = "no file of a middleware without a living process"
     note = f" ({unseen} processes of other users could not be looked into)" if unseen else ""
     if not files:
@@ -42,20 +54,29 @@ def leftovers(facts: Facts) -> Finding:
     found = f"{len(files)} of {kinds}, {bytes_text(size)}: {shown}{note}"
     if unseen:
         found += "; make sure that nobody uses them before you remove them"
-    return Finding("leftover segments", "yellow", found, expected, why, "rm -r -- " + " ".join(names))
+    return Finding(
+        "leftover segments", "yellow", found, expected, why, "rm -r -- " + " ".join(names)
+    )
 
 
 def available(facts: Facts) -> Finding:
-    value, swap = fact(facts, "state", "memory_available_bytes"), fact(facts, "hardware", "swap_bytes")
+    value, swap = (
+        fact(facts, "state", "memory_available_bytes"),
+        fact(facts, "hardware", "swap_bytes"),
+    )
     limit = fact(facts, "hardware", "container").get("memory_bytes")
     why = "records and message pools stay in memory; when it runs out the kernel swaps or kills"
     expected = f"at least {bytes_text(FAIR_MEMORY_BYTES)} available"
     if value is None:
         return Finding("memory", "unknown", "the kernel does not say", expected, why)
     least = min(value, limit) if limit else value
-    found = f"{bytes_text(value)} available" + (f", limited to {bytes_text(limit)} by the container" if limit else "")
+    found = f"{bytes_text(value)} available" + (
+        f", limited to {bytes_text(limit)} by the container" if limit else ""
+    )
     found += "" if swap is None else f", {bytes_text(swap)} of swap" if swap else ", no swap"
-    level = "red" if least < LITTLE_MEMORY_BYTES else "yellow" if least < FAIR_MEMORY_BYTES else "green"
+    level = (
+        "red" if least < LITTLE_MEMORY_BYTES else "yellow" if least < FAIR_MEMORY_BYTES else "green"
+    )
     fix = "end other programs, or give the container more memory" if level != "green" else None
     return Finding("memory", level, found, expected, why, fix, spoils=True)
 
@@ -70,7 +91,9 @@ def huge_pages(facts: Facts) -> Finding:
         return Finding("transparent huge pages", "green", value, expected, why)
     fix = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
     permanent = "add transparent_hugepage=madvise to the kernel's command line"
-    return Finding("transparent huge pages", "yellow", value, expected, why, fix, permanent, spoils=True)
+    return Finding(
+        "transparent huge pages", "yellow", value, expected, why, fix, permanent, spoils=True
+    )
 
 
 RULES = (shared_memory, available, leftovers, huge_pages)

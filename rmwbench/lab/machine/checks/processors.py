@@ -21,9 +21,13 @@ AWAKE_WORTH = "`host_idle: awake` cut the p99 of a futex round trip from 200-277
 
 
 def cores(facts: Facts) -> Finding:
-    online, usable = fact(facts, "hardware", "cores_online") or 1, fact(facts, "hardware", "cores_usable")
+    online, usable = (
+        fact(facts, "hardware", "cores_online") or 1,
+        fact(facts, "hardware", "cores_usable"),
+    )
     why = (
-        "publisher, subscriber and the middleware's own threads share them, so nothing here says how middlewares scale"
+        "publisher, subscriber and the middleware's own threads share them, so nothing here "
+        "says how middlewares scale"
     )
     expected = f"at least {FEW_CORES} usable cores, all that there are"
     found = f"{usable} of {online} cores usable" if usable < online else f"{usable} cores"
@@ -31,28 +35,46 @@ def cores(facts: Facts) -> Finding:
         fix = "start rmwbench without taskset or a container's cpuset"
         level = "yellow"
         return Finding("cores", level, found, expected, why, fix, spoils=True)
-    return Finding("cores", "yellow" if usable < FEW_CORES else "green", found, expected, why, spoils=True)
+    return Finding(
+        "cores", "yellow" if usable < FEW_CORES else "green", found, expected, why, spoils=True
+    )
 
 
 def quota(facts: Facts) -> Finding:
     limits = fact(facts, "hardware", "container")
     usable = fact(facts, "hardware", "cores_usable")
     value = limits.get("cpu_quota_cores")
-    why = "when it is used up everything stops for the rest of the period: tails show the quota, not the middleware"
+    why = (
+        "when it is used up everything stops for the rest of the period: tails show the quota, "
+        "not the middleware"
+    )
     if value is None:
         return Finding("CPU quota", "green", "none", "none", why)
     found = f"{value:g} cores of {usable}"
     level = "red" if value < usable else "green"
-    return Finding("CPU quota", level, found, "none", why, "start the container without --cpus", spoils=True)
+    return Finding(
+        "CPU quota", level, found, "none", why, "start the container without --cpus", spoils=True
+    )
 
 
 def virtualization(facts: Facts) -> Finding:
     signs = fact(facts, "hardware", "virtualization")
-    why = "neighbours on the same hardware disturb tails; medians and ratios within a block are safer"
+    why = (
+        "neighbours on the same hardware disturb tails; medians and ratios within a block are safer"
+    )
     if not signs:
         return Finding("virtual machine", "green", "no sign of one", "bare metal", why)
-    if fact(facts, "kernel", "boot_options") and "isolcpus" in " ".join(facts["kernel"]["boot_options"]):
-        return Finding("virtual machine", "yellow", f"{signs}, with isolated cores", "bare metal", why, spoils=True)
+    if fact(facts, "kernel", "boot_options") and "isolcpus" in " ".join(
+        facts["kernel"]["boot_options"]
+    ):
+        return Finding(
+            "virtual machine",
+            "yellow",
+            f"{signs}, with isolated cores",
+            "bare metal",
+            why,
+            spoils=True,
+        )
     return Finding("virtual machine", "yellow", str(signs), "bare metal", why, spoils=True)
 
 
@@ -63,15 +85,28 @@ def steal_since_boot(facts: Facts) -> Finding:
     if value is None:
         return Finding("steal since boot", "unknown", "the kernel does not count it", expected, why)
     level = "yellow" if value >= STEAL_YELLOW else "green"
-    return Finding("steal since boot", level, f"{100 * value:.2f} %", expected, why, worth=STEAL_WORTH, spoils=True)
+    return Finding(
+        "steal since boot",
+        level,
+        f"{100 * value:.2f} %",
+        expected,
+        why,
+        worth=STEAL_WORTH,
+        spoils=True,
+    )
 
 
 def steal_now(facts: Facts) -> Finding:
     value, seconds = fact(facts, "sampled", "steal"), fact(facts, "sampled", "seconds")
-    why = f"above {100 * STEAL_RED:.0f} % a trial is void, so a campaign now would only collect void trials"
+    why = (
+        f"above {100 * STEAL_RED:.0f} % a trial is void, so a campaign now would only collect "
+        "void trials"
+    )
     expected = f"less than {100 * STEAL_YELLOW:.0f} %"
     if value is None:
-        return Finding("steal now", "unknown", "no processor time passed while looking", expected, why)
+        return Finding(
+            "steal now", "unknown", "no processor time passed while looking", expected, why
+        )
     level = "red" if value > STEAL_RED else "yellow" if value >= STEAL_YELLOW else "green"
     found = f"{100 * value:.1f} % over {seconds:.1f} s"
     fix = "wait, or use a machine with processors of its own" if level != "green" else None
@@ -84,7 +119,10 @@ def load_now(facts: Facts) -> Finding:
     usable = fact(facts, "hardware", "cores_usable")
     if "sampled" in facts and fact(facts, "sampled", "busy") is not None:
         share = fact(facts, "sampled", "busy")
-        top = [f"{name} ({pid}) {100 * part:.0f} % of a core" for pid, name, part in fact(facts, "sampled", "top")]
+        top = [
+            f"{name} ({pid}) {100 * part:.0f} % of a core"
+            for pid, name, part in fact(facts, "sampled", "top")
+        ]
         users = ": " + ", ".join(top) if top and share > 0.02 else ""
         found = f"{100 * share:.0f} % of the processor time is in use{users}"
         level = "red" if share > OTHERS_RED else "yellow" if share > OTHERS_YELLOW else "green"
@@ -93,7 +131,9 @@ def load_now(facts: Facts) -> Finding:
         found = f"load average {load:.1f} on {usable} cores"
         level = "red" if load > 2 * usable else "yellow" if load > 0.5 * usable else "green"
     fix = "end these programs, or wait until they are done" if level != "green" else None
-    return Finding("load", level, found, f"less than {100 * OTHERS_YELLOW:.0f} % in use", why, fix, spoils=True)
+    return Finding(
+        "load", level, found, f"less than {100 * OTHERS_YELLOW:.0f} % in use", why, fix, spoils=True
+    )
 
 
 def governor(facts: Facts) -> Finding:
@@ -101,7 +141,9 @@ def governor(facts: Facts) -> Finding:
     why = "a middleware that works in short bursts may run at a low clock, and another one not"
     if value is None:
         found = "the kernel exposes no frequency control" + (
-            "; in a virtual machine the hypervisor has it" if facts["hardware"].get("virtualization") else ""
+            "; in a virtual machine the hypervisor has it"
+            if facts["hardware"].get("virtualization")
+            else ""
         )
         level = "green" if facts["hardware"].get("virtualization") else "unknown"
         return Finding("frequency governor", level, found, "performance", why)
@@ -109,7 +151,9 @@ def governor(facts: Facts) -> Finding:
         return Finding("frequency governor", "green", value, "performance", why)
     fix = "cpupower frequency-set -g performance"
     permanent = "echo 'GOVERNOR=performance' > /etc/default/cpufrequtils"
-    return Finding("frequency governor", "yellow", value, "performance", why, fix, permanent, spoils=True)
+    return Finding(
+        "frequency governor", "yellow", value, "performance", why, fix, permanent, spoils=True
+    )
 
 
 def turbo(facts: Facts) -> Finding:
@@ -123,26 +167,44 @@ def turbo(facts: Facts) -> Finding:
 
 def idle_states(facts: Facts) -> Finding:
     states = fact(facts, "hardware", "idle_states")
-    why = "waking from a deep state is paid by the message that arrives then: latency rises when the rate falls"
-    expected = f"none that needs more than {SLOW_WAKE_UP_US} µs to wake from, for the lowest latency"
+    why = (
+        "waking from a deep state is paid by the message that arrives then: latency rises when "
+        "the rate falls"
+    )
+    expected = (
+        f"none that needs more than {SLOW_WAKE_UP_US} µs to wake from, for the lowest latency"
+    )
     deep = [s for s in states if (s["latency_us"] or 0) > SLOW_WAKE_UP_US and not s["disabled"]]
     names = ", ".join(f"{s['name']} {s['latency_us']} µs" for s in states) or "not exposed"
     if not deep:
-        return Finding("idle states", "green", names, expected, why, worth=AWAKE_WORTH if states else None)
-    fix = f"cpupower idle-set -D {SLOW_WAKE_UP_US}, or `host_idle: awake` in the suite to measure both"
+        return Finding(
+            "idle states", "green", names, expected, why, worth=AWAKE_WORTH if states else None
+        )
+    fix = (
+        f"cpupower idle-set -D {SLOW_WAKE_UP_US}, or `host_idle: awake` in the suite to measure "
+        "both"
+    )
     permanent = "add processor.max_cstate=1 intel_idle.max_cstate=1 to the kernel's command line"
-    return Finding("idle states", "yellow", names, expected, why, fix, permanent, AWAKE_WORTH, spoils=True)
+    return Finding(
+        "idle states", "yellow", names, expected, why, fix, permanent, AWAKE_WORTH, spoils=True
+    )
 
 
 def siblings(facts: Facts) -> Finding:
     value = fact(facts, "hardware", "smt_active")
-    why = "two threads of one core share it: where publisher and subscriber land there, both are slower"
+    why = (
+        "two threads of one core share it: where publisher and subscriber land there, both are "
+        "slower"
+    )
     expected = "off, or known"
     if value is None:
         return Finding("SMT siblings", "green", "not exposed", expected, why)
     if not value:
         return Finding("SMT siblings", "green", "off", expected, why)
-    fix, permanent = "echo off > /sys/devices/system/cpu/smt/control", "add nosmt to the kernel's command line"
+    fix, permanent = (
+        "echo off > /sys/devices/system/cpu/smt/control",
+        "add nosmt to the kernel's command line",
+    )
     return Finding("SMT siblings", "yellow", "on", expected, why, fix, permanent, spoils=True)
 
 
@@ -156,14 +218,27 @@ def clock_source(facts: Facts) -> Finding:
         return Finding("clock source", "green", value, expected, why)
     fix = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"
     return Finding(
-        "clock source", "red", value, expected, why, fix, "add tsc=reliable to the command line", spoils=True
+        "clock source",
+        "red",
+        value,
+        expected,
+        why,
+        fix,
+        "add tsc=reliable to the command line",
+        spoils=True,
     )
 
 
 def timekeeping(facts: Facts) -> Finding:
     told = fact(facts, "state", "timekeeping")
-    why = "it matters over several machines only, whose clocks are compared in each trial whatever is claimed here"
-    expected = f"no service steers it by more than {MOST_STEERED_PPM} ppm, or a second of it would not be a second"
+    why = (
+        "it matters over several machines only, whose clocks are compared in each trial "
+        "whatever is claimed here"
+    )
+    expected = (
+        f"no service steers it by more than {MOST_STEERED_PPM} ppm, or a second of it "
+        "would not be a second"
+    )
     if told is None:
         return Finding("clock", "unknown", "it is not known which service keeps it", expected, why)
     found, kernel = keeper(told), told["kernel"]
@@ -177,7 +252,10 @@ def timekeeping(facts: Facts) -> Finding:
 
 def timer_slack(facts: Facts) -> Finding:
     value = fact(facts, "limits", "timer_slack_ns")
-    why = "every sleep ends this much later; it is inherited, so a middleware started from here has it too"
+    why = (
+        "every sleep ends this much later; it is inherited, so a middleware started from here "
+        "has it too"
+    )
     expected = "50000 ns, the kernel's default, as in the field"
     if value is None:
         return Finding("timer slack", "unknown", "the kernel does not say", expected, why)
@@ -185,7 +263,9 @@ def timer_slack(facts: Facts) -> Finding:
         found = "50000 ns; rmwbench's own schedule thread uses 1 ns"
         return Finding("timer slack", "green", found, expected, why, worth=SLACK_WORTH)
     fix = "start rmwbench from a shell that a service manager has not given another slack"
-    return Finding("timer slack", "yellow", f"{value} ns", expected, why, fix, None, SLACK_WORTH, spoils=True)
+    return Finding(
+        "timer slack", "yellow", f"{value} ns", expected, why, fix, None, SLACK_WORTH, spoils=True
+    )
 
 
 RULES = (

@@ -9,7 +9,8 @@ Facts = Mapping[str, Any]
 
 
 def robot(facts: Facts) -> Finding:
-    """Trials cannot reach it (they have a network of their own), but they take its processor and memory."""
+    """Trials cannot reach it (they have a network of their own), but they take its processor and
+    memory."""
     found = fact(facts, "programs")
     why = "a campaign cannot reach them, but it takes the processor from them, and they from it"
     expected = "no ROS 2, ROS 1 or DDS process"
@@ -17,7 +18,8 @@ def robot(facts: Facts) -> Finding:
         return Finding("running robots", "unknown", "processes cannot be listed", expected, why)
     nodes = [p for p in found if p["what"] != "daemon"]
     text = ", ".join(
-        f"{p['name']} ({p['pid']}, {p['why']})" for p in [*nodes, *(p for p in found if p not in nodes)][:6]
+        f"{p['name']} ({p['pid']}, {p['why']})"
+        for p in [*nodes, *(p for p in found if p not in nodes)][:6]
     )
     text += f" and {len(found) - 6} more" if len(found) > 6 else ""
     if not found:
