@@ -39,7 +39,7 @@ pub fn granted(context: &Context<'_>) -> Outcome {
                     .find_map(|name| Some(format!("{name}: {}", context.lacks(name)?)));
                 match (reply, lacks) {
                     (Err(error), Some(reason)) if error.contains("Unsupported") => {
-                        drop(declared.insert(reason))
+                        declared.insert(reason);
                     }
                     (Err(error), _) => return Err(format!("{what}: {error}")),
                     (Ok(_), Some(reason)) => {
