@@ -33,13 +33,15 @@ def text(kind: type) -> str:
 
 def _told(schema: Any) -> Any:
     """Numbers may be infinite; a default of ours is nobody else's, nor a title that is the key
-    again."""
+    again; where a docstring's lines end says nothing."""
     if isinstance(schema, list):
         return [_told(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") == "number":
         return {"anyOf": [{"type": "number"}, INFINITE]}
+    if isinstance(schema.get("description"), str):
+        schema = schema | {"description": " ".join(schema["description"].split())}
     return {key: _told(held) for key, held in schema.items() if not _is_ours(key, held)}
 
 
