@@ -106,7 +106,7 @@ def setup(place: Place, links: Links) -> tuple[list[NetlinkMessage], list[Write]
     messages.append(("eth0 up", netlink.NEWLINK, 0, netlink.link(device, up=True)))
     messages.append(_address(place))
     messages += routes(place, links)
-    for port in beside(place, links):
+    for port in links.ports_beside(place.host):
         writes.append((f"{_SYS}ipv6/conf/{port.device}/disable_ipv6", b"1", False))
         messages += _leads_to_others(place, port, links)
     for index, one in further(place, links):
@@ -120,11 +120,6 @@ def setup(place: Place, links: Links) -> tuple[list[NetlinkMessage], list[Write]
         ("read classes", netlink.GETTCLASS, netlink.DUMP, netlink.of_device(device)),
     ]
     return messages, writes, [_SYS + name for name in RECORDED]
-
-
-def beside(place: Place, links: Links) -> list[Port]:
-    """Where the host is plugged in besides its `eth0`."""
-    return [port for port in links.ports if port.host == place.host and port.network]
 
 
 def _leads_to_others(place: Place, port: Port, links: Links) -> list[NetlinkMessage]:
@@ -162,7 +157,7 @@ def _neighbours_beside(port: Port, links: Links) -> list[tuple[bytes, bytes]]:
 
 def _check_beside(place: Place, links: Links, devices: bytes, inet: bytes, arp: bytes) -> None:
     there = netlink.links_of(devices)
-    for port in beside(place, links):
+    for port in links.ports_beside(place.host):
         index = place.beside[port.device]
         device, local = there.get(index, {}), addresses.ipv4(port.number, network=port.network)
         wanted = {
@@ -295,7 +290,7 @@ def check(place: Place, links: Links, done: Configured) -> dict[str, Any]:
     also = {one.name: one.address for _, one in further(place, links)}
     ports = {
         p.device: addresses.text(addresses.ipv4(p.number, network=p.network))
-        for p in beside(place, links)
+        for p in links.ports_beside(place.host)
     }
     return (
         ({"further": also} if also else {})

@@ -399,10 +399,13 @@ class Links:
             ]
         return tuple(found)
 
+    def ports_beside(self, host: str) -> tuple[Port, ...]:
+        """Where a host is plugged in besides its `eth0`, in the order of the networks."""
+        return tuple(port for port in self.ports if port.host == host and port.network)
+
     def beside(self, host: str) -> tuple[str, ...]:
-        """The devices that a host has besides `eth0` and that lead to others, in the order of their
-        networks."""
-        return tuple(port.device for port in self.ports if port.host == host and port.network)
+        """The devices of these ports."""
+        return tuple(port.device for port in self.ports_beside(host))
 
     def port_spec(self, port: Port, direction: str) -> Spec:
         if not port.network:
