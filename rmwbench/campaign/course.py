@@ -159,6 +159,11 @@ class Course:
         return self._decided
 
     @property
+    def spoilt_any(self) -> bool:
+        """Whether the machine spoilt a block that was given up, or waits for the campaign's end."""
+        return bool(self._left_out or self._later)
+
+    @property
     def finished(self) -> bool:
         return not self._rest and not self.look_due
 

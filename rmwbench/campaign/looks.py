@@ -48,7 +48,9 @@ class InterimLooks:
             course.looked(blocks, decided=False)
             return
         stop = "time" if over else "maximum" if blocks == self._plan.blocks else None
-        if not look.open and self._plan.sequential:
+        # where there is no verdict since the machine spoilt all blocks, a quieter hour may give one
+        waits = not look.of and course.spoilt_any
+        if self._plan.sequential and not look.open and not waits:
             stop = "decided"
         self._writer.append(look.line(self._plan, stop))
         course.looked(blocks, decided=stop == "decided")

@@ -92,13 +92,10 @@ class Progress:
             if minutes is not None and minutes <= LONGEST_MINUTES:
                 text += f"; a campaign of about {_rounded(minutes * 60)} would decide"
         else:
-            text += f"all {look.of} decided"
             spared = self._plan.blocks - look.blocks if stop == "decided" else 0
-            text += (
-                f"; the other {spared} of at most {self._plan.blocks} blocks are not needed"
-                if spared
-                else ""
-            )
+            others = f"; the other {spared} of at most {self._plan.blocks} blocks are"
+            text += f"all {look.of} decided" if look.of else "no two arms can be compared so far"
+            text += f"{others} not {'needed' if look.of else 'run'}" if spared else ""
         self.say(text)
 
     def left_s(self, blocks: int | None = None) -> float:

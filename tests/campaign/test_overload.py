@@ -1,12 +1,14 @@
 """A plan sends no more over a link or medium than a result could still say something of."""
 
+import contextlib
+
 import pytest
 
 from rmwbench.campaign.plan import overload
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import load
+from rmwbench.suite.file.load import load, shipped_suites
 
 SUITE = """
 suite: thin
@@ -65,3 +67,26 @@ def test_more_than_five_times_what_a_link_carries_is_refused(tmp_path, rate_mbps
         and "the link down of host base" in text
         and "100 Mbit/s of payload" in text
     )
+
+
+def test_an_overload_on_purpose_is_not_refused_and_needs_a_network(tmp_path):
+    thin = "{links: {base: {down: {rate_mbps: 1}}}}\n    overload: true"
+    made, places = cell_over(tmp_path, thin)
+    overload.check(made, places)
+    text = SUITE.replace("    network: NETWORK", "    overload: true").replace(
+        "host: base", "host: robot"
+    )
+    path = tmp_path / "none.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError, match="`overload` is about a network"):
+        load(path)
+
+
+@pytest.mark.parametrize("name", shipped_suites())
+def test_no_shipped_suite_is_refused(name):
+    versions = [load(name)]
+    with contextlib.suppress(UserError):  # not every suite has a short version
+        versions.append(load(name, shortened=True))
+    for suite in versions:
+        if any(workload.network is not None for workload in suite.workloads):
+            overload.check(cells(suite), Places(name, "", suite, False))

@@ -29,7 +29,7 @@ from tests.support.command import exit_code
 class Virtual:
     """A campaign of which only the decisions are real. `open_until`: blocks from which on the judge
     sees all decided; `slow`: how much longer than planned a trial takes; `spoilt`: trials that the
-    machine makes void."""
+    machine makes void; `silent`: the judge sees no arm with data."""
 
     directory: object
     monkeypatch: object
@@ -37,6 +37,7 @@ class Virtual:
     slow: float = 1.0
     spoilt: frozenset = frozenset()
     stop_after: int | None = None
+    silent: bool = False
     leaving: tuple[int, ...] = ()
     ran: list = field(default_factory=list)
     judged: list = field(default_factory=list)
@@ -77,6 +78,8 @@ class Virtual:
     def _judge(self, blocks, minutes_per_block, ended):
         self.judged.append((blocks, ended))
         verdict = "best" if blocks >= self.open_until else "undecided"
+        if self.silent:
+            verdict = "no data"
         found = {"small": {"two": Verdict(verdict, "three", None, "so", minutes_to_decide=9.0)}}
         return seen(plan(), blocks, 0.01, ended, found, leaving=self.leaving)
 
@@ -134,6 +137,25 @@ def test_it_stops_at_the_first_look_that_sees_everything_decided(virtual):
         in output
     )
     assert "at most" in output and "to the look after block 5" in output
+
+
+def test_where_nothing_can_be_judged_it_stops_unless_the_machine_spoilt_it(virtual):
+    made = plan()
+    output = virtual(silent=True).run(made)
+    assert (
+        "look after block 5: no two arms can be compared so far; the other 7 of at most 12 blocks "
+        "are not run" in output
+    )
+
+
+def test_where_the_machine_spoilt_all_that_could_be_judged_it_goes_on(virtual):
+    made = plan()
+    spoilt = frozenset(range(1, 100_000))
+    campaign = virtual(silent=True, spoilt=spoilt)
+    output = campaign.run(made)
+    assert [line["stop"] for line in campaign.lines("look")] == [None, None, "maximum"]
+    assert "look after block 5: no two arms can be compared so far\n" in output
+    assert "decided" not in output
 
 
 def test_what_is_decided_leaves_the_coming_blocks_and_stays_away_when_resumed(virtual):

@@ -103,6 +103,33 @@ def test_ros_generators_do_not_run_in_our_own_environment():
     assert ros2._environment(foreign) == foreign
 
 
+def pythons(tmp_path, monkeypatch, **with_numpy: bool) -> str:
+    """A PATH of directories with a python3 each."""
+    for name, has in with_numpy.items():
+        program = tmp_path / name / "python3"
+        program.parent.mkdir()
+        program.write_text(f"#!/bin/sh\nexit {0 if has else 1}\n")
+        program.chmod(0o755)
+    path = os.pathsep.join(str(tmp_path / name) for name in with_numpy)
+    monkeypatch.setenv("PATH", path)
+    return path
+
+
+def test_the_generators_run_in_the_first_python_that_has_numpy(tmp_path, monkeypatch):
+    path = pythons(tmp_path, monkeypatch, pyenv=False, system=True, later=True)
+    assert ros2.python({"PATH": path}) == tmp_path / "system" / "python3"
+
+
+def test_without_numpy_the_build_says_what_to_install(target, tmp_path, monkeypatch):
+    install(tmp_path / "jazzy", "28.1.0", monkeypatch)
+    path = pythons(tmp_path, monkeypatch, pyenv=False)
+    monkeypatch.setattr(ros2.shutil, "which", lambda name: f"/usr/bin/{name}")
+    with pytest.raises(UserError) as caught:
+        ros2.check()
+    assert f"{path}/python3" in caught.value.render()
+    assert "python3-numpy" in caught.value.render()
+
+
 def test_the_first_step_that_fails_is_named_and_the_last(target, tmp_path, monkeypatch):
     install(tmp_path / "jazzy", "28.1.0", monkeypatch)
     commands = []
@@ -114,7 +141,9 @@ def test_the_first_step_that_fails_is_named_and_the_last(target, tmp_path, monke
     monkeypatch.setattr(ros2.subprocess, "run", run)
     monkeypatch.setattr(workspace, "target_directory", lambda: target)
     problem = ros2.build()
-    assert [command[0] for command in commands] == ["cargo", "cmake"]
+    steps = [command for command in commands if "import numpy" not in command]
+    assert [command[0] for command in steps] == ["cargo", "cmake"]
+    assert any(part.startswith("-DPython3_EXECUTABLE=/") for part in steps[1])
     assert "rmwbench_msgs" in problem and "status 3" in problem
 
 

@@ -2,7 +2,7 @@
 `compare.judge`."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -268,6 +268,32 @@ def false_claims_of_budgets(scale: float = 1.0) -> Iterator[Rate]:
         )
 
 
+FILLED = (
+    (1000, Report("3 arms, 6 blocks", [1] * 3, blocks=6), (6,), (2,)),
+    (500, Report("7 arms, 6 blocks", [1] * 7, blocks=6), (6,), (2,)),
+    (300, Report("3 workloads of 7 arms, 6 blocks", [1] * 7, 3, blocks=6), (6,), (2,)),
+    (500, Report("3 arms, looks (5, 8, 12)", [1] * 3, blocks=12), (5, 8, 12), (2, 9)),
+)
+"""(campaigns, report, looks, blocks that the machine spoilt and that a later `resume` ran)."""
+
+
+def false_claims_of_filled(scale: float = 1.0) -> Iterator[Rate]:
+    """Equal arms, judged without the blocks that were given up, and at the same looks once more
+    when a resumed campaign has run them: a false claim in either report counts."""
+    for seed, (campaigns, report, looks, absent) in enumerate(FILLED):
+        rng = np.random.default_rng(3700 + seed)
+        number = int(campaigns * scale)
+        wrong = 0
+        for _ in range(number):
+            arms = report.arms(rng)
+            reports = (
+                sequential.judge(shown, report.rules, looks)
+                for shown in (without(arms, absent), arms)
+            )
+            wrong += any(report.false(verdicts) for verdicts in reports)
+        yield Rate(f"{report.name}, blocks {absent} run later", wrong / number, number)
+
+
 @dataclass(frozen=True)
 class Saved:
     """What looks did for one true ratio: blocks on average, decided in the end, and how often the
@@ -323,11 +349,18 @@ def saved_by_looks(scale: float = 1.0) -> Iterator[Saved]:
 
 
 def cut(arms: dict[str, list[Arm]], blocks: int) -> dict[str, list[Arm]]:
+    return without(arms, range(blocks, WANTED))
+
+
+def without(arms: dict[str, list[Arm]], blocks: Container[int]) -> dict[str, list[Arm]]:
     return {
         w: [
             Arm(
                 a.name,
-                *({b: v for b, v in d.items() if b < blocks} for d in (a.primary, a.undelivered)),
+                *(
+                    {b: v for b, v in d.items() if b not in blocks}
+                    for d in (a.primary, a.undelivered)
+                ),
             )
             for a in found
         ]

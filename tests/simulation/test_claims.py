@@ -45,7 +45,10 @@ def test_an_interval_that_only_clears_one_is_not_what_is_promised():
     assert 0.3 < claims.found(report, 500, 1) < 0.6
 
 
-@pytest.mark.parametrize("looked", [claims.false_claims_of_looks, claims.false_claims_of_budgets])
+@pytest.mark.parametrize(
+    "looked",
+    [claims.false_claims_of_looks, claims.false_claims_of_budgets, claims.false_claims_of_filled],
+)
 def test_looks_do_not_inflate_the_error(looked):
     assert [str(r) for r in looked(SCALE) if not at_most(r)] == []
 

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from rmwbench.errors import UserError
@@ -69,6 +70,21 @@ def check() -> None:
             actual=os.environ.get(VARIABLE) or "not set",
             fix="apt-get install -y cmake g++" if reason.startswith("cmake") else SOURCE_FIX,
         )
+    environment = _environment(dict(os.environ))
+    if python(environment) is None:
+        raise UserError(
+            "the worker on rclcpp is built with ROS 2's generators, which need a Python with NumPy",
+            expected="a python3 on PATH that can import numpy",
+            actual=", ".join(map(str, _pythons(environment))) or "no python3 on PATH",
+            fix="apt-get install -y python3-numpy",
+        )
+
+
+def python(environment: Mapping[str, str]) -> Path | None:
+    """The first python3 of that PATH that has NumPy. CMake takes the first of all, and stops where
+    it has none, for example where a version manager's stands before the system's, for which ROS 2
+    was built."""
+    return next((found for found in _pythons(environment) if _has_numpy(found, environment)), None)
 
 
 def worker_directory() -> Path | None:
@@ -84,6 +100,7 @@ def build() -> str | None:
     root, home = workspace.root(), _home()
     assert root is not None and home is not None, "check() comes first"
     environment = _environment(workspace.cargo_environment())
+    python3 = python(environment)
     harness = ["cargo", "build", "--release", "--locked", "-p", HARNESS]
     steps = [(harness, root)]
     install = home / "install"
@@ -94,6 +111,7 @@ def build() -> str | None:
         configure = ["cmake", "-S", str(source), "-B", str(tree), "-DBUILD_TESTING=OFF"]
         configure += ["-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_INSTALL_PREFIX={install}"]
         configure += [f"-DCMAKE_PREFIX_PATH={install};{';'.join(map(str, prefixes()))}"]
+        configure += [f"-DPython3_EXECUTABLE={python3}"]
         if shutil.which("ninja") and not (tree / "CMakeCache.txt").exists():
             configure += ["-G", "Ninja"]
         steps += [(configure, root)]
@@ -149,6 +167,17 @@ def _home() -> Path | None:
         return None
     key = hashlib.sha256(str(found).encode() + found.read_bytes()).hexdigest()[:12]
     return workspace.target_directory() / "ros2" / key
+
+
+def _pythons(environment: Mapping[str, str]) -> list[Path]:
+    directories = environment.get("PATH", "").split(os.pathsep)
+    return [path for one in directories if one and os.access(path := Path(one, "python3"), os.X_OK)]
+
+
+def _has_numpy(python3: Path, environment: Mapping[str, str]) -> bool:
+    command = [str(python3), "-c", "import numpy"]
+    ended = subprocess.run(command, env=dict(environment), capture_output=True)
+    return ended.returncode == 0
 
 
 def _environment(base: dict[str, str]) -> dict[str, str]:

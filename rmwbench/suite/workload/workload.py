@@ -114,7 +114,8 @@ class Workload(Strict):
 
     With `focus` the latencies and losses are of these topics and services alone, and all others are
     load beside them. `against` names the workload that this one is put beside, arm by arm and block
-    by block, as ratios.
+    by block, as ratios. `overload` says that more than five times what a link carries is sent on
+    purpose, which a plan refuses otherwise.
     """
 
     name: WorkloadName
@@ -153,6 +154,7 @@ class Workload(Strict):
     readers_freeze_s: Span | None = None
     focus: Annotated[tuple[TopicName, ...], Field(strict=False)] = ()
     against: WorkloadName | None = None
+    overload: bool = False
 
     @model_validator(mode="after")
     def _runnable(self) -> "Workload":
@@ -202,6 +204,14 @@ class Workload(Strict):
                 expected="`hosts: [robot, base]`, or nodes with a `host`",
                 actual=", ".join(known),
                 at=("network",),
+            )
+        if self.overload and self.network is None:
+            raise Fault(
+                "`overload` is about a network, and this workload has none",
+                expected="a `network` whose links have a rate",
+                actual="no network",
+                fix="remove `overload`, or name the `network`",
+                at=("overload",),
             )
         for index, host in enumerate(self.background_hosts):
             if host not in known:
