@@ -13,22 +13,19 @@ import argparse
 import io
 import itertools
 import json
-import os
 import random
 import shutil
-import subprocess
-import sys
 import tarfile
 import tempfile
 from pathlib import Path
 
+from bench import command
 from bench.ratio import line, repeated
 
 LIMIT_S = 3.0
 RUNS, SECONDS = 10, 15
 SIZES = {"Array1k": 1_040, "PointCloud512k": 524_380}
 """Of the messages that the logs tell of, in bytes."""
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def generate(archive: Path, runs: int = RUNS) -> int:
@@ -92,23 +89,10 @@ def _headed(log: str, run: str, rmw: str, mode: str, message: str) -> str:
 
 
 def timed(archive: Path, out: Path) -> dict[str, float]:
-    """Imports it once: seconds of processor time of the whole process, its peak memory. Bytecode is
-    kept beside `out`, whatever this process was told of it."""
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPYCACHEPREFIX"] = str(out.with_suffix(".pyc"))
-    command = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
-    process = subprocess.Popen(
-        [*command, "import", str(archive), "--out", str(out)],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-    )
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    """Imports it once."""
+    used = command.timed(["import", str(archive), "--out", str(out)], out.with_suffix(".pyc"))
     shutil.rmtree(out, ignore_errors=True)
-    if process.returncode:
-        raise SystemExit(f"the import ended with status {process.returncode}")
-    return {"seconds": used.ru_utime + used.ru_stime, "peak_bytes": used.ru_maxrss * 1024}
+    return used
 
 
 def measure(archive: Path, files: int | None, directory: Path, pairs: int) -> dict:

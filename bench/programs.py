@@ -70,6 +70,7 @@ PROGRAMS = {
             "campaign", (), ("-m", "bench.campaign"), "statistics of a campaign of 5 040 trials"
         ),
         Program("import", (), ("-m", "bench.importing"), "import of an archive of 2 700 logs"),
+        Program("verbs", (), ("-m", "bench.verbs"), "help, show, report and claims"),
     )
 }
 

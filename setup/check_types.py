@@ -1,8 +1,7 @@
 """Holds mypy's strict errors per package against `types-allowed.txt` beside this file: none may
 have more.
 
-    python setup/check_types.py          fails where a package has more errors than it may, and
-    prints them
+    python setup/check_types.py    fails where a package has more errors than it may, prints them
     python setup/check_types.py --write  writes down what each package has now
 
 A package that is not in the list is clean and stays so. Lower a number when you have removed

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import importing, metrics, table
+from bench import importing, metrics, table, verbs
+from bench.command import timed
 from bench.programs import Crashed, run
 from bench.ratio import line, lowest_rank
 from bench.verdict import KEYS, verdict
@@ -129,6 +130,19 @@ def test_an_import_is_timed_on_a_real_archive(tmp_path):
         found["ours"] > 0 and found["limit"] == [None, 1.0] and not (tmp_path / "bundle").exists()
     )
     assert verdict(found) == "undecided"  # one pair has no interval
+
+
+def test_verbs_are_timed_on_a_real_campaign(tmp_path):
+    directory = verbs.campaign(tmp_path / "campaign", blocks=2)
+    show = next(verb for verb in verbs.VERBS if "show" in verb.arguments)
+    found = verbs.measure(show, directory, tmp_path / "pyc", pairs=1)
+    assert tuple(found) == KEYS and found["ratio"] > 1
+    assert verdict(found) == "undecided"  # one pair has no interval
+
+
+def test_a_verb_that_fails_is_not_timed(tmp_path):
+    with pytest.raises(SystemExit, match="ended with status 2"):
+        timed(["show", str(tmp_path)], tmp_path / "pyc")
 
 
 def test_the_table_shows_every_line_and_every_crash():

@@ -1,12 +1,9 @@
 """What ddsperf prints, as numbers. Read from the print statements of its source (Cyclone DDS
 11.0.1), one line for each second and, of latencies, for each writer.
 
-    [9] 2.001  size 320 total 2001 lost 0 delta 1000 lost 0 rate 1.00 kS/s 2.56 Mb/s (0.20 kS/s 0.51
-    Mb/s)
-    [9] 2.001  sublat vm:19 size 320 mean 64.0us min 35.3us 50% 59.2us 90% 85.9us 99% 136.7us max
-    160.1us cnt 1002
-    [9] 2.001  vm:19 size 12 mean 52.1us … cnt 3456                     (round trips, halved by
-    ddsperf)
+    [9] 2.001  size 320 total 2001 lost 0 delta 1000 lost 0 rate 1.00 kS/s 2.56 Mb/s (0.20 kS/s …)
+    [9] 2.001  sublat vm:19 size 320 mean 64.0us min 35.3us 50% 59.2us 90% 85.9us … cnt 1002
+    [9] 2.001  vm:19 size 12 mean 52.1us … cnt 3456           (round trips, halved by ddsperf)
 """
 
 import re

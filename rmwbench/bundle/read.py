@@ -34,7 +34,8 @@ class TrialLine:
     """A trial as the journal has it: numbers, status (`done`, `failed`, `void`), reason, names of
     its tables; the number of the void trial that it `repeats`, and the `cause` (`machine`, `no
     match`, `no delivery`); who is at fault for a failure, and the codes of the reasons
-    (rmwbench/codes.py), in their order."""
+    (rmwbench/codes.py), in their order; and after how many blocks the campaign had been judged
+    before it ran, 0 where it had not."""
 
     trial: int
     cell: int
@@ -46,6 +47,7 @@ class TrialLine:
     cause: str | None = None
     failed_by: FailedBy | None = None
     codes: tuple[str, ...] = ()
+    judged_before: int = 0
 
 
 class Bundle:
@@ -63,8 +65,9 @@ class Bundle:
         """The finished trials by number, all or those of one status. A trial that was spoilt by the
         machine takes its block along: those that it names are void as well."""
         spoilt = {n: line for line in self.journal.trials.values() for n in line.get("voids") or ()}
+        judged = _judged_before(self.journal.lines)
         lines = [
-            _with_its_block(_trial_line(n, line), spoilt.get(n))
+            replace(_with_its_block(_trial_line(n, line), spoilt.get(n)), judged_before=judged[n])
             for n, line in sorted(self.journal.trials.items())
         ]
         return [t for t in lines if status is None or t.status == status]
@@ -419,6 +422,23 @@ def _trial_line(number: int, line: dict[str, Any]) -> TrialLine:
         FailedBy(line["failed_by"]) if line.get("failed_by") else None,
         codes_of(line),
     )
+
+
+def _judged_before(lines: Iterable[dict[str, Any]]) -> dict[int, int]:
+    """Trial -> after how many blocks its campaign had been judged before it ran: by looks, or at
+    its end where it has none."""
+    found: dict[int, int] = {}
+    looked = blocks = judged = 0
+    for line in lines:
+        match line.get("type"):
+            case "trial":
+                found[line["trial"]] = judged
+                blocks = max(blocks, line["block"] + 1)
+            case "look":
+                looked = judged = max(judged, line["blocks"])
+            case "finished" if not looked:
+                judged = blocks
+    return found
 
 
 def _with_its_block(trial: TrialLine, by: dict[str, Any] | None) -> TrialLine:

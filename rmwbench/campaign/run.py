@@ -261,7 +261,10 @@ class Campaign:
                 "spoilt twice"
             )
             self.writer.append({"type": "note", "text": text})
-            progress.say(f"{text}; `rmwbench resume` runs {'it' if count == 1 else 'them'}")
+            progress.say(
+                f"{text}; `rmwbench resume` runs {'it' if count == 1 else 'them'}, for its numbers: "
+                "verdicts that were given stay"
+            )
 
     def _may_repeat(self, trial: Trial) -> bool:
         """Whether the block of the trial's comparison may run again, should the machine have spoilt

@@ -123,7 +123,7 @@ class ArmReport:
 
     def compared_in(self, topic: str | None) -> best.Arm:
         """As `compare.judge` takes it, in that topic alone, or in the whole workload."""
-        return self.found.arm(self.name, self.cell, topic, interim.failed_blocks(self.lines))
+        return self.found.arm(self.name, self.cell, topic, self.lines)
 
     def qos_of(self, topic: str) -> str | None:
         """What was granted to the topic's endpoints, in words; several joined where they differ."""

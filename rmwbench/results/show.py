@@ -184,7 +184,11 @@ def _judge(
     looks = planned.get("looks") or ((planned["count"],) if endings else ())
     if not looks:
         blocks = campaign["blocks_complete"]
-        return best.judge(arms, rules), {
+        planned_end = planned.get("count") or blocks
+        seen = {
+            w: [sequential.first(arm, planned_end) for arm in found] for w, found in arms.items()
+        }
+        return best.judge(seen, rules), {
             "blocks": blocks,
             "alpha": rules.alpha,
             "look": None,

@@ -1,6 +1,7 @@
 """Looks: where they are, what each may spend, and that a decision stays."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -143,6 +144,23 @@ def test_blocks_after_a_look_are_not_seen_by_it():
     assert sequential.judge(strip, Rules(), LOOKS, blocks=8) == sequential.judge(
         other, Rules(), LOOKS, blocks=8
     )
+
+
+def test_a_block_that_ran_behind_a_look_is_seen_by_the_later_ones_only():
+    def with_block_2(value, since=None):
+        a, b = noisy(100, 0.1, 1, 12), noisy(120, 0.1, 2, 12)
+        b[2] = value
+        return {"w": [arm("a", a), replace(arm("b", b), since=since or {})]}
+
+    late = {2: 6}  # it ran after the look at 5
+    one, other = with_block_2(1.0, late), with_block_2(1e6, late)
+    at_5 = [sequential.judge(x, Rules(), (5, 12), blocks=5) for x in (one, other)]
+    assert at_5[0] == at_5[1]
+    ends = [sequential.judge(x, Rules(), (5, 12)) for x in (one, other)]
+    assert ends[0]["w"]["b"].ratio != ends[1]["w"]["b"].ratio
+    never = {2: 13}  # it ran after the last look
+    ends = [sequential.judge(with_block_2(x, never), Rules(), (5, 12)) for x in (1.0, 1e6)]
+    assert ends[0] == ends[1]
 
 
 def test_the_end_of_the_budget_decides_with_what_is_left():

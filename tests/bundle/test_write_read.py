@@ -140,6 +140,24 @@ def test_a_partial_file_is_never_seen_and_is_removed_on_resume(directory):
         assert not partial.exists()
 
 
+def test_a_trial_knows_after_how_many_blocks_its_campaign_had_been_judged(tmp_path):
+    def trial(number, block):
+        return {"type": "trial", "trial": number, "cell": 0, "block": block, "status": "void"}
+
+    def judged(*lines):
+        directory = tmp_path / str(len(list(tmp_path.iterdir())))
+        with BundleWriter.create(directory, {"campaign": "c"}) as writer:
+            for line in lines:
+                writer.append(line)
+        return [x.judged_before for x in Bundle(directory).trials()]
+
+    finished, look = {"type": "finished"}, {"type": "look", "blocks": 2, "looks": [2, 3]}
+    assert judged(trial(1, 0), trial(2, 1), finished, trial(3, 0)) == [0, 0, 2]
+    # what time left out is judged at the looks that are still to come
+    assert judged(trial(1, 0), trial(2, 1), look, finished, trial(3, 2)) == [0, 0, 2]
+    assert judged(trial(1, 0), trial(2, 0)) == [0, 0]
+
+
 def test_a_cut_last_line_is_ignored_and_then_overwritten(directory):
     journal = directory / "journal.jsonl"
     journal.write_bytes(journal.read_bytes() + b'{"type": "trial", "tri')

@@ -11,7 +11,7 @@ from scipy import stats
 from rmwbench.lab.network import chance, netlink, plumbing
 from rmwbench.lab.network.emulation import _made_by
 from rmwbench.lab.network.frames import frames_columns
-from rmwbench.lab.network.probe import Seen, flows, judged
+from rmwbench.lab.network.probe import STOPPED, Seen, flows, judged
 from rmwbench.lab.network.probe_program import BURST, SMALL
 from rmwbench.lab.network.promise import kept, lateness
 from rmwbench.lab.network.switch import RECORD, Mark, log_records
@@ -31,13 +31,17 @@ NOTHING = {
 
 
 def mark(index=0, **changed) -> Mark:
-    """Counters of two hosts; `robot_up={…}` replaces some of one direction."""
+    """Counters of two hosts; `robot_up={…}` replaces some of one direction. What is not stopped is
+    delivered, unless that is said."""
     directions = {
         (host, way): dict(NOTHING) for host in ("robot", "base") for way in ("up", "down")
     }
     for name, values in changed.items():
         host, _, way = name.partition("_")
         directions[host, way] |= values
+    for counters in directions.values():
+        stopped = sum(number for name, number in counters.items() if name in (*STOPPED, "lost"))
+        counters.setdefault("delivered", counters["frames"] - stopped)
     return Mark(
         index,
         {
@@ -94,6 +98,19 @@ def test_loss_as_asked_for_is_fine_and_kept_with_the_trial():
         "at": "before",
         "value": 0.2,
     }
+
+
+def test_what_still_waits_for_a_slow_link_has_not_met_its_loss():
+    """Of 1060 frames into a queue of 0.1 Mbit/s some 50 are served in a trial, and 46 of them lost:
+    that is 90 % and not 4 %."""
+    spec = "{links: {robot: {up: {loss: 0.9, rate_mbps: 0.1}}}}"
+
+    def told(**counters):
+        found = results(spec, seen(), seen(delay_ns=6_000_000), robot_up=counters)[1]
+        return [one.void for one in found if "asked for 90 %" in one.text]
+
+    assert told(frames=1060, lost=46, delivered=5) == []
+    assert told(frames=1060, lost=46, delivered=1014) == [True]
 
 
 def test_loss_that_nobody_asked_for_is_void_however_small():

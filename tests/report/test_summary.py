@@ -495,6 +495,25 @@ def test_a_fixed_campaign_that_time_cut_says_at_which_level_it_was_judged_there(
     )
 
 
+def test_a_block_that_was_run_after_the_campaign_was_judged_is_in_its_numbers_and_in_no_verdict(
+    tmp_path,
+):
+    whole = synthetic_bundle.write(tmp_path / "whole", blocks=8, workloads=("camera",))
+    later = synthetic_bundle.write(tmp_path / "later", blocks=8, workloads=("camera",))
+    journal = later / "journal.jsonl"
+    lines = journal.read_text().splitlines()
+    moved = [x for x in lines if json.loads(x).get("block") == 2]
+    kept = [x for x in lines if x not in moved]
+    assert json.loads(kept[-1])["type"] == "finished"
+    resumed = [json.dumps({"type": "resumed"}), *moved, json.dumps({"type": "finished"})]
+    journal.write_text("\n".join([*kept, *resumed]) + "\n")
+    before, after = (summarise(Bundle(directory)) for directory in (whole, later))
+    worse = next(a["arm"] for a in workload(before, "camera")["arms"] if a["verdict"]["by"])
+    found = [arm(document, "camera", worse) for document in (before, after)]
+    assert [one["verdict"]["ratio"]["blocks"] for one in found] == [8, 7]
+    assert found[0]["metrics"] == found[1]["metrics"]
+
+
 def test_blocks_that_resemble_each_other_are_told(tmp_path):
     document = summarise(Bundle(synthetic_bundle.write(tmp_path / "c", blocks=6)))
     found = document["block_correlation"]

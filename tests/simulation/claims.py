@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -269,29 +269,31 @@ def false_claims_of_budgets(scale: float = 1.0) -> Iterator[Rate]:
 
 
 FILLED = (
-    (1000, Report("3 arms, 6 blocks", [1] * 3, blocks=6), (6,), (2,)),
-    (500, Report("7 arms, 6 blocks", [1] * 7, blocks=6), (6,), (2,)),
-    (300, Report("3 workloads of 7 arms, 6 blocks", [1] * 7, 3, blocks=6), (6,), (2,)),
-    (500, Report("3 arms, looks (5, 8, 12)", [1] * 3, blocks=12), (5, 8, 12), (2, 9)),
+    (1000, Report("3 arms, 6 blocks", [1] * 3, blocks=6), (6,), {2: 7}),
+    (500, Report("7 arms, 6 blocks", [1] * 7, blocks=6), (6,), {2: 7}),
+    (300, Report("3 workloads of 7 arms, 6 blocks", [1] * 7, 3, blocks=6), (6,), {2: 7}),
+    (500, Report("3 arms, looks (5, 8, 12)", [1] * 3, blocks=12), (5, 8, 12), {2: 9, 9: 13}),
 )
-"""(campaigns, report, looks, blocks that the machine spoilt and that a later `resume` ran)."""
+"""(campaigns, report, looks, blocks that the machine spoilt and after how many blocks they count:
+they ran behind a look, or, by `resume`, behind the last)."""
 
 
-def false_claims_of_filled(scale: float = 1.0) -> Iterator[Rate]:
-    """Equal arms, judged without the blocks that were given up, and at the same looks once more
-    when a resumed campaign has run them: a false claim in either report counts."""
-    for seed, (campaigns, report, looks, absent) in enumerate(FILLED):
+def false_claims_of_filled(scale: float = 1.0, *, naive: bool = False) -> Iterator[Rate]:
+    """Equal arms, judged without the spoilt blocks and once more when they have run: a false claim
+    in either report counts. `naive`: they then count as if they had always been there."""
+    for seed, (campaigns, report, looks, since) in enumerate(FILLED):
         rng = np.random.default_rng(3700 + seed)
         number = int(campaigns * scale)
         wrong = 0
         for _ in range(number):
             arms = report.arms(rng)
-            reports = (
-                sequential.judge(shown, report.rules, looks)
-                for shown in (without(arms, absent), arms)
+            before = without(arms, since)
+            after = {w: [replace(a, since={} if naive else since) for a in arms[w]] for w in arms}
+            wrong += any(
+                report.false(sequential.judge(shown, report.rules, looks))
+                for shown in (before, after)
             )
-            wrong += any(report.false(verdicts) for verdicts in reports)
-        yield Rate(f"{report.name}, blocks {absent} run later", wrong / number, number)
+        yield Rate(f"{report.name}, blocks {tuple(since)} run later", wrong / number, number)
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,9 @@ class Line(FailedLine, Protocol):
     @property
     def block(self) -> int: ...
 
+    @property
+    def judged_before(self) -> int: ...
+
 
 class Source(Protocol):
     """A bundle, as far as a look needs it."""
@@ -129,7 +132,7 @@ class Looks:
             for topic in topics_of((found for *_, found in cells), x.primary_metric):
                 self.comparison_of[name := unit(x.name, topic)] = x.name
                 out[name] = [
-                    found.arm(label, c, topic, failed_blocks(lines.get(c["cell"], ())))
+                    found.arm(label, c, topic, lines.get(c["cell"], ()))
                     for label, c, found in cells
                 ]
         return out
@@ -167,13 +170,15 @@ class Found:
         for name, of_topic in trial.topics.items():
             self.blocks.setdefault(name, []).append(facts(of_topic, primary))
 
-    def arm(self, name: str, cell: Row, topic: str | None, failed: frozenset[int]) -> best.Arm:
-        """`failed`: the blocks that the arm lost; each is lost in every topic."""
+    def arm(self, name: str, cell: Row, topic: str | None, lines: Sequence[Line] = ()) -> best.Arm:
+        """`lines`: of all finished trials of its cell; a block that the arm lost is lost in every
+        topic."""
         if self.barred:
             return best.Arm(name, {}, floor=is_floor(cell), barred=self.barred)
         blocks = [facts for facts in self.blocks.get(topic, ()) if facts[0] not in self.left_out]
-        reliable, lost = self.reliable.get(topic, False), failed - self.left_out
-        return replace(arm(name, cell, blocks, reliable=reliable, failed=lost), order=self.order)
+        reliable, lost = self.reliable.get(topic, False), failed_blocks(lines) - self.left_out
+        made = arm(name, cell, blocks, reliable=reliable, failed=lost)
+        return replace(made, order=self.order, since=since(lines))
 
 
 def is_bound(events: Iterable[Row]) -> bool:
@@ -256,6 +261,12 @@ def _tied(name: str, cell: Row) -> tuple[str, ...]:
     """An arm that names another `against`, and that other."""
     against = (loads(cell["definition"]).get("arm") or {}).get("against")
     return (name, str(against)) if against else ()
+
+
+def since(lines: Iterable[Line]) -> dict[int, int]:
+    """Block -> the number of blocks from which on it counts in verdicts, of those that ran, or ran
+    again, when the campaign had been judged without them."""
+    return {x.block: x.judged_before + 1 for x in lines if x.judged_before > x.block}
 
 
 def failed_blocks(lines: Iterable[Line]) -> frozenset[int]:

@@ -17,15 +17,12 @@ simulation: what looks cost and save stands in docs/method.md.
 
 How a campaign uses it:
 
-    planned = sequential.looks(minimum=5, maximum=20)              # (5, 8, 12, 20), kept in the
-    plan
+    planned = sequential.looks(minimum=5, maximum=20)       # (5, 8, 12, 20), kept in the plan
     ... run blocks until `blocks in planned` ...
-    verdicts = sequential.judge(workloads, rules, planned)         # every look so far, decisions
-    kept
-    if not sequential.needs_more(verdicts): stop                   # before that, and at the end of
-    the budget: go on
-    verdicts = sequential.judge(workloads, rules, planned, ended=True)   # budget over between two
-    looks: see alpha_at
+    verdicts = sequential.judge(workloads, rules, planned)  # every look so far, decisions kept
+    if not sequential.needs_more(verdicts): stop            # else, until time is over, go on
+    # time is over between two looks: see alpha_at
+    verdicts = sequential.judge(workloads, rules, planned, ended=True)
 """
 
 import itertools
@@ -137,10 +134,25 @@ def judge(
     ahead = () if ended else tuple((n, share) for n, share in spent.items() if n > there)
     decided: dict[str, dict[str, Verdict]] = {}
     for n in [n for n in spent if n <= there] or [there]:
-        seen = {w: [_first(a, n) for a in arms] for w, arms in workloads.items()}
+        seen = {w: [first(a, n) for a in arms] for w, arms in workloads.items()}
         now = replace(rules, alpha=spent.get(n, 0.0), ahead=ahead, campaign_alpha=rules.alpha)
         decided = best.judge(seen, now, decided)
     return decided
+
+
+def first(arm: Arm, blocks: int) -> Arm:
+    """What is judged of it after so many blocks: those, without the ones that the machine spoilt
+    and that ran again later."""
+
+    def there(block: int) -> bool:
+        return block < blocks and arm.since.get(block, 0) <= blocks
+
+    return replace(
+        arm,
+        primary={b: v for b, v in arm.primary.items() if there(b)},
+        undelivered={b: v for b, v in arm.undelivered.items() if there(b)},
+        failed=frozenset(b for b in arm.failed if there(b)),
+    )
 
 
 def needs_more(verdicts: Verdicts, which_matter: Callable[[str, str], bool] | None = None) -> bool:
@@ -155,15 +167,6 @@ def needs_more(verdicts: Verdicts, which_matter: Callable[[str, str], bool] | No
 
 def _spent(blocks: int, maximum: int) -> float:
     return (blocks / maximum) ** SPENDING_EXPONENT
-
-
-def _first(arm: Arm, blocks: int) -> Arm:
-    return replace(
-        arm,
-        primary={b: v for b, v in arm.primary.items() if b < blocks},
-        undelivered={b: v for b, v in arm.undelivered.items() if b < blocks},
-        failed=frozenset(b for b in arm.failed if b < blocks),
-    )
 
 
 def _blocks(workloads: Mapping[str, Sequence[Arm]]) -> int:

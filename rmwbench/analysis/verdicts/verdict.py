@@ -22,7 +22,8 @@ class Arm:
     done trials are listed; `failed` are the blocks whose trial failed by the worker's fault, which
     the arm has lost. `bounds`: block -> how far `primary` may be from the truth for the clocks of
     two hosts, in its unit; absent: 0. `barred`: why an arm that has trials gets no verdict; it
-    comes without values then. `order`: the words for what is smaller.
+    comes without values then. `order`: the words for what is smaller. `since`: block -> after how
+    many blocks of the campaign it counts, where a look had passed before it ran.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Arm:
     failed: frozenset[int] = frozenset()
     barred: str | None = None
     order: Words = TIME
+    since: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

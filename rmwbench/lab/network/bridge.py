@@ -1,8 +1,7 @@
 """The network of the kernel backend, as messages for the namespace that it lies in: a bridge, and
 for each host three devices before it.
 
-    eth0 = a  ->  b = c  ->  bridge  ->  c = b  ->  a = eth0        (= is a pair of veth, -> crosses
-    over)
+    eth0 = a  ->  b = c  ->  bridge  ->  c = b  ->  a = eth0  (= is a pair of veth, -> crosses over)
               up: rate at b, loss at c      down: rate at c, loss at b
 
 So every direction has its rate before its loss, as in the switch; each is counted apart; and a

@@ -218,9 +218,18 @@ STOPPED = ("blackholed", "no_carrier", "too_large", "queue_full", "policed")
 """Counters of frames that never met a direction's loss."""
 
 
-def exposed(counters: dict[str, int]) -> int:
-    """Frames of a direction that met its loss: those that were not stopped before."""
-    return counters["frames"] - sum(counters.get(name, 0) for name in STOPPED)
+def exposed(counters: dict[str, int], spec: Spec) -> int:
+    """Frames of a direction that met its loss: those that were not stopped before and do not wait
+    any more. A queue that is slower than the load holds many at the end, and what is delayed waits
+    too, behind the loss: of the numbers that are possible, the one nearest to what is asked for."""
+    most, lost = (
+        counters["frames"] - sum(counters.get(name, 0) for name in STOPPED),
+        counters["lost"],
+    )
+    crossed = counters.get("delivered", most) - counters.get("duplicated", 0)
+    least = min(most, lost + max(0, crossed))
+    asked = spec.loss.mean if spec.loss else 0.0
+    return min(max(round(lost / asked), least), most) if asked else most
 
 
 def loss_finding(what: str, spec: Spec, lost: int, of: int) -> Finding | None:
@@ -243,9 +252,9 @@ def loss_finding(what: str, spec: Spec, lost: int, of: int) -> Finding | None:
 def _loss(
     what: str, spec: Spec, before: Mark, after: Mark, host: str, direction: str
 ) -> tuple[list[dict[str, Any]], list[Finding]]:
-    names = ("frames", "lost", *STOPPED)
+    names = ("frames", "lost", "delivered", "duplicated", *STOPPED)
     grown = {name: after.grown(before, host, direction, name) for name in names}
-    of, lost = exposed(grown), grown["lost"]
+    of, lost = exposed(grown, spec), grown["lost"]
     if of <= 0 or (spec.loss is None and not lost):
         return [], []
     finding = loss_finding(what, spec, lost, of)

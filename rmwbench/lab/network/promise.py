@@ -82,9 +82,9 @@ def kept(
             ):
                 continue
             spec, counters = links.port_spec(port, direction), document["links"][host][direction]
-            if (of := exposed(counters)) > 0:
+            if (of := exposed(counters, spec)) > 0:
                 what = f"{host}.{direction}"
-                if (one := loss_finding(what, spec, counters.get("lost", 0), of)) is not None:
+                if (one := loss_finding(what, spec, counters["lost"], of)) is not None:
                     found.append(one)
     return found
 

@@ -8,15 +8,13 @@ did not come up voids the trial (`machine.rules`): else `loaded` and `idle` woul
 two names. Nothing here raises for what a load does: a problem becomes a probe, and `problems` has
 its text.
 
-    background = Background(crew, cell.conditions, cell.background_hosts)     # starts the
-    processes, if any
+    # starts the processes, if any
+    background = Background(crew, cell.conditions, cell.background_hosts)
     background.start()                                 # matched and ready: the load goes on
     background.window({host: (steady_ns, end_ns)})
     …the window, the drain…
-    background.stop()                                  # the load goes off; cpu_ns, own_flow and
-    probes() are known
-    background.close()                                 # once the host is gone: removes the control
-    group
+    background.stop()   # the load goes off; cpu_ns, own_flow and probes() are known
+    background.close()  # once the host is gone: removes the control group
 """
 
 import os

@@ -2,8 +2,8 @@
 
     arms:
       - native                                        # every candidate of a set
-      - {set: ros2, without: [rclcpp/zenoh]}          # some of a set; any other key replaces that
-        of each
+      # some of a set; any other key replaces that of each
+      - {set: ros2, without: [rclcpp/zenoh]}
       - rclcpp/zenoh                                  # one candidate
       - {candidate: fastdds sync, name: fastdds}      # one, with keys of its own
       - {name: mine, middleware: zenoh}               # or an arm that stands in no file but this

@@ -4,13 +4,13 @@
       factors: {rate_hz: [80, 120]}      # replaces the levels of these factors
       arms: [cyclonedds, zenoh]          # of the file's arms, those with these names
       workloads: [Array1k]               # of the file's workloads, those with these names
-      timeline: {steady_s: 2}            # replaces these keys of the suite's timeline and of every
-      workload's own
+      # replaces these keys of the suite's timeline and of every workload's own
+      timeline: {steady_s: 2}
       blocks: {minimum: 5, maximum: 8}
       exclude: []
       outcomes: {acceptable: {undelivered: 0.05}}
-      primary_metric: response_latency_p50   # of every workload: a shorter trial may be too short
-      for a high percentile
+      # of every workload: a shorter trial may be too short for a high percentile
+      primary_metric: response_latency_p50
 
 One file for both, so that the two cannot drift apart. Done in the tree of the file, before anything
 is validated: every line that an error can name stays.

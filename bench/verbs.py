@@ -1,0 +1,82 @@
+"""How long the answers take that somebody waits for: the help, `show`, `report` and `claims`,
+against a bare interpreter.
+
+    python -m bench.verbs [--pairs 8] [--times 1]
+
+The campaign is an invented one of the size of `quick`: three workloads of eight arms, ten blocks.
+Each verb runs in a fresh process beside an interpreter that does nothing, in turns; CPU time, since
+that is what the program can help. The first run is not counted: it writes the bytecode.
+"""
+
+import argparse
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.command import timed
+from bench.ratio import line
+
+BLOCKS = 10
+
+
+@dataclass(frozen=True)
+class Verb:
+    """`arguments`: what is typed, DIR being the campaign; `limit`: of its time ÷ that of a bare
+    interpreter."""
+
+    name: str
+    arguments: tuple[str, ...]
+    limit: float
+
+
+VERBS = (
+    Verb("--help", ("--help",), 12),
+    Verb("show of quick", ("show", "DIR"), 60),
+    Verb("report of quick", ("report", "DIR"), 180),
+    Verb("claims", ("claims",), 60),
+)
+"""The limits are 0.2, 1, 3 and 1 s where an interpreter starts in 17 ms."""
+
+
+def campaign(directory: Path, blocks: int = BLOCKS) -> Path:
+    from tests.support import synthetic_bundle
+
+    return synthetic_bundle.write(directory, blocks=blocks, merged=True)
+
+
+def measure(verb: Verb, directory: Path, bytecode: Path, pairs: int) -> dict:
+    """The verb's line."""
+    arguments = [str(directory) if word == "DIR" else word for word in verb.arguments]
+    timed(arguments, bytecode)
+    ours, theirs = [], []
+    for _ in range(pairs):
+        ours.append(timed(arguments, bytecode))
+        theirs.append(timed((), bytecode, program="pass"))
+    return line(
+        bench="verbs",
+        name=f"{verb.name} / a bare interpreter",
+        message_bytes=0,
+        metric="cpu",
+        unit="s",
+        limit=(None, verb.limit),
+        ours=[one["seconds"] for one in ours],
+        theirs=[one["seconds"] for one in theirs],
+        details={"peak_bytes": max(one["peak_bytes"] for one in ours)},
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=8, help="6 are the fewest with an interval")
+    parser.add_argument("--times", type=int, default=1, help="a factor for the pairs")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="rmwbench-bench-") as temporary:
+        directory = campaign(Path(temporary) / "campaign")
+        for verb in VERBS:
+            found = measure(verb, directory, Path(temporary) / "pyc", asked.pairs * asked.times)
+            print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Every command that a page or a suite shows can be typed: its verb, its options and its suite are
+there, and a line holds one command."""
+
+import functools
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from markdown_it import MarkdownIt
+
+from rmwbench.cli.main import VERBS, _app
+from rmwbench.suite.file.load import shipped_suites
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *sorted(ROOT.glob("docs/**/*.md")),
+    *sorted(ROOT.glob("suites/**/*.yaml")),
+    *sorted(ROOT.glob("limits/*.yaml")),
+]
+COMMAND = re.compile(rf"\brmwbench ((?:{'|'.join(sorted(VERBS))})\b.*)")
+END = re.compile(r"\s#|[|;&<>]|\s{2,}[A-Za-z]|\$\(")
+"""What ends a command: a remark, another command, a redirection, a column of words."""
+PLACEHOLDER = re.compile(r"[A-Z_]{2,}|…|\.\.\.|[\[\]]")
+"""A word of the reader's own, as in SUITE or DIR."""
+
+
+@functools.cache
+def verb(name: str):
+    return typer.main.get_command(_app(name)).commands[name]
+
+
+def shown(path: Path) -> Iterator[str]:
+    """The lines of code of a page, and the comments of a YAML file."""
+    text = path.read_text().replace("\\\n", " ")
+    if path.suffix == ".yaml":
+        yield from (line.lstrip("# ") for line in text.splitlines() if line.startswith("#"))
+        return
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        if token.type in ("code_block", "fence"):
+            yield from token.content.splitlines()
+        for child in token.children or ():
+            if child.type == "code_inline":
+                yield child.content
+
+
+def commands(line: str) -> Iterator[list[str]]:
+    """The words behind `rmwbench` of the command in a line, if any. Raises ValueError where a
+    quote does not end."""
+    found = COMMAND.search(line)
+    if found is None:
+        return
+    yield shlex.split(END.split(found[1], maxsplit=1)[0].rstrip(" :.,`"))
+
+
+def fault(words: list[str]) -> str | None:
+    """What keeps the command from being typed."""
+    command, words = verb(words[0]), words[1:]
+    while words and words[0] in getattr(command, "commands", ()):
+        command, words = command.commands[words[0]], words[1:]
+    context = typer.Context(command, info_name=command.name)
+    try:
+        values, rest, _ = command.make_parser(context).parse_args(list(words))
+    except typer.TyperException as error:
+        return str(error.format_message())
+    if rest:
+        return f"nothing takes {' '.join(rest)}"
+    suite = values.get("suite")
+    if suite is None or PLACEHOLDER.search(suite) or suite.endswith(".yaml"):
+        return None
+    return None if suite in shipped_suites() else f"no suite {suite}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_that_is_shown_can_be_typed(page):
+    wrong = {}
+    for line in shown(page):
+        for words in commands(line):
+            if (why := fault(words)) is not None:
+                wrong[line] = why
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("rmwbench run quick --seed 1 rmwbench show DIR", "nothing takes rmwbench show DIR"),
+        ("rmwbench run quik", "no suite quik"),
+        ("rmwbench run quick --sed 1", "No such option"),
+        ("$ rmwbench show DIR --json  # for programs", None),
+        ("rmwbench claims run --budget 40m", None),
+    ],
+)
+def test_a_command_that_cannot_be_typed_is_found(line, why):
+    (words,) = commands(line)
+    found = fault(words)
+    assert found is None if why is None else why in (found or "")
