@@ -1,6 +1,7 @@
 """Every command that a page or a suite shows can be typed: its verb, its options and its suite are
 there, and a line holds one command."""
 
+import contextlib
 import functools
 import re
 import shlex
@@ -22,7 +23,7 @@ PAGES = [
     *sorted(ROOT.glob("limits/*.yaml")),
 ]
 COMMAND = re.compile(rf"\brmwbench ((?:{'|'.join(sorted(VERBS))})\b.*)")
-END = re.compile(r"\s#|[|;&<>]|\s{2,}[A-Za-z]|\$\(")
+END = re.compile(r"\s#|[|;&<>`]|\s{2,}|\$\(")
 """What ends a command: a remark, another command, a redirection, a column of words."""
 PLACEHOLDER = re.compile(r"[A-Z_]{2,}|…|\.\.\.|[\[\]]")
 """A word of the reader's own, as in SUITE or DIR."""
@@ -37,7 +38,9 @@ def shown(path: Path) -> Iterator[str]:
     """The lines of code of a page, and the comments of a YAML file."""
     text = path.read_text().replace("\\\n", " ")
     if path.suffix == ".yaml":
-        yield from (line.lstrip("# ") for line in text.splitlines() if line.startswith("#"))
+        remarks = [line[1:] for line in text.splitlines() if line.startswith("#")]
+        yield from (line for line in remarks if line.startswith("    "))
+        yield from re.findall("`([^`]+)`", " ".join(remarks))
         return
     for token in MarkdownIt("commonmark").enable("table").parse(text):
         if token.type in ("code_block", "fence"):
@@ -48,19 +51,22 @@ def shown(path: Path) -> Iterator[str]:
 
 
 def commands(line: str) -> Iterator[list[str]]:
-    """The words behind `rmwbench` of the command in a line, if any. Raises ValueError where a
-    quote does not end."""
+    """The words behind `rmwbench` of the command in a line, if any; nothing where a quote goes on in
+    the next line."""
     found = COMMAND.search(line)
-    if found is None:
-        return
-    yield shlex.split(END.split(found[1], maxsplit=1)[0].rstrip(" :.,`"))
+    if found is not None:
+        with contextlib.suppress(ValueError):
+            yield shlex.split(END.split(found[1], maxsplit=1)[0])
 
 
 def fault(words: list[str]) -> str | None:
     """What keeps the command from being typed."""
     command, words = verb(words[0]), words[1:]
-    while words and words[0] in getattr(command, "commands", ()):
-        command, words = command.commands[words[0]], words[1:]
+    if own := getattr(
+        command, "commands", {}
+    ):  # such a verb is `show` of names without one of them
+        named = bool(words) and words[0] in own
+        command, words = own[words[0] if named else "show"], words[1:] if named else words
     context = typer.Context(command, info_name=command.name)
     try:
         values, rest, _ = command.make_parser(context).parse_args(list(words))

@@ -151,7 +151,9 @@ def test_a_trial_knows_after_how_many_blocks_its_campaign_had_been_judged(tmp_pa
                 writer.append(line)
         return [x.judged_before for x in Bundle(directory).trials()]
 
-    finished, look = {"type": "finished"}, {"type": "look", "blocks": 2, "looks": [2, 3]}
+    finished = {"type": "finished"}
+    look = {"type": "look", "blocks": 2, "looks": [2, 3], "decided": 0, "of": 1}
+    look |= {"alpha": 0.01, "ended": False, "stop": None}
     assert judged(trial(1, 0), trial(2, 1), finished, trial(3, 0)) == [0, 0, 2]
     # what time left out is judged at the looks that are still to come
     assert judged(trial(1, 0), trial(2, 1), look, finished, trial(3, 2)) == [0, 0, 2]

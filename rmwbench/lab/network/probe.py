@@ -228,7 +228,8 @@ def exposed(counters: dict[str, int], spec: Spec) -> int:
     )
     crossed = counters.get("delivered", most) - counters.get("duplicated", 0)
     least = min(most, lost + max(0, crossed))
-    asked = spec.loss.mean if spec.loss else 0.0
+    loss = spec.loss
+    asked = 0.0 if loss is None or isinstance(loss, GilbertElliottTime) else loss.mean
     return min(max(round(lost / asked), least), most) if asked else most
 
 
