@@ -3,8 +3,9 @@ JSON document.
 
 An answer is frozen objects whose names are the keys of its document (docs/formats), with real
 numbers: an infinite one is infinite, and only the document writes the word. A field that is
-`absent()` is left out of the document where it is None; any other None is written as null. The JSON
-Schema beside each page of docs/formats is generated from these classes (`schema.py`).
+`absent()` is left out of the document where it is None; any other None is written as null. A name
+that Python keeps for itself ends in `_` here (`from_`) and not there. The JSON Schema beside each
+page of docs/formats is generated from these classes (`schema.py`).
 """
 
 import math
@@ -28,7 +29,7 @@ def document(value: Any) -> Any:
     if is_dataclass(value):
         found = ((one, getattr(value, one.name)) for one in fields(value))
         return {
-            one.name: document(held)
+            one.name.removesuffix("_"): document(held)
             for one, held in found
             if held is not None or ABSENT not in one.metadata
         }
@@ -90,3 +91,21 @@ class Change(_Of):
     low: float
     high: float
     blocks: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A value within its interval [`low`, `high`], in the unit that stands beside it."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class GlossaryEntry:
+    """What a metric is called, and what it is."""
+
+    title: str
+    unit: str
+    text: str

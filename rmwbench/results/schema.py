@@ -11,8 +11,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from rmwbench.results.compare.model import Compared
+from rmwbench.results.decide.model import Decided
 
-DOCUMENTS: Mapping[str, type] = {"compare": Compared}
+DOCUMENTS: Mapping[str, type] = {"compare": Compared, "decide": Decided}
 FOLDER = Path(__file__).parents[2] / "docs" / "formats"
 INFINITE = {"enum": ["inf", "-inf"]}
 """Beside any number with a fraction: JSON has none that is infinite."""
