@@ -13,7 +13,7 @@ from rmwbench.analysis.verdicts.ordered_by import is_cost, words
 from rmwbench.analysis.verdicts.wording import percent
 from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import headline, is_untimed
-from rmwbench.results.losses import slow
+from rmwbench.results.losses import losses_of, slow
 from rmwbench.results.own_cost import LARGE
 from rmwbench.words import numbers as fmt
 
@@ -86,7 +86,7 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
                 "may not rest on that.",
             )
         )
-    lines += [("caution", f"{a['arm']}: {text}.") for a in arms if (text := slow(a.get("losses")))]
+    lines += [("caution", f"{a['arm']}: {text}.") for a in arms if (text := slow(losses_of(a)))]
     if any(a.get("unlike") for a in arms):
         lines.append(
             (
