@@ -10,11 +10,13 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from rmwbench.results.capacity.model import Searched
 from rmwbench.results.compare.model import Compared
 from rmwbench.results.decide.model import Decided
 from rmwbench.results.explain.model import Explanation
 
 DOCUMENTS: Mapping[str, Any] = {
+    "capacity": Searched,
     "compare": Compared,
     "decide": Decided,
     "explain": tuple[Explanation, ...],

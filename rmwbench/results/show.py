@@ -25,6 +25,7 @@ from rmwbench.results import (
     bring_up,
     chart_points,
     groups,
+    model,
     outcomes,
     recordings,
     ros_variables,
@@ -33,11 +34,11 @@ from rmwbench.results import (
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.more import more
 from rmwbench.results.arm import ArmReport
-from rmwbench.results.calibration import calibration
 from rmwbench.results.effects import Effect, beside, documents, effects, reliability_costs
 from rmwbench.results.growth import growths
 from rmwbench.results.interop import matrix
 from rmwbench.results.judged import Judged, judged
+from rmwbench.results.machine import machine
 from rmwbench.results.own_cost import own_share
 from rmwbench.suite.file.limits_file import check_topics, no_such_case
 from rmwbench.suite.limits import LimitsFile
@@ -56,7 +57,7 @@ def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any
         "schema": "rmwbench/show",
         "version": 1,
         "campaign": found.campaign,
-        "machine": machine_document(bundle),
+        "machine": model.document(machine(bundle)),
         "block_correlation": found.alike.document(),
         "workloads": [_workload(w, found, level) for w in workloads],
     }
@@ -328,16 +329,3 @@ def _tuned_pairs(arms: list[ArmReport]) -> Iterator[tuple[ArmReport, ArmReport]]
                 and untouched.cell["profile"].rstrip("*") == "untouched"
             ):
                 yield tuned, untouched
-
-
-def machine_document(bundle: Bundle) -> dict[str, Any]:
-    """`machine` of the show document."""
-    m = bundle.campaign.get("machine") or {}
-    machines = len((bundle.campaign.get("cluster") or {}).get("machines") or ()) or 1
-    calibrated = calibration(m, bundle.campaign.get("created_utc"), machines)
-    return {
-        "summary": m.get("summary") or "machine not described",
-        "facts": m.get("facts") or [],
-        "warnings": [*(m.get("warnings") or []), *calibrated.pop("warnings")],
-        "calibration": calibrated,
-    }
