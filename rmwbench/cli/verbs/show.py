@@ -96,19 +96,21 @@ def _capacity(bundle: "Bundle", as_json: bool) -> None:
 
 
 def _fit(bundle: "Bundle", *, as_json: bool, as_csv: bool) -> None:
-    from rmwbench.results import fits
+    from rmwbench.report import fits as shown
+    from rmwbench.results.fits import fits
 
-    document = fits.fits(bundle)
+    document = fits(bundle)
     if as_csv:
-        typer.echo(fits.as_csv(document), nl=False)
+        typer.echo(shown.as_csv(document), nl=False)
     elif as_json:
         print_json(document)
     else:
-        fits.print_fits(document, stdout_console())
+        shown.print_fits(document, stdout_console())
 
 
 def _imported(bundle: "Bundle", as_json: bool) -> None:
-    from rmwbench.results.imported import document, print_imported
+    from rmwbench.report.imported import print_imported
+    from rmwbench.results.imported import document
 
     if as_json:
         print_json(document(bundle))
