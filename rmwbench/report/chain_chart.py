@@ -8,10 +8,10 @@ from typing import Any
 import altair as alt
 
 from rmwbench.report import charts, style
+from rmwbench.report.captioned import Figure
 from rmwbench.report.charts import Spec
 from rmwbench.report.explain.figures import Explained, Table
 from rmwbench.report.explain.shares import COUNTED, INFERRED, Key, percent
-from rmwbench.report.workload_charts import Figure
 from rmwbench.results.chain import finite
 from rmwbench.words import numbers as fmt
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rmwbench.report.captioned import Figure
 from rmwbench.report.explain import shares
 from rmwbench.report.explain.charts import shares as draw
 from rmwbench.report.explain.shares import CLAIMED, COUNTED, INFERRED, Bar, Key, percent
-from rmwbench.report.workload_charts import Figure
 from rmwbench.results.losses import losses_of, measure, slow
 from rmwbench.words import numbers as fmt
 

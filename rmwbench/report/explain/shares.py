@@ -119,13 +119,13 @@ def paths(arms: Iterable[dict[str, Any]]) -> list[Bar]:
             if one["fraction"] >= SEEN:
                 share = percent(one["fraction"])
                 on = f" over {one['interface']}" if one["interface"] else ""
-                known = {
+                how = {
                     "counted": "counted by the kernel",
                     "evidence": "the middleware's own word",
                 }
                 told = (
                     f"{share} {PATHS.get(one['path'], one['path'])}{on}, "
-                    f"{known.get(one['label'], 'inferred')}"
+                    f"{how.get(one['label'], 'inferred')}"
                 )
                 label = f"{one['path']} {share}" + (
                     " inferred" if one["label"] == "inferred" else ""
