@@ -4,7 +4,7 @@ trials: what `show` and `explain` answer from.
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -187,7 +187,7 @@ def _campaign(
         if line.status != "void" or line.cause != "machine":
             blocks.setdefault(line.block, set()).add(line.cell)
     looks = next((x for x in reversed(bundle.journal.lines) if x.get("type") == "look"), None)
-    planned = plan.get("trials") or lines
+    planned: Sequence[Any] = plan.get("trials") or lines
     if looks and looks["stop"] == "decided":
         planned = [t for t in planned if t["block"] < looks["blocks"]]
     dropped = bundle.dropped
@@ -236,6 +236,6 @@ def _minutes_per_block(
 ) -> float | None:
     """Measured where a block is complete, otherwise as planned."""
     if campaign["wall_s"] and campaign["blocks_complete"]:
-        return campaign["wall_s"] / 60 / len({line.block for line in lines})
-    seconds = plan.get("block_s")
+        return float(campaign["wall_s"] / 60 / len({line.block for line in lines}))
+    seconds: float | None = plan.get("block_s")
     return seconds / 60 if seconds else None

@@ -262,7 +262,7 @@ def _row(
         arm["arm"]: (place, arm["metrics"])
         for place, arm in enumerate(doc["workloads"][at]["arms"])
     }
-    cells = []
+    cells: list[dict[str, Any] | None] = []
     for name in arms:
         if name not in judged:
             cells.append(None)

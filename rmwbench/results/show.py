@@ -176,8 +176,9 @@ def _effects(name: str, arms: Mapping[str, list[ArmReport]]) -> list[Effect]:
 def _beside(name: str, arms: Mapping[str, list[ArmReport]]) -> list[Effect]:
     """Effects of a workload that names another `against`, at the same levels of the factors."""
     asked = next((a.definition.get("workload") for a in arms[name]), None)
-    other = asked.get("against") if isinstance(asked, dict) else None
-    there = f"{other}{name.removeprefix(str(asked.get('name')))}" if other else None
+    if not isinstance(asked, dict) or not (other := asked.get("against")):
+        return []
+    there = f"{other}{name.removeprefix(str(asked.get('name')))}"
     return beside(name, arms[name], arms[there], str(other)) if there in arms else []
 
 

@@ -131,7 +131,8 @@ def _decided(part: dict[str, Any], margin: float) -> list[tuple[str, str]]:
 def _losses(arms: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """What was lost without deciding a verdict, best effort apart from what was asked to be
     reliable."""
-    reliable, best_effort = [], []
+    reliable: list[str] = []
+    best_effort: list[str] = []
     for a in arms:
         undelivered = fmt.finite(a["metrics"].get("undelivered", {}).get("value"))
         if undelivered:
@@ -162,7 +163,7 @@ def _tuning(w: dict[str, Any]) -> list[tuple[str, str]]:
         r = pair["ratio"]
         if "value" not in r:
             continue
-        text = f"[{fmt.significant(r['low'])}, {fmt.significant(fmt.finite(r['high']))}]"
+        text = f"[{fmt.significant(r['low'])}, {fmt.significant(r['high'])}]"
         value = fmt.significant(r["value"])
         where = f"in {pair['topic']}" if pair.get("topic") else "here"
         if r["answer"] == "smaller":

@@ -173,7 +173,7 @@ def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
             probe.stability = stability(known.records, endpoints, window)
             probe.finding = judge(limit, probe.trial, probe.stability)
         arm.probes.append(probe)
-        if probe.finding is not None:
+        if probe.finding is not None and arm.search is not None:
             arm.search.record(level, probe.finding.holds)
 
 
