@@ -8,11 +8,11 @@ from typing import Any
 import altair as alt
 
 from rmwbench.report import charts, style
+from rmwbench.report.captioned import Figure
 from rmwbench.report.charts import Spec
 from rmwbench.report.explain.figures import Explained, Table
 from rmwbench.report.explain.shares import COUNTED, INFERRED, Key, percent
-from rmwbench.report.workload_charts import Figure
-from rmwbench.results.chain import finite, lost_where
+from rmwbench.results.chain import finite
 from rmwbench.words import numbers as fmt
 
 KINDS = {
@@ -184,33 +184,3 @@ def _draw(
     )
     layers = alt.layer(bars, *charts._values_beside(alt.Chart(charts._ROWS), y, narrow))
     return charts._finish(layers, height=charts._rows_height(rows, narrow), rows=rows, parts=values)
-
-
-def words(arm: dict[str, Any]) -> list[str]:
-    """The same in a few lines for a terminal: who takes how much, and where messages were lost."""
-    chain = arm.get("chain")
-    found = []
-    if chain:
-        sums = {
-            kind: sum(finite(p["typical"]) or 0.0 for p in chain["parts"] if p["kind"] == kind)
-            for kind in KINDS
-        }
-        whole = sum(sums.values())
-        shares = ", ".join(
-            f"{KINDS[kind][1]} {fmt.quantity(ns, 'ns')} ({percent(ns / whole)})"
-            for kind, ns in sums.items()
-            if whole
-        )
-        nodes = " to ".join(dict.fromkeys(str(n) for n in chain["nodes"]))
-        ways = f", {chain['ways']} ways" if chain["ways"] > 1 else ""
-        found.append(f"{nodes} nodes{ways}; a typical message: {shares or 'nothing arrived'}")
-        found += [
-            f"{name} lost {fmt.counted(lost, 'message')} of {chain['wanted']}"
-            for name, lost in lost_where(chain["parts"])
-        ]
-    for one in arm.get("layers") or ():
-        found.append(
-            f"{fmt.metric(one['time']).text:>8}  {percent(max(0.0, one['share'])):>7}  "
-            f"{one['category']}"
-        )
-    return found

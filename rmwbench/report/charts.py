@@ -519,7 +519,7 @@ def _values_beside(base: alt.Chart, y: alt.Y, narrow: bool) -> list[alt.Chart]:
     )
     if not narrow:
         return [numbers]
-    name = {"align": "left", "fontSize": 12, "dy": -15}
+    name: dict[str, Any] = {"align": "left", "fontSize": 12, "dy": -15}
     seam = base.mark_text(stroke=SURFACE, strokeWidth=4, strokeJoin="round", **name)
     left, text = alt.XValue(0), alt.Text("arm:N")  # type: ignore[no-untyped-call]
     names = [
@@ -593,7 +593,8 @@ def _at_px(expression: str) -> alt.XValue:
 
 
 def _axis(**settings: Any) -> alt.Axis:
-    return alt.Axis(**{"grid": True, "labelOverlap": "greedy"} | settings)
+    own: dict[str, Any] = {"grid": True, "labelOverlap": "greedy"}
+    return alt.Axis(**own | settings)
 
 
 def _log_axis(

@@ -6,7 +6,6 @@ where one with 1 100 has a p99, and the header says which one it is. A metric ou
 still in the report, behind its arm.
 """
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -113,10 +112,12 @@ def of(workload: dict[str, Any]) -> tuple[Column, ...]:
 
 def _is_apart(metrics: dict[str, Any], name: str) -> bool:
     """Whether an arm's latency differs from its response latency by more than APART, either way."""
-    found = [fmt.finite(metrics.get(which, {}).get("value")) for which in (MEDIAN.metrics[0], name)]
-    if None in found or not all(map(math.isfinite, found)) or not all(found):
+    own, other = (
+        fmt.finite(metrics.get(which, {}).get("value")) for which in (MEDIAN.metrics[0], name)
+    )
+    if not own or not other:
         return False
-    return not 1 / APART <= found[0] / found[1] <= APART
+    return not 1 / APART <= own / other <= APART
 
 
 def is_by_topic(workload: dict[str, Any]) -> bool:

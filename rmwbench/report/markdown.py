@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.report import columns, topic_rows
+from rmwbench.report.captioned import Figure
 from rmwbench.report.drawing import svg_of
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
-from rmwbench.report.workload_charts import Figure, card, figures
+from rmwbench.report.workload_charts import card, figures
 from rmwbench.results import (
     bring_up,
     effects,

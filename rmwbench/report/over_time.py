@@ -67,7 +67,7 @@ def delivered(workload: dict[str, Any]) -> Spec | None:
         alt.Tooltip("line:N", title="line"),
         alt.Tooltip("y:Q", title="per second", format=".4~s"),
     ]
-    step = {"interpolate": "step-after", "clip": True}
+    step: dict[str, Any] = {"interpolate": "step-after", "clip": True}
 
     def of(kind: str) -> alt.Chart:
         return alt.Chart().transform_filter(f"datum.kind == '{kind}'")

@@ -10,7 +10,7 @@ contender.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 Pair = tuple[str, str]  # (on light, on dark), `#rrggbb`
 
@@ -98,6 +98,27 @@ def looks(arms: Iterable[dict[str, Any]]) -> dict[str, Look]:
             order = profiles[middleware] = profiles.get(middleware, -1) + 1
             result[arm["arm"]] = Look(*pair, False, _DASHES[order % len(_DASHES)])
     return result
+
+
+class Candidate(Protocol):
+    """Any typed answer's arm."""
+
+    @property
+    def arm(self) -> str: ...
+    @property
+    def middleware(self) -> str: ...
+    @property
+    def profile(self) -> str: ...
+    @property
+    def role(self) -> str: ...
+
+
+def looks_of(arms: Iterable[Candidate]) -> dict[str, Look]:
+    """The same of a typed answer's arms."""
+    return looks(
+        {"arm": one.arm, "middleware": one.middleware, "profile": one.profile, "role": one.role}
+        for one in arms
+    )
 
 
 def _kind(arm: dict[str, Any]) -> bool:

@@ -3,7 +3,7 @@ and attested, its metrics.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
@@ -17,9 +17,11 @@ from rmwbench.analysis.verdicts.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results import chain, groups
+from rmwbench.results.explain.model import Failure, Tail, Trials
 from rmwbench.results.interop import pair_of
 from rmwbench.results.losses import losses
 from rmwbench.results.measure import Small
+from rmwbench.results.model import document
 
 
 class ArmReport:
@@ -34,7 +36,7 @@ class ArmReport:
         small: Small,
         bundle: Bundle,
         primary: str,
-        tails: Sequence[dict[str, Any]] = (),
+        tails: tuple[Tail, ...] = (),
     ):
         self.host = bundle.host
         self.cell, self.trials, self.lines, self.primary = cell, trials, lines, primary
@@ -95,7 +97,7 @@ class ArmReport:
         self.configuration = self._configuration(bundle)
         keep_last = any((g.get("qos") or {}).get("history") == "keep_last" for _, _, g in granted)
         self.losses = losses(trials, small, reliable=self.reliable, keep_last=keep_last)
-        self.tails = list(tails)
+        self.tails = tails
 
     @property
     def facts(self) -> Facts:
@@ -115,6 +117,30 @@ class ArmReport:
             self.host,
             self.take,
             self.when_full,
+        )
+
+    @property
+    def counts(self) -> Trials:
+        by = Counter(line.status for line in self.lines)
+        return Trials(
+            done=by["done"],
+            failed=by["failed"],
+            void=by["void"],
+            voided_by=Counter(code for x in self.lines if x.status == "void" for code in x.codes),
+            numbers=tuple(t.trial for t in self.trials),
+            failures=tuple(
+                Failure(
+                    trial=x.trial,
+                    block=x.block,
+                    status=x.status,
+                    reason=x.reason,
+                    cause=x.cause,
+                    failed_by=x.failed_by,
+                    codes=x.codes,
+                )
+                for x in self.lines
+                if x.status != "done"
+            ),
         )
 
     @property
@@ -147,7 +173,6 @@ class ArmReport:
     def document(
         self, verdict: best.Verdict, unlike: list[str], floor: "ArmReport | None"
     ) -> dict[str, Any]:
-        counts = Counter(line.status for line in self.lines)
         if interim.is_untimed(self.cell) and not self.floor:
             verdict = best.Verdict(
                 "no data", None, None, "allocations were counted, so nothing here was timed"
@@ -183,31 +208,12 @@ class ArmReport:
             "options": self.arm.get("options") or {},
             "pair": pair_of(self.arm),
             "not_supported": self.not_supported,
-            "trials": {
-                **{s: counts[s] for s in ("done", "failed", "void")},
-                "voided_by": dict(
-                    Counter(code for x in self.lines if x.status == "void" for code in x.codes)
-                ),
-                "numbers": [t.trial for t in self.trials],
-                "failures": [
-                    {
-                        "trial": x.trial,
-                        "block": x.block,
-                        "status": x.status,
-                        "reason": x.reason,
-                        "cause": x.cause,
-                        "failed_by": x.failed_by,
-                        "codes": list(x.codes),
-                    }
-                    for x in self.lines
-                    if x.status != "done"
-                ],
-            },
-            "losses": self.losses,
-            "tails": self.tails,
+            "trials": document(self.counts),
+            "losses": document(self.losses),
+            "tails": document(self.tails),
             "network": groups.document(self.trials),
-            "chain": chain.document(self.trials),
-            "layers": chain.layers(self.trials),
+            "chain": document(chain.chain(self.trials)),
+            "layers": document(chain.layers(self.trials)),
             "metrics": {
                 name: aggregate(entry, self.trials).document()
                 for name, entry in GLOSSARY.items()

@@ -3,7 +3,7 @@ the layers that their time went to, each over trials with an interval."""
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from rmwbench.analysis.metrics.chain.chain import PART_QUANTILES, SAMPLES, TRANS
 from rmwbench.analysis.metrics.chain.layers import SHARES, WORDS
 from rmwbench.analysis.metrics.glossary import Entry
 from rmwbench.analysis.metrics.trial import OF_CHAINS
-from rmwbench.analysis.stats.metric import Metric, NoData
+from rmwbench.results.explain.model import Chain, Kind, Layer, Part
+from rmwbench.results.model import Metric
 
 _SPENT = Entry("spent", "time spent", "ns", "amount", "")
 _TOOK = Entry("took", "time taken", "ns", "positive", "")
@@ -32,8 +33,8 @@ def applies(name: str, trials: Sequence[Trial], primary: str) -> bool:
     return name not in SHARES or any(t.layers is not None and t.layers.traced for t in trials)
 
 
-def document(trials: Sequence[Trial]) -> dict[str, Any] | None:
-    """`chain` of an arm; None where nothing is relayed."""
+def chain(trials: Sequence[Trial]) -> Chain | None:
+    """None where nothing is relayed."""
     chains = [(t, t.chain) for t in trials if t.chain is not None]
     if not chains:
         return None
@@ -44,33 +45,33 @@ def document(trials: Sequence[Trial]) -> dict[str, Any] | None:
         found = [chain.parts[place] for _, chain in chains if place < len(chain.parts)]
         across = bound if of.kind == TRANSPORT else 0.0
         count = sum(part.count for part in found)
-        metrics = {"typical": _over([p.typical_ns for p in found], count, _SPENT, across)}
-        for q in PART_QUANTILES:
-            metrics[f"p{q * 100:g}"] = _over(
-                [p.quantiles.get(q) for p in found], count, _TOOK, across
-            )
-        parts.append(
-            {
-                "kind": of.kind,
-                "hop": of.hop,
-                "name": of.name,
-                "count": count,
-                "lost": sum(p.lost for p in found),
-            }
-            | {name: metric.document() for name, metric in metrics.items()}
+        p50, p95 = (
+            _over([p.quantiles.get(q) for p in found], count, _TOOK, across) for q in PART_QUANTILES
         )
-    return {
-        "ways": first.paths,
-        "nodes": list(first.nodes),
-        "wanted": sum(chain.wanted for _, chain in chains),
-        "arrived": sum(chain.arrived for _, chain in chains),
-        "parts": parts,
-    }
+        parts.append(
+            Part(
+                kind=cast(Kind, of.kind),
+                hop=of.hop,
+                name=of.name,
+                count=count,
+                lost=sum(p.lost for p in found),
+                typical=_over([p.typical_ns for p in found], count, _SPENT, across),
+                p50=p50,
+                p95=p95,
+            )
+        )
+    fewest, most = first.nodes
+    return Chain(
+        ways=first.paths,
+        nodes=(fewest, most),
+        wanted=sum(chain.wanted for _, chain in chains),
+        arrived=sum(chain.arrived for _, chain in chains),
+        parts=tuple(parts),
+    )
 
 
-def layers(trials: Sequence[Trial]) -> list[dict[str, Any]] | None:
-    """`layers` of an arm: each category with its time, all hops of a way together, and its share;
-    None without any."""
+def layers(trials: Sequence[Trial]) -> tuple[Layer, ...] | None:
+    """Each category with its time, all hops of a way together, and its share; None without any."""
     found = [t.layers for t in trials if t.layers is not None]
     if not found:
         return None
@@ -80,30 +81,23 @@ def layers(trials: Sequence[Trial]) -> list[dict[str, Any]] | None:
         spent = [one.spent_ns.get(name) for one in found]
         if any(value is not None for value in spent):
             mean = float(np.mean([value or 0.0 for value in spent]))
-            metric = _over(spent, sum(one.messages for one in found), _SPENT, 0.0).document()
             out.append(
-                {
-                    "category": name,
-                    "text": WORDS[name],
-                    "time": metric,
-                    "share": mean / whole if whole else 0.0,
-                }
+                Layer(
+                    category=name,
+                    text=WORDS[name],
+                    time=_over(spent, sum(one.messages for one in found), _SPENT, 0.0),
+                    share=mean / whole if whole else 0.0,
+                )
             )
-    return out
+    return tuple(out)
 
 
 def _over(values: Sequence[float | None], count: int, entry: Entry, bound_ns: float) -> Metric:
     there = np.array([value for value in values if value is not None])
     if not len(there):
-        return NoData(entry.unit, "too few messages, or none that reached the end")
+        return Metric(unit=entry.unit, no_data="too few messages, or none that reached the end")
     found = over_trials(entry, there, count, "values")
-    return widened(found, bound_ns) if bound_ns else found
-
-
-def lost_where(parts: Sequence[dict[str, Any]]) -> list[tuple[str, int]]:
-    """(name of the part, messages that it lost), of those that lost any, in the order of the
-    way."""
-    return [(part["name"], part["lost"]) for part in parts if part["lost"]]
+    return Metric.of((widened(found, bound_ns) if bound_ns else found).document())
 
 
 def finite(metric: dict[str, Any]) -> float | None:

@@ -76,15 +76,15 @@ def series(
 ) -> dict[str, Any] | None:
     """The trial whose primary metric is the middle one (the lower of two): representative, not
     chosen by eye."""
-    with_series = [t for t in trials if _series(t, of) is not None]
-    if not with_series:
+    known = {t.trial: found for t in trials if (found := _series(t, of)) is not None}
+    if not known:
         return None
-    ordered = sorted(with_series, key=lambda t: (metric_by_trial.get(t.trial, math.inf), t.trial))
+    ordered = sorted(known, key=lambda trial: (metric_by_trial.get(trial, math.inf), trial))
     chosen = ordered[(len(ordered) - 1) // 2]
-    time_s, latency = _series(chosen, of)
+    time_s, latency = known[chosen]
     return {
         "arm": arm,
-        "trial": chosen.trial,
+        "trial": chosen,
         "time_s": _numbers(time_s),
         "latency_ns": _numbers(latency),
     }

@@ -108,24 +108,24 @@ def reliability_costs(name: str, arms: Mapping[str, Sequence[ArmReport]]) -> lis
     mine = [(arm, loads(arm.cell["factors"])) for arm in arms[name]]
     if not any(factors.get("reliability") == RELIABLE for _, factors in mine):
         return []
-    key = lambda arm, factors: (  # noqa: E731
-        arm.cell["workload"],
-        arm.cell["arm"],
-        sorted(map(repr, factors.items())),
-    )
     there = {
-        repr(key(arm, factors)): arm
+        _identity(arm, factors): arm
         for found in arms.values()
         for arm in found
         if (factors := loads(arm.cell["factors"])).get("reliability") == BEST_EFFORT
     }
     out = []
     for arm, factors in mine:
-        base = there.get(repr(key(arm, factors | {"reliability": BEST_EFFORT})))
+        base = there.get(_identity(arm, factors | {"reliability": BEST_EFFORT}))
         if base is not None:
             planned = _planned(arm, base, (arm.primary, *BESIDE))
             out.append(Effect(name, arm.name, f"{base.name} best effort", planned))
     return out
+
+
+def _identity(arm: ArmReport, factors: Mapping[str, Any]) -> str:
+    """The same for two arms that differ in nothing but what is measured of them."""
+    return repr((arm.cell["workload"], arm.cell["arm"], sorted(map(repr, factors.items()))))
 
 
 def _undelivered(arm: ArmReport) -> str:

@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isinf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rmwbench.analysis.metrics import cross_traffic, delivery
 from rmwbench.analysis.metrics.aggregate import Trial, over_trials
-from rmwbench.analysis.metrics.glossary import Entry
-from rmwbench.analysis.metrics.link_bytes import BYTES, LOST, RETRANSMITTED, UP, USED
+from rmwbench.analysis.metrics.glossary import Entry, Kind
+from rmwbench.analysis.metrics.link_bytes import BYTES, LOST, RETRANSMITTED, UP, USED, Wire
 from rmwbench.analysis.metrics.network import Network
 from rmwbench.analysis.metrics.stray import STRAY, TO_ITSELF
 from rmwbench.analysis.records.frames import CLASSES
@@ -166,9 +166,18 @@ def rows(workload: dict[str, Any], group: Group) -> list[list[str]]:
     ]
 
 
+class _Seen(NamedTuple):
+    """What one trial's links carried, in so many ns."""
+
+    wire: Wire
+    length_ns: int
+
+
 def document(trials: Sequence[Trial]) -> dict[str, Any] | None:
     """The show document's `network` of an arm; None where no trial has links or an interruption."""
-    seen = [t.network for t in trials if t.network.wire is not None]
+    seen = [
+        _Seen(t.network.wire, t.network.length_ns) for t in trials if t.network.wire is not None
+    ]
     if not seen and not any(t.network.outages for t in trials):
         return None
     return {
@@ -178,7 +187,7 @@ def document(trials: Sequence[Trial]) -> dict[str, Any] | None:
     }
 
 
-def _sent(seen: Sequence[Network]) -> list[dict[str, Any]]:
+def _sent(seen: Sequence[_Seen]) -> list[dict[str, Any]]:
     """By sender and class: frames of all trials, bytes per second, and the share of all bytes."""
     found = []
     total = sum(n.wire.bytes for n in seen)
@@ -205,7 +214,7 @@ def _sent(seen: Sequence[Network]) -> list[dict[str, Any]]:
     return found
 
 
-def _links(seen: Sequence[Network]) -> list[dict[str, Any]]:
+def _links(seen: Sequence[_Seen]) -> list[dict[str, Any]]:
     """By link and direction: what it let through, what share of its frames it lost, and to what."""
     found = []
     there = dict.fromkeys(link for n in seen for link in n.wire.entered)
@@ -298,7 +307,7 @@ TRIALS = 8
 """Of which the picture shows their own line: more would hide the mean."""
 
 
-def _amount(unit: str, values: Sequence[float], *, kind: str = "amount") -> dict[str, Any]:
+def _amount(unit: str, values: Sequence[float], *, kind: Kind = "amount") -> dict[str, Any]:
     found = np.array(values, float)
     entry = Entry("", "", unit, kind, "")
     return over_trials(entry, found, len(found), "values").document()
@@ -317,7 +326,7 @@ def _fraction(events: Sequence[int], of: Sequence[int]) -> dict[str, Any]:
 
 def slowest(arm: dict[str, Any]) -> list[tuple[str, ...]]:
     """One line per interruption and stream: (what, when, stream, time to recover)."""
-    found = []
+    found: list[tuple[str, ...]] = []
     for outage in (arm.get("network") or {}).get("outages", ()):
         what = f"{outage['who']}: {outage['what']}"
         end = outage["end_s"]

@@ -1,6 +1,6 @@
 """Where an arm's messages were lost, over its done trials."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -8,6 +8,7 @@ from typing import Any
 
 from rmwbench.analysis.causes.loss_places import drops, locate
 from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.results.explain.model import Losses, LossPlace
 from rmwbench.results.groups import VERDICTS
 from rmwbench.results.measure import Small
 from rmwbench.words import numbers as fmt
@@ -15,10 +16,9 @@ from rmwbench.words import numbers as fmt
 
 def losses(
     trials: Sequence[Trial], small: Small, *, reliable: bool, keep_last: bool
-) -> dict[str, Any] | None:
-    """The show document's `losses`; None where everything had arrived when the trials ended, or no
-    trial is done. What was under way then is slow and not lost: it stands beside, and in none of
-    the places."""
+) -> Losses | None:
+    """None where everything had arrived when the trials ended, or no trial is done. What was under
+    way then is slow and not lost: it stands beside, and in none of the places."""
     if not trials:
         return None
     ledger = reduce(add, (t.messages.ledger for t in trials))
@@ -28,7 +28,18 @@ def losses(
         add, (replace(drops(small.counters[t.trial]), links=_links(t)) for t in trials)
     )
     found = locate(ledger, counted, reliable=reliable, keep_last=keep_last)
-    return {"wanted": ledger.wanted, "under_way": ledger.under_way} | found.document()
+    return _losses({"wanted": ledger.wanted, "under_way": ledger.under_way} | found.document())
+
+
+def losses_of(arm: Mapping[str, Any]) -> Losses | None:
+    """Those of an arm of the show document."""
+    found = arm.get("losses")
+    return None if found is None else _losses(found)
+
+
+def _losses(found: Mapping[str, Any]) -> Losses:
+    places = tuple(LossPlace(**one) for one in found["places"])
+    return Losses(**{**found, "places": places, "uncounted": tuple(found["uncounted"])})
 
 
 def _links(trial: Trial) -> dict[str, int]:
@@ -41,25 +52,23 @@ def _links(trial: Trial) -> dict[str, int]:
     }
 
 
-def measure(place: dict[str, Any]) -> str:
+def measure(place: LossPlace) -> str:
     """`at most 32 messages (40 datagrams counted there)`, `32 messages, inferred`."""
-    text = ("at most " if place["label"] == "at most" else "") + fmt.counted(
-        place["messages"], "message"
-    )
-    if place["unit"] != "messages":
-        text += f" ({fmt.significant_count(place['count'])} {place['unit']} counted there)"
-    return text + (", inferred" if place["label"] == "inferred" else "")
+    text = "at most " if place.label == "at most" else ""
+    text += fmt.counted(place.messages, "message")
+    if place.unit != "messages":
+        text += f" ({fmt.significant_count(place.count)} {place.unit} counted there)"
+    return text + (", inferred" if place.label == "inferred" else "")
 
 
-def slow(losses: dict[str, Any] | None) -> str | None:
+def slow(losses: Losses | None) -> str | None:
     """`7 messages (23 %) were still under way when the trials ended: slow, not lost`; None where
     none was."""
-    count = (losses or {}).get("under_way")
-    if not count:
+    if losses is None or not losses.under_way:
         return None
-    verb = "was" if count == 1 else "were"
-    share = fmt.quantity(count / losses["wanted"], "fraction")
+    verb = "was" if losses.under_way == 1 else "were"
+    share = fmt.quantity(losses.under_way / losses.wanted, "fraction")
     return (
-        f"{fmt.counted(count, 'message')} ({share}) {verb} still under way when the trials "
-        "ended: slow, not lost"
+        f"{fmt.counted(losses.under_way, 'message')} ({share}) {verb} still under way when the "
+        "trials ended: slow, not lost"
     )

@@ -3,14 +3,15 @@ JSON document.
 
 An answer is frozen objects whose names are the keys of its document (docs/formats), with real
 numbers: an infinite one is infinite, and only the document writes the word. A field that is
-`absent()` is left out of the document where it is None; any other None is written as null. The JSON
-Schema beside each page of docs/formats is generated from these classes (`schema.py`).
+`absent()` is left out of the document where it is None; any other None is written as null. A name
+that Python keeps for itself ends in `_` here (`from_`) and not there. The JSON Schema beside each
+page of docs/formats is generated from these classes (`schema.py`).
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from rmwbench.analysis.stats.metric import finite
 
@@ -28,7 +29,7 @@ def document(value: Any) -> Any:
     if is_dataclass(value):
         found = ((one, getattr(value, one.name)) for one in fields(value))
         return {
-            one.name: document(held)
+            one.name.removesuffix("_"): document(held)
             for one, held in found
             if held is not None or ABSENT not in one.metadata
         }
@@ -90,3 +91,64 @@ class Change(_Of):
     low: float
     high: float
     blocks: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A value within its interval [`low`, `high`], in the unit that stands beside it."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class GlossaryEntry:
+    """What a metric is called, and what it is."""
+
+    title: str
+    unit: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """Of a machine. `note`: what is to be known beside it."""
+
+    name: str
+    value: str
+    note: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """The newest of the machine at the campaign's start, in a line of `text`; `truths`, `aa` and
+    `own_cost` as the campaign has them (docs/formats/calibration.md). `age_days`: at that time."""
+
+    known: bool
+    text: str
+    created_utc: str | None = absent()
+    age_days: float | None = absent()
+    kernel: str | None = absent()
+    truths: Mapping[str, Any] | None = absent()
+    aa: Mapping[str, Any] | None = absent()
+    own_cost: Mapping[str, Any] | None = absent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """Where it was measured. `warnings`: what its numbers may suffer from."""
+
+    summary: str
+    facts: tuple[Fact, ...]
+    warnings: tuple[str, ...]
+    calibration: Calibration
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conclusion:
+    """What may be concluded, or may not; of one workload, or of all (None)."""
+
+    kind: Literal["conclude", "caution"]
+    workload: str | None
+    text: str

@@ -14,7 +14,7 @@ from rmwbench.analysis.metrics.aggregate import WITHOUT_UNDER_WAY
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.verdicts import outcomes
-from rmwbench.results.losses import slow
+from rmwbench.results.losses import losses_of, slow
 from rmwbench.words import numbers as fmt
 
 MARKS = {
@@ -173,7 +173,7 @@ def _reason(thresholds: Mapping[str, Any], judged: outcomes.Judged, arm: Mapping
 def _measured(metric: str, arm: Mapping[str, Any]) -> str:
     shown = fmt.metric(arm["metrics"].get(metric))
     value = f"no data ({shown.basis})" if shown.state == "absent" else shown.full
-    waiting = slow(arm.get("losses")) if metric in WITHOUT_UNDER_WAY else None
+    waiting = slow(losses_of(arm)) if metric in WITHOUT_UNDER_WAY else None
     return f"{GLOSSARY[metric].title} {value}" + (f", and {waiting}" if waiting else "")
 
 
@@ -262,7 +262,7 @@ def _row(
         arm["arm"]: (place, arm["metrics"])
         for place, arm in enumerate(doc["workloads"][at]["arms"])
     }
-    cells = []
+    cells: list[dict[str, Any] | None] = []
     for name in arms:
         if name not in judged:
             cells.append(None)

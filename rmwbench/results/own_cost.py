@@ -32,8 +32,12 @@ def own_share(
         or any(arm["touch"] not in (None, "all") for arm in arms)
     ):
         return None
-    found = {name: _at(own["sizes"], name, payload_bytes) for name in SHOWN}
-    if None in found.values():
+    found = {
+        name: value
+        for name in SHOWN
+        if (value := _at(own["sizes"], name, payload_bytes)) is not None
+    }
+    if len(found) < len(SHOWN):
         return None
     shares = {
         name: _largest_share(value["value"], arms, SHOWN[name]) for name, value in found.items()

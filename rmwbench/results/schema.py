@@ -10,24 +10,33 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from rmwbench.results.capacity.model import Searched
 from rmwbench.results.compare.model import Compared
+from rmwbench.results.decide.model import Decided
+from rmwbench.results.explain.model import Explanation
 
-DOCUMENTS: Mapping[str, type] = {"compare": Compared}
+DOCUMENTS: Mapping[str, Any] = {
+    "capacity": Searched,
+    "compare": Compared,
+    "decide": Decided,
+    "explain": tuple[Explanation, ...],
+}
 FOLDER = Path(__file__).parents[2] / "docs" / "formats"
 INFINITE = {"enum": ["inf", "-inf"]}
 """Beside any number with a fraction: JSON has none that is infinite."""
 
 
-def text(kind: type) -> str:
+def text(name: str) -> str:
     """The schema of one, as its file has it."""
-    schema = TypeAdapter(kind).json_schema()
-    own = {name: held["const"] for name, held in schema["properties"].items() if "const" in held}
+    schema = TypeAdapter(DOCUMENTS[name]).json_schema()
     made = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": kind.__name__,
+        "title": schema.get("title", f"rmwbench {name}"),
         **_told(schema),
     }
-    made["required"] = sorted({*made.get("required", ()), *own})
+    own = [key for key, held in schema.get("properties", {}).items() if "const" in held]
+    if own:  # the schema's name and its version, which have a default
+        made["required"] = sorted({*made.get("required", ()), *own})
     return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -50,8 +59,8 @@ def _is_ours(key: str, held: Any) -> bool:
 
 
 def main() -> None:
-    for name, kind in DOCUMENTS.items():
-        (FOLDER / f"{name}.schema.json").write_text(text(kind), encoding="utf-8")
+    for name in DOCUMENTS:
+        (FOLDER / f"{name}.schema.json").write_text(text(name), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,34 +3,29 @@ rendered. Same bundle, same document.
 """
 
 import math
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rmwbench.analysis.metrics.aggregate import Trial
-from rmwbench.analysis.metrics.comparisons import Comparison, comparisons
+from rmwbench.analysis.metrics.comparisons import Comparison
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topics import unit
-from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.stats.metric import finite
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
 from rmwbench.analysis.stats.resolution import resolvable_ratio
 from rmwbench.analysis.verdicts import best, gains, sequential
 from rmwbench.analysis.verdicts.failing import counted
-from rmwbench.analysis.verdicts.interim import aa_noise, bar_bound, is_untimed, topics_of
-from rmwbench.analysis.verdicts.interim import rules as rules_of
+from rmwbench.analysis.verdicts.interim import aa_noise, is_untimed
 from rmwbench.analysis.verdicts.likeness import Likeness
 from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.analysis.verdicts.over_topics import over_topics
 from rmwbench.analysis.verdicts.unlike import flags
 from rmwbench.analysis.verdicts.variances import Prior
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.read import TrialLine
 from rmwbench.results import (
     bring_up,
     chart_points,
     groups,
+    model,
     outcomes,
     recordings,
     ros_variables,
@@ -39,16 +34,13 @@ from rmwbench.results import (
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.more import more
 from rmwbench.results.arm import ArmReport
-from rmwbench.results.calibration import calibration
 from rmwbench.results.effects import Effect, beside, documents, effects, reliability_costs
 from rmwbench.results.growth import growths
-from rmwbench.results.imported import refuse_imported
 from rmwbench.results.interop import matrix
-from rmwbench.results.measure import Small
+from rmwbench.results.judged import Judged, judged
+from rmwbench.results.machine import machine
 from rmwbench.results.own_cost import own_share
-from rmwbench.results.tails import of_worst
 from rmwbench.suite.file.limits_file import check_topics, no_such_case
-from rmwbench.suite.left_out import told_left_out
 from rmwbench.suite.limits import LimitsFile
 from rmwbench.words import numbers as fmt
 
@@ -58,95 +50,39 @@ def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any
     broken bundle, and for an imported one, which has no records. `limits` take the place of the
     suite's own.
     """
-    refuse_imported(bundle)
-    small = Small(bundle)
-    plan = bundle.campaign.get("plan") or {}
-    lines = bundle.trials()
-    cells = bundle.rows("cells")
-    measured: dict[int, list[Trial]] = {c["cell"]: [] for c in cells}
-    for evidence in bundle.evidence(
-        (x for x in lines if x.status == "done" and x.cell in measured), small
-    ):
-        measured[evidence.cell].append(measure_trial(evidence))
-    campaign = _campaign(bundle, plan, lines, cells, small)
-    aa_floor = aa_noise(bundle.campaign.get("machine"))
-    rules = rules_of(bundle.campaign.get("machine"), _minutes_per_block(plan, lines, campaign))
-
-    lines_of: dict[int, list[TrialLine]] = {c["cell"]: [] for c in cells}
-    for line in lines:
-        if line.cell in lines_of:
-            lines_of[line.cell].append(line)
-    tails = of_worst(bundle, measured, lines, small)
-    workloads = comparisons(plan, cells)
-    arms = {
-        w.name: [
-            ArmReport(
-                w.labels[c["cell"]],
-                c,
-                measured[c["cell"]],
-                lines_of[c["cell"]],
-                small,
-                bundle,
-                w.primary_metric,
-                tails.get(c["cell"], ()),
-            )
-            for c in w.cells
-        ]
-        for w in workloads
-    }
-    bound = {w: bar_bound((a.cell, a.found) for a in found) for w, found in arms.items()}
-    topics_in = {
-        w.name: topics_of((a.found for a in arms[w.name]), w.primary_metric) for w in workloads
-    }
-    compared = {
-        unit(w, t): [a.compared_in(t) for a in arms[w]]
-        for w, found in topics_in.items()
-        for t in found
-    }
-    verdicts, judged = _judge(compared, rules, plan, campaign, bundle.ended_at)
-    shared, alike = best.evidence(compared)
-    contenders = sum(not a.floor and bool(a.primary) for found in compared.values() for a in found)
-    document = {
+    found = judged(bundle)
+    small, measured, workloads, arms = found.small, found.measured, found.workloads, found.arms
+    level = replace(found.rules, alpha=found.at["alpha"])
+    document: dict[str, Any] = {
         "schema": "rmwbench/show",
         "version": 1,
-        "campaign": campaign,
-        "machine": machine_document(bundle),
-        "block_correlation": alike.document(),
-        "workloads": [
-            _workload(
-                w,
-                arms[w.name],
-                {t: verdicts[unit(w.name, t)] for t in topics_in[w.name]},
-                judged,
-                replace(rules, alpha=judged["alpha"]),
-                contenders,
-                {t: shared[unit(w.name, t)] for t in topics_in[w.name]},
-                alike,
-            )
-            for w in workloads
-        ],
+        "campaign": found.campaign,
+        "machine": model.document(machine(bundle)),
+        "block_correlation": found.alike.document(),
+        "workloads": [_workload(w, found, level) for w in workloads],
     }
-    level = replace(rules, alpha=judged["alpha"])
     effects_of = documents([effect for w in arms for effect in _effects(w, arms)], level)
-    tuning_of = _tuning(arms, topics_in, level)
-    for found in document["workloads"]:
-        found["effects"] = effects_of.get(found["workload"], [])
-        found["tuning"] = tuning_of.get(found["workload"], [])
-        payload_bytes = max((a.payload_bytes or 0 for a in arms[found["workload"]]), default=None)
-        found["own_cost"] = own_share(
-            document["machine"]["calibration"].get("own_cost") or {}, payload_bytes, found
+    tuning_of = _tuning(arms, found.topics, level)
+    for one in document["workloads"]:
+        name = one["workload"]
+        one["effects"] = effects_of.get(name, [])
+        one["tuning"] = tuning_of.get(name, [])
+        payload_bytes = max((a.payload_bytes or 0 for a in arms[name]), default=None)
+        one["own_cost"] = own_share(
+            document["machine"]["calibration"].get("own_cost") or {}, payload_bytes, one
         )
-        found["machine_bound_blocks"] = sorted(bound[found["workload"]])
-    thresholds = plan.get("outcomes") if limits is None else limits.document()
+        one["machine_bound_blocks"] = found.machine_bound[name]
+    thresholds = found.plan.get("outcomes") if limits is None else limits.document()
     document["outcomes"] = outcomes.document(thresholds, _limited(document["workloads"], limits))
     document["bring_up"] = bring_up.document(arms, {w.name: w.title for w in workloads})
     document["ros_variables"] = ros_variables.document(bundle, measured, small)
     document["recordings"] = recordings.document(bundle, measured, small)
     hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}
+    calibrated = aa_noise(bundle.campaign.get("machine")) is not None
     document["conclusions"] = conclusions(
-        document, calibrated=aa_floor is not None, margin=rules.margin, one_host=len(hosts) == 1
+        document, calibrated=calibrated, margin=found.rules.margin, one_host=len(hosts) == 1
     )
-    document["more"] = more(document, rules.minutes_per_block)
+    document["more"] = more(document, found.rules.minutes_per_block)
     document["growth"] = growths(arms)
     document["glossary"] = {name: entry.document() for name, entry in GLOSSARY.items()}
     return document
@@ -168,64 +104,8 @@ def _levels(workload: dict[str, Any]) -> dict[str, Any]:
     return dict(workload["arms"][0]["factors"]) if workload["arms"] else {}
 
 
-def _judge(
-    arms: dict[str, list[best.Arm]],
-    rules: best.Rules,
-    plan: dict[str, Any],
-    campaign: dict[str, Any],
-    endings: tuple[int, ...] = (),
-) -> tuple[dict[str, dict[str, best.Verdict]], dict[str, Any]]:
-    """The verdicts, and at which level they were given. A sequential campaign's are those of its
-    last look; a fixed one has a look where time ended it before its plan, and is judged there and,
-    resumed, at its end. One that was interrupted has no look at its end: it is judged as if time
-    had ended it there, and the report says that it is not finished.
-    """
-    planned = plan.get("blocks") or {}
-    looks = planned.get("looks") or ((planned["count"],) if endings else ())
-    if not looks:
-        blocks = campaign["blocks_complete"]
-        planned_end = planned.get("count") or blocks
-        seen = {
-            w: [sequential.first(arm, planned_end) for arm in found] for w, found in arms.items()
-        }
-        return best.judge(seen, rules), {
-            "blocks": blocks,
-            "alpha": rules.alpha,
-            "look": None,
-            "looks": [],
-        }
-    last = (campaign["looks"] or {}) if campaign["finished"] else {}
-    there = max(
-        (
-            b + 1
-            for found in arms.values()
-            for a in found
-            for b in (*a.primary, *a.undelivered, *a.failed)
-        ),
-        default=0,
-    )
-    blocks, ended = min(last.get("blocks", there), looks[-1]), last.get("ended", True)
-    verdicts = sequential.judge(arms, rules, looks, blocks=blocks, ended=ended, endings=endings)
-    level = sequential.alpha_at(looks, blocks, alpha=rules.alpha, ended=ended, endings=endings)
-    passed = sum(n < blocks for n in looks) + 1
-    return verdicts, {
-        "blocks": blocks,
-        "alpha": finite(level),
-        "look": passed,
-        "looks": list(looks),
-    }
-
-
-def _workload(
-    w: Comparison,
-    arms: list[ArmReport],
-    verdicts: dict[str | None, dict[str, best.Verdict]],
-    judged: dict[str, Any],
-    rules: best.Rules,
-    contenders: int,
-    shared: dict[str | None, Prior],
-    alike: Likeness,
-) -> dict[str, Any]:
+def _workload(w: Comparison, found: Judged, rules: best.Rules) -> dict[str, Any]:
+    arms, verdicts, at = found.arms[w.name], found.verdicts[w.name], found.at
     unlike = flags([a.facts for a in arms])
     floor = next((a for a in arms if a.floor), None)
     drawn = chart_points.source(w.primary_metric)
@@ -241,7 +121,7 @@ def _workload(
         "delivered": [groups.delivered(a.name, a.trials) for a in arms],
         "up": [bring_up.chart(a.name, a.trials) for a in arms],
     }
-    by_topic = {t: found for t, found in verdicts.items() if t is not None}
+    by_topic = {t: by_arm for t, by_arm in verdicts.items() if t is not None}
     lost = {t: {a.name: _lost(a.compared_in(t)) for a in arms} for t in by_topic}
     overall = over_topics(by_topic, lost, words(w.primary_metric))
     whole = {name: one.verdict for name, one in overall.items()} if by_topic else verdicts[None]
@@ -249,11 +129,18 @@ def _workload(
     for arm, document in zip(arms, documents, strict=True):
         if by_topic and not is_untimed(arm.cell):
             document["verdict"] = topics.judged(overall[arm.name])
-    found = topics.documents(arms, w.primary_metric, by_topic)
-    if found:  # unlike topics together have no curve
+    of_topics = topics.documents(arms, w.primary_metric, verdicts)
+    if of_topics:  # unlike topics together have no curve
         made["ecdf"], made["spectrum"], made["series"] = [], [], []
     resolved = [
-        _resolution([a.compared_in(t) for a in arms], judged, rules, contenders, shared[t], alike)
+        _resolution(
+            [a.compared_in(t) for a in arms],
+            at,
+            rules,
+            found.contenders,
+            found.shared[w.name][t],
+            found.alike,
+        )
         for t in verdicts
     ]
     return {
@@ -262,16 +149,16 @@ def _workload(
         "description": w.description,
         "primary_metric": w.primary_metric,
         "arms": documents,
-        "topics": found,
+        "topics": of_topics,
         "topic_names": list(dict.fromkeys(name for a in arms for name in a.topic_names)),
         "matrix": matrix(documents),
-        "judged": judged,
+        "judged": at,
         "resolution": resolved[0]
         if len(resolved) == 1
         else _least_resolved(list(by_topic), resolved),
         "tuning": [],
         "effects": [],
-        "charts": {kind: [c for c in found if c is not None] for kind, found in made.items()},
+        "charts": {kind: [c for c in all_ if c is not None] for kind, all_ in made.items()},
     }
 
 
@@ -281,22 +168,23 @@ def _lost(arm: best.Arm) -> float:
     return sum(missing for missing, _ in arm.undelivered.values()) / wanted if wanted else 0.0
 
 
-def _effects(name: str, arms: dict[str, list[ArmReport]]) -> list[Effect]:
+def _effects(name: str, arms: Mapping[str, list[ArmReport]]) -> list[Effect]:
     """All of a workload's, before they are judged."""
     return effects(name, arms[name]) + _beside(name, arms) + reliability_costs(name, arms)
 
 
-def _beside(name: str, arms: dict[str, list[ArmReport]]) -> list[Effect]:
+def _beside(name: str, arms: Mapping[str, list[ArmReport]]) -> list[Effect]:
     """Effects of a workload that names another `against`, at the same levels of the factors."""
     asked = next((a.definition.get("workload") for a in arms[name]), None)
-    other = asked.get("against") if isinstance(asked, dict) else None
-    there = f"{other}{name.removeprefix(str(asked.get('name')))}" if other else None
+    if not isinstance(asked, dict) or not (other := asked.get("against")):
+        return []
+    there = f"{other}{name.removeprefix(str(asked.get('name')))}"
     return beside(name, arms[name], arms[there], str(other)) if there in arms else []
 
 
 def _resolution(
     arms: list[best.Arm],
-    judged: dict[str, Any],
+    at: Mapping[str, Any],
     rules: best.Rules,
     in_report: int,
     shared: Prior,
@@ -308,9 +196,9 @@ def _resolution(
     other are worth fewer, as in the intervals.
     """
     contenders = [a for a in arms if not a.floor and a.primary]
-    blocks = _blocks_of(contenders, judged["blocks"])
-    if blocks < judged["blocks"] and blocks in judged["looks"]:
-        judged, rules = _at_look(judged, rules, blocks)
+    blocks = _blocks_of(contenders, at["blocks"])
+    if blocks < at["blocks"] and blocks in at["looks"]:
+        at, rules = _at_look(at, rules, blocks)
     sd = best.spread(arms)
     lossy = any(k for a in contenders for k, _ in a.undelivered.values())
     comparisons = tests_at_once(len(contenders), in_report, lossy=lossy)
@@ -343,7 +231,7 @@ def _resolution(
     )
     text = (
         f"With {blocks} blocks and block ratios that scatter by {sd:.2g} (standard deviation of "
-        f"their logarithm), {found}{_level(judged)}"
+        f"their logarithm), {found}{_level(at)}"
     )
     return out | {"log_ratio_sd": finite(sd), "resolvable_ratio": finite(ratio), "text": text}
 
@@ -357,12 +245,12 @@ def _blocks_of(contenders: list[best.Arm], most: int) -> int:
 
 
 def _at_look(
-    judged: dict[str, Any], rules: best.Rules, blocks: int
-) -> tuple[dict[str, Any], best.Rules]:
+    at: Mapping[str, Any], rules: best.Rules, blocks: int
+) -> tuple[Mapping[str, Any], best.Rules]:
     """As it was judged after so many blocks, a planned look before the last."""
-    alpha = sequential.alpha_at(judged["looks"], blocks, alpha=best.Rules().alpha)
-    look = judged["looks"].index(blocks) + 1
-    return judged | {"blocks": blocks, "alpha": alpha, "look": look}, replace(rules, alpha=alpha)
+    alpha = sequential.alpha_at(at["looks"], blocks, alpha=best.Rules().alpha)
+    look = at["looks"].index(blocks) + 1
+    return {**at, "blocks": blocks, "alpha": alpha, "look": look}, replace(rules, alpha=alpha)
 
 
 def _least_resolved(names: list[str], found: list[dict[str, Any]]) -> dict[str, Any]:
@@ -380,23 +268,23 @@ def _least_resolved(names: list[str], found: list[dict[str, Any]]) -> dict[str, 
     }
 
 
-def _level(judged: dict[str, Any]) -> str:
+def _level(at: Mapping[str, Any]) -> str:
     """At which look of a sequential campaign, and with how much of the error: ` Judged at look 2 of
     4, …`."""
-    if not judged["looks"]:
+    if not at["looks"]:
         return ""
-    last = judged["blocks"] not in judged["looks"]
-    look = "where time ended it" if last else f"at look {judged['look']} of {len(judged['looks'])}"
+    last = at["blocks"] not in at["looks"]
+    look = "where time ended it" if last else f"at look {at['look']} of {len(at['looks'])}"
     return (
-        f" Judged {look}, after {judged['blocks']} blocks, with "
-        f"{judged['alpha'] * 100:.2g} % of error for the whole report; what an earlier look "
+        f" Judged {look}, after {at['blocks']} blocks, with "
+        f"{at['alpha'] * 100:.2g} % of error for the whole report; what an earlier look "
         "decided stays decided."
     )
 
 
 def _tuning(
-    arms: dict[str, list[ArmReport]],
-    topics_in: dict[str, list[str | None]],
+    arms: Mapping[str, list[ArmReport]],
+    topics_in: Mapping[str, Sequence[str | None]],
     rules: best.Rules,
 ) -> dict[str, list[dict[str, Any]]]:
     """Workload -> each middleware tuned ÷ untouched, topic by topic where these are judged apart: a
@@ -442,86 +330,3 @@ def _tuned_pairs(arms: list[ArmReport]) -> Iterator[tuple[ArmReport, ArmReport]]
                 and untouched.cell["profile"].rstrip("*") == "untouched"
             ):
                 yield tuned, untouched
-
-
-def _campaign(
-    bundle: Bundle,
-    plan: dict[str, Any],
-    lines: list[TrialLine],
-    cells: list[dict[str, Any]],
-    small: Small,
-) -> dict[str, Any]:
-    c = bundle.campaign
-    suite = c.get("suite") or {}
-    counts = Counter(line.status for line in lines)
-    # a trial that is run again does not make its block more complete
-    blocks: dict[int, set[int]] = {}
-    for line in lines:
-        if line.status != "void" or line.cause != "machine":
-            blocks.setdefault(line.block, set()).add(line.cell)
-    looks = next((x for x in reversed(bundle.journal.lines) if x.get("type") == "look"), None)
-    planned = plan.get("trials") or lines
-    if looks and looks["stop"] == "decided":
-        planned = [t for t in planned if t["block"] < looks["blocks"]]
-    dropped = bundle.dropped
-    if dropped:
-        planned = [
-            t for t in plan.get("trials") or () if t["block"] < dropped.get(t["cell"], math.inf)
-        ]
-    return {
-        "name": c.get("campaign"),
-        "directory": str(bundle.directory),
-        "suite": suite.get("name"),
-        "title": (plan.get("suite") or {}).get("title") or suite.get("name"),
-        "created_utc": c.get("created_utc"),
-        "finished": bundle.journal.finished,
-        "seed": c.get("seed"),
-        "tool_version": c.get("tool_version"),
-        "blocks_planned": max((t["block"] + 1 for t in planned), default=0)
-        if dropped
-        else (plan.get("blocks") or {}).get("count", len(blocks)),
-        "blocks_complete": sum(
-            found
-            >= {c["cell"] for c in cells if dropped.get(c["cell"], math.inf) > block}
-            - bundle.unsupported.keys()
-            for block, found in blocks.items()
-        ),
-        "looks": looks
-        and {k: looks[k] for k in ("blocks", "looks", "alpha", "ended", "decided", "of", "stop")},
-        "trials": {
-            "planned": len(planned),
-            **{s: counts[s] for s in ("done", "failed", "void")},
-            "repeated": sum(line.repeats is not None for line in lines),
-            "voided_by": dict(
-                Counter(code for x in lines if x.status == "void" for code in x.codes)
-            ),
-        },
-        "not_run": (plan.get("not_run") or {}).get("text"),
-        "left_out": told_left_out(
-            {one["arm"]: one["reason"] for one in plan.get("left_out") or ()}
-        ),
-        "wall_s": round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
-    }
-
-
-def _minutes_per_block(
-    plan: dict[str, Any], lines: list[TrialLine], campaign: dict[str, Any]
-) -> float | None:
-    """Measured where a block is complete, otherwise as planned."""
-    if campaign["wall_s"] and campaign["blocks_complete"]:
-        return campaign["wall_s"] / 60 / len({line.block for line in lines})
-    seconds = plan.get("block_s")
-    return seconds / 60 if seconds else None
-
-
-def machine_document(bundle: Bundle) -> dict[str, Any]:
-    """`machine` of the show document."""
-    m = bundle.campaign.get("machine") or {}
-    machines = len((bundle.campaign.get("cluster") or {}).get("machines") or ()) or 1
-    calibrated = calibration(m, bundle.campaign.get("created_utc"), machines)
-    return {
-        "summary": m.get("summary") or "machine not described",
-        "facts": m.get("facts") or [],
-        "warnings": [*(m.get("warnings") or []), *calibrated.pop("warnings")],
-        "calibration": calibrated,
-    }

@@ -2,9 +2,9 @@
 moment."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-from rmwbench.analysis.causes.tail import explain, pairs
+from rmwbench.analysis.causes.tail import CAUSES, UNEXPLAINED, explain, pairs
+from rmwbench.analysis.causes.tail import Tail as Explained
 from rmwbench.analysis.causes.witness import between, witnesses
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.outage import outages
@@ -14,9 +14,12 @@ from rmwbench.analysis.records.joining import lives
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import TrialEvidence, evidence
 from rmwbench.bundle.read import TrialLine
+from rmwbench.results.explain.model import Cause, SlowMessage, Tail
 from rmwbench.results.measure import Small
 
 SOURCE = "response_latency"
+EXAMPLES = 5
+"""Of a tail, the slowest messages that are told one by one."""
 
 
 def worst_trial(trials: Sequence[Trial]) -> Trial | None:
@@ -32,7 +35,7 @@ def worst_trial(trials: Sequence[Trial]) -> Trial | None:
 
 def of_worst(
     bundle: Bundle, cells: Mapping[int, Sequence[Trial]], lines: Iterable[TrialLine], small: Small
-) -> dict[int, list[dict[str, Any]]]:
+) -> dict[int, tuple[Tail, ...]]:
     """Cell -> the tails of its worst trial, where it has one. In order of trials: that is how they
     are stored."""
     worst = {trial.trial for found in cells.values() if (trial := worst_trial(found)) is not None}
@@ -42,14 +45,13 @@ def of_worst(
     }
 
 
-def tails(bundle: Bundle, line: TrialLine, small: Small) -> list[dict[str, Any]]:
-    """One document per writer and reader of the trial (docs/formats/show.md, `tail`), the longest
-    tail first."""
+def tails(bundle: Bundle, line: TrialLine, small: Small) -> tuple[Tail, ...]:
+    """One per writer and reader of the trial, the longest first."""
     (found,) = evidence(bundle, [line], small)
     return _of(bundle, found)
 
 
-def _of(bundle: Bundle, found: TrialEvidence) -> list[dict[str, Any]]:
+def _of(bundle: Bundle, found: TrialEvidence) -> tuple[Tail, ...]:
     places = {e["endpoint"]: e["process"] for e in found.endpoints}
     endpoints = endpoints_of(found)
     known, clocks = told(found)
@@ -70,15 +72,32 @@ def _of(bundle: Bundle, found: TrialEvidence) -> list[dict[str, Any]]:
         seen = between(seen, frames, interruptions, writer=hosts[writer], reader=hosts[reader])
         tail = explain(pair, seen)
         if tail is not None and tail.messages:
-            document = tail.document()
-            for message in document["worst"]:
-                message["seq"] = first_seq + message.pop("place")
-            out.append({"trial": found.trial, "writer": writer, "reader": reader, **document})
-    return sorted(out, key=lambda tail: -tail["worst"][0]["latency_ns"])
+            out.append(_tail(tail, found.trial, writer, reader, first_seq))
+    return tuple(sorted(out, key=lambda tail: -tail.worst[0].latency_ns))
 
 
-def line(tail: dict[str, Any]) -> str:
-    """One sentence for the terminal and Markdown."""
-    causes = ", ".join(f"{c['cause']} {c['share']:.0%}" for c in tail["causes"])
-    text = f"slowest {tail['messages']} of {tail['of']} messages in trial {tail['trial']}: {causes}"
-    return text + (f"; not watched: {', '.join(tail['unwatched'])}" if tail["unwatched"] else "")
+def _tail(tail: Explained, trial: int, writer: int, reader: int, first_seq: int) -> Tail:
+    total = len(tail.messages)
+    return Tail(
+        trial=trial,
+        writer=writer,
+        reader=reader,
+        median_ns=tail.median_ns,
+        of=tail.of,
+        messages=total,
+        explained=total - dict(tail.causes).get(UNEXPLAINED, 0),
+        causes=tuple(
+            Cause(cause=cause, messages=count, share=count / total, text=CAUSES[cause])
+            for cause, count in tail.causes
+        ),
+        worst=tuple(
+            SlowMessage(
+                seq=first_seq + slow.place,
+                latency_ns=slow.latency_ns,
+                cause=slow.cause,
+                phases_ns=slow.phases_ns,
+            )
+            for slow in tail.messages[:EXAMPLES]
+        ),
+        unwatched=tuple(tail.unwatched),
+    )

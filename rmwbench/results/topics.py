@@ -17,6 +17,9 @@ from rmwbench.results.arm import ArmReport
 from rmwbench.words import numbers as fmt
 
 Documents = list[dict[str, Any]]
+Verdicts = Mapping[str | None, Mapping[str, best.Verdict]]
+"""Topic -> arm -> verdict. Only of None, the whole, where the workload is judged by a metric that is
+not one of messages, such as a time to recover: then its topics are told and not judged."""
 SAME = ("arm", "middleware", "layer", "version", "profile", "role", "cell", "release_date")
 """What a topic's arm repeats of the workload's arm."""
 
@@ -30,29 +33,32 @@ def topics(arms: Sequence[ArmReport]) -> list[Topic]:
     return list(found.values())
 
 
-def documents(
-    arms: Sequence[ArmReport], primary: str, verdicts: Mapping[str, Mapping[str, best.Verdict]]
-) -> Documents:
-    """`topics` of a workload's document: empty where it has one topic or only ones that are alike.
-    `verdicts`: topic -> arm -> verdict; empty where the workload is judged by a metric that is not
-    one of messages, such as a time to recover: then its topics are told and not judged."""
+def documents(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> Documents:
+    """`topics` of a workload's document: empty where it has one topic or only ones that are
+    alike."""
+    judged = any(topic is not None for topic in verdicts)
     return [
-        _topic(one, arms, primary if verdicts else "response_latency_p50", verdicts)
+        _topic(one, arms, primary if judged else "response_latency_p50", verdicts)
         for one in topics(arms)
     ]
 
 
+def in_topic(arm: ArmReport, topic: str) -> list[Trial]:
+    """The arm's trials, of that topic alone."""
+    return [t.topics[topic] for t in arm.trials if topic in t.topics]
+
+
+def verdict_in(topic: str, arm: ArmReport, verdicts: Verdicts) -> best.Verdict:
+    """No data where the workload is not judged by its topics."""
+    found = verdicts.get(topic, {}).get(arm.name)
+    return found or best.Verdict("no data", None, None, "the workload is not judged by its topics")
+
+
 def _topic(
-    topic: Topic,
-    arms: Sequence[ArmReport],
-    primary: str,
-    verdicts: Mapping[str, Mapping[str, best.Verdict]],
+    topic: Topic, arms: Sequence[ArmReport], primary: str, verdicts: Verdicts
 ) -> dict[str, Any]:
     floor = next((arm for arm in arms if arm.floor), None)
-    trials = {
-        arm.name: [t.topics[topic.name] for t in arm.trials if topic.name in t.topics]
-        for arm in arms
-    }
+    trials = {arm.name: in_topic(arm, topic.name) for arm in arms}
     drawn = chart_points.source(primary)
     made = {
         "ecdf": [chart_points.ecdf(name, found, drawn) for name, found in trials.items()],
@@ -62,7 +68,6 @@ def _topic(
             for name, found in trials.items()
         ],
     }
-    judged = verdicts.get(topic.name)
     return {
         "topic": topic.name,
         "title": topic.name,
@@ -71,10 +76,16 @@ def _topic(
         "payload_bytes": topic.payload_bytes,
         "rate_hz": topic.rate_hz,
         "reliable": topic.reliable,
-        "judged": judged is not None,
+        "judged": topic.name in verdicts,
         "primary_metric": primary,
         "arms": [
-            _arm(arm, topic.name, trials[arm.name], floor, judged and judged.get(arm.name))
+            _arm(
+                arm,
+                topic.name,
+                trials[arm.name],
+                floor,
+                verdict_in(topic.name, arm, verdicts),
+            )
             for arm in arms
         ],
         "charts": {kind: [c for c in found if c is not None] for kind, found in made.items()},
@@ -91,15 +102,12 @@ def _arm(
     topic: str,
     trials: Sequence[Trial],
     floor: ArmReport | None,
-    verdict: best.Verdict | None,
+    verdict: best.Verdict,
 ) -> dict[str, Any]:
     values = {
         name: [(t, v) for t in trials if (v := trial_value(GLOSSARY[name], t)) is not None]
         for name in OF_TOPICS
     }
-    verdict = verdict or best.Verdict(
-        "no data", None, None, "the workload is not judged by its topics"
-    )
     return {
         **{key: arm.cell.get(key) for key in SAME},
         "arm": arm.name,

@@ -6,6 +6,7 @@ tables of a campaign.
 """
 
 from dataclasses import fields, is_dataclass, replace
+from enum import Enum
 from typing import Any
 
 _HARMLESS = "\n\t\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # not `printable` to Python
@@ -14,6 +15,8 @@ _HARMLESS = "\n\t\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # not `printable`
 def printable(value: Any) -> Any:
     """A text, or a document or a typed answer with all its texts, without control characters; of a
     document's keys, `charts` and `per_trial` are dropped: they are not for a terminal."""
+    if isinstance(value, Enum):
+        return value
     if isinstance(value, str):
         return "".join(
             c if c.isprintable() or c in _HARMLESS else "\N{REPLACEMENT CHARACTER}" for c in value

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.causes.tail import CAUSES, Bins, Pair, Witnesses, explain
+from rmwbench.analysis.causes.tail import CAUSES, UNEXPLAINED, Bins, Pair, Witnesses, explain
 from rmwbench.analysis.records.ledger import ABSENT
 
 N, PERIOD, USUAL = 400, 1_000_000, 20_000
@@ -154,20 +154,17 @@ def test_lost_messages_are_not_a_tail_and_a_calm_stream_has_none():
     )
 
 
-def test_the_document_counts_everything_and_says_what_nobody_watched():
-    document = explain(pair(notified=SLOW)).document()
-    assert (document["messages"], document["explained"], document["of"]) == (1, 0, N)
-    assert document["causes"] == [
-        {"cause": "unexplained", "messages": 1, "share": 1.0, "text": CAUSES["unexplained"]}
-    ]
-    assert document["worst"][0]["phases_ns"] == {
+def test_a_tail_counts_everything_and_says_what_nobody_watched():
+    tail = explain(pair(notified=SLOW))
+    assert (len(tail.messages), tail.of, tail.causes) == (1, N, [(UNEXPLAINED, 1)])
+    assert tail.messages[0].phases_ns == {
         "late": 1_000,
         "writing": 1_000,
         "flight": SLOW + USUAL - 2_000,
     }
-    assert len(document["unwatched"]) == 3
+    assert len(tail.unwatched) == 3
     watched = Witnesses(canary_late=stretch(), receiver_waits=stretch(), bins=bins())
-    assert explain(pair(notified=SLOW), watched).document()["unwatched"] == []
+    assert list(explain(pair(notified=SLOW), watched).unwatched) == []
 
 
 def test_the_network_between_hosts_is_a_cause_with_evidence():

@@ -3,13 +3,13 @@
 import pytest
 from rich.console import Console
 
+from rmwbench.report.calibration import print_calibration
 from rmwbench.results.calibration import (
     FLEET,
     NEVER,
     calibration,
     calibration_line,
     exit_code,
-    print_calibration,
 )
 from tests.calibrate.test_store import calibration as stored
 

@@ -8,9 +8,8 @@ import pytest
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.records.columns import Window
 from rmwbench.analysis.records.one_clock import on_one_clock
-from rmwbench.campaign.trial.clock import strange_clocks
 from rmwbench.campaign.trial.trial import run_trial
-from rmwbench.campaign.trial.void import void_reasons
+from rmwbench.campaign.trial.void import strange_clocks, void_reasons
 from rmwbench.lab.host import Host, HostBroken
 from rmwbench.lab.middleware import Worker
 from tests.campaign.cells import cell, order

@@ -5,6 +5,7 @@ import json
 from collections import defaultdict
 
 import pytest
+from pydantic import TypeAdapter
 from rich.console import Console
 
 from rmwbench.bundle import Bundle
@@ -12,6 +13,8 @@ from rmwbench.report.capacity.html import render_html
 from rmwbench.report.capacity.markdown import write_markdown
 from rmwbench.report.capacity.terminal import print_capacity
 from rmwbench.results.capacity.document import summarise
+from rmwbench.results.capacity.model import Searched
+from rmwbench.results.model import document as as_document
 from tests.capacity.simulated import Law, campaign
 
 LAWS = {
@@ -33,52 +36,48 @@ def searched(tmp_path_factory):
 
 
 def arm(document, name):
-    return next(a for a in document["arms"] if a["arm"] == name)
+    return next(one for one in document.arms if one.arm == name)
 
 
 @pytest.mark.parametrize("name, truth", [("serves 1 kHz", 1000), ("calls 400 Hz", 400)])
 def test_the_interval_holds_the_capacity_that_the_formula_has(searched, name, truth):
     """Up to 1 % above the truth a queue grows too slowly to be one, and the latency limit allows a
     few messages."""
-    found = arm(searched[3], name)["capacity"]
-    assert found["state"] == "bracketed"
-    assert (
-        found["low"] <= truth * 1.02
-        and truth <= found["high"]
-        and found["high"] / found["low"] < 1.25
-    )
-    assert found["low"] <= found["value"] <= found["high"]
+    found = arm(searched[3], name).capacity
+    assert found.state == "bracketed"
+    assert found.low <= truth * 1.02 and truth <= found.high and found.high / found.low < 1.25
+    assert found.low <= found.value <= found.high
 
 
 def test_each_way_to_fail_is_called_by_its_name(searched):
     document = searched[3]
-    assert arm(document, "serves 1 kHz")["breaks"]["kind"] in ("unstable", "slow")
-    assert "the queue grew" in json.dumps(arm(document, "serves 1 kHz")["levels"])
-    assert (
-        "the publisher could not keep the schedule"
-        in arm(document, "calls 400 Hz")["breaks"]["cause"]
+    assert arm(document, "serves 1 kHz").breaks.kind in ("unstable", "slow")
+    assert any(
+        "the queue grew" in cause
+        for one in arm(document, "serves 1 kHz").levels
+        for cause in one.causes
     )
+    assert "the publisher could not keep the schedule" in arm(document, "calls 400 Hz").breaks.cause
     lossy = arm(document, "loses")
-    assert lossy["capacity"]["state"] == "below" and lossy["breaks"]["kind"] == "lossy"
-    assert "does not hold" in lossy["answer"]
+    assert lossy.capacity.state == "below" and lossy.breaks.kind == "lossy"
+    assert "does not hold" in lossy.answer
     slow = arm(document, "slow")
-    assert slow["capacity"]["state"] == "below" and slow["breaks"]["cause"] == "p99 response 20 ms"
+    assert slow.capacity.state == "below" and slow.breaks.cause == "p99 response 20 ms"
     fast = arm(document, "fast")
-    assert (fast["capacity"]["state"], fast["capacity"]["low"]) == ("at least", 20_000)
-    assert fast["breaks"] is None and "at least up to 20" in fast["answer"]
+    assert (fast.capacity.state, fast.capacity.low) == ("at least", 20_000)
+    assert fast.breaks is None and "at least up to 20" in fast.answer
 
 
 def test_no_latency_of_a_growing_queue_is_quoted(searched):
     document = searched[3]
-    unstable = [level for a in document["arms"] for level in a["levels"] if level["unstable"]]
+    unstable = [level for a in document.arms for level in a.levels if level.unstable]
     assert unstable
     for level in unstable:
-        for name in document["search"]["curve"]:
+        for name in document.search.curve:
             assert (
-                "no_data" in level["metrics"][name]
-                and "queue grows" in level["metrics"][name]["no_data"]
+                level.metrics[name].value is None and "queue grows" in level.metrics[name].no_data
             )
-        assert level["queue_growth_hz"] > 0
+        assert level.queue_growth_hz > 0
 
 
 def test_arms_take_turns_and_get_the_same_schedule(searched):
@@ -105,17 +104,19 @@ def test_the_bundle_is_whole_and_the_report_finds_what_the_search_found(searched
     assert len({(c["arm"], c["factors"]) for c in cells}) == len(cells)
     assert {line.cell for line in bundle.trials()} == {c["cell"] for c in cells}
     for pursuit in made.pursuits:
-        assert pursuit.search.capacity().document("hz") == arm(document, pursuit.name)["capacity"]
-        assert arm(document, pursuit.name)["ended"] == pursuit.ended
+        here, there = pursuit.search.capacity(), arm(document, pursuit.name).capacity
+        for part in ("state", "value", "low", "high", "trials"):
+            assert getattr(here, part) == getattr(there, part)
+        assert arm(document, pursuit.name).ended == pursuit.ended
     assert len(bundle.trials()) == len(lab.orders)
 
 
 def test_the_curve_below_the_capacity_has_three_trials_a_level(searched):
-    levels = arm(searched[3], "serves 1 kHz")["levels"]
-    capacity = arm(searched[3], "serves 1 kHz")["capacity"]["low"]
+    levels = arm(searched[3], "serves 1 kHz").levels
+    capacity = arm(searched[3], "serves 1 kHz").capacity.low
     for share in (1.0, 0.5, 0.25):
-        near = [level for level in levels if 0.8 <= level["level"] / (capacity * share) <= 1.25]
-        assert max(level["held"] + level["failed"] for level in near) >= 3
+        near = [level for level in levels if 0.8 <= level.level / (capacity * share) <= 1.25]
+        assert max(level.held + level.failed for level in near) >= 3
 
 
 def test_terminal_page_and_markdown_say_the_same(searched, tmp_path):
@@ -127,13 +128,25 @@ def test_terminal_page_and_markdown_say_the_same(searched, tmp_path):
     html = render_html(document)
     written = write_markdown(document, tmp_path / "report.md")
     markdown = (tmp_path / "report.md").read_text()
-    for found in document["arms"]:
+    for found in document.arms:
         for page in (text, html, markdown):
-            assert found["arm"] in page
+            assert found.arm in page
     assert "unstable" in text and "unstable" in html and "unstable" in markdown
     assert "≥ 20.0 kHz" in text and "≥ 20.0 kHz" in html
     assert {path.suffix for path in written} == {".md", ".svg", ".png"}
     assert max(len(line) for line in narrow.export_text().splitlines()) <= 80
+
+
+def test_the_document_is_the_whole_answer(searched):
+    """What JSON says, read back by its schema's classes, is the same answer."""
+    written = json.loads(json.dumps(as_document(searched[3]), allow_nan=False))
+    assert (written["schema"], written["version"]) == ("rmwbench/capacity", 1)
+    assert as_document(TypeAdapter(Searched).validate_python(written)) == written
+    assert {found["capacity"]["state"] for found in written["arms"]} == {
+        "bracketed",
+        "at least",
+        "below",
+    }
 
 
 def test_a_budget_ends_the_search_and_is_named(tmp_path):
@@ -143,8 +156,8 @@ def test_a_budget_ends_the_search_and_is_named(tmp_path):
     with made.writer:
         made.run()
     document = summarise(Bundle(tmp_path / "short"))
-    assert not lab.orders and document["arms"][0]["ended"] == "budget"
-    assert document["arms"][0]["capacity"]["state"] == "no data"
+    assert not lab.orders and document.arms[0].ended == "budget"
+    assert document.arms[0].capacity.state == "no data"
 
 
 def test_void_trials_say_nothing_and_failed_ones_say_no(tmp_path):
@@ -157,12 +170,12 @@ def test_void_trials_say_nothing_and_failed_ones_say_no(tmp_path):
         made.run()
     document = summarise(Bundle(tmp_path / "moody"))
     moody = arm(document, "moody")
-    assert moody["trials"]["void"] == 3 and moody["capacity"]["state"] == "bracketed"
+    assert moody.trials.void == 3 and moody.capacity.state == "bracketed"
     asked = [o.cell.factors["rate_hz"] for o in lab.orders if o.cell.arm.name == "moody"]
     assert len(set(asked[1:5])) == 1  # asked again at the same level until it answered
     broken = arm(document, "broken")
-    assert broken["capacity"]["state"] == "no data" and "it crashed" in broken["answer"]
-    assert broken["trials"]["failed"] <= 6
+    assert broken.capacity.state == "no data" and "it crashed" in broken.answer
+    assert broken.trials.failed <= 6
 
 
 def test_what_the_host_broke_is_no_level_that_failed(tmp_path):
@@ -173,12 +186,10 @@ def test_what_the_host_broke_is_no_level_that_failed(tmp_path):
     with made.writer:
         made.run()
     found = arm(summarise(Bundle(tmp_path / "host")), "serves 1 kHz")
-    assert (
-        found["trials"]["failed"] == 3 and [p["kind"] for p in found["probes"]].count("failed") == 0
-    )
+    assert found.trials.failed == 3 and [p.kind for p in found.probes].count("failed") == 0
     asked = [o.cell.factors["rate_hz"] for o in lab.orders]
     assert len(set(asked[1:5])) == 1, "asked again at the same level until it answered"
-    assert found["capacity"]["low"] <= 1000 <= found["capacity"]["high"]
+    assert found.capacity.low <= 1000 <= found.capacity.high
 
 
 def test_a_machine_without_idle_time_is_said(tmp_path):
@@ -188,11 +199,11 @@ def test_a_machine_without_idle_time_is_said(tmp_path):
         made.run()
     document = summarise(Bundle(tmp_path / "busy"))
     assert (
-        arm(document, "busy")["machine_bound"]["idle"] == 0.03
-        and arm(document, "idle")["machine_bound"] is None
+        arm(document, "busy").machine_bound.idle == 0.03
+        and arm(document, "idle").machine_bound is None
     )
-    assert "machine-bound" in arm(document, "busy")["answer"]
-    assert any("machine-bound" in c["text"] for c in document["conclusions"])
+    assert "machine-bound" in arm(document, "busy").answer
+    assert any("machine-bound" in c.text for c in document.conclusions)
 
 
 def test_two_arms_apart_are_told_apart_and_two_alike_are_not(tmp_path):
@@ -200,7 +211,7 @@ def test_two_arms_apart_are_told_apart_and_two_alike_are_not(tmp_path):
     made, _ = campaign(tmp_path / "three", laws)
     with made.writer:
         made.run()
-    texts = [c["text"] for c in summarise(Bundle(tmp_path / "three"))["conclusions"]]
+    texts = [c.text for c in summarise(Bundle(tmp_path / "three")).conclusions]
     assert any("at a higher rate than c" in text for text in texts)
     assert any("not told apart" in text and "a and b" in text for text in texts)
 
@@ -220,5 +231,5 @@ def test_an_arm_with_long_probes_does_not_spend_the_time_of_the_others(tmp_path)
     for order in lab.orders[: places[14]]:  # both are still searching
         used_s[order.cell.arm.name] += probe_s(order.cell.factors["rate_hz"])
     assert used_s["crawls"] <= 1.5 * used_s["serves 1 kHz"] + 3 * probe_s(200.0) + 110
-    found = arm(summarise(Bundle(tmp_path / "two")), "crawls")["capacity"]
-    assert found["low"] <= 13 * 1.02 and found["high"] >= 13
+    found = arm(summarise(Bundle(tmp_path / "two")), "crawls").capacity
+    assert found.low <= 13 * 1.02 and found.high >= 13

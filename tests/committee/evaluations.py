@@ -52,4 +52,4 @@ def add_network(session: Session) -> None:
 
 def copy(session: Session, directory: Path) -> Session:
     shutil.copytree(session.directory, directory)
-    return dataclasses.replace(session, directory=directory)
+    return dataclasses.replace(session, directory=directory, sections=list(session.sections))

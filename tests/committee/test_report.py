@@ -116,8 +116,8 @@ def test_every_number_of_a_table_is_in_its_campaign(report, text):
 
 def test_needs_are_answered_by_their_own_section_or_say_why_not(report, text):
     asked, absent = report.needs
-    assert asked.decided is not None and asked.decided["machines"][0]["candidates"]
-    assert asked.decided["limits"]["of"]["workload"] == "camera"
+    assert asked.decided is not None and asked.decided.machines[0].candidates
+    assert asked.decided.limits.of.workload == "camera"
     assert absent.decided is None and absent.why == report.parts[2].why  # its section did not fit
     summary = section(text, "Summary")
     assert "| a small robot on one board | " in summary

@@ -3,16 +3,21 @@ drawn of it."""
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
+from pydantic import TypeAdapter
 from rich.console import Console
 
+from rmwbench.analysis.decide.answer import Outcome
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.report.decide.html import render_html
 from rmwbench.report.decide.terminal import print_decide
 from rmwbench.results.decide import words
 from rmwbench.results.decide.document import summarise
+from rmwbench.results.decide.model import Decided, Failed, Flip
+from rmwbench.results.model import document
 from rmwbench.results.show import summarise as show
 from rmwbench.suite.file.limits_file import read_limits
 from tests.support import synthetic_bundle
@@ -59,35 +64,35 @@ def decided(tmp_path, *paths, **asked):
     return summarise([Bundle(path) for path in paths], limits(tmp_path, **asked))
 
 
-def outcomes(document, machine=0):
-    return {one["arm"]: one["outcome"] for one in document["machines"][machine]["candidates"]}
+def outcomes(found, machine=0):
+    return {one.arm: one.outcome for one in found.machines[machine].candidates}
 
 
 def test_the_fast_one_meets_what_the_slow_one_misses(tmp_path, imu):
-    document = decided(tmp_path, imu)
-    assert outcomes(document) == {FAST.arm: "meets", SLOW.arm: "misses"}
-    assert document["outcome"] == "meets"
-    assert f"Take {FAST.arm}" in document["text"]
-    slow = document["machines"][0]["candidates"][1]
-    assert slow["binding"]["metric"] == "response_latency_p50"
-    assert 50_000 < slow["binding"]["measured"]["value"] < 75_000
+    answer = decided(tmp_path, imu)
+    assert outcomes(answer) == {FAST.arm: "meets", SLOW.arm: "misses"}
+    assert answer.outcome == "meets"
+    assert f"Take {FAST.arm}" in answer.text
+    slow = answer.machines[0].candidates[1]
+    assert slow.binding.metric == "response_latency_p50"
+    assert 50_000 < slow.binding.measured.value < 75_000
 
 
 @pytest.mark.parametrize(
     ("most_ms", "outcome"), [(1.0, "meets"), (0.001, "misses"), (0.025, "open")]
 )
 def test_the_answer_of_a_campaign(tmp_path, imu, most_ms, outcome):
-    document = decided(tmp_path, imu, most_ms=most_ms)
-    assert document["outcome"] == outcome
+    answer = decided(tmp_path, imu, most_ms=most_ms)
+    assert answer.outcome == outcome
 
 
 def test_too_few_blocks_of_two_campaigns_are_enough_together(tmp_path):
     first, second = (campaign(tmp_path, name, blocks=3, seed=n) for n, name in enumerate("ab"))
-    assert decided(tmp_path, first)["outcome"] == "open"
+    assert decided(tmp_path, first).outcome == "open"
     both = decided(tmp_path, first, second)
-    assert both["outcome"] == "meets"
-    assert {one["blocks"] for one in both["machines"][0]["candidates"]} == {6}
-    assert len(both["machines"]) == 1
+    assert both.outcome == "meets"
+    assert {one.blocks for one in both.machines[0].candidates} == {6}
+    assert len(both.machines) == 1
 
 
 def test_machines_stand_side_by_side(tmp_path, imu):
@@ -95,9 +100,9 @@ def test_machines_stand_side_by_side(tmp_path, imu):
     there = edited(
         campaign(tmp_path, "b"), lambda doc: doc["machine"].update(summary="another one")
     )
-    document = decided(tmp_path, here, there)
-    assert len(document["machines"]) == 2 and document["outcome"] == "meets"
-    assert "On another one:" in document["text"]
+    answer = decided(tmp_path, here, there)
+    assert len(answer.machines) == 2 and answer.outcome == "meets"
+    assert "On another one:" in answer.text
 
 
 def test_another_version_is_another_candidate(tmp_path, imu):
@@ -115,44 +120,42 @@ def test_what_was_not_measured_is_unknown(tmp_path, imu):
     text = TEXT % 1.0
     (tmp_path / "limits.yaml").write_text(text.replace("undelivered: 0.2", "recovery_time_ms: 5"))
     found = summarise([Bundle(imu)], read_limits(tmp_path / "limits.yaml"))
-    assert set(outcomes(found).values()) == {"unknown"} and found["outcome"] == "open"
-    assert found["machines"][0]["candidates"][0]["probability"] is None
+    assert set(outcomes(found).values()) == {"unknown"} and found.outcome == "open"
+    assert found.machines[0].candidates[0].probability is None
 
 
 def test_all_cases_must_be_met_and_one_may_be_asked_for(tmp_path):
     path = campaign(tmp_path, workloads=("imu", "camera"))
     both = decided(tmp_path, path)
-    assert (
-        outcomes(both) == {FAST.arm: "misses", SLOW.arm: "misses"} and both["outcome"] == "misses"
-    )
-    assert len(both["machines"][0]["cases"]) == 2
+    assert outcomes(both) == {FAST.arm: "misses", SLOW.arm: "misses"} and both.outcome == "misses"
+    assert len(both.machines[0].cases) == 2
     imu = decided(tmp_path, path, more="of: {workload: imu}\n")
     assert outcomes(imu)[FAST.arm] == "meets"
 
 
 def test_a_factor_that_changes_nothing_has_no_flip(tmp_path):
-    document = decided(tmp_path, campaign(tmp_path, levels=2), more="of: {levels: {level: 1}}\n")
-    (along,) = document["machines"][0]["along"]
-    assert (along["factor"], along["flips"]) == ("level", [])
-    assert [one["meets"] for one in along["levels"]] == [[FAST.arm], [FAST.arm]]
-    assert [case["levels"] for case in document["machines"][0]["cases"]] == [{"level": 1}]
+    answer = decided(tmp_path, campaign(tmp_path, levels=2), more="of: {levels: {level: 1}}\n")
+    (along,) = answer.machines[0].along
+    assert (along.factor, along.flips) == ("level", ())
+    assert [one.meets for one in along.levels] == [(FAST.arm,), (FAST.arm,)]
+    assert [case.levels for case in answer.machines[0].cases] == [{"level": 1}]
 
 
 def test_a_failing_arm_says_how_often(tmp_path):
     failing = synthetic_bundle.Arm(**{**vars(FAST), "fails": (2,)})
     path = campaign(tmp_path, workloads=("camera",), arms=(FLOOR, failing), blocks=8)
-    (one,) = decided(tmp_path, path, most_ms=50)["machines"][0]["candidates"]
-    assert one["failed"] == {"trials": 1, "of": 8}
-    assert one["outcome"] != "meets"
+    (one,) = decided(tmp_path, path, most_ms=50).machines[0].candidates
+    assert one.failed == Failed(trials=1, of=8)
+    assert one.outcome != "meets"
 
 
 def test_it_can_be_read_in_a_terminal_and_on_a_page(tmp_path):
-    document = decided(tmp_path, campaign(tmp_path, levels=2))
+    answer = decided(tmp_path, campaign(tmp_path, levels=2))
     console = Console(record=True, width=140, file=io.StringIO())
-    print_decide(document, console)
+    print_decide(answer, console)
     text = console.export_text()
-    assert len(document["machines"][0]["cases"]) == 2
-    page = render_html(document)
+    assert len(answer.machines[0].cases) == 2
+    page = render_html(answer)
     for shown in (text, page):
         for said in (
             FAST.arm,
@@ -164,7 +167,6 @@ def test_it_can_be_read_in_a_terminal_and_on_a_page(tmp_path):
         ):
             assert said in shown
     assert page.count("<svg") == 4 and "<script" not in page
-    json.dumps(document, allow_nan=False)
 
 
 def test_the_same_campaign_twice_is_refused(tmp_path, imu):
@@ -188,8 +190,8 @@ def test_limits_of_a_topic_that_nobody_has_are_refused(tmp_path, imu):
 def test_who_never_came_to_an_end_does_not_meet_what_nobody_could_measure(tmp_path):
     never = synthetic_bundle.Arm(**{**vars(FAST), "fails": tuple(range(6))})
     path = campaign(tmp_path, workloads=("camera",), arms=(never,))
-    document = decided(tmp_path, path, most_ms=50)
-    assert set(outcomes(document).values()) == {"misses"}
+    answer = decided(tmp_path, path, most_ms=50)
+    assert set(outcomes(answer).values()) == {"misses"}
     (tmp_path / "limits.yaml").write_text("limits: a\ntopics: {data: {loss: 0.1}}\n")
     found = summarise([Bundle(path)], read_limits(tmp_path / "limits.yaml"))
     assert set(outcomes(found).values()) == {"unknown"}
@@ -198,18 +200,35 @@ def test_who_never_came_to_an_end_does_not_meet_what_nobody_could_measure(tmp_pa
 
 def test_who_alone_meets_the_limits_along_a_factor_is_said(tmp_path):
     path = campaign(tmp_path, levels=2, arms=(FLOOR, FAST, SLOW))
-    document = decided(tmp_path, path)
-    (along,) = document["machines"][0]["along"]
-    assert [one["meets"] for one in along["levels"]] == [[FAST.arm]] * 2
+    answer = decided(tmp_path, path)
+    (along,) = answer.machines[0].along
+    assert [one.meets for one in along.levels] == [(FAST.arm,)] * 2
     assert words.only(along) == [f"only {FAST.arm} meets them at level={n}" for n in (0, 1)]
-    turned = {
-        **along,
-        "flips": [{"arm": "x", "before": "meets", "after": "misses", "from": 2, "to": 8}],
-    }
+    flip = Flip(arm="x", before=Outcome.MEETS, after=Outcome.MISSES, from_=2, to=8)
     assert (
-        words.flip(turned["flips"][0], turned)
+        words.flip(flip, along)
         == "x meets the limits up to level=2 and misses them from level=8 on"
     )
+    written = document(replace(along, flips=(flip,)))
+    assert written["flips"] == [
+        {"arm": "x", "before": "meets", "after": "misses", "from": 2, "to": 8}
+    ]
+
+
+def test_the_document_is_the_whole_answer(tmp_path):
+    """What JSON says, read back by its schema's classes, is the same answer; so is one in which
+    nothing was measured."""
+    path = campaign(tmp_path, levels=2)
+    never = synthetic_bundle.Arm(**{**vars(FAST), "fails": tuple(range(6))})
+    for found in (
+        decided(tmp_path, path, more="topics: {imu: {loss: 0.1}}\n"),
+        decided(tmp_path, path, most_ms=0.001),
+        decided(tmp_path, campaign(tmp_path, "never", workloads=("camera",), arms=(never,))),
+    ):
+        written = json.loads(json.dumps(document(found), allow_nan=False))
+        assert (written["schema"], written["version"]) == ("rmwbench/decide", 1)
+        assert ("topics" in written["limits"]) is bool(found.limits.topics)
+        assert document(TypeAdapter(Decided).validate_python(written)) == written
 
 
 @pytest.mark.parametrize(("most_ms", "code"), [("0.04", 0), ("0.001", 1), ("fast", 2)])

@@ -2,9 +2,11 @@
 are refused."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -13,8 +15,10 @@ from rmwbench.cli.main import _app
 from rmwbench.errors import UserError
 from rmwbench.report.explain.terminal import print_explanations
 from rmwbench.results.answer.conclusions import conclusions
-from rmwbench.results.explain import explanations
+from rmwbench.results.explain.document import explanations
+from rmwbench.results.explain.model import Explanation, Failure, Losses
 from rmwbench.results.losses import slow
+from rmwbench.results.model import document
 from rmwbench.results.show import summarise
 from tests.support import synthetic_bundle
 
@@ -33,29 +37,29 @@ def directory(tmp_path_factory) -> Path:
 
 def test_every_arm_is_explained_and_what_is_missing_is_accounted_for(every):
     found = every
-    lossy = [one for one in found if one["losses"]]
+    lossy = [one for one in found if one.losses]
     assert lossy and len(lossy) < len(found)
     for one in lossy:
-        losses = one["losses"]
-        explained = sum(place["messages"] for place in losses["places"])
-        assert losses["missing"] == explained + losses["not_located"] or any(
-            place["label"] == "at most" for place in losses["places"]
+        losses = one.losses
+        explained = sum(place.messages for place in losses.places)
+        assert losses.missing == explained + losses.not_located or any(
+            place.label == "at most" for place in losses.places
         )
-    tails = [tail for one in found for tail in one["tails"]]
+    tails = [tail for one in found for tail in one.tails]
     assert tails
     for tail in tails:
-        assert sum(cause["messages"] for cause in tail["causes"]) == tail["messages"] <= tail["of"]
-        assert [m["latency_ns"] for m in tail["worst"]] == sorted(
-            (m["latency_ns"] for m in tail["worst"]), reverse=True
+        assert sum(cause.messages for cause in tail.causes) == tail.messages <= tail.of
+        assert [m.latency_ns for m in tail.worst] == sorted(
+            (m.latency_ns for m in tail.worst), reverse=True
         )
-        for message in tail["worst"]:
-            assert sum(message["phases_ns"].values()) == message["latency_ns"]
+        for message in tail.worst:
+            assert sum(message.phases_ns.values()) == message.latency_ns
 
 
 def test_one_trial_is_that_trials_arm_alone(directory, every):
-    trial = next(tail["trial"] for one in every for tail in one["tails"])
+    trial = next(tail.trial for one in every for tail in one.tails)
     (one,) = explanations(Bundle(directory), trial)
-    assert {tail["trial"] for tail in one["tails"]} == {trial}
+    assert {tail.trial for tail in one.tails} == {trial}
 
 
 def test_a_trial_that_is_not_there_or_was_not_done_is_refused(directory):
@@ -67,42 +71,42 @@ def test_a_trial_that_is_not_there_or_was_not_done_is_refused(directory):
 
 def test_the_verb_prints_text_and_json_of_the_arm_that_was_asked_for(directory, every):
     run = lambda *more: CliRunner().invoke(_app("explain"), ["explain", str(directory), *more])  # noqa: E731
-    name = every[0]["arm"]
+    name = every[0].arm
     shown = run("--arm", name)
     assert shown.exit_code == 0 and name in shown.output and "path" in shown.output
     assert {one["arm"] for one in json.loads(run("--arm", name, "--json").output)} == {name}
     assert isinstance(run("--arm", "nobody").exception, UserError)
 
 
-def test_an_arm_without_a_good_trial_lost_nothing_and_is_not_zero(capsys):
-    void = {"trial": 3, "block": 0, "status": "void", "reason": "path: asked for shm"}
-    arm = {
-        "workload": "w",
-        "arm": "x",
-        "cell": 1,
-        "path": None,
-        "notes": [],
-        "losses": None,
-        "tails": [],
-    }
-    print_explanations([arm | {"trials": {"done": 0, "failures": [void]}}], Console(width=200))
+def test_an_arm_without_a_good_trial_lost_nothing_and_is_not_zero(every, capsys):
+    void = Failure(
+        trial=3,
+        block=0,
+        status="void",
+        reason="path: asked for shm",
+        cause=None,
+        failed_by=None,
+        codes=("path",),
+    )
+    trials = replace(every[0].trials, done=0, failures=(void,))
+    print_explanations([replace(every[0], trials=trials, losses=None)], Console(width=200))
     out = capsys.readouterr().out
     assert "no data" in out and "void, path: asked for shm" in out
     assert "nothing" not in out
 
 
-SLOW = {
-    "wanted": 30,
-    "under_way": 7,
-    "missing": 0,
-    "places": [],
-    "not_located": 0,
-    "uncounted": ["interfaces"],
-}
+SLOW = Losses(
+    wanted=30,
+    under_way=7,
+    missing=0,
+    places=(),
+    not_located=0,
+    uncounted=("interfaces",),
+)
 
 
 def test_what_was_slow_is_told_beside_what_was_lost_and_is_not_lost(every, capsys):
-    one = {**next(one for one in every if one["trials"]["done"]), "losses": SLOW}
+    one = replace(next(one for one in every if one.trials.done), losses=SLOW)
     print_explanations([one], Console(width=200))
     text = " ".join(capsys.readouterr().out.split())
     assert "lost nothing slow" in text and "nobody counts: interfaces" not in text
@@ -110,21 +114,33 @@ def test_what_was_slow_is_told_beside_what_was_lost_and_is_not_lost(every, capsy
         "slow 7 messages (23.3 %) were still under way when the trials ended: slow, not lost"
         in text
     )
-    assert slow(SLOW | {"under_way": 1}).startswith("1 message (3.3 %) was still")
-    assert slow(SLOW | {"under_way": 0}) is None and slow(None) is None
+    assert slow(replace(SLOW, under_way=1)).startswith("1 message (3.3 %) was still")
+    assert slow(replace(SLOW, under_way=0)) is None and slow(None) is None
 
 
 def test_the_document_has_what_was_under_way_apart_from_what_is_missing(directory, every):
     for one in every:
-        if one["losses"]:
-            assert one["losses"]["under_way"] == 0 < one["losses"]["missing"]
+        if one.losses:
+            assert one.losses.under_way == 0 < one.losses.missing
     workload = summarise(Bundle(directory))["workloads"][0]
     arm = next(arm for arm in workload["arms"] if arm["role"] == "contender")
-    arm["losses"] = SLOW
+    arm["losses"] = document(SLOW)
     said = conclusions(
         {"workloads": [workload], "campaign": CAMPAIGN}, calibrated=True, margin=0.05, one_host=True
     )
     assert any(f"{arm['arm']}: 7 messages (23.3 %) were still under way" in x["text"] for x in said)
+
+
+def test_an_explanation_has_the_parts_of_the_show_document(directory, every):
+    shown = [arm for w in summarise(Bundle(directory))["workloads"] for arm in w["arms"]]
+    for part in ("arm", "cell", "trials", "path", "notes", "losses", "tails", "chain", "layers"):
+        assert [document(getattr(one, part)) for one in every] == [arm[part] for arm in shown]
+
+
+def test_the_document_is_the_whole_answer(every):
+    """What JSON says, read back by its schema's classes, is the same answer."""
+    written = json.loads(json.dumps(document(every), allow_nan=False))
+    assert document(TypeAdapter(tuple[Explanation, ...]).validate_python(written)) == written
 
 
 CAMPAIGN = {"finished": True, "blocks_complete": 12, "trials": {"done": 1, "planned": 1, "void": 0}}

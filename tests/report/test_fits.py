@@ -7,7 +7,8 @@ import json
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.results.fits import CSV_COLUMNS, fits
+from rmwbench.report.fits import CSV_COLUMNS
+from rmwbench.results.fits import fits
 from tests.support import synthetic_bundle
 from tests.support.command import exit_code
 

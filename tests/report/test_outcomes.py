@@ -95,7 +95,14 @@ def test_a_reason_has_the_value_its_interval_and_the_limit(document):
 
 
 def test_what_was_still_under_way_leaves_a_limit_open_and_is_said(document):
-    losses = {"wanted": 1000, "missing": 0, "under_way": 400}
+    losses = {
+        "wanted": 1000,
+        "missing": 0,
+        "under_way": 400,
+        "places": [],
+        "not_located": 0,
+        "uncounted": [],
+    }
     metrics = undelivered(0.0, 0.004) | {
         "service_latency_p50": {"value": 1e6, "low": 1e6, "high": 1e6, "unit": "ns"}
     }
@@ -159,6 +166,7 @@ def only_zenoh(document):
         "metrics": undelivered(0.97, 1.0, value=1.0),
         "losses": {
             "wanted": 900,
+            "under_way": 0,
             "missing": 900,
             "places": [],
             "not_located": 900,

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from pydantic import TypeAdapter
 
 from rmwbench.analysis.metrics.topics import POOLED
 from rmwbench.analysis.verdicts.interim import Looks
@@ -16,7 +17,9 @@ from rmwbench.report.workload_charts import figures
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.compare.document import compare
 from rmwbench.results.compare.select import side
-from rmwbench.results.explain import explanations
+from rmwbench.results.explain.document import explanations
+from rmwbench.results.explain.model import Explanation
+from rmwbench.results.model import document as answer_document
 from rmwbench.results.show import summarise
 from tests.report.printed import printed
 from tests.support import topics_bundle
@@ -160,8 +163,16 @@ def test_every_topic_is_in_markdown_html_and_explain(bundle, document):
     for text in (*pages, explained):
         assert all(name in text for name in FLOWS)
     assert "front: worse by loss; response 1" in explained
-    assert [one["topic"] for one in found[0]["topics"]] == list(FLOWS)
-    json.dumps(found, allow_nan=False)
+    assert [one.topic for one in found[0].topics] == list(FLOWS)
+    written = json.loads(json.dumps(answer_document(found), allow_nan=False))
+    read = TypeAdapter(tuple[Explanation, ...]).validate_python(written)
+    assert answer_document(read) == written
+    for place, one in enumerate(written):
+        for part, shown in zip(one["topics"], whole(document)["topics"], strict=True):
+            arm_there = shown["arms"][place]
+            assert part == {"topic": shown["topic"]} | {
+                key: arm_there[key] for key in ("qos", "metrics", "verdict")
+            }
 
 
 def test_the_headline_names_the_worst_topic_of_each(document):

@@ -58,17 +58,13 @@ def searched(tmp_path_factory):
 
 
 def arm(document, name):
-    return next(found for found in document["arms"] if found["arm"] == name)
+    return next(found for found in document.arms if found.arm == name)
 
 
 def saturated_hz(found):
     """What came through per second at each level whose queue grew: the capacity that the machine
     left at that time."""
-    rates = [
-        level["metrics"]["achieved_rate"].get("value")
-        for level in found["levels"]
-        if level["unstable"]
-    ]
+    rates = [level.metrics["achieved_rate"].value for level in found.levels if level.unstable]
     return np.array([float(rate) for rate in rates if rate is not None])
 
 
@@ -76,46 +72,40 @@ def saturated_hz(found):
 def test_the_interval_holds_the_known_capacity(searched, name, block_s):
     _, document = searched
     found, truth = arm(document, name), 1 / block_s
-    assert found["trials"]["failed"] == 0
-    for level in found["levels"]:
-        if level["level"] > GROWS * truth:
-            assert level["held"] == 0, f"nothing can hold {level['level']} Hz"
+    assert found.trials.failed == 0
+    for level in found.levels:
+        if level.level > GROWS * truth:
+            assert level.held == 0, f"nothing can hold {level.level} Hz"
     assert (saturated_hz(found) <= GROWS * truth).all()
-    capacity = found["capacity"]
-    if (
-        capacity["state"] != "bracketed"
-        or found["trials"]["done"] < 8
-        or not len(saturated_hz(found))
-    ):
-        pytest.skip(f"the machine left {found['trials']['done']} trials: {found['answer']}")
-    assert capacity["low"] <= GROWS * truth and float(capacity["value"]) <= STEP * truth
-    assert float(capacity["high"]) * STEP >= min(np.median(saturated_hz(found)), truth)
+    capacity = found.capacity
+    if capacity.state != "bracketed" or found.trials.done < 8 or not len(saturated_hz(found)):
+        pytest.skip(f"the machine left {found.trials.done} trials: {found.answer}")
+    assert capacity.low <= GROWS * truth and capacity.value <= STEP * truth
+    assert capacity.high * STEP >= min(np.median(saturated_hz(found)), truth)
 
 
 def test_how_it_fails_is_told_apart(searched):
     _, document = searched
     blocked = arm(document, "calls 1 ms")
-    above = [level for level in blocked["levels"] if level["level"] > 1300]
+    above = [level for level in blocked.levels if level.level > 1300]
     if not above:
-        pytest.skip(f"the machine kept the search below that: {blocked['answer']}")
-    assert all(set(level["kinds"]) == {"unstable"} for level in above)
-    assert all(
-        "could not keep the schedule" in cause for level in above for cause in level["causes"]
-    )
+        pytest.skip(f"the machine kept the search below that: {blocked.answer}")
+    assert all(set(level.kinds) == {"unstable"} for level in above)
+    assert all("could not keep the schedule" in cause for level in above for cause in level.causes)
     for level in above:
-        growth, expected = level["queue_growth_hz"], level["level"] - 1000
+        growth, expected = level.queue_growth_hz, level.level - 1000
         assert growth is None or growth >= 0.7 * expected
-        assert all("no_data" in level["metrics"][name] for name in document["search"]["curve"])
+        assert all(level.metrics[name].value is None for name in document.search.curve)
 
 
 def test_a_constant_latency_is_slow_and_not_unstable(searched):
     _, document = searched
     slow = arm(document, "slow")
-    assert slow["capacity"]["state"] in ("below", "bracketed") and not any(
-        level["held"] for level in slow["levels"]
+    assert slow.capacity.state in ("below", "bracketed") and not any(
+        level.held for level in slow.levels
     )
-    quiet = [probe for probe in slow["probes"] if probe["kind"] in ("slow", "lossy")]
-    assert len(quiet) >= len([p for p in slow["probes"] if p["kind"] == "unstable"])
-    for level in slow["levels"]:
-        value = level["metrics"]["response_latency_p50"].get("value")
-        assert value is None or value == "inf" or value >= 60e6
+    quiet = [probe for probe in slow.probes if probe.kind in ("slow", "lossy")]
+    assert len(quiet) >= len([p for p in slow.probes if p.kind == "unstable"])
+    for level in slow.levels:
+        value = level.metrics["response_latency_p50"].value
+        assert value is None or value >= 60e6

@@ -4,12 +4,11 @@ same trials in the same order, so that they cannot disagree."""
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from rmwbench.analysis.capacity.search import Search
-from rmwbench.analysis.stats.metric import finite
 
 State = Literal["bracketed", "at least", "below", "no data"]
 INTERVAL = "95 % interval of the level that half of the trials hold"
@@ -25,20 +24,6 @@ class Capacity:
     low: float | None
     high: float | None
     trials: int
-
-    def document(self, unit: str) -> dict[str, Any]:
-        """The CAPACITY of docs/formats/capacity.md."""
-        numbers = {
-            n: None if (v := getattr(self, n)) is None else finite(v)
-            for n in ("value", "low", "high")
-        }
-        return {
-            "state": self.state,
-            "unit": unit,
-            **numbers,
-            "trials": self.trials,
-            "interval": INTERVAL,
-        }
 
 
 class ArmSearch:

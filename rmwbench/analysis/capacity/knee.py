@@ -14,6 +14,7 @@ handful of noisy points (Kneedle: Satopää et al., ICDCS Workshops 2011) is nei
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 FACTOR = 2.0
 
@@ -36,7 +37,7 @@ class Knee:
     load: float
     base_load: float
     base_ns: float
-    by: str
+    by: Literal["latency", "queue"]
 
 
 def knee(points: Sequence[Point]) -> Knee | None:

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from rmwbench.analysis.metrics.aggregate import (
     Trial,
@@ -134,13 +134,15 @@ class Limit:
         }
 
 
+Kind = Literal["holds", "slow", "lossy", "unstable", "failed"]
+
+
 @dataclass(frozen=True)
 class Finding:
     """Whether a trial held the limit; `causes` say how not (`p99 response 7.2 ms`), the most
-    fundamental first. `kind`: holds | slow | lossy | unstable | failed. `stable` is False where a
-    latency is that of a growing queue."""
+    fundamental first. `stable` is False where a latency is that of a growing queue."""
 
-    kind: str
+    kind: Kind
     causes: tuple[str, ...] = ()
 
     @property

@@ -12,7 +12,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ COVERS = 0.5
 STEAL_FRACTION = 0.05
 """Of a bin of the time series: the limit that voids a trial, applied to a moment."""
 
+UNEXPLAINED = "unexplained"
 CAUSES: Mapping[str, str] = {
     "link away": "a link between its hosts was away meanwhile",
     "frame lost": "a link lost a frame with data of its publisher's host during its flight, and it "
@@ -52,7 +52,7 @@ CAUSES: Mapping[str, str] = {
     "TCP retransmission": "TCP repeated a segment during its flight",
     "page fault": "the process read a page from disk meanwhile",
     "taking": "the reader was notified in time and took it late",
-    "unexplained": "no evidence covers half of the excess",
+    UNEXPLAINED: "no evidence covers half of the excess",
 }
 
 
@@ -134,32 +134,7 @@ class Tail:
     def causes(self) -> list[tuple[str, int]]:
         """Cause and number of messages, the most frequent first, `unexplained` last."""
         counts = Counter(slow.cause for slow in self.messages)
-        return sorted(
-            counts.items(), key=lambda item: (item[0] == "unexplained", -item[1], item[0])
-        )
-
-    def document(self, examples: int = 5) -> dict[str, Any]:
-        total = len(self.messages)
-        return {
-            "median_ns": self.median_ns,
-            "of": self.of,
-            "explained": total - dict(self.causes).get("unexplained", 0),
-            "messages": total,
-            "causes": [
-                {"cause": cause, "messages": count, "share": count / total, "text": CAUSES[cause]}
-                for cause, count in self.causes
-            ],
-            "worst": [
-                {
-                    "place": slow.place,
-                    "latency_ns": slow.latency_ns,
-                    "cause": slow.cause,
-                    "phases_ns": slow.phases_ns,
-                }
-                for slow in self.messages[:examples]
-            ],
-            "unwatched": list(self.unwatched),
-        }
+        return sorted(counts.items(), key=lambda item: (item[0] == UNEXPLAINED, -item[1], item[0]))
 
 
 def pairs(
@@ -320,7 +295,7 @@ def _in_flight(
         return "taking"
     if _grew(witnesses.bins, "page fault", call, taken):
         return "page fault"
-    return "unexplained"
+    return UNEXPLAINED
 
 
 def _overlap(stretches: np.ndarray | None, begin_ns: int, end_ns: int) -> int:

@@ -45,21 +45,32 @@ AWAITED = ("subscription", "service")
 
 class Evidence(Protocol):
     """What a bundle has of one done trial: rows of its small tables (docs/formats/bundle.md), and
-    its records by column. `where` names the bundle in errors.
+    its records by column. `where` names the bundle in errors. Read only, so that a list of rows
+    will do for a sequence of them.
     """
 
-    trial: int
-    cell: int
-    block: int
-    row: Row
-    endpoints: Sequence[Row]
-    counters: Sequence[Row]
-    events: Sequence[Row]
-    records: Columns
-    where: str
-
-    definition: str | None
-    clock_map: Sequence[Row]
+    @property
+    def trial(self) -> int: ...
+    @property
+    def cell(self) -> int: ...
+    @property
+    def block(self) -> int: ...
+    @property
+    def row(self) -> Row: ...
+    @property
+    def endpoints(self) -> Sequence[Row]: ...
+    @property
+    def counters(self) -> Sequence[Row]: ...
+    @property
+    def events(self) -> Sequence[Row]: ...
+    @property
+    def records(self) -> Columns: ...
+    @property
+    def where(self) -> str: ...
+    @property
+    def definition(self) -> str | None: ...
+    @property
+    def clock_map(self) -> Sequence[Row]: ...
 
     def samples(self) -> Sequence[tuple[int, str, str, float]]: ...
 

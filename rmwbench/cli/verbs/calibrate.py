@@ -37,7 +37,8 @@ def calibrate(
     ] = 1,
 ) -> None:
     from rmwbench.campaign.calibrate.session import Interrupted, Session, fresh_directory
-    from rmwbench.results.calibration import exit_code, print_calibration
+    from rmwbench.report.calibration import print_calibration
+    from rmwbench.results.calibration import exit_code
     from rmwbench.results.show import summarise
 
     console = stderr_console()

@@ -100,6 +100,7 @@ def capacity(
     from rmwbench.campaign.capacity.run import CapacityCampaign
     from rmwbench.cli.verbs.plan import parse_duration_s
     from rmwbench.results.capacity.document import summarise
+    from rmwbench.results.model import document
 
     directory = out or CAMPAIGNS / f"capacity-{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     request = Request(
@@ -123,23 +124,23 @@ def capacity(
         campaign = CapacityCampaign(prepared, console)
         stopped_by = campaign.run()
     console.print(campaign.summary())
-    document = summarise(Bundle(directory))
+    found = summarise(Bundle(directory))
     if as_json:
-        print_json(document)
+        print_json(document(found))
     else:
         from rmwbench.report.capacity.html import write_html
         from rmwbench.report.capacity.terminal import print_capacity
 
-        print_capacity(document, stdout_console())
+        print_capacity(found, stdout_console())
         path = directory / "report.html"
-        write_html(document, path)
+        write_html(found, path)
         typer.echo(f"report: {path}")
     if stopped_by:
         console.print(
             f"stopped by {stopped_by}; {directory} is a valid campaign of what was finished"
         )
         raise typer.Exit(130)
-    states = [a["capacity"]["state"] for a in document["arms"]]
+    states = [arm.capacity.state for arm in found.arms]
     raise typer.Exit(2 if "no data" in states else 1 if "below" in states else 0)
 
 

@@ -1,6 +1,7 @@
 """`rmwbench decide --limits FILE [DIR…]`: one user's answer from what was measured."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,7 @@ import typer
 
 from rmwbench.cli.console import print_json, stderr_console, stdout_console
 
-EXIT_CODES = {"meets": 0, "misses": 1, "open": 2}
+EXIT_CODES: Mapping[str, int] = {"meets": 0, "misses": 1, "open": 2}
 
 
 def register(app: typer.Typer) -> None:
@@ -59,6 +60,7 @@ def decide(
     from rmwbench.report.decide.html import write_html
     from rmwbench.report.decide.terminal import print_decide
     from rmwbench.results.decide.document import summarise
+    from rmwbench.results.model import document
     from rmwbench.suite.file.limits_file import read_limits
 
     if limits is None:
@@ -81,12 +83,12 @@ def decide(
         )
     asked = read_limits(limits)
     bundles = [Bundle(directory) for directory in directories or [newest_campaign()]]
-    document = summarise(bundles, asked, hours=hours)
+    found = summarise(bundles, asked, hours=hours)
     if out is not None:
-        write_html(document, out)
+        write_html(found, out)
         stderr_console().print(f"page: {out}", markup=False)
     if as_json:
-        print_json(document)
+        print_json(document(found))
     else:
-        print_decide(document, stdout_console())
-    raise typer.Exit(EXIT_CODES[document["outcome"]])
+        print_decide(found, stdout_console())
+    raise typer.Exit(EXIT_CODES[found.outcome])

@@ -42,26 +42,27 @@ def explain(
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
-    from rmwbench.results.explain import explanations
+    from rmwbench.results.explain.document import explanations
+    from rmwbench.results.model import document
 
     bundle = Bundle(directory or newest_campaign())
     found = explanations(bundle, trial)
-    for option, wanted, key in (("--workload", workload, "workload"), ("--arm", arm, "arm")):
-        known = list(dict.fromkeys(one[key] for one in found))
+    for option, wanted in (("workload", workload), ("arm", arm)):
+        known = list(dict.fromkeys(getattr(one, option) for one in found))
         for name in wanted or ():
             if name not in known:
                 raise UserError(
-                    f"this campaign has no {key} `{name}`"
+                    f"this campaign has no {option} `{name}`"
                     + ("" if trial is None else f" in trial {trial}"),
-                    where=option,
+                    where=f"--{option}",
                     expected="one of " + ", ".join(known),
                     actual=name,
                     fix=did_you_mean(name, known),
                 )
         if wanted:
-            found = [one for one in found if one[key] in wanted]
+            found = tuple(one for one in found if getattr(one, option) in wanted)
     if as_json:
-        print_json(found)
+        print_json(document(found))
         return
     from rmwbench.report.explain.terminal import print_explanations
 

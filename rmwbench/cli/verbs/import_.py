@@ -50,7 +50,8 @@ def import_(
         return
     from rmwbench.bundle import Bundle
     from rmwbench.importers import import_published
-    from rmwbench.results.imported import document, print_imported
+    from rmwbench.report.imported import print_imported
+    from rmwbench.results.imported import document
 
     kind, path = _kind_and_path(words or [])
     _end_on_signals()

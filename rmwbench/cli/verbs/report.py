@@ -3,11 +3,14 @@ pictures."""
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rmwbench.cli.pages import say_written
+
+if TYPE_CHECKING:
+    from rmwbench.bundle import Bundle
 
 
 class Format(StrEnum):
@@ -54,8 +57,7 @@ def report(
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
     from rmwbench.evaluations.committee.session import is_session
-    from rmwbench.results.capacity import document as capacity
-    from rmwbench.results.show import summarise
+    from rmwbench.results.capacity.document import is_capacity
 
     directory = directory or newest_campaign()
     if is_session(directory):
@@ -65,8 +67,10 @@ def report(
     # first: without a campaign there is nothing to complain about but that
     bundle = Bundle(directory)
     _check(kind, path)
-    document = capacity.summarise(bundle) if capacity.is_capacity(bundle) else summarise(bundle)
-    _write(kind, document, path)
+    if is_capacity(bundle):
+        _write_capacity(kind, bundle, path)
+    else:
+        _write(kind, bundle, path)
     say_written(path)
     if open_it:
         typer.launch(str(path.resolve()))
@@ -116,15 +120,19 @@ def _check(kind: Format, path: Path) -> None:
         )
 
 
-def _write(kind: Format, document: dict, path: Path) -> None:
-    if document["schema"] == "rmwbench/capacity":
-        from rmwbench.report.capacity.html import write_html
-        from rmwbench.report.capacity.markdown import write_markdown
+def _write_capacity(kind: Format, bundle: "Bundle", path: Path) -> None:
+    from rmwbench.report.capacity.html import write_html
+    from rmwbench.report.capacity.markdown import write_markdown
+    from rmwbench.results.capacity.document import summarise
 
-        (write_html if kind is Format.html else write_markdown)(document, path)
-        return
+    (write_html if kind is Format.html else write_markdown)(summarise(bundle), path)
+
+
+def _write(kind: Format, bundle: "Bundle", path: Path) -> None:
     from rmwbench.evaluations.beside import evaluated
-    from rmwbench.report.html import write_html as write_page
-    from rmwbench.report.markdown import write_markdown as write_text
+    from rmwbench.report.html import write_html
+    from rmwbench.report.markdown import write_markdown
+    from rmwbench.results.show import summarise
 
-    (write_page if kind is Format.html else write_text)(document, path, evaluated(document))
+    document = summarise(bundle)
+    (write_html if kind is Format.html else write_markdown)(document, path, evaluated(document))

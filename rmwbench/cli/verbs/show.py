@@ -69,37 +69,48 @@ def show(
     if is_imported(bundle):
         _imported(bundle, as_json)
         return
-    is_capacity = capacity.is_capacity(bundle)
-    document = capacity.summarise(bundle) if is_capacity else summarise(bundle, asked)
+    if capacity.is_capacity(bundle):
+        _capacity(bundle, as_json)
+        return
+    document = summarise(bundle, asked)
     if as_json:
         print_json(document)
-        raise typer.Exit(exit_code(document))
-    from rmwbench.report.capacity.terminal import print_capacity
-    from rmwbench.report.terminal import print_show
-
-    if is_capacity:
-        print_capacity(document, stdout_console())
     else:
         from rmwbench.evaluations.beside import evaluated
+        from rmwbench.report.terminal import print_show
 
         print_show(document, stdout_console(), evaluated(document))
     raise typer.Exit(exit_code(document))
 
 
-def _fit(bundle: "Bundle", *, as_json: bool, as_csv: bool) -> None:
-    from rmwbench.results import fits
+def _capacity(bundle: "Bundle", as_json: bool) -> None:
+    from rmwbench.report.capacity.terminal import print_capacity
+    from rmwbench.results.capacity.document import summarise
+    from rmwbench.results.model import document
 
-    document = fits.fits(bundle)
+    found = summarise(bundle)
+    if as_json:
+        print_json(document(found))
+    else:
+        print_capacity(found, stdout_console())
+
+
+def _fit(bundle: "Bundle", *, as_json: bool, as_csv: bool) -> None:
+    from rmwbench.report import fits as shown
+    from rmwbench.results.fits import fits
+
+    document = fits(bundle)
     if as_csv:
-        typer.echo(fits.as_csv(document), nl=False)
+        typer.echo(shown.as_csv(document), nl=False)
     elif as_json:
         print_json(document)
     else:
-        fits.print_fits(document, stdout_console())
+        shown.print_fits(document, stdout_console())
 
 
 def _imported(bundle: "Bundle", as_json: bool) -> None:
-    from rmwbench.results.imported import document, print_imported
+    from rmwbench.report.imported import print_imported
+    from rmwbench.results.imported import document
 
     if as_json:
         print_json(document(bundle))

@@ -24,6 +24,8 @@ from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.view import View
 from rmwbench.results.answer.facts import contenders, verdict_of
 from rmwbench.results.decide.document import summarise as decide
+from rmwbench.results.decide.model import Decided
+from rmwbench.results.model import document
 from rmwbench.results.show import summarise
 from rmwbench.suite.file.limits_file import read_limits
 from rmwbench.suite.file.load import limits_directory
@@ -74,12 +76,12 @@ class Standing:
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """Who meets the needs of one robot. `decided`: the decide document; None for the reason
-    `why`."""
+    """Who meets the needs of one robot. `decided`: what `rmwbench decide` answers; None for the
+    reason `why`."""
 
     title: str
     section: str
-    decided: Mapping[str, Any] | None
+    decided: Decided | None
     why: str | None = None
 
 
@@ -140,7 +142,12 @@ class Report:
             ],
             "standings": [{"arm": one.arm, "counts": dict(one.counts)} for one in self.standings],
             "needs": [
-                {"title": one.title, "section": one.section, "decided": one.decided, "why": one.why}
+                {
+                    "title": one.title,
+                    "section": one.section,
+                    "decided": document(one.decided),
+                    "why": one.why,
+                }
                 for one in self.needs
             ],
         }
@@ -201,8 +208,8 @@ def standings(shown: Sequence[Mapping[str, Any]]) -> list[Standing]:
     middlewares are not candidates, and workloads of too few blocks have no verdicts."""
     counts: dict[str, Counter[str]] = {}
     sections: dict[str, set[int]] = {}
-    for number, document in enumerate(shown):
-        for workload in document["workloads"]:
+    for number, one in enumerate(shown):
+        for workload in one["workloads"]:
             for arm in contenders(workload):
                 if arm.get("pair") is None and decidable(workload):
                     counts.setdefault(candidate(arm), Counter())[verdict_of(arm)] += 1

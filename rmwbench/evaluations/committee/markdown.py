@@ -266,7 +266,7 @@ def _needs(needs: Iterable[Answered]) -> Iterator[str]:
     if not found:
         return
     yield from ("### Who meets which need", "")
-    yield from (f"- {escape(need.decided['text'])}" for need in found if need.decided is not None)
+    yield from (f"- {escape(need.decided.text)}" for need in found if need.decided is not None)
     yield ""
     yield (
         "*P* is the probability that a candidate meets all limits of that robot (`rmwbench "
@@ -279,15 +279,15 @@ def _needs(needs: Iterable[Answered]) -> Iterator[str]:
         if need.decided is None:
             rows.append((escape(need.title), "–", "not known", "–", escape(need.why or "")))
             continue
-        for machine in need.decided["machines"]:
-            for place, one in enumerate(machine["candidates"]):
-                probability = decided_words.probability(one["probability"])
+        for machine in need.decided.machines:
+            for place, one in enumerate(machine.candidates):
+                probability = decided_words.probability(one.probability)
                 title = escape(need.title) if not place else ""
                 rows.append(
                     (
                         title,
-                        escape(one["arm"]),
-                        one["outcome"],
+                        escape(one.arm),
+                        str(one.outcome),
                         probability,
                         escape(decided_words.reason(one)),
                     )

@@ -7,16 +7,20 @@ upright with its interval as a band. A level whose queue grows has no latency, s
 the top edge.
 """
 
-from typing import Any
+from collections.abc import Callable
+from math import inf
+from typing import Any, Protocol
 
 import altair as alt
 
 from rmwbench.report import charts
 from rmwbench.report.capacity.rows import FEWEST_TRIALS, latency
+from rmwbench.report.captioned import Figure
 from rmwbench.report.charts import LOST, MUTED, SURFACE, TEXT, Spec
-from rmwbench.report.style import looks
-from rmwbench.report.workload_charts import Figure
+from rmwbench.report.style import looks_of
 from rmwbench.results.capacity import words
+from rmwbench.results.capacity.model import Search, Searched
+from rmwbench.results.model import document
 from rmwbench.words import numbers as fmt
 
 _SCALES = {
@@ -27,68 +31,77 @@ _SCALES = {
 _HEIGHT = 360
 
 
-def figures(doc: dict[str, Any], *, phone: bool = False) -> list[Figure]:
+class Draw(Protocol):
+    """Makes a figure of an answer."""
+
+    def __call__(self, found: Searched, *, narrow: bool = False) -> Spec | None: ...
+
+
+def figures(found: Searched, *, phone: bool = False) -> list[Figure]:
     """The figures in reading order; one without data has no specification."""
-    search = doc["search"]
-    narrow = (lambda draw: draw(doc, narrow=True)) if phone else lambda _: None
-    tail = _percentile(search["curve"][1])
-    what = f"up to which {search['title']} the limit holds"
+    search = found.search
+    tail = _percentile(search.curve[1])
+    what = f"up to which {search.title} the limit holds"
+
+    def narrow(draw: Draw) -> Spec | None:
+        return draw(found, narrow=True) if phone else None
+
     return [
         Figure(
             "capacities",
             "Capacity",
             f"Dot: {what}. Line: its 95 % interval. An arrow: at least this, nothing higher was to "
             "be tried.",
-            capacities(doc),
+            capacities(found),
             wide=True,
             narrow=narrow(capacities),
         ),
         Figure(
             "curve",
-            f"Latency against {search['title']}",
+            f"Latency against {search.title}",
             f"Line: median. Dots: {tail}, with its interval from three trials on. Uprights: "
             "capacities, shaded over their intervals. At the top edge a triangle where the queue "
             "grew, so that there is no steady latency, and a cross where lost messages reach the "
             f"{tail}. Diamonds: the knee.",
-            curve(doc),
+            curve(found),
             wide=True,
             narrow=narrow(curve),
         ),
         Figure(
             "loss",
-            f"Loss against {search['title']}",
+            f"Loss against {search.title}",
             "Share of the published messages that did not arrive.",
-            loss(doc),
+            loss(found),
             wide=True,
             narrow=narrow(loss),
         ),
     ]
 
 
-def capacities(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
+def capacities(found: Searched, *, narrow: bool = False) -> Spec | None:
     """A row per arm, the highest capacity first."""
-    arms, search = looks(doc["arms"]), doc["search"]
-    rows = []
-    for arm in doc["arms"]:
-        found, style = arm["capacity"], arms[arm["arm"]]
-        value = fmt.finite(found["value"]) or fmt.finite(found["low"]) or fmt.finite(found["high"])
-        shown = words.capacity(found, search["title"])
+    arms, search = looks_of(found.arms), found.search
+    rows: list[dict[str, Any]] = []
+    for arm in found.arms:
+        held, style = arm.capacity, arms[arm.arm]
+        value = fmt.finite(held.value) or fmt.finite(held.low) or fmt.finite(held.high)
+        shown = words.capacity(held, search.title)
         rows.append(
             {
-                "arm": arm["arm"],
+                "arm": arm.arm,
                 "value": value,
-                "low": fmt.finite(found["low"]) or None,
-                "high": fmt.finite(found["high"]),
-                "open": found["state"] == "bracketed" and fmt.finite(found["high"]) is None,
+                "low": fmt.finite(held.low) or None,
+                "high": fmt.finite(held.high),
+                "open": held.state == "bracketed" and fmt.finite(held.high) is None,
                 "label": shown.split(" [")[0],
                 "shown": shown,
-                "basis": f"{fmt.counted(found['trials'], 'trial')}; {arm['answer']}",
+                "basis": f"{fmt.counted(held.trials, 'trial')}; {arm.answer}",
                 "colour": style.colour,
                 "fill": SURFACE if style.hollow else style.colour,
                 "shape": {"at least": "triangle-right", "below": "triangle-left"}.get(
-                    found["state"], "circle"
+                    held.state, "circle"
                 ),
-                "label_colour": MUTED if found["state"] == "no data" else TEXT,
+                "label_colour": MUTED if held.state == "no data" else TEXT,
             }
         )
     rows.sort(key=lambda row: -(row["value"] or 0))
@@ -98,7 +111,7 @@ def capacities(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     for row in rows:
         if row["open"]:
             row["high"] = domain[1]
-    x = _level_axis(domain, search, f"holds up to ({search['title']}, log axis)")
+    x = _level_axis(domain, search, f"holds up to ({search.title}, log axis)")
     y = charts._by_arm(rows, narrow)
     base = alt.Chart(charts._ROWS)
     interval = (
@@ -122,21 +135,20 @@ def capacities(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     return charts._finish(chart, height=charts._rows_height(rows, narrow), rows=rows)
 
 
-def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
+def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
     """Latency against load, all arms in one picture."""
-    arms, search = looks(doc["arms"]), doc["search"]
-    median, tail = search["curve"]
-    limits = [
-        c["below"]
-        for c in search["limit"]["conditions"]
-        if c["metric"].startswith("response_latency")
-    ]
-    points, above, marks, knees = [], [], [], []
-    for arm in doc["arms"]:
-        for level in arm["levels"]:
-            place = {"arm": arm["arm"], "level": float(level["level"])}
-            if level["unstable"]:
-                growth = level["queue_growth_hz"]
+    arms, search = looks_of(found.arms), found.search
+    median, tail = search.curve
+    limits = [c.below for c in search.limit.conditions if c.metric.startswith("response_latency")]
+    points: list[dict[str, Any]] = []
+    above: list[dict[str, Any]] = []
+    marks: list[dict[str, Any]] = []
+    knees: list[dict[str, Any]] = []
+    for arm in found.arms:
+        for level in arm.levels:
+            place: dict[str, Any] = {"arm": arm.arm, "level": level.level}
+            if level.unstable:
+                growth = level.queue_growth_hz
                 above.append(
                     place
                     | {
@@ -149,10 +161,10 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
                 )
                 continue
             for kind, name in (("median", median), ("tail", tail)):
-                entry = level["metrics"][name]
-                value = fmt.finite(entry.get("value"))
-                if kind == "tail" and entry.get("value") == "inf":
-                    lost = fmt.metric(level["metrics"]["undelivered"]).text
+                entry = level.metrics[name]
+                value = fmt.finite(entry.value)
+                if kind == "tail" and entry.value == inf:
+                    lost = fmt.metric(document(level.metrics["undelivered"])).text
                     above.append(
                         place
                         | {
@@ -163,38 +175,39 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
                     )
                 if value is None:
                     continue
-                enough = entry.get("trials", 0) >= FEWEST_TRIALS
+                enough = (entry.trials or 0) >= FEWEST_TRIALS
                 points.append(
                     place
                     | {
                         "kind": kind,
                         "value": value,
-                        "low": fmt.finite(entry.get("low")) if enough else None,
-                        "high": fmt.finite(entry.get("high")) if enough else None,
+                        "low": fmt.finite(entry.low) if enough else None,
+                        "high": fmt.finite(entry.high) if enough else None,
                         "shown": f"{_percentile(name)} {latency(entry)}",
-                        "basis": fmt.metric(entry).basis,
+                        "basis": fmt.metric(document(entry)).basis,
                     }
                 )
-        found = arm["capacity"]
-        if found["state"] == "bracketed":
+        held = arm.capacity
+        if held.state == "bracketed":
             marks.append(
                 {
-                    "arm": arm["arm"],
-                    "value": float(found["value"]),
-                    "low": fmt.finite(found["low"]) or None,
-                    "high": fmt.finite(found["high"]),
-                    "shown": words.capacity(found, search["title"]),
-                    "basis": arm["answer"],
+                    "arm": arm.arm,
+                    "value": held.value,
+                    "low": fmt.finite(held.low) or None,
+                    "high": fmt.finite(held.high),
+                    "shown": words.capacity(held, search.title),
+                    "basis": arm.answer,
                 }
             )
-        if arm["knee"].get("by") == "latency":
-            twice = 2 * float(arm["knee"]["base_ns"])
+        if arm.knee.by == "latency" and arm.knee.base_ns is not None:
+            twice = 2 * arm.knee.base_ns
+            at = words.level(arm.knee.value, search.unit, search.title)
             knees.append(
                 {
-                    "arm": arm["arm"],
-                    "level": float(arm["knee"]["value"]),
+                    "arm": arm.arm,
+                    "level": arm.knee.value,
                     "value": twice,
-                    "shown": f"knee at {words.level(arm['knee']['value'], search['unit'], search['title'])}",
+                    "shown": f"knee at {at}",
                     "basis": f"the median reaches {fmt.quantity(twice, 'ns')}, twice its least",
                 }
             )
@@ -213,7 +226,7 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
                 min(point["high"], domain[1]),
                 max(point["low"], domain[0]),
             )
-    x = _level_axis(across, search, f"{search['title']} (log axis)")
+    x = _level_axis(across, search, f"{search.title} (log axis)")
     heights_scale = alt.Scale(type="log", domain=domain, nice=False)
     y = alt.Y(
         "value:Q", scale=heights_scale, axis=charts._log_axis(domain, "response latency (log axis)")
@@ -289,21 +302,24 @@ def curve(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     return charts._finish(alt.layer(*layers), height=_HEIGHT, points=points, parts=marks)
 
 
-def loss(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
+def loss(found: Searched, *, narrow: bool = False) -> Spec | None:
     """Loss against load; None where nothing was lost."""
-    arms, search = looks(doc["arms"]), doc["search"]
-    points = [
-        {
-            "arm": arm["arm"],
-            "level": float(level["level"]),
-            "value": value,
-            "shown": fmt.metric(level["metrics"]["loss"]).full,
-            "basis": fmt.metric(level["metrics"]["loss"]).basis,
-        }
-        for arm in doc["arms"]
-        for level in arm["levels"]
-        if (value := fmt.finite(level["metrics"]["loss"].get("value"))) is not None
-    ]
+    arms, search = looks_of(found.arms), found.search
+    points: list[dict[str, Any]] = []
+    for arm in found.arms:
+        for level in arm.levels:
+            value = fmt.finite(level.metrics["loss"].value)
+            if value is not None:
+                shown = fmt.metric(document(level.metrics["loss"]))
+                points.append(
+                    {
+                        "arm": arm.arm,
+                        "level": level.level,
+                        "value": value,
+                        "shown": shown.full,
+                        "basis": shown.basis,
+                    }
+                )
     across = charts._domain([p["level"] for p in points])
     if across is None or not any(p["value"] for p in points):
         return None
@@ -318,7 +334,7 @@ def loss(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     )
     scale = alt.Scale(domain=names, range=[arms[name].colour for name in names])
     dashes = alt.Scale(domain=names, range=[list(arms[name].dash) or [1, 0] for name in names])
-    x = _level_axis(across, search, f"{search['title']} (log axis)")
+    x = _level_axis(across, search, f"{search.title} (log axis)")
     top = max(p["value"] for p in points)
     y = alt.Y(
         "value:Q",
@@ -341,22 +357,18 @@ def loss(doc: dict[str, Any], *, narrow: bool = False) -> Spec | None:
             tooltip=charts._TOOLTIP,
         ),
     ]
-    limits = [
-        c["below"]
-        for c in search["limit"]["conditions"]
-        if c["metric"] == "loss" and c["below"] <= top
-    ]
+    limits = [c.below for c in search.limit.conditions if c.metric == "loss" and c.below <= top]
     if limits:
         line = alt.Chart(alt.Data(values=[{"value": limit} for limit in limits]))
         layers.append(line.mark_rule(color=LOST, strokeWidth=1.2, strokeDash=[6, 3]).encode(y=y))
     return charts._finish(alt.layer(*layers), height=170, points=points)
 
 
-def _level_axis(domain: list[float], search: dict[str, Any], title: str):
+def _level_axis(domain: list[float], search: Search, title: str) -> Callable[[str], alt.X]:
     """field -> the x of a level, on one log axis with the axis's unit."""
     axis = charts._axis(
         values=charts._ticks(domain, 9, 0.0),
-        labelExpr=charts._unit_label(_SCALES[search["unit"]]),
+        labelExpr=charts._unit_label(_SCALES[search.unit]),
         title=title,
     )
     scale = alt.Scale(type="log", domain=domain, nice=False)

@@ -5,9 +5,10 @@ A latency of a level whose queue grows reads `unstable`, never a number.
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 from rmwbench.results.capacity import words
+from rmwbench.results.capacity.model import Found, Level, Search
+from rmwbench.results.model import Metric, document
 from rmwbench.words import numbers as fmt
 
 FEWEST_TRIALS = 3
@@ -26,60 +27,59 @@ class Row:
     cells: dict[str, str]
 
 
-def rows(arm: dict[str, Any], doc: dict[str, Any], *, brief: bool = False) -> list[Row]:
+def rows(arm: Found, search: Search, *, brief: bool = False) -> list[Row]:
     """A row per level from the lowest to the highest; all have the same headings. `brief`: without
     intervals and without how it broke."""
-    search = doc["search"]
-    latencies = list(dict.fromkeys(search["curve"]))
-    others = [c["metric"] for c in search["limit"]["conditions"]]
-    known = arm["levels"][0]["metrics"] if arm["levels"] else {}
+    latencies = list(dict.fromkeys(search.curve))
+    others = [condition.metric for condition in search.limit.conditions]
+    known = arm.levels[0].metrics if arm.levels else {}
     names = [
         *latencies,
         *(m for m in others if m not in (*latencies, "loss", "undelivered") and m in known),
     ]
-    return [_row(level, names, search, brief) for level in arm["levels"]]
+    return [_row(level, names, search, brief) for level in arm.levels]
 
 
-def _row(level: dict[str, Any], metrics: list[str], search: dict[str, Any], brief: bool) -> Row:
-    total = level["held"] + level["failed"]
+def _row(level: Level, metrics: list[str], search: Search, brief: bool) -> Row:
+    total = level.held + level.failed
     verdict = "mixed"
     if not total:
         verdict = "says nothing"
-    elif not level["failed"]:
+    elif not level.failed:
         verdict = "holds"
-    elif not level["held"]:
+    elif not level.held:
         verdict = "fails"
-    cells = {search["title"]: words.level(level["level"], search["unit"])}
+    cells = {search.title: words.level(level.level, search.unit)}
     for name in metrics:
-        shown = "unstable" if level["unstable"] else latency(level["metrics"].get(name))
+        shown = "unstable" if level.unstable else latency(level.metrics.get(name))
         cells[_title(name)] = shown.split(" [")[0] if brief else shown
-    cells["lost"] = fmt.metric(level["metrics"]["loss"]).text
-    cells["achieved"] = fmt.metric(level["metrics"]["achieved_rate"]).text
-    cells["idle"] = "–" if level["idle"] is None else fmt.quantity(float(level["idle"]), "fraction")
-    cells |= {"held": f"{level['held']}/{total}", "limit": verdict} | (
+    cells["lost"] = fmt.metric(document(level.metrics["loss"])).text
+    cells["achieved"] = fmt.metric(document(level.metrics["achieved_rate"])).text
+    cells["idle"] = "–" if level.idle is None else fmt.quantity(level.idle, "fraction")
+    cells |= {"held": f"{level.held}/{total}", "limit": verdict} | (
         {} if brief else {CAUSE: cause(level)}
     )
     return Row(verdict, cells)
 
 
-def latency(metric: dict[str, Any] | None) -> str:
+def latency(metric: Metric | None) -> str:
     """With its interval from three trials on; the t interval of two is a hundred times too wide to
     read."""
-    shown = fmt.metric(metric)
+    shown = fmt.metric(document(metric))
     if shown.state == "never":
         return "never"
-    if shown.state != "measured" or (metric or {}).get("trials", 0) < FEWEST_TRIALS:
+    if metric is None or shown.state != "measured" or (metric.trials or 0) < FEWEST_TRIALS:
         return shown.text
     return shown.full
 
 
-def cause(level: dict[str, Any]) -> str:
+def cause(level: Level) -> str:
     """How the level's failing trials broke: the middle one of the most frequent kind."""
-    if not level["causes"]:
+    if not level.causes:
         return ""
-    kinds = Counter(_stem(c) for c in level["causes"])
+    kinds = Counter(map(_stem, level.causes))
     stem = kinds.most_common(1)[0][0]
-    alike = [c for c in level["causes"] if _stem(c) == stem]
+    alike = [text for text in level.causes if _stem(text) == stem]
     return alike[len(alike) // 2]
 
 

@@ -1,7 +1,6 @@
 """A capacity search in the terminal: the answer per arm, then each arm's curve as a table."""
 
 import textwrap
-from typing import Any
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -12,46 +11,53 @@ from rmwbench.report.capacity.rows import CAUSE, LEFT, Row, rows
 from rmwbench.report.terminal_table import plain_table
 from rmwbench.results.calibration import calibration_line
 from rmwbench.results.capacity import words
+from rmwbench.results.capacity.model import Arm, Search, Searched
+from rmwbench.results.model import document
 from rmwbench.words import numbers as fmt
+from rmwbench.words.printable import printable
 
 _STYLE = {"holds": "green", "mixed": "yellow", "fails": "red", "says nothing": "magenta"}
 
 
-def print_capacity(doc: dict[str, Any], console: Console) -> None:
-    """Print a capacity document (docs/formats/capacity.md) at the console's width."""
-    campaign, search, trials = doc["campaign"], doc["search"], doc["campaign"]["trials"]
+def print_capacity(found: Searched, console: Console) -> None:
+    """At the console's width."""
+    found = printable(found)
+    campaign, search, trials = found.campaign, found.search, found.campaign.trials
     console.print()
     console.print(Text(words.question(search), style="bold"))
-    counts = [fmt.counted(trials["done"], "trial")] + [
-        f"{trials[k]} {k}" for k in ("failed", "void") if trials[k]
+    counts = [fmt.counted(trials.done, "trial")]
+    counts += [
+        f"{count} {name}"
+        for name, count in (("failed", trials.failed), ("void", trials.void))
+        if count
     ]
-    if not campaign["finished"]:
+    if not campaign.finished:
         counts.append("not finished")
     console.print(
         Text(
-            f"{search['workload_title']} · {campaign['name']} · {', '.join(counts)} in "
-            f"{fmt.counted(campaign['rounds'], 'round')}, {fmt.duration(campaign['wall_s'])}",
+            f"{search.workload_title} · {campaign.name} · {', '.join(counts)} in "
+            f"{fmt.counted(campaign.rounds, 'round')}, {fmt.duration(campaign.wall_s)}",
             style="dim",
         )
     )
-    for text in (str(doc["machine"]["summary"]), calibration_line(doc["machine"])):
+    for text in (found.machine.summary, calibration_line(document(found.machine))):
         if text:
             console.print(Text(text, style="dim"))
     console.print()
-    console.print(_answers(doc))
-    for arm in doc["arms"]:
-        if arm["levels"]:
+    console.print(_answers(found))
+    for arm in found.arms:
+        if arm.levels:
             console.print()
             console.print(
-                Text.assemble((arm["arm"], "bold underline"), (f"  {_knee(arm, search)}", "dim")),
+                Text.assemble((arm.arm, "bold underline"), (f"  {_knee(arm, search)}", "dim")),
                 soft_wrap=True,
             )
-            console.print(_curve(arm, console, doc))
+            console.print(_curve(arm, console, search))
     for kind, heading, mark, style in (
         ("conclude", "What you may conclude", "✓", "green"),
         ("caution", "What you may not", "✗", "yellow"),
     ):
-        chosen = [item["text"] for item in doc["conclusions"] if item["kind"] == kind]
+        chosen = [one.text for one in found.conclusions if one.kind == kind]
         if chosen:
             console.print()
             console.print(Text(heading, style="bold"))
@@ -60,37 +66,36 @@ def print_capacity(doc: dict[str, Any], console: Console) -> None:
     console.print()
 
 
-def _answers(doc: dict[str, Any]) -> Table:
-    search = doc["search"]
+def _answers(found: Searched) -> Table:
+    search = found.search
     table = plain_table()
     table.add_column("arm", no_wrap=True)
-    table.add_column(f"holds up to ({search['title']})", justify="right", no_wrap=True)
+    table.add_column(f"holds up to ({search.title})", justify="right", no_wrap=True)
     table.add_column("knee", justify="right", no_wrap=True)
     table.add_column("trials", justify="right", no_wrap=True)
     table.add_column("above it", overflow="fold")
-    for arm in doc["arms"]:
-        found = arm["capacity"]
-        marks = " (machine-bound)" if arm["machine_bound"] else ""
-        knee = arm["knee"]
+    for arm in found.arms:
+        capacity = arm.capacity
+        marks = " (machine-bound)" if arm.machine_bound else ""
         table.add_row(
-            Text(arm["arm"], style="dim" if arm["role"] == "floor" else ""),
+            Text(arm.arm, style="dim" if arm.role == "floor" else ""),
             Text(
-                words.capacity(found, search["title"]),
-                style="" if found["state"] in ("bracketed", "at least") else "magenta",
+                words.capacity(capacity, search.title),
+                style="" if capacity.state in ("bracketed", "at least") else "magenta",
             ),
-            Text(words.level(knee["value"], search["unit"]) if "value" in knee else "–"),
-            Text(str(found["trials"])),
+            Text(words.knee(arm, search.unit)),
+            Text(str(capacity.trials)),
             Text(f"{words.beyond(arm)}{marks}", style="dim"),
         )
     return table
 
 
-def _curve(arm: dict[str, Any], console: Console, doc: dict[str, Any]) -> Table:
+def _curve(arm: Arm, console: Console, search: Search) -> Table:
     """With intervals and causes where the terminal is wide enough for them; the report has them in
     any case."""
-    wide = _levels(rows(arm, doc))
+    wide = _levels(rows(arm, search))
     needed = Measurement.get(console, console.options.update(max_width=10_000), wide).minimum
-    return wide if needed <= console.width else _levels(rows(arm, doc, brief=True))
+    return wide if needed <= console.width else _levels(rows(arm, search, brief=True))
 
 
 def _levels(body: list[Row]) -> Table:
@@ -114,16 +119,16 @@ def _levels(body: list[Row]) -> Table:
     return table
 
 
-def _knee(arm: dict[str, Any], search: dict[str, Any]) -> str:
-    knee = arm["knee"]
-    if "value" not in knee:
-        return f"no knee: {knee['no_data']}"
-    at = words.level(knee["value"], search["unit"], search["title"])
-    if knee["by"] == "queue":
+def _knee(arm: Arm, search: Search) -> str:
+    knee = arm.knee
+    if knee.value is None:
+        return f"no knee: {knee.no_data}"
+    at = words.level(knee.value, search.unit, search.title)
+    if knee.by == "queue":
         return f"knee at {at}, where the queue begins to grow"
     return (
-        f"knee at {at}: the median doubles from {fmt.quantity(float(knee['base_ns']), 'ns')} at "
-        f"{words.level(knee['base'], search['unit'], search['title'])}"
+        f"knee at {at}: the median doubles from {fmt.quantity(knee.base_ns, 'ns')} at "
+        f"{words.level(knee.base, search.unit, search.title)}"
     )
 
 

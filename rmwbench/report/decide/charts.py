@@ -6,10 +6,11 @@ from typing import Any
 
 import altair as alt
 
-from rmwbench.analysis.decide.pareto import LOSS_ALIKE
+from rmwbench.analysis.decide.pareto import LOSS_ALIKE, Standing
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report.charts import FONT
-from rmwbench.report.style import NEUTRAL, looks
+from rmwbench.report.style import NEUTRAL, looks_of
+from rmwbench.results.decide.model import Front, Machine, Place
 from rmwbench.words import numbers as fmt
 
 Spec = dict[str, Any]
@@ -19,11 +20,11 @@ LETTER, LINE = 7.0, 15
 TEXT, GRID, SURFACE = (NEUTRAL[name][0] for name in ("text", "grid", "surface"))
 
 
-def front(found: dict[str, Any], machine: dict[str, Any]) -> Spec | None:
+def front(found: Front, machine: Machine) -> Spec | None:
     """Vega-Lite of one case's front; None where no candidate has both latency and processor
     time."""
-    latency = found["latency"]
-    rows = [row for one in found["candidates"] if (row := _row(one, latency, machine)) is not None]
+    latency = found.latency
+    rows = [row for one in found.candidates if (row := _row(one, latency, machine)) is not None]
     if not rows:
         return None
     horizontal, vertical = (_domain(rows, axis) for axis in "xy")
@@ -31,7 +32,7 @@ def front(found: dict[str, Any], machine: dict[str, Any]) -> Spec | None:
     base = alt.Chart(alt.Data(values=rows))
     x_scale = alt.Scale(type="log", domain=horizontal, nice=False)
     y_scale = alt.Scale(type="log", domain=vertical, nice=False)
-    few = {"tickCount": 6, "format": "~g"}
+    few: dict[str, Any] = {"tickCount": 6, "format": "~g"}
     x_axis = alt.Axis(title=f"{GLOSSARY[latency].title}, ms (log axis)", **few)
     y_axis = alt.Axis(title=f"{GLOSSARY['cpu_cores'].title}, cores (log axis)", **few)
     x, y = alt.X("x:Q", scale=x_scale, axis=x_axis), alt.Y("y:Q", scale=y_scale, axis=y_axis)
@@ -91,28 +92,32 @@ def _place_names(
         row["name_y"] = vertical[0] * exp(at / up)
 
 
-def _row(one: dict[str, Any], latency: str, machine: dict[str, Any]) -> dict[str, Any] | None:
-    ends = {}
+def _row(one: Place, latency: str, machine: Machine) -> dict[str, Any] | None:
+    ends: dict[str, float] = {}
     for axis, metric, factor in (("x", latency, 1e6), ("y", "cpu_cores", 1.0)):
-        found = one["values"].get(metric)
-        value = fmt.finite((found or {}).get("value"))
-        if value is None or value <= 0:
+        found = one.values.get(metric)
+        value = None if found is None else fmt.finite(found.value)
+        if found is None or value is None or value <= 0:
             return None
-        low, high = (fmt.finite(found[key]) for key in ("low", "high"))
+        low, high = fmt.finite(found.low), fmt.finite(found.high)
         ends[axis] = value / factor
         ends[f"{axis}_low"] = (low or value) / factor
         ends[f"{axis}_high"] = (value if high is None else high) / factor
-    memory = fmt.finite((one["values"].get("pss") or {}).get("value"))
-    lost = fmt.finite((one["values"].get("undelivered") or {}).get("value")) or 0.0
-    style = looks(machine["candidates"])[one["arm"]]
+    memory, lost = _value(one, "pss"), _value(one, "undelivered")
+    style = looks_of(machine.candidates)[one.arm]
     return {
         **ends,
-        "arm": one["arm"],
+        "arm": one.arm,
         "mib": 0 if memory is None else memory / (1 << 20),
         "colour": style.colour,
-        "fill": SURFACE if lost > LOSS_ALIKE else style.colour,
-        "opacity": 0.45 if one["standing"] == "dominated" else 1.0,
+        "fill": SURFACE if (lost or 0.0) > LOSS_ALIKE else style.colour,
+        "opacity": 0.45 if one.standing == Standing.DOMINATED else 1.0,
     }
+
+
+def _value(one: Place, metric: str) -> float | None:
+    found = one.values.get(metric)
+    return None if found is None else fmt.finite(found.value)
 
 
 def to_dark(spec: Spec) -> Spec:

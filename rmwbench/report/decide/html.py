@@ -1,8 +1,8 @@
 """A decision as one HTML file without any script: the answer, why, the front as a picture, flip
 points, worth."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
@@ -12,43 +12,40 @@ from rmwbench.report.decide.terminal import standing
 from rmwbench.report.drawing import svg_of
 from rmwbench.report.page import asset, environment
 from rmwbench.results.decide import words
+from rmwbench.results.decide.model import Decided, Front, Machine
 from rmwbench.whole_file import write_whole
-from rmwbench.words import numbers as fmt
 
 
-def write_html(doc: dict[str, Any], path: Path | str) -> None:
-    """Writes the page of a decide document (docs/formats/decide.md)."""
-    write_whole(path, render_html(doc))
+def write_html(found: Decided, path: Path | str) -> None:
+    write_whole(path, render_html(found))
 
 
-def render_html(doc: dict[str, Any]) -> str:
-    machines = [
-        {
-            "of": machine,
-            "fronts": [
-                {"of": front, "drawn": _drawn(front, machine)} for front in machine["front"]
-            ],
-        }
-        for machine in doc["machines"]
-    ]
+def render_html(found: Decided) -> str:
     return (
         environment()
         .get_template("decide.html.j2")
         .render(
-            doc=doc,
-            machines=machines,
+            doc=found,
+            drawn=_drawn,
             words=words,
             standing=standing,
-            shown=lambda value: fmt.metric(value or {"no_data": ""}).full,
             title=lambda metric: GLOSSARY[metric].title,
             style=Markup(asset("page.css") + asset("compare.css") + asset("decide.css")),
         )
     )
 
 
-def _drawn(front: dict[str, Any], machine: dict[str, Any]) -> dict[str, Markup] | None:
-    """The picture on a light and on a dark page; None where nothing can be placed."""
+@dataclass(frozen=True)
+class Drawn:
+    """A picture on a light and on a dark page."""
+
+    light: Markup
+    dark: Markup
+
+
+def _drawn(front: Front, machine: Machine) -> Drawn | None:
+    """None where nothing can be placed."""
     spec = charts.front(front, machine)
     if spec is None:
         return None
-    return {"light": Markup(svg_of(spec)), "dark": Markup(svg_of(charts.to_dark(spec)))}
+    return Drawn(Markup(svg_of(spec)), Markup(svg_of(charts.to_dark(spec))))

@@ -1,7 +1,7 @@
 """A decision in a terminal: the answer, a table of candidates, the front, flip points, what more
 measuring is worth."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from rich.console import Console
 from rich.text import Text
@@ -9,10 +9,10 @@ from rich.text import Text
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report.terminal_table import plain_table
 from rmwbench.results.decide import words
-from rmwbench.words import numbers as fmt
+from rmwbench.results.decide.model import Answer, Decided, Machine, Place
 from rmwbench.words.printable import printable
 
-STYLES = {
+STYLES: Mapping[str, str] = {
     "meets": "bold green",
     "misses": "bold red",
     "open": "yellow",
@@ -22,101 +22,95 @@ STYLES = {
 }
 
 
-def print_decide(doc: dict[str, Any], console: Console) -> None:
-    """Prints a decide document (docs/formats/decide.md)."""
-    doc = printable(doc)
+def print_decide(found: Decided, console: Console) -> None:
+    found = printable(found)
     console.print()
-    console.print(Text(doc["text"], style="bold"))
-    for machine in doc["machines"]:
+    console.print(Text(found.text, style="bold"))
+    for machine in found.machines:
         console.print()
-        console.print(
-            Text(f"{machine['summary']} · {', '.join(machine['campaigns'])}", style="dim")
-        )
+        console.print(Text(f"{machine.summary} · {', '.join(machine.campaigns)}", style="dim"))
         _candidates(machine, console)
         _cases(machine, console)
         _front(machine, console)
         _flips(machine, console)
         console.print()
-        console.print(Text(words.worth(machine["worth"])))
-    for summary in doc["left_out"]:
+        console.print(Text(words.worth(machine.worth)))
+    for summary in found.left_out:
         console.print(
             Text(f"! {summary}: none of its cells is what the limits are of", style="yellow")
         )
 
 
-def _candidates(machine: dict[str, Any], console: Console) -> None:
+def _candidates(machine: Machine, console: Console) -> None:
     table = plain_table()
     for head in ("candidate", "all limits", "P(all)", "blocks", "because"):
         table.add_column(head, justify="right" if head in ("P(all)", "blocks") else "left")
-    for one in machine["candidates"]:
+    for one in machine.candidates:
         table.add_row(
-            Text(one["arm"]),
-            Text(one["outcome"], style=STYLES[one["outcome"]]),
-            words.probability(one["probability"]),
-            str(one["blocks"]),
+            Text(one.arm),
+            Text(one.outcome, style=STYLES[one.outcome]),
+            words.probability(one.probability),
+            str(one.blocks),
             Text(words.reason(one)),
         )
     console.print(table)
 
 
-def _cases(machine: dict[str, Any], console: Console) -> None:
+def _cases(machine: Machine, console: Console) -> None:
     """Which case each candidate meets, where there are several."""
-    if len(machine["cases"]) < 2:
+    if len(machine.cases) < 2:
         return
-    arms = [one["arm"] for one in machine["candidates"]]
+    arms = [one.arm for one in machine.candidates]
     table = plain_table()
     for head in ("case", *arms):
         table.add_column(Text(head))
-    for case in machine["cases"]:
-        by = {one["arm"]: one for one in case["candidates"]}
+    for case in machine.cases:
+        by = {one.arm: one for one in case.candidates}
         cells = [_short(by[arm]) if arm in by else Text("–", style="dim") for arm in arms]
-        table.add_row(Text(case["case"]), *cells)
+        table.add_row(Text(case.case), *cells)
     console.print()
     console.print(table)
 
 
-def _short(one: dict[str, Any]) -> Text:
-    shown = "" if one["probability"] is None else f" {words.probability(one['probability'])}"
-    return Text(f"{one['outcome']}{shown}", style=STYLES[one["outcome"]])
+def _short(one: Answer) -> Text:
+    shown = "" if one.probability is None else f" {words.probability(one.probability)}"
+    return Text(f"{one.outcome}{shown}", style=STYLES[one.outcome])
 
 
-def _front(machine: dict[str, Any], console: Console) -> None:
-    for front in machine["front"]:
-        topic = f", {front['topic']}" if front["topic"] else ""
+def _front(machine: Machine, console: Console) -> None:
+    for front in machine.front:
+        topic = f", {front.topic}" if front.topic else ""
         console.print()
-        console.print(Text(f"Worth a choice in {front['case']}{topic}", style="bold"))
+        console.print(Text(f"Worth a choice in {front.case}{topic}", style="bold"))
         table = plain_table()
-        metrics = list(front["candidates"][0]["values"]) if front["candidates"] else []
+        metrics = list(front.candidates[0].values) if front.candidates else []
         for head in ("candidate", "", "P(front)", *(GLOSSARY[metric].title for metric in metrics)):
             table.add_column(head, justify="left" if head in ("candidate", "") else "right")
-        for one in front["candidates"]:
+        for one in front.candidates:
             table.add_row(
-                Text(one["arm"]),
-                Text(standing(one), style=STYLES.get(one["standing"], "yellow")),
-                words.probability(one["front"]),
-                *(
-                    Text(fmt.metric(one["values"][metric] or {"no_data": ""}).full)
-                    for metric in metrics
-                ),
+                Text(one.arm),
+                Text(standing(one), style=STYLES.get(one.standing, "yellow")),
+                words.probability(one.front),
+                *(Text(words.value(one.values[metric])) for metric in metrics),
             )
         console.print(table)
 
 
-def standing(one: dict[str, Any]) -> str:
+def standing(one: Place) -> str:
     """`on the front`, `dominated by zenoh tuned`, …"""
-    by = f" by {one['by']}" if one["by"] else ""
+    by = f" by {one.by}" if one.by else ""
     return {
         "front": "on the front",
         "dominated": f"dominated{by}",
         "open": f"may be dominated{by}",
         "unknown": "unknown",
-    }[one["standing"]]
+    }[one.standing]
 
 
-def _flips(machine: dict[str, Any], console: Console) -> None:
-    for along in machine["along"]:
-        fixed = "".join(f", {name}={level}" for name, level in along["fixed"].items())
-        said = [*(words.flip(one, along) for one in along["flips"]), *words.only(along)]
+def _flips(machine: Machine, console: Console) -> None:
+    for along in machine.along:
+        fixed = "".join(f", {name}={level}" for name, level in along.fixed.items())
+        said = [*(words.flip(one, along) for one in along.flips), *words.only(along)]
         console.print()
-        head = f"Along {along['factor']} ({along['workload']}{fixed}): "
+        head = f"Along {along.factor} ({along.workload}{fixed}): "
         console.print(Text.assemble((head, "bold"), "; ".join(said) or words.NO_FLIP))

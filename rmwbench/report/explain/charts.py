@@ -7,6 +7,7 @@ inferred: that does not rest on colour.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 
@@ -49,7 +50,7 @@ def shares(bars: Sequence[Bar], title: str, *, narrow: bool = False) -> Spec | N
     names = base.mark_text(fontSize=11, baseline="middle", clip=True).transform_filter(
         f"(datum.end - datum.begin) / {top!r} * width > datum.need"
     )
-    seam = {"height": _HEIGHT, "xOffset": 1, "x2Offset": -1, "clip": True}
+    seam: dict[str, Any] = {"height": _HEIGHT, "xOffset": 1, "x2Offset": -1, "clip": True}
     layers = [
         solid.mark_bar(**seam).encode(x=x, x2=alt.X2("end:Q"), y=y, fill=colour, tooltip=told),
         other.mark_bar(strokeWidth=1.5, **seam | {"height": _HEIGHT - 1.5}).encode(

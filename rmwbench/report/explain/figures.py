@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rmwbench.report.captioned import Figure
 from rmwbench.report.explain import shares
 from rmwbench.report.explain.charts import shares as draw
 from rmwbench.report.explain.shares import CLAIMED, COUNTED, INFERRED, Bar, Key, percent
-from rmwbench.report.workload_charts import Figure
-from rmwbench.results.losses import measure, slow
+from rmwbench.results.losses import losses_of, measure, slow
 from rmwbench.words import numbers as fmt
 
 PHASES = {"late": "waiting to be sent", "writing": "writing", "flight": "in flight"}
@@ -102,9 +102,7 @@ def _paths(arms: list[dict[str, Any]], phone: bool) -> Explained:
 def _places(arms: list[dict[str, Any]], phone: bool) -> Explained:
     bars = shares.places(arms)
     title = "Where messages were lost"
-    under_way = "".join(
-        f" {arm['arm']}: {text}." for arm in arms if (text := slow(arm.get("losses")))
-    )
+    under_way = "".join(f" {arm['arm']}: {text}." for arm in arms if (text := slow(losses_of(arm))))
     if not bars:
         nowhere = f"Nowhere: no arm misses a message.{under_way}"
         return Explained(Figure("places", title, nowhere, None, wide=True), (), ())
@@ -115,22 +113,17 @@ def _places(arms: list[dict[str, Any]], phone: bool) -> Explained:
     )
     rows = []
     for arm in arms:
-        losses = arm.get("losses")
-        for one in (losses or {}).get("places", ()):
-            if one["messages"]:
-                share = percent(one["messages"] / losses["wanted"])
-                rows.append((arm["arm"], one["place"], one["text"], measure(one), share))
-        if losses and losses["not_located"]:
-            share = percent(losses["not_located"] / losses["wanted"])
-            rows.append(
-                (
-                    arm["arm"],
-                    "not located",
-                    "",
-                    fmt.counted(losses["not_located"], "message"),
-                    share,
-                )
-            )
+        losses = losses_of(arm)
+        if losses is None:
+            continue
+        for one in losses.places:
+            if one.messages:
+                share = percent(one.messages / losses.wanted)
+                rows.append((arm["arm"], one.place, one.text, measure(one), share))
+        if losses.not_located:
+            share = percent(losses.not_located / losses.wanted)
+            count = fmt.counted(losses.not_located, "message")
+            rows.append((arm["arm"], "not located", "", count, share))
     table = Table("", ("arm", "place", "what it means", "messages", "of the wanted"), rows, 4)
     figure = _figure(
         "places", title, reading, bars, "share of the wanted messages", phone, wide=True

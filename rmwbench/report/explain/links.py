@@ -6,10 +6,10 @@ from typing import Any
 
 from rmwbench.analysis.metrics.link_bytes import BYTES
 from rmwbench.analysis.records.frames import CLASSES
+from rmwbench.report.captioned import Figure
 from rmwbench.report.explain.charts import shares as draw
 from rmwbench.report.explain.figures import Explained, Table
 from rmwbench.report.explain.shares import COUNTED, Bar, Key, Part, percent
-from rmwbench.report.workload_charts import Figure
 from rmwbench.results.groups import VERDICTS, slowest
 from rmwbench.words import numbers as fmt
 

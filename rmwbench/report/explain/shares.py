@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.results.losses import measure
+from rmwbench.results.explain.model import Losses
+from rmwbench.results.losses import losses_of, measure
 from rmwbench.words import numbers as fmt
 
 SEEN = 0.005
@@ -118,13 +119,13 @@ def paths(arms: Iterable[dict[str, Any]]) -> list[Bar]:
             if one["fraction"] >= SEEN:
                 share = percent(one["fraction"])
                 on = f" over {one['interface']}" if one["interface"] else ""
-                known = {
+                how = {
                     "counted": "counted by the kernel",
                     "evidence": "the middleware's own word",
                 }
                 told = (
                     f"{share} {PATHS.get(one['path'], one['path'])}{on}, "
-                    f"{known.get(one['label'], 'inferred')}"
+                    f"{how.get(one['label'], 'inferred')}"
                 )
                 label = f"{one['path']} {share}" + (
                     " inferred" if one["label"] == "inferred" else ""
@@ -141,10 +142,10 @@ def places(arms: Iterable[dict[str, Any]]) -> list[Bar]:
     it misses: places that may each explain the same messages are one part."""
     out = []
     for arm in arms:
-        losses = arm.get("losses")
-        if losses and losses["missing"] and losses.get("wanted"):
+        losses = losses_of(arm)
+        if losses is not None and losses.missing and losses.wanted:
             parts = [part for part in _places(losses) if part.share > 0]
-            out.append(Bar(arm["arm"], parts, percent(losses["missing"] / losses["wanted"])))
+            out.append(Bar(arm["arm"], parts, percent(losses.missing / losses.wanted)))
     return out
 
 
@@ -177,18 +178,16 @@ def path_keys(bars: Iterable[Bar]) -> list[Key]:
 def place_keys(arms: Iterable[dict[str, Any]]) -> list[Key]:
     """Each place of any arm once, with what it means and what to do about it."""
     found: dict[str, Key] = {}
-    for losses in (arm.get("losses") for arm in arms):
-        for one in (losses or {}).get("places", ()):
-            if one["messages"]:
-                known = _KNOWN.get(one["label"], COUNTED)
-                found.setdefault(
-                    one["place"], Key(_side(one["place"]), known, one["place"], one["text"])
-                )
-        if losses and losses["not_located"]:
+    for losses in map(losses_of, arms):
+        if losses is None:
+            continue
+        for one in losses.places:
+            if one.messages:
+                known = _KNOWN.get(one.label, COUNTED)
+                found.setdefault(one.place, Key(_side(one.place), known, one.place, one.text))
+        if losses.not_located:
             words = "no place counted them" + (
-                f"; nobody counts at {', '.join(losses['uncounted'])}"
-                if losses["uncounted"]
-                else ""
+                f"; nobody counts at {', '.join(losses.uncounted)}" if losses.uncounted else ""
             )
             found.setdefault("not located", Key("unknown", INFERRED, "not located", words))
     return _by_side(found.values())
@@ -218,38 +217,31 @@ def _joined(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(joined.values(), key=lambda one: -one["fraction"])
 
 
-def _places(losses: dict[str, Any]) -> Iterable[Part]:
-    wanted, exact, bounds = losses["wanted"], losses["not_located"], []
-    for one in losses["places"]:
-        if one["label"] == "at most":
+def _places(losses: Losses) -> Iterable[Part]:
+    wanted, exact, bounds = losses.wanted, losses.not_located, []
+    for one in losses.places:
+        if one.label == "at most":
             bounds.append(one)
             continue
-        exact += one["messages"]
-        share, known = one["messages"] / wanted, _KNOWN.get(one["label"], COUNTED)
-        told = f"{measure(one)}: {one['text']}"
-        yield Part(one["place"], share, _side(one["place"]), known, one["place"], told)
-    rest = max(0, losses["missing"] - exact)
-    bounds = [one for one in bounds if one["messages"]]
-    if rest and sum(one["messages"] for one in bounds) > rest:
-        name = " or ".join(one["place"] for one in bounds)
-        told = "; ".join(f"{measure(one)}: {one['text']}" for one in bounds)
-        yield Part(name, rest / wanted, _side(bounds[0]["place"]), CLAIMED, name, told)
+        exact += one.messages
+        share, known = one.messages / wanted, _KNOWN.get(one.label, COUNTED)
+        told = f"{measure(one)}: {one.text}"
+        yield Part(one.place, share, _side(one.place), known, one.place, told)
+    rest = max(0, losses.missing - exact)
+    bounds = [one for one in bounds if one.messages]
+    if rest and sum(one.messages for one in bounds) > rest:
+        name = " or ".join(one.place for one in bounds)
+        told = "; ".join(f"{measure(one)}: {one.text}" for one in bounds)
+        yield Part(name, rest / wanted, _side(bounds[0].place), CLAIMED, name, told)
     else:
         for one in bounds:
-            told = f"{measure(one)}: {one['text']}"
-            yield Part(
-                one["place"],
-                one["messages"] / wanted,
-                _side(one["place"]),
-                CLAIMED,
-                f"at most: {one['place']}",
-                told,
-            )
-    if losses["not_located"]:
-        told = fmt.counted(losses["not_located"], "message")
-        yield Part(
-            "not located", losses["not_located"] / wanted, "unknown", INFERRED, "not located", told
-        )
+            told = f"{measure(one)}: {one.text}"
+            share, label = one.messages / wanted, f"at most: {one.place}"
+            yield Part(one.place, share, _side(one.place), CLAIMED, label, told)
+    if losses.not_located:
+        told = fmt.counted(losses.not_located, "message")
+        share = losses.not_located / wanted
+        yield Part("not located", share, "unknown", INFERRED, "not located", told)
 
 
 def _side(place: str) -> str:

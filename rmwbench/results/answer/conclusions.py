@@ -13,7 +13,7 @@ from rmwbench.analysis.verdicts.ordered_by import is_cost, words
 from rmwbench.analysis.verdicts.wording import percent
 from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import headline, is_untimed
-from rmwbench.results.losses import slow
+from rmwbench.results.losses import losses_of, slow
 from rmwbench.results.own_cost import LARGE
 from rmwbench.words import numbers as fmt
 
@@ -86,7 +86,7 @@ def _workload(w: dict[str, Any], margin: float) -> list[Line]:
                 "may not rest on that.",
             )
         )
-    lines += [("caution", f"{a['arm']}: {text}.") for a in arms if (text := slow(a.get("losses")))]
+    lines += [("caution", f"{a['arm']}: {text}.") for a in arms if (text := slow(losses_of(a)))]
     if any(a.get("unlike") for a in arms):
         lines.append(
             (
@@ -131,7 +131,8 @@ def _decided(part: dict[str, Any], margin: float) -> list[tuple[str, str]]:
 def _losses(arms: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """What was lost without deciding a verdict, best effort apart from what was asked to be
     reliable."""
-    reliable, best_effort = [], []
+    reliable: list[str] = []
+    best_effort: list[str] = []
     for a in arms:
         undelivered = fmt.finite(a["metrics"].get("undelivered", {}).get("value"))
         if undelivered:
@@ -162,7 +163,7 @@ def _tuning(w: dict[str, Any]) -> list[tuple[str, str]]:
         r = pair["ratio"]
         if "value" not in r:
             continue
-        text = f"[{fmt.significant(r['low'])}, {fmt.significant(fmt.finite(r['high']))}]"
+        text = f"[{fmt.significant(r['low'])}, {fmt.significant(r['high'])}]"
         value = fmt.significant(r["value"])
         where = f"in {pair['topic']}" if pair.get("topic") else "here"
         if r["answer"] == "smaller":

@@ -610,7 +610,8 @@ def is_by_failure(arm: Document) -> bool:
 
 def is_endless(arm: Document, workload: Document) -> bool:
     """Whether its primary metric is infinite: best by its losses, and fast it is not."""
-    return arm.get("metrics", {}).get(workload.get("primary_metric", ""), {}).get("value") == "inf"
+    primary = arm.get("metrics", {}).get(workload.get("primary_metric", ""), {})
+    return bool(primary.get("value") == "inf")
 
 
 def title_of(metric: str) -> str:

@@ -1,28 +1,44 @@
-"""A capacity campaign's bundle -> the capacity document (docs/formats/capacity.md), from which
-terminal, HTML and Markdown are rendered. The searches are replayed from the trials, by the code
-that steered them."""
+"""A capacity campaign's bundle -> the answer of `rmwbench capacity`, from which terminal, HTML and
+Markdown are rendered and whose document is docs/formats/capacity.md. The searches are replayed from
+the trials, by the code that steered them."""
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.capacity.arm import ArmSearch, Capacity
-from rmwbench.analysis.capacity.knee import FACTOR, Knee, Point, knee
+from rmwbench.analysis.capacity.arm import INTERVAL, ArmSearch, Capacity
+from rmwbench.analysis.capacity.knee import FACTOR, Point, knee
 from rmwbench.analysis.capacity.limit import Condition, Finding, Limit, judge
 from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
 from rmwbench.analysis.metrics.stability import Stability, stability
 from rmwbench.analysis.metrics.trial import endpoints_of, measure_trial, told, window_of
 from rmwbench.analysis.stats.intervals import median_range
-from rmwbench.analysis.stats.metric import Measured, Metric, NoData, finite
+from rmwbench.analysis.stats.metric import Measured, Metric, NoData
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.bundle import Bundle
-from rmwbench.results.capacity import words
-from rmwbench.results.show import machine_document
+from rmwbench.results.capacity import model, words
+from rmwbench.results.capacity.model import (
+    Arm,
+    Breaks,
+    Campaign,
+    Found,
+    Knee,
+    Level,
+    MachineBound,
+    ProbeKind,
+    Search,
+    Searched,
+    Trials,
+    Unit,
+)
+from rmwbench.results.machine import machine
+from rmwbench.results.model import GlossaryEntry
+from rmwbench.results.model import Metric as MetricShown
 
 KIND = "capacity"
 MACHINE_BOUND_IDLE = 0.10
@@ -61,46 +77,51 @@ def is_capacity(bundle: Bundle) -> bool:
     return bundle.campaign.get("kind") == KIND
 
 
-def summarise(bundle: Bundle) -> dict[str, Any]:
-    """The capacity document. Raises UserError for a broken bundle."""
+def summarise(bundle: Bundle) -> Searched:
+    """Raises UserError for a broken bundle."""
     plan = bundle.campaign["capacity"]
     limit = Limit(tuple(Condition(c["metric"], c["below"]) for c in plan["limit"]["conditions"]))
     arms = _arms(bundle, plan)
     _probes(bundle, limit, arms)
-    shown = [_arm(arm, plan, limit) for arm in arms.values()]
-    document = {
-        "schema": "rmwbench/capacity",
-        "version": 1,
-        "campaign": _campaign(bundle),
-        "machine": machine_document(bundle),
-        "search": {
-            **{
-                name: plan[name]
-                for name in ("along", "factor", "unit", "title", "whole", "limit", "own_level")
-            },
-            "workload": plan["workload"],
-            "workload_title": plan["workload_title"],
-            "workload_description": plan["workload_description"],
-            "least": plan["levels"][0],
-            "most": plan["levels"][-1],
-            "resolution": plan["request"]["resolution"],
-            "budget_s": plan["request"]["budget_s"],
-            "messages": limit.messages,
-            "curve": [MEDIAN, _tail(limit)],
-        },
-        "arms": shown,
-    }
-    document["conclusions"] = words.conclusions(document)
-    used = [
-        MEDIAN,
-        _tail(limit),
+    search = _search(plan, limit)
+    shown = tuple(_arm(arm, search, limit) for arm in arms.values())
+    used = (
+        *search.curve,
         "loss",
         "undelivered",
         "achieved_rate",
         *(c.metric for c in limit.conditions),
-    ]
-    document["glossary"] = {name: GLOSSARY[name].document() for name in dict.fromkeys(used)}
-    return document
+    )
+    return Searched(
+        campaign=_campaign(bundle),
+        machine=machine(bundle),
+        search=search,
+        arms=shown,
+        conclusions=words.conclusions(search, shown),
+        glossary={name: GlossaryEntry(**GLOSSARY[name].document()) for name in dict.fromkeys(used)},
+    )
+
+
+def _search(plan: Mapping[str, Any], limit: Limit) -> Search:
+    conditions = tuple(model.Condition(**one) for one in plan["limit"]["conditions"])
+    return Search(
+        along=plan["along"],
+        factor=plan["factor"],
+        unit=plan["unit"],
+        title=plan["title"],
+        whole=plan["whole"],
+        limit=model.Limit(text=plan["limit"]["text"], conditions=conditions),
+        own_level=plan["own_level"],
+        workload=plan["workload"],
+        workload_title=plan["workload_title"],
+        workload_description=plan["workload_description"],
+        least=plan["levels"][0],
+        most=plan["levels"][-1],
+        resolution=plan["request"]["resolution"],
+        budget_s=plan["request"]["budget_s"],
+        messages=limit.messages,
+        curve=(MEDIAN, _tail(limit)),
+    )
 
 
 def _arms(bundle: Bundle, plan: Mapping[str, Any]) -> dict[str, ArmProbes]:
@@ -152,11 +173,11 @@ def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
             probe.stability = stability(known.records, endpoints, window)
             probe.finding = judge(limit, probe.trial, probe.stability)
         arm.probes.append(probe)
-        if probe.finding is not None:
+        if probe.finding is not None and arm.search is not None:
             arm.search.record(level, probe.finding.holds)
 
 
-def _arm(arm: ArmProbes, plan: Mapping[str, Any], limit: Limit) -> dict[str, Any]:
+def _arm(arm: ArmProbes, search: Search, limit: Limit) -> Arm:
     cell = next(iter(arm.cells.values()), {})
     judged = [p.finding.kind for p in arm.probes if p.finding is not None]
     # An arm of which no trial could run at any level is broken, not slow.
@@ -164,54 +185,67 @@ def _arm(arm: ArmProbes, plan: Mapping[str, Any], limit: Limit) -> dict[str, Any
     found = Capacity("no data", None, None, None, len(judged))
     if arm.search and not broken:
         found = arm.search.capacity()
-    levels = [
+    levels = tuple(
         _at_level(arm, level, limit)
         for level in sorted(arm.cells)
         if any(p.level == level for p in arm.probes)
-    ]
+    )
     counts = Counter(p.status for p in arm.probes)
-    bend = knee([_point(level) for level in levels])
-    document = {
-        "arm": arm.about["arm"],
-        **{
-            name: cell.get(name)
-            for name in ("middleware", "layer", "version", "profile", "release_date")
-        },
-        "role": arm.about["role"],
-        "flags": _flags(cell),
-        "ended": arm.ended,
-        "bound": arm.about["bound"],
-        "trials": {status: counts[status] for status in ("done", "failed", "void")},
-        "wide": bool(arm.search and arm.search.trials and not arm.search.resolved),
-        "capacity": found.document(plan["unit"]),
-        "breaks": _breaks(arm, found),
-        "machine_bound": _machine_bound(arm, found),
-        "knee": _knee(bend, plan["unit"], levels),
-        "levels": levels,
-        "probes": [
-            {
-                "trial": p.number,
-                "round": p.round,
-                "level": finite(p.level),
-                "kind": p.finding.kind if p.finding else "void",
-                "causes": list(p.finding.causes)
-                if p.finding
-                else [(p.reason or "too few messages").splitlines()[0]],
-            }
-            for p in arm.probes
-        ],
-    }
-    document["middleware"] = document["middleware"] or arm.about["middleware"]
-    document["profile"] = document["profile"] or arm.about["profile"]
-    document["answer"] = words.answer(document, plan)
-    return document
+    said = Found(
+        arm=arm.about["arm"],
+        middleware=cell.get("middleware") or arm.about["middleware"],
+        layer=cell.get("layer"),
+        version=cell.get("version"),
+        profile=cell.get("profile") or arm.about["profile"],
+        release_date=cell.get("release_date"),
+        role=arm.about["role"],
+        flags=_flags(cell),
+        ended=arm.ended,
+        bound=arm.about["bound"],
+        trials=_trials(counts),
+        wide=bool(arm.search and arm.search.trials and not arm.search.resolved),
+        capacity=_capacity(found, search.unit),
+        breaks=_breaks(arm, found),
+        machine_bound=_machine_bound(arm, found),
+        knee=_knee(levels, search.unit),
+        levels=levels,
+        probes=tuple(map(_probe, arm.probes)),
+    )
+    return Arm(**vars(said), answer=words.answer(said, search))
 
 
-def _at_level(arm: ArmProbes, level: float, limit: Limit) -> dict[str, Any]:
+def _capacity(found: Capacity, unit: Unit) -> model.Capacity:
+    return model.Capacity(
+        state=found.state,
+        unit=unit,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        trials=found.trials,
+        interval=INTERVAL,
+    )
+
+
+def _trials(counts: Mapping[str, int]) -> Trials:
+    return Trials(done=counts["done"], failed=counts["failed"], void=counts["void"])
+
+
+def _probe(probe: Probe) -> model.Probe:
+    kind: ProbeKind = "void"
+    causes: tuple[str, ...] = ((probe.reason or "too few messages").splitlines()[0],)
+    if probe.finding is not None:
+        kind, causes = probe.finding.kind, probe.finding.causes
+    return model.Probe(
+        trial=probe.number, round=probe.round, level=probe.level, kind=kind, causes=causes
+    )
+
+
+def _at_level(arm: ArmProbes, level: float, limit: Limit) -> Level:
     probes = [p for p in arm.probes if p.level == level]
+    findings = [p.finding for p in probes if p.finding is not None]
     judged = [p for p in probes if p.finding is not None]
     trials = [p.trial for p in judged if p.trial is not None]
-    kinds = Counter(p.finding.kind for p in judged)
+    kinds: Counter[str] = Counter(finding.kind for finding in findings)
     # The latency of a growing queue is not a property of the level, and leaving its trials out
     # would flatter it.
     unstable = [
@@ -222,27 +256,24 @@ def _at_level(arm: ArmProbes, level: float, limit: Limit) -> dict[str, Any]:
     latencies = {MEDIAN, _tail(limit)} | {
         c.metric for c in limit.conditions if GLOSSARY[c.metric].kind == "quantile"
     }
-    metrics = {}
-    for name in sorted(latencies):
-        entry = GLOSSARY[name]
-        metrics[name] = steady(entry, trials, unstable).document()
+    metrics = {name: steady(GLOSSARY[name], trials, unstable) for name in sorted(latencies)}
     for name in ("loss", "undelivered", "achieved_rate", "offered_rate"):
-        metrics[name] = aggregate(GLOSSARY[name], trials).document()
+        metrics[name] = aggregate(GLOSSARY[name], trials)
     growth = [p.stability.growth_hz for p in judged if p.stability and p.stability.unstable]
     idle = [p.idle for p in judged if p.idle is not None]
-    return {
-        "level": finite(level),
-        "cell": arm.cells[level]["cell"],
-        "held": kinds["holds"],
-        "failed": len(judged) - kinds["holds"],
-        "void": len(probes) - len(judged),
-        "kinds": dict(kinds),
-        "causes": [cause for p in judged if not p.finding.holds for cause in p.finding.causes],
-        "unstable": bool(trials) and 2 * sum(unstable) >= len(trials),
-        "queue_growth_hz": finite(float(np.median(growth))) if growth else None,
-        "idle": finite(float(np.median(idle))) if idle else None,
-        "metrics": metrics,
-    }
+    return Level(
+        level=level,
+        cell=arm.cells[level]["cell"],
+        held=kinds["holds"],
+        failed=len(judged) - kinds["holds"],
+        void=len(probes) - len(judged),
+        kinds=dict(kinds),
+        causes=tuple(cause for one in findings if not one.holds for cause in one.causes),
+        unstable=bool(trials) and 2 * sum(unstable) >= len(trials),
+        queue_growth_hz=float(np.median(growth)) if growth else None,
+        idle=float(np.median(idle)) if idle else None,
+        metrics={name: MetricShown.of(metric.document()) for name, metric in metrics.items()},
+    )
 
 
 def steady(entry: Entry, trials: Sequence[Trial], unstable: Sequence[bool]) -> Metric:
@@ -279,27 +310,23 @@ def _tail(limit: Limit) -> str:
     return response[0] if response else TAIL
 
 
-def _point(level: Mapping[str, Any]) -> Point:
-    value = level["metrics"][MEDIAN].get("value")
-    latency = None if value is None else float(value)
-    return Point(float(level["level"]), latency, level["unstable"])
-
-
-def _knee(found: Knee | None, unit: str, levels: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _knee(levels: Sequence[Level], unit: Unit) -> Knee:
+    medians = [level.metrics[MEDIAN].value for level in levels]
+    points = [
+        Point(level.level, median, level.unstable)
+        for level, median in zip(levels, medians, strict=True)
+    ]
+    found = knee(points)
     if found is None:
-        few = sum("value" in level["metrics"][MEDIAN] for level in levels) < 2
-        return {
-            "no_data": "too few levels with a latency"
+        few = sum(median is not None for median in medians) < 2
+        return Knee(
+            no_data="too few levels with a latency"
             if few
             else f"the median stays below {FACTOR:g} × its least"
-        }
-    return {
-        "value": finite(found.load),
-        "unit": unit,
-        "base": finite(found.base_load),
-        "base_ns": finite(found.base_ns),
-        "by": found.by,
-    }
+        )
+    return Knee(
+        value=found.load, unit=unit, base=found.base_load, base_ns=found.base_ns, by=found.by
+    )
 
 
 def _near(arm: ArmProbes, found: Capacity) -> list[Probe]:
@@ -311,56 +338,53 @@ def _near(arm: ArmProbes, found: Capacity) -> list[Probe]:
     return [p for p in failing if (found.low or 0) <= p.level <= 2.1 * found.value] or failing
 
 
-def _breaks(arm: ArmProbes, found: Capacity) -> dict[str, Any] | None:
+def _breaks(arm: ArmProbes, found: Capacity) -> Breaks | None:
     """How the limit breaks just above the capacity: the most frequent kind, with the cause of the
     lowest such level."""
-    failing = _near(arm, found)
+    failing = [(p.level, p.number, p.finding) for p in _near(arm, found) if p.finding is not None]
     if not failing:
         return None
-    kinds = Counter(p.finding.kind for p in failing)
+    kinds = Counter(finding.kind for _, _, finding in failing)
     kind = kinds.most_common(1)[0][0]
     typical = sorted(
-        (p for p in failing if p.finding.kind == kind), key=lambda p: (p.level, p.number)
+        (one for one in failing if one[2].kind == kind), key=lambda one: (one[0], one[1])
     )
-    example = typical[len(typical) // 2]
-    return {
-        "kind": kind,
-        "cause": "; ".join(example.finding.causes),
-        "level": finite(example.level),
-        "of": len(failing),
-        "kinds": dict(kinds),
-    }
+    level, _, example = typical[len(typical) // 2]
+    return Breaks(
+        kind=kind,
+        cause="; ".join(example.causes),
+        level=level,
+        of=len(failing),
+        kinds={kind: count for kind, count in kinds.items()},
+    )
 
 
-def _machine_bound(arm: ArmProbes, found: Capacity) -> dict[str, Any] | None:
+def _machine_bound(arm: ArmProbes, found: Capacity) -> MachineBound | None:
     """Whether the machine had no time left where the limit broke."""
     idle = [p.idle for p in _near(arm, found) if p.idle is not None]
     if not idle or float(np.median(idle)) >= MACHINE_BOUND_IDLE:
         return None
-    return {"idle": finite(float(np.median(idle))), "of": len(idle)}
+    return MachineBound(idle=float(np.median(idle)), of=len(idle))
 
 
-def _flags(cell: Mapping[str, Any]) -> list[str]:
-    return [str(f) for f in (json.loads(cell["definition"]).get("flags") or [])] if cell else []
+def _flags(cell: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(map(str, json.loads(cell["definition"]).get("flags") or ())) if cell else ()
 
 
-def _campaign(bundle: Bundle) -> dict[str, Any]:
+def _campaign(bundle: Bundle) -> Campaign:
     c, lines = bundle.campaign, bundle.trials()
-    counts = Counter(line.status for line in lines)
     suite = c.get("suite") or {}
-    wall: dict[str, float] = defaultdict(float)
-    for row in bundle.rows("trials"):
-        wall["s"] += (row["duration_ns"] or 0) / 1e9
-    return {
-        "name": c.get("campaign"),
-        "directory": str(bundle.directory),
-        "suite": suite.get("name"),
-        "title": ((c.get("plan") or {}).get("suite") or {}).get("title") or suite.get("name"),
-        "created_utc": c.get("created_utc"),
-        "finished": bundle.journal.finished,
-        "seed": c.get("seed"),
-        "tool_version": c.get("tool_version"),
-        "rounds": 1 + max((line.block for line in lines), default=-1),
-        "trials": {s: counts[s] for s in ("done", "failed", "void")},
-        "wall_s": round(wall["s"], 1),
-    }
+    wall_s = sum((row["duration_ns"] or 0) / 1e9 for row in bundle.rows("trials"))
+    return Campaign(
+        name=c.get("campaign"),
+        directory=str(bundle.directory),
+        suite=suite.get("name"),
+        title=((c.get("plan") or {}).get("suite") or {}).get("title") or suite.get("name"),
+        created_utc=c.get("created_utc"),
+        finished=bundle.journal.finished,
+        seed=c.get("seed"),
+        tool_version=c.get("tool_version"),
+        rounds=1 + max((line.block for line in lines), default=-1),
+        trials=_trials(Counter(line.status for line in lines)),
+        wall_s=round(wall_s, 1),
+    )

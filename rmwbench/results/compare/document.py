@@ -178,7 +178,7 @@ class _Group:
         )
 
     def row(self, q: regression.Question, answer: regression.Answer) -> Row:
-        topic = q.group[2]
+        _, _, topic = cast(tuple[int, int, str | None], q.group)
         if q.entry is _FAILURES:
             shown = [
                 Metric(unit="fraction", value=k / n, count=n) if n else None

@@ -1,5 +1,5 @@
-"""What was gathered -> the decide document (docs/formats/decide.md), from which terminal and page
-are rendered."""
+"""What was gathered -> the answer of `rmwbench decide`, from which terminal and page are rendered
+and whose document is docs/formats/decide.md."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,10 +10,9 @@ from rmwbench.analysis.decide.flips import Along, At, along
 from rmwbench.analysis.decide.pareto import Place, pareto
 from rmwbench.analysis.decide.worth import Worth, worth
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.stats.metric import finite
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.bundle import Bundle
-from rmwbench.results.decide import words
+from rmwbench.results.decide import model, words
 from rmwbench.results.decide.gather import (
     COSTS,
     LOSS,
@@ -24,15 +23,15 @@ from rmwbench.results.decide.gather import (
     gather,
     latency_of,
 )
+from rmwbench.results.model import GlossaryEntry, Interval, Metric
 from rmwbench.suite.file.limits_file import check_topics, no_such_case
 from rmwbench.suite.limits import LimitsFile
 
-SCHEMA, VERSION = "rmwbench/decide", 1
 HOUR_S = 3600.0
 
 
 @dataclass(frozen=True)
-class Decided:
+class _Of:
     """One machine's answer. `cases`: an answer per case that the limits are of; `points`: (case,
     the topics that latency and loss are of, the front there)."""
 
@@ -47,37 +46,28 @@ class Decided:
 
 def summarise(
     bundles: Sequence[Bundle], limits: LimitsFile, *, hours: float = 1.0
-) -> dict[str, Any]:
-    """The decide document of campaigns by a user's limits; `hours` of more measuring are valued.
-    Raises UserError for a bundle that is not a campaign of a suite, and where the limits concern
-    none of its cells."""
+) -> model.Decided:
+    """What campaigns say by a user's limits; `hours` of more measuring are valued. Raises UserError
+    for a bundle that is not a campaign of a suite, and where the limits concern none of its
+    cells."""
     machines = gather(bundles, limits)
     if not any(machine.selected for machine in machines):
         raise no_such_case(limits, [case.name for machine in machines for case in machine.cases])
     check_topics(limits, frozenset().union(*(machine.topics for machine in machines)))
     rules = Rules()
     found = [_decided(machine, limits, rules, hours) for machine in machines if machine.selected]
-    outcome = overall([one.answers for one in found])
-    document = {
-        "schema": SCHEMA,
-        "version": VERSION,
-        "limits": {
-            "name": limits.limits,
-            "title": limits.title,
-            **limits.document(),
-            "of": limits.of.model_dump(),
-        },
-        "rules": {"alpha": rules.alpha, "min_blocks": rules.min_blocks, "hours": hours},
-        "outcome": str(outcome),
-        "machines": [_machine(one, limits, hours) for one in found],
-        "left_out": [machine.summary for machine in machines if not machine.selected],
-        "glossary": {
-            name: GLOSSARY[name].document()
-            for name in dict.fromkeys(limit.metric for one in found for limit in one.limits)
-        },
-    }
-    document["text"] = words.answer(document)
-    return document
+    asked = _limits(limits)
+    answers = tuple(_machine(one, limits, hours) for one in found)
+    metrics = dict.fromkeys(limit.metric for one in found for limit in one.limits)
+    return model.Decided(
+        limits=asked,
+        rules=model.DecidedBy(alpha=rules.alpha, min_blocks=rules.min_blocks, hours=hours),
+        outcome=overall([one.answers for one in found]),
+        text=words.answer(asked, answers),
+        machines=answers,
+        left_out=tuple(machine.summary for machine in machines if not machine.selected),
+        glossary={name: GlossaryEntry(**GLOSSARY[name].document()) for name in metrics},
+    )
 
 
 def overall(machines: Sequence[Sequence[Answer]]) -> Outcome:
@@ -95,7 +85,7 @@ def overall(machines: Sequence[Sequence[Answer]]) -> Outcome:
     return Outcome.OPEN
 
 
-def _decided(machine: Machine, limits: LimitsFile, rules: Rules, hours: float) -> Decided:
+def _decided(machine: Machine, limits: LimitsFile, rules: Rules, hours: float) -> _Of:
     selected = machine.selected
     names = [
         name for name in machine.arms if any(name in machine.seen[case.name] for case in selected)
@@ -114,7 +104,7 @@ def _decided(machine: Machine, limits: LimitsFile, rules: Rules, hours: float) -
         if limits.of.workload in (None, case.workload)
     ]
     more = int(hours * HOUR_S / machine.block_s) if machine.block_s else 0
-    return Decided(
+    return _Of(
         machine,
         tuple(answers),
         tuple(asked),
@@ -175,120 +165,149 @@ def _nearest(
     return max(topics, key=nearness, default=None)
 
 
-def _machine(one: Decided, limits: LimitsFile, hours: float) -> dict[str, Any]:
+def _limits(limits: LimitsFile) -> model.Limits:
+    found = limits.document()
+    topics = {name: _each(own) for name, own in found.get("topics", {}).items()}
+    return model.Limits(
+        name=limits.limits,
+        title=limits.title,
+        acceptable=_each(found["acceptable"]),
+        topics=topics or None,
+        none=model.Nothing(**found["none"]),
+        of=model.Selected(workload=limits.of.workload, levels=limits.of.levels),
+    )
+
+
+def _each(found: Sequence[Mapping[str, Any]]) -> tuple[model.Limit, ...]:
+    return tuple(model.Limit(**one) for one in found)
+
+
+def _machine(one: _Of, limits: LimitsFile, hours: float) -> model.Machine:
     machine = one.machine
     latency = latency_of(limits.document())
-    return {
-        "summary": machine.summary,
-        "campaigns": list(machine.campaigns),
-        "block_s": None if machine.block_s is None else round(machine.block_s, 3),
-        "candidates": [
-            dict(machine.arms[answer.candidate]) | _answer(answer) for answer in one.answers
-        ],
-        "cases": [
-            {
-                "case": case.name,
-                "workload": case.workload,
-                "levels": dict(case.levels),
-                "candidates": [_answer(answer) for answer in answers],
-            }
+    return model.Machine(
+        summary=machine.summary,
+        campaigns=machine.campaigns,
+        block_s=None if machine.block_s is None else round(machine.block_s, 3),
+        candidates=tuple(_candidate(answer, machine) for answer in one.answers),
+        cases=tuple(
+            model.Case(
+                case=case.name,
+                workload=case.workload,
+                levels=case.levels,
+                candidates=tuple(map(_answer, answers)),
+            )
             for case, answers in one.cases
-        ],
-        "front": [
-            {
-                "case": case.name,
-                "topic": topic,
-                "latency": latency,
-                "candidates": [_place(place) for place in places],
-            }
+        ),
+        front=tuple(
+            model.Front(
+                case=case.name,
+                topic=topic,
+                latency=latency,
+                candidates=tuple(map(_place, places)),
+            )
             for case, topic, places in one.points
-        ],
-        "along": [_along(found) for found in one.along],
-        "worth": None if one.worth is None else _worth(one.worth, hours),
-    }
+        ),
+        along=tuple(map(_along, one.along)),
+        worth=None if one.worth is None else _worth(one.worth, hours),
+    )
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
-    return {
-        "arm": answer.candidate,
-        "outcome": str(answer.outcome),
-        "why": str(answer.why),
-        "probability": answer.probability,
-        "blocks": answer.blocks,
-        "failed": {"trials": answer.failed[0], "of": answer.failed[1]},
-        "binding": None if answer.binding is None else _met(answer.binding),
-        "limits": [_met(met) for met in answer.met],
-    }
+def _candidate(answer: Answer, machine: Machine) -> model.Candidate:
+    arm = machine.arms[answer.candidate]
+    return model.Candidate(
+        **vars(_answer(answer)),
+        middleware=arm.middleware,
+        layer=arm.layer,
+        version=arm.version,
+        profile=arm.profile,
+        role="contender",
+    )
 
 
-def _met(met: Met) -> dict[str, Any]:
+def _answer(answer: Answer) -> model.Answer:
+    failed, of = answer.failed
+    return model.Answer(
+        arm=answer.candidate,
+        outcome=answer.outcome,
+        why=answer.why,
+        probability=answer.probability,
+        blocks=answer.blocks,
+        failed=model.Failed(trials=failed, of=of),
+        binding=None if answer.binding is None else _met(answer.binding),
+        limits=tuple(map(_met, answer.met)),
+    )
+
+
+def _met(met: Met) -> model.Met:
     limit = met.limit
-    values = None
+    measured = None
     if met.interval is not None:
-        values = dict(zip(("value", "low", "high"), map(finite, met.interval), strict=True))
-    return {
-        "case": limit.case,
-        "topic": limit.topic,
-        "metric": limit.metric,
-        "unit": GLOSSARY[limit.metric].unit,
-        "at_most": limit.at_most,
-        "outcome": str(met.outcome),
-        "probability": met.probability,
-        "blocks": met.blocks,
-        "measured": values,
-        "no_data": met.reason or None,
-        "campaigns_differ": met.differ,
-    }
+        value, low, high = met.interval
+        measured = Interval(value=value, low=low, high=high)
+    return model.Met(
+        case=limit.case,
+        topic=limit.topic,
+        metric=limit.metric,
+        unit=GLOSSARY[limit.metric].unit,
+        at_most=limit.at_most,
+        outcome=met.outcome,
+        probability=met.probability,
+        blocks=met.blocks,
+        measured=measured,
+        no_data=met.reason or None,
+        campaigns_differ=met.differ,
+    )
 
 
-def _place(place: Place) -> dict[str, Any]:
-    return {
-        "arm": place.candidate,
-        "standing": str(place.standing),
-        "front": place.front,
-        "by": place.by,
-        "values": {
-            metric: None
-            if value is None
-            else {"unit": GLOSSARY[metric].unit}
-            | dict(zip(("value", "low", "high"), map(finite, value), strict=True))
-            for metric, value in place.values.items()
-        },
-    }
+def _place(place: Place) -> model.Place:
+    values: dict[str, Metric | None] = {}
+    for metric, found in place.values.items():
+        values[metric] = None
+        if found is not None:
+            value, low, high = found
+            unit = GLOSSARY[metric].unit
+            values[metric] = Metric(unit=unit, value=value, low=low, high=high)
+    return model.Place(
+        arm=place.candidate,
+        standing=place.standing,
+        front=place.front,
+        by=place.by,
+        values=values,
+    )
 
 
-def _along(found: Along) -> dict[str, Any]:
-    return {
-        "workload": found.workload,
-        "factor": found.factor,
-        "fixed": dict(found.fixed),
-        "levels": [
-            {"level": level, "meets": list(meets), "open": list(open_)}
+def _along(found: Along) -> model.Along:
+    return model.Along(
+        workload=found.workload,
+        factor=found.factor,
+        fixed=found.fixed,
+        levels=tuple(
+            model.AtLevel(level=level, meets=meets, open=open_)
             for level, meets, open_ in zip(found.levels, found.meets, found.open, strict=True)
-        ],
-        "flips": [
-            {
-                "arm": flip.candidate,
-                "before": str(flip.before),
-                "after": str(flip.after),
-                "from": flip.from_,
-                "to": flip.to,
-            }
+        ),
+        flips=tuple(
+            model.Flip(
+                arm=flip.candidate,
+                before=flip.before,
+                after=flip.after,
+                from_=flip.from_,
+                to=flip.to,
+            )
             for flip in found.flips
-        ],
-    }
+        ),
+    )
 
 
-def _worth(found: Worth, hours: float) -> dict[str, Any]:
-    document: Mapping[str, Any] = {
-        "hours": hours,
-        "blocks": found.blocks,
-        "choice": found.choice,
-        "now": found.now,
-        "after": found.after,
-        "perfect": found.perfect,
-        "changes": found.changes,
-        "decided": found.decided,
-        "decided_now": found.decided_now,
-    }
-    return dict(document)
+def _worth(found: Worth, hours: float) -> model.Worth:
+    return model.Worth(
+        hours=hours,
+        blocks=found.blocks,
+        choice=found.choice,
+        now=found.now,
+        after=found.after,
+        perfect=found.perfect,
+        changes=found.changes,
+        decided=found.decided,
+        decided_now=found.decided_now,
+    )

@@ -54,12 +54,23 @@ class Case:
     selected: bool
 
 
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """A candidate, by the name that it has over all campaigns."""
+
+    arm: str
+    middleware: str
+    layer: str
+    version: str
+    profile: str
+
+
 @dataclass
 class Seen:
     """One candidate in one case so far. `values`: what was asked -> place -> value, of a fraction
     (events, of). `failed`: the places that its own fault cost it."""
 
-    arm: Mapping[str, Any]
+    arm: Arm
     kinds: dict[Asked, str] = field(default_factory=dict)
     limits: dict[Asked, float] = field(default_factory=dict)
     values: dict[Asked, dict[Place, Any]] = field(default_factory=dict)
@@ -82,7 +93,7 @@ class Machine:
     summary: str
     campaigns: tuple[str, ...]
     cases: tuple[Case, ...]
-    arms: Mapping[str, Mapping[str, Any]]
+    arms: Mapping[str, Arm]
     seen: Mapping[str, Mapping[str, Seen]]
     topics: frozenset[str]
     otherwise: Mapping[Asked, float]
@@ -129,7 +140,7 @@ class _Machine:
         self.document = limits.document()
         self.latency = latency_of(self.document)
         self.cases: dict[tuple[str, str], Case] = {}
-        self.arms: dict[str, Mapping[str, Any]] = {}
+        self.arms: dict[str, Arm] = {}
         self.names: dict[str, str] = {}
         self.seen: dict[str, dict[str, Seen]] = {}
         self.seconds = 0.0
@@ -222,7 +233,7 @@ class _Machine:
             while name in self.arms:
                 name, count = f"{label} {cell['version']} ({count})", count + 1
             self.names[identity] = name
-            self.arms[name] = {"arm": name, **about, "role": "contender"}
+            self.arms[name] = Arm(arm=name, **about)
         return self.names[identity]
 
     def _add(

@@ -1,0 +1,225 @@
+"""The answer of `rmwbench decide` (docs/formats/decide.md): what the terminal and the page
+render."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from rmwbench.analysis.decide.answer import Outcome, Why
+from rmwbench.analysis.decide.pareto import Standing
+from rmwbench.results.model import GlossaryEntry, Interval, Metric, absent
+
+Level = bool | int | float | str
+"""Of a factor."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """In the metric's own unit: times in ns, memory in bytes."""
+
+    metric: str
+    at_most: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nothing:
+    """The lower bound of what is undelivered, from which nothing is believed to arrive."""
+
+    metric: str
+    at_least: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selected:
+    """Which cells are the user's robot: a workload, and levels of factors."""
+
+    workload: str | None
+    levels: Mapping[str, Level]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What the user's file asks for. `topics`: limits of a topic's own."""
+
+    name: str
+    title: str
+    acceptable: tuple[Limit, ...]
+    topics: Mapping[str, tuple[Limit, ...]] | None = absent()
+    none: Nothing
+    of: Selected
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecidedBy:
+    """`hours`: how much more measuring is valued."""
+
+    alpha: float
+    min_blocks: int
+    hours: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Met:
+    """One limit of one candidate in one case; `topic` None: of the whole workload. `probability`:
+    that it is met, None where too few blocks have it. `measured`: None without data, for the reason
+    `no_data`. `campaigns_differ`: by more than chance."""
+
+    case: str
+    topic: str | None
+    metric: str
+    unit: str
+    at_most: float
+    outcome: Outcome
+    probability: float | None
+    blocks: int
+    measured: Interval | None
+    no_data: str | None
+    campaigns_differ: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failed:
+    """Trials that failed by the candidate's own fault, of those that ran."""
+
+    trials: int
+    of: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """`probability` of meeting all limits; None where it cannot be said. `blocks`: the fewest of
+    any limit. `binding`: the limit that decides or leaves it open; None where all are met."""
+
+    arm: str
+    outcome: Outcome
+    why: Why
+    probability: float | None
+    blocks: int
+    failed: Failed
+    binding: Met | None
+    limits: tuple[Met, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate(Answer):
+    """An arm with its answer over all cases that the limits are of."""
+
+    middleware: str
+    layer: str
+    version: str
+    profile: str
+    role: Literal["contender"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A workload at the levels of its factors, with each candidate's answer for it alone."""
+
+    case: str
+    workload: str
+    levels: Mapping[str, Level]
+    candidates: tuple[Answer, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Whether a candidate is worth a choice in a case. `front`: the probability that no other
+    dominates it; None where it is unknown. `by`: who dominates it most often. `values`: by metric,
+    None where absent."""
+
+    arm: str
+    standing: Standing
+    front: float | None
+    by: str | None
+    values: Mapping[str, Metric | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Front:
+    """`topic`: of which latency and loss are, None for the whole workload. `latency`: the metric."""
+
+    case: str
+    topic: str | None
+    latency: str
+    candidates: tuple[Place, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtLevel:
+    """Who is decided to meet all limits at a level, and of whom that is open."""
+
+    level: Level
+    meets: tuple[str, ...]
+    open: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flip:
+    """The arm is `before` at the level `from` and `after` at `to`, the next that is decided."""
+
+    arm: str
+    before: Outcome
+    after: Outcome
+    from_: Annotated[Level, Field(alias="from")]
+    to: Level
+
+
+@dataclass(frozen=True, kw_only=True)
+class Along:
+    """One factor of a workload that varies while the others stay at `fixed`."""
+
+    workload: str
+    factor: str
+    fixed: Mapping[str, Level]
+    levels: tuple[AtLevel, ...]
+    flips: tuple[Flip, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worth:
+    """What `hours` more of measuring, so many `blocks`, are worth. `now`: the probability that the
+    choice meets all limits; `after`: its mean after them; `perfect`: were everything known.
+    `changes`: the probability that another candidate is chosen; `decided`: that the answer is
+    decided then, yes or no; `decided_now` as it stands."""
+
+    hours: float
+    blocks: int
+    choice: str
+    now: float
+    after: float
+    perfect: float
+    changes: float
+    decided: float
+    decided_now: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """One machine's answer. `block_s`: seconds that a block of the selected cases took; None where
+    nothing was timed. `worth`: None where no candidate has enough blocks of every limit."""
+
+    summary: str
+    campaigns: tuple[str, ...]
+    block_s: float | None
+    candidates: tuple[Candidate, ...]
+    cases: tuple[Case, ...]
+    front: tuple[Front, ...]
+    along: tuple[Along, ...]
+    worth: Worth | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decided:
+    """Campaigns by a user's limits. `left_out`: machines none of whose cells the limits are of."""
+
+    schema: Literal["rmwbench/decide"] = "rmwbench/decide"
+    version: Literal[1] = 1
+    limits: Limits
+    rules: DecidedBy
+    outcome: Outcome
+    text: str
+    machines: tuple[Machine, ...]
+    left_out: tuple[str, ...]
+    glossary: Mapping[str, GlossaryEntry]

@@ -1,0 +1,102 @@
+"""What `rmwbench explain` says, one entry per arm of a workload: from the same trials and verdicts
+as every report."""
+
+from dataclasses import replace
+from typing import cast
+
+from rmwbench.analysis.metrics.aggregate import aggregate
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.topics import OF_TOPICS
+from rmwbench.analysis.verdicts import best
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.read import TrialLine
+from rmwbench.errors import UserError
+from rmwbench.results import chain
+from rmwbench.results.arm import ArmReport
+from rmwbench.results.explain.model import Explanation, Topic, Verdict, VerdictName
+from rmwbench.results.judged import Judged, judged
+from rmwbench.results.model import Metric, Ratio
+from rmwbench.results.tails import tails
+from rmwbench.results.topics import in_topic, topics, verdict_in
+
+
+def explanations(bundle: Bundle, trial: int | None = None) -> tuple[Explanation, ...]:
+    """Of every arm of every workload. With `trial` only of its arm, and the tails of that trial.
+    Raises UserError for a trial that is not there or was not done."""
+    found = judged(bundle)
+    line = None if trial is None else _line(bundle, trial)
+    arms = [
+        (w.name, arm)
+        for w in found.workloads
+        for arm in found.arms[w.name]
+        if line is None or arm.cell["cell"] == line.cell
+    ]
+    if line is None:
+        return tuple(_explanation(name, arm, found) for name, arm in arms)
+    if not arms:
+        raise UserError(
+            f"trial {trial} cannot be explained",
+            where="--trial",
+            actual="its cell tells which ROS variables are obeyed: no latency of it is judged",
+            fix="`rmwbench show` has it",
+        )
+    ((name, arm),) = arms
+    return (replace(_explanation(name, arm, found), tails=tails(bundle, line, found.small)),)
+
+
+def _line(bundle: Bundle, trial: int) -> TrialLine:
+    line = next((x for x in bundle.trials() if x.trial == trial), None)
+    if line is None or line.status != "done":
+        why = (
+            "the campaign has no such trial"
+            if line is None
+            else f"it is {line.status}: {line.reason}"
+        )
+        raise UserError(f"trial {trial} cannot be explained", where="--trial", actual=why)
+    return line
+
+
+def _explanation(workload: str, arm: ArmReport, found: Judged) -> Explanation:
+    return Explanation(
+        workload=workload,
+        arm=arm.name,
+        cell=arm.cell["cell"],
+        trials=arm.counts,
+        path=arm.path,
+        notes=tuple(arm.notes),
+        losses=arm.losses,
+        tails=arm.tails,
+        chain=chain.chain(arm.trials),
+        layers=chain.layers(arm.trials),
+        topics=_topics(workload, arm, found),
+    )
+
+
+def _topics(workload: str, arm: ArmReport, found: Judged) -> tuple[Topic, ...]:
+    """Each with its latencies, what was lost, and its verdict."""
+    out = []
+    for topic in topics(found.arms[workload]):
+        trials = in_topic(arm, topic.name)
+        out.append(
+            Topic(
+                topic=topic.name,
+                qos=arm.qos_of(topic.name),
+                metrics={
+                    name: Metric.of(aggregate(GLOSSARY[name], trials).document())
+                    for name in OF_TOPICS
+                },
+                verdict=_verdict(verdict_in(topic.name, arm, found.verdicts[workload])),
+            )
+        )
+    return tuple(out)
+
+
+def _verdict(found: best.Verdict) -> Verdict:
+    return Verdict(
+        verdict=cast(VerdictName, found.verdict),
+        against=found.against,
+        ratio=None if found.ratio is None else Ratio.of(found.ratio.document()),
+        reason=found.reason,
+        minutes_to_decide=found.minutes_to_decide,
+        by=found.by,
+    )

@@ -1,0 +1,182 @@
+"""The answer of `rmwbench explain` (docs/formats/show.md, the end): what the terminal renders. Its
+losses, tails, chain and layers are those of an arm in the show document, too."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from rmwbench.analysis.verdicts.verdict import By
+from rmwbench.results.model import Metric, Ratio
+
+Kind = Literal["source", "transport", "relay"]
+VerdictName = Literal["best", "equivalent", "worse", "undecided", "alone", "reference", "no data"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A trial that is not done, with the reason and its codes (rmwbench/codes.py)."""
+
+    trial: int
+    block: int
+    status: str
+    reason: str | None
+    cause: str | None
+    failed_by: str | None
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trials:
+    """Of an arm, by what became of them. `voided_by`: void ones by the code of the rule; `numbers`:
+    the done ones."""
+
+    done: int
+    failed: int
+    void: int
+    voided_by: Mapping[str, int]
+    numbers: tuple[int, ...]
+    failures: tuple[Failure, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossPlace:
+    """`count` was counted there, in `unit`; `messages`: how many of the missing it explains, as
+    `label` says: exactly (`counted`), as an inference, or at most."""
+
+    place: str
+    count: int
+    unit: str
+    messages: int
+    label: Literal["counted", "inferred", "at most"]
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Losses:
+    """`wanted`: messages that there should have been, once per reader. `under_way`: slow, not lost,
+    and in no place. `missing`: those that did not arrive sound and in time. `uncounted`: places
+    where nothing counts."""
+
+    wanted: int
+    under_way: int
+    missing: int
+    places: tuple[LossPlace, ...]
+    not_located: int
+    uncounted: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """Of so many of the slowest messages, a share of them."""
+
+    cause: str
+    messages: int
+    share: float
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlowMessage:
+    """`phases_ns` add up to the latency."""
+
+    seq: int
+    latency_ns: int
+    cause: str
+    phases_ns: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tail:
+    """The slowest `messages` `of` those that arrived from a writer at a reader (numbers of
+    endpoints). `explained`: how many have a cause. `unwatched`: evidence that nobody took."""
+
+    trial: int
+    writer: int
+    reader: int
+    median_ns: float
+    of: int
+    messages: int
+    explained: int
+    causes: tuple[Cause, ...]
+    worst: tuple[SlowMessage, ...]
+    unwatched: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part of the way of relayed messages, with what it lost. `typical`: the mean over the
+    messages around the median, which add up over the parts."""
+
+    kind: Kind
+    hop: int
+    name: str
+    count: int
+    lost: int
+    typical: Metric
+    p50: Metric
+    p95: Metric
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """`nodes`: the fewest and the most on one of the `ways`. `parts` in their order, of all trials
+    and ways together."""
+
+    ways: int
+    nodes: tuple[int, int]
+    wanted: int
+    arrived: int
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """The time that a category of the software takes, all hops of a way together."""
+
+    category: str
+    text: str
+    time: Metric
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """`by`: what a worse arm is worse by. `minutes_to_decide`: the length of a campaign that would
+    decide it; None where none would, or nothing is open."""
+
+    verdict: VerdictName
+    against: str | None
+    ratio: Ratio | None
+    reason: str
+    minutes_to_decide: float | None
+    by: By | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topic:
+    """What an arm did in a topic that is measured by itself. `qos`: as granted."""
+
+    topic: str
+    qos: str | None
+    metrics: Mapping[str, Metric]
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """Of an arm in a workload. `path`: None where nothing was counted; `losses`: None where every
+    message arrived sound and in time; `tails`: of its worst trial, the longest first; `chain`: None
+    where nothing is relayed; `layers`: None where nothing was traced; `topics`: empty where they
+    are one or alike."""
+
+    workload: str
+    arm: str
+    cell: int
+    trials: Trials
+    path: str | None
+    notes: tuple[str, ...]
+    losses: Losses | None
+    tails: tuple[Tail, ...]
+    chain: Chain | None
+    layers: tuple[Layer, ...] | None
+    topics: tuple[Topic, ...]

@@ -1,0 +1,241 @@
+"""A bundle -> what was measured of every arm and the verdicts over them, in one loop over its done
+trials: what `show` and `explain` answer from.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.comparisons import Comparison, comparisons
+from rmwbench.analysis.metrics.topics import unit
+from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.analysis.stats.metric import finite
+from rmwbench.analysis.verdicts import best, sequential
+from rmwbench.analysis.verdicts.interim import bar_bound, topics_of
+from rmwbench.analysis.verdicts.interim import rules as rules_of
+from rmwbench.analysis.verdicts.likeness import Likeness
+from rmwbench.analysis.verdicts.variances import Prior
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.read import TrialLine
+from rmwbench.results.arm import ArmReport
+from rmwbench.results.imported import refuse_imported
+from rmwbench.results.measure import Small
+from rmwbench.results.tails import of_worst
+from rmwbench.suite.left_out import told_left_out
+
+Topic = str | None
+"""One that is judged by itself; None: the whole workload."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A campaign's arms with their verdicts. `arms`: workload -> its arms; `topics`: workload ->
+    what is judged by itself there; `verdicts`: workload -> topic -> arm -> verdict; `shared`:
+    workload -> topic -> what all arms say of the scatter. `at`: when it was judged, and with how
+    much of the error; `rules` are those of the whole report. `machine_bound`: workload -> blocks
+    that no verdict uses."""
+
+    campaign: Mapping[str, Any]
+    plan: Mapping[str, Any]
+    small: Small
+    measured: Mapping[int, list[Trial]]
+    workloads: list[Comparison]
+    arms: Mapping[str, list[ArmReport]]
+    topics: Mapping[str, list[Topic]]
+    verdicts: Mapping[str, Mapping[Topic, Mapping[str, best.Verdict]]]
+    shared: Mapping[str, Mapping[Topic, Prior]]
+    alike: Likeness
+    rules: best.Rules
+    at: Mapping[str, Any]
+    contenders: int
+    machine_bound: Mapping[str, list[int]]
+
+
+def judged(bundle: Bundle) -> Judged:
+    """Reads every record once; memory is one trial's columns. UserError for a broken bundle, and
+    for an imported one, which has no records."""
+    refuse_imported(bundle)
+    small = Small(bundle)
+    plan = bundle.campaign.get("plan") or {}
+    lines = bundle.trials()
+    cells = bundle.rows("cells")
+    measured: dict[int, list[Trial]] = {c["cell"]: [] for c in cells}
+    for evidence in bundle.evidence(
+        (x for x in lines if x.status == "done" and x.cell in measured), small
+    ):
+        measured[evidence.cell].append(measure_trial(evidence))
+    campaign = _campaign(bundle, plan, lines, cells, small)
+    rules = rules_of(bundle.campaign.get("machine"), _minutes_per_block(plan, lines, campaign))
+
+    lines_of: dict[int, list[TrialLine]] = {c["cell"]: [] for c in cells}
+    for line in lines:
+        if line.cell in lines_of:
+            lines_of[line.cell].append(line)
+    tails = of_worst(bundle, measured, lines, small)
+    workloads = comparisons(plan, cells)
+    arms = {
+        w.name: [
+            ArmReport(
+                w.labels[c["cell"]],
+                dict(c),
+                measured[c["cell"]],
+                lines_of[c["cell"]],
+                small,
+                bundle,
+                w.primary_metric,
+                tails.get(c["cell"], ()),
+            )
+            for c in w.cells
+        ]
+        for w in workloads
+    }
+    bound = {w: bar_bound((a.cell, a.found) for a in found) for w, found in arms.items()}
+    topics = {
+        w.name: topics_of((a.found for a in arms[w.name]), w.primary_metric) for w in workloads
+    }
+    compared = {
+        unit(w, t): [a.compared_in(t) for a in arms[w]]
+        for w, found in topics.items()
+        for t in found
+    }
+    verdicts, at = _verdicts(compared, rules, plan, campaign, bundle.ended_at)
+    shared, alike = best.evidence(compared)
+    return Judged(
+        campaign=campaign,
+        plan=plan,
+        small=small,
+        measured=measured,
+        workloads=workloads,
+        arms=arms,
+        topics=topics,
+        verdicts={w: {t: verdicts[unit(w, t)] for t in found} for w, found in topics.items()},
+        shared={w: {t: shared[unit(w, t)] for t in found} for w, found in topics.items()},
+        alike=alike,
+        rules=rules,
+        at=at,
+        contenders=sum(
+            not a.floor and bool(a.primary) for found in compared.values() for a in found
+        ),
+        machine_bound={w: sorted(blocks) for w, blocks in bound.items()},
+    )
+
+
+def _verdicts(
+    arms: dict[str, list[best.Arm]],
+    rules: best.Rules,
+    plan: Mapping[str, Any],
+    campaign: Mapping[str, Any],
+    endings: tuple[int, ...] = (),
+) -> tuple[dict[str, dict[str, best.Verdict]], dict[str, Any]]:
+    """The verdicts, and at which level they were given. A sequential campaign's are those of its
+    last look; a fixed one has a look where time ended it before its plan, and is judged there and,
+    resumed, at its end. One that was interrupted has no look at its end: it is judged as if time
+    had ended it there, and the report says that it is not finished.
+    """
+    planned = plan.get("blocks") or {}
+    looks = planned.get("looks") or ((planned["count"],) if endings else ())
+    if not looks:
+        blocks = campaign["blocks_complete"]
+        planned_end = planned.get("count") or blocks
+        seen = {
+            w: [sequential.first(arm, planned_end) for arm in found] for w, found in arms.items()
+        }
+        return best.judge(seen, rules), {
+            "blocks": blocks,
+            "alpha": rules.alpha,
+            "look": None,
+            "looks": [],
+        }
+    last = (campaign["looks"] or {}) if campaign["finished"] else {}
+    there = max(
+        (
+            b + 1
+            for found in arms.values()
+            for a in found
+            for b in (*a.primary, *a.undelivered, *a.failed)
+        ),
+        default=0,
+    )
+    blocks, ended = min(last.get("blocks", there), looks[-1]), last.get("ended", True)
+    verdicts = sequential.judge(arms, rules, looks, blocks=blocks, ended=ended, endings=endings)
+    level = sequential.alpha_at(looks, blocks, alpha=rules.alpha, ended=ended, endings=endings)
+    passed = sum(n < blocks for n in looks) + 1
+    return verdicts, {
+        "blocks": blocks,
+        "alpha": finite(level),
+        "look": passed,
+        "looks": list(looks),
+    }
+
+
+def _campaign(
+    bundle: Bundle,
+    plan: Mapping[str, Any],
+    lines: list[TrialLine],
+    cells: list[dict[str, Any]],
+    small: Small,
+) -> dict[str, Any]:
+    c = bundle.campaign
+    suite = c.get("suite") or {}
+    counts = Counter(line.status for line in lines)
+    # a trial that is run again does not make its block more complete
+    blocks: dict[int, set[int]] = {}
+    for line in lines:
+        if line.status != "void" or line.cause != "machine":
+            blocks.setdefault(line.block, set()).add(line.cell)
+    looks = next((x for x in reversed(bundle.journal.lines) if x.get("type") == "look"), None)
+    planned: Sequence[Any] = plan.get("trials") or lines
+    if looks and looks["stop"] == "decided":
+        planned = [t for t in planned if t["block"] < looks["blocks"]]
+    dropped = bundle.dropped
+    if dropped:
+        planned = [
+            t for t in plan.get("trials") or () if t["block"] < dropped.get(t["cell"], math.inf)
+        ]
+    return {
+        "name": c.get("campaign"),
+        "directory": str(bundle.directory),
+        "suite": suite.get("name"),
+        "title": (plan.get("suite") or {}).get("title") or suite.get("name"),
+        "created_utc": c.get("created_utc"),
+        "finished": bundle.journal.finished,
+        "seed": c.get("seed"),
+        "tool_version": c.get("tool_version"),
+        "blocks_planned": max((t["block"] + 1 for t in planned), default=0)
+        if dropped
+        else (plan.get("blocks") or {}).get("count", len(blocks)),
+        "blocks_complete": sum(
+            found
+            >= {c["cell"] for c in cells if dropped.get(c["cell"], math.inf) > block}
+            - bundle.unsupported.keys()
+            for block, found in blocks.items()
+        ),
+        "looks": looks
+        and {k: looks[k] for k in ("blocks", "looks", "alpha", "ended", "decided", "of", "stop")},
+        "trials": {
+            "planned": len(planned),
+            **{s: counts[s] for s in ("done", "failed", "void")},
+            "repeated": sum(line.repeats is not None for line in lines),
+            "voided_by": dict(
+                Counter(code for x in lines if x.status == "void" for code in x.codes)
+            ),
+        },
+        "not_run": (plan.get("not_run") or {}).get("text"),
+        "left_out": told_left_out(
+            {one["arm"]: one["reason"] for one in plan.get("left_out") or ()}
+        ),
+        "wall_s": round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
+    }
+
+
+def _minutes_per_block(
+    plan: Mapping[str, Any], lines: list[TrialLine], campaign: Mapping[str, Any]
+) -> float | None:
+    """Measured where a block is complete, otherwise as planned."""
+    if campaign["wall_s"] and campaign["blocks_complete"]:
+        return float(campaign["wall_s"] / 60 / len({line.block for line in lines}))
+    seconds: float | None = plan.get("block_s")
+    return seconds / 60 if seconds else None
