@@ -141,10 +141,11 @@ rclcpp::PublisherOptions EventCounts::publisher(const std::shared_ptr<EventCount
   options.event_callbacks.incompatible_qos_callback = [events](rclcpp::QOSOfferedIncompatibleQoSInfo &info) {
     events->incompatible_qos_ = info.total_count;
   };
-  if (asked.deadline_ms) {
+  // rclcpp throws for a handler of an event that the RMW does not have
+  if (asked.deadline_ms && is_told(RMW_EVENT_OFFERED_DEADLINE_MISSED)) {
     options.event_callbacks.deadline_callback = [events](rclcpp::QOSDeadlineOfferedInfo &info) { events->deadline_missed_ = info.total_count; };
   }
-  if (asked.lease_ms) {
+  if (asked.lease_ms && is_told(RMW_EVENT_LIVELINESS_LOST)) {
     options.event_callbacks.liveliness_callback = [events](rclcpp::QOSLivelinessLostInfo &info) { events->liveliness_lost_ = info.total_count; };
   }
   return options;
@@ -160,10 +161,10 @@ rclcpp::SubscriptionOptions EventCounts::subscription(const std::shared_ptr<Even
   options.event_callbacks.message_lost_callback = [events](rclcpp::QOSMessageLostInfo &info) {
     events->lost_ = static_cast<int64_t>(info.total_count);
   };
-  if (asked.deadline_ms) {
+  if (asked.deadline_ms && is_told(RMW_EVENT_REQUESTED_DEADLINE_MISSED)) {
     options.event_callbacks.deadline_callback = [events](rclcpp::QOSDeadlineRequestedInfo &info) { events->deadline_missed_ = info.total_count; };
   }
-  if (asked.lease_ms) {
+  if (asked.lease_ms && is_told(RMW_EVENT_LIVELINESS_CHANGED)) {
     options.event_callbacks.liveliness_callback = [events](rclcpp::QOSLivelinessChangedInfo &info) {
       from_zero(events->liveliness_lost_);
       if (info.not_alive_count_change > 0) events->liveliness_lost_ += info.not_alive_count_change;
