@@ -222,10 +222,8 @@ def exposed(counters: dict[str, int], spec: Spec) -> int:
     """Frames of a direction that met its loss: those that were not stopped before and do not wait
     any more. A queue that is slower than the load holds many at the end, and what is delayed waits
     too, behind the loss: of the numbers that are possible, the one nearest to what is asked for."""
-    most, lost = (
-        counters["frames"] - sum(counters.get(name, 0) for name in STOPPED),
-        counters["lost"],
-    )
+    most = counters["frames"] - sum(counters.get(name, 0) for name in STOPPED)
+    lost = counters["lost"]
     crossed = counters.get("delivered", most) - counters.get("duplicated", 0)
     least = min(most, lost + max(0, crossed))
     loss = spec.loss

@@ -175,16 +175,14 @@ rclcpp::SubscriptionOptions EventCounts::subscription(const std::shared_ptr<Even
 
 void EventCounts::begin(const rclcpp::PublisherBase &publisher, const TopicQos &asked) {
   const auto &events = publisher.get_event_handlers();
-  const auto told = [&](rcl_publisher_event_type_t event, rmw_event_type_t type) { return events.count(event) != 0 && is_told(type); };
-  if (asked.deadline_ms && told(RCL_PUBLISHER_OFFERED_DEADLINE_MISSED, RMW_EVENT_OFFERED_DEADLINE_MISSED)) from_zero(deadline_missed_);
-  if (asked.lease_ms && told(RCL_PUBLISHER_LIVELINESS_LOST, RMW_EVENT_LIVELINESS_LOST)) from_zero(liveliness_lost_);
+  if (asked.deadline_ms && events.count(RCL_PUBLISHER_OFFERED_DEADLINE_MISSED) != 0) from_zero(deadline_missed_);
+  if (asked.lease_ms && events.count(RCL_PUBLISHER_LIVELINESS_LOST) != 0) from_zero(liveliness_lost_);
 }
 
 void EventCounts::begin(const rclcpp::SubscriptionBase &subscription, const TopicQos &asked) {
   const auto &events = subscription.get_event_handlers();
-  const auto told = [&](rcl_subscription_event_type_t event, rmw_event_type_t type) { return events.count(event) != 0 && is_told(type); };
-  if (asked.deadline_ms && told(RCL_SUBSCRIPTION_REQUESTED_DEADLINE_MISSED, RMW_EVENT_REQUESTED_DEADLINE_MISSED)) from_zero(deadline_missed_);
-  if (asked.lease_ms && told(RCL_SUBSCRIPTION_LIVELINESS_CHANGED, RMW_EVENT_LIVELINESS_CHANGED)) from_zero(liveliness_lost_);
+  if (asked.deadline_ms && events.count(RCL_SUBSCRIPTION_REQUESTED_DEADLINE_MISSED) != 0) from_zero(deadline_missed_);
+  if (asked.lease_ms && events.count(RCL_SUBSCRIPTION_LIVELINESS_CHANGED) != 0) from_zero(liveliness_lost_);
 }
 
 void EventCounts::granted(const rclcpp::QoS &actual, const TopicQos &asked, rmwbench_granted &granted) const {
