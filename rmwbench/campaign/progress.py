@@ -35,9 +35,13 @@ class Progress:
         console: Console,
         course: Course,
         limit_s: Callable[[], float] | None = None,
+        *,
+        held: bool = False,
     ):
-        """`limit_s`: what the campaign may still take, where somebody else says so."""
+        """`limit_s`: what the campaign may still take, beyond its minimum of blocks; where it is
+        `held`, somebody else says so, and may end it after any block."""
         self._plan, self._console, self._course, self._limit_s = plan, console, course, limit_s
+        self._held = held
         self._took_s: dict[int, list[float]] = {}
         self._surplus_s: list[float] = []
         self._mean_surplus_s = 0.0
@@ -120,19 +124,28 @@ class Progress:
 
     def _left(self) -> str:
         """`about 3 min left`, or `about 2 min to the look after block 8, at most 14 min left`."""
-        left_s, look = self.left_s(), self._course.next_look
-        if self._limit_s is not None:
-            return f"at most {_rounded(max(0.0, min(left_s, self._limit_s())))} left"
-        end = _rounded(left_s)
-        if look is None or look >= self._plan.blocks:
+        look, end_s = self._course.next_look, self._most_s()
+        end = _rounded(end_s)
+        if self._held:
+            return f"at most {end} left"
+        if look is None or look >= self._plan.blocks or self.left_s(look) >= end_s:
             return f"about {end} left"
         return (
             f"about {_rounded(self.left_s(look))} to the look after block {look}, at most "
             f"{end} left"
         )
 
+    def _most_s(self) -> float:
+        """What it can still take: its plan, or until its time is over. Only a hold ends it before
+        its minimum of blocks."""
+        left_s = self.left_s()
+        if self._limit_s is None:
+            return left_s
+        least_s = 0.0 if self._held else self.left_s(self._plan.suite.blocks.minimum)
+        return min(left_s, max(self._limit_s(), least_s))
+
     def _most(self) -> str:
-        open_end = self._plan.sequential or self._limit_s is not None
+        open_end = self._plan.sequential or self._held
         return f"at most {self._plan.blocks}" if open_end else str(self._plan.blocks)
 
     def _draw(self, trial: Trial, what: str) -> None:

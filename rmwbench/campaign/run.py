@@ -120,8 +120,13 @@ class Campaign:
     def run(self, console: Console, first_host: Host | Hosts | None = None) -> Ending:
         """Runs until the end or a signal (SIGINT, SIGTERM, SIGHUP); the journal says which. Call it
         in the main thread."""
-        limit_s = self.hold and (lambda: self.hold.left_s(time.monotonic() - self._started_s))
-        progress = Progress(self.plan, console, self.course, limit_s)
+        progress = Progress(
+            self.plan,
+            console,
+            self.course,
+            None if self.hold is None and self.course.resumed else self._left_s,
+            held=self.hold is not None,
+        )
         if self.plan.host.shared:
             progress.say(escape(self.plan.host.told()))
         if keeps_spoilt():
@@ -198,6 +203,14 @@ class Campaign:
             if not stopped_by:
                 self.writer.append({"type": "finished"})
         return tally.ending(stopped_by)
+
+    def _left_s(self) -> float:
+        """What its time still holds: that of its plan, which a resumed campaign has not, or of who
+        holds it."""
+        elapsed_s = time.monotonic() - self._started_s
+        if self.hold is not None:
+            return self.hold.left_s(elapsed_s)
+        return limit_s(self.plan) - elapsed_s
 
     def _between_blocks(self, progress: Progress, looks: InterimLooks) -> bool:
         """Looks if it is time to; whether another block is to run."""

@@ -41,7 +41,7 @@ def plan(name=None, **options):
 def test_quick_is_planned_by_the_clock_and_its_windows_hold_what_its_medians_need():
     made = plan("quick")
     assert (
-        made.looks == (5, 8, 10)
+        made.looks == (5, 8, 12, 20)
         and made.estimated_s == made.within_s
         and 240 <= made.within_s <= 300
     )
@@ -54,10 +54,10 @@ def test_quick_is_planned_by_the_clock_and_its_windows_hold_what_its_medians_nee
 def test_a_budget_of_a_suite_by_the_clock_is_its_clock_and_leaves_room_for_what_decided_arms_free():
     block_s = plan("quick").block_s
     made = plan("quick", budget_s=7 * block_s)
-    assert (made.blocks, made.looks) == (14, (5, 8, 14))
+    assert (made.blocks, made.looks) == (21, (5, 8, 12, 21))
     assert made.within_s == made.estimated_s == pytest.approx(7 * block_s)
     least = plan("quick", budget_s=5 * block_s)
-    assert (least.blocks, least.looks) == (10, (5, 8, 10)) and least.minimum_s == pytest.approx(
+    assert (least.blocks, least.looks) == (15, (5, 8, 12, 15)) and least.minimum_s == pytest.approx(
         least.within_s
     )
     assert plan("quick", budget_s=7 * block_s, most_blocks=8).blocks == 8

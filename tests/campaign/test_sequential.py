@@ -3,6 +3,7 @@ counter, and two real small ones over synthetic arms whose truth is known."""
 
 import io
 import json
+import re
 from dataclasses import dataclass, field
 
 import pytest
@@ -197,6 +198,22 @@ def test_time_over_between_two_looks_gives_a_last_look_with_all_that_is_left(vir
         "2 of 12 blocks left out" in output
         and "2 of 12 blocks left out" in campaign.lines("note")[0]["text"]
     )
+
+
+def test_the_time_left_is_never_more_than_the_clock_leaves(virtual):
+    """Three times as many blocks are planned as the time holds, since decided arms leave."""
+    made = plan("{minimum: 5, maximum: 6, within_s: 30}", budget_s=200.0)
+    assert made.estimated_s < sum(trial.estimated_s for trial in made.trials) / 2
+    campaign = virtual()
+    output = campaign.run(made)
+    told = [
+        float(amount) * (60 if unit == "min" else 1)
+        for amount, unit in re.findall(r"(?:at most|about) (\d+) (s|min) left", output)
+    ]
+    block_s = campaign.now_s / (campaign.judged[-1][0])
+    assert len(told) > 5 and campaign.now_s <= 200.0
+    for done, left_s in enumerate(told, start=1):
+        assert left_s <= 200.0 - done * block_s + 60.0, (done, output)  # whole minutes are told
 
 
 def test_a_fixed_design_that_time_ends_spends_no_error_twice(virtual):

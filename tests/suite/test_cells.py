@@ -241,7 +241,7 @@ def test_quick_is_the_suite_of_the_readme():
     loaded = load("quick")
     found = cells(loaded)
     assert len(found) == 30
-    assert (loaded.blocks.minimum, loaded.blocks.maximum, loaded.blocks.within_s) == (5, 10, 290)
+    assert (loaded.blocks.minimum, loaded.blocks.maximum, loaded.blocks.within_s) == (5, 20, 290)
     assert {c.workload.name: c.steady_messages for c in found} == {
         "imu": 250,
         "camera": 21,
