@@ -1,0 +1,741 @@
+"""The answer of `rmwbench show` (docs/formats/show.md): what the terminal, the page and the Markdown
+render, and what `import rmwbench` offers as frames."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from rmwbench.results.explain.model import Chain, Layer, Losses, Tail, Trials, Verdict
+from rmwbench.results.model import (
+    Conclusion,
+    GlossaryEntry,
+    Machine,
+    Metric,
+    Ratio,
+    absent,
+)
+
+Role = Literal["contender", "floor"]
+Answer = Literal["larger", "smaller", "same", "open"]
+ConditionOutcome = Literal[
+    "all acceptable", "degraded", "only", "none", "undecided", "no data", "not supported"
+]
+ArmOutcome = Literal["acceptable", "degraded", "none", "undecided", "no data", "not supported"]
+PairOutcome = Literal[
+    "delivers", "degraded", "no delivery", "no match", "failed", "not supported", "not run"
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignTrials:
+    """By what became of them. `repeated`: void ones whose block ran again; `voided_by`: void ones
+    by the code of the rule."""
+
+    planned: int
+    done: int
+    failed: int
+    void: int
+    repeated: int
+    voided_by: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """The last of a sequential campaign, as its journal has it."""
+
+    blocks: int
+    looks: tuple[int, ...]
+    alpha: float
+    ended: bool
+    decided: int
+    of: int
+    stop: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Campaign:
+    """`not_run`: what a budget left out; `left_out`: a line for each reason for which arms of the
+    suite could not be run. `wall_s`: what all trials took."""
+
+    name: str | None
+    directory: str
+    suite: str | None
+    title: str | None
+    created_utc: str | None
+    finished: bool
+    seed: int | None
+    tool_version: str | None
+    blocks_planned: int
+    blocks_complete: int
+    looks: Look | None
+    trials: CampaignTrials
+    not_run: str | None
+    left_out: tuple[str, ...]
+    wall_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockCorrelation:
+    """How much an arm's deviations resemble its own of the block before; `error` is what chance
+    alone gives. `inflates`: whether intervals are wider for it."""
+
+    value: float
+    error: float
+    inflates: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialValue:
+    """Of a metric, in its unit."""
+
+    trial: int
+    block: int
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged(Ratio):
+    """A ratio with an answer that holds for the whole report; its interval has the level at which
+    it was judged."""
+
+    answer: Answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmVerdict(Verdict):
+    """`topic`: the one that a verdict over several topics rests on; None where no single one
+    does."""
+
+    topic: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathShare:
+    """`fraction` of the payload took this path. `interface`: None for a path that has none.
+    `label`: how it is known."""
+
+    path: str
+    interface: str | None
+    label: str
+    fraction: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration:
+    """The profile's own text, in the middleware's format."""
+
+    format: str | None
+    text: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """What a host sent of one class of frames, each frame once; `share`: of all bytes."""
+
+    host: str
+    class_: Annotated[str, Field(alias="class")]
+    frames: int
+    bytes_per_s: Metric
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """What one direction let through, what share of the frames that met it was lost, and to which
+    verdicts in all trials."""
+
+    host: str
+    direction: str
+    bytes_per_s: Metric
+    lost: Metric
+    verdicts: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recovery:
+    """Of one stream after an interruption; infinite where most trials never recovered."""
+
+    topic: str
+    writer: str
+    reader: str
+    recovery_time: Metric
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outage:
+    """Times from the start of the steady state, averaged over trials; `end_s` is None where it did
+    not end within the trial."""
+
+    kind: str
+    who: str
+    what: str
+    begin_s: float
+    end_s: float | None
+    streams: tuple[Recovery, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """`outages` in the order of a trial."""
+
+    sent: tuple[Sent, ...]
+    links: tuple[Link, ...]
+    outages: tuple[Outage, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommonArm:
+    """What an arm has in a workload and in each of its topics. `per_trial`: metric -> its values;
+    `qos`: as granted; `times_floor`: its primary metric divided by the floor's."""
+
+    arm: str
+    middleware: str
+    layer: str
+    version: str | None
+    profile: str | None
+    release_date: str | None
+    role: Role
+    cell: int
+    qos: str | None
+    metrics: Mapping[str, Metric]
+    per_trial: Mapping[str, tuple[TrialValue, ...]]
+    times_floor: Ratio
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm(CommonArm):
+    """In a workload. `flags` are all marks; of them `unlike` say how it differs from the others, and
+    `disturbed` what the machine did in at least half of its trials (`disturbed_by`: in how many, by
+    code). `path`: `paths` in words; `notes`: its worker's own; `pair`: talker and listener where its
+    processes run two middlewares; `not_supported`: why it was not run. `losses` is None where every
+    message arrived sound and in time, `chain` where nothing is relayed, `layers` where nothing was
+    traced, `network` where its hosts have no links and nothing was interrupted."""
+
+    factors: Mapping[str, Any]
+    flags: tuple[str, ...]
+    unlike: tuple[str, ...]
+    disturbed: tuple[str, ...]
+    disturbed_by: Mapping[str, int]
+    conditions: str | None
+    notes: tuple[str, ...]
+    path: str | None
+    paths: tuple[PathShare, ...]
+    publish_mode: str | None
+    take: str | None
+    when_full: str | None
+    touch: str | None
+    configuration: Configuration | None
+    options: Mapping[str, Any]
+    pair: tuple[str, str] | None
+    not_supported: str | None
+    trials: Trials
+    losses: Losses | None
+    tails: tuple[Tail, ...]
+    network: Network | None
+    chain: Chain | None
+    layers: tuple[Layer, ...] | None
+    verdict: ArmVerdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicTrials:
+    """By what became of them; `numbers`: the done ones."""
+
+    done: int
+    failed: int
+    void: int
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicArm(CommonArm):
+    """In a topic that is measured by itself. `under_way`: messages that were slow, not lost."""
+
+    trials: TopicTrials
+    under_way: int
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ecdf:
+    """`fraction` of the wanted messages that arrived within `latency_ns`: it ends below 1 where
+    messages never arrived."""
+
+    arm: str
+    latency_ns: tuple[float | None, ...]
+    fraction: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spectrum:
+    """As deep as the messages allow; None where lost messages reach the quantile."""
+
+    arm: str
+    quantile: tuple[float | None, ...]
+    latency_ns: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """Of the trial whose primary metric is the middle one; of a run of neighbours the worst. None
+    where a message was lost."""
+
+    arm: str
+    trial: int
+    time_s: tuple[float | None, ...]
+    latency_ns: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialRate:
+    """Messages taken per second, in each bin."""
+
+    trial: int
+    rate_hz: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownOutage:
+    """In seconds of the steady state; `end_s` is None where it did not end within the trial."""
+
+    begin_s: float
+    end_s: float | None
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivered:
+    """Messages taken and due per second in bins of `bin_s`, the mean over trials; `trials`: the
+    first few by themselves."""
+
+    arm: str
+    bin_s: float
+    time_s: tuple[float, ...]
+    rate_hz: tuple[float, ...]
+    wanted_hz: tuple[float, ...]
+    trials: tuple[TrialRate, ...]
+    outages: tuple[ShownOutage, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Up:
+    """Nodes that are active after each time from their launch, the mean over trials."""
+
+    arm: str
+    nodes: int
+    time_s: tuple[float, ...]
+    active: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatencyCharts:
+    """Of the arms that have points."""
+
+    ecdf: tuple[Ecdf, ...]
+    spectrum: tuple[Spectrum, ...]
+    series: tuple[Series, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Charts(LatencyCharts):
+    """Of a workload: `delivered` of arms with links or late nodes, `up` of those that bring nodes
+    up."""
+
+    delivered: tuple[Delivered, ...]
+    up: tuple[Up, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topic:
+    """Of a workload whose topics are unlike; `members` are those that are alike and told together.
+    `judged` is False where the workload is judged by a metric that is not one of messages."""
+
+    topic: str
+    title: str
+    members: tuple[str, ...]
+    message: str | None
+    payload_bytes: int | None
+    rate_hz: float | None
+    reliable: bool
+    judged: bool
+    primary_metric: str
+    arms: tuple[TopicArm, ...]
+    charts: LatencyCharts
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairCell:
+    """`flags`: what was wrong with what arrived, or in how many trials the pair failed."""
+
+    talker: str
+    listener: str
+    arm: str
+    outcome: PairOutcome
+    reason: str
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix:
+    """Who talks to whom, of a workload whose arms are pairs of middlewares."""
+
+    talkers: tuple[str, ...]
+    listeners: tuple[str, ...]
+    cells: tuple[PairCell, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedAt:
+    """After how many blocks, with how much of the error for the whole report, and at which of the
+    planned looks (None in a fixed design that time did not end)."""
+
+    blocks: int
+    alpha: float
+    look: int | None
+    looks: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolution:
+    """`resolvable_ratio`: the true ratio that is found with 95 % certainty with so many
+    `comparisons` at once; `blocks`: those that two contenders have together. `topic`: the one that
+    resolves least."""
+
+    blocks: int
+    comparisons: int
+    log_ratio_sd: float | None
+    resolvable_ratio: float | None
+    text: str
+    topic: str | None = absent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """A middleware tuned, divided by itself untouched."""
+
+    middleware: str
+    tuned: str
+    untouched: str
+    topic: str | None = absent()
+    ratio: Judged
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """An arm divided by the one that it names `against`, metric by metric."""
+
+    arm: str
+    against: str
+    ratios: Mapping[str, Judged]
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amount:
+    """A value in its unit."""
+
+    unit: str
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnCost:
+    """What the instrument itself costs at this size; `largest_share`: the larger of what they are
+    of the least of any arm, None where no arm has either."""
+
+    payload_bytes: int
+    response_latency: Amount
+    cpu_per_message: Amount
+    largest_share: float | None
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """A comparison: a workload, with its levels in brackets where the suite has factors. `topics`
+    is empty where there is one topic or only ones that are alike; `topic_names`: those that it is
+    judged by. `machine_bound_blocks`: blocks that no verdict uses."""
+
+    workload: str
+    title: str
+    description: str
+    primary_metric: str
+    arms: tuple[Arm, ...]
+    topics: tuple[Topic, ...]
+    topic_names: tuple[str, ...]
+    matrix: Matrix | None
+    judged: JudgedAt
+    resolution: Resolution
+    tuning: tuple[Tuning, ...]
+    effects: tuple[Effect, ...]
+    charts: Charts
+    own_cost: OwnCost | None
+    machine_bound_blocks: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtMost:
+    """A limit of a metric, in its own unit."""
+
+    metric: str
+    at_most: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtLeast:
+    """From which on nothing is said to arrive."""
+
+    metric: str
+    at_least: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmInCondition:
+    """`metric`: which one decided it or leaves it open; `topic`: likewise; None where no single one
+    did."""
+
+    arm: str
+    outcome: ArmOutcome
+    metric: str | None
+    topic: str | None
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """A combination of levels. `only`: the one arm that is acceptable; `may`: what an undecided one
+    may still be."""
+
+    workload: str
+    levels: Mapping[str, Any]
+    outcome: ConditionOutcome
+    only: str | None
+    may: tuple[str, ...]
+    arms: tuple[ArmInCondition, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcomes:
+    """What the suite or the user accepts, and what became of each comparison. `topics`: limits of
+    single topics."""
+
+    acceptable: tuple[AtMost, ...]
+    topics: Mapping[str, tuple[AtMost, ...]] | None = absent()
+    none: AtLeast
+    text: str
+    conditions: tuple[Condition, ...]
+    summary: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stopped:
+    """Nodes of all done trials that never were active, by the step and how it ended."""
+
+    place: str
+    text: str
+    nodes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActiveAfter:
+    """The mean over trials."""
+
+    after_s: float
+    nodes: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class BringUpArm:
+    """`complete`: trials in which all nodes were active."""
+
+    arm: str
+    middleware: str
+    version: str | None
+    cell: int
+    not_supported: str | None
+    trials: int
+    blocks: int
+    complete: int
+    stopped: tuple[Stopped, ...]
+    nodes_of_all_trials: int
+    up: tuple[ActiveAfter, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BringUpRow:
+    """A workload that brings lifecycle nodes up, within `window_s`."""
+
+    workload: str
+    title: str
+    nodes: int
+    service_timeout_s: float
+    window_s: float | None
+    arms: tuple[BringUpArm, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BringUp:
+    text: str
+    rows: tuple[BringUpRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RosVariablesArm:
+    """`trials`: done ones; `heard` and `wanted` messages of their steady states, `lent` those taken
+    in the middleware's memory, `matched` trials in which a reader was matched: None without a done
+    trial."""
+
+    arm: str
+    middleware: str
+    version: str | None
+    cell: int
+    answer: Literal["control", "obeyed", "not obeyed", "no data", "not supported"]
+    reason: str
+    trials: int
+    heard: int | None
+    wanted: int | None
+    lent: int | None
+    matched: int | None
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RosVariablesRow:
+    """A case: the variables of the writer's and the reader's processes, and what ROS 2's
+    documentation (`source`) says must happen."""
+
+    workload: str
+    title: str
+    case: str
+    text: str
+    writer: Mapping[str, str]
+    reader: Mapping[str, str]
+    expected: Literal["heard", "not heard", "lent", "not lent"]
+    source: str
+    arms: tuple[RosVariablesArm, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RosVariables:
+    text: str
+    summary: str
+    rows: tuple[RosVariablesRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fates:
+    """Messages by what became of them: `sent` = `kept` + the five places. None where nobody counted
+    them."""
+
+    sent: int | None = None
+    kept: int | None = None
+    unheard: int | None = None
+    before: int | None = None
+    cache: int | None = None
+    disk: int | None = None
+    unplaced: int | None = None
+    beside: int | None = None
+    only_beside: int | None = None
+    only_kept: int | None = None
+    twice: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedTopic(Fates):
+    """Of all done trials with a bag."""
+
+    topic: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordingsArm(Fates):
+    """Of all done trials with a bag (`trials`), costs as their mean; all None where there is none.
+    `places`: those at which every trial lost messages; `transport`: what the recorder's RMW told it
+    was lost."""
+
+    arm: str
+    middleware: str
+    version: str | None
+    cell: int
+    answer: Literal["kept all", "loses", "no data", "not supported"]
+    reason: str
+    places: tuple[str, ...]
+    trials: int
+    transport: int | None = None
+    bag_bytes: float | None = None
+    written_bytes_per_s: float | None = None
+    stop_s: float | None = None
+    cpu_cores: float | None = None
+    peak_rss_bytes: float | None = None
+    topics: tuple[RecordedTopic, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordingsRow:
+    """A case with a recorder."""
+
+    workload: str
+    title: str
+    place: Literal["tmpfs", "disk"]
+    cache_mib: int
+    host: str
+    topics: tuple[str, ...]
+    arms: tuple[RecordingsArm, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recordings:
+    text: str
+    rows: tuple[RecordingsRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenComparison:
+    """`blocks` and `minutes`: of a campaign that would decide it if its ratio and scatter were what
+    they are now; None where no such length is known."""
+
+    workload: str
+    topic: str | None
+    arm: str
+    against: str | None
+    blocks: int | None
+    minutes: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growth:
+    """The exponent of an arm's cost over the number of nodes, with its 95 % interval over
+    blocks."""
+
+    arm: str
+    metric: str
+    exponent: float
+    low: float
+    high: float
+    blocks: int
+    nodes: tuple[int, ...]
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """`block_correlation` is None below 5 blocks; `outcomes`, `bring_up`, `ros_variables` and
+    `recordings` where the suite has none. `more`: every comparison that is open, the one that takes
+    least first."""
+
+    schema: Literal["rmwbench/show"] = "rmwbench/show"
+    version: Literal[1] = 1
+    campaign: Campaign
+    machine: Machine
+    block_correlation: BlockCorrelation | None
+    workloads: tuple[Workload, ...]
+    outcomes: Outcomes | None
+    bring_up: BringUp | None
+    ros_variables: RosVariables | None
+    recordings: Recordings | None
+    conclusions: tuple[Conclusion, ...]
+    more: tuple[OpenComparison, ...]
+    growth: tuple[Growth, ...]
+    glossary: Mapping[str, GlossaryEntry]
