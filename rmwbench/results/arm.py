@@ -11,6 +11,7 @@ from rmwbench.analysis.metrics.comparisons import is_floor, is_reliable, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import POOLED, WHY_NOT_POOLED, judged_topics
 from rmwbench.analysis.metrics.trial import focus_of
+from rmwbench.analysis.stats.metric import finites
 from rmwbench.analysis.verdicts import best, disturbed, interim
 from rmwbench.analysis.verdicts.unlike import Facts
 from rmwbench.bundle import Bundle
@@ -20,7 +21,7 @@ from rmwbench.results.explain.model import Failure, Tail, Trials, Verdict, Verdi
 from rmwbench.results.interop import pair_of
 from rmwbench.results.losses import losses
 from rmwbench.results.measure import Small
-from rmwbench.results.model import Metric, Ratio
+from rmwbench.results.model import Metric, Ratio, number
 from rmwbench.results.shown import Arm, ArmVerdict, Configuration, PathShare, TrialValue
 
 
@@ -267,7 +268,10 @@ def per_trial(
 ) -> dict[str, tuple[TrialValue, ...]]:
     """Metric -> its value in each trial, of those that have any."""
     return {
-        name: tuple(TrialValue(trial=t.trial, block=t.block, value=v) for t, v in found)
+        name: tuple(
+            TrialValue(trial=t.trial, block=t.block, value=float(number(rounded)))
+            for (t, _), rounded in zip(found, finites(v for _, v in found), strict=True)
+        )
         for name, found in values.items()
         if found
     }

@@ -104,7 +104,7 @@ def judged(bundle: Bundle) -> Judged:
         for t in found
     }
     verdicts, at = _verdicts(compared, rules, plan, campaign, bundle.ended_at)
-    evidence = best.evidence(compared)
+    known = best.evidence(compared)
     return Judged(
         campaign=campaign,
         plan=plan,
@@ -114,11 +114,11 @@ def judged(bundle: Bundle) -> Judged:
         arms=arms,
         topics=topics,
         verdicts={w: {t: verdicts[unit(w, t)] for t in found} for w, found in topics.items()},
-        shared={w: {t: evidence.priors[unit(w, t)] for t in found} for w, found in topics.items()},
+        shared={w: {t: known.priors[unit(w, t)] for t in found} for w, found in topics.items()},
         likenesses={
-            w: {t: evidence.likenesses[unit(w, t)] for t in found} for w, found in topics.items()
+            w: {t: known.likenesses[unit(w, t)] for t in found} for w, found in topics.items()
         },
-        pooled=evidence.pooled,
+        pooled=known.pooled,
         rules=rules,
         at=at,
         contenders=sum(

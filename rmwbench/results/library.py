@@ -48,7 +48,7 @@ class Metric:
         """The value. Raises ValueError with the reason where there is none."""
         if self.value is None:
             raise ValueError(f"{self.name} has no value: {self.no_data or 'only a bound is known'}")
-        return self.value
+        return float(self.value)
 
     @classmethod
     def of(cls, name: str, found: model.Metric | None) -> Self:

@@ -42,7 +42,7 @@ def document(value: Any) -> Any:
     return finite(value) if isinstance(value, float) else value
 
 
-def _number(value: Any) -> Any:
+def number(value: Any) -> Any:
     """Of a number as `finite` writes it."""
     return math.inf if value == "inf" else -math.inf if value == "-inf" else value
 
@@ -52,7 +52,7 @@ class _Of:
 
     @classmethod
     def of(cls, found: Mapping[str, Any]) -> Self:
-        return cls(**{key: _number(value) for key, value in found.items()})
+        return cls(**{key: number(value) for key, value in found.items()})
 
 
 @dataclass(frozen=True, kw_only=True)

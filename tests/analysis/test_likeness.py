@@ -15,14 +15,14 @@ def drifting(rng: np.random.Generator, arms: int, blocks: int) -> np.ndarray:
     return slopes * np.linspace(-1, 1, blocks) + 0.05 * rng.standard_normal((arms, blocks))
 
 
-def test_a_workload_that_tells_its_own_blocks_apart_is_not_inflated_by_another():
+def test_a_workload_whose_blocks_are_independent_is_not_inflated_by_the_drift_of_another():
     """Seen: five blocks of a camera left all eleven of an IMU undecided."""
     rng = np.random.default_rng(3)
     camera, imu = drifting(rng, 7, 5), independent(rng, 7, 11)
     assert likeness([camera, imu]).inflates
     of_camera, of_imu = likenesses([camera, imu])
-    assert of_camera.inflates and not of_imu.inflates
-    assert of_imu.variance_factor(11) == 1.0 and of_imu.freedom_factor() == 1.0
+    assert of_camera == likeness([camera, imu])
+    assert of_imu.used < of_camera.used / 2 and of_imu.variance_factor(11) < 1.2
 
 
 def test_a_workload_with_few_blocks_and_arms_has_the_likeness_of_the_report():
@@ -31,3 +31,9 @@ def test_a_workload_with_few_blocks_and_arms_has_the_likeness_of_the_report():
     assert not likeness([few]).told
     of_few, of_many = likenesses([few, many])
     assert of_few == likeness([few, many]) and of_few.inflates and of_many.inflates
+
+
+def test_what_all_workloads_share_is_used_in_each():
+    rng = np.random.default_rng(5)
+    found = [drifting(rng, 7, 10) for _ in range(3)]
+    assert likenesses(found) == [likeness(found)] * 3

@@ -2,6 +2,8 @@
 open."""
 
 import itertools
+import math
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -12,56 +14,78 @@ from rmwbench.analysis.verdicts.outcomes import (
     NO_DATA,
     NONE,
     UNDECIDED,
+    AtLeast,
+    AtMost,
     Judged,
     of_arm,
     of_condition,
     of_topics,
 )
+from rmwbench.results.explain.model import Failure
+from rmwbench.results.model import Metric
 
-THRESHOLDS = {
-    "acceptable": [
-        {"metric": "undelivered", "at_most": 0.01},
-        {"metric": "service_latency_p50", "at_most": 30e6},
-    ],
-    "none": {"metric": "undelivered", "at_least": 0.95},
-}
+ACCEPTED = (
+    AtMost(metric="undelivered", at_most=0.01),
+    AtMost(metric="service_latency_p50", at_most=30e6),
+)
+NOTHING = AtLeast(metric="undelivered", at_least=0.95)
 MS = 1e6
 
 
-def interval(low, high):
-    return {"value": low, "low": low, "high": high}
+@dataclass(frozen=True)
+class Trials:
+    done: int
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lost:
+    wanted: int
+    missing: int
+    under_way: int = 0
+
+
+@dataclass(frozen=True)
+class Arm:
+    trials: Trials
+    losses: Lost | None
+    metrics: dict[str, Metric]
+    disturbed_by: dict[str, int] = field(default_factory=dict)
+    not_supported: str | None = None
+
+
+def interval(low, high, unit="ns", count=None):
+    return Metric(unit=unit, value=low, low=low, high=high, count=count)
 
 
 def arm(lost=(0.0, 0.005), latency=(1 * MS, 2 * MS), *, done=5, failures=(), nothing=False, **more):
     missing = 1000 if nothing else 3
-    return {
-        "trials": {"done": done, "failures": list(failures)},
-        "losses": {"wanted": 1000, "missing": missing} if lost[1] else None,
-        "metrics": {
-            "undelivered": interval(*lost),
-            "service_latency_p50": latency if isinstance(latency, dict) else interval(*latency),
+    return Arm(
+        Trials(done, tuple(failures)),
+        Lost(1000, missing) if lost[1] else None,
+        {
+            "undelivered": interval(*lost, "fraction", 1000),
+            "service_latency_p50": latency if isinstance(latency, Metric) else interval(*latency),
         },
-        "disturbed_by": {},
-        "not_supported": None,
-    } | more
+        **more,
+    )
 
 
 def waiting(count, **more):
     """Of 1000 messages so many were still under way when the trials ended."""
-    found = arm(**more)
-    found["losses"] = {"wanted": 1000, "missing": 3, "under_way": count}
-    found["metrics"]["undelivered"]["count"] = 1000
-    return found
+    return replace(arm(**more), losses=Lost(1000, 3, count))
 
 
-def failed(cause=None):
-    return {
-        "trial": 7,
-        "block": 0,
-        "status": "failed",
-        "reason": "it died\nstderr: …",
-        "cause": cause,
-    }
+def failed(cause=None, failed_by=None):
+    return Failure(
+        trial=7,
+        block=0,
+        status="failed",
+        reason="it died\nstderr: …",
+        cause=cause,
+        failed_by=failed_by,
+        codes=(),
+    )
 
 
 BOUND = {"machine_bound": 5}
@@ -78,11 +102,11 @@ BOUND = {"machine_bound": 5}
         (arm(latency=(10 * MS, 50 * MS)), "undecided", "ad"),
         # One limit missed for certain is enough, whatever the other may be.
         (arm(lost=(0.0, 0.02), latency=(31 * MS, 50 * MS)), "degraded", "d"),
-        (arm(latency={"no_data": "n is 3"}), "undecided", "ad"),
-        (arm(latency={"at_least": 5 * MS}), "undecided", "ad"),
-        (arm(latency={"at_least": 40 * MS}), "degraded", "d"),
-        (arm(latency={"value": "inf", "low": "inf", "high": "inf"}), "degraded", "d"),
-        (arm(latency={"value": 2e6, "low": 1e6, "high": "inf"}), "undecided", "ad"),
+        (arm(latency=Metric(unit="ns", no_data="n is 3")), "undecided", "ad"),
+        (arm(latency=Metric(unit="ns", at_least=5 * MS)), "undecided", "ad"),
+        (arm(latency=Metric(unit="ns", at_least=40 * MS)), "degraded", "d"),
+        (arm(latency=interval(math.inf, math.inf)), "degraded", "d"),
+        (arm(latency=interval(1e6, math.inf)), "undecided", "ad"),
         (arm(lost=(0.97, 1.0), nothing=True), "none", "n"),
         (arm(lost=(0.90, 1.0), nothing=True), "undecided", "dn"),
         # One message arrived: not none, however little is delivered.
@@ -99,8 +123,8 @@ BOUND = {"machine_bound": 5}
         # that.
         (arm(failures=[failed()]), "undecided", "ad"),
         (arm(lost=(0.02, 0.2), failures=[failed()]), "degraded", "d"),
-        (arm(failures=[failed() | {"failed_by": "host"}]), "acceptable", "a"),
-        (arm(failures=[failed() | {"status": "void"}]), "acceptable", "a"),
+        (arm(failures=[failed(failed_by="host")]), "acceptable", "a"),
+        (arm(failures=[replace(failed(), status="void")]), "acceptable", "a"),
         (arm(disturbed_by=BOUND), "acceptable", "a"),
         (arm(lost=(0.02, 0.2), disturbed_by=BOUND), "undecided", "ad"),
         (arm(lost=(0.97, 1.0), nothing=True, disturbed_by=BOUND), "undecided", "adn"),
@@ -114,20 +138,23 @@ BOUND = {"machine_bound": 5}
     ],
 )
 def test_an_arm_is_judged_by_whole_intervals(one, outcome, may):
-    found = of_arm(THRESHOLDS, one)
+    found = of_arm(ACCEPTED, NOTHING, one)
     assert (found.outcome, sorted(name[0] for name in found.may)) == (outcome, sorted(may))
 
 
 def test_what_no_metric_says_has_a_reason():
-    assert of_arm(THRESHOLDS, arm(done=0)).reason == "no trial was run"
-    assert of_arm(THRESHOLDS, arm(done=0, failures=[failed()])).reason == "trial 7 failed: it died"
-    assert of_arm(THRESHOLDS, arm(not_supported="no hosts")).reason == "no hosts"
-    bound = of_arm(THRESHOLDS, arm(lost=(0.02, 0.2), disturbed_by=BOUND))
+    assert of_arm(ACCEPTED, NOTHING, arm(done=0)).reason == "no trial was run"
+    assert (
+        of_arm(ACCEPTED, NOTHING, arm(done=0, failures=[failed()])).reason
+        == "trial 7 failed: it died"
+    )
+    assert of_arm(ACCEPTED, NOTHING, arm(not_supported="no hosts")).reason == "no hosts"
+    bound = of_arm(ACCEPTED, NOTHING, arm(lost=(0.02, 0.2), disturbed_by=BOUND))
     assert (bound.metric, bound.reason.partition(":")[0]) == (
         None,
         "machine-bound",
     ) and "5 of 5 trials" in bound.reason
-    assert of_arm(THRESHOLDS, arm(lost=(0.0, 0.02))).metric == "undelivered"
+    assert of_arm(ACCEPTED, NOTHING, arm(lost=(0.0, 0.02))).metric == "undelivered"
     assert LEAST_TRIALS == 2
 
 

@@ -12,6 +12,7 @@ import rmwbench
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
+from rmwbench.results import model
 from rmwbench.results.library import Metric
 from tests.support import synthetic_bundle, topics_bundle
 from tests.support.shown import show_document
@@ -64,11 +65,11 @@ def test_every_metric_verdict_and_trial_of_the_document_is_there(campaign, direc
 
 
 def test_what_is_absent_has_a_reason_and_is_not_zero():
-    metric = Metric.of("response_latency_p999", {"unit": "ns", "no_data": "too few messages"})
+    metric = Metric.of("response_latency_p999", model.Metric(unit="ns", no_data="too few messages"))
     assert metric.value is None
     with pytest.raises(ValueError, match="too few messages"):
         float(metric)
-    bound = Metric.of("response_latency_p999", {"unit": "ns", "at_least": "inf", "count": 4})
+    bound = Metric.of("response_latency_p999", model.Metric(unit="ns", at_least=math.inf, count=4))
     assert bound.value is None and bound.at_least == math.inf
     assert Metric.of("pss", None).no_data and Metric.of("pss", None).unit == GLOSSARY["pss"].unit
 

@@ -11,10 +11,11 @@ from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.likeness import NONE, Likeness
 from rmwbench.analysis.verdicts.variances import NOTHING
 from rmwbench.results.show import _resolution
+from rmwbench.results.shown import JudgedAt
 
 LOOKS = sequential.looks(5, 10)
 LAST = sequential.alpha_at(LOOKS, 10)
-JUDGED = {"blocks": 10, "alpha": LAST, "look": len(LOOKS), "looks": list(LOOKS)}
+JUDGED = JudgedAt(blocks=10, alpha=LAST, look=len(LOOKS), looks=LOOKS)
 
 
 def arms(*blocks):
@@ -40,12 +41,12 @@ def test_a_workload_that_was_decided_at_the_first_look_has_its_blocks_and_its_sh
     found = arms(5, 5, 5)
     said = resolved(found)
     assert (
-        said["blocks"] == 5
-        and "With 5 blocks" in said["text"]
-        and "look 1 of 3, after 5 blocks" in said["text"]
+        said.blocks == 5
+        and "With 5 blocks" in said.text
+        and "look 1 of 3, after 5 blocks" in said.text
     )
     first = promise(found, 5, alpha=sequential.alpha_at(LOOKS, 5))
-    assert said["resolvable_ratio"] == pytest.approx(first, rel=1e-5) and first > promise(
+    assert said.resolvable_ratio == pytest.approx(first, rel=1e-5) and first > promise(
         found, 10, alpha=LAST
     )
 
@@ -53,14 +54,14 @@ def test_a_workload_that_was_decided_at_the_first_look_has_its_blocks_and_its_sh
 def test_two_arms_that_stay_have_all_blocks():
     found = arms(10, 10, 5)
     said = resolved(found)
-    assert said["blocks"] == 10 and said["resolvable_ratio"] == pytest.approx(
+    assert said.blocks == 10 and said.resolvable_ratio == pytest.approx(
         promise(found, 10, alpha=LAST), rel=1e-5
     )
 
 
 def test_blocks_that_resemble_each_other_resolve_less():
-    found, alike = arms(10, 10, 10), Likeness(0.5, 0.1, True, 0.48)
-    said, plain = resolved(found, alike)["resolvable_ratio"], resolved(found)["resolvable_ratio"]
+    found, alike = arms(10, 10, 10), Likeness(0.5, 0.1, True, True, 0.48)
+    said, plain = resolved(found, alike).resolvable_ratio, resolved(found).resolvable_ratio
     assert (
         math.log(said)
         > math.sqrt(alike.variance_factor(10)) * math.log(plain)
