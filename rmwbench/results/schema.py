@@ -14,12 +14,14 @@ from rmwbench.results.capacity.model import Searched
 from rmwbench.results.compare.model import Compared
 from rmwbench.results.decide.model import Decided
 from rmwbench.results.explain.model import Explanation
+from rmwbench.results.shown import Shown
 
 DOCUMENTS: Mapping[str, Any] = {
     "capacity": Searched,
     "compare": Compared,
     "decide": Decided,
     "explain": tuple[Explanation, ...],
+    "show": Shown,
 }
 FOLDER = Path(__file__).parents[2] / "docs" / "formats"
 INFINITE = {"enum": ["inf", "-inf"]}

@@ -573,6 +573,8 @@ class BringUpRow:
 
 @dataclass(frozen=True, kw_only=True)
 class BringUp:
+    """`text`: how to read its rows."""
+
     text: str
     rows: tuple[BringUpRow, ...]
 
@@ -615,6 +617,8 @@ class RosVariablesRow:
 
 @dataclass(frozen=True, kw_only=True)
 class RosVariables:
+    """`text`: how to read its rows; `summary`: of each arm how many cases it obeys."""
+
     text: str
     summary: str
     rows: tuple[RosVariablesRow, ...]
@@ -683,6 +687,8 @@ class RecordingsRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Recordings:
+    """`text`: how to read its rows."""
+
     text: str
     rows: tuple[RecordingsRow, ...]
 
