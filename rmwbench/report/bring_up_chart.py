@@ -2,7 +2,6 @@
 what each costs."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import altair as alt
 
@@ -10,6 +9,7 @@ from rmwbench.report import charts
 from rmwbench.report.captioned import Figure
 from rmwbench.report.charts import MUTED, TEXT, Spec
 from rmwbench.report.style import looks
+from rmwbench.results.shown import Workload
 
 _READING = (
     "Dot: mean over trials. Line: its interval; where two lines overlap widely, the order is open."
@@ -17,7 +17,7 @@ _READING = (
 _HEIGHT = 300
 
 
-def figures(workload: dict[str, Any], *, phone: bool) -> Iterator[Figure]:
+def figures(workload: Workload, *, phone: bool) -> Iterator[Figure]:
     """In reading order; a chart without data has no specification."""
     yield Figure(
         "comparison",
@@ -50,19 +50,19 @@ def figures(workload: dict[str, Any], *, phone: bool) -> Iterator[Figure]:
         yield Figure(key, title, f"Manager and daemons included. {_READING}", spec, True, narrow)
 
 
-def up(workload: dict[str, Any]) -> Spec | None:
+def up(workload: Workload) -> Spec | None:
     """A stepped curve per arm; None where no trial brought anything up."""
-    arms = looks(workload["arms"])
-    curves = [one for one in workload.get("charts", {}).get("up", []) if one["arm"] in arms]
+    arms = looks(workload.arms)
+    curves = [one for one in workload.charts.up if one.arm in arms]
     if not curves:
         return None
-    end_s = max(one["time_s"][-1] for one in curves) * 1.03
+    end_s = max(one.time_s[-1] for one in curves) * 1.03
     points = [
-        {"arm": one["arm"], "t": t, "y": y}
+        {"arm": one.arm, "t": t, "y": y}
         for one in curves
-        for t, y in zip([*one["time_s"], end_s], [*one["active"], one["active"][-1]], strict=True)
+        for t, y in zip([*one.time_s, end_s], [*one.active, one.active[-1]], strict=True)
     ]
-    names = [one["arm"] for one in curves]
+    names = [one.arm for one in curves]
     colours = alt.Scale(domain=names, range=[arms[name].colour for name in names])
     dashes = alt.Scale(domain=names, range=[list(arms[name].dash) or [1, 0] for name in names])
     key = alt.Legend(
@@ -83,7 +83,7 @@ def up(workload: dict[str, Any]) -> Spec | None:
             strokeDash=alt.StrokeDash("arm:N", scale=dashes, legend=key),
         )
     )
-    nodes = max(one["nodes"] for one in curves)
+    nodes = max(one.nodes for one in curves)
     whole = (
         alt.Chart(alt.NamedData("whole"))
         .mark_rule(strokeDash=[3, 3], color=MUTED)

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rmwbench.results.calibration import exit_code, own_text
+from rmwbench.results.model import Metric
 from rmwbench.words import numbers as fmt
 
 
@@ -91,7 +92,7 @@ def print_calibration(document: Mapping[str, Any], console: Console) -> None:
     if text := own_text(own):
         console.print(Text(text))
     costs = [
-        f"{title} {fmt.metric(own[name]).full}"
+        f"{title} {fmt.metric(Metric.of(own[name])).full}"
         for name, title in (("clock_read", "a reading of the clock"), ("record", "a record"))
         if "value" in own.get(name, {})
     ]

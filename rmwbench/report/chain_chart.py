@@ -2,8 +2,8 @@
 to the last subscription, and the same by layer. The parts are means over the messages around the
 median, which add up."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import altair as alt
 
@@ -12,7 +12,8 @@ from rmwbench.report.captioned import Figure
 from rmwbench.report.charts import Spec
 from rmwbench.report.explain.figures import Explained, Table
 from rmwbench.report.explain.shares import COUNTED, INFERRED, Key, percent
-from rmwbench.results.chain import finite
+from rmwbench.results.explain.model import Chain
+from rmwbench.results.shown import Workload
 from rmwbench.words import numbers as fmt
 
 KINDS = {
@@ -46,17 +47,17 @@ LAYER_LOOKS = {
 _HEIGHT, _PALER = 18, 0.6
 
 
-def chains(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Explained]:
+def chains(workload: Workload, *, phone: bool = False) -> Iterator[Explained]:
     """The figures of a workload that relays or traces; nothing for any other."""
-    if any(arm.get("chain") for arm in workload["arms"]):
+    if any(arm.chain for arm in workload.arms):
         yield _along(workload, phone)
-    if any(arm.get("layers") for arm in workload["arms"]):
+    if any(arm.layers for arm in workload.arms):
         yield _by_layer(workload, phone)
 
 
-def _along(workload: dict[str, Any], phone: bool) -> Explained:
-    arms = [arm for arm in workload["arms"] if arm.get("chain")]
-    parts = {arm["arm"]: list(_parts(arm)) for arm in arms}
+def _along(workload: Workload, phone: bool) -> Explained:
+    chains = [(arm.arm, arm.chain) for arm in workload.arms if arm.chain]
+    parts = {name: list(_parts(chain)) for name, chain in chains}
     reading = (
         "From left to right the way of a message from its intended time to the last subscription: "
         "means over the messages around the median, which add up to their end-to-end latency, the "
@@ -65,14 +66,14 @@ def _along(workload: dict[str, Any], phone: bool) -> Explained:
     columns = ("arm", "part", "messages", "lost here", "typical", "median", "p95")
     rows = [
         (
-            arm["arm"],
-            part["name"] if part["kind"] == "transport" else f"{part['kind']} {part['name']}",
-            fmt.significant_count(part["count"]),
-            fmt.significant_count(part["lost"]),
-            *(fmt.metric(part[key]).full for key in ("typical", "p50", "p95")),
+            name,
+            part.name if part.kind == "transport" else f"{part.kind} {part.name}",
+            fmt.significant_count(part.count),
+            fmt.significant_count(part.lost),
+            *(fmt.metric(metric).full for metric in (part.typical, part.p50, part.p95)),
         )
-        for arm in arms
-        for part in arm["chain"]["parts"]
+        for name, chain in chains
+        for part in chain.parts
     ]
     spec, narrow = _draw(workload, parts), _draw(workload, parts, narrow=True) if phone else None
     keys = [Key(kind, COUNTED, name, words) for kind, name, words in KINDS.values()]
@@ -82,30 +83,25 @@ def _along(workload: dict[str, Any], phone: bool) -> Explained:
     return Explained(figure, keys, (Table("Part by part", columns, rows, 2),))
 
 
-def _by_layer(workload: dict[str, Any], phone: bool) -> Explained:
-    arms = [arm for arm in workload["arms"] if arm.get("layers")]
+def _by_layer(workload: Workload, phone: bool) -> Explained:
+    arms = [(arm.arm, arm.layers) for arm in workload.arms if arm.layers]
     parts = {
-        arm["arm"]: [
-            {
-                "name": one["category"],
-                "ns": finite(one["time"]) or 0.0,
-                "kind": LAYER_LOOKS[one["category"]],
-                "pale": 1,
-            }
-            for one in arm["layers"]
+        name: [
+            _Piece(one.category, fmt.finite(one.time.value) or 0.0, LAYER_LOOKS[one.category], 1)
+            for one in layers
         ]
-        for arm in arms
+        for name, layers in arms
     }
     reading = (
         "The same time by layer, all hops together, cut at the same places for every middleware; "
         "what could not be told apart is the remainder."
     )
     rows = [
-        (arm["arm"], one["category"], fmt.metric(one["time"]).full, percent(max(0.0, one["share"])))
-        for arm in arms
-        for one in arm["layers"]
+        (name, one.category, fmt.metric(one.time).full, percent(max(0.0, one.share)))
+        for name, layers in arms
+        for one in layers
     ]
-    seen = {one["category"]: one["text"] for arm in arms for one in arm["layers"]}
+    seen = {one.category: one.text for _, layers in arms for one in layers}
     keys = [
         Key(kind, INFERRED if name == "remainder" else COUNTED, name, seen[name])
         for name, kind in LAYER_LOOKS.items()
@@ -118,42 +114,51 @@ def _by_layer(workload: dict[str, Any], phone: bool) -> Explained:
     )
 
 
-def _parts(arm: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for part in arm["chain"]["parts"]:
-        kind, name, _ = KINDS[part["kind"]]
-        pale = _PALER if part["kind"] == "transport" and part["hop"] % 2 == 0 else 1
-        label = part["name"] if part["kind"] == "transport" else f"{name} {part['name']}"
-        yield {"name": label, "ns": finite(part["typical"]) or 0.0, "kind": kind, "pale": pale}
+class _Piece(NamedTuple):
+    """Of a bar: `kind` for its colour, `pale` its opacity."""
+
+    name: str
+    ns: float
+    kind: str
+    pale: float
+
+
+def _parts(chain: Chain) -> Iterator[_Piece]:
+    for part in chain.parts:
+        kind, name, _ = KINDS[part.kind]
+        pale = _PALER if part.kind == "transport" and part.hop % 2 == 0 else 1
+        label = part.name if part.kind == "transport" else f"{name} {part.name}"
+        yield _Piece(label, fmt.finite(part.typical.value) or 0.0, kind, pale)
 
 
 def _draw(
-    workload: dict[str, Any], parts: dict[str, list[dict[str, Any]]], *, narrow: bool = False
+    workload: Workload, parts: Mapping[str, Sequence[_Piece]], *, narrow: bool = False
 ) -> Spec | None:
     """Stacked bars from zero in the order of the arms; None where no message arrived."""
-    rows, values = [], []
-    for arm in (a for a in workload["arms"] if a["arm"] in parts):
+    rows: list[dict[str, Any]] = []
+    values: list[dict[str, Any]] = []
+    for name in (arm.arm for arm in workload.arms if arm.arm in parts):
         begin = 0.0
-        whole = sum(part["ns"] for part in parts[arm["arm"]])
-        for part in parts[arm["arm"]]:
-            end = begin + part["ns"]
-            shown = (
-                f"{fmt.quantity(part['ns'], 'ns')}, {percent(part['ns'] / whole if whole else 0.0)}"
-            )
+        whole = sum(part.ns for part in parts[name])
+        for part in parts[name]:
+            end = begin + part.ns
+            share = percent(part.ns / whole if whole else 0.0)
             values.append(
                 {
-                    "arm": arm["arm"],
-                    "name": part["name"],
+                    "arm": name,
+                    "name": part.name,
                     "begin": begin,
                     "end": end,
-                    "shown": shown,
+                    "shown": f"{fmt.quantity(part.ns, 'ns')}, {share}",
+                    "colour": style.part(part.kind),
+                    "opacity": part.pale,
                 }
-                | {"colour": style.part(part["kind"]), "opacity": part["pale"]}
             )
             begin = end
         text = fmt.quantity(whole, "ns") if whole else "nothing arrived"
         rows.append(
             {
-                "arm": arm["arm"],
+                "arm": name,
                 "label": text,
                 "shown": text,
                 "label_colour": charts.TEXT,

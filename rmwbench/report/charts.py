@@ -8,7 +8,7 @@ legend; label positions are computed here, because Vega-Lite has no layout for t
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from math import ceil, exp, floor, inf, log, log10
 from typing import Any
@@ -16,9 +16,14 @@ from typing import Any
 import altair as alt
 
 from rmwbench.report.style import NEUTRAL, Look, looks
+from rmwbench.results.model import Metric
+from rmwbench.results.shown import Part, Workload
 from rmwbench.words import numbers as fmt
 
 Spec = dict[str, Any]
+Numbers = Sequence[float | None]
+Message = tuple[float | None, float | None]
+"""Its time in s and its latency in ns, None where it was lost."""
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', sans-serif"
 TEXT, MUTED, GRID, SURFACE, LOST = (
@@ -51,7 +56,7 @@ _BYTES_LABEL = _unit_label((("1e9", "GB"), ("1e6", "MB"), ("1e3", "kB"), ("1", "
 
 
 def comparison(
-    workload: dict[str, Any],
+    part: Part,
     title: str = "response latency, median",
     *,
     narrow: bool = False,
@@ -59,12 +64,10 @@ def comparison(
 ) -> Spec | None:
     """A metric (the primary one) with its interval per arm on a log axis, fastest first; multiples
     of the floor along the top."""
-    metric = metric or workload["primary_metric"]
-    label = next(
-        (_LABELS[unit] for arm in workload["arms"] if (unit := _unit(arm, metric)) in _LABELS),
-        _TIME_LABEL,
-    )
-    rows = _rows(workload, metric)
+    metric = metric or part.primary_metric
+    units = (found.unit for arm in part.arms if (found := arm.metrics.get(metric)) is not None)
+    label = next((_LABELS[unit] for unit in units if unit in _LABELS), _TIME_LABEL)
+    rows = _rows(part, metric)
     rows.sort(key=lambda row: (not row["floor"], inf if row["value"] is None else row["value"]))
     domain = _domain([row[key] for row in rows for key in ("value", "low", "high")])
     if domain is None:
@@ -110,13 +113,13 @@ def comparison(
     )
 
 
-def ecdf(workload: dict[str, Any], *, narrow: bool = False) -> Spec | None:
+def ecdf(part: Part, *, narrow: bool = False) -> Spec | None:
     """Share of messages that arrived within a time; a curve that stays below 100 % lost the
     rest."""
-    curves = _curves(workload, "ecdf", "fraction")
-    if not curves:
-        return None
+    curves = _curves(part, ((one.arm, one.latency_ns, one.fraction) for one in part.charts.ecdf))
     domain = _domain([point["latency"] for curve in curves for point in curve["points"]])
+    if domain is None:
+        return None
     points = _long(curves, lambda p: {"latency": p["latency"], "share": p["other"]})
     # Labels sit on their curves at staggered heights, the faster half to the left, so that none
     # hides another label and the outermost have the free side of the picture.
@@ -157,20 +160,20 @@ def ecdf(workload: dict[str, Any], *, narrow: bool = False) -> Spec | None:
     return _finish(alt.layer(*layers), height=_LINE_HEIGHT, points=points)
 
 
-def spectrum(
-    workload: dict[str, Any], title: str = "response latency", *, narrow: bool = False
-) -> Spec | None:
+def spectrum(part: Part, title: str = "response latency", *, narrow: bool = False) -> Spec | None:
     """Latency at every percentile with the tail spread out: each step to the right is ten times
     rarer."""
-    curves = _curves(workload, "spectrum", "quantile")
+    curves = _curves(
+        part, ((one.arm, one.latency_ns, one.quantile) for one in part.charts.spectrum)
+    )
     for curve in curves:
         curve["points"] = [
             p | {"rarity": 1 / (1 - p["other"])} for p in curve["points"] if p["other"] < 1
         ]
     curves = [curve for curve in curves if curve["points"]]
-    if not curves:
-        return None
     domain = _domain([point["latency"] for curve in curves for point in curve["points"]])
+    if domain is None:
+        return None
     far = max(point["rarity"] for curve in curves for point in curve["points"]) * 1.02
     points = _long(curves, lambda p: {"latency": p["latency"], "rarity": p["rarity"]})
     ends = [
@@ -219,20 +222,16 @@ def spectrum(
     return _finish(alt.layer(*layers), height=_LINE_HEIGHT, points=points)
 
 
-def series(workload: dict[str, Any]) -> Spec | None:
+def series(part: Part) -> Spec | None:
     """Every message of one trial per arm over time, a panel per arm on one log axis; lost ones mark
     the top edge."""
-    arms = looks(workload["arms"])
-    listed = [
-        s
-        for s in workload.get("charts", {}).get("series", [])
-        if s["arm"] in arms and s["latency_ns"]
-    ]
+    arms = looks(part.arms)
+    listed = [one for one in part.charts.series if one.arm in arms and one.latency_ns]
     values, names, colours = [], [], []
-    for item in listed:
-        names.append(f"{item['arm']}, trial {item['trial']}")
-        colours.append(arms[item["arm"]].colour)
-        messages = list(zip(item["time_s"], map(fmt.finite, item["latency_ns"]), strict=True))
+    for one in listed:
+        names.append(f"{one.arm}, trial {one.trial}")
+        colours.append(arms[one.arm].colour)
+        messages = list(zip(one.time_s, map(fmt.finite, one.latency_ns), strict=True))
         panel = len(names) - 1
         values += [
             {"n": panel, "t": t, "y": ns and float(f"{ns:.4g}")} for t, ns in _thinned(messages)
@@ -240,7 +239,7 @@ def series(workload: dict[str, Any]) -> Spec | None:
     domain = _domain([value["y"] for value in values])
     if domain is None:
         return None
-    few = max(len(item["latency_ns"]) for item in listed) < 100
+    few = max(len(one.latency_ns) for one in listed) < 100
     x = alt.X("t:Q", axis=_axis(title="time in the trial, s", tickCount=5))
     y = alt.Y(
         "y:Q",
@@ -291,10 +290,10 @@ def _panels(layers: list[Any], names: list[str], height: int) -> Any:
     )
 
 
-def loss(workload: dict[str, Any], metric: str, *, narrow: bool = False) -> Spec | None:
+def loss(part: Part, metric: str, *, narrow: bool = False) -> Spec | None:
     """Share of messages lost, with its interval; None where nothing was lost (a sentence says that
     better)."""
-    rows = _rows(workload, metric)
+    rows = _rows(part, metric)
     if not any(row["value"] for row in rows):
         return None
     top = min(1.0, 1.08 * max(max(row["high"] or 0, row["value"] or 0) for row in rows))
@@ -322,7 +321,7 @@ def loss(workload: dict[str, Any], metric: str, *, narrow: bool = False) -> Spec
 
 
 def parts(
-    workload: dict[str, Any],
+    workload: Workload,
     metrics: dict[str, str],
     total: str,
     title: str,
@@ -332,20 +331,20 @@ def parts(
     """Stacked bars per arm: `metrics` maps what a part is called to its metric, `total` is printed
     beside the bar."""
     rows = _rows(workload, total)
-    arms = looks(workload["arms"])
+    arms = looks(workload.arms)
     values = []
     unit = "ns"
-    for arm in workload["arms"]:
+    for arm in workload.arms:
         for place, (part, name) in enumerate(metrics.items()):
-            entry = arm["metrics"].get(name, {})
-            value = fmt.finite(entry.get("value"))
-            if value is not None:
-                unit = entry["unit"]
-                colour, opacity = arms[arm["arm"]].colour, (0.9, 0.45, 0.25)[place % 3]
+            entry = arm.metrics.get(name)
+            value = None if entry is None else fmt.finite(entry.value)
+            if entry is not None and value is not None:
+                unit = entry.unit
+                colour, opacity = arms[arm.arm].colour, (0.9, 0.45, 0.25)[place % 3]
                 shown = fmt.quantity(value, unit)
                 values.append(
                     {
-                        "arm": arm["arm"],
+                        "arm": arm.arm,
                         "part": part,
                         "place": place,
                         "value": value,
@@ -417,23 +416,24 @@ _TOOLTIP = [
 ]
 
 
-def _rows(workload: dict[str, Any], metric: str) -> list[dict[str, Any]]:
+def _rows(part: Part, metric: str) -> list[dict[str, Any]]:
     """One row per arm with the metric's value, interval, label and look; absent and infinite values
     are None."""
-    arms = looks(workload["arms"])
+    arms = looks(part.arms)
     rows = []
-    for arm in workload["arms"]:
-        entry = arm["metrics"].get(metric) or {"no_data": "not measured for this arm"}
-        shown, look = fmt.metric(entry), arms[arm["arm"]]
-        bound = fmt.finite(entry.get("at_least"))
+    for arm in part.arms:
+        entry = arm.metrics.get(metric)
+        shown, look = fmt.metric(entry), arms[arm.arm]
+        found = entry or Metric(unit="")
+        bound, low = fmt.finite(found.at_least), fmt.finite(found.low)
         rows.append(
             {
-                "arm": arm["arm"],
-                "floor": arm.get("role") == "floor",
-                "value": fmt.finite(entry.get("value")) if bound is None else bound,
-                "low": fmt.finite(entry.get("low")),
-                "high": fmt.finite(entry.get("high")),
-                "endless": entry.get("high") == "inf" and fmt.finite(entry.get("low")) is not None,
+                "arm": arm.arm,
+                "floor": arm.role == "floor",
+                "value": fmt.finite(found.value) if bound is None else bound,
+                "low": low,
+                "high": fmt.finite(found.high),
+                "endless": found.high == inf and low is not None,
                 "label": shown.text,
                 "shown": shown.full,
                 "basis": shown.basis,
@@ -446,16 +446,16 @@ def _rows(workload: dict[str, Any], metric: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _curves(workload: dict[str, Any], chart: str, other: str) -> list[dict[str, Any]]:
-    """The curves of the arms, each with its `look` and its finite, positive points as {latency,
-    other}."""
-    arms = looks(workload["arms"])
+def _curves(part: Part, found: Iterable[tuple[str, Numbers, Numbers]]) -> list[dict[str, Any]]:
+    """The curves of the arms, of which (arm, latencies in ns, what stands beside each) are found:
+    each with its `look` and its finite, positive points as {latency, other}."""
+    arms = looks(part.arms)
     curves = []
-    for item in workload.get("charts", {}).get(chart, []):
-        pairs = zip(map(fmt.finite, item["latency_ns"]), item[other], strict=True)
+    for arm, latency_ns, other in found:
+        pairs = zip(map(fmt.finite, latency_ns), other, strict=True)
         points = [{"latency": ns, "other": q} for ns, q in pairs if ns is not None and ns > 0]
-        if points and item["arm"] in arms:
-            curves.append({"arm": item["arm"], "look": arms[item["arm"]], "points": points})
+        if points and arm in arms:
+            curves.append({"arm": arm, "look": arms[arm], "points": points})
     return curves
 
 
@@ -612,10 +612,6 @@ _LABELS = {"bytes": _BYTES_LABEL, "cores": _CORES_LABEL}
 """Unit → how an axis writes it; times otherwise."""
 
 
-def _unit(arm: dict[str, Any], metric: str) -> str | None:
-    return (arm["metrics"].get(metric) or {}).get("unit")
-
-
 def _ticks(domain: list[float], most: int, apart: float) -> list[float]:
     """The finest round steps with at most `most` ticks, each at least the share `apart` of the axis
     from the next."""
@@ -685,13 +681,13 @@ def _spread(values: list[float], domain: list[float], height: float) -> list[flo
     return [domain[0] * exp(place / scale) for place in places]
 
 
-def _thinned(points: list[tuple[float, float | None]]) -> list[tuple[float, float | None]]:
+def _thinned(points: list[Message]) -> list[Message]:
     """All points, or of a long series the extremes of each slice and every lost message: what the
     picture is for."""
     if len(points) <= _POINTS_PER_ARM:
         return points
     size = ceil(len(points) * 2 / _POINTS_PER_ARM)
-    kept: list[tuple[float, float | None]] = []
+    kept: list[Message] = []
     for begin in range(0, len(points), size):
         part = points[begin : begin + size]
         latencies = [latency for _, latency in part if latency is not None]

@@ -7,10 +7,10 @@ still in the report, behind its arm.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.ordered_by import is_cost
+from rmwbench.results.shown import AnyArm, Part, Topic, Workload
 from rmwbench.words import numbers as fmt
 
 
@@ -78,79 +78,73 @@ ASKED_FOR = (
 """Of campaigns that ask for them alone."""
 
 
-def of(workload: dict[str, Any]) -> tuple[Column, ...]:
+def of(part: Part) -> tuple[Column, ...]:
     """The columns of a workload: its primary metric unless all workloads have it, these, and what
     was asked for."""
-    if is_bring_up(workload):
+    if is_bring_up(part):
         return BRING_UP
-    if is_idle(workload):
+    if is_idle(part):
         return IDLE
-    if "topic" in workload:
+    if isinstance(part, Topic):
         return TOPIC
-    if is_by_topic(workload):
+    if is_by_topic(part):
         return (CPU, MEMORY)
-    primary = workload.get("primary_metric")
+    primary = part.primary_metric
     known = {name for column in (*COLUMNS, *BESIDE, *ASKED_FOR) for name in column.metrics}
-    entry = GLOSSARY.get(primary or "")
+    entry = GLOSSARY.get(primary)
     own = (
         (Column("primary", entry.title, (entry.name,), "latency"),)
         if entry and primary not in known
         else ()
     )
-    there = [
-        c
-        for c in ASKED_FOR
-        if any("value" in a["metrics"].get(c.metrics[0], {}) for a in workload["arms"])
-    ]
-    beside = [
-        c
-        for c in BESIDE
-        if any(_is_apart(arm["metrics"], c.metrics[0]) for arm in workload["arms"])
-    ]
+    there = [c for c in ASKED_FOR if any(arm.value(c.metrics[0]) is not None for arm in part.arms)]
+    beside = [c for c in BESIDE if any(_is_apart(arm, c.metrics[0]) for arm in part.arms)]
     return (*own, MEDIAN, TAIL, *beside, LOSS, PUBLISH, CPU, MEMORY, *there)
 
 
-def _is_apart(metrics: dict[str, Any], name: str) -> bool:
+def _is_apart(arm: AnyArm, name: str) -> bool:
     """Whether an arm's latency differs from its response latency by more than APART, either way."""
-    own, other = (
-        fmt.finite(metrics.get(which, {}).get("value")) for which in (MEDIAN.metrics[0], name)
-    )
+    own, other = (fmt.finite(arm.value(which)) for which in (MEDIAN.metrics[0], name))
     if not own or not other:
         return False
     return not 1 / APART <= own / other <= APART
 
 
-def is_by_topic(workload: dict[str, Any]) -> bool:
+def is_by_topic(part: Part) -> bool:
     """Whether its topics are judged one by one, so that no latency or loss is the workload's
     own."""
-    return any(topic["judged"] for topic in workload.get("topics", ()))
+    return isinstance(part, Workload) and any(topic.judged for topic in part.topics)
 
 
-def is_idle(workload: dict[str, Any]) -> bool:
+def is_idle(part: Part) -> bool:
     """Whether nothing is sent, so that no column of a message has anything to show."""
     wanted = ("response_latency_p50", "undelivered", "cpu_per_message")
-    arms = workload.get("arms", ())
-    if workload.get("topics"):
+    if isinstance(part, Workload) and part.topics:
         return False
-    return is_cost(workload.get("primary_metric", "")) and all(
-        "no_data" in arm["metrics"].get(name, {"no_data": ""}) for arm in arms for name in wanted
+    return is_cost(part.primary_metric) and all(
+        (found := arm.metrics.get(name)) is None or found.no_data is not None
+        for arm in part.arms
+        for name in wanted
     )
 
 
-def is_bring_up(workload: dict[str, Any]) -> bool:
+def is_bring_up(part: Part) -> bool:
     """Whether lifecycle nodes are brought up in it, and it is judged by how long that takes."""
-    return workload.get("primary_metric") == BRING_UP[0].metrics[0]
+    return part.primary_metric == BRING_UP[0].metrics[0]
 
 
-def chosen(workload: dict[str, Any], column: Column) -> str | None:
-    """The metric that fills the column in this workload: the first with a value in any arm, else
-    with a bound, else the first listed at all."""
-    arms = workload.get("arms", [])
-    for key in ("value", "at_least", "no_data"):
-        for name in column.metrics:
-            if any(key in arm["metrics"].get(name, {}) for arm in arms):
-                return name
-    return None
+def chosen(part: Part, column: Column) -> str | None:
+    """The metric that fills the column in this workload or topic: the first with a value in any
+    arm, else with a bound, else the first listed at all."""
+    listed = [
+        (name, metric)
+        for name in column.metrics
+        for arm in part.arms
+        if (metric := arm.metrics.get(name)) is not None
+    ]
+    valued = [name for name, metric in listed if metric.value is not None]
+    bounded = [name for name, metric in listed if metric.at_least is not None]
+    return next(iter([*valued, *bounded, *(name for name, _ in listed)]), None)
 
 
 def title(column: Column, metric: str | None) -> str:

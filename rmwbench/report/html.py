@@ -29,9 +29,10 @@ from rmwbench.report.workload_charts import card, figures, of_topic
 from rmwbench.results import bring_up, effects, interop, outcomes, recordings, ros_variables, topics
 from rmwbench.results import groups as wire
 from rmwbench.results.answer import done, more
-from rmwbench.results.answer.conclusions import said_once
+from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.calibration import calibration_line
+from rmwbench.results.shown import Arm, Shown, Topic, Workload
 from rmwbench.whole_file import write_whole
 from rmwbench.words import numbers as fmt
 
@@ -46,36 +47,40 @@ VERDICTS = {
 }
 
 
-def write_html(doc: dict[str, Any], path: Path | str, evaluated: Evaluated = NOT_EVALUATED) -> None:
+def write_html(doc: Shown, path: Path | str, evaluated: Evaluated = NOT_EVALUATED) -> None:
     """Write the report of a show document (docs/formats/show.md) to `path`, one file of about 3 MB;
     beside it NAME-figures.html where its suite repeats figures of a published evaluation."""
-    doc = doc | {"redrawn": evaluated.write_figures(Path(path))}
-    write_whole(path, render_html(doc, evaluated))
+    redrawn = evaluated.write_figures(Path(path))
+    write_whole(path, render_html(doc, evaluated, redrawn=redrawn))
 
 
-def render_html(doc: dict[str, Any], evaluated: Evaluated = NOT_EVALUATED) -> str:
+def render_html(
+    doc: Shown, evaluated: Evaluated = NOT_EVALUATED, *, redrawn: str | None = None
+) -> str:
+    """`redrawn`: the page with the redrawn figures beside it, if there is one."""
     specs: list[dict[str, Any]] = []
     workloads = [
-        _workload(doc, number, workload, specs) for number, workload in enumerate(doc["workloads"])
+        _workload(doc, number, workload, specs) for number, workload in enumerate(doc.workloads)
     ]
     return render_page(
         "page.html.j2",
         specs,
         doc=doc,
-        campaign=doc["campaign"],
-        machine=doc["machine"],
-        calibrated=calibration_line(doc["machine"]),
+        redrawn=redrawn,
+        campaign=doc.campaign,
+        machine=doc.machine,
+        calibrated=calibration_line(doc.machine),
         workloads=workloads,
         concluded=_by_workload(doc, "conclude"),
         cautions=_by_workload(doc, "caution"),
         more=more.lines(doc),
-        glossary=doc["glossary"],
+        glossary=doc.glossary,
         verdicts=VERDICTS,
         outcomes=interop.OUTCOMES,
         conditions=outcomes.shown(doc),
         bring_up=bring_up.shown(doc),
         ros_variables=ros_variables.shown(doc),
-        ros_notes=ros_variables.notes(doc["ros_variables"]) if doc.get("ros_variables") else [],
+        ros_notes=ros_variables.notes(doc.ros_variables) if doc.ros_variables else [],
         recordings=recordings.shown(doc),
         recording_notes=recordings.notes(doc),
         claimed=evaluated.section,
@@ -111,11 +116,11 @@ def render_page(template: str, specs: list[dict[str, Any]], **context: Any) -> s
 
 
 def _workload(
-    doc: dict[str, Any], number: int, workload: dict[str, Any], specs: list[dict[str, Any]]
+    doc: Shown, number: int, workload: Workload, specs: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """What the template shows of a workload; its charts are added to `specs` and referred to by
     their place."""
-    looks = look.looks(workload["arms"])
+    looks = look.looks(workload.arms)
     shown = {column: columns.chosen(workload, column) for column in columns.of(workload)}
     drawn = [
         _drawing(figure, specs)
@@ -123,19 +128,19 @@ def _workload(
         if figure.spec is not None or figure.key == "loss"
     ]
     notes: dict[str, list[str]] = {}
-    for arm in workload["arms"]:
-        for flag in arm.get("flags", []):
-            notes.setdefault(str(flag), []).append(arm["arm"])
+    for arm in workload.arms:
+        for flag in arm.flags:
+            notes.setdefault(flag, []).append(arm.arm)
     return {
         "number": number,
         "of": workload,
-        "headline": headline(workload, conditions(doc).get(workload["workload"])),
+        "headline": headline(workload, conditions(doc).get(workload.workload)),
         "columns": [
             (column, metric, columns.title(column, metric)) for column, metric in shown.items()
         ],
         "arms": [
-            _arm(f"{number}-{place}", arm, looks[arm["arm"]])
-            for place, arm in enumerate(workload["arms"])
+            _arm(f"{number}-{place}", arm, looks[arm.arm])
+            for place, arm in enumerate(workload.arms)
         ],
         "figures": [drawing for drawing in drawn if drawing["figure"].key != "comparison"],
         "comparison": next(
@@ -152,22 +157,19 @@ def _workload(
         "effect_columns": effects.columns(workload),
         "groups_of_metrics": wire.groups(workload),
         "topics": [
-            _topic(number, place, topic, specs)
-            for place, topic in enumerate(workload.get("topics", ()))
+            _topic(number, place, topic, specs) for place, topic in enumerate(workload.topics)
         ],
-        "topic_rows": topic_rows.rows(workload) if workload.get("topics") else [],
-        "matrix": interop.shown(workload) if workload.get("matrix") else [],
+        "topic_rows": topic_rows.rows(workload) if workload.topics else [],
+        "matrix": interop.shown(workload) if workload.matrix else [],
         "notes": notes,
         "groups": _groups(workload),
         "card": " · ".join(card(doc, workload)),
     }
 
 
-def _topic(
-    number: int, place: int, topic: dict[str, Any], specs: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _topic(number: int, place: int, topic: Topic, specs: list[dict[str, Any]]) -> dict[str, Any]:
     """What the template shows of a topic that is judged by itself."""
-    looks = look.looks(topic["arms"])
+    looks = look.looks(topic.arms)
     shown = {column: columns.chosen(topic, column) for column in columns.of(topic)}
     drawn = [
         _drawing(figure, specs)
@@ -178,18 +180,18 @@ def _topic(
         "number": f"{number}-t{place}",
         "of": topic,
         "facts": topics.facts(topic),
-        "headline": headline(topic) if topic["judged"] else None,
+        "headline": headline(topic) if topic.judged else None,
         "columns": [
             (column, metric, columns.title(column, metric)) for column, metric in shown.items()
         ],
         "arms": [
             {
                 "of": arm,
-                "look": looks[arm["arm"]],
-                "shown": {name: fmt.metric(entry) for name, entry in arm["metrics"].items()},
-                "ratio": fmt.ratio(arm["verdict"].get("ratio")),
+                "look": looks[arm.arm],
+                "shown": {name: fmt.metric(entry) for name, entry in arm.metrics.items()},
+                "ratio": fmt.ratio(arm.verdict.ratio),
             }
-            for arm in topic["arms"]
+            for arm in topic.arms
         ],
         "figures": drawn,
     }
@@ -210,22 +212,21 @@ def _drawing(figure: Figure, specs: list[dict[str, Any]]) -> dict[str, Any]:
     return {"figure": figure, "place": len(specs) - 1}
 
 
-def _arm(key: str, arm: dict[str, Any], style: look.Look) -> dict[str, Any]:
+def _arm(key: str, arm: Arm, style: look.Look) -> dict[str, Any]:
     metrics = []
-    for name, entry in arm["metrics"].items():
-        values = arm.get("per_trial", {}).get(name, [])
+    for name, entry in arm.metrics.items():
+        values = arm.per_trial.get(name, ())
         largest = (
-            max((v for item in values if (v := fmt.finite(item["value"])) is not None), default=0)
-            or 1
+            max((v for item in values if (v := fmt.finite(item.value)) is not None), default=0) or 1
         )
         trials = [
             {
-                "trial": item["trial"],
-                "block": item["block"],
-                "text": _trial_text(item["value"], entry.get("unit")),
+                "trial": item.trial,
+                "block": item.block,
+                "text": _trial_text(item.value, entry.unit),
                 "share": ""
-                if item["value"] == "inf"
-                else round(100 * (fmt.finite(item["value"]) or 0) / largest),
+                if item.value == inf
+                else round(100 * (fmt.finite(item.value) or 0) / largest),
             }
             for item in values
         ]
@@ -236,28 +237,28 @@ def _arm(key: str, arm: dict[str, Any], style: look.Look) -> dict[str, Any]:
         "look": style,
         "metrics": metrics,
         "shown": {metric["name"]: metric["shown"] for metric in metrics},
-        "floor": fmt.ratio(arm.get("times_floor")),
-        "ratio": fmt.ratio(arm["verdict"].get("ratio")),
+        "floor": fmt.ratio(arm.times_floor),
+        "ratio": fmt.ratio(arm.verdict.ratio),
     }
 
 
-def _trial_text(value: Any, unit: str | None) -> str:
-    return "never arrived" if value == "inf" else fmt.quantity(fmt.finite(value), unit)
+def _trial_text(value: float, unit: str) -> str:
+    return "never arrived" if value == inf else fmt.quantity(fmt.finite(value), unit)
 
 
-def _groups(workload: dict[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+def _groups(workload: Workload) -> list[tuple[str, list[tuple[str, str]]]]:
     """The contenders by verdict, each with its ratio where one is decided: (verdict, [(arm, ratio
     text)])."""
     groups = []
     for verdict in VERDICTS:
         members = [
             (
-                arm["arm"],
-                fmt.ratio(arm["verdict"].get("ratio")),
-                fmt.finite((arm["verdict"]["ratio"] or {}).get("value")),
+                arm.arm,
+                fmt.ratio(arm.verdict.ratio),
+                None if arm.verdict.ratio is None else fmt.finite(arm.verdict.ratio.value),
             )
-            for arm in workload["arms"]
-            if arm["verdict"]["verdict"] == verdict and arm.get("role") != "floor"
+            for arm in workload.arms
+            if arm.verdict.verdict == verdict and arm.role != "floor"
         ]
         if verdict == "worse":
             members.sort(key=lambda member: inf if member[2] is None else member[2])
@@ -288,10 +289,10 @@ def _commands(text: str) -> Markup:
     )
 
 
-def _by_workload(doc: dict[str, Any], kind: str) -> list[tuple[str, list[str]]]:
+def _by_workload(doc: Shown, kind: Kind) -> list[tuple[str, list[str]]]:
     """Conclusions under the titles of their workloads, in the document's order; the general ones
     last."""
-    titles = {workload["workload"]: workload["title"] for workload in doc["workloads"]}
+    titles = {workload.workload: workload.title for workload in doc.workloads}
     found: dict[str, list[str]] = {}
     for where, text in said_once(doc, kind, titles):
         found.setdefault(where or "In general", []).append(text)

@@ -2,10 +2,10 @@
 with intervals."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from rmwbench.report import charts
 from rmwbench.report.captioned import Figure
+from rmwbench.results.shown import Workload
 
 _READING = (
     "Dot: mean over trials. Line: its interval; where two lines overlap widely, the order is open."
@@ -39,8 +39,8 @@ FIGURES = {
 """Metric → key, title, axis, and what it is of. The primary one comes first."""
 
 
-def figures(workload: dict[str, Any], *, phone: bool) -> Iterator[Figure]:
-    primary = workload["primary_metric"]
+def figures(workload: Workload, *, phone: bool) -> Iterator[Figure]:
+    primary = workload.primary_metric
     for metric in dict.fromkeys((primary, *FIGURES)):
         if metric not in FIGURES:
             continue

@@ -7,9 +7,8 @@ that allow HTML.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from rmwbench.report import columns, topic_rows
 from rmwbench.report.captioned import Figure
@@ -29,15 +28,17 @@ from rmwbench.results import (
     topics,
 )
 from rmwbench.results.answer import done, more
-from rmwbench.results.answer.conclusions import said_once
+from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.calibration import calibration_line
+from rmwbench.results.model import Machine
+from rmwbench.results.shown import Shown, Workload
 from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt
 
 
 def write_markdown(
-    doc: dict[str, Any],
+    doc: Shown,
     path: Path | str,
     evaluated: Evaluated = NOT_EVALUATED,
     *,
@@ -55,23 +56,21 @@ def write_markdown(
     directory = charts_directory(path)
     make_directory(directory)
     written = [path]
-    drawn = {workload["workload"]: list(figures(workload)) for workload in doc["workloads"]}
+    drawn = {workload.workload: list(figures(workload)) for workload in doc.workloads}
     images: dict[tuple[str, str], str] = {}
-    for workload in doc["workloads"]:
-        for figure in drawn[workload["workload"]]:
+    for workload in doc.workloads:
+        for figure in drawn[workload.workload]:
             if figure.spec is None or (charts is not None and figure.key not in charts):
                 continue
-            spec = with_card(
-                figure.spec, f"{workload['title']}: {figure.title}", card(doc, workload)
-            )
-            name = f"{file_name(workload['workload'])}-{figure.key}"
+            spec = with_card(figure.spec, f"{workload.title}: {figure.title}", card(doc, workload))
+            name = f"{file_name(workload.workload)}-{figure.key}"
             svg = svg_of(spec)
             write_whole(directory / f"{name}.svg", svg)
             written.append(directory / f"{name}.svg")
             if bitmaps:
                 write_whole(directory / f"{name}.png", vl_convert.svg_to_png(svg, scale=1.5))
                 written.append(directory / f"{name}.png")
-            images[workload["workload"], figure.key] = f"{directory.name}/{name}.svg"
+            images[workload.workload, figure.key] = f"{directory.name}/{name}.svg"
     write_whole(path, render_markdown(doc, drawn, images, evaluated))
     return written
 
@@ -83,7 +82,7 @@ def charts_directory(path: Path) -> Path:
 
 
 def render_markdown(
-    doc: dict[str, Any],
+    doc: Shown,
     drawn: dict[str, list[Figure]],
     images: dict[tuple[str, str], str],
     evaluated: Evaluated = NOT_EVALUATED,
@@ -92,19 +91,23 @@ def render_markdown(
     (workload, figure)."""
     tables = (bring_up_lines, ros_variable_lines, recording_lines, outcome_lines)
     lines, told = [*_head(doc), *(line for table in tables for line in table(doc))], Told()
-    for workload in doc["workloads"]:
-        lines += _workload(doc, workload, drawn[workload["workload"]], images, told)
-    if doc.get("growth"):
+    for workload in doc.workloads:
+        lines += _workload(doc, workload, drawn[workload.workload], images, told)
+    if doc.growth:
         lines += ["## Growth with the number of nodes", ""]
         lines += [
             table_row(["arm", "cost", "exponent", "it"]),
             table_row(["---", "---", "---:", "---"]),
         ]
-        for row in doc["growth"]:
-            title = doc["glossary"][row["metric"]]["title"]
-            lines.append(table_row([escape(row["arm"]), title, fmt.exponent(row), row["text"]]))
+        for row in doc.growth:
+            title = doc.glossary[row.metric].title
+            lines.append(table_row([escape(row.arm), title, fmt.exponent(row), row.text]))
         lines.append("")
-    for kind, heading in (("conclude", "What you may conclude"), ("caution", "What you may not")):
+    kinds: tuple[tuple[Kind, str], ...] = (
+        ("conclude", "What you may conclude"),
+        ("caution", "What you may not"),
+    )
+    for kind, heading in kinds:
         items = said_once(doc, kind)
         if items:
             lines += [f"## {heading}", ""]
@@ -122,123 +125,113 @@ def render_markdown(
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _head(doc: dict[str, Any]) -> Iterable[str]:
-    campaign, machine = doc["campaign"], doc["machine"]
-    yield f"# {escape(campaign.get('title') or campaign['suite'])}"
+def _head(doc: Shown) -> Iterable[str]:
+    campaign, machine = doc.campaign, doc.machine
+    yield f"# {escape(campaign.title or campaign.suite or 'campaign')}"
     yield ""
     counts = ", ".join(done.counts(campaign))
     yield (
-        f"{escape(machine['summary'])} · {str(campaign['created_utc'])[:10]} · {counts} · "
-        f"{done.blocks(campaign)} · campaign `{campaign['name']}`"
+        f"{escape(machine.summary)} · {str(campaign.created_utc)[:10]} · {counts} · "
+        f"{done.blocks(campaign)} · campaign `{campaign.name}`"
     )
     yield ""
     if calibrated := calibration_line(machine):
         yield escape(calibrated)
         yield ""
-    if campaign.get("not_run"):
-        yield escape(campaign["not_run"])
+    if campaign.not_run:
+        yield escape(campaign.not_run)
         yield ""
-    for text in campaign.get("left_out", ()):
+    for text in campaign.left_out:
         yield escape(f"Left out: {text}")
         yield ""
-    if not campaign["finished"]:
+    if not campaign.finished:
         yield "> **Not finished.** The campaign stopped early."
         yield ""
-    for warning in machine["warnings"]:
+    for warning in machine.warnings:
         yield f"> **Warning:** {escape(warning)}"
         yield ""
 
 
-def ros_variable_lines(doc: dict[str, Any]) -> Iterable[str]:
-    found = ros_variables.shown(doc)
-    if not found:
+def ros_variable_lines(doc: Shown) -> Iterable[str]:
+    told, found = doc.ros_variables, ros_variables.shown(doc)
+    if told is None or found is None:
         return
-    yield from ("## ROS variables, obeyed or not", "", escape(doc["ros_variables"]["summary"]), "")
-    for part in found["parts"]:
-        yield from (f"### {escape(part['title'])}", "")
-        yield table_row(map(escape, ["case", "by the documentation", *found["heads"]]))
-        yield table_row(["---"] * (2 + len(found["heads"])))
-        for row in part["rows"]:
-            cells = [
-                f"{c['mark']} {c['answer']} {c['words']}".rstrip() if c else ""
-                for c in row["cells"]
-            ]
-            must = f"[{escape(row['expected'])}]({row['source']})"
-            yield table_row([escape(f"{row['case']}: {row['text']}"), must, *map(escape, cells)])
+    yield from ("## ROS variables, obeyed or not", "", escape(told.summary), "")
+    for part in found.parts:
+        yield from (f"### {escape(part.title)}", "")
+        yield table_row(map(escape, ["case", "by the documentation", *found.heads]))
+        yield table_row(["---"] * (2 + len(found.heads)))
+        for row in part.rows:
+            cells = [f"{c.mark} {c.answer} {c.words}".rstrip() if c else "" for c in row.cells]
+            must = f"[{escape(row.expected)}]({row.source})"
+            yield table_row([escape(f"{row.case}: {row.text}"), must, *map(escape, cells)])
         yield ""
-    yield from (
-        escape(
-            f"{doc['ros_variables']['text']} Beside each answer: messages heard of those published."
-        ),
-        "",
-    )
-    if notes := [f"- {escape(note)}" for note in ros_variables.notes(doc["ros_variables"])]:
+    yield escape(f"{told.text} Beside each answer: messages heard of those published.")
+    yield ""
+    if notes := [f"- {escape(note)}" for note in ros_variables.notes(told)]:
         yield from (*notes, "")
 
 
-def bring_up_lines(doc: dict[str, Any]) -> Iterable[str]:
-    parts = bring_up.shown(doc)
-    if not parts:
+def bring_up_lines(doc: Shown) -> Iterable[str]:
+    if doc.bring_up is None:
         return
-    yield from ("## Bring-up", "", escape(doc["bring_up"]["text"]), "")
-    for part in parts:
-        yield from (f"### {escape(part['title'])}", "", escape(f"{part['about']}."), "")
-        for heads, rows in ((part["heads"], part["rows"]), (part["up_heads"], part["up_rows"])):
+    yield from ("## Bring-up", "", escape(doc.bring_up.text), "")
+    for part in bring_up.shown(doc):
+        yield from (f"### {escape(part.title)}", "", escape(f"{part.about}."), "")
+        for heads, rows in ((part.heads, part.rows), (part.up_heads, part.up_rows)):
             yield table_row(map(escape, heads))
             yield table_row(["---"] * len(heads))
             yield from (table_row(map(escape, row)) for row in rows)
             yield ""
 
 
-def recording_lines(doc: dict[str, Any]) -> Iterable[str]:
+def recording_lines(doc: Shown) -> Iterable[str]:
     found = recordings.shown(doc)
-    if not found:
+    if found is None:
         return
     yield from ("## What the recorder kept, and where it lost the rest", "")
-    for part in found["parts"]:
-        yield from (f"### {escape(part['title'])}", "")
-        yield table_row(map(escape, found["heads"]))
-        yield table_row(["---", "---"] + ["---:"] * (len(found["heads"]) - 2))
-        for row in part["rows"]:
-            yield table_row(map(escape, row["cells"]))
+    for part in found.parts:
+        yield from (f"### {escape(part.title)}", "")
+        yield table_row(map(escape, found.heads))
+        yield table_row(["---", "---"] + ["---:"] * (len(found.heads) - 2))
+        for row in part.rows:
+            yield table_row(map(escape, row.cells))
         yield ""
-    yield from (escape(found["text"]), "")
+    yield from (escape(found.text), "")
     if notes := [f"- {escape(note)}" for note in recordings.notes(doc)]:
         yield from (*notes, "")
 
 
-def outcome_lines(doc: dict[str, Any]) -> Iterable[str]:
-    found = outcomes.shown(doc)
-    if not found:
+def outcome_lines(doc: Shown) -> Iterable[str]:
+    judged, found = doc.outcomes, outcomes.shown(doc)
+    if judged is None or found is None:
         return
-    yield from ("## What becomes of each condition", "", escape(doc["outcomes"]["summary"]), "")
-    if found["everywhere"]:
-        yield from (escape(found["everywhere"]), "")
-    yield table_row(map(escape, [*found["heads"], *found["arms"], "all together"]))
-    yield table_row(["---"] * (len(found["heads"]) + len(found["arms"]) + 1))
-    for row in found["rows"]:
-        cells = [
-            f"{c['mark']} {c['outcome']} {c['value']}".rstrip() if c else "" for c in row["cells"]
-        ]
-        more = f" ({escape(row['more'])})" if row["more"] else ""
+    yield from ("## What becomes of each condition", "", escape(judged.summary), "")
+    if found.everywhere:
+        yield from (escape(found.everywhere), "")
+    yield table_row(map(escape, [*found.heads, *found.arms, "all together"]))
+    yield table_row(["---"] * (len(found.heads) + len(found.arms) + 1))
+    for row in found.rows:
+        cells = [f"{c.mark} {c.outcome} {c.value}".rstrip() if c else "" for c in row.cells]
+        more = f" ({escape(row.more)})" if row.more else ""
         yield table_row(
             [
-                *map(escape, [*row["labels"], *cells]),
-                f"**{row['mark']} {escape(row['words'])}**{more}",
+                *map(escape, [*row.labels, *cells]),
+                f"**{row.mark} {escape(row.words)}**{more}",
             ]
         )
-    yield from ("", escape(doc["outcomes"]["text"]), "")
+    yield from ("", escape(judged.text), "")
 
 
 def _workload(
-    doc: dict[str, Any],
-    workload: dict[str, Any],
+    doc: Shown,
+    workload: Workload,
     drawn: list[Figure],
     images: dict[tuple[str, str], str],
     told: Told,
 ) -> Iterable[str]:
-    answer = headline(workload, conditions(doc).get(workload["workload"]))
-    yield f"## {escape(workload['title'])}"
+    answer = headline(workload, conditions(doc).get(workload.workload))
+    yield f"## {escape(workload.title)}"
     yield ""
     if answer.limits:
         yield f"**{escape(answer.limits)}**"
@@ -246,8 +239,7 @@ def _workload(
     yield f"**{escape(answer.answer)}** {escape(answer.detail)}".rstrip()
     yield ""
     yield from _image(workload, "comparison", images)
-    if workload.get("matrix"):
-        yield from matrix_lines(workload)
+    yield from matrix_lines(workload)
     yield from _topics(workload)
     yield from _table(workload)
     yield ""
@@ -255,25 +247,25 @@ def _workload(
     yield from _groups(workload)
     notes = [f"- {escape(mark)} {escape(text)}" for mark, text in marked_notes(workload, told)]
     notes += [
-        f"- {escape(arm['arm'])}: not supported: {escape(arm['not_supported'])}"
-        for arm in workload["arms"]
-        if arm.get("not_supported")
+        f"- {escape(arm.arm)}: not supported: {escape(arm.not_supported)}"
+        for arm in workload.arms
+        if arm.not_supported
     ]
     notes += [
-        f"- {escape(arm['arm'])}, trial {failure['trial']} {failure['status']}: "
-        f"{escape(_first_line(failure['reason']))}"
-        for arm in workload["arms"]
+        f"- {escape(arm.arm)}, trial {failure.trial} {failure.status}: "
+        f"{escape(_first_line(failure.reason))}"
+        for arm in workload.arms
         for failure in done.told_one_by_one(arm)
     ]
     if notes:
         yield from [*notes, ""]
-    if workload.get("resolution", {}).get("text"):
-        yield escape(workload["resolution"]["text"])
+    if workload.resolution.text:
+        yield escape(workload.resolution.text)
         yield ""
     for figure in drawn:
         if figure.key == "comparison":
             continue
-        if (workload["workload"], figure.key) in images:
+        if (workload.workload, figure.key) in images:
             yield f"**{figure.title}.** {figure.reading}"
             yield ""
             yield from _image(workload, figure.key, images)
@@ -282,12 +274,12 @@ def _workload(
             yield ""
 
 
-def _topics(workload: dict[str, Any]) -> Iterable[str]:
+def _topics(workload: Workload) -> Iterable[str]:
     """Arms by topics; empty where the workload has one, or topics that are alike."""
-    found = workload.get("topics")
+    found = workload.topics
     if not found:
         return
-    yield table_row(["arm", *(escape(topic["topic"]) for topic in found), "worst"])
+    yield table_row(["arm", *(escape(topic.topic) for topic in found), "worst"])
     yield table_row(["---", *(["---:"] * len(found)), "---"])
     for row in topic_rows.rows(workload):
         cells = [
@@ -298,30 +290,30 @@ def _topics(workload: dict[str, Any]) -> Iterable[str]:
         ]
         yield table_row(map(escape, [row.arm, *cells, row.worst or "–"]))
     yield ""
-    told = "; ".join(f"{topic['topic']}: {topics.facts(topic)}" for topic in found)
+    told = "; ".join(f"{topic.topic}: {topics.facts(topic)}" for topic in found)
     yield f"{escape(topic_rows.KEY)}. {escape(told)}."
     yield ""
 
 
-def _image(workload: dict[str, Any], key: str, images: dict[tuple[str, str], str]) -> Iterable[str]:
-    image = images.get((workload["workload"], key))
+def _image(workload: Workload, key: str, images: dict[tuple[str, str], str]) -> Iterable[str]:
+    image = images.get((workload.workload, key))
     if image:
-        yield f"![{escape(workload['title'])}: {key}]({image})"
+        yield f"![{escape(workload.title)}: {key}]({image})"
         yield ""
 
 
-def _effects(doc: dict[str, Any], workload: dict[str, Any]) -> Iterable[str]:
+def _effects(doc: Shown, workload: Workload) -> Iterable[str]:
     shown = effects.columns(workload)
     if not shown:
         return
-    yield table_row(["one thing changed", *(doc["glossary"][name]["title"] for name in shown)])
+    yield table_row(["one thing changed", *(doc.glossary[name].title for name in shown)])
     yield table_row(["---", *(["---:"] * len(shown))])
     for name, *words in effects.rows(workload):
         yield table_row([escape(name), *words])
     yield ""
 
 
-def _groups(workload: dict[str, Any]) -> Iterable[str]:
+def _groups(workload: Workload) -> Iterable[str]:
     """Links, late nodes, interruptions."""
     for group in groups.groups(workload):
         yield f"**{group.title}.** {group.reading}"
@@ -333,23 +325,23 @@ def _groups(workload: dict[str, Any]) -> Iterable[str]:
         yield ""
 
 
-def matrix_lines(workload: dict[str, Any]) -> Iterable[str]:
-    yield table_row(["talker ↓ listener →", *map(escape, workload["matrix"]["listeners"])])
-    yield table_row(["---", *(["---:"] * len(workload["matrix"]["listeners"]))])
+def matrix_lines(workload: Workload) -> Iterable[str]:
+    """Nothing where its arms are no pairs."""
+    if workload.matrix is None:
+        return
+    yield table_row(["talker ↓ listener →", *map(escape, workload.matrix.listeners)])
+    yield table_row(["---", *(["---:"] * len(workload.matrix.listeners))])
     for talker, row in interop.shown(workload):
         yield table_row(
             [
                 escape(talker),
-                *(
-                    "" if cell is None else escape(f"{cell['mark']} {cell['words']}")
-                    for cell in row
-                ),
+                *("" if cell is None else escape(f"{cell.mark} {cell.words}") for cell in row),
             ]
         )
     yield ""
 
 
-def _table(workload: dict[str, Any]) -> Iterable[str]:
+def _table(workload: Workload) -> Iterable[str]:
     shown = [(column, columns.chosen(workload, column)) for column in columns.of(workload)]
     header = [
         "arm",
@@ -360,20 +352,20 @@ def _table(workload: dict[str, Any]) -> Iterable[str]:
     ]
     yield table_row(header)
     yield table_row(["---", *(["---:"] * len(shown)), "---", "---:", "---"])
-    for arm in workload["arms"]:
-        cells = [f"{escape(arm['arm'])} {escape(marks(arm))}".rstrip()]
-        cells += [escape(fmt.metric(arm["metrics"].get(metric or "")).full) for _, metric in shown]
+    for arm in workload.arms:
+        cells = [f"{escape(arm.arm)} {escape(marks(arm))}".rstrip()]
+        cells += [escape(fmt.metric(arm.metrics.get(metric or "")).full) for _, metric in shown]
         floor, ratio, verdict = (
-            fmt.ratio(arm["times_floor"]),
-            fmt.ratio(arm["verdict"]["ratio"]),
-            arm["verdict"],
+            fmt.ratio(arm.times_floor),
+            fmt.ratio(arm.verdict.ratio),
+            arm.verdict,
         )
-        cells.append(escape(arm["release_date"] or "–"))
+        cells.append(escape(arm.release_date or "–"))
         cells.append(escape(floor.full) if floor.state == "measured" else "–")
         decided = (
-            verdict["verdict"] in ("worse", "undecided", "equivalent") and ratio.state == "measured"
+            verdict.verdict in ("worse", "undecided", "equivalent") and ratio.state == "measured"
         )
-        cells.append(f"**{verdict['verdict']}**" + (f" {escape(ratio.full)}" if decided else ""))
+        cells.append(f"**{verdict.verdict}**" + (f" {escape(ratio.full)}" if decided else ""))
         yield table_row(cells)
 
 
@@ -386,14 +378,14 @@ def _claims(evaluated: Evaluated) -> Iterable[str]:
         )
 
 
-def _machine(doc: dict[str, Any]) -> Iterable[str]:
+def _machine(doc: Shown) -> Iterable[str]:
     yield from ("## The machine", "")
-    yield from facts_table(doc["machine"])
+    yield from facts_table(doc.machine)
 
 
-def facts_table(machine: Mapping[str, Any]) -> Iterator[str]:
+def facts_table(machine: Machine) -> Iterator[str]:
     """The machine's facts, as a table."""
-    rows = ((fact["name"], str(fact["value"]), fact["note"] or "") for fact in machine["facts"])
+    rows = ((fact.name, fact.value, fact.note or "") for fact in machine.facts)
     yield from table(("fact", "value", "note"), (map(escape, row) for row in rows))
 
 
@@ -428,7 +420,7 @@ def _escaped(flat: str) -> str:
 
 
 def _first_line(reason: str | None) -> str:
-    return (str(reason or "").splitlines() or ["no reason recorded"])[0]
+    return ((reason or "").splitlines() or ["no reason recorded"])[0]
 
 
 def file_name(workload: str) -> str:

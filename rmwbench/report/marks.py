@@ -2,21 +2,21 @@
 unlike the others in more than the middleware, `‡` where the machine disturbed most of its trials.
 One place, so that terminal and Markdown mark alike."""
 
-from typing import Any
+from rmwbench.results.shown import Arm, Workload
 
 FORCED, UNLIKE, DISTURBED = "*", "†", "‡"
 
 
-def marks(arm: dict[str, Any]) -> str:
+def marks(arm: Arm) -> str:
     """The marks of one arm, empty where it has none."""
-    return "".join(dict.fromkeys(_mark(arm, flag) for flag in arm.get("flags", [])))
+    return "".join(dict.fromkeys(_mark(arm, flag) for flag in arm.flags))
 
 
 Told = dict[tuple[str, str], set[str]]
 """(mark, what) → the arms of which a report has told it."""
 
 
-def notes(workload: dict[str, Any], told: Told | None = None) -> list[tuple[str, str]]:
+def notes(workload: Workload, told: Told | None = None) -> list[tuple[str, str]]:
     """(mark, `ARMS: TEXT`) for each different flag of a workload, in the order of the arms. What
     the machine did is one note for all arms that it did it to, in the words of the first.
 
@@ -26,23 +26,23 @@ def notes(workload: dict[str, Any], told: Told | None = None) -> list[tuple[str,
     told = {} if told is None else told
     arms: dict[tuple[str, str], list[str]] = {}
     texts: dict[tuple[str, str], str] = {}
-    for arm in workload.get("arms", []):
-        codes = dict(zip(arm.get("disturbed", []), arm.get("disturbed_by") or {}, strict=False))
-        for flag in arm.get("flags", []):
-            key = _mark(arm, flag), str(codes.get(flag, flag))
-            if arm["arm"] not in told.setdefault(key, set()):
-                arms.setdefault(key, []).append(arm["arm"])
-                texts.setdefault(key, str(flag))
+    for arm in workload.arms:
+        codes = dict(zip(arm.disturbed, arm.disturbed_by, strict=False))
+        for flag in arm.flags:
+            key = _mark(arm, flag), codes.get(flag, flag)
+            if arm.arm not in told.setdefault(key, set()):
+                arms.setdefault(key, []).append(arm.arm)
+                texts.setdefault(key, flag)
     found = []
     for key, names in arms.items():
         told[key].update(names)
         alike = key[0] == DISTURBED and len(names) > 1
-        who = "every arm" if 1 < len(names) == len(workload["arms"]) else ", ".join(names)
+        who = "every arm" if 1 < len(names) == len(workload.arms) else ", ".join(names)
         found.append((key[0], f"{who}: {f'of {names[0]}, ' if alike else ''}{texts[key]}"))
     return found
 
 
-def _mark(arm: dict[str, Any], flag: str) -> str:
-    if flag in arm.get("disturbed", []):
+def _mark(arm: Arm, flag: str) -> str:
+    if flag in arm.disturbed:
         return DISTURBED
-    return UNLIKE if flag in arm.get("unlike", []) else FORCED
+    return UNLIKE if flag in arm.unlike else FORCED

@@ -10,51 +10,49 @@ import altair as alt
 from rmwbench.report import charts
 from rmwbench.report.charts import MUTED, Spec
 from rmwbench.report.style import looks
+from rmwbench.results.shown import Workload
 
 _HEIGHT = 72
 _SHADE = 0.16
 
 
-def interrupted(workload: dict[str, Any]) -> bool:
+def interrupted(workload: Workload) -> bool:
     """Whether any panel has something to shade."""
-    return any(one["outages"] for one in workload.get("charts", {}).get("delivered", []))
+    return any(one.outages for one in workload.charts.delivered)
 
 
-def delivered(workload: dict[str, Any]) -> Spec | None:
+def delivered(workload: Workload) -> Spec | None:
     """A panel per arm on common axes: the mean over trials as a line, each trial as a thin one,
     what was due as a dashed line, outages as shaded bands. None where no trial was looked at stream
     by stream."""
-    arms = looks(workload["arms"])
-    listed = [one for one in workload.get("charts", {}).get("delivered", []) if one["arm"] in arms]
+    arms = looks(workload.arms)
+    listed = [one for one in workload.charts.delivered if one.arm in arms]
     if not listed:
         return None
     rows: list[dict[str, Any]] = []
     for panel, one in enumerate(listed):
-        steps = [("due", one["wanted_hz"]), ("mean", one["rate_hz"])]
-        steps += [(f"trial {trial['trial']}", trial["rate_hz"]) for trial in one["trials"]]
+        steps = [("due", one.wanted_hz), ("mean", one.rate_hz)]
+        steps += [(f"trial {trial.trial}", trial.rate_hz) for trial in one.trials]
         for line, rates in steps:
             kind = line if line in ("due", "mean") else "trial"
-            edges = [time - one["bin_s"] / 2 for time in one["time_s"]]
+            half = one.bin_s / 2
+            edges = [*(time - half for time in one.time_s), one.time_s[-1] + half]
             rows += [
-                {"n": panel, "line": line, "kind": kind, "t": round(t, 6), "y": y}
-                for t, y in zip(edges, rates, strict=True)
+                {"n": panel, "line": line, "kind": kind, "t": round(t, 6), "y": float(f"{y:.6g}")}
+                for t, y in zip(edges, [*rates, rates[-1]], strict=True)
             ]
-            end = one["time_s"][-1] + one["bin_s"] / 2
-            rows.append(
-                {"n": panel, "line": line, "kind": kind, "t": round(end, 6), "y": rates[-1]}
-            )
-        for outage in one["outages"]:
-            end = rows[-1]["t"] if outage["end_s"] is None else outage["end_s"]
+        for outage in one.outages:
+            end = rows[-1]["t"] if outage.end_s is None else outage.end_s
             mark = {
                 "n": panel,
                 "kind": "outage",
-                "t": outage["begin_s"],
+                "t": outage.begin_s,
                 "t2": end,
-                "text": outage["text"],
+                "text": outage.text,
             }
-            rows.append(mark | {"moment": end - outage["begin_s"] < one["bin_s"] / 4})
+            rows.append(mark | {"moment": end - outage.begin_s < one.bin_s / 4})
     colours = alt.Scale(
-        domain=list(range(len(listed))), range=[arms[one["arm"]].colour for one in listed]
+        domain=list(range(len(listed))), range=[arms[one.arm].colour for one in listed]
     )
     colour = alt.Color("n:N", scale=colours, legend=None)
     x = alt.X(
@@ -90,5 +88,5 @@ def delivered(workload: dict[str, Any]) -> Spec | None:
     if any(row.get("moment") is False for row in rows):
         band = outages.transform_filter("!datum.moment").mark_rect(color=MUTED, opacity=_SHADE)
         layers.insert(0, band.encode(x=x, x2=alt.X2("t2:Q"), tooltip=tip))
-    chart = charts._panels(layers, [one["arm"] for one in listed], _HEIGHT)
+    chart = charts._panels(layers, [one.arm for one in listed], _HEIGHT)
     return charts._finish(chart, height=None, points=rows)

@@ -10,7 +10,7 @@ contender.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import NamedTuple, Protocol
 
 Pair = tuple[str, str]  # (on light, on dark), `#rrggbb`
 
@@ -69,37 +69,6 @@ class Look:
     dash: tuple[int, ...]
 
 
-def looks(arms: Iterable[dict[str, Any]]) -> dict[str, Look]:
-    """The look of each arm by name; depends on the order of the arms only where a middleware or
-    profile is unknown."""
-    arms = list(arms)
-    several = {
-        a["middleware"]
-        for a in arms
-        for b in arms
-        if _kind(a) != _kind(b) and a["middleware"] == b["middleware"]
-    }
-    result: dict[str, Look] = {}
-    unknown: dict[str, Pair] = {}
-    profiles: dict[str, int] = {}
-    for arm in arms:
-        if arm["arm"] in result:
-            continue
-        middleware = str(arm.get("middleware", ""))
-        if arm.get("role") == "floor":
-            pair = FLOOR
-        else:
-            pair = _KNOWN.get(middleware) or unknown.setdefault(
-                middleware, _OTHERS[len(unknown) % len(_OTHERS)]
-            )
-        if _kind(arm) and middleware in several:
-            result[arm["arm"]] = Look(*pair, True, _UNTOUCHED_DASH)
-        else:
-            order = profiles[middleware] = profiles.get(middleware, -1) + 1
-            result[arm["arm"]] = Look(*pair, False, _DASHES[order % len(_DASHES)])
-    return result
-
-
 class Candidate(Protocol):
     """Any typed answer's arm."""
 
@@ -108,21 +77,56 @@ class Candidate(Protocol):
     @property
     def middleware(self) -> str: ...
     @property
-    def profile(self) -> str: ...
+    def profile(self) -> str | None: ...
     @property
     def role(self) -> str: ...
 
 
-def looks_of(arms: Iterable[Candidate]) -> dict[str, Look]:
-    """The same of a typed answer's arms."""
-    return looks(
-        {"arm": one.arm, "middleware": one.middleware, "profile": one.profile, "role": one.role}
-        for one in arms
-    )
+def looks(arms: Iterable[Candidate]) -> dict[str, Look]:
+    """The look of each arm by name; depends on the order of the arms only where a middleware or
+    profile is unknown."""
+    arms = list(arms)
+    several = {
+        a.middleware
+        for a in arms
+        for b in arms
+        if _untouched(a) != _untouched(b) and a.middleware == b.middleware
+    }
+    result: dict[str, Look] = {}
+    unknown: dict[str, Pair] = {}
+    profiles: dict[str, int] = {}
+    for arm in arms:
+        if arm.arm in result:
+            continue
+        middleware = arm.middleware
+        if arm.role == "floor":
+            pair = FLOOR
+        else:
+            pair = _KNOWN.get(middleware) or unknown.setdefault(
+                middleware, _OTHERS[len(unknown) % len(_OTHERS)]
+            )
+        if _untouched(arm) and middleware in several:
+            result[arm.arm] = Look(*pair, True, _UNTOUCHED_DASH)
+        else:
+            order = profiles[middleware] = profiles.get(middleware, -1) + 1
+            result[arm.arm] = Look(*pair, False, _DASHES[order % len(_DASHES)])
+    return result
 
 
-def _kind(arm: dict[str, Any]) -> bool:
-    return str(arm.get("profile", "")).startswith("untouched")
+class _Middleware(NamedTuple):
+    arm: str
+    middleware: str
+    profile: str | None = None
+    role: str = "contender"
+
+
+def looks_of_middlewares(names: Iterable[str]) -> dict[str, Look]:
+    """The look of each by itself, where there are no arms."""
+    return looks(_Middleware(name, name) for name in names)
+
+
+def _untouched(arm: Candidate) -> bool:
+    return (arm.profile or "").startswith("untouched")
 
 
 def part(kind: str) -> str:

@@ -7,8 +7,7 @@ no statement rests on it alone.
 """
 
 import textwrap
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -25,9 +24,10 @@ from rmwbench.report.terminal_table import plain_table
 from rmwbench.report.terminal_topics import print_topics
 from rmwbench.results import bring_up, effects, groups, interop, outcomes, recordings, ros_variables
 from rmwbench.results.answer import done, more
-from rmwbench.results.answer.conclusions import said_once
+from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.calibration import calibration_line
+from rmwbench.results.shown import Arm, Matrix, Shown, Workload
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable
 
@@ -50,7 +50,7 @@ _TONE_STYLE = {
 }
 
 
-def print_show(doc: dict[str, Any], console: Console, evaluated: Evaluated = NOT_EVALUATED) -> None:
+def print_show(doc: Shown, console: Console, evaluated: Evaluated = NOT_EVALUATED) -> None:
     """Print a show document (docs/formats/show.md) to the console, at the console's width."""
     doc = printable(doc)
     _print_campaign(doc, console)
@@ -58,7 +58,7 @@ def print_show(doc: dict[str, Any], console: Console, evaluated: Evaluated = NOT
     print_bring_up(doc, console)
     print_recordings(doc, console)
     told: Told = {}
-    for workload in doc.get("workloads", []):
+    for workload in doc.workloads:
         _print_workload(doc, workload, told, console)
     _print_growth(doc, console)
     _print_outcomes(doc, console)
@@ -67,49 +67,40 @@ def print_show(doc: dict[str, Any], console: Console, evaluated: Evaluated = NOT
     _print_more(doc, console)
 
 
-def verdict_text(arm: dict[str, Any]) -> str:
+def verdict_text(arm: Arm) -> str:
     """`best`, `worse 1.84×`, `undecided`: a ratio stands only beside a verdict that says there is a
     difference."""
-    if arm.get("not_supported"):
+    if arm.not_supported:
         return "not supported"
-    verdict = arm.get("verdict", {})
-    name = str(verdict.get("verdict", "no data"))
-    ratio = fmt.ratio(verdict.get("ratio"))
-    where = (
-        f" in {verdict['topic']}" if verdict.get("topic") and name in ("worse", "undecided") else ""
-    )
+    verdict, name = arm.verdict, arm.verdict.verdict
+    ratio = fmt.ratio(verdict.ratio)
+    where = f" in {verdict.topic}" if verdict.topic and name in ("worse", "undecided") else ""
     return (
         f"{name} {ratio.text}" if ratio.state == "measured" and name == "worse" else name
     ) + where
 
 
-def _print_campaign(doc: dict[str, Any], console: Console) -> None:
-    campaign, machine = doc.get("campaign", {}), doc.get("machine", {})
+def _print_campaign(doc: Shown, console: Console) -> None:
+    campaign, machine = doc.campaign, doc.machine
     console.print()
-    console.print(
-        Text(str(campaign.get("title") or campaign.get("suite", "campaign")), style="bold")
-    )
-    counts = [*done.counts(campaign), *filter(None, (done.blocks(campaign),))]
-    if not campaign.get("finished"):
+    console.print(Text(campaign.title or campaign.suite or "campaign", style="bold"))
+    counts = [*done.counts(campaign), done.blocks(campaign)]
+    if not campaign.finished:
         counts.append("not finished")
-    _line(console, f"{campaign.get('name', '')} · {'; '.join(counts)}")
-    if campaign.get("not_run"):
-        _line(console, str(campaign["not_run"]))
-    for text in campaign.get("left_out", ()):
+    _line(console, f"{campaign.name or ''} · {'; '.join(counts)}")
+    if campaign.not_run:
+        _line(console, campaign.not_run)
+    for text in campaign.left_out:
         _line(console, f"Left out: {text}")
-    _line(console, str(machine.get("summary", "")))
+    _line(console, machine.summary)
     _line(console, calibration_line(machine))
-    for warning in machine.get("warnings", []):
-        _bullet(
-            console, "!", str(warning), "bold red" if str(warning).startswith("RED ") else "yellow"
-        )
+    for warning in machine.warnings:
+        _bullet(console, "!", warning, "bold red" if warning.startswith("RED ") else "yellow")
 
 
-def _print_workload(
-    doc: dict[str, Any], workload: dict[str, Any], told: Told, console: Console
-) -> None:
-    answer = headline(workload, conditions(doc).get(workload["workload"]))
-    name, title = str(workload["workload"]), str(workload.get("title", ""))
+def _print_workload(doc: Shown, workload: Workload, told: Told, console: Console) -> None:
+    answer = headline(workload, conditions(doc).get(workload.workload))
+    name, title = workload.workload, workload.title
     console.print()
     console.print(
         Text.assemble((name, "bold underline"), (f"  {title}" if title != name else "", "dim"))
@@ -120,8 +111,8 @@ def _print_workload(
     if answer.detail:
         console.print(Text(answer.detail))
     console.print()
-    if workload.get("matrix"):
-        console.print(_matrix(workload))
+    if workload.matrix:
+        console.print(_matrix(workload, workload.matrix))
         console.print()
     print_topics(workload, console)
     shown = columns.of(workload)
@@ -151,32 +142,32 @@ def _print_workload(
         _line(console, note)
     _print_effects(doc, workload, console)
     _print_groups(workload, console)
-    for arm in workload.get("arms", []):
-        if arm.get("not_supported"):
-            _bullet(console, "–", f"{arm['arm']}: not supported: {arm['not_supported']}", "dim")
+    for arm in workload.arms:
+        if arm.not_supported:
+            _bullet(console, "–", f"{arm.arm}: not supported: {arm.not_supported}", "dim")
         for failure in done.told_one_by_one(arm):
             # the first line tells what happened; the whole reason is in --json and in the report
-            lines = str(failure.get("reason", "")).splitlines()
+            lines = (failure.reason or "").splitlines()
             reason = lines[0] if lines else "no reason recorded"
             _bullet(
                 console,
                 "!",
-                f"{arm['arm']}: trial {failure.get('trial')} {failure.get('status')}: {reason}",
+                f"{arm.arm}: trial {failure.trial} {failure.status}: {reason}",
                 "magenta",
             )
 
 
-def _matrix(workload: dict[str, Any]) -> Table:
+def _matrix(workload: Workload, matrix: Matrix) -> Table:
     """Talkers down, listeners across: a mark, and the median where messages arrived."""
     table = plain_table()
     table.add_column("talker ↓  listener →", no_wrap=True)
-    for listener in workload["matrix"]["listeners"]:
+    for listener in matrix.listeners:
         table.add_column(listener, justify="right")
     for talker, row in interop.shown(workload):
         cells = [
             Text("")
             if cell is None
-            else Text(f"{cell['mark']} {cell['words']}", style=_OUTCOME_STYLE[cell["outcome"]])
+            else Text(f"{cell.mark} {cell.words}", style=_OUTCOME_STYLE[cell.outcome])
             for cell in row
         ]
         table.add_row(Text(talker), *cells)
@@ -192,7 +183,7 @@ _OUTCOME_STYLE = dict.fromkeys(interop.OUTCOMES, "dim") | {
 }
 
 
-def _print_effects(doc: dict[str, Any], workload: dict[str, Any], console: Console) -> None:
+def _print_effects(doc: Shown, workload: Workload, console: Console) -> None:
     """Arms against the one that they differ from in one thing, as ratios."""
     shown = effects.columns(workload)
     if not shown:
@@ -200,14 +191,14 @@ def _print_effects(doc: dict[str, Any], workload: dict[str, Any], console: Conso
     table = plain_table()
     table.add_column("one thing changed", no_wrap=True)
     for name in shown:
-        table.add_column(str(doc["glossary"][name]["title"]), justify="right")
+        table.add_column(doc.glossary[name].title, justify="right")
     for row in effects.rows(workload):
         table.add_row(*row)
     console.print()
     console.print(table)
 
 
-def _print_groups(workload: dict[str, Any], console: Console) -> None:
+def _print_groups(workload: Workload, console: Console) -> None:
     """Links, late nodes, interruptions: an arm's numbers below each other where they do not fit
     beside each other."""
     for group in groups.groups(workload):
@@ -233,17 +224,14 @@ def _print_groups(workload: dict[str, Any], console: Console) -> None:
         console.print(table)
 
 
-def _print_growth(doc: dict[str, Any], console: Console) -> None:
-    rows = doc.get("growth") or []
-    if not rows:
+def _print_growth(doc: Shown, console: Console) -> None:
+    if not doc.growth:
         return
     console.print()
     console.print(Text("Growth with the number of nodes", style="bold underline"))
-    for row in rows:
-        title = str(doc["glossary"][row["metric"]]["title"])
-        _bullet(
-            console, "∝", f"{row['arm']}: {title} ∝ nodes^{fmt.exponent(row)}: {row['text']}", ""
-        )
+    for row in doc.growth:
+        title = doc.glossary[row.metric].title
+        _bullet(console, "∝", f"{row.arm}: {title} ∝ nodes^{fmt.exponent(row)}: {row.text}", "")
 
 
 _OBEYED_STYLE = {
@@ -253,44 +241,41 @@ _OBEYED_STYLE = {
 }
 
 
-def print_ros_variables(doc: dict[str, Any], console: Console) -> None:
+def print_ros_variables(doc: Shown, console: Console) -> None:
     """For each case of ROS variables and each arm: obeyed or not, and what was heard."""
-    found = ros_variables.shown(doc)
-    if not found:
+    told, found = doc.ros_variables, ros_variables.shown(doc)
+    if told is None or found is None:
         return
-    for part in found["parts"]:
-        table = plain_table("case", "by the documentation", *found["heads"])
-        for row in part["rows"]:
-            said = [_obeyed(cell) for cell in row["cells"]]
-            table.add_row(Text(f"{row['case']}: {row['text']}"), Text(row["expected"]), *said)
+    for part in found.parts:
+        table = plain_table("case", "by the documentation", *found.heads)
+        for row in part.rows:
+            said = [_obeyed(cell) for cell in row.cells]
+            table.add_row(Text(f"{row.case}: {row.text}"), Text(row.expected), *said)
         console.print()
-        console.print(Text(part["title"], style="bold underline"))
+        console.print(Text(part.title, style="bold underline"))
         console.print(table)
     console.print()
-    console.print(Text(doc["ros_variables"]["summary"]))
-    _line(
-        console,
-        f"{doc['ros_variables']['text']} Beside each answer: messages heard of those published.",
-    )
-    for note in ros_variables.notes(doc["ros_variables"]):
+    console.print(Text(told.summary))
+    _line(console, f"{told.text} Beside each answer: messages heard of those published.")
+    for note in ros_variables.notes(told):
         _bullet(console, "!", note, "magenta")
 
 
-def print_bring_up(doc: dict[str, Any], console: Console) -> None:
+def print_bring_up(doc: Shown, console: Console) -> None:
     """For each workload with lifecycle nodes: how they came up, and how many were active after how
     long."""
-    parts = bring_up.shown(doc)
-    for part in parts:
+    if doc.bring_up is None:
+        return
+    for part in bring_up.shown(doc):
         console.print()
-        console.print(Text(part["title"], style="bold underline"))
-        _line(console, f"{part['about']}.")
-        for heads, rows in ((part["heads"], part["rows"]), (part["up_heads"], part["up_rows"])):
+        console.print(Text(part.title, style="bold underline"))
+        _line(console, f"{part.about}.")
+        for heads, rows in ((part.heads, part.rows), (part.up_heads, part.up_rows)):
             table = plain_table(*heads)
             for row in rows:
                 table.add_row(*map(Text, row))
             console.print(table)
-    if parts:
-        _line(console, doc["bring_up"]["text"])
+    _line(console, doc.bring_up.text)
 
 
 _RECORDED_STYLE = {
@@ -300,44 +285,43 @@ _RECORDED_STYLE = {
 }
 
 
-def print_recordings(doc: dict[str, Any], console: Console) -> None:
+def print_recordings(doc: Shown, console: Console) -> None:
     """For each case of a recorder and each arm: what it kept, and where the rest was lost."""
     found = recordings.shown(doc)
-    if not found:
+    if found is None:
         return
-    for part in found["parts"]:
+    for part in found.parts:
         # An arm is a column: the places are too many for a terminal's width.
         table = plain_table()
-        for place, arm in enumerate(["", *(row["arm"] for row in part["rows"])]):
+        for place, arm in enumerate(["", *(row.arm for row in part.rows)]):
             table.add_column(Text(arm), justify="right" if place else "left")
         answers = [
-            Text(row["cells"][1], style=_RECORDED_STYLE.get(row["answer"], "dim"))
-            for row in part["rows"]
+            Text(row.cells[1], style=_RECORDED_STYLE.get(row.answer, "dim")) for row in part.rows
         ]
         table.add_row("", *answers)
-        for place, head in enumerate(found["heads"][2:], start=2):
-            table.add_row(head, *(row["cells"][place] for row in part["rows"]))
+        for place, head in enumerate(found.heads[2:], start=2):
+            table.add_row(head, *(row.cells[place] for row in part.rows))
         console.print()
-        console.print(Text(part["title"], style="bold underline"))
+        console.print(Text(part.title, style="bold underline"))
         console.print(table)
     console.print()
-    _line(console, found["text"])
+    _line(console, found.text)
     for note in recordings.notes(doc):
         _bullet(console, "!", note, "magenta")
 
 
-def _obeyed(cell: dict[str, str] | None) -> Text:
+def _obeyed(cell: ros_variables.Cell | None) -> Text:
     if cell is None:
         return Text("")
-    said = f"{cell['mark']} {cell['answer']} {cell['words']}".rstrip()
-    return Text(said, style=_OBEYED_STYLE.get(cell["answer"], "dim"))
+    said = f"{cell.mark} {cell.answer} {cell.words}".rstrip()
+    return Text(said, style=_OBEYED_STYLE.get(cell.answer, "dim"))
 
 
-def _print_outcomes(doc: dict[str, Any], console: Console) -> None:
+def _print_outcomes(doc: Shown, console: Console) -> None:
     """What becomes of each condition: words where they fit, otherwise a letter for an arm, and its
     mark alone."""
-    found = outcomes.shown(doc)
-    if not found:
+    judged, found = doc.outcomes, outcomes.shown(doc)
+    if judged is None or found is None:
         return
     table, letters = _outcome_table(found, words=True), ""
     if (
@@ -345,42 +329,38 @@ def _print_outcomes(doc: dict[str, Any], console: Console) -> None:
         > console.width
     ):
         table = _outcome_table(found, words=False)
-        letters = ", ".join(f"{_letter(place)} {arm}" for place, arm in enumerate(found["arms"]))
+        letters = ", ".join(f"{_letter(place)} {arm}" for place, arm in enumerate(found.arms))
     console.print()
     console.print(Text("What becomes of each condition", style="bold underline"))
-    if found["everywhere"]:
-        _line(console, found["everywhere"])
+    if found.everywhere:
+        _line(console, found.everywhere)
     console.print(table)
     _line(console, letters)
-    console.print(Text(doc["outcomes"]["summary"]))
-    _line(console, doc["outcomes"]["text"])
+    console.print(Text(judged.summary))
+    _line(console, judged.text)
     _line(console, "  ".join(f"{mark} {name}" for name, mark in outcomes.MARKS.items()))
 
 
-def _outcome_table(found: dict[str, Any], *, words: bool) -> Table:
+def _outcome_table(found: outcomes.OutcomeMatrix, *, words: bool) -> Table:
     table = plain_table()
-    for head in found["heads"]:
+    for head in found.heads:
         table.add_column(head if words else head.rpartition(".")[2], no_wrap=True)
-    for place, arm in enumerate(found["arms"]):
+    for place, arm in enumerate(found.arms):
         table.add_column(arm if words else _letter(place), no_wrap=True)
     table.add_column("all together")
-    for row in found["rows"]:
+    for row in found.rows:
         cells = [
             Text("")
             if cell is None
             else Text(
-                f"{cell['mark']} {cell['outcome']} {cell['value']}".rstrip()
-                if words
-                else cell["mark"],
-                style=_CONDITION_STYLE.get(cell["outcome"], "dim"),
+                f"{cell.mark} {cell.outcome} {cell.value}".rstrip() if words else cell.mark,
+                style=_CONDITION_STYLE.get(cell.outcome, "dim"),
             )
-            for cell in row["cells"]
+            for cell in row.cells
         ]
-        whole = f"{row['mark']} {row['words']}" + (
-            f" ({row['more']})" if words and row["more"] else ""
-        )
+        whole = f"{row.mark} {row.words}" + (f" ({row.more})" if words and row.more else "")
         table.add_row(
-            *row["labels"], *cells, Text(whole, style=_CONDITION_STYLE.get(row["outcome"], "dim"))
+            *row.labels, *cells, Text(whole, style=_CONDITION_STYLE.get(row.outcome, "dim"))
         )
     return table
 
@@ -401,15 +381,13 @@ _CONDITION_STYLE = {
 }
 
 
-def _table(
-    workload: dict[str, Any], shown: tuple[Column, ...], *, released: bool, judged: bool
-) -> Table:
+def _table(workload: Workload, shown: tuple[Column, ...], *, released: bool, judged: bool) -> Table:
     table = Table(
         box=None, padding=(0, 2, 0, 0), collapse_padding=False, header_style="dim", pad_edge=False
     )
     table.add_column("arm", no_wrap=True)
     metrics = {column.key: columns.chosen(workload, column) for column in shown}
-    primary = workload.get("primary_metric")
+    primary = workload.primary_metric
     for column in shown:
         # Only what has no short title may wrap.
         whole = column.key != "primary"
@@ -419,12 +397,12 @@ def _table(
     if judged:
         table.add_column("× floor", justify="right", no_wrap=True)
         table.add_column("verdict", no_wrap=True)
-    for arm in workload.get("arms", []):
+    for arm in workload.arms:
         cells: list[Text] = [
-            Text(f"{arm['arm']}{marks(arm)}", style="dim" if arm.get("role") == "floor" else "")
+            Text(f"{arm.arm}{marks(arm)}", style="dim" if arm.role == "floor" else "")
         ]
         for column in shown:
-            value = fmt.metric(arm.get("metrics", {}).get(metrics[column.key] or ""))
+            value = fmt.metric(arm.metrics.get(metrics[column.key] or ""))
             whole = column is columns.MEDIAN or (
                 column in columns.IDLE and metrics[column.key] == primary
             )
@@ -436,54 +414,49 @@ def _table(
                 )
             )
         if released:
-            cells.append(Text(str(arm.get("release_date") or "–")[:7], style="dim"))
+            cells.append(Text((arm.release_date or "–")[:7], style="dim"))
         if judged:
-            floor = fmt.ratio(arm.get("times_floor"))
+            floor = fmt.ratio(arm.times_floor)
             cells.append(Text(floor.text if floor.state == "measured" else "–"))
-            cells.append(
-                Text(
-                    verdict_text(arm),
-                    style=_VERDICT_STYLE.get(str(arm.get("verdict", {}).get("verdict")), ""),
-                )
-            )
+            cells.append(Text(verdict_text(arm), style=_VERDICT_STYLE[arm.verdict.verdict]))
         table.add_row(*cells)
     return table
 
 
-def _notes(workload: dict[str, Any], told: Told) -> list[str]:
+def _notes(workload: Workload, told: Told) -> list[str]:
     """`told`: what the workloads before it have said."""
     notes = []
     measured = [
         entry
-        for arm in workload.get("arms", [])
-        if (entry := arm.get("metrics", {}).get(workload.get("primary_metric", "")))
-        and "value" in entry
+        for arm in workload.arms
+        if (entry := arm.metrics.get(workload.primary_metric)) and entry.value is not None
     ]
     if measured:
-        counts = _range([entry.get("count") for entry in measured])
-        what = "trials" if is_cost(workload["primary_metric"]) else "messages"
+        counts = _range([entry.count for entry in measured])
+        what = "trials" if is_cost(workload.primary_metric) else "messages"
         notes.append(
-            f"[low–high]: {measured[0].get('interval', 'interval')}; n = {counts} {what} per arm"
+            f"[low–high]: {measured[0].interval or 'interval'}; n = {counts} {what} per arm"
         )
-    if workload.get("resolution", {}).get("text"):
-        notes.append(str(workload["resolution"]["text"]))
+    if workload.resolution.text:
+        notes.append(workload.resolution.text)
     notes += [f"{mark} {text}" for mark, text in marked_notes(workload, told)]
     return notes
 
 
-def _range(counts: list[int | None]) -> str:
-    known = sorted(int(count) for count in counts if count is not None)
+def _range(counts: Iterable[int | None]) -> str:
+    known = sorted(count for count in counts if count is not None)
     if not known:
         return "unknown"
     low, high = fmt.significant_count(known[0]), fmt.significant_count(known[-1])
     return low if low == high else f"{low} to {high}"
 
 
-def _print_conclusions(doc: dict[str, Any], console: Console) -> None:
-    for kind, heading, mark, style in (
+def _print_conclusions(doc: Shown, console: Console) -> None:
+    kinds: tuple[tuple[Kind, str, str, str], ...] = (
         ("conclude", "What you may conclude", "✓", "green"),
         ("caution", "What you may not", "✗", "yellow"),
-    ):
+    )
+    for kind, heading, mark, style in kinds:
         chosen = said_once(doc, kind)
         if not chosen:
             continue
@@ -508,7 +481,7 @@ def _print_claims(claimed: Sequence[tuple[str, str]], console: Console) -> None:
     console.print()
 
 
-def _print_more(doc: dict[str, Any], console: Console) -> None:
+def _print_more(doc: Shown, console: Console) -> None:
     """What is open, and how many blocks would decide it: the last thing, because it is what to do
     next."""
     lines = more.lines(doc)

@@ -1,8 +1,6 @@
 """The topics of a workload in a terminal: arms by topics where that fits, otherwise a line per
 topic and arm."""
 
-from typing import Any
-
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -12,13 +10,14 @@ from rmwbench.report import narrow, topic_rows
 from rmwbench.report.marks import marks
 from rmwbench.report.terminal_table import plain_table
 from rmwbench.results import topics
+from rmwbench.results.shown import Workload
 
 _STYLES = {"best": "green", "equivalent": "green", "worse": "red", "undecided": "yellow"}
 
 
-def print_topics(workload: dict[str, Any], console: Console) -> None:
+def print_topics(workload: Workload, console: Console) -> None:
     """Nothing where the workload has one topic, or topics that are alike."""
-    if not workload.get("topics"):
+    if not workload.topics:
         return
     table = _across(workload)
     if (
@@ -28,25 +27,25 @@ def print_topics(workload: dict[str, Any], console: Console) -> None:
         table = _down(workload)
     for part in narrow.fitting(table, console):
         console.print(part)
-    metric = workload["topics"][0]["primary_metric"].replace("_", " ")
-    judged = any(topic["judged"] for topic in workload["topics"])
+    metric = workload.topics[0].primary_metric.replace("_", " ")
+    judged = any(topic.judged for topic in workload.topics)
     key = (
         topic_rows.KEY
         if judged
         else "told and not judged: the workload is judged by another metric"
     )
     console.print(Text(f"by topic: {metric}, lost; {key}", style="dim"))
-    told = (f"{topic['topic']}: {topics.facts(topic)}" for topic in workload["topics"])
+    told = (f"{topic.topic}: {topics.facts(topic)}" for topic in workload.topics)
     console.print(Text("; ".join(told), style="dim"))
     console.print()
 
 
-def _across(workload: dict[str, Any]) -> Table:
+def _across(workload: Workload) -> Table:
     table = plain_table()
     table.add_column("arm", no_wrap=True)
-    for topic in workload["topics"]:
-        table.add_column(topic["topic"], no_wrap=True)
-    for row, arm in zip(topic_rows.rows(workload), workload["arms"], strict=True):
+    for topic in workload.topics:
+        table.add_column(topic.topic, no_wrap=True)
+    for row, arm in zip(topic_rows.rows(workload), workload.arms, strict=True):
         cells = [Text(cell.text, style=_STYLES.get(cell.verdict, "")) for cell in row.cells]
         table.add_row(
             Text(f"{row.arm}{marks(arm)}", style="dim" if row.role == "floor" else ""), *cells
@@ -54,7 +53,7 @@ def _across(workload: dict[str, Any]) -> Table:
     return table
 
 
-def _down(workload: dict[str, Any]) -> Table:
+def _down(workload: Workload) -> Table:
     """A line per topic and arm: no number is cut in a narrow terminal."""
     table = plain_table()
     for head in ("topic", "arm", "", "lost", "verdict"):
@@ -62,13 +61,11 @@ def _down(workload: dict[str, Any]) -> Table:
             head, justify="right" if head in ("", "lost") else "left", no_wrap=head != "arm"
         )
     rows = topic_rows.rows(workload)
-    for place, topic in enumerate(workload["topics"]):
+    for place, topic in enumerate(workload.topics):
         for n, row in enumerate(rows):
             cell = row.cells[place]
             verdict = Text(
                 f"{cell.verdict} {cell.ratio}".strip(), style=_STYLES.get(cell.verdict, "")
             )
-            table.add_row(
-                "" if n else topic["topic"], row.arm, cell.value, cell.lost or "–", verdict
-            )
+            table.add_row("" if n else topic.topic, row.arm, cell.value, cell.lost or "–", verdict)
     return table

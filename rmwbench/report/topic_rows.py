@@ -3,9 +3,9 @@ what was lost, and a mark for the verdict. One place, so that terminal, page and
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from rmwbench.results.answer import facts
+from rmwbench.results.shown import Topic, TopicArm, Workload
 from rmwbench.words import numbers as fmt
 
 MARKS = {
@@ -52,34 +52,25 @@ class Row:
     worst: str
 
 
-def rows(workload: dict[str, Any]) -> list[Row]:
+def rows(workload: Workload) -> list[Row]:
     found = []
-    for place, arm in enumerate(workload["arms"]):
-        cells = tuple(_cell(topic, topic["arms"][place]) for topic in workload["topics"])
-        verdict = arm["verdict"]
-        found.append(
-            Row(
-                arm["arm"],
-                arm["role"],
-                cells,
-                str(verdict["verdict"]),
-                str(verdict.get("topic") or ""),
-            )
-        )
+    for place, arm in enumerate(workload.arms):
+        cells = tuple(_cell(topic, topic.arms[place]) for topic in workload.topics)
+        verdict = arm.verdict
+        found.append(Row(arm.arm, arm.role, cells, verdict.verdict, verdict.topic or ""))
     return found
 
 
-def _cell(topic: dict[str, Any], arm: dict[str, Any]) -> Cell:
-    shown = fmt.metric(arm["metrics"].get(topic["primary_metric"]))
-    lost = arm["metrics"].get("undelivered", {})
+def _cell(topic: Topic, arm: TopicArm) -> Cell:
+    shown = fmt.metric(arm.metrics.get(topic.primary_metric))
     verdict = facts.verdict_of(arm)
-    ratio = fmt.ratio(arm["verdict"].get("ratio"))
+    ratio = fmt.ratio(arm.verdict.ratio)
     return Cell(
         "never" if shown.state == "never" else shown.text,
         shown.full,
-        fmt.metric(lost).text if fmt.finite(lost.get("value")) else "",
-        verdict if topic["judged"] else "",
-        MARKS.get(verdict, "") if topic["judged"] else "",
+        fmt.metric(arm.metrics["undelivered"]).text if fmt.finite(arm.value("undelivered")) else "",
+        verdict if topic.judged else "",
+        MARKS.get(verdict, "") if topic.judged else "",
         ratio.text if verdict == "worse" and ratio.state == "measured" else "",
-        str(arm["verdict"]["reason"]),
+        arm.verdict.reason,
     )

@@ -13,10 +13,11 @@ from rmwbench.report import charts as pictures
 from rmwbench.report.captioned import Figure
 from rmwbench.report.charts import Spec
 from rmwbench.results import chart_points
+from rmwbench.results.shown import Part, Shown, Topic, Workload
 from rmwbench.words import numbers as fmt
 
 
-def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure]:
+def figures(workload: Workload, *, phone: bool = False) -> Iterator[Figure]:
     """The figures of a workload in reading order, with `narrow` variants if asked for; a chart
     without any data has no specification."""
 
@@ -42,7 +43,7 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
             over,
             wide=True,
         )
-    if not workload.get("topics"):
+    if not workload.topics:
         yield _loss(workload, phone)
     cpu = {"publisher": "cpu_per_message_publisher", "subscription": "cpu_per_message_subscription"}
     yield Figure(
@@ -64,29 +65,29 @@ def figures(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure
     )
 
 
-def of_topic(topic: dict[str, Any], *, phone: bool = False) -> Iterator[Figure]:
+def of_topic(topic: Topic, *, phone: bool = False) -> Iterator[Figure]:
     """The same of one topic that is judged by itself."""
     yield from latencies(topic, phone=phone)
     yield _loss(topic, phone)
 
 
-def latencies(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figure]:
+def latencies(part: Part, *, phone: bool = False) -> Iterator[Figure]:
     """What messages took, of a workload or of one of its topics."""
 
     def narrow(draw: Callable[..., Spec | None], *arguments: Any) -> Spec | None:
-        return draw(workload, *arguments, narrow=True) if phone else None
+        return draw(part, *arguments, narrow=True) if phone else None
 
-    latency = GLOSSARY[chart_points.source(workload["primary_metric"]) + "_p50"].title.removesuffix(
+    latency = GLOSSARY[chart_points.source(part.primary_metric) + "_p50"].title.removesuffix(
         ", median"
     )
-    title = _title(workload)
+    title = _title(part)
     yield Figure(
         "comparison",
         title,
-        f"Dot: {_dot(workload)}. Line: its interval; where two lines overlap widely, the order is "
+        f"Dot: {_dot(part)}. Line: its interval; where two lines overlap widely, the order is "
         "open. Hollow dots are untouched configurations of middlewares that were also tuned. The "
         "dotted line is the floor, what the machine can do without any middleware.",
-        pictures.comparison(workload, _lower(title)),
+        pictures.comparison(part, _lower(title)),
         wide=True,
         narrow=narrow(pictures.comparison, _lower(title)),
     )
@@ -95,14 +96,14 @@ def latencies(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figu
         "Latency at every percentile",
         "Further right is rarer: at 90 %, nine of ten messages were at least this fast. A flat "
         "line is a steady middleware; a step up is a tail.",
-        pictures.spectrum(workload, latency),
+        pictures.spectrum(part, latency),
         narrow=narrow(pictures.spectrum, latency),
     )
     yield Figure(
         "ecdf",
         "How many arrived within a time",
         "Further left is faster, steeper is steadier. A curve that ends below 100 % lost the rest.",
-        pictures.ecdf(workload),
+        pictures.ecdf(part),
         narrow=narrow(pictures.ecdf),
     )
     yield Figure(
@@ -110,13 +111,13 @@ def latencies(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Figu
         "One trial, message by message",
         "Each dot is a message; a red mark at the top edge is a message that never arrived. One "
         "typical trial per arm, all panels on the same axes.",
-        pictures.series(workload),
+        pictures.series(part),
         wide=True,
     )
 
 
-def _title(workload: dict[str, Any]) -> str:
-    title = GLOSSARY[workload["primary_metric"]].title
+def _title(part: Part) -> str:
+    title = GLOSSARY[part.primary_metric].title
     return title[0].upper() + title[1:]
 
 
@@ -124,8 +125,8 @@ def _lower(title: str) -> str:
     return title[0].lower() + title[1:]
 
 
-def _dot(workload: dict[str, Any]) -> str:
-    return "median" if workload["primary_metric"].endswith("_p50") else _lower(_title(workload))
+def _dot(part: Part) -> str:
+    return "median" if part.primary_metric.endswith("_p50") else _lower(_title(part))
 
 
 _SHADED = (
@@ -134,25 +135,22 @@ _SHADED = (
 )
 
 
-def card(document: dict[str, Any], workload: dict[str, Any]) -> list[str]:
+def card(doc: Shown, workload: Workload) -> list[str]:
     """The experiment card that travels with every exported chart: suite, trials, date, machine."""
-    campaign = document["campaign"]
-    blocks = workload.get("resolution", {}).get("blocks") or campaign["blocks_complete"]
-    conditions = {arm.get("conditions") for arm in workload["arms"]} - {
-        None,
-        "nothing else running",
-    }
+    campaign = doc.campaign
+    blocks = workload.resolution.blocks or campaign.blocks_complete
+    conditions = {arm.conditions for arm in workload.arms if arm.conditions}
     return [
-        f"suite {campaign['suite']} · {fmt.counted(int(blocks), 'block')} · "
-        f"{str(campaign['created_utc'])[:10]} · rmwbench {campaign.get('tool_version', '')} · "
-        f"{campaign['name']}",
-        " · ".join([str(document["machine"]["summary"]), *sorted(conditions)]),
+        f"suite {campaign.suite} · {fmt.counted(blocks, 'block')} · "
+        f"{str(campaign.created_utc)[:10]} · rmwbench {campaign.tool_version or ''} · "
+        f"{campaign.name}",
+        " · ".join([doc.machine.summary, *sorted(conditions - {"nothing else running"})]),
     ]
 
 
-def _loss(workload: dict[str, Any], phone: bool) -> Figure:
-    metric = columns.chosen(workload, columns.LOSS) or "loss"
-    spec = pictures.loss(workload, metric)
+def _loss(part: Part, phone: bool) -> Figure:
+    metric = columns.chosen(part, columns.LOSS) or "loss"
+    spec = pictures.loss(part, metric)
     if spec is not None:
         return Figure(
             "loss",
@@ -160,13 +158,12 @@ def _loss(workload: dict[str, Any], phone: bool) -> Figure:
             "Bar: share of messages lost. Line: its interval.",
             spec,
             wide=True,
-            narrow=pictures.loss(workload, metric, narrow=True) if phone else None,
+            narrow=pictures.loss(part, metric, narrow=True) if phone else None,
         )
     counts = [
-        int(entry["count"])
-        for arm in workload["arms"]
-        if (entry := arm["metrics"].get(metric, {})).get("value") == 0
-        and entry.get("count") is not None
+        found.count
+        for arm in part.arms
+        if (found := arm.metrics.get(metric)) and found.value == 0 and found.count is not None
     ]
     if not counts:
         return Figure("loss", "Lost messages", "No data.", None, wide=True)

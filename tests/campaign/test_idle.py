@@ -12,6 +12,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.report.html import render_html
 from rmwbench.report.terminal import print_show
 from rmwbench.results.fits import fits
+from rmwbench.results.show import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import tools
@@ -95,12 +96,13 @@ def test_the_answer_is_worded_as_what_it_is_and_every_rendering_works(campaign, 
     verdicts = {arm["verdict"]["verdict"] for arm in found["arms"]}
     assert verdicts <= {"best", "worse", "equivalent", "undecided"}
     out = io.StringIO()
-    print_show(document, Console(file=out, width=100))
+    shown = summarise(campaign)
+    print_show(shown, Console(file=out, width=100))
     text = out.getvalue()
     part = text[text.index("\nempty") : text.index("\nbeside")]
     assert "fast" not in part and "long" not in part
     assert "RSS" in part and "wake-ups" in part and "response" not in part
-    page = render_html(document)
+    page = render_html(shown)
     assert "Resident memory of an idle node" in page and "Processor time of an idle node" in page
     assert {one["workload"] for one in fits(campaign)} == {"beside"}
 

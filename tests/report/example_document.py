@@ -11,6 +11,9 @@ from random import Random
 from statistics import NormalDist
 from typing import Any
 
+from rmwbench.results.shown import Shown
+from tests.support.typed import typed
+
 HOSTILE = (
     "terminate called\n</script><script>document.title='owned'</script><img "
     "src=http://example.invalid/x.png onerror=alert(1)>\nsignal 6 (SIGABRT)"
@@ -127,10 +130,14 @@ def example_document() -> dict[str, Any]:
                                                           "of the receiving process per message."},
             "pss": {"title": "memory (PSS)", "unit": "bytes", "text": "Proportional set size of "
                 "both processes, without shared segments and records."},
-            "block": {"title": "block", "unit": None, "text": "Every arm once, in random order, "
+            "block": {"title": "block", "unit": "", "text": "Every arm once, in random order, "
                                                               "back to back."},
         },
     }  # fmt: skip
+
+
+def example() -> Shown:
+    return typed(Shown, example_document())
 
 
 def quantile(median: float, sigma: float, fraction: float) -> float:

@@ -1,6 +1,7 @@
 """Bring-up in a report: the tables of every renderer, and the curve of nodes that are up."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,8 +12,11 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report import bring_up_chart, columns
 from rmwbench.report.markdown import bring_up_lines
 from rmwbench.report.terminal import print_bring_up
-from rmwbench.results.bring_up import MOST_POINTS, active_after, chart, document, shown
+from rmwbench.results.bring_up import MOST_POINTS, active_after, brought_up, chart, shown
+from rmwbench.results.model import document
+from rmwbench.results.shown import Charts, Shown, Workload
 from tests.report.printed import printed
+from tests.support.typed import typed
 
 S = 1_000_000_000
 ASKED = {"manager": "manager", "nodes": ["a", "b", "c", "d"], "service_timeout_s": 5.0}
@@ -48,7 +52,7 @@ def arm(name, trials, not_supported=None):
 @pytest.fixture
 def doc():
     arms = [arm("good", WHOLE), arm("bad", HUNG), arm("other", [], "it has no lifecycle nodes")]
-    made = document({"w": arms}, {"w": "four nodes"})
+    made = brought_up({"w": arms}, {"w": "four nodes"})
     found = [
         {
             "arm": a.name,
@@ -56,77 +60,70 @@ def doc():
         }
         for a in arms
     ]
-    return {
-        "bring_up": made,
-        "workloads": [{"workload": "w", "primary_metric": "bring_up_time", "arms": found}],
-    }
+    workload = {"workload": "w", "primary_metric": "bring_up_time", "arms": found}
+    return replace(typed(Shown, {"workloads": [workload]}), bring_up=made)
 
 
 def test_a_document_counts_whole_trials_and_where_the_others_stopped(doc):
-    json.dumps(doc, allow_nan=False)
-    (row,) = doc["bring_up"]["rows"]
-    assert (row["nodes"], row["window_s"], row["service_timeout_s"]) == (4, 20.0, 5.0)
-    good, bad, other = row["arms"]
-    assert (good["complete"], good["trials"], good["blocks"], good["stopped"]) == (2, 2, 2, [])
-    assert (bad["complete"], bad["nodes_of_all_trials"]) == (0, 8)
-    assert [(one["place"], one["nodes"]) for one in bad["stopped"]] == [
+    json.dumps(document(doc), allow_nan=False)
+    (row,) = doc.bring_up.rows
+    assert (row.nodes, row.window_s, row.service_timeout_s) == (4, 20.0, 5.0)
+    good, bad, other = row.arms
+    assert (good.complete, good.trials, good.blocks, good.stopped) == (2, 2, 2, ())
+    assert (bad.complete, bad.nodes_of_all_trials) == (0, 8)
+    assert [(one.place, one.nodes) for one in bad.stopped] == [
         ("service.timed_out", 2),
         ("configure.timed_out", 2),
     ]
-    assert (other["trials"], other["up"], other["not_supported"]) == (
-        0,
-        [],
-        "it has no lifecycle nodes",
-    )
+    assert (other.trials, other.up, other.not_supported) == (0, (), "it has no lifecycle nodes")
 
 
 def test_nodes_are_counted_after_round_times_until_all_that_ever_are_are_there(doc):
-    good, bad, _ = doc["bring_up"]["rows"][0]["arms"]
-    assert [one["after_s"] for one in good["up"]] == [0.5, 1, 2, 3, 5]
-    assert [one["nodes"] for one in good["up"]] == [0, 1, 3, 3, 4]
-    assert [one["nodes"] for one in bad["up"]] == [0, 1, 2, 2, 2]
+    good, bad, _ = doc.bring_up.rows[0].arms
+    assert [one.after_s for one in good.up] == [0.5, 1, 2, 3, 5]
+    assert [one.nodes for one in good.up] == [0, 1, 3, 3, 4]
+    assert [one.nodes for one in bad.up] == [0, 1, 2, 2, 2]
     assert active_after([WHOLE[0].bring_up, WHOLE[1].bring_up], 4.5) == 3.5
 
 
 def test_a_suite_without_lifecycle_nodes_has_no_such_part():
     plain = SimpleNamespace(name="a", trials=[], definition={}, cell={}, not_supported=None)
-    assert document({"w": [plain]}, {"w": "w"}) is None
-    assert shown({"bring_up": None, "workloads": []}) == [] == shown({"workloads": []})
-    assert list(bring_up_lines({"workloads": []})) == []
+    assert brought_up({"w": [plain]}, {"w": "w"}) is None
+    assert shown(typed(Shown)) == [] == list(bring_up_lines(typed(Shown)))
 
 
 def test_the_tables_say_never_where_a_node_never_was_active(doc):
     (part,) = shown(doc)
-    good, bad, other = part["rows"]
-    assert part["about"] == "4 lifecycle nodes, service time-out 5 s, window 20 s"
+    good, bad, other = part.rows
+    assert part.about == "4 lifecycle nodes, service time-out 5 s, window 20 s"
     assert good[:2] == ["good", "2 of 2"] and good[-1] == "none"
     assert bad[:2] == ["bad", "0 of 2"] and bad[3] == "never"
     assert bad[-1] == "service not available 2, configure timed out 2 (of 8)"
     assert other[1] == "no data" and other[-1] == "not supported: it has no lifecycle nodes"
-    assert all(len(row) == len(part["heads"]) for row in part["rows"])
-    assert part["up_heads"][:3] == ["nodes up after", "0.5 s", "1 s"]
-    assert [row[0] for row in part["up_rows"]] == ["good", "bad"]
+    assert all(len(row) == len(part.heads) for row in part.rows)
+    assert part.up_heads[:3] == ["nodes up after", "0.5 s", "1 s"]
+    assert [row[0] for row in part.up_rows] == ["good", "bad"]
 
 
 def test_terminal_and_markdown_have_the_same_cells(doc):
     (part,) = shown(doc)
     text, lines = printed(print_bring_up, doc, 400), "\n".join(bring_up_lines(doc))
-    for row in (*part["rows"], *part["up_rows"]):
+    for row in (*part.rows, *part.up_rows):
         for cell in row:
             assert cell in text and cell in lines.replace("\\", "")
 
 
 def test_the_curve_is_the_mean_over_trials_and_stays_small():
     found = chart("good", WHOLE)
-    assert found["time_s"][:2] == [0.0, 1.0] and found["active"][-1] == 4.0 and found["nodes"] == 4
-    assert found["active"] == sorted(found["active"])
-    assert chart("bad", HUNG)["active"][-1] == 2.0
+    assert found.time_s[:2] == (0.0, 1.0) and found.active[-1] == 4.0 and found.nodes == 4
+    assert list(found.active) == sorted(found.active)
+    assert chart("bad", HUNG).active[-1] == 2.0
     never = chart("never", [Trial(0, stopped={"service.timed_out": 4})])
-    assert (never["time_s"], never["active"]) == ([0.0], [0.0])
+    assert (never.time_s, never.active) == ((0.0,), (0.0,))
     assert chart("none", []) is None
     many = BringUp(2000, tuple(float(n) for n in range(1, 2001)), {}, None)
     thinned = chart("many", [SimpleNamespace(bring_up=many)])
-    assert len(thinned["time_s"]) <= MOST_POINTS + 1 and thinned["active"][-1] == 2000
+    assert len(thinned.time_s) <= MOST_POINTS + 1 and thinned.active[-1] == 2000
 
 
 def test_the_chart_has_a_curve_for_each_arm_and_a_line_at_all_nodes():
@@ -134,13 +131,15 @@ def test_the_chart_has_a_curve_for_each_arm_and_a_line_at_all_nodes():
         {"arm": name, "role": "contender", "middleware": name, "profile": "untouched"}
         for name in ("good", "bad")
     ]
-    workload = {"arms": arms, "charts": {"up": [chart("good", WHOLE), chart("bad", HUNG)]}}
-    points = bring_up_chart.up(workload)["datasets"]["points"]
+    workload = typed(Workload, {"arms": arms})
+    curves = (chart("good", WHOLE), chart("bad", HUNG))
+    drawn = replace(workload, charts=replace(typed(Charts), up=curves))
+    points = bring_up_chart.up(drawn)["datasets"]["points"]
     assert {point["arm"] for point in points} == {"good", "bad"}
     assert max(point["y"] for point in points) == 4.0
-    assert bring_up_chart.up({"arms": arms, "charts": {}}) is None
+    assert bring_up_chart.up(workload) is None
 
 
 def test_its_columns_are_its_own():
-    found = columns.of({"primary_metric": "bring_up_time", "arms": []})
+    found = columns.of(typed(Workload, {"primary_metric": "bring_up_time"}))
     assert [column.key for column in found] == ["all", "half", "never", "cpu", "memory"]

@@ -8,7 +8,7 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.report.html import write_html
 from rmwbench.results.show import summarise
-from tests.report.example_document import example_document
+from tests.report.example_document import example
 from tests.support import topics_bundle
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    write_html(example_document(), path)
+    write_html(example(), path)
     return path.as_uri()
 
 

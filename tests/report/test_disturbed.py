@@ -2,6 +2,8 @@
 
 from rmwbench.analysis.verdicts import disturbed
 from rmwbench.report.marks import marks, notes
+from rmwbench.results.shown import Arm, Workload
+from tests.support.typed import typed
 
 
 def flag(text, event="flag"):
@@ -46,8 +48,8 @@ def test_the_mark_is_its_own():
         "unlike": ["unlike"],
         "disturbed": [text],
     }
-    assert marks(arm) == "*†‡"
-    assert ("‡", f"a: {text}") in notes({"arms": [arm]})
+    assert marks(typed(Arm, arm)) == "*†‡"
+    assert ("‡", f"a: {text}") in notes(typed(Workload, {"arms": [arm]}))
 
 
 def test_conditions_are_told_where_they_are_not_the_usual_ones():
@@ -75,10 +77,9 @@ def arm(name: str, late: str, *more: str) -> dict:
 
 
 def test_a_footnote_is_there_once_in_a_report():
-    imu = {"arms": [arm("a", "9 %", "through UDP"), arm("b", "8 %")]}
-    camera = {
-        "arms": [arm("a", "7 %", "through UDP"), arm("b", "6 %", "through UDP"), arm("c", "5 %")]
-    }
+    imu = typed(Workload, {"arms": [arm("a", "9 %", "through UDP"), arm("b", "8 %")]})
+    arms = [arm("a", "7 %", "through UDP"), arm("b", "6 %", "through UDP"), arm("c", "5 %")]
+    camera = typed(Workload, {"arms": arms})
     told = {}
     assert notes(imu, told) == [
         ("‡", "every arm: of a, machine: canary in 5 of 5 trials; the last: 9 % late"),

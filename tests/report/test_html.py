@@ -4,16 +4,19 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from rmwbench.report.html import render_html, write_html
-from tests.report.example_document import HOSTILE, example_document
+from rmwbench.results.shown import Shown
+from tests.report.example_document import HOSTILE, example, example_document
+from tests.support.typed import typed
 
 
 @pytest.fixture(scope="module")
 def page():
-    return render_html(example_document())
+    return render_html(example())
 
 
 def _scripts(page: str) -> list[str]:
@@ -25,7 +28,7 @@ def test_size(page):
 
 
 def test_same_document_same_page(page):
-    assert render_html(example_document()) == page
+    assert render_html(example()) == page
 
 
 def test_nothing_is_loaded_from_elsewhere(page):
@@ -68,7 +71,7 @@ def test_a_hostile_name_does_not_end_the_data():
         for item in chart:
             if item["arm"] == "iceoryx2 event":
                 item["arm"] = document["workloads"][0]["arms"][1]["arm"]
-    page = render_html(document)
+    page = render_html(typed(Shown, document))
     assert page.count("<script") == page.count("</script>") == 4
     data = re.search(r'<script type="application/json" id="specs">(.*?)</script>', page, re.S)[1]
     assert document["workloads"][0]["arms"][1]["arm"] in json.dumps(
@@ -88,16 +91,16 @@ def test_every_number_of_the_tables_has_its_evidence(page):
 def test_an_arm_without_a_metric_links_nowhere_instead_of_to_nothing():
     document = example_document()
     del document["workloads"][0]["arms"][2]["metrics"]["pss"]
-    page = render_html(document)
+    page = render_html(typed(Shown, document))
     assert "#m-0-2-pss" not in page
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'\bid="([^"]+)"', page))
 
 
 def test_an_empty_campaign_still_makes_a_page(tmp_path):
-    document = example_document()
-    document["workloads"], document["conclusions"] = [], []
-    document["campaign"]["finished"] = False
-    write_html(document, tmp_path / "report.html")
+    shown = example()
+    unfinished = replace(shown.campaign, finished=False)
+    empty = replace(shown, campaign=unfinished, workloads=(), conclusions=())
+    write_html(empty, tmp_path / "report.html")
     assert "Not finished" in (tmp_path / "report.html").read_text()
     assert not list(tmp_path.glob("*.partial"))
 
@@ -116,4 +119,4 @@ def test_arms_without_any_data():
                 "reason": "",
                 "minutes_to_decide": None,
             }
-    assert "No arm delivered enough to compare." in render_html(document)
+    assert "No arm delivered enough to compare." in render_html(typed(Shown, document))

@@ -1,28 +1,30 @@
 """Markdown: the text as a snapshot, charts beside it with their experiment on them, texts that stay
 texts."""
 
+from dataclasses import replace
+
 from rmwbench.report.markdown import escape, render_markdown, write_markdown
 from rmwbench.report.workload_charts import figures
-from tests.report.example_document import HOSTILE, example_document
+from tests.report.example_document import HOSTILE, example
 from tests.report.snapshot import check
 
 
 def test_snapshot():
-    document = example_document()
-    drawn = {workload["workload"]: list(figures(workload)) for workload in document["workloads"]}
+    shown = example()
+    drawn = {workload.workload: list(figures(workload)) for workload in shown.workloads}
     images = {
         (name, f.key): f"report-charts/{name}-{f.key}.svg"
         for name, fs in drawn.items()
         for f in fs
         if f.spec
     }
-    check("report.md", render_markdown(document, drawn, images))
+    check("report.md", render_markdown(shown, drawn, images))
 
 
 def test_charts_stand_beside_the_text_and_carry_their_experiment(tmp_path):
-    document = example_document()
-    document["workloads"] = document["workloads"][2:]
-    written = write_markdown(document, tmp_path / "report.md")
+    shown = example()
+    shown = replace(shown, workloads=shown.workloads[2:])
+    written = write_markdown(shown, tmp_path / "report.md")
     text = (tmp_path / "report.md").read_text()
     svgs = [path for path in written if path.suffix == ".svg"]
     assert len(svgs) == len([path for path in written if path.suffix == ".png"]) == 7

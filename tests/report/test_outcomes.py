@@ -1,10 +1,9 @@
 """The outcome matrix: from a bundle whose suite declares limits to the document and its three
 renderings."""
 
-import copy
-import dataclasses
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -13,9 +12,13 @@ from rmwbench.report.html import render_html
 from rmwbench.report.markdown import render_markdown
 from rmwbench.report.terminal import print_show
 from rmwbench.results import outcomes
+from rmwbench.results.explain.model import Losses, Trials
+from rmwbench.results.model import Metric, document
 from rmwbench.results.show import summarise
+from rmwbench.results.shown import ArmInCondition
 from tests.report.printed import printed
 from tests.support import synthetic_bundle
+from tests.support.typed import typed
 
 DECLARED = {
     "acceptable": [
@@ -28,10 +31,10 @@ NAMES = ("floor futex", "iceoryx2 event", "zenoh tuned", "cyclonedds untouched")
 
 
 @pytest.fixture(scope="module")
-def document(tmp_path_factory):
+def shown(tmp_path_factory):
     """Two arms without loss, one that loses 40 %, and a floor, under two conditions."""
     chosen = (arm for arm in synthetic_bundle.ARMS if arm.arm in NAMES)
-    arms = tuple(dataclasses.replace(arm, loss=0.4) if arm.loss else arm for arm in chosen)
+    arms = tuple(replace(arm, loss=0.4) if arm.loss else arm for arm in chosen)
     path = synthetic_bundle.write(
         tmp_path_factory.mktemp("outcomes") / "c",
         blocks=5,
@@ -45,14 +48,19 @@ def document(tmp_path_factory):
     return summarise(Bundle(path))
 
 
-def changed(document, condition, arm, **changes):
-    """The document with an arm's part of one condition changed, judged again."""
-    made = copy.deepcopy(document)
-    found = next(one for one in made["workloads"][condition]["arms"] if one["arm"] == arm)
-    found["metrics"] |= changes.pop("metrics", {})
-    found |= changes
-    made["outcomes"] = outcomes.document(DECLARED, made["workloads"])
-    return made
+def changed(shown, condition, arm, metrics=None, **changes):
+    """The answer with an arm's part of one condition changed, judged again."""
+    workloads = list(shown.workloads)
+    known = {name: typed(Metric, found) for name, found in (metrics or {}).items()}
+    workloads[condition] = replace(
+        workloads[condition],
+        arms=tuple(
+            replace(one, metrics={**one.metrics, **known}, **changes) if one.arm == arm else one
+            for one in workloads[condition].arms
+        ),
+    )
+    judged = outcomes.judged(outcomes.declared(DECLARED), workloads)
+    return replace(shown, workloads=tuple(workloads), outcomes=judged)
 
 
 def undelivered(low, high, value=None):
@@ -67,8 +75,8 @@ def undelivered(low, high, value=None):
     }
 
 
-def test_the_document_has_every_condition_and_every_contender(document):
-    found = document["outcomes"]
+def test_the_document_has_every_condition_and_every_contender(shown):
+    found = document(shown.outcomes)
     assert json.loads(json.dumps(found)) == found
     assert {key: found[key] for key in DECLARED} == DECLARED
     assert [one["levels"] for one in found["conditions"]] == [{"level": 0}, {"level": 1}]
@@ -85,8 +93,8 @@ def test_the_document_has_every_condition_and_every_contender(document):
     )
 
 
-def test_a_reason_has_the_value_its_interval_and_the_limit(document):
-    reasons = {arm["arm"]: arm["reason"] for arm in document["outcomes"]["conditions"][0]["arms"]}
+def test_a_reason_has_the_value_its_interval_and_the_limit(shown):
+    reasons = {arm.arm: arm.reason for arm in shown.outcomes.conditions[0].arms}
     assert re.fullmatch(
         r"undelivered [34][.\d]* % \[[\d.]+–[\d.]+\]; acceptable is at most 25 %",
         reasons["cyclonedds untouched"],
@@ -94,29 +102,20 @@ def test_a_reason_has_the_value_its_interval_and_the_limit(document):
     assert reasons["zenoh tuned"].startswith("undelivered 0 % [0–")
 
 
-def test_what_was_still_under_way_leaves_a_limit_open_and_is_said(document):
-    losses = {
-        "wanted": 1000,
-        "missing": 0,
-        "under_way": 400,
-        "places": [],
-        "not_located": 0,
-        "uncounted": [],
-    }
+def test_what_was_still_under_way_leaves_a_limit_open_and_is_said(shown):
+    losses = typed(Losses, {"wanted": 1000, "under_way": 400})
     metrics = undelivered(0.0, 0.004) | {
         "service_latency_p50": {"value": 1e6, "low": 1e6, "high": 1e6, "unit": "ns"}
     }
     metrics["undelivered"]["count"] = 1000
-    made = changed(document, 1, "zenoh tuned", losses=losses, metrics=metrics)
-    one = next(
-        arm for arm in made["outcomes"]["conditions"][1]["arms"] if arm["arm"] == "zenoh tuned"
-    )
-    assert (one["outcome"], one["metric"]) == ("undecided", "undelivered")
+    made = changed(shown, 1, "zenoh tuned", losses=losses, metrics=metrics)
+    one = next(arm for arm in made.outcomes.conditions[1].arms if arm.arm == "zenoh tuned")
+    assert (one.outcome, one.metric) == ("undecided", "undelivered")
     assert (
         "400 messages (40.0 %) were still under way when the trials ended: slow, not lost"
-        in one["reason"]
+        in one.reason
     )
-    assert "acceptable is at most 25 %" in one["reason"]
+    assert "acceptable is at most 25 %" in one.reason
 
 
 def test_a_suite_without_limits_has_no_matrix(tmp_path):
@@ -124,95 +123,80 @@ def test_a_suite_without_limits_has_no_matrix(tmp_path):
         tmp_path / "c", blocks=2, arms=synthetic_bundle.ARMS[:2], workloads=("imu",)
     )
     plain = summarise(Bundle(path))
-    assert plain["outcomes"] is None and outcomes.shown(plain) is None
+    assert plain.outcomes is None and outcomes.shown(plain) is None
     assert 'id="outcomes"' not in render_html(plain)
 
 
-def test_an_interval_on_both_sides_is_undecided_whatever_its_value(document):
-    made = changed(document, 1, "cyclonedds untouched", metrics=undelivered(0.0, 0.3, value=0.001))
-    one = made["outcomes"]["conditions"][1]
-    assert (one["outcome"], one["may"]) == ("undecided", ["all acceptable", "degraded"])
-    assert one["arms"][2] | {"reason": ""} == {
-        "topic": None,
-        "arm": "cyclonedds untouched",
-        "outcome": "undecided",
-        "metric": "undelivered",
-        "reason": "",
-    }
-    assert made["outcomes"]["summary"] == "Of 2 conditions: 1 degraded, 1 undecided."
-
-
-def test_absent_is_no_data_with_its_reason_and_leaves_the_condition_open(document):
-    none = {"done": 0, "failed": 1, "void": 0, "numbers": []}
-    none["failures"] = [
-        {"trial": 9, "block": 0, "status": "failed", "reason": "it died\nat once", "cause": None}
-    ]
-    made = changed(document, 0, "cyclonedds untouched", trials=none)
-    one = made["outcomes"]["conditions"][0]
-    assert (one["arms"][2]["outcome"], one["arms"][2]["reason"]) == (
-        "no data",
-        "trial 9 failed: it died",
+def test_an_interval_on_both_sides_is_undecided_whatever_its_value(shown):
+    made = changed(shown, 1, "cyclonedds untouched", metrics=undelivered(0.0, 0.3, value=0.001))
+    one = made.outcomes.conditions[1]
+    assert (one.outcome, one.may) == ("undecided", ("all acceptable", "degraded"))
+    assert replace(one.arms[2], reason="") == ArmInCondition(
+        arm="cyclonedds untouched",
+        outcome="undecided",
+        metric="undelivered",
+        topic=None,
+        reason="",
     )
-    assert (one["outcome"], one["may"]) == ("undecided", ["all acceptable", "degraded"])
-    row = outcomes.shown(made)["rows"][0]
-    assert (row["cells"][2]["value"], row["more"]) == (
-        "trial 9 failed",
-        "all acceptable or degraded",
-    )
+    assert made.outcomes.summary == "Of 2 conditions: 1 degraded, 1 undecided."
 
 
-def only_zenoh(document):
+def test_absent_is_no_data_with_its_reason_and_leaves_the_condition_open(shown):
+    failure = {"trial": 9, "block": 0, "status": "failed", "reason": "it died\nat once"}
+    none = typed(Trials, {"failed": 1, "failures": [failure]})
+    made = changed(shown, 0, "cyclonedds untouched", trials=none)
+    one = made.outcomes.conditions[0]
+    assert (one.arms[2].outcome, one.arms[2].reason) == ("no data", "trial 9 failed: it died")
+    assert (one.outcome, one.may) == ("undecided", ("all acceptable", "degraded"))
+    row = outcomes.shown(made).rows[0]
+    assert (row.cells[2].value, row.more) == ("trial 9 failed", "all acceptable or degraded")
+
+
+def only_zenoh(shown):
     silent = {
         "metrics": undelivered(0.97, 1.0, value=1.0),
-        "losses": {
-            "wanted": 900,
-            "under_way": 0,
-            "missing": 900,
-            "places": [],
-            "not_located": 900,
-            "uncounted": [],
-        },
+        "losses": typed(Losses, {"wanted": 900, "missing": 900, "not_located": 900}),
     }
-    made = changed(document, 0, "cyclonedds untouched", **copy.deepcopy(silent))
+    made = changed(shown, 0, "cyclonedds untouched", **silent)
     return changed(made, 0, "iceoryx2 event", **silent)
 
 
-def test_only_one_delivers(document):
-    one = only_zenoh(document)["outcomes"]["conditions"][0]
-    assert (one["outcome"], one["only"]) == ("only", "zenoh tuned")
-    assert (
-        one["arms"][0]["reason"] == "nothing arrived; undelivered 100 % [97.0–100]: at least 95 %"
-    )
+def test_only_one_delivers(shown):
+    one = only_zenoh(shown).outcomes.conditions[0]
+    assert (one.outcome, one.only) == ("only", "zenoh tuned")
+    assert one.arms[0].reason == "nothing arrived; undelivered 100 % [97.0–100]: at least 95 %"
 
 
-def test_rows_are_conditions_and_columns_arms(document):
-    found = outcomes.shown(document)
-    assert (found["heads"], found["everywhere"]) == (["level"], "")
-    assert found["arms"] == ["iceoryx2 event", "zenoh tuned", "cyclonedds untouched"]
-    assert [row["labels"] for row in found["rows"]] == [["0"], ["1"]]
-    first = found["rows"][0]
-    assert [(cell["mark"], cell["outcome"]) for cell in first["cells"]] == [
+def test_rows_are_conditions_and_columns_arms(shown):
+    found = outcomes.shown(shown)
+    assert (found.heads, found.everywhere) == (("level",), "")
+    assert found.arms == ("iceoryx2 event", "zenoh tuned", "cyclonedds untouched")
+    assert [row.labels for row in found.rows] == [("0",), ("1",)]
+    first = found.rows[0]
+    assert [(cell.mark, cell.outcome) for cell in first.cells] == [
         ("✓", "acceptable"),
         ("✓", "acceptable"),
         ("!", "degraded"),
     ]
-    assert first["cells"][2]["value"].endswith(" %") and not first["cells"][0]["value"]
-    assert (first["words"], first["more"]) == (
+    assert first.cells[2].value.endswith(" %") and not first.cells[0].value
+    assert (first.words, first.more) == (
         "degraded",
         "acceptable with iceoryx2 event, zenoh tuned",
     )
 
 
-def test_a_level_that_never_changes_is_said_once(document):
-    made = copy.deepcopy(document)
-    for place, one in enumerate(made["outcomes"]["conditions"]):
-        one["levels"] = {"message": "Array1k", "network.loss": place / 10}
+def test_a_level_that_never_changes_is_said_once(shown):
+    conditions = tuple(
+        replace(one, levels={"message": "Array1k", "network.loss": place / 10})
+        for place, one in enumerate(shown.outcomes.conditions)
+    )
+    made = replace(shown, outcomes=replace(shown.outcomes, conditions=conditions))
     found = outcomes.shown(made)
-    assert (found["heads"], found["everywhere"]) == (["network.loss"], "message=Array1k")
+    assert (found.heads, found.everywhere) == (("network.loss",), "message=Array1k")
 
 
-def test_the_page_has_the_matrix_and_each_cell_opens_its_arm(document):
-    page = render_html(only_zenoh(document))
+def test_the_page_has_the_matrix_and_each_cell_opens_its_arm(shown):
+    page = render_html(only_zenoh(shown))
     (section,) = re.findall(r'<section id="outcomes".*?</section>', page, re.S)
     assert section.count("<tr>") == 3
     assert re.findall(r'data-condition="([^"]+)"', section) == [
@@ -225,8 +209,8 @@ def test_the_page_has_the_matrix_and_each_cell_opens_its_arm(document):
     assert '<a href="#outcomes">outcomes</a>' in page
 
 
-def test_the_terminal_ends_with_it_in_words_or_in_marks(document):
-    wide, narrow = printed(print_show, document, 160), printed(print_show, document, 60)
+def test_the_terminal_ends_with_it_in_words_or_in_marks(shown):
+    wide, narrow = printed(print_show, shown, 160), printed(print_show, shown, 60)
     assert wide.index("What becomes of each condition") > wide.index("camera [level=1]")
     assert re.search(r"^0 +✓ acceptable +✓ acceptable +! degraded [\d.]+ %", wide, re.M)
     assert re.search(r"^level +a +b +c +all together$", narrow.replace("  \n", "\n"), re.M)
@@ -236,8 +220,8 @@ def test_the_terminal_ends_with_it_in_words_or_in_marks(document):
         assert "Of 2 conditions: 2 degraded." in text and "✓ acceptable  ! degraded" in text
 
 
-def test_markdown_has_it_as_a_table(document):
-    text = render_markdown(document, {one["workload"]: [] for one in document["workloads"]}, {})
+def test_markdown_has_it_as_a_table(shown):
+    text = render_markdown(shown, {one.workload: [] for one in shown.workloads}, {})
     assert "| level | iceoryx2 event | zenoh tuned | cyclonedds untouched | all together |" in text
     assert re.search(
         r"^\| 0 \| ✓ acceptable \| ✓ acceptable \| ! degraded [\d.]+ % \| "

@@ -3,72 +3,72 @@ nothing."""
 
 import json
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from rmwbench.report import charts, style
 from rmwbench.report.workload_charts import card, figures
-from tests.report.example_document import example_document
+from rmwbench.results.shown import Arm, Charts
+from tests.report.example_document import example
+from tests.support.typed import typed
 
 
 @pytest.fixture(scope="module")
-def document():
-    return example_document()
+def shown():
+    return example()
 
 
-def test_every_workload_has_its_figures(document):
-    for workload in document["workloads"]:
+def test_every_workload_has_its_figures(shown):
+    for workload in shown.workloads:
         drawn = {figure.key: figure.spec for figure in figures(workload)}
         assert list(drawn) == ["comparison", "spectrum", "ecdf", "series", "loss", "cpu", "memory"]
         for key, spec in drawn.items():
             assert spec is not None or key == "loss"
 
 
-def test_every_specification_is_plain_json(document):
-    for workload in document["workloads"]:
+def test_every_specification_is_plain_json(shown):
+    for workload in shown.workloads:
         for figure in figures(workload, phone=True):
             for spec in (figure.spec, figure.narrow):
                 if spec:
                     assert "NaN" not in json.dumps(spec, allow_nan=False)
 
 
-def test_a_colour_of_a_chart_has_a_dark_counterpart(document):
+def test_a_colour_of_a_chart_has_a_dark_counterpart(shown):
     import re
 
     known = {colour.lower() for colour in style.to_dark()}
-    for workload in document["workloads"]:
+    for workload in shown.workloads:
         for figure in figures(workload):
             used = set(re.findall(r'"(#[0-9a-fA-F]{6})"', json.dumps(figure.spec)))
             assert used <= known, figure.key
 
 
-def test_no_loss_is_a_sentence_and_loss_is_a_chart(document):
-    assert charts.loss(document["workloads"][0], "undelivered") is None
-    rows = charts.loss(document["workloads"][1], "undelivered")["datasets"]["rows"]
+def test_no_loss_is_a_sentence_and_loss_is_a_chart(shown):
+    assert charts.loss(shown.workloads[0], "undelivered") is None
+    rows = charts.loss(shown.workloads[1], "undelivered")["datasets"]["rows"]
     assert {row["arm"]: row["value"] for row in rows}["cyclonedds tuned"] == 0.122
 
 
-def test_what_is_absent_is_not_drawn_at_zero(document):
-    rows = {
-        row["arm"]: row for row in charts.comparison(document["workloads"][1])["datasets"]["rows"]
-    }
+def test_what_is_absent_is_not_drawn_at_zero(shown):
+    rows = {row["arm"]: row for row in charts.comparison(shown.workloads[1])["datasets"]["rows"]}
     assert rows["cyclonedds untouched"]["value"] is None
     assert rows["cyclonedds untouched"]["label"] == "no data"
 
 
-def test_nothing_at_all_draws_nothing(document):
-    workload = document["workloads"][0] | {"charts": {"ecdf": [], "spectrum": [], "series": []}}
-    workload["arms"] = [arm | {"metrics": {}} for arm in workload["arms"]]
+def test_nothing_at_all_draws_nothing(shown):
+    workload = shown.workloads[0]
+    arms = tuple(replace(arm, metrics={}) for arm in workload.arms)
+    workload = replace(workload, charts=typed(Charts), arms=arms)
     for figure in figures(workload, phone=True):
         assert figure.spec is None
 
 
-def test_lost_messages_are_in_the_series(document):
-    points = charts.series(document["workloads"][1])["datasets"]["points"]
-    wanted = sum(
-        series["latency_ns"].count(None) for series in document["workloads"][1]["charts"]["series"]
-    )
+def test_lost_messages_are_in_the_series(shown):
+    points = charts.series(shown.workloads[1])["datasets"]["points"]
+    wanted = sum(series.latency_ns.count(None) for series in shown.workloads[1].charts.series)
     assert sum(point["y"] is None for point in points) == wanted > 0
 
 
@@ -107,9 +107,9 @@ def test_noise_is_not_drawn_as_a_mountain():
     assert charts._domain([None, 0.0]) is None
 
 
-def test_an_exported_chart_carries_its_experiment(document):
-    workload = document["workloads"][0]
-    spec = charts.with_card(charts.ecdf(workload), "title", card(document, workload))
+def test_an_exported_chart_carries_its_experiment(shown):
+    workload = shown.workloads[0]
+    spec = charts.with_card(charts.ecdf(workload), "title", card(shown, workload))
     told = " ".join(spec["title"]["subtitle"])
     for fact in ("suite quick", "6 blocks", "2026-11-21", "AMD EPYC"):
         assert fact in told
@@ -136,13 +136,13 @@ def test_every_arm_colour_can_be_read_on_both_pages():
         assert _contrast(dark, surfaces[1]) >= 4.5, dark
 
 
-def test_untouched_is_dashed_and_hollow_and_profiles_of_one_middleware_differ(document):
-    looks = style.looks(document["workloads"][0]["arms"])
+def test_untouched_is_dashed_and_hollow_and_profiles_of_one_middleware_differ(shown):
+    looks = style.looks(shown.workloads[0].arms)
     assert looks["zenoh untouched"].hollow and looks["zenoh untouched"].dash
     assert not looks["zenoh tuned"].hollow and not looks["zenoh tuned"].dash
     assert looks["zenoh tuned"].colour == looks["zenoh untouched"].colour
     many = [
-        {"arm": f"m {p}", "middleware": "m", "profile": p, "role": "contender"}
+        typed(Arm, {"arm": f"m {p}", "middleware": "m", "profile": p})
         for p in ("a", "b", "untouched")
     ]
     assert len({(x.colour, x.dash, x.hollow) for x in style.looks(many).values()}) == 3

@@ -1,6 +1,7 @@
 """What a recorder kept: what is said of an arm, and the table of it."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,8 +11,10 @@ from rmwbench.analysis.metrics.recording import Fates
 from rmwbench.bundle.read import TrialLine
 from rmwbench.report.markdown import recording_lines
 from rmwbench.report.terminal import print_recordings
-from rmwbench.results.recordings import document, judged, notes, shown
+from rmwbench.results.recordings import judged, notes, recordings, shown
+from rmwbench.results.shown import Shown
 from tests.report.printed import printed
+from tests.support.typed import typed
 
 
 def fates(before=0, cache=0, disk=0, unplaced=0, sent=100, contradiction=""):
@@ -118,47 +121,46 @@ def table(trials=5, unsupported=None, without=()):
         counters={n: counters for n in range(trials)},
     )
     measured = {1: [SimpleNamespace(trial=n) for n in range(trials)]}
-    return {"recordings": document(bundle, measured, small)}
+    return replace(typed(Shown), recordings=recordings(bundle, measured, small))
 
 
 def the_arm(doc):
-    ((arm,),) = (row["arms"] for row in doc["recordings"]["rows"])
+    ((arm,),) = (row.arms for row in doc.recordings.rows)
     return arm
 
 
 def test_a_document_has_every_place_and_what_the_recorder_cost():
     arm = the_arm(table())
-    assert (arm["answer"], arm["places"], arm["trials"]) == ("loses", ["before", "cache"], 5)
+    assert (arm.answer, arm.places, arm.trials) == ("loses", ("before", "cache"), 5)
     counts = {
-        name: arm[name]
+        name: getattr(arm, name)
         for name in ("sent", "kept", "unheard", "before", "cache", "disk", "unplaced", "beside")
     }
     assert counts == {
         "sent": 500, "kept": 400, "unheard": 0, "before": 40, "cache": 60, "disk": 0, "unplaced": 0, "beside": 500
     }  # fmt: skip
-    assert (arm["transport"], arm["bag_bytes"], arm["written_bytes_per_s"]) == (15, 200e6, 40e6)
-    assert (arm["cpu_cores"], arm["stop_s"], arm["peak_rss_bytes"]) == (0.5, 0.5, 300e6)
-    assert [one["topic"] for one in arm["topics"]] == ["image_1"]
+    assert (arm.transport, arm.bag_bytes, arm.written_bytes_per_s) == (15, 200e6, 40e6)
+    assert (arm.cpu_cores, arm.stop_s, arm.peak_rss_bytes) == (0.5, 0.5, 300e6)
+    assert [one.topic for one in arm.topics] == ["image_1"]
 
 
 def test_what_nobody_counted_is_shown_as_absent():
     lacking = table(without=("rosbag2.lost_in_transport", "peak_rss", "rosbag2.lost_in_cache"))
-    (part,) = shown(lacking)["parts"]
-    cells = dict(zip(shown(lacking)["heads"], part["rows"][0]["cells"], strict=True))
+    (part,) = shown(lacking).parts
+    cells = dict(zip(shown(lacking).heads, part.rows[0].cells, strict=True))
     assert cells["RMW told"] == cells["memory"] == cells["cache"] == cells["before rosbag2"] == "–"
     assert cells["not told"] == "100 (20.0 %)"
 
 
 def test_an_arm_without_a_recorder_of_its_own_is_not_supported():
     arm = the_arm(table(trials=0, unsupported={1: "recorder: no rosbag2"}))
-    assert (arm["answer"], arm["reason"]) == ("not supported", "recorder: no rosbag2")
+    assert (arm.answer, arm.reason) == ("not supported", "recorder: no rosbag2")
 
 
 def test_a_campaign_without_a_recorder_has_no_table():
     bundle = SimpleNamespace(rows=lambda _: [{"cell": 1, "definition": "{}"}])
-    assert document(bundle, {}, SimpleNamespace()) is None
-    assert shown({"recordings": None}) is shown({}) is None
-    assert notes({}) == []
+    assert recordings(bundle, {}, SimpleNamespace()) is None
+    assert shown(typed(Shown)) is None and notes(typed(Shown)) == []
 
 
 def test_terminal_and_markdown_say_the_same():

@@ -2,6 +2,7 @@
 it."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,14 +16,16 @@ from rmwbench.report.terminal import print_ros_variables
 from rmwbench.results.ros_variables import (
     TAKEN_AS_LOAN,
     Seen,
-    document,
+    answered,
     judged,
     notes,
     of_control,
     shown,
 )
+from rmwbench.results.shown import Shown
 from rmwbench.suite.ros_variables import CASES, CONTROL, HEARD, LENT, NOT_HEARD, NOT_LENT
 from tests.report.printed import printed
+from tests.support.typed import typed
 
 
 def seen(*heard, wanted=50, lent=0, missed=()):
@@ -125,13 +128,11 @@ def table(arms, unsupported=None, trials=5):
         for n in measured
     }
     small = SimpleNamespace(endpoints=rows, events=matched, counters={n: [] for n in measured})
-    return document(bundle, measured, small)
+    return answered(bundle, measured, small)
 
 
 def answers(found):
-    return {
-        (row["case"], arm["arm"]): arm["answer"] for row in found["rows"] for arm in row["arms"]
-    }
+    return {(row.case, arm.arm): arm.answer for row in found.rows for arm in row.arms}
 
 
 def test_who_ignores_a_variable_is_not_said_to_obey_where_it_is_to_be_heard():
@@ -147,7 +148,7 @@ def test_who_ignores_a_variable_is_not_said_to_obey_where_it_is_to_be_heard():
         ("localhost", "b"): "no data",
         ("localhost", "c"): "no data",
     }
-    assert found["summary"] == "a: 2 obeyed. b: 1 not obeyed, 1 no data. c: 2 no data."
+    assert found.summary == "a: 2 obeyed. b: 1 not obeyed, 1 no data. c: 2 no data."
     assert any("no setting of ROS_AUTOMATIC_DISCOVERY_RANGE" in note for note in notes(found))
 
 
@@ -161,8 +162,8 @@ def test_fewer_than_five_trials_decide_nothing():
 
 def test_a_campaign_without_ros_variables_has_no_table():
     bundle = SimpleNamespace(rows=lambda _: [{"cell": 1, "definition": "{}"}])
-    assert document(bundle, {}, SimpleNamespace()) is None
-    assert shown({"ros_variables": None}) is shown({}) is None
+    assert answered(bundle, {}, SimpleNamespace()) is None
+    assert shown(typed(Shown)) is None
 
 
 def test_what_an_arm_cannot_is_not_supported():
@@ -189,7 +190,7 @@ def test_cells_with_ros_variables_are_compared_with_nothing():
 
 
 def test_terminal_and_markdown_say_the_same():
-    doc = {"ros_variables": table({"a": OBEDIENT, "b": DEAF_TO_ALL})}
+    doc = replace(typed(Shown), ros_variables=table({"a": OBEDIENT, "b": DEAF_TO_ALL}))
     text = printed(print_ros_variables, doc)
     lines = "\n".join(ros_variable_lines(doc))
     for said in (

@@ -2,35 +2,38 @@
 cannot do."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from rmwbench.report.terminal import print_show
-from tests.report.example_document import example_document
+from rmwbench.results.shown import Shown
+from tests.report.example_document import example, example_document
 from tests.report.snapshot import check
+from tests.support.typed import typed
 
 
-def printed(document, width, **console):
+def printed(shown, width, **console):
     out = io.StringIO()
-    print_show(document, Console(file=out, width=width, highlight=False, **console))
+    print_show(shown, Console(file=out, width=width, highlight=False, **console))
     return out.getvalue()
 
 
 @pytest.mark.parametrize("width", [120, 80])
 def test_snapshot(width):
-    check(f"terminal-{width}.txt", printed(example_document(), width))
+    check(f"terminal-{width}.txt", printed(example(), width))
 
 
 @pytest.mark.parametrize("width", [200, 120, 100, 80])
 def test_no_line_is_wider_than_the_terminal_and_no_number_is_cut(width):
-    lines = printed(example_document(), width).splitlines()
+    lines = printed(example(), width).splitlines()
     assert max(len(line.rstrip()) for line in lines) <= width
     assert "…" not in "".join(lines)
 
 
 def test_a_narrow_terminal_hides_no_column():
-    text = printed(example_document(), 80)
+    text = printed(example(), 80)
     for title in (
         "response p50",
         "p99",
@@ -48,11 +51,11 @@ def test_a_narrow_terminal_hides_no_column():
 
 def test_colour_only_on_terminals(monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert "\x1b[" not in printed(example_document(), 120)
-    coloured = printed(example_document(), 120, force_terminal=True, color_system="standard")
+    assert "\x1b[" not in printed(example(), 120)
+    coloured = printed(example(), 120, force_terminal=True, color_system="standard")
     assert "\x1b[32m" in coloured or "\x1b[1;32m" in coloured
     monkeypatch.setenv("NO_COLOR", "1")
-    plain = printed(example_document(), 120, force_terminal=True, color_system="standard")
+    plain = printed(example(), 120, force_terminal=True, color_system="standard")
     assert "\x1b[32m" not in plain and "\x1b[1;32m" not in plain and "\x1b[31m" not in plain
 
 
@@ -65,7 +68,7 @@ def test_a_log_cannot_drive_the_terminal():
             "reason": "\x1b]0;owned\x07 \x1b[2J[red]not markup[/red] \x9b31m",
         }
     ]
-    text = printed(document, 120)
+    text = printed(typed(Shown, document), 120)
     assert "\x1b" not in text and "\x07" not in text and "\x9b" not in text
     assert "[red]not markup[/red]" in text
 
@@ -84,8 +87,8 @@ def test_a_campaign_without_a_single_good_trial():
                 "reason": "",
                 "minutes_to_decide": None,
             }
-    assert "No arm delivered enough to compare." in printed(document, 120)
+    assert "No arm delivered enough to compare." in printed(typed(Shown, document), 120)
 
 
 def test_no_workloads_at_all():
-    assert printed(example_document() | {"workloads": [], "conclusions": []}, 80)
+    assert printed(replace(example(), workloads=(), conclusions=()), 80)

@@ -16,9 +16,10 @@ from rmwbench.report.markdown import render_markdown
 from rmwbench.report.terminal import print_show
 from rmwbench.report.workload_charts import figures
 from rmwbench.results.groups import groups
+from rmwbench.results.model import document as answer_document
 from rmwbench.results.show import summarise
 from tests.report import test_browser
-from tests.report.example_document import example_document
+from tests.report.example_document import example
 from tests.support import network_bundle, synthetic_bundle
 from tests.support.network_bundle import ARMS
 
@@ -29,8 +30,13 @@ def bundle(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def document(bundle):
+def shown(bundle):
     return summarise(bundle)
+
+
+@pytest.fixture(scope="module")
+def document(shown):
+    return answer_document(shown)
 
 
 def arm(document, workload, name):
@@ -151,21 +157,20 @@ def test_it_is_json_and_every_metric_has_a_count_or_a_reason(document):
 
 
 def test_a_campaign_of_one_host_has_none_of_it(tmp_path):
-    document = summarise(
+    shown = summarise(
         Bundle(synthetic_bundle.write(tmp_path / "c", blocks=5, workloads=("camera",)))
     )
-    for a in document["workloads"][0]["arms"]:
-        assert a["network"] is None
-        assert "no frame log" in a["metrics"]["frames_lost"]["no_data"]
-        assert "interrupted" in a["metrics"]["recovery_time"]["no_data"]
-    assert groups(document["workloads"][0]) == []
-    assert document["workloads"][0]["charts"]["delivered"] == []
-    for workload in example_document()["workloads"]:
-        assert groups(workload) == []
+    (workload,) = shown.workloads
+    for a in workload.arms:
+        assert a.network is None
+        assert "no frame log" in a.metrics["frames_lost"].no_data
+        assert "interrupted" in a.metrics["recovery_time"].no_data
+    assert workload.charts.delivered == ()
+    assert all(groups(one) == [] for one in (workload, *example().workloads))
 
 
-def test_the_picture_has_a_panel_per_arm_with_its_outage(document):
-    drawn = {f.key: f.spec for f in figures(document["workloads"][0])}
+def test_the_picture_has_a_panel_per_arm_with_its_outage(shown):
+    drawn = {f.key: f.spec for f in figures(shown.workloads[0])}
     rows = drawn["delivered"]["datasets"]["points"]
     assert {row["n"] for row in rows} == {0, 1, 2}
     for panel in range(3):
@@ -182,15 +187,15 @@ def test_the_picture_has_a_panel_per_arm_with_its_outage(document):
 
 
 @pytest.fixture(scope="module")
-def page(document):
-    return render_html(document)
+def page(shown):
+    return render_html(shown)
 
 
-def test_terminal_markdown_and_page_have_the_same_tables(document, page):
+def test_terminal_markdown_and_page_have_the_same_tables(shown, page):
     stream = io.StringIO()
-    print_show(document, Console(file=stream, width=120))
-    drawn = {w["workload"]: list(figures(w)) for w in document["workloads"]}
-    markdown = render_markdown(document, drawn, {})
+    print_show(shown, Console(file=stream, width=120))
+    drawn = {w.workload: list(figures(w)) for w in shown.workloads}
+    markdown = render_markdown(shown, drawn, {})
     for title in ("On the links", "Around the interruption", "Discovery or delivery"):
         assert (
             title in stream.getvalue()

@@ -7,7 +7,7 @@ import altair as alt
 
 from rmwbench.report import charts
 from rmwbench.report.charts import TEXT, Spec
-from rmwbench.report.style import looks
+from rmwbench.report.style import looks_of_middlewares
 
 LEAST_DAYS = 1 / 24
 """The left end of the time axis: whatever took less than an hour is drawn there."""
@@ -110,7 +110,7 @@ def months(repositories: list[dict[str, Any]], what: str, title: str) -> Spec | 
 
 def _colours(repositories: list[dict[str, Any]], names: list[str]) -> alt.Color:
     """The same colour for a repository in every picture of a page."""
-    styles = looks([{"arm": r["name"], "middleware": r["name"]} for r in repositories])
+    styles = looks_of_middlewares(r["name"] for r in repositories)
     legend = alt.Legend(
         orient="bottom",
         columns=2,

@@ -16,7 +16,7 @@ import altair as alt
 from rmwbench.evaluations.figures.document import VERSIONS
 from rmwbench.report import charts
 from rmwbench.report.charts import MUTED, TEXT, Spec
-from rmwbench.report.style import NEUTRAL, looks
+from rmwbench.report.style import NEUTRAL, looks_of_middlewares
 
 TITLES = {"published": "as published", "corrected": "as corrected"}
 HEIGHT, SMALL_HEIGHT = 220, 74
@@ -32,7 +32,7 @@ _FAMILIES = (
     ("zenoh", "zenoh"),
     ("iceoryx", "iceoryx2"),
 )
-_HEAT = looks([{"arm": "", "middleware": "zenoh"}])[""].colour
+_HEAT = looks_of_middlewares(["zenoh"])["zenoh"].colour
 _SAME = "published, and as corrected: the same"
 
 
@@ -266,10 +266,7 @@ class _Styles:
             for ours in (True, False)
             for k, n in enumerate([n for n in of if (n in middlewares) is ours])
         }
-        colours = {
-            arm: look.colour
-            for arm, look in looks({"arm": f, "middleware": f} for f in families).items()
-        }
+        colours = {name: look.colour for name, look in looks_of_middlewares(families).items()}
         self.colours, self.dashes, self.shades = [], [], []
         for name in names:
             family = _family(name, middlewares)

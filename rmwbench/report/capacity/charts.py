@@ -17,10 +17,9 @@ from rmwbench.report import charts
 from rmwbench.report.capacity.rows import FEWEST_TRIALS, latency
 from rmwbench.report.captioned import Figure
 from rmwbench.report.charts import LOST, MUTED, SURFACE, TEXT, Spec
-from rmwbench.report.style import looks_of
+from rmwbench.report.style import looks
 from rmwbench.results.capacity import words
 from rmwbench.results.capacity.model import Search, Searched
-from rmwbench.results.model import document
 from rmwbench.words import numbers as fmt
 
 _SCALES = {
@@ -80,7 +79,7 @@ def figures(found: Searched, *, phone: bool = False) -> list[Figure]:
 
 def capacities(found: Searched, *, narrow: bool = False) -> Spec | None:
     """A row per arm, the highest capacity first."""
-    arms, search = looks_of(found.arms), found.search
+    arms, search = looks(found.arms), found.search
     rows: list[dict[str, Any]] = []
     for arm in found.arms:
         held, style = arm.capacity, arms[arm.arm]
@@ -137,7 +136,7 @@ def capacities(found: Searched, *, narrow: bool = False) -> Spec | None:
 
 def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
     """Latency against load, all arms in one picture."""
-    arms, search = looks_of(found.arms), found.search
+    arms, search = looks(found.arms), found.search
     median, tail = search.curve
     limits = [c.below for c in search.limit.conditions if c.metric.startswith("response_latency")]
     points: list[dict[str, Any]] = []
@@ -164,7 +163,7 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
                 entry = level.metrics[name]
                 value = fmt.finite(entry.value)
                 if kind == "tail" and entry.value == inf:
-                    lost = fmt.metric(document(level.metrics["undelivered"])).text
+                    lost = fmt.metric(level.metrics["undelivered"]).text
                     above.append(
                         place
                         | {
@@ -184,7 +183,7 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
                         "low": fmt.finite(entry.low) if enough else None,
                         "high": fmt.finite(entry.high) if enough else None,
                         "shown": f"{_percentile(name)} {latency(entry)}",
-                        "basis": fmt.metric(document(entry)).basis,
+                        "basis": fmt.metric(entry).basis,
                     }
                 )
         held = arm.capacity
@@ -304,13 +303,13 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
 
 def loss(found: Searched, *, narrow: bool = False) -> Spec | None:
     """Loss against load; None where nothing was lost."""
-    arms, search = looks_of(found.arms), found.search
+    arms, search = looks(found.arms), found.search
     points: list[dict[str, Any]] = []
     for arm in found.arms:
         for level in arm.levels:
             value = fmt.finite(level.metrics["loss"].value)
             if value is not None:
-                shown = fmt.metric(document(level.metrics["loss"]))
+                shown = fmt.metric(level.metrics["loss"])
                 points.append(
                     {
                         "arm": arm.arm,

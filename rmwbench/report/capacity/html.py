@@ -13,7 +13,6 @@ from rmwbench.report.html import render_page
 from rmwbench.results.calibration import calibration_line
 from rmwbench.results.capacity import words
 from rmwbench.results.capacity.model import Arm, Search, Searched
-from rmwbench.results.model import document
 from rmwbench.whole_file import write_whole
 
 
@@ -54,7 +53,7 @@ def render_html(found: Searched) -> str:
                 for s in (figure.spec, figure.narrow)
             ]
             specs.append({"datasets": figure.spec["datasets"], "wide": bare[0], "narrow": bare[1]})
-    styles = look.looks_of(found.arms)
+    styles = look.looks(found.arms)
     return render_page(
         "capacity.html.j2",
         specs,
@@ -62,7 +61,7 @@ def render_html(found: Searched) -> str:
         campaign=found.campaign,
         machine=found.machine,
         search=search,
-        calibrated=calibration_line(document(found.machine)),
+        calibrated=calibration_line(found.machine),
         question=words.question(search),
         glossary=found.glossary,
         arms=[_arm(arm, search, styles[arm.arm]) for arm in found.arms],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rmwbench.results.capacity import words
 from rmwbench.results.capacity.model import Found, Level, Search
-from rmwbench.results.model import Metric, document
+from rmwbench.results.model import Metric
 from rmwbench.words import numbers as fmt
 
 FEWEST_TRIALS = 3
@@ -53,8 +53,8 @@ def _row(level: Level, metrics: list[str], search: Search, brief: bool) -> Row:
     for name in metrics:
         shown = "unstable" if level.unstable else latency(level.metrics.get(name))
         cells[_title(name)] = shown.split(" [")[0] if brief else shown
-    cells["lost"] = fmt.metric(document(level.metrics["loss"])).text
-    cells["achieved"] = fmt.metric(document(level.metrics["achieved_rate"])).text
+    cells["lost"] = fmt.metric(level.metrics["loss"]).text
+    cells["achieved"] = fmt.metric(level.metrics["achieved_rate"]).text
     cells["idle"] = "–" if level.idle is None else fmt.quantity(level.idle, "fraction")
     cells |= {"held": f"{level.held}/{total}", "limit": verdict} | (
         {} if brief else {CAUSE: cause(level)}
@@ -65,7 +65,7 @@ def _row(level: Level, metrics: list[str], search: Search, brief: bool) -> Row:
 def latency(metric: Metric | None) -> str:
     """With its interval from three trials on; the t interval of two is a hundred times too wide to
     read."""
-    shown = fmt.metric(document(metric))
+    shown = fmt.metric(metric)
     if shown.state == "never":
         return "never"
     if metric is None or shown.state != "measured" or (metric.trials or 0) < FEWEST_TRIALS:

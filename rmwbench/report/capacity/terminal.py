@@ -12,7 +12,6 @@ from rmwbench.report.terminal_table import plain_table
 from rmwbench.results.calibration import calibration_line
 from rmwbench.results.capacity import words
 from rmwbench.results.capacity.model import Arm, Search, Searched
-from rmwbench.results.model import document
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable
 
@@ -40,7 +39,7 @@ def print_capacity(found: Searched, console: Console) -> None:
             style="dim",
         )
     )
-    for text in (found.machine.summary, calibration_line(document(found.machine))):
+    for text in (found.machine.summary, calibration_line(found.machine)):
         if text:
             console.print(Text(text, style="dim"))
     console.print()

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rmwbench.results.compare.model import Compared, ComparedSide, Row, Topic, Verdict
-from rmwbench.results.model import Metric, document
+from rmwbench.results.model import Metric
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable
 
@@ -128,7 +128,7 @@ def change_text(row: Row) -> str:
 
 
 def value(metric: Metric | None) -> str:
-    return fmt.metric(document(metric)).text
+    return fmt.metric(metric).text
 
 
 def effect(row: Row) -> tuple[str, str]:
@@ -137,7 +137,7 @@ def effect(row: Row) -> tuple[str, str]:
     if (change := row.difference) is not None:
         low, high = _points(100 * change.low), _points(100 * change.high)
         return _points(100 * change.value), f"[{low} … {high}]"
-    shown = fmt.ratio(document(row.ratio))
+    shown = fmt.ratio(row.ratio)
     return (shown.text, shown.interval) if shown.state == "measured" else ("–", "")
 
 

@@ -9,7 +9,7 @@ import altair as alt
 from rmwbench.analysis.decide.pareto import LOSS_ALIKE, Standing
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report.charts import FONT
-from rmwbench.report.style import NEUTRAL, looks_of
+from rmwbench.report.style import NEUTRAL, looks
 from rmwbench.results.decide.model import Front, Machine, Place
 from rmwbench.words import numbers as fmt
 
@@ -104,7 +104,7 @@ def _row(one: Place, latency: str, machine: Machine) -> dict[str, Any] | None:
         ends[f"{axis}_low"] = (low or value) / factor
         ends[f"{axis}_high"] = (value if high is None else high) / factor
     memory, lost = _value(one, "pss"), _value(one, "undelivered")
-    style = looks_of(machine.candidates)[one.arm]
+    style = looks(machine.candidates)[one.arm]
     return {
         **ends,
         "arm": one.arm,

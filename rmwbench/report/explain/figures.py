@@ -5,13 +5,13 @@ sentence says so.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rmwbench.report.captioned import Figure
 from rmwbench.report.explain import shares
 from rmwbench.report.explain.charts import shares as draw
 from rmwbench.report.explain.shares import CLAIMED, COUNTED, INFERRED, Bar, Key, percent
-from rmwbench.results.losses import losses_of, measure, slow
+from rmwbench.results.losses import measure, slow
+from rmwbench.results.shown import Arm, Workload
 from rmwbench.words import numbers as fmt
 
 PHASES = {"late": "waiting to be sent", "writing": "writing", "flight": "in flight"}
@@ -37,9 +37,9 @@ class Explained:
     tables: Sequence[Table]
 
 
-def explained(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Explained]:
+def explained(workload: Workload, *, phone: bool = False) -> Iterator[Explained]:
     """Paths, losses and causes of a workload."""
-    arms = workload["arms"]
+    arms = workload.arms
     yield _paths(arms, phone)
     yield _causes(arms, phone)
     yield _places(arms, phone)
@@ -59,7 +59,7 @@ def _figure(
     )
 
 
-def _paths(arms: list[dict[str, Any]], phone: bool) -> Explained:
+def _paths(arms: Sequence[Arm], phone: bool) -> Explained:
     bars = shares.paths(arms)
     title = "Where the bytes went"
     if not bars:
@@ -82,14 +82,14 @@ def _paths(arms: list[dict[str, Any]], phone: bool) -> Explained:
     keys += [Key("unknown", how, *words[how]) for how in words if how in known]
     rows = [
         (
-            arm["arm"],
-            shares.PATHS.get(one["path"], one["path"]),
-            one["interface"] or "–",
-            one["label"],
-            percent(one["fraction"]),
+            arm.arm,
+            shares.PATHS.get(one.path, one.path),
+            one.interface or "–",
+            one.label,
+            percent(one.fraction),
         )
         for arm in arms
-        for one in arm.get("paths") or ()
+        for one in arm.paths
     ]
     table = Table("", ("arm", "path", "interface", "how it is known", "share"), rows, 4)
     return Explained(
@@ -99,10 +99,10 @@ def _paths(arms: list[dict[str, Any]], phone: bool) -> Explained:
     )
 
 
-def _places(arms: list[dict[str, Any]], phone: bool) -> Explained:
+def _places(arms: Sequence[Arm], phone: bool) -> Explained:
     bars = shares.places(arms)
     title = "Where messages were lost"
-    under_way = "".join(f" {arm['arm']}: {text}." for arm in arms if (text := slow(losses_of(arm))))
+    under_way = "".join(f" {arm.arm}: {text}." for arm in arms if (text := slow(arm.losses)))
     if not bars:
         nowhere = f"Nowhere: no arm misses a message.{under_way}"
         return Explained(Figure("places", title, nowhere, None, wide=True), (), ())
@@ -113,17 +113,17 @@ def _places(arms: list[dict[str, Any]], phone: bool) -> Explained:
     )
     rows = []
     for arm in arms:
-        losses = losses_of(arm)
+        losses = arm.losses
         if losses is None:
             continue
         for one in losses.places:
             if one.messages:
                 share = percent(one.messages / losses.wanted)
-                rows.append((arm["arm"], one.place, one.text, measure(one), share))
+                rows.append((arm.arm, one.place, one.text, measure(one), share))
         if losses.not_located:
             share = percent(losses.not_located / losses.wanted)
             count = fmt.counted(losses.not_located, "message")
-            rows.append((arm["arm"], "not located", "", count, share))
+            rows.append((arm.arm, "not located", "", count, share))
     table = Table("", ("arm", "place", "what it means", "messages", "of the wanted"), rows, 4)
     figure = _figure(
         "places", title, reading, bars, "share of the wanted messages", phone, wide=True
@@ -131,7 +131,7 @@ def _places(arms: list[dict[str, Any]], phone: bool) -> Explained:
     return Explained(figure, shares.place_keys(arms), (table,))
 
 
-def _causes(arms: list[dict[str, Any]], phone: bool) -> Explained:
+def _causes(arms: Sequence[Arm], phone: bool) -> Explained:
     bars = shares.causes(arms)
     title = "Why the slowest were slow"
     if not bars:
@@ -145,21 +145,20 @@ def _causes(arms: list[dict[str, Any]], phone: bool) -> Explained:
     rows, worst = [], []
     unwatched: dict[str, None] = {}
     for arm in arms:
-        for tail in (arm.get("tails") or ())[:1]:
-            unwatched |= dict.fromkeys(tail["unwatched"])
+        for tail in arm.tails[:1]:
+            unwatched |= dict.fromkeys(tail.unwatched)
             rows += [
-                (arm["arm"], one["cause"], str(one["messages"]), percent(one["share"]))
-                for one in tail["causes"]
+                (arm.arm, one.cause, str(one.messages), percent(one.share)) for one in tail.causes
             ]
             worst += [
                 (
-                    arm["arm"],
-                    f"trial {tail['trial']}, seq {one['seq']}",
-                    one["cause"],
-                    *tuple(fmt.quantity(one["phases_ns"].get(phase), "ns") for phase in PHASES),
-                    fmt.quantity(one["latency_ns"], "ns"),
+                    arm.arm,
+                    f"trial {tail.trial}, seq {one.seq}",
+                    one.cause,
+                    *tuple(fmt.quantity(one.phases_ns.get(phase), "ns") for phase in PHASES),
+                    fmt.quantity(one.latency_ns, "ns"),
                 )
-                for one in tail["worst"][:WORST]
+                for one in tail.worst[:WORST]
             ]
     if unwatched:
         reading += f" Not watched: {', '.join(unwatched)}."

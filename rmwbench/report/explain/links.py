@@ -1,8 +1,7 @@
 """What the links carried, as a bar per arm and as tables: by class and sender, what each link lost
 and to what, and how long each stream took to recover."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 from rmwbench.analysis.metrics.link_bytes import BYTES
 from rmwbench.analysis.records.frames import CLASSES
@@ -11,6 +10,7 @@ from rmwbench.report.explain.charts import shares as draw
 from rmwbench.report.explain.figures import Explained, Table
 from rmwbench.report.explain.shares import COUNTED, Bar, Key, Part, percent
 from rmwbench.results.groups import VERDICTS, slowest
+from rmwbench.results.shown import Arm, Workload
 from rmwbench.words import numbers as fmt
 
 KINDS = {
@@ -28,9 +28,9 @@ KINDS = {
 SEEN = 0.002
 
 
-def links(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Explained]:
+def links(workload: Workload, *, phone: bool = False) -> Iterator[Explained]:
     """Of a workload whose hosts are behind links; nothing for any other."""
-    arms = [arm for arm in workload["arms"] if arm.get("network")]
+    arms = [arm for arm in workload.arms if arm.network]
     if not arms:
         return
     bars = [bar for arm in arms if (bar := _bar(arm)).parts]
@@ -52,10 +52,11 @@ def links(workload: dict[str, Any], *, phone: bool = False) -> Iterator[Explaine
     )
 
 
-def _bar(arm: dict[str, Any]) -> Bar:
+def _bar(arm: Arm) -> Bar:
+    sent = arm.network.sent if arm.network else ()
     parts = []
     for name in CLASSES:
-        share = sum(one["share"] for one in arm["network"]["sent"] if one["class"] == name)
+        share = sum(one.share for one in sent if one.class_ == name)
         if share >= SEEN:
             text = percent(share)
             parts.append(
@@ -68,21 +69,22 @@ def _bar(arm: dict[str, Any]) -> Bar:
                     f"{text} {KINDS[name][1]}",
                 )
             )
-    return Bar(arm["arm"], parts, fmt.metric(arm["metrics"].get(BYTES)).text)
+    return Bar(arm.arm, parts, fmt.metric(arm.metrics.get(BYTES)).text)
 
 
-def _sent(arms: list[dict[str, Any]]) -> Table:
+def _sent(arms: Sequence[Arm]) -> Table:
     found = [
         (
-            arm["arm"],
-            one["host"],
-            one["class"],
-            fmt.significant_count(one["frames"]),
-            fmt.metric(one["bytes_per_s"]).full,
-            percent(one["share"]),
+            arm.arm,
+            one.host,
+            one.class_,
+            fmt.significant_count(one.frames),
+            fmt.metric(one.bytes_per_s).full,
+            percent(one.share),
         )
         for arm in arms
-        for one in arm["network"]["sent"]
+        if arm.network
+        for one in arm.network.sent
     ]
     return Table(
         "Who sent what",
@@ -92,32 +94,33 @@ def _sent(arms: list[dict[str, Any]]) -> Table:
     )
 
 
-def _lost(arms: list[dict[str, Any]]) -> Table:
+def _lost(arms: Sequence[Arm]) -> Table:
     found = [
         (
-            arm["arm"],
-            f"{one['host']} {one['direction']}",
-            _reasons(one["verdicts"]),
-            fmt.metric(one["bytes_per_s"]).full,
-            fmt.metric(one["lost"]).full,
+            arm.arm,
+            f"{one.host} {one.direction}",
+            _reasons(one.verdicts),
+            fmt.metric(one.bytes_per_s).full,
+            fmt.metric(one.lost).full,
         )
         for arm in arms
-        for one in arm["network"]["links"]
+        if arm.network
+        for one in arm.network.links
     ]
     return Table(
         "What each link lost", ("arm", "link", "frames lost to", "let through", "lost"), found, 3
     )
 
 
-def _reasons(verdicts: dict[str, int]) -> str:
+def _reasons(verdicts: Mapping[str, int]) -> str:
     return (
         ", ".join(f"{VERDICTS.get(v, v)} {fmt.significant_count(n)}" for v, n in verdicts.items())
         or "none"
     )
 
 
-def _recovered(arms: list[dict[str, Any]]) -> Table:
-    found = [(arm["arm"], *line) for arm in arms for line in slowest(arm)]
+def _recovered(arms: Sequence[Arm]) -> Table:
+    found = [(arm.arm, *line) for arm in arms for line in slowest(arm)]
     return Table(
         "Who recovered when", ("arm", "what", "away", "stream", "time to recover"), found, 4
     )

@@ -8,11 +8,11 @@ part is says how well it is known.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from rmwbench.results.explain.model import Losses
-from rmwbench.results.losses import losses_of, measure
+from rmwbench.results.losses import measure
+from rmwbench.results.shown import Arm, PathShare
 from rmwbench.words import numbers as fmt
 
 SEEN = 0.005
@@ -110,63 +110,56 @@ def percent(share: float) -> str:
     return "< 0.1 %" if 0 < share < 0.001 else fmt.quantity(share, "fraction")
 
 
-def paths(arms: Iterable[dict[str, Any]]) -> list[Bar]:
+def paths(arms: Iterable[Arm]) -> list[Bar]:
     """Shares of the payload bytes; arms that nobody attested have no bar."""
     out = []
     for arm in arms:
         parts = []
-        for one in _joined(arm.get("paths") or ()):
-            if one["fraction"] >= SEEN:
-                share = percent(one["fraction"])
-                on = f" over {one['interface']}" if one["interface"] else ""
+        for one in _joined(arm.paths):
+            if one.fraction >= SEEN:
+                share = percent(one.fraction)
+                on = f" over {one.interface}" if one.interface else ""
                 how = {
                     "counted": "counted by the kernel",
                     "evidence": "the middleware's own word",
                 }
                 told = (
-                    f"{share} {PATHS.get(one['path'], one['path'])}{on}, "
-                    f"{how.get(one['label'], 'inferred')}"
+                    f"{share} {PATHS.get(one.path, one.path)}{on}, {how.get(one.label, 'inferred')}"
                 )
-                label = f"{one['path']} {share}" + (
-                    " inferred" if one["label"] == "inferred" else ""
-                )
-                known = _KNOWN.get(one["label"], COUNTED)
-                parts.append(Part(one["path"], one["fraction"], one["path"], known, label, told))
+                label = f"{one.path} {share}" + (" inferred" if one.label == "inferred" else "")
+                known = _KNOWN.get(one.label, COUNTED)
+                parts.append(Part(one.path, one.fraction, one.path, known, label, told))
         if parts:
-            out.append(Bar(arm["arm"], parts, ", ".join(part.label for part in parts[1:])))
+            out.append(Bar(arm.arm, parts, ", ".join(part.label for part in parts[1:])))
     return out
 
 
-def places(arms: Iterable[dict[str, Any]]) -> list[Bar]:
+def places(arms: Iterable[Arm]) -> list[Bar]:
     """Shares of the wanted messages; only arms that miss some. The parts of an arm add up to what
     it misses: places that may each explain the same messages are one part."""
     out = []
     for arm in arms:
-        losses = losses_of(arm)
+        losses = arm.losses
         if losses is not None and losses.missing and losses.wanted:
             parts = [part for part in _places(losses) if part.share > 0]
-            out.append(Bar(arm["arm"], parts, percent(losses.missing / losses.wanted)))
+            out.append(Bar(arm.arm, parts, percent(losses.missing / losses.wanted)))
     return out
 
 
-def causes(arms: Iterable[dict[str, Any]]) -> list[Bar]:
+def causes(arms: Iterable[Arm]) -> list[Bar]:
     """Shares of the slowest messages, of the writer and reader with the longest tail; only arms
     that have one."""
     out = []
     for arm in arms:
-        if tails := arm.get("tails"):
+        if tails := arm.tails:
             parts = []
-            for one in tails[0]["causes"]:
-                side = CAUSE_SIDES.get(one["cause"], "unknown")
-                share = percent(one["share"])
-                told = f"{one['messages']} of {tails[0]['messages']}: {one['text']}"
+            for one in tails[0].causes:
+                side = CAUSE_SIDES.get(one.cause, "unknown")
+                share = percent(one.share)
+                told = f"{one.messages} of {tails[0].messages}: {one.text}"
                 known = INFERRED if side == "unknown" else COUNTED
-                parts.append(
-                    Part(one["cause"], one["share"], side, known, f"{one['cause']} {share}", told)
-                )
-            out.append(
-                Bar(arm["arm"], parts, fmt.quantity(tails[0]["worst"][0]["latency_ns"], "ns"))
-            )
+                parts.append(Part(one.cause, one.share, side, known, f"{one.cause} {share}", told))
+            out.append(Bar(arm.arm, parts, fmt.quantity(tails[0].worst[0].latency_ns, "ns")))
     return out
 
 
@@ -175,10 +168,10 @@ def path_keys(bars: Iterable[Bar]) -> list[Key]:
     return [Key(kind, COUNTED, kind, words) for kind, words in PATHS.items() if kind in kinds]
 
 
-def place_keys(arms: Iterable[dict[str, Any]]) -> list[Key]:
+def place_keys(arms: Iterable[Arm]) -> list[Key]:
     """Each place of any arm once, with what it means and what to do about it."""
     found: dict[str, Key] = {}
-    for losses in map(losses_of, arms):
+    for losses in (arm.losses for arm in arms):
         if losses is None:
             continue
         for one in losses.places:
@@ -193,28 +186,28 @@ def place_keys(arms: Iterable[dict[str, Any]]) -> list[Key]:
     return _by_side(found.values())
 
 
-def cause_keys(arms: Iterable[dict[str, Any]]) -> list[Key]:
+def cause_keys(arms: Iterable[Arm]) -> list[Key]:
     """Each cause of any drawn arm once, with its words."""
     found: dict[str, Key] = {}
-    for tails in (arm.get("tails") for arm in arms):
-        for one in tails[0]["causes"] if tails else ():
-            side = CAUSE_SIDES.get(one["cause"], "unknown")
+    for tails in (arm.tails for arm in arms):
+        for one in tails[0].causes if tails else ():
+            side = CAUSE_SIDES.get(one.cause, "unknown")
             known = INFERRED if side == "unknown" else COUNTED
-            found.setdefault(one["cause"], Key(side, known, one["cause"], one["text"]))
+            found.setdefault(one.cause, Key(side, known, one.cause, one.text))
     return _by_side(found.values())
 
 
-def _joined(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _joined(found: Iterable[PathShare]) -> list[PathShare]:
     """Interfaces of one path and label together, named after the largest: eth0 beside lo is
     discovery."""
-    joined: dict[tuple[str, str], dict[str, Any]] = {}
+    joined: dict[tuple[str, str], PathShare] = {}
     for one in found:
-        key = one["path"], one["label"]
-        if key in joined:
-            joined[key]["fraction"] += one["fraction"]
-        else:
-            joined[key] = dict(one)
-    return sorted(joined.values(), key=lambda one: -one["fraction"])
+        key = one.path, one.label
+        before = joined.get(key)
+        joined[key] = (
+            one if before is None else replace(before, fraction=before.fraction + one.fraction)
+        )
+    return sorted(joined.values(), key=lambda one: -one.fraction)
 
 
 def _places(losses: Losses) -> Iterable[Part]:

@@ -10,7 +10,6 @@ from rmwbench.report.chain_chart import KINDS
 from rmwbench.report.explain.shares import percent
 from rmwbench.results.explain.model import Chain, Explanation, Layer, Losses, Tail, Topic
 from rmwbench.results.losses import slow
-from rmwbench.results.model import Metric, document
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable
 
@@ -56,10 +55,10 @@ _LATENCIES: Mapping[str, str] = {
 
 def _topic(topic: Topic) -> str:
     """`front: worse (loss): response 175 ms, service …, consumed …, lost 12 %`."""
-    shown = {name: _text(topic.metrics.get(key)) for name, key in _LATENCIES.items()}
+    shown = {name: fmt.metric(topic.metrics.get(key)).text for name, key in _LATENCIES.items()}
     by = f" by {topic.verdict.by}" if topic.verdict.by else ""
     latencies = ", ".join(f"{name} {text}" for name, text in shown.items())
-    lost = _text(topic.metrics.get("undelivered"))
+    lost = fmt.metric(topic.metrics.get("undelivered")).text
     return f"{topic.topic}: {topic.verdict.verdict}{by}; {latencies}, lost {lost}"
 
 
@@ -87,11 +86,7 @@ def _chain(chain: Chain | None) -> Iterator[str]:
 
 def _layers(layers: Sequence[Layer]) -> Iterator[str]:
     for one in layers:
-        yield f"{_text(one.time):>8}  {percent(max(0.0, one.share)):>7}  {one.category}"
-
-
-def _text(metric: Metric | None) -> str:
-    return fmt.metric(document(metric)).text
+        yield f"{fmt.metric(one.time).text:>8}  {percent(max(0.0, one.share)):>7}  {one.category}"
 
 
 def _losses(console: Console, losses: Losses | None) -> None:

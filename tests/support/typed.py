@@ -1,0 +1,55 @@
+"""Typed answers from as much of their documents as a test needs to say."""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter
+
+T = TypeVar("T")
+_EMPTY = {str: "", int: 0, float: 0.0, bool: False}
+
+
+def typed(kind: type[T], found: Mapping[str, Any] | None = None) -> T:
+    """`kind` from its document (docs/formats); what that leaves out is empty: None, no members,
+    zero, of several words `no data` or the
+    first."""
+    return TypeAdapter(kind).validate_python(_whole(kind, found or {}))
+
+
+def _whole(kind: Any, found: Any) -> Any:
+    if get_origin(kind) is Annotated:
+        return _whole(get_args(kind)[0], found)
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        keys = {one.name: one.name.removesuffix("_") for one in fields(kind)}
+        unknown = found.keys() - keys.values()
+        assert not unknown, f"{kind.__name__} has no {', '.join(sorted(unknown))}"
+        return {
+            key: _whole(hints[name], found[key]) if key in found else _empty(hints[name])
+            for name, key in keys.items()
+        }
+    if get_origin(kind) is UnionType:
+        if found is None:
+            return None
+        (known,) = (one for one in get_args(kind) if one is not NoneType)
+        return _whole(known, found)
+    if get_origin(kind) is tuple:
+        of = get_args(kind)
+        return [_whole(of[0], one) for one in found] if of[-1] is Ellipsis else found
+    if get_origin(kind) is Mapping:
+        return {key: _whole(get_args(kind)[1], one) for key, one in found.items()}
+    return found
+
+
+def _empty(kind: Any) -> Any:
+    if get_origin(kind) is UnionType and NoneType in get_args(kind):
+        return None
+    if get_origin(kind) is Literal:
+        return "no data" if "no data" in get_args(kind) else get_args(kind)[0]
+    if get_origin(kind) is tuple:
+        return ()
+    if get_origin(kind) is Mapping:
+        return {}
+    return _whole(kind, {}) if is_dataclass(kind) else _EMPTY.get(kind)
