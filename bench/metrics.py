@@ -130,7 +130,7 @@ import sys, time
 import rmwbench.results.show as summary
 from rmwbench.bundle import Bundle
 begin = time.perf_counter()
-document = summary.summarise(Bundle(sys.argv[1]))
+summary.summarise(Bundle(sys.argv[1]))
 elapsed = time.perf_counter() - begin
 """
 

@@ -108,13 +108,13 @@ def _answer(directory: Path, no_report: bool) -> int:
     from rmwbench.report.terminal import print_show
     from rmwbench.results.show import summarise
 
-    document = summarise(bundle)
+    shown = summarise(bundle)
     if no_report:
         say(directory)
-        return exit_code(document)
-    beside = evaluated(document)
-    print_show(document, stdout_console(), beside)
+        return exit_code(shown)
+    beside = evaluated(shown)
+    print_show(shown, stdout_console(), beside)
     path = directory / "report.html"
-    write_html(document, path, beside)
+    write_html(shown, path, beside)
     say(f"report: {path}")
-    return nothing or exit_code(document)
+    return nothing or exit_code(shown)

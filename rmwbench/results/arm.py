@@ -3,25 +3,25 @@ and attested, its metrics.
 """
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
 from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
 from rmwbench.analysis.metrics.comparisons import is_floor, is_reliable, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import POOLED, WHY_NOT_POOLED, judged_topics
 from rmwbench.analysis.metrics.trial import focus_of
-from rmwbench.analysis.stats.metric import NoData, finites
 from rmwbench.analysis.verdicts import best, disturbed, interim
 from rmwbench.analysis.verdicts.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results import chain, groups
-from rmwbench.results.explain.model import Failure, Tail, Trials
+from rmwbench.results.explain.model import Failure, Tail, Trials, Verdict, VerdictName
 from rmwbench.results.interop import pair_of
 from rmwbench.results.losses import losses
 from rmwbench.results.measure import Small
-from rmwbench.results.model import document
+from rmwbench.results.model import Metric, Ratio
+from rmwbench.results.shown import Arm, ArmVerdict, Configuration, PathShare, TrialValue
 
 
 class ArmReport:
@@ -156,10 +156,10 @@ class ArmReport:
         members = next((one.members for one in self.topics if one.name == topic), ())
         return _one(_qos(qos) for name, qos in self._of_topics if name in members and qos)
 
-    def _configuration(self, bundle: Bundle) -> dict[str, Any] | None:
+    def _configuration(self, bundle: Bundle) -> Configuration | None:
         own = self.arm.get("profile") or {}
         if own.get("text") is not None:
-            return {"format": own.get("format"), "text": own["text"]}
+            return Configuration(format=own.get("format"), text=own["text"])
         for described in bundle.campaign.get("middlewares") or []:
             if (
                 described.get("middleware") == self.cell["middleware"]
@@ -167,88 +167,113 @@ class ArmReport:
             ):
                 for profile in described.get("profiles") or []:
                     if profile.get("name") == self.cell["profile"]:
-                        return {"format": profile.get("format"), "text": profile.get("text")}
+                        return Configuration(format=profile.get("format"), text=profile.get("text"))
         return None
 
-    def document(
-        self, verdict: best.Verdict, unlike: list[str], floor: "ArmReport | None"
-    ) -> dict[str, Any]:
+    def shown(
+        self,
+        verdict: best.Verdict,
+        topic: str | None,
+        unlike: list[str],
+        floor: "ArmReport | None",
+    ) -> Arm:
+        """`topic`: the one that the verdict rests on, where the workload is judged by several."""
         if interim.is_untimed(self.cell) and not self.floor:
-            verdict = best.Verdict(
-                "no data", None, None, "allocations were counted, so nothing here was timed"
-            )
-        return {
-            "arm": self.name,
-            **{
-                k: self.cell[k]
-                for k in ("middleware", "layer", "version", "profile", "release_date")
-            },
-            "role": "floor" if self.floor else "contender",
-            "cell": self.cell["cell"],
-            "factors": loads(self.cell["factors"]),
-            "flags": [
-                *(str(f) for f in self.definition.get("flags") or []),
-                *self.regrant,
-                *unlike,
-                *self.disturbed,
-            ],
-            "unlike": unlike,
-            "disturbed": self.disturbed,
-            "disturbed_by": self.disturbed_by,
-            "conditions": disturbed.conditions(self.definition),
-            "notes": self.notes,
-            "path": self.path,
-            "paths": self.paths,
-            "publish_mode": self.publish_mode,
-            "take": self.take,
-            "when_full": self.when_full,
-            "qos": self.qos,
-            "touch": self.touch,
-            "configuration": self.configuration,
-            "options": self.arm.get("options") or {},
-            "pair": pair_of(self.arm),
-            "not_supported": self.not_supported,
-            "trials": document(self.counts),
-            "losses": document(self.losses),
-            "tails": document(self.tails),
-            "network": groups.document(self.trials),
-            "chain": document(chain.chain(self.trials)),
-            "layers": document(chain.layers(self.trials)),
-            "metrics": {
-                name: aggregate(entry, self.trials).document()
-                for name, entry in GLOSSARY.items()
-                if chain.applies(name, self.trials, self.primary)
-            }
-            | (self._not_pooled() if self.topics else {}),
-            "per_trial": {
-                name: [
-                    {"trial": t.trial, "block": t.block, "value": v}
-                    for (t, _), v in zip(values, finites(v for _, v in values), strict=True)
-                ]
-                for name, values in self.values.items()
-                if values
-            },
-            "times_floor": self._times_floor(floor),
-            "verdict": verdict.document(),
-        }
+            untimed = "allocations were counted, so nothing here was timed"
+            verdict, topic = best.Verdict("no data", None, None, untimed), None
+        flags = (
+            *(str(f) for f in self.definition.get("flags") or []),
+            *self.regrant,
+            *unlike,
+            *self.disturbed,
+        )
+        return Arm(
+            arm=self.name,
+            middleware=self.cell["middleware"],
+            layer=self.cell["layer"],
+            version=self.cell["version"],
+            profile=self.cell["profile"],
+            release_date=self.cell["release_date"],
+            role="floor" if self.floor else "contender",
+            cell=self.cell["cell"],
+            factors=loads(self.cell["factors"]),
+            flags=flags,
+            unlike=tuple(unlike),
+            disturbed=tuple(self.disturbed),
+            disturbed_by=self.disturbed_by,
+            conditions=disturbed.conditions(self.definition),
+            notes=tuple(self.notes),
+            path=self.path,
+            paths=self.paths,
+            publish_mode=self.publish_mode,
+            take=self.take,
+            when_full=self.when_full,
+            qos=self.qos,
+            touch=self.touch,
+            configuration=self.configuration,
+            options=self.arm.get("options") or {},
+            pair=pair_of(self.arm),
+            not_supported=self.not_supported,
+            trials=self.counts,
+            losses=self.losses,
+            tails=tuple(self.tails),
+            network=groups.network(self.trials),
+            chain=chain.chain(self.trials),
+            layers=chain.layers(self.trials),
+            metrics=self._metrics(),
+            per_trial=per_trial(self.values),
+            times_floor=self._times_floor(floor),
+            verdict=ArmVerdict(**vars(verdict_of(verdict)), topic=topic),
+        )
 
-    def _not_pooled(self) -> dict[str, Any]:
+    def _metrics(self) -> dict[str, Metric]:
         """A median over an IMU and a camera is that of neither."""
-        return {
-            name: NoData(GLOSSARY[name].unit, WHY_NOT_POOLED).document() for name in sorted(POOLED)
+        found = {
+            name: Metric.of(aggregate(entry, self.trials).document())
+            for name, entry in GLOSSARY.items()
+            if chain.applies(name, self.trials, self.primary)
         }
+        if self.topics:
+            found |= {
+                name: Metric(unit=GLOSSARY[name].unit, no_data=WHY_NOT_POOLED)
+                for name in sorted(POOLED)
+            }
+        return found
 
-    def _times_floor(self, floor: "ArmReport | None") -> dict[str, Any]:
+    def _times_floor(self, floor: "ArmReport | None") -> Ratio:
         if floor is None:
-            return {"no_data": "the workload has no floor arm"}
+            return Ratio(no_data="the workload has no floor arm")
         if floor is self:
-            return {"no_data": "this is the floor"}
+            return Ratio(no_data="this is the floor")
         if self.topics and self.primary in POOLED:
-            return {"no_data": WHY_NOT_POOLED}
-        return best.ratio(self.compared.primary, floor.compared.primary).document()
+            return Ratio(no_data=WHY_NOT_POOLED)
+        return Ratio.of(best.ratio(self.compared.primary, floor.compared.primary).document())
 
 
-def _paths(rows: list[dict[str, Any]], trials: int) -> list[dict[str, Any]]:
+def verdict_of(found: best.Verdict) -> Verdict:
+    """As every answer shows it."""
+    return Verdict(
+        verdict=cast(VerdictName, found.verdict),
+        against=found.against,
+        ratio=None if found.ratio is None else Ratio.of(found.ratio.document()),
+        reason=found.reason,
+        minutes_to_decide=found.minutes_to_decide,
+        by=found.by,
+    )
+
+
+def per_trial(
+    values: Mapping[str, Sequence[tuple[Trial, float]]],
+) -> dict[str, tuple[TrialValue, ...]]:
+    """Metric -> its value in each trial, of those that have any."""
+    return {
+        name: tuple(TrialValue(trial=t.trial, block=t.block, value=v) for t, v in found)
+        for name, found in values.items()
+        if found
+    }
+
+
+def _paths(rows: list[dict[str, Any]], trials: int) -> tuple[PathShare, ...]:
     """Path, interface, how it is known, and its fraction of the payload, the largest first:
     fractions averaged over trials; bytes where there are no fractions."""
     use = "fraction" if all(r["fraction"] is not None for r in rows) else "bytes"
@@ -257,19 +282,19 @@ def _paths(rows: list[dict[str, Any]], trials: int) -> list[dict[str, Any]]:
         if r[use]:
             weight[r["path"], r.get("interface") or "", r["label"]] += r[use]
     total = trials if use == "fraction" else sum(weight.values())
-    return [
-        {"path": path, "interface": interface or None, "label": label, "fraction": n / total}
+    return tuple(
+        PathShare(path=path, interface=interface or None, label=label, fraction=n / total)
         for (path, interface, label), n in sorted(weight.items(), key=lambda x: (-x[1], x[0]))
-    ]
+    )
 
 
-def _path(paths: list[dict[str, Any]]) -> tuple[str | None, str | None]:
+def _path(paths: Sequence[PathShare]) -> tuple[str | None, str | None]:
     """("shm 97 % (inferred), udp 3 %", "shm") of what `_paths` gives."""
-    fractions: Counter[str] = Counter()
+    fractions: dict[str, float] = {}
     labels: dict[str, set[str]] = {}
     for one in paths:
-        fractions[one["path"]] += one["fraction"]
-        labels.setdefault(one["path"], set()).add(one["label"])
+        fractions[one.path] = fractions.get(one.path, 0.0) + one.fraction
+        labels.setdefault(one.path, set()).add(one.label)
     if not fractions:
         return None, None
     ordered = sorted(fractions.items(), key=lambda x: (-x[1], x[0]))

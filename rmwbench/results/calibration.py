@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from rmwbench.results.model import Machine, Metric
 from rmwbench.words import numbers as fmt
 
 OLD_DAYS = 1
@@ -49,11 +50,9 @@ def calibration(
     }
 
 
-def calibration_line(machine: Mapping[str, Any]) -> str:
-    """What a renderer prints of a show document's `machine`; empty where there is none, since a
-    warning says that."""
-    shown = machine.get("calibration") or {}
-    return str(shown.get("text", "")) if shown.get("known") else ""
+def calibration_line(machine: Machine) -> str:
+    """What a renderer prints; empty where there is no calibration, since a warning says that."""
+    return machine.calibration.text if machine.calibration.known else ""
 
 
 def line(found: Mapping[str, Any], age_days: float | None) -> str:
@@ -82,9 +81,9 @@ def own_text(own: Mapping[str, Any]) -> str:
     parts = []
     latency, cpu = own.get("latency") or {}, own.get("cpu_per_message") or {}
     if "value" in latency:
-        parts.append(f"of a latency {fmt.metric(latency).text} is ours")
+        parts.append(f"of a latency {fmt.metric(Metric.of(latency)).text} is ours")
     if "value" in cpu:
-        parts.append(f"of a message {fmt.metric(cpu).text} of processor time")
+        parts.append(f"of a message {fmt.metric(Metric.of(cpu)).text} of processor time")
     text = ", ".join(parts)
     larger = (
         "; larger messages cost more, which this calibration did not measure; nothing is "

@@ -6,13 +6,13 @@ ends below 1 where messages never arrived.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.stats.metric import finites
 from rmwbench.analysis.stats.quantile import BEYOND
+from rmwbench.results.shown import Ecdf, Series, Spectrum
 
 RESPONSE, END_TO_END = "response_latency", "end_to_end_latency"
 ECDF_POINTS, SPECTRUM_POINTS = 200, 120
@@ -24,7 +24,7 @@ def source(primary: str) -> str:
     return END_TO_END if primary.startswith("end_to_end_") else RESPONSE
 
 
-def ecdf(arm: str, trials: list[Trial], of: str = RESPONSE) -> dict[str, Any] | None:
+def ecdf(arm: str, trials: list[Trial], of: str = RESPONSE) -> Ecdf | None:
     """Points (latency, fraction of the wanted messages at or below), denser towards both ends; ends
     at the delivered fraction.
     """
@@ -51,14 +51,10 @@ def ecdf(arm: str, trials: list[Trial], of: str = RESPONSE) -> dict[str, Any] | 
         np.append(fractions, cumulative[last] / total),
     )
     _, unique = np.unique(fractions, return_index=True)
-    return {
-        "arm": arm,
-        "latency_ns": _numbers(latency[unique]),
-        "fraction": _numbers(fractions[unique]),
-    }
+    return Ecdf(arm=arm, latency_ns=_numbers(latency[unique]), fraction=_numbers(fractions[unique]))
 
 
-def spectrum(arm: str, trials: list[Trial], of: str = RESPONSE) -> dict[str, Any] | None:
+def spectrum(arm: str, trials: list[Trial], of: str = RESPONSE) -> Spectrum | None:
     """Quantiles 0 … 1 − 10/n, spaced evenly in log(1−q): as deep as rule 5 allows for the pooled
     messages; null where lost messages reach.
     """
@@ -68,12 +64,12 @@ def spectrum(arm: str, trials: list[Trial], of: str = RESPONSE) -> dict[str, Any
     depth = math.log10(total / BEYOND)
     quantile = 1 - 10 ** -np.linspace(0, depth, min(SPECTRUM_POINTS, max(int(depth * 40), 2)))
     at = np.minimum(np.searchsorted(cumulative, quantile * total - 1e-9), len(values) - 1)
-    return {"arm": arm, "quantile": _numbers(quantile), "latency_ns": _numbers(values[at])}
+    return Spectrum(arm=arm, quantile=_numbers(quantile), latency_ns=_numbers(values[at]))
 
 
 def series(
     arm: str, trials: list[Trial], metric_by_trial: dict[int, float], of: str = RESPONSE
-) -> dict[str, Any] | None:
+) -> Series | None:
     """The trial whose primary metric is the middle one (the lower of two): representative, not
     chosen by eye."""
     known = {t.trial: found for t in trials if (found := _series(t, of)) is not None}
@@ -82,12 +78,7 @@ def series(
     ordered = sorted(known, key=lambda trial: (metric_by_trial.get(trial, math.inf), trial))
     chosen = ordered[(len(ordered) - 1) // 2]
     time_s, latency = known[chosen]
-    return {
-        "arm": arm,
-        "trial": chosen,
-        "time_s": _numbers(time_s),
-        "latency_ns": _numbers(latency),
-    }
+    return Series(arm=arm, trial=chosen, time_s=_numbers(time_s), latency_ns=_numbers(latency))
 
 
 def _series(trial: Trial, of: str) -> tuple[np.ndarray, np.ndarray] | None:
@@ -110,5 +101,5 @@ def _pooled(trials: list[Trial], of: str) -> tuple[np.ndarray, np.ndarray, int]:
     return values[order], cumulative, round(float(cumulative[-1]))
 
 
-def _numbers(values: np.ndarray) -> list[float | None]:
-    return [None if isinstance(v, str) else v for v in finites(values.tolist())]
+def _numbers(values: np.ndarray) -> tuple[float | None, ...]:
+    return tuple(None if isinstance(v, str) else v for v in finites(values.tolist()))

@@ -19,7 +19,10 @@ from rmwbench.analysis.verdicts import gains
 from rmwbench.analysis.verdicts.failing import with_lost
 from rmwbench.analysis.verdicts.interim import failed_blocks, is_untimed
 from rmwbench.analysis.verdicts.verdict import Rules
+from rmwbench.results import shown
 from rmwbench.results.arm import ArmReport
+from rmwbench.results.model import Metric
+from rmwbench.results.shown import Judged, Workload
 from rmwbench.words import numbers as fmt
 
 METRICS = (
@@ -46,16 +49,20 @@ class Effect:
     after: str = ""
 
 
-def documents(effects: Sequence[Effect], rules: Rules) -> dict[str, list[dict[str, Any]]]:
-    """Workload -> its `effects` in the show document, in their order; all of a report at once."""
+def judged(effects: Sequence[Effect], rules: Rules) -> dict[str, list[shown.Effect]]:
+    """Workload -> its effects, in their order; all of a report are judged at once."""
     found = iter(gains.judge([p for effect in effects for p in effect.planned.values()], rules))
-    out: dict[str, list[dict[str, Any]]] = {}
+    out: dict[str, list[shown.Effect]] = {}
     for effect in effects:
-        judged = {metric: next(found) for metric in effect.planned}
-        text = "; ".join(x for x in (_words(judged), effect.after) if x)
-        ratios = {metric: gain.document() for metric, gain in judged.items()}
-        document = {"arm": effect.arm, "against": effect.against, "ratios": ratios, "text": text}
-        out.setdefault(effect.workload, []).append(document)
+        known = {metric: next(found) for metric in effect.planned}
+        out.setdefault(effect.workload, []).append(
+            shown.Effect(
+                arm=effect.arm,
+                against=effect.against,
+                ratios={metric: Judged.of(gain.document()) for metric, gain in known.items()},
+                text="; ".join(x for x in (_words(known), effect.after) if x),
+            )
+        )
     return out
 
 
@@ -129,7 +136,7 @@ def _identity(arm: ArmReport, factors: Mapping[str, Any]) -> str:
 
 
 def _undelivered(arm: ArmReport) -> str:
-    return fmt.metric(aggregate(GLOSSARY["undelivered"], arm.trials).document()).text
+    return fmt.metric(Metric.of(aggregate(GLOSSARY["undelivered"], arm.trials).document())).text
 
 
 def _planned(arm: ArmReport, base: ArmReport, metrics: Iterable[str]) -> dict[str, gains.Planned]:
@@ -174,22 +181,22 @@ def _words(judged: Mapping[str, gains.Gain]) -> str:
     return "; ".join(f"{word} {', '.join(found)}" for word, found in names if found)
 
 
-def columns(workload: dict[str, Any]) -> list[str]:
+def columns(workload: Workload) -> list[str]:
     """The metrics that any effect of the workload has, in the order of a table's columns."""
-    there = {name for effect in workload.get("effects") or () for name in effect["ratios"]}
+    there = {name for effect in workload.effects for name in effect.ratios}
     return [
         name
-        for name in dict.fromkeys((workload["primary_metric"], *BESIDE, *METRICS))
+        for name in dict.fromkeys((workload.primary_metric, *BESIDE, *METRICS))
         if name in there
     ]
 
 
-def rows(workload: dict[str, Any]) -> list[list[str]]:
+def rows(workload: Workload) -> list[list[str]]:
     """The table as text: `arm ÷ against`, then a ratio with its interval or `–` for each of
     `columns`."""
     found = []
-    for effect in workload["effects"]:
-        ratios = [fmt.ratio(effect["ratios"].get(name)) for name in columns(workload)]
+    for effect in workload.effects:
+        ratios = [fmt.ratio(effect.ratios.get(name)) for name in columns(workload)]
         words = [ratio.full if ratio.state == "measured" else "–" for ratio in ratios]
-        found.append([f"{effect['arm']} ÷ {effect['against']}", *words])
+        found.append([f"{effect.arm} ÷ {effect.against}", *words])
     return found

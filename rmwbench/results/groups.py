@@ -8,8 +8,8 @@ value, instead of columns of the main table that would read `no data` everywhere
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isinf
-from typing import Any, NamedTuple
+from math import isinf
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,20 @@ from rmwbench.analysis.metrics.network import Network
 from rmwbench.analysis.metrics.stray import STRAY, TO_ITSELF
 from rmwbench.analysis.records.frames import CLASSES
 from rmwbench.analysis.stats import intervals
-from rmwbench.analysis.stats.metric import Measured, NoData, finite, finites
+from rmwbench.analysis.stats.metric import Measured, NoData
+from rmwbench.results import shown as answer
+from rmwbench.results.model import Metric
+from rmwbench.results.shown import (
+    Arm,
+    Delivered,
+    Link,
+    Outage,
+    Recovery,
+    Sent,
+    ShownOutage,
+    TrialRate,
+    Workload,
+)
 from rmwbench.words import numbers as fmt
 
 VERDICTS = {
@@ -137,7 +150,7 @@ GROUPS = (
 )
 
 
-def groups(workload: dict[str, Any]) -> list[Group]:
+def groups(workload: Workload) -> list[Group]:
     """The tables of a workload, each with the columns that have data in any arm. If its only data
     is a stall, there is no such table: the main tables have it."""
     found = []
@@ -146,8 +159,7 @@ def groups(workload: dict[str, Any]) -> list[Group]:
             title: name
             for title, name in group.metrics.items()
             if any(
-                "no_data" not in arm["metrics"].get(name, {"no_data": ""})
-                for arm in workload["arms"]
+                name in arm.metrics and arm.metrics[name].no_data is None for arm in workload.arms
             )
         }
         if set(metrics.values()) - {"stall_outside_outages"}:
@@ -155,14 +167,11 @@ def groups(workload: dict[str, Any]) -> list[Group]:
     return found
 
 
-def rows(workload: dict[str, Any], group: Group) -> list[list[str]]:
+def rows(workload: Workload, group: Group) -> list[list[str]]:
     """The table as text: the arm, then each metric with its interval."""
     return [
-        [
-            arm["arm"],
-            *(fmt.metric(arm["metrics"].get(name)).full for name in group.metrics.values()),
-        ]
-        for arm in workload["arms"]
+        [arm.arm, *(fmt.metric(arm.metrics.get(name)).full for name in group.metrics.values())]
+        for arm in workload.arms
     ]
 
 
@@ -173,21 +182,19 @@ class _Seen(NamedTuple):
     length_ns: int
 
 
-def document(trials: Sequence[Trial]) -> dict[str, Any] | None:
-    """The show document's `network` of an arm; None where no trial has links or an interruption."""
+def network(trials: Sequence[Trial]) -> answer.Network | None:
+    """Of an arm; None where no trial has links or an interruption."""
     seen = [
         _Seen(t.network.wire, t.network.length_ns) for t in trials if t.network.wire is not None
     ]
     if not seen and not any(t.network.outages for t in trials):
         return None
-    return {
-        "sent": _sent(seen),
-        "links": _links(seen),
-        "outages": _outages([t.network for t in trials]),
-    }
+    return answer.Network(
+        sent=_sent(seen), links=_links(seen), outages=_outages([t.network for t in trials])
+    )
 
 
-def _sent(seen: Sequence[_Seen]) -> list[dict[str, Any]]:
+def _sent(seen: Sequence[_Seen]) -> tuple[Sent, ...]:
     """By sender and class: frames of all trials, bytes per second, and the share of all bytes."""
     found = []
     total = sum(n.wire.bytes for n in seen)
@@ -202,19 +209,11 @@ def _sent(seen: Sequence[_Seen]) -> list[dict[str, Any]]:
             )
             share = sum(size for _, size in counts) / total
             frames = sum(frames for frames, _ in counts)
-            found.append(
-                {
-                    "host": host,
-                    "class": kind,
-                    "frames": frames,
-                    "bytes_per_s": rate,
-                    "share": finite(share),
-                }
-            )
-    return found
+            found.append(Sent(host=host, class_=kind, frames=frames, bytes_per_s=rate, share=share))
+    return tuple(found)
 
 
-def _links(seen: Sequence[_Seen]) -> list[dict[str, Any]]:
+def _links(seen: Sequence[_Seen]) -> tuple[Link, ...]:
     """By link and direction: what it let through, what share of its frames it lost, and to what."""
     found = []
     there = dict.fromkeys(link for n in seen for link in n.wire.entered)
@@ -229,18 +228,18 @@ def _links(seen: Sequence[_Seen]) -> list[dict[str, Any]]:
             lost.update(here)
             of_trial.append(sum(here.values()))
         found.append(
-            {
-                "host": host,
-                "direction": way,
-                "bytes_per_s": _amount("bytes/s", carried),
-                "lost": _fraction(of_trial, [n.wire.entered.get((host, way), 0) for n in seen]),
-                "verdicts": dict(lost.most_common()),
-            }
+            Link(
+                host=host,
+                direction=way,
+                bytes_per_s=_amount("bytes/s", carried),
+                lost=_fraction(of_trial, [n.wire.entered.get((host, way), 0) for n in seen]),
+                verdicts=dict(lost.most_common()),
+            )
         )
-    return found
+    return tuple(found)
 
 
-def _outages(seen: Sequence[Network]) -> list[dict[str, Any]]:
+def _outages(seen: Sequence[Network]) -> tuple[Outage, ...]:
     """The interruptions of a trial by their place in it, each with the recovery of every stream
     that it touched."""
     most = max(seen, key=lambda n: len(n.outages), default=Network())
@@ -255,23 +254,27 @@ def _outages(seen: Sequence[Network]) -> list[dict[str, Any]]:
                 if one.outage == o:
                     streams.setdefault((one.topic, one.writer, one.reader), []).append(one.time_ns)
         found.append(
-            {
-                "kind": outage.kind,
-                "who": outage.who,
-                "what": outage.what,
-                "begin_s": finite(float(np.mean(begin))),
-                "end_s": finite(float(np.mean(end))) if end else None,
-                "streams": [
-                    {"topic": topic, "writer": writer, "reader": reader}
-                    | {"recovery_time": _amount("ns", times, kind="positive")}
+            Outage(
+                kind=outage.kind,
+                who=outage.who,
+                what=outage.what,
+                begin_s=float(np.mean(begin)),
+                end_s=float(np.mean(end)) if end else None,
+                streams=tuple(
+                    Recovery(
+                        topic=topic,
+                        writer=writer,
+                        reader=reader,
+                        recovery_time=_amount("ns", times, kind="positive"),
+                    )
                     for (topic, writer, reader), times in streams.items()
-                ],
-            }
+                ),
+            )
         )
-    return found
+    return tuple(found)
 
 
-def delivered(arm: str, trials: Sequence[Trial]) -> dict[str, Any] | None:
+def delivered(arm: str, trials: Sequence[Trial]) -> Delivered | None:
     """`charts.delivered` of an arm: per bin of the window the mean over trials of messages due and
     taken per second, and each trial's own; None where no trial was looked at stream by stream."""
     seen = [t for t in trials if t.network.bin_ns]
@@ -286,57 +289,55 @@ def delivered(arm: str, trials: Sequence[Trial]) -> dict[str, Any] | None:
     edges = np.minimum(np.arange(length + 1) * bin_ns, first.length_ns) / 1e9
     widths = np.diff(edges)
     rates = np.array([t.network.arrived[:length] / widths for t in seen])
-    return {
-        "arm": arm,
-        "bin_s": finite(bin_ns / 1e9),
-        "time_s": finites((edges[:-1] + edges[1:]) / 2),
-        "rate_hz": finites(rates.mean(axis=0)),
-        "wanted_hz": finites(np.mean([t.network.wanted[:length] / widths for t in seen], axis=0)),
-        "trials": [
-            {"trial": t.trial, "rate_hz": finites(rate)}
+    wanted = np.mean([t.network.wanted[:length] / widths for t in seen], axis=0)
+    return Delivered(
+        arm=arm,
+        bin_s=bin_ns / 1e9,
+        time_s=tuple(((edges[:-1] + edges[1:]) / 2).tolist()),
+        rate_hz=tuple(rates.mean(axis=0).tolist()),
+        wanted_hz=tuple(wanted.tolist()),
+        trials=tuple(
+            TrialRate(trial=t.trial, rate_hz=tuple(rate.tolist()))
             for t, rate in list(zip(seen, rates, strict=True))[:TRIALS]
-        ],
-        "outages": [
-            {"begin_s": o["begin_s"], "end_s": o["end_s"], "text": f"{o['who']}: {o['what']}"}
+        ),
+        outages=tuple(
+            ShownOutage(begin_s=o.begin_s, end_s=o.end_s, text=f"{o.who}: {o.what}")
             for o in _outages([t.network for t in seen])
-        ],
-    }
+        ),
+    )
 
 
 TRIALS = 8
 """Of which the picture shows their own line: more would hide the mean."""
 
 
-def _amount(unit: str, values: Sequence[float], *, kind: Kind = "amount") -> dict[str, Any]:
+def _amount(unit: str, values: Sequence[float], *, kind: Kind = "amount") -> Metric:
     found = np.array(values, float)
     entry = Entry("", "", unit, kind, "")
-    return over_trials(entry, found, len(found), "values").document()
+    return Metric.of(over_trials(entry, found, len(found), "values").document())
 
 
-def _fraction(events: Sequence[int], of: Sequence[int]) -> dict[str, Any]:
+def _fraction(events: Sequence[int], of: Sequence[int]) -> Metric:
     counts, totals = np.array(events), np.array(of)
     kept = totals > 0
     if not kept.any():
-        return NoData("fraction", "no frame met this link").document()
+        return Metric.of(NoData("fraction", "no frame met this link").document())
     (value, low, high), method = intervals.clustered_fraction(counts[kept], totals[kept])
-    return Measured(
-        "fraction", value, low, high, int(totals.sum()), int(kept.sum()), method
-    ).document()
+    found = Measured("fraction", value, low, high, int(totals.sum()), int(kept.sum()), method)
+    return Metric.of(found.document())
 
 
-def slowest(arm: dict[str, Any]) -> list[tuple[str, ...]]:
+def slowest(arm: Arm) -> list[tuple[str, ...]]:
     """One line per interruption and stream: (what, when, stream, time to recover)."""
     found: list[tuple[str, ...]] = []
-    for outage in (arm.get("network") or {}).get("outages", ()):
-        what = f"{outage['who']}: {outage['what']}"
-        end = outage["end_s"]
-        when = f"{outage['begin_s']:.3g} s" + (
-            "" if end == outage["begin_s"] else f" to {_seconds(end)}"
-        )
-        streams = sorted(outage["streams"], key=lambda one: -_value(one["recovery_time"]))
+    for outage in arm.network.outages if arm.network else ():
+        what = f"{outage.who}: {outage.what}"
+        end = outage.end_s
+        when = f"{outage.begin_s:.3g} s" + ("" if end == outage.begin_s else f" to {_seconds(end)}")
+        streams = sorted(outage.streams, key=lambda one: -(one.recovery_time.value or 0))
         for one in streams[:MOST_STREAMS]:
-            stream = f"{one['topic']}: {one['writer']} → {one['reader']}"
-            found.append((what, when, stream, fmt.metric(one["recovery_time"]).full))
+            stream = f"{one.topic}: {one.writer} → {one.reader}"
+            found.append((what, when, stream, fmt.metric(one.recovery_time).full))
     return found
 
 
@@ -346,8 +347,3 @@ MOST_STREAMS = 12
 
 def _seconds(end: float | None) -> str:
     return "the end" if end is None else f"{end:.3g} s"
-
-
-def _value(metric: dict[str, Any]) -> float:
-    value = metric.get("value", 0)
-    return inf if value == "inf" else float(value)

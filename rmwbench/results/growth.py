@@ -6,6 +6,7 @@ from typing import Any
 
 from rmwbench.analysis.stats.growth import METRICS, growth, sizes_of, words
 from rmwbench.results.arm import ArmReport
+from rmwbench.results.shown import Growth
 
 
 def nodes_of(definition: Mapping[str, Any]) -> int | None:
@@ -21,7 +22,7 @@ def nodes_of(definition: Mapping[str, Any]) -> int | None:
     )
 
 
-def growths(arms: Mapping[str, Sequence[ArmReport]]) -> list[dict[str, Any]]:
+def growths(arms: Mapping[str, Sequence[ArmReport]]) -> tuple[Growth, ...]:
     """`growth` of the show document. `arms`: comparison -> its arms."""
     counts = {name: nodes_of(found[0].definition) for name, found in arms.items() if found}
     sizes = sizes_of(list(arms), counts)
@@ -36,15 +37,15 @@ def growths(arms: Mapping[str, Sequence[ArmReport]]) -> list[dict[str, Any]]:
             )
             if found is not None:
                 out.append(
-                    {
-                        "arm": name,
-                        "metric": metric,
-                        "exponent": round(found.exponent, 3),
-                        "low": round(found.low, 3),
-                        "high": round(found.high, 3),
-                        "blocks": found.blocks,
-                        "nodes": list(found.sizes),
-                        "text": words(found),
-                    }
+                    Growth(
+                        arm=name,
+                        metric=metric,
+                        exponent=round(found.exponent, 3),
+                        low=round(found.low, 3),
+                        high=round(found.high, 3),
+                        blocks=found.blocks,
+                        nodes=tuple(found.sizes),
+                        text=words(found),
+                    )
                 )
-    return out
+    return tuple(out)

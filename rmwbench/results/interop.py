@@ -7,12 +7,13 @@ match`, `no delivery` or `failed` where no trial came through; `not supported` w
 do what is asked.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
+from rmwbench.results.model import Metric
+from rmwbench.results.shown import Arm, Matrix, PairCell, PairOutcome, Workload
 from rmwbench.words import numbers as fmt
-
-Words = dict[str, str]
 
 _WRONG = (
     ("undelivered", "lost {}"),
@@ -42,11 +43,11 @@ MARKS = {
 }
 
 
-def pair_of(arm: dict[str, Any]) -> list[str] | None:
-    """[talker, listener] of an arm's definition, each a middleware with its profile; None for an
+def pair_of(arm: dict[str, Any]) -> tuple[str, str] | None:
+    """(talker, listener) of an arm's definition, each a middleware with its profile; None for an
     arm that is not a pair."""
     others = list((arm.get("processes") or {}).values())
-    return [_label(arm), _label({**arm, **others[0]})] if len(others) == 1 else None
+    return (_label(arm), _label({**arm, **others[0]})) if len(others) == 1 else None
 
 
 def _label(side: dict[str, Any]) -> str:
@@ -54,61 +55,48 @@ def _label(side: dict[str, Any]) -> str:
     return str(side["middleware"]) if profile == "untouched" else f"{side['middleware']} {profile}"
 
 
-def matrix(arms: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """`matrix` of the show document's workload, from its arms' documents; None where fewer than two
-    are pairs."""
-    paired = [arm for arm in arms if arm.get("pair")]
+def matrix(arms: Sequence[Arm]) -> Matrix | None:
+    """Of a workload's arms; None where fewer than two are pairs."""
+    paired = [(arm, arm.pair) for arm in arms if arm.pair]
     if len(paired) < 2:
         return None
-    return {
-        "talkers": list(dict.fromkeys(arm["pair"][0] for arm in paired)),
-        "listeners": list(dict.fromkeys(arm["pair"][1] for arm in paired)),
-        "cells": [
-            {
-                "talker": arm["pair"][0],
-                "listener": arm["pair"][1],
-                "arm": arm["arm"],
-                **_outcome(arm),
-            }
-            for arm in paired
-        ],
-    }
+    return Matrix(
+        talkers=tuple(dict.fromkeys(talker for _, (talker, _) in paired)),
+        listeners=tuple(dict.fromkeys(listener for _, (_, listener) in paired)),
+        cells=tuple(_cell(arm, *pair) for arm, pair in paired),
+    )
 
 
-def _outcome(arm: dict[str, Any]) -> dict[str, Any]:
-    """`outcome`, `reason`, and `flags` for what was wrong with what arrived."""
-    if arm["not_supported"]:
-        return {"outcome": "not supported", "reason": arm["not_supported"], "flags": []}
-    if arm["trials"]["done"]:
-        failed, done = arm["trials"].get("failed", 0), arm["trials"]["done"]
+def _cell(arm: Arm, talker: str, listener: str) -> PairCell:
+    outcome, reason, flags = _outcome(arm)
+    return PairCell(
+        talker=talker, listener=listener, arm=arm.arm, outcome=outcome, reason=reason, flags=flags
+    )
+
+
+def _outcome(arm: Arm) -> tuple[PairOutcome, str, tuple[str, ...]]:
+    """What became of it, why, and what was wrong with what arrived."""
+    if arm.not_supported:
+        return "not supported", arm.not_supported, ()
+    failed, done = arm.trials.failed, arm.trials.done
+    if done:
         flags = [f"failed in {failed} of {fmt.counted(done + failed, 'trial')}"] if failed else []
-        flags += _flags(arm["metrics"])
-        return {
-            "outcome": "degraded" if flags else "delivers",
-            "reason": "; ".join(flags),
-            "flags": flags,
-        }
-    failures = arm["trials"]["failures"]
+        flags += _flags(arm.metrics)
+        return "degraded" if flags else "delivers", "; ".join(flags), tuple(flags)
+    failures = arm.trials.failures
     if not failures:
-        return {"outcome": "not run", "reason": "", "flags": []}
-    causes = [failure.get("cause") for failure in failures]
-    outcome = causes[0] if causes[0] in ("no match", "no delivery") else "failed"
-    return {
-        "outcome": outcome,
-        "reason": str(failures[0]["reason"] or "").partition("\n")[0],
-        "flags": [],
-    }
+        return "not run", "", ()
+    silent = failures[0].cause in ("no match", "no delivery")
+    outcome = cast(PairOutcome, failures[0].cause) if silent else "failed"
+    return outcome, (failures[0].reason or "").partition("\n")[0], ()
 
 
-def _flags(metrics: dict[str, Any]) -> Iterator[str]:
+def _flags(metrics: Mapping[str, Metric]) -> Iterator[str]:
     for name, words in _WRONG:
-        value = metrics.get(name, {}).get("value")
-        if value:
-            amount = (
-                f"{value * 100:.3g} %"
-                if metrics[name].get("unit") == "fraction"
-                else f"{value:.3g} per trial"
-            )
+        found = metrics.get(name)
+        if found is not None and found.value:
+            share = found.unit == "fraction"
+            amount = f"{found.value * 100:.3g} %" if share else f"{found.value:.3g} per trial"
             yield words.format(amount)
 
 
@@ -117,45 +105,52 @@ _HEAT_OF_RATIO = (1.25, 2.0, 4.0, 10.0)
 """Times the best pair's median at which a cell takes the next shade."""
 
 
-def shown(workload: dict[str, Any]) -> list[tuple[str, list[Words | None]]]:
+@dataclass(frozen=True)
+class Shade:
+    """A cell of the matrix. `words`: the median, or the outcome; `heat`: 0 (the best pair's median)
+    to 4 (ten times it), None where there is no median."""
+
+    outcome: PairOutcome
+    mark: str
+    words: str
+    reason: str
+    arm: str
+    heat: int | None
+
+
+def shown(workload: Workload) -> list[tuple[str, list[Shade | None]]]:
     """Rows of the matrix as every renderer has them: (talker, a cell for each listener or None
-    where there is no such pair). A cell: `outcome`, `mark`, `words` (the median, or the outcome),
-    `reason`, `arm`, and `heat` 0 (the best pair's median) to 4 (ten times it), empty where there is
-    no median."""
-    found, arms = workload["matrix"], {arm["arm"]: arm for arm in workload["arms"]}
-    at = {(cell["talker"], cell["listener"]): cell for cell in found["cells"]}
-    primary = {
-        name: arm["metrics"].get(workload["primary_metric"], {}).get("value")
-        for name, arm in arms.items()
-    }
+    where there is no such pair); empty without a matrix."""
+    if workload.matrix is None:
+        return []
+    arms = {arm.arm: arm for arm in workload.arms}
+    at = {(cell.talker, cell.listener): cell for cell in workload.matrix.cells}
     medians = {
-        place: primary[cell["arm"]]
+        place: value
         for place, cell in at.items()
-        if cell["outcome"] in ("delivers", "degraded")
-        and isinstance(primary[cell["arm"]], float | int)
+        if cell.outcome in ("delivers", "degraded")
+        and (value := fmt.finite(arms[cell.arm].value(workload.primary_metric))) is not None
     }
     best = min(medians.values(), default=0.0)
-    rows: list[tuple[str, list[Words | None]]] = []
-    for talker in found["talkers"]:
-        row: list[Words | None] = []
-        for listener in found["listeners"]:
-            cell, median = at.get((talker, listener)), medians.get((talker, listener))
-            if cell is None:
-                row.append(None)
-                continue
-            value = fmt.metric(arms[cell["arm"]]["metrics"].get(workload["primary_metric"]))
-            row.append(
-                {
-                    "outcome": cell["outcome"],
-                    "mark": MARKS[cell["outcome"]],
-                    "words": cell["outcome"] if median is None else value.text,
-                    "reason": cell["reason"] or OUTCOMES[cell["outcome"]],
-                    "arm": cell["arm"],
-                    "heat": "" if median is None or not best else str(_heat(median / best)),
-                }
-            )
-        rows.append((talker, row))
-    return rows
+
+    def shade(talker: str, listener: str) -> Shade | None:
+        cell, median = at.get((talker, listener)), medians.get((talker, listener))
+        if cell is None:
+            return None
+        value = fmt.metric(arms[cell.arm].metrics.get(workload.primary_metric))
+        return Shade(
+            outcome=cell.outcome,
+            mark=MARKS[cell.outcome],
+            words=cell.outcome if median is None else value.text,
+            reason=cell.reason or OUTCOMES[cell.outcome],
+            arm=cell.arm,
+            heat=None if median is None or not best else _heat(median / best),
+        )
+
+    return [
+        (talker, [shade(talker, listener) for listener in workload.matrix.listeners])
+        for talker in workload.matrix.talkers
+    ]
 
 
 def _heat(ratio: float) -> int:

@@ -12,7 +12,6 @@ from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.comparisons import Comparison, comparisons
 from rmwbench.analysis.metrics.topics import unit
 from rmwbench.analysis.metrics.trial import measure_trial
-from rmwbench.analysis.stats.metric import finite
 from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.interim import bar_bound, topics_of
 from rmwbench.analysis.verdicts.interim import rules as rules_of
@@ -23,6 +22,7 @@ from rmwbench.bundle.read import TrialLine
 from rmwbench.results.arm import ArmReport
 from rmwbench.results.imported import refuse_imported
 from rmwbench.results.measure import Small
+from rmwbench.results.shown import Campaign, CampaignTrials, JudgedAt, Look
 from rmwbench.results.tails import of_worst
 from rmwbench.suite.left_out import told_left_out
 
@@ -34,11 +34,12 @@ Topic = str | None
 class Judged:
     """A campaign's arms with their verdicts. `arms`: workload -> its arms; `topics`: workload ->
     what is judged by itself there; `verdicts`: workload -> topic -> arm -> verdict; `shared`:
-    workload -> topic -> what all arms say of the scatter. `at`: when it was judged, and with how
-    much of the error; `rules` are those of the whole report. `machine_bound`: workload -> blocks
-    that no verdict uses."""
+    workload -> topic -> what all arms say of the scatter; `likenesses`: of how much neighbouring
+    blocks resemble each other, `pooled` over all. `at`: when it was judged, and with how much of
+    the error; `rules` are those of the whole report. `machine_bound`: workload -> blocks that no
+    verdict uses."""
 
-    campaign: Mapping[str, Any]
+    campaign: Campaign
     plan: Mapping[str, Any]
     small: Small
     measured: Mapping[int, list[Trial]]
@@ -47,9 +48,10 @@ class Judged:
     topics: Mapping[str, list[Topic]]
     verdicts: Mapping[str, Mapping[Topic, Mapping[str, best.Verdict]]]
     shared: Mapping[str, Mapping[Topic, Prior]]
-    alike: Likeness
+    likenesses: Mapping[str, Mapping[Topic, Likeness]]
+    pooled: Likeness
     rules: best.Rules
-    at: Mapping[str, Any]
+    at: JudgedAt
     contenders: int
     machine_bound: Mapping[str, list[int]]
 
@@ -102,7 +104,7 @@ def judged(bundle: Bundle) -> Judged:
         for t in found
     }
     verdicts, at = _verdicts(compared, rules, plan, campaign, bundle.ended_at)
-    shared, alike = best.evidence(compared)
+    evidence = best.evidence(compared)
     return Judged(
         campaign=campaign,
         plan=plan,
@@ -112,8 +114,11 @@ def judged(bundle: Bundle) -> Judged:
         arms=arms,
         topics=topics,
         verdicts={w: {t: verdicts[unit(w, t)] for t in found} for w, found in topics.items()},
-        shared={w: {t: shared[unit(w, t)] for t in found} for w, found in topics.items()},
-        alike=alike,
+        shared={w: {t: evidence.priors[unit(w, t)] for t in found} for w, found in topics.items()},
+        likenesses={
+            w: {t: evidence.likenesses[unit(w, t)] for t in found} for w, found in topics.items()
+        },
+        pooled=evidence.pooled,
         rules=rules,
         at=at,
         contenders=sum(
@@ -127,9 +132,9 @@ def _verdicts(
     arms: dict[str, list[best.Arm]],
     rules: best.Rules,
     plan: Mapping[str, Any],
-    campaign: Mapping[str, Any],
+    campaign: Campaign,
     endings: tuple[int, ...] = (),
-) -> tuple[dict[str, dict[str, best.Verdict]], dict[str, Any]]:
+) -> tuple[dict[str, dict[str, best.Verdict]], JudgedAt]:
     """The verdicts, and at which level they were given. A sequential campaign's are those of its
     last look; a fixed one has a look where time ended it before its plan, and is judged there and,
     resumed, at its end. One that was interrupted has no look at its end: it is judged as if time
@@ -138,18 +143,15 @@ def _verdicts(
     planned = plan.get("blocks") or {}
     looks = planned.get("looks") or ((planned["count"],) if endings else ())
     if not looks:
-        blocks = campaign["blocks_complete"]
+        blocks = campaign.blocks_complete
         planned_end = planned.get("count") or blocks
         seen = {
             w: [sequential.first(arm, planned_end) for arm in found] for w, found in arms.items()
         }
-        return best.judge(seen, rules), {
-            "blocks": blocks,
-            "alpha": rules.alpha,
-            "look": None,
-            "looks": [],
-        }
-    last = (campaign["looks"] or {}) if campaign["finished"] else {}
+        return best.judge(seen, rules), JudgedAt(
+            blocks=blocks, alpha=rules.alpha, look=None, looks=()
+        )
+    last = campaign.looks if campaign.finished else None
     there = max(
         (
             b + 1
@@ -159,16 +161,12 @@ def _verdicts(
         ),
         default=0,
     )
-    blocks, ended = min(last.get("blocks", there), looks[-1]), last.get("ended", True)
+    blocks, ended = (there, True) if last is None else (last.blocks, last.ended)
+    blocks = min(blocks, looks[-1])
     verdicts = sequential.judge(arms, rules, looks, blocks=blocks, ended=ended, endings=endings)
     level = sequential.alpha_at(looks, blocks, alpha=rules.alpha, ended=ended, endings=endings)
     passed = sum(n < blocks for n in looks) + 1
-    return verdicts, {
-        "blocks": blocks,
-        "alpha": finite(level),
-        "look": passed,
-        "looks": list(looks),
-    }
+    return verdicts, JudgedAt(blocks=blocks, alpha=level, look=passed, looks=tuple(looks))
 
 
 def _campaign(
@@ -177,7 +175,7 @@ def _campaign(
     lines: list[TrialLine],
     cells: list[dict[str, Any]],
     small: Small,
-) -> dict[str, Any]:
+) -> Campaign:
     c = bundle.campaign
     suite = c.get("suite") or {}
     counts = Counter(line.status for line in lines)
@@ -195,47 +193,59 @@ def _campaign(
         planned = [
             t for t in plan.get("trials") or () if t["block"] < dropped.get(t["cell"], math.inf)
         ]
-    return {
-        "name": c.get("campaign"),
-        "directory": str(bundle.directory),
-        "suite": suite.get("name"),
-        "title": (plan.get("suite") or {}).get("title") or suite.get("name"),
-        "created_utc": c.get("created_utc"),
-        "finished": bundle.journal.finished,
-        "seed": c.get("seed"),
-        "tool_version": c.get("tool_version"),
-        "blocks_planned": max((t["block"] + 1 for t in planned), default=0)
+    return Campaign(
+        name=c.get("campaign"),
+        directory=str(bundle.directory),
+        suite=suite.get("name"),
+        title=(plan.get("suite") or {}).get("title") or suite.get("name"),
+        created_utc=c.get("created_utc"),
+        finished=bundle.journal.finished,
+        seed=c.get("seed"),
+        tool_version=c.get("tool_version"),
+        blocks_planned=max((t["block"] + 1 for t in planned), default=0)
         if dropped
         else (plan.get("blocks") or {}).get("count", len(blocks)),
-        "blocks_complete": sum(
+        blocks_complete=sum(
             found
             >= {c["cell"] for c in cells if dropped.get(c["cell"], math.inf) > block}
             - bundle.unsupported.keys()
             for block, found in blocks.items()
         ),
-        "looks": looks
-        and {k: looks[k] for k in ("blocks", "looks", "alpha", "ended", "decided", "of", "stop")},
-        "trials": {
-            "planned": len(planned),
-            **{s: counts[s] for s in ("done", "failed", "void")},
-            "repeated": sum(line.repeats is not None for line in lines),
-            "voided_by": dict(
-                Counter(code for x in lines if x.status == "void" for code in x.codes)
-            ),
-        },
-        "not_run": (plan.get("not_run") or {}).get("text"),
-        "left_out": told_left_out(
-            {one["arm"]: one["reason"] for one in plan.get("left_out") or ()}
+        looks=looks and _look(looks),
+        trials=CampaignTrials(
+            planned=len(planned),
+            done=counts["done"],
+            failed=counts["failed"],
+            void=counts["void"],
+            repeated=sum(line.repeats is not None for line in lines),
+            voided_by=dict(Counter(code for x in lines if x.status == "void" for code in x.codes)),
         ),
-        "wall_s": round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
-    }
+        not_run=(plan.get("not_run") or {}).get("text"),
+        left_out=tuple(
+            told_left_out({one["arm"]: one["reason"] for one in plan.get("left_out") or ()})
+        ),
+        wall_s=round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
+    )
+
+
+def _look(line: Mapping[str, Any]) -> Look:
+    """Of the journal's line."""
+    return Look(
+        blocks=line["blocks"],
+        looks=tuple(line["looks"]),
+        alpha=line["alpha"],
+        ended=line["ended"],
+        decided=line["decided"],
+        of=line["of"],
+        stop=line["stop"],
+    )
 
 
 def _minutes_per_block(
-    plan: Mapping[str, Any], lines: list[TrialLine], campaign: Mapping[str, Any]
+    plan: Mapping[str, Any], lines: list[TrialLine], campaign: Campaign
 ) -> float | None:
     """Measured where a block is complete, otherwise as planned."""
-    if campaign["wall_s"] and campaign["blocks_complete"]:
-        return float(campaign["wall_s"] / 60 / len({line.block for line in lines}))
+    if campaign.wall_s and campaign.blocks_complete:
+        return float(campaign.wall_s / 60 / len({line.block for line in lines}))
     seconds: float | None = plan.get("block_s")
     return seconds / 60 if seconds else None

@@ -6,7 +6,7 @@ metric has its unit with it. What was not measured has no value and a reason; a 
 messages reach is infinite.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import newest_campaign
+from rmwbench.results import model, shown
 from rmwbench.results.measured import measured
 
 if TYPE_CHECKING:
@@ -50,14 +51,11 @@ class Metric:
         return self.value
 
     @classmethod
-    def of(cls, name: str, found: Mapping[str, Any] | None) -> Self:
-        """From a METRIC of the show document (docs/formats/show.md)."""
+    def of(cls, name: str, found: model.Metric | None) -> Self:
+        """As a campaign shows it."""
         if found is None:
             return cls(name=name, unit=GLOSSARY[name].unit, no_data="not measured for this arm")
-        known = {one.name for one in fields(cls)} - {"name"}
-        return cls(
-            name=name, **{key: _number(key, value) for key, value in found.items() if key in known}
-        )
+        return cls(name=name, **vars(found))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,11 +80,8 @@ class Ratio:
     no_data: str | None = None
 
     @classmethod
-    def of(cls, found: Mapping[str, Any] | None) -> Self:
-        known = {one.name for one in fields(cls)}
-        return cls(
-            **{key: _number(key, value) for key, value in (found or {}).items() if key in known}
-        )
+    def of(cls, found: model.Ratio) -> Self:
+        return cls(**{one.name: getattr(found, one.name) for one in fields(cls)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,8 +113,8 @@ class Arm:
     name: str
     middleware: str
     layer: str
-    version: str
-    profile: str
+    version: str | None
+    profile: str | None
     release_date: str | None
     is_floor: bool
     factors: Mapping[str, Any]
@@ -186,42 +181,40 @@ class Campaign:
     def __init__(self, directory: Path | str):
         """Raises UserError where the directory is not a campaign of a suite, or cannot be read."""
         self.directory = Path(directory)
-        self._document = measured(self.directory, "programs")
+        self._shown = measured(self.directory, "programs")
 
     def __repr__(self) -> str:
         return f"<Campaign {self.name}: suite {self.suite}, {len(self.workloads)} workloads>"
 
     @property
     def name(self) -> str:
-        return str(self._document["campaign"]["name"])
+        return str(self._shown.campaign.name)
 
     @property
     def suite(self) -> str:
-        return str(self._document["campaign"]["suite"])
+        return str(self._shown.campaign.suite)
 
     @property
     def created_utc(self) -> str:
-        return str(self._document["campaign"]["created_utc"])
+        return str(self._shown.campaign.created_utc)
 
     @property
     def finished(self) -> bool:
-        return bool(self._document["campaign"]["finished"])
+        return self._shown.campaign.finished
 
     @property
     def machine(self) -> str:
         """In one line; `document["machine"]` has all facts."""
-        return str(self._document["machine"]["summary"])
+        return self._shown.machine.summary
 
-    @property
+    @cached_property
     def document(self) -> Mapping[str, Any]:
         """All that is known, as `rmwbench show --json` prints it (docs/formats/show.md)."""
-        return MappingProxyType(self._document)
+        return MappingProxyType(model.document(self._shown))
 
     @cached_property
     def workloads(self) -> Mapping[str, Workload]:
-        return MappingProxyType(
-            {one["workload"]: _workload(one) for one in self._document["workloads"]}
-        )
+        return MappingProxyType({one.workload: _workload(one) for one in self._shown.workloads})
 
     @property
     def arms(self) -> Mapping[str, Mapping[str, Arm]]:
@@ -307,57 +300,52 @@ def open_campaign(directory: Path | str | None = None) -> Campaign:
     return Campaign(newest_campaign() if directory is None else directory)
 
 
-def _workload(found: Mapping[str, Any]) -> Workload:
+def _workload(found: shown.Workload) -> Workload:
     return Workload(
-        name=found["workload"],
-        title=found["title"],
-        primary_metric=found["primary_metric"],
-        arms=_arms(found["arms"]),
+        name=found.workload,
+        title=found.title,
+        primary_metric=found.primary_metric,
+        arms=_arms(found.arms),
         topics=MappingProxyType(
-            {
-                one["topic"]: Topic(name=one["topic"], arms=_arms(one["arms"]))
-                for one in found.get("topics", ())
-            }
+            {one.topic: Topic(name=one.topic, arms=_arms(one.arms)) for one in found.topics}
         ),
     )
 
 
-def _arms(found: list[dict[str, Any]]) -> Mapping[str, Arm]:
-    return MappingProxyType({one["arm"]: _arm(one) for one in found})
+def _arms(found: Sequence[shown.AnyArm]) -> Mapping[str, Arm]:
+    return MappingProxyType({one.arm: _arm(one) for one in found})
 
 
-def _arm(found: Mapping[str, Any]) -> Arm:
-    verdict = found["verdict"]
+def _arm(found: shown.AnyArm) -> Arm:
+    whole = found if isinstance(found, shown.Arm) else None
+    verdict = found.verdict
     return Arm(
-        name=found["arm"],
-        middleware=found["middleware"],
-        layer=found["layer"],
-        version=found["version"],
-        profile=found["profile"],
-        release_date=found["release_date"],
-        is_floor=found["role"] == "floor",
-        factors=MappingProxyType(dict(found.get("factors") or {})),
-        path=found.get("path"),
-        flags=tuple(map(str, found.get("flags", ()))),
-        not_supported=found.get("not_supported"),
+        name=found.arm,
+        middleware=found.middleware,
+        layer=found.layer,
+        version=found.version,
+        profile=found.profile,
+        release_date=found.release_date,
+        is_floor=found.role == "floor",
+        factors=MappingProxyType(dict(whole.factors if whole else {})),
+        path=whole.path if whole else None,
+        flags=whole.flags if whole else (),
+        not_supported=whole.not_supported if whole else None,
         verdict=Verdict(
-            verdict=verdict["verdict"],
-            against=verdict.get("against"),
-            ratio=Ratio.of(verdict.get("ratio")),
-            by=verdict.get("by"),
-            reason=verdict.get("reason"),
+            verdict=verdict.verdict,
+            against=verdict.against,
+            ratio=Ratio() if verdict.ratio is None else Ratio.of(verdict.ratio),
+            by=verdict.by,
+            reason=verdict.reason,
         ),
-        times_floor=Ratio.of(found.get("times_floor")),
+        times_floor=Ratio.of(found.times_floor),
         metrics=MappingProxyType(
-            {name: Metric.of(name, one) for name, one in found["metrics"].items()}
+            {name: Metric.of(name, one) for name, one in found.metrics.items()}
         ),
         per_trial=MappingProxyType(
             {
-                name: tuple(
-                    TrialValue(trial=one["trial"], block=one["block"], value=float(one["value"]))
-                    for one in values
-                )
-                for name, values in found["per_trial"].items()
+                name: tuple(TrialValue(**vars(one)) for one in values)
+                for name, values in found.per_trial.items()
             }
         ),
     )
@@ -372,10 +360,3 @@ def _about(workload: Workload, topic: str | None, arm: Arm) -> dict[str, str | N
         "version": arm.version,
         "profile": arm.profile,
     }
-
-
-def _number(key: str, value: Any) -> Any:
-    """A value of the document as Python has it: infinity is a text there."""
-    return (
-        float(value) if key in ("value", "low", "high", "at_least") and value is not None else value
-    )

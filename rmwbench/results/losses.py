@@ -1,13 +1,13 @@
 """Where an arm's messages were lost, over its done trials."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import Any
 
 from rmwbench.analysis.causes.loss_places import drops, locate
 from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.verdicts import outcomes
 from rmwbench.results.explain.model import Losses, LossPlace
 from rmwbench.results.groups import VERDICTS
 from rmwbench.results.measure import Small
@@ -28,18 +28,16 @@ def losses(
         add, (replace(drops(small.counters[t.trial]), links=_links(t)) for t in trials)
     )
     found = locate(ledger, counted, reliable=reliable, keep_last=keep_last)
-    return _losses({"wanted": ledger.wanted, "under_way": ledger.under_way} | found.document())
-
-
-def losses_of(arm: Mapping[str, Any]) -> Losses | None:
-    """Those of an arm of the show document."""
-    found = arm.get("losses")
-    return None if found is None else _losses(found)
-
-
-def _losses(found: Mapping[str, Any]) -> Losses:
-    places = tuple(LossPlace(**one) for one in found["places"])
-    return Losses(**{**found, "places": places, "uncounted": tuple(found["uncounted"])})
+    document = found.document()
+    places = tuple(LossPlace(**one) for one in document.pop("places"))
+    uncounted = tuple(document.pop("uncounted"))
+    return Losses(
+        wanted=ledger.wanted,
+        under_way=ledger.under_way,
+        places=places,
+        uncounted=uncounted,
+        **document,
+    )
 
 
 def _links(trial: Trial) -> dict[str, int]:
@@ -61,7 +59,7 @@ def measure(place: LossPlace) -> str:
     return text + (", inferred" if place.label == "inferred" else "")
 
 
-def slow(losses: Losses | None) -> str | None:
+def slow(losses: outcomes.Losses | None) -> str | None:
     """`7 messages (23 %) were still under way when the trials ended: slow, not lost`; None where
     none was."""
     if losses is None or not losses.under_way:

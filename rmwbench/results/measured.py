@@ -1,17 +1,17 @@
-"""A campaign's show document for those who set it beside what others published: claims, figures, a
+"""What a campaign shows, for those who set it beside what others published: claims, figures, a
 questionnaire."""
 
 from pathlib import Path
-from typing import Any
 
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.results.capacity.document import is_capacity
 from rmwbench.results.imported import is_imported
 from rmwbench.results.show import summarise
+from rmwbench.results.shown import Shown
 
 
-def measured(directory: Path, who: str, *, imported: str | None = None) -> dict[str, Any]:
+def measured(directory: Path, who: str, *, imported: str | None = None) -> Shown:
     """Raises UserError where the bundle is not a campaign of a suite: imported, or a search for a
     capacity. `who` wants it, in the plural; `imported`: what to do with an imported one."""
     bundle = Bundle(directory)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, Self
 
-from rmwbench.analysis.stats.metric import finite
+from rmwbench.analysis.stats.metric import finite, finites
 
 ABSENT = "absent"
 
@@ -36,6 +36,8 @@ def document(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: document(held) for key, held in value.items()}
     if isinstance(value, list | tuple):
+        if value and all(type(held) is float for held in value):  # the points of a chart
+            return finites(value)
         return [document(held) for held in value]
     return finite(value) if isinstance(value, float) else value
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from rmwbench.results.shown import Amount, Arm, OwnCost
 from rmwbench.words import numbers as fmt
 
 SHOWN = {"response_latency": "response_latency_p50", "cpu_per_message": "cpu_per_message"}
@@ -19,17 +20,15 @@ LARGE = 0.1
 
 
 def own_share(
-    own: Mapping[str, Any], payload_bytes: int | None, workload: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """`own_cost` of a workload in the show document: `payload_bytes`, of each of SHOWN its value at
-    that size, `largest_share`: the larger of what they are of the least of any arm, null where no
-    arm has either, and `text`. None where the calibration has no sizes, or the workload does not
-    read what it carries."""
-    arms = [arm for arm in workload["arms"] if arm["role"] == "contender"]
+    own: Mapping[str, Any], payload_bytes: int | None, arms: Sequence[Arm]
+) -> OwnCost | None:
+    """Of a workload's arms, by a calibration's `own_cost`. None where the calibration has no sizes,
+    or the workload does not read what it carries."""
+    arms = [arm for arm in arms if arm.role == "contender"]
     if (
         not payload_bytes
         or not own.get("sizes")
-        or any(arm["touch"] not in (None, "all") for arm in arms)
+        or any(arm.touch not in (None, "all") for arm in arms)
     ):
         return None
     found = {
@@ -39,10 +38,8 @@ def own_share(
     }
     if len(found) < len(SHOWN):
         return None
-    shares = {
-        name: _largest_share(value["value"], arms, SHOWN[name]) for name, value in found.items()
-    }
-    response, cpu = (fmt.quantity(found[name]["value"], found[name]["unit"]) for name in SHOWN)
+    shares = {name: _largest_share(value.value, arms, SHOWN[name]) for name, value in found.items()}
+    response, cpu = (fmt.quantity(found[name].value, found[name].unit) for name in SHOWN)
     text = (
         f"With no middleware at all a message of {fmt.quantity(payload_bytes, 'bytes')} takes "
         f"{response} here from its intended time until it is "
@@ -53,33 +50,32 @@ def own_share(
     largest = max((share for share in shares.values() if share is not None), default=None)
     if largest is not None and largest >= LARGE:
         text += " It draws ratios towards 1: look at the service latency too."
-    return {"payload_bytes": payload_bytes, **found, "largest_share": largest, "text": text}
+    return OwnCost(payload_bytes=payload_bytes, **found, largest_share=largest, text=text)
 
 
-def _at(sizes: Sequence[Mapping[str, Any]], name: str, payload_bytes: int) -> dict[str, Any] | None:
+def _at(sizes: Sequence[Mapping[str, Any]], name: str, payload_bytes: int) -> Amount | None:
     """Between the sizes that were measured, and beyond the largest, a straight line: both ends of a
     message do the same for every byte."""
     known = sorted(
         (one["payload_bytes"], one[name]) for one in sizes if "value" in one.get(name, {})
     )
-    if not known or payload_bytes < known[0][0]:
-        return None if not known else {"unit": known[0][1]["unit"], "value": known[0][1]["value"]}
+    if not known:
+        return None
+    unit, least = known[0][1]["unit"], known[0][1]["value"]
+    if payload_bytes < known[0][0]:
+        return Amount(unit=unit, value=least)
     points = [(size, metric["value"]) for size, metric in known]
     if len(points) == 1:
-        return (
-            {"unit": known[0][1]["unit"], "value": points[0][1]}
-            if payload_bytes == points[0][0]
-            else None
-        )
+        return Amount(unit=unit, value=least) if payload_bytes == points[0][0] else None
     (x, a), (y, b) = next(
         (pair for pair in pairwise(points) if payload_bytes <= pair[1][0]), (points[-2], points[-1])
     )
-    return {"unit": known[0][1]["unit"], "value": a + (b - a) * (payload_bytes - x) / (y - x)}
+    return Amount(unit=unit, value=a + (b - a) * (payload_bytes - x) / (y - x))
 
 
-def _largest_share(value: float, arms: Sequence[Mapping[str, Any]], metric: str) -> float | None:
+def _largest_share(value: float, arms: Sequence[Arm], metric: str) -> float | None:
     """Of the arm that has least of it."""
-    known = [v for arm in arms if (v := fmt.finite(arm["metrics"].get(metric, {}).get("value")))]
+    known = [v for arm in arms if (v := fmt.finite(arm.value(metric)))]
     return value / min(known) if known else None
 
 

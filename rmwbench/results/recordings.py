@@ -8,7 +8,7 @@ as everywhere.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal, cast
 
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.comparisons import loads
@@ -18,9 +18,20 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results.few_trials import undecided, why_none
 from rmwbench.results.measure import Small
+from rmwbench.results.shown import (
+    RecordedTopic,
+    Recordings,
+    RecordingsArm,
+    RecordingsRow,
+    Shown,
+)
 from rmwbench.words import numbers as fmt
 
-KEPT_ALL, LOSES, NO_DATA, NOT_SUPPORTED = "kept all", "loses", "no data", "not supported"
+Word = Literal["kept all", "loses", "no data", "not supported"]
+KEPT_ALL: Word = "kept all"
+LOSES: Word = "loses"
+NO_DATA: Word = "no data"
+NOT_SUPPORTED: Word = "not supported"
 MARKS = {KEPT_ALL: "✓", LOSES: "✗", NO_DATA: "·", NOT_SUPPORTED: "–"}
 NAMES = {
     "unheard": "unheard",
@@ -58,7 +69,7 @@ TEXT = (
 class Answer:
     """`places` are those at which every trial lost messages."""
 
-    answer: str
+    answer: Word
     reason: str = ""
     places: tuple[str, ...] = ()
 
@@ -103,23 +114,21 @@ def of_trial(bundle: Bundle, trial: int, topics: Sequence[str], small: Small) ->
     )
 
 
-def document(
+def recordings(
     bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Small
-) -> dict[str, Any] | None:
-    """`recordings` of the show document; None where no cell has a recorder."""
-    rows: dict[str, dict[str, Any]] = {}
+) -> Recordings | None:
+    """None where no cell has a recorder."""
+    cases: dict[str, Mapping[str, Any]] = {}
+    arms: dict[str, list[RecordingsArm]] = {}
     for cell in bundle.rows("cells"):
         definition = loads(cell["definition"])
         asked = definition.get("recorder")
         if not asked:
             continue
-        head = {"workload": definition["comparison"], "title": definition["workload"]["title"]}
-        head |= {name: asked[name] for name in ("place", "cache_mib", "host", "topics")}
-        there = rows.setdefault(definition["comparison"], {**head, "arms": []})
+        comparison = definition["comparison"]
+        cases.setdefault(comparison, {"title": definition["workload"]["title"], **asked})
         lines = measured.get(cell["cell"], ())
         found = [one for t in lines if (one := of_trial(bundle, t.trial, asked["topics"], small))]
-        steady_s = definition["timeline"]["steady_s"]
-        span_s = steady_s + definition["timeline"]["warmup_s"]
         if reason := bundle.unsupported.get(cell["cell"]):
             answer = Answer(NOT_SUPPORTED, reason)
         else:
@@ -129,37 +138,56 @@ def document(
                 if line.cell == cell["cell"] and line.status != "done"
             ]
             answer = judged([one.all for one in found], missed)
-        arm = {name: cell[name] for name in ("arm", "middleware", "version", "cell")}
-        arm |= {
-            "answer": answer.answer,
-            "reason": answer.reason,
-            "places": list(answer.places),
-            "trials": len(found),
-        }
-        there["arms"].append(arm | (_measured(found, span_s, steady_s) if found else {}))
-    return {"text": TEXT, "rows": list(rows.values())} if rows else None
+        arms.setdefault(comparison, []).append(_arm(cell, answer, found, definition["timeline"]))
+    rows = tuple(
+        RecordingsRow(
+            workload=name,
+            title=case["title"],
+            place=case["place"],
+            cache_mib=case["cache_mib"],
+            host=case["host"],
+            topics=tuple(case["topics"]),
+            arms=tuple(arms[name]),
+        )
+        for name, case in cases.items()
+    )
+    return Recordings(text=TEXT, rows=rows) if rows else None
 
 
-def _measured(found: Sequence[Recorded], span_s: float, steady_s: float) -> dict[str, Any]:
+def _arm(
+    cell: Mapping[str, Any],
+    answer: Answer,
+    found: Sequence[Recorded],
+    timeline: Mapping[str, float],
+) -> RecordingsArm:
     """Counts of all trials together; of costs their mean, None where a trial has none."""
-    topics = [
-        {"topic": parts[0].topic, **_counts(total(parts))}
-        for parts in zip(*(one.topics for one in found), strict=True)
-    ]
+    steady_s = timeline["steady_s"]
+    span_s = steady_s + timeline["warmup_s"]
     transport = [one.transport for one in found]
-    return {
-        **_counts(total([one.all for one in found])),
-        "transport": None if None in transport else sum(transport),
-        "bag_bytes": _mean([one.bag_bytes for one in found]),
-        "written_bytes_per_s": _mean([one.bag_bytes for one in found], span_s),
-        "stop_s": _mean([one.stop_ns for one in found], 1e9),
-        "cpu_cores": _mean([one.cpu_ns for one in found], 1e9 * steady_s),
-        "peak_rss_bytes": _mean([one.peak_rss_bytes for one in found]),
-        "topics": topics,
-    }
+    return RecordingsArm(
+        arm=cell["arm"],
+        middleware=cell["middleware"],
+        version=cell["version"],
+        cell=cell["cell"],
+        answer=answer.answer,
+        reason=answer.reason,
+        places=answer.places,
+        trials=len(found),
+        **(_counts(total([one.all for one in found])) if found else {}),
+        transport=sum(cast("list[int]", transport)) if found and None not in transport else None,
+        bag_bytes=_mean([one.bag_bytes for one in found]),
+        written_bytes_per_s=_mean([one.bag_bytes for one in found], span_s),
+        stop_s=_mean([one.stop_ns for one in found], 1e9),
+        cpu_cores=_mean([one.cpu_ns for one in found], 1e9 * steady_s),
+        peak_rss_bytes=_mean([one.peak_rss_bytes for one in found]),
+        topics=tuple(
+            RecordedTopic(topic=str(parts[0].topic), **_counts(total(parts)))
+            for parts in zip(*(one.topics for one in found), strict=True)
+        ),
+    )
 
 
-def _counts(fates: Fates) -> dict[str, Any]:
+def _counts(fates: Fates) -> dict[str, int | None]:
     return {
         name: value
         for name, value in asdict(fates).items()
@@ -172,51 +200,61 @@ def _mean(values: Sequence[float | None], divisor: float = 1.0) -> float | None:
     return sum(read) / len(read) / divisor if read and len(read) == len(values) else None
 
 
-def shown(doc: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The table as every renderer has it; None without one. `heads`, and `parts`: for each case its
-    `title` and `rows` (one per arm: `answer`, `mark`, `reason`, `cells` in the order of the
-    heads)."""
-    found = doc.get("recordings")
-    if not found:
+@dataclass(frozen=True)
+class Row:
+    """An arm; `cells` in the order of `HEADS`."""
+
+    arm: str
+    answer: Word
+    mark: str
+    reason: str
+    cells: list[str]
+
+
+@dataclass(frozen=True)
+class Case:
+    title: str
+    workload: str
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Table:
+    heads: Sequence[str]
+    parts: list[Case]
+    text: str
+
+
+def shown(doc: Shown) -> Table | None:
+    """The table as every renderer has it; None without one."""
+    if doc.recordings is None:
         return None
     parts = []
-    for row in found["rows"]:
-        cache = f"cache of {row['cache_mib']} MiB" if row["cache_mib"] else "no cache"
-        place = {"tmpfs": "in memory", "disk": "on disk"}[row["place"]]
-        title = f"{row['title']}: bag {place}, {cache}"
-        parts.append(
-            {
-                "title": title,
-                "workload": row["workload"],
-                "rows": [_row(arm) for arm in row["arms"]],
-            }
-        )
-    return {"heads": HEADS, "parts": parts, "text": found["text"]}
+    for row in doc.recordings.rows:
+        cache = f"cache of {row.cache_mib} MiB" if row.cache_mib else "no cache"
+        place = {"tmpfs": "in memory", "disk": "on disk"}[row.place]
+        title = f"{row.title}: bag {place}, {cache}"
+        parts.append(Case(title, row.workload, [_row(arm) for arm in row.arms]))
+    return Table(HEADS, parts, doc.recordings.text)
 
 
-def _row(arm: Mapping[str, Any]) -> dict[str, Any]:
-    head = {
-        "arm": arm["arm"],
-        "answer": arm["answer"],
-        "mark": MARKS[arm["answer"]],
-        "reason": arm["reason"],
-    }
-    where = f": {', '.join(NAMES[name] for name in arm['places'])}" if arm["places"] else ""
-    if not arm["trials"]:
-        return head | {
-            "cells": [arm["arm"], f"{head['mark']} {arm['answer']}", *([""] * (len(HEADS) - 2))]
-        }
-    counts = [_of(arm["kept"], arm["sent"]), *(_of(arm[name], arm["sent"]) for name in PLACES)]
-    costs = [
-        _number(arm["written_bytes_per_s"], 1e-6, ""),
-        _number(arm["cpu_cores"], 1.0, ""),
-        _number(arm["peak_rss_bytes"], 1e-6, " MB"),
-        _number(arm["stop_s"], 1.0, " s"),
+def _row(arm: RecordingsArm) -> Row:
+    mark = MARKS[arm.answer]
+    where = f": {', '.join(NAMES[name] for name in arm.places)}" if arm.places else ""
+    cells = [arm.arm, f"{mark} {arm.answer}{where}"]
+    if not arm.trials or arm.sent is None:
+        cells = [arm.arm, f"{mark} {arm.answer}", *([""] * (len(HEADS) - 2))]
+        return Row(arm.arm, arm.answer, mark, arm.reason, cells)
+    places = (arm.unheard, arm.before, arm.cache, arm.disk, arm.unplaced)
+    cells += [str(arm.sent), _of(arm.kept, arm.sent), *(_of(one, arm.sent) for one in places)]
+    cells += ["–" if arm.transport is None else str(arm.transport), _of(arm.beside, arm.sent)]
+    cells += [
+        _number(arm.written_bytes_per_s, 1e-6, ""),
+        _number(arm.cpu_cores, 1.0, ""),
+        _number(arm.peak_rss_bytes, 1e-6, " MB"),
+        _number(arm.stop_s, 1.0, " s"),
     ]
-    told = "–" if arm["transport"] is None else str(arm["transport"])
-    beside = _of(arm["beside"], arm["sent"])
-    answer = f"{head['mark']} {arm['answer']}{where}"
-    return head | {"cells": [arm["arm"], answer, str(arm["sent"]), *counts, told, beside, *costs]}
+    return Row(arm.arm, arm.answer, mark, arm.reason, cells)
 
 
 def _of(count: int | None, sent: int) -> str:
@@ -230,12 +268,12 @@ def _number(value: float | None, factor: float, unit: str) -> str:
     return "–" if value is None else f"{fmt.significant(value * factor)}{unit}"
 
 
-def notes(doc: Mapping[str, Any]) -> list[str]:
+def notes(doc: Shown) -> list[str]:
     """`ARM in CASE: REASON` of each arm with a reason."""
-    rows = (doc.get("recordings") or {}).get("rows", [])
+    rows = () if doc.recordings is None else doc.recordings.rows
     return [
-        f"{arm['arm']} in {row['workload']}: {arm['answer']}: {arm['reason']}"
+        f"{arm.arm} in {row.workload}: {arm.answer}: {arm.reason}"
         for row in rows
-        for arm in row["arms"]
-        if arm["reason"]
+        for arm in row.arms
+        if arm.reason
     ]

@@ -9,9 +9,9 @@ as well. What was heard against the documentation needs no proof.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,16 +22,16 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results.few_trials import undecided, why_none
 from rmwbench.results.measure import Small
+from rmwbench.results.shown import RosVariables, RosVariablesArm, RosVariablesRow, Shown
 from rmwbench.suite.ros_variables import CONTROL, HEARD, LENT, LOANS, NOT_HEARD, NOT_LENT
 from rmwbench.words import numbers as fmt
 
-OBEYED, NOT_OBEYED, NO_DATA, NOT_SUPPORTED, IS_CONTROL = (
-    "obeyed",
-    "not obeyed",
-    "no data",
-    "not supported",
-    "control",
-)
+Word = Literal["control", "obeyed", "not obeyed", "no data", "not supported"]
+OBEYED: Word = "obeyed"
+NOT_OBEYED: Word = "not obeyed"
+NO_DATA: Word = "no data"
+NOT_SUPPORTED: Word = "not supported"
+IS_CONTROL: Word = "control"
 TAKEN_AS_LOAN = "own.taken_as_loan"
 """The worker's counter of messages that it took in the middleware's memory; absent where there were
 none."""
@@ -80,7 +80,7 @@ class Answer:
     """`reason`: why there is no data, or in how many trials alone; empty where the numbers say
     all."""
 
-    answer: str
+    answer: Word
     reason: str = ""
 
 
@@ -165,10 +165,10 @@ def _missed(seen: Seen) -> str:
     return f"no trial is done: {why_none(seen.missed)}" if seen.missed else "no trial was run"
 
 
-def document(
+def answered(
     bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Small
-) -> dict[str, Any] | None:
-    """`ros_variables` of the show document; None where no cell has any."""
+) -> RosVariables | None:
+    """None where no cell has any."""
     found = [(row, loads(row["definition"])) for row in bundle.rows("cells")]
     found = [(row, definition) for row, definition in found if definition.get("ros_variables")]
     if not found:
@@ -180,16 +180,15 @@ def document(
         for row, definition in found
         if definition["ros_variables"]["case"] in (CONTROL, LOANS)
     }
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    cases: dict[tuple[str, str], dict[str, Any]] = {}
+    arms: dict[tuple[str, str], list[RosVariablesArm]] = {}
     for row, definition in found:
-        asked, workload = definition["ros_variables"], definition["workload"]
-        head = {
-            "workload": definition["comparison"],
-            "title": workload["title"],
-            **asked,
-            "arms": [],
-        }
-        there = rows.setdefault((definition["comparison"], asked["case"]), head)
+        asked = definition["ros_variables"]
+        key = definition["comparison"], asked["case"]
+        cases.setdefault(
+            key,
+            {"workload": key[0], "title": definition["workload"]["title"], **asked},
+        )
         one = seen[row["cell"]]
         if reason := bundle.unsupported.get(row["cell"]):
             answer = Answer(NOT_SUPPORTED, reason)
@@ -201,42 +200,52 @@ def document(
                 asked["expected"], one, controls.get((control, _place(row, definition)))
             )
             answer = _of_enough_trials(answer, one)
-        there["arms"].append(
-            {
-                **{name: row[name] for name in ("arm", "middleware", "version", "cell")},
-                "answer": answer.answer,
-                "reason": answer.reason,
-                "trials": one.trials,
-                "heard": sum(one.heard) if one.trials else None,
-                "wanted": sum(one.wanted) if one.trials else None,
-                "lent": sum(one.lent) if one.trials else None,
-                "matched": one.matched if one.trials else None,
-                "text": one.text if one.trials else "",
-            }
-        )
-    _only_what_differs(rows.values())
-    return {"text": TEXT, "summary": _summary(list(rows.values())), "rows": list(rows.values())}
+        arms.setdefault(key, []).append(_arm(row, answer, one))
+    rows = _only_what_differs(
+        [RosVariablesRow(**case, arms=tuple(arms[key])) for key, case in cases.items()]
+    )
+    return RosVariables(text=TEXT, summary=_summary(rows), rows=rows)
 
 
-def _only_what_differs(rows: Collection[dict[str, Any]]) -> None:
+def _arm(row: Mapping[str, Any], answer: Answer, seen: Seen) -> RosVariablesArm:
+    any_done = bool(seen.trials)
+    return RosVariablesArm(
+        arm=row["arm"],
+        middleware=row["middleware"],
+        version=row["version"],
+        cell=row["cell"],
+        answer=answer.answer,
+        reason=answer.reason,
+        trials=seen.trials,
+        heard=sum(seen.heard) if any_done else None,
+        wanted=sum(seen.wanted) if any_done else None,
+        lent=sum(seen.lent) if any_done else None,
+        matched=seen.matched if any_done else None,
+        text=seen.text if any_done else "",
+    )
+
+
+def _only_what_differs(rows: Sequence[RosVariablesRow]) -> tuple[RosVariablesRow, ...]:
     """To be heard is what an arm does without variables, too, and so does one that ignores them: it
     is obedience only where the same arm is silent at another setting of one of these variables that
     demands it."""
     reads: dict[str, set[str]] = {}
     for row in rows:
-        for arm in row["arms"]:
-            if row["expected"] == NOT_HEARD and arm["answer"] == OBEYED:
-                reads.setdefault(arm["arm"], set()).update((*row["writer"], *row["reader"]))
-    for row in rows:
-        names = dict.fromkeys((*row["writer"], *row["reader"]))
-        for arm in row["arms"]:
-            heard = row["expected"] == HEARD and arm["answer"] == OBEYED
-            if heard and not reads.get(arm["arm"], set()) & names.keys():
-                arm["answer"] = NO_DATA
-                arm["reason"] = (
-                    f"heard as without variables, and by no setting of {' or '.join(names)} is it "
-                    "silenced"
-                )
+        for arm in row.arms:
+            if row.expected == NOT_HEARD and arm.answer == OBEYED:
+                reads.setdefault(arm.arm, set()).update((*row.writer, *row.reader))
+
+    def told(row: RosVariablesRow, arm: RosVariablesArm) -> RosVariablesArm:
+        names = dict.fromkeys((*row.writer, *row.reader))
+        heard = row.expected == HEARD and arm.answer == OBEYED
+        if not heard or reads.get(arm.arm, set()) & names.keys():
+            return arm
+        why = (
+            f"heard as without variables, and by no setting of {' or '.join(names)} is it silenced"
+        )
+        return replace(arm, answer=NO_DATA, reason=why)
+
+    return tuple(replace(row, arms=tuple(told(row, arm) for arm in row.arms)) for row in rows)
 
 
 def _place(row: Mapping[str, Any], definition: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -290,14 +299,14 @@ def _anything(bundle: Bundle, trial: int) -> int:
     return int(np.count_nonzero((flags & FOREIGN) == 0))
 
 
-def _summary(rows: Sequence[Mapping[str, Any]]) -> str:
+def _summary(rows: Sequence[RosVariablesRow]) -> str:
     """`rclcpp/zenoh: 4 obeyed, 7 not obeyed, 1 no data.`, a sentence for each arm; controls are not
     cases."""
     counts: dict[str, Counter[str]] = {}
     for row in rows:
-        for arm in row["arms"]:
-            if row["case"] != CONTROL:
-                counts.setdefault(arm["arm"], Counter())[arm["answer"]] += 1
+        for arm in row.arms:
+            if row.case != CONTROL:
+                counts.setdefault(arm.arm, Counter())[arm.answer] += 1
     order = (OBEYED, NOT_OBEYED, NO_DATA, NOT_SUPPORTED)
     said = {
         arm: ", ".join(f"{found[name]} {name}" for name in order if found[name])
@@ -311,54 +320,81 @@ def variables(asked: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" for name, value in asked.items()) or "none"
 
 
-def shown(doc: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The table as every renderer has it; None without one. `heads`: the names of the arms;
-    `parts`: for each workload its `title` and `rows` of `case`, `text`, `expected`, `source` and
-    `cells` (one per arm, None where there is none: `answer`, `mark`, `words`, `reason`)."""
-    found = doc.get("ros_variables")
-    if not found:
+@dataclass(frozen=True)
+class Cell:
+    arm: str
+    answer: Word
+    mark: str
+    words: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """`asked`: the variables of writer and reader; `cells`: one per arm, None where it has none."""
+
+    case: str
+    text: str
+    expected: str
+    source: str
+    asked: str
+    cells: list[Cell | None]
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Of a workload."""
+
+    title: str
+    rows: list[Case]
+
+
+@dataclass(frozen=True)
+class Table:
+    """`heads`: the names of the arms."""
+
+    heads: list[str]
+    parts: list[Cases]
+
+
+def shown(doc: Shown) -> Table | None:
+    """The table as every renderer has it; None without one."""
+    if doc.ros_variables is None:
         return None
-    arms = list(dict.fromkeys(arm["arm"] for row in found["rows"] for arm in row["arms"]))
-    parts: dict[str, list[dict[str, Any]]] = {}
-    for row in found["rows"]:
-        by_name = {arm["arm"]: _cell(arm) for arm in row["arms"]}
-        asked = f"writer {variables(row['writer'])}, reader {variables(row['reader'])}"
-        parts.setdefault(row["title"], []).append(
-            {name: row[name] for name in ("case", "text", "expected", "source")}
-            | {"asked": asked, "cells": [by_name.get(arm) for arm in arms]}
+    rows = doc.ros_variables.rows
+    arms = list(dict.fromkeys(arm.arm for row in rows for arm in row.arms))
+    parts: dict[str, list[Case]] = {}
+    for row in rows:
+        by_name = {arm.arm: _cell(arm) for arm in row.arms}
+        parts.setdefault(row.title, []).append(
+            Case(
+                case=row.case,
+                text=row.text,
+                expected=row.expected,
+                source=row.source,
+                asked=f"writer {variables(row.writer)}, reader {variables(row.reader)}",
+                cells=[by_name.get(arm) for arm in arms],
+            )
         )
-    return {
-        "heads": arms,
-        "parts": [{"title": title, "rows": rows} for title, rows in parts.items()],
-    }
+    return Table(arms, [Cases(title, rows) for title, rows in parts.items()])
 
 
-def _cell(arm: Mapping[str, Any]) -> dict[str, str]:
+def _cell(arm: RosVariablesArm) -> Cell:
     counted = (
-        f"{arm['heard']} of {arm['wanted']}" + (", as loans" if arm["lent"] else "")
-        if arm["trials"]
-        else ""
+        f"{arm.heard} of {arm.wanted}" + (", as loans" if arm.lent else "") if arm.trials else ""
     )
-    said = "; ".join(filter(None, (arm["text"], arm["reason"])))
-    return {
-        "answer": arm["answer"],
-        "mark": MARKS[arm["answer"]],
-        "words": counted,
-        "reason": said,
-        "arm": arm["arm"],
-    }
+    said = "; ".join(filter(None, (arm.text, arm.reason)))
+    return Cell(arm.arm, arm.answer, MARKS[arm.answer], counted, said)
 
 
-def notes(found: Mapping[str, Any]) -> list[str]:
+def notes(found: RosVariables) -> list[str]:
     """`one_host [ros_variables=off], rclcpp/zenoh: no data: REASON` of each arm with a reason, the
     same ones once."""
     said: dict[tuple[str, str, str], list[str]] = {}
-    for row in found["rows"]:
-        for arm in row["arms"]:
-            if arm["reason"]:
-                said.setdefault((arm["arm"], arm["answer"], arm["reason"]), []).append(
-                    row["workload"]
-                )
+    for row in found.rows:
+        for arm in row.arms:
+            if arm.reason:
+                said.setdefault((arm.arm, arm.answer, arm.reason), []).append(row.workload)
     return [
         f"{arm}, {answer} in {', '.join(where)}: {reason}"
         for (arm, answer, reason), where in said.items()

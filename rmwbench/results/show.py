@@ -1,5 +1,5 @@
-"""A bundle -> the show document (docs/formats/show.md), from which terminal, HTML and Markdown are
-rendered. Same bundle, same document.
+"""A bundle -> what `rmwbench show` answers (docs/formats/show.md), from which terminal, HTML and
+Markdown are rendered. Same bundle, same answer.
 """
 
 import math
@@ -9,12 +9,11 @@ from typing import Any
 
 from rmwbench.analysis.metrics.comparisons import Comparison
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.stats.metric import finite
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
 from rmwbench.analysis.stats.resolution import resolvable_ratio
 from rmwbench.analysis.verdicts import best, gains, sequential
 from rmwbench.analysis.verdicts.failing import counted
-from rmwbench.analysis.verdicts.interim import aa_noise, is_untimed
+from rmwbench.analysis.verdicts.interim import aa_noise
 from rmwbench.analysis.verdicts.likeness import Likeness
 from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.analysis.verdicts.over_topics import over_topics
@@ -24,8 +23,8 @@ from rmwbench.bundle import Bundle
 from rmwbench.results import (
     bring_up,
     chart_points,
+    effects,
     groups,
-    model,
     outcomes,
     recordings,
     ros_variables,
@@ -34,104 +33,118 @@ from rmwbench.results import (
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.more import more
 from rmwbench.results.arm import ArmReport
-from rmwbench.results.effects import Effect, beside, documents, effects, reliability_costs
 from rmwbench.results.growth import growths
 from rmwbench.results.interop import matrix
 from rmwbench.results.judged import Judged, judged
 from rmwbench.results.machine import machine
+from rmwbench.results.model import GlossaryEntry
 from rmwbench.results.own_cost import own_share
+from rmwbench.results.shown import (
+    BlockCorrelation,
+    Charts,
+    JudgedAt,
+    Resolution,
+    Shown,
+    Tuning,
+    Workload,
+)
+from rmwbench.results.shown import Judged as RatioJudged
 from rmwbench.suite.file.limits_file import check_topics, no_such_case
 from rmwbench.suite.limits import LimitsFile
 from rmwbench.words import numbers as fmt
 
 
-def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any]:
-    """The show document. Reads every record once; memory is one trial's columns. UserError for a
-    broken bundle, and for an imported one, which has no records. `limits` take the place of the
-    suite's own.
+def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> Shown:
+    """Reads every record once; memory is one trial's columns. UserError for a broken bundle, and
+    for an imported one, which has no records. `limits` take the place of the suite's own.
     """
     found = judged(bundle)
-    small, measured, workloads, arms = found.small, found.measured, found.workloads, found.arms
-    level = replace(found.rules, alpha=found.at["alpha"])
-    document: dict[str, Any] = {
-        "schema": "rmwbench/show",
-        "version": 1,
-        "campaign": found.campaign,
-        "machine": model.document(machine(bundle)),
-        "block_correlation": found.alike.document(),
-        "workloads": [_workload(w, found, level) for w in workloads],
-    }
-    effects_of = documents([effect for w in arms for effect in _effects(w, arms)], level)
-    tuning_of = _tuning(arms, found.topics, level)
-    for one in document["workloads"]:
-        name = one["workload"]
-        one["effects"] = effects_of.get(name, [])
-        one["tuning"] = tuning_of.get(name, [])
-        payload_bytes = max((a.payload_bytes or 0 for a in arms[name]), default=None)
-        one["own_cost"] = own_share(
-            document["machine"]["calibration"].get("own_cost") or {}, payload_bytes, one
+    small, measured, arms = found.small, found.measured, found.arms
+    level = replace(found.rules, alpha=found.at.alpha)
+    here = machine(bundle)
+    all_effects = effects.judged([effect for w in arms for effect in _effects(w, arms)], level)
+    tuned = _tuning(arms, found.topics, level)
+    own = here.calibration.own_cost or {}
+    workloads = tuple(
+        replace(
+            _workload(w, found, level, own),
+            effects=tuple(all_effects.get(w.name, ())),
+            tuning=tuple(tuned.get(w.name, ())),
         )
-        one["machine_bound_blocks"] = found.machine_bound[name]
-    thresholds = found.plan.get("outcomes") if limits is None else limits.document()
-    document["outcomes"] = outcomes.document(thresholds, _limited(document["workloads"], limits))
-    document["bring_up"] = bring_up.document(arms, {w.name: w.title for w in workloads})
-    document["ros_variables"] = ros_variables.document(bundle, measured, small)
-    document["recordings"] = recordings.document(bundle, measured, small)
-    hosts = {(e["host"]) for rows in small.endpoints.values() for e in rows}
-    calibrated = aa_noise(bundle.campaign.get("machine")) is not None
-    document["conclusions"] = conclusions(
-        document, calibrated=calibrated, margin=found.rules.margin, one_host=len(hosts) == 1
+        for w in found.workloads
     )
-    document["more"] = more(document, found.rules.minutes_per_block)
-    document["growth"] = growths(arms)
-    document["glossary"] = {name: entry.document() for name, entry in GLOSSARY.items()}
-    return document
+    shown = Shown(
+        campaign=found.campaign,
+        machine=here,
+        block_correlation=_correlation(found),
+        workloads=workloads,
+        outcomes=outcomes.judged(_limits(found, limits), _limited(workloads, limits)),
+        bring_up=bring_up.brought_up(arms, {w.name: w.title for w in found.workloads}),
+        ros_variables=ros_variables.answered(bundle, measured, small),
+        recordings=recordings.recordings(bundle, measured, small),
+        conclusions=(),
+        more=more(workloads, found.rules.minutes_per_block),
+        growth=growths(arms),
+        glossary={name: GlossaryEntry(**entry.document()) for name, entry in GLOSSARY.items()},
+    )
+    hosts = {e["host"] for rows in small.endpoints.values() for e in rows}
+    calibrated = aa_noise(bundle.campaign.get("machine")) is not None
+    return replace(
+        shown,
+        conclusions=conclusions(
+            shown, calibrated=calibrated, margin=found.rules.margin, one_host=len(hosts) == 1
+        ),
+    )
 
 
-def _limited(workloads: list[dict[str, Any]], limits: LimitsFile | None) -> list[dict[str, Any]]:
+def _correlation(found: Judged) -> BlockCorrelation | None:
+    """Over the whole report; what a workload tells by itself is used there."""
+    alike = found.pooled
+    inflates = any(one.inflates for of in found.likenesses.values() for one in of.values())
+    if alike.correlation is None or alike.error is None:
+        return None
+    return BlockCorrelation(value=alike.correlation, error=alike.error, inflates=inflates)
+
+
+def _limits(found: Judged, limits: LimitsFile | None) -> outcomes.Limits | None:
+    """Those of the user, else those of the suite."""
+    declared = found.plan.get("outcomes") if limits is None else limits.document()
+    return outcomes.declared(declared) if declared else None
+
+
+def _limited(workloads: Sequence[Workload], limits: LimitsFile | None) -> Sequence[Workload]:
     """The workloads that the limits are of. Raises UserError where there is none."""
     if limits is None:
         return workloads
-    found = [w for w in workloads if limits.of.has(w["workload"].partition(" [")[0], _levels(w))]
+    found = [w for w in workloads if limits.of.has(w.workload.partition(" [")[0], _levels(w))]
     if not found:
-        raise no_such_case(limits, [w["workload"] for w in workloads])
-    topics = {t for w in workloads for t in w["topic_names"]}
-    check_topics(limits, topics | {one["topic"] for w in workloads for one in w["topics"]})
+        raise no_such_case(limits, [w.workload for w in workloads])
+    topics = {t for w in workloads for t in w.topic_names}
+    check_topics(limits, topics | {one.topic for w in workloads for one in w.topics})
     return found
 
 
-def _levels(workload: dict[str, Any]) -> dict[str, Any]:
-    return dict(workload["arms"][0]["factors"]) if workload["arms"] else {}
+def _levels(workload: Workload) -> dict[str, Any]:
+    return dict(workload.arms[0].factors) if workload.arms else {}
 
 
-def _workload(w: Comparison, found: Judged, rules: best.Rules) -> dict[str, Any]:
+def _workload(
+    w: Comparison, found: Judged, rules: best.Rules, own_cost: Mapping[str, Any]
+) -> Workload:
+    """Without what is judged over the whole report: effects and tuning."""
     arms, verdicts, at = found.arms[w.name], found.verdicts[w.name], found.at
     unlike = flags([a.facts for a in arms])
     floor = next((a for a in arms if a.floor), None)
-    drawn = chart_points.source(w.primary_metric)
-    made = {
-        "ecdf": [chart_points.ecdf(a.name, a.trials, drawn) for a in arms],
-        "spectrum": [chart_points.spectrum(a.name, a.trials, drawn) for a in arms],
-        "series": [
-            chart_points.series(
-                a.name, a.trials, {t.trial: v for t, v in a.values[a.primary]}, drawn
-            )
-            for a in arms
-        ],
-        "delivered": [groups.delivered(a.name, a.trials) for a in arms],
-        "up": [bring_up.chart(a.name, a.trials) for a in arms],
-    }
     by_topic = {t: by_arm for t, by_arm in verdicts.items() if t is not None}
     lost = {t: {a.name: _lost(a.compared_in(t)) for a in arms} for t in by_topic}
     overall = over_topics(by_topic, lost, words(w.primary_metric))
-    whole = {name: one.verdict for name, one in overall.items()} if by_topic else verdicts[None]
-    documents = [a.document(whole[a.name], unlike[a.name], floor) for a in arms]
-    for arm, document in zip(arms, documents, strict=True):
-        if by_topic and not is_untimed(arm.cell):
-            document["verdict"] = topics.judged(overall[arm.name])
-    of_topics = topics.documents(arms, w.primary_metric, verdicts)
-    if of_topics:  # unlike topics together have no curve
-        made["ecdf"], made["spectrum"], made["series"] = [], [], []
+    shown = tuple(
+        a.shown(overall[a.name].verdict, overall[a.name].topic, unlike[a.name], floor)
+        if by_topic
+        else a.shown(verdicts[None][a.name], None, unlike[a.name], floor)
+        for a in arms
+    )
+    of_topics = topics.shown(arms, w.primary_metric, verdicts)
     resolved = [
         _resolution(
             [a.compared_in(t) for a in arms],
@@ -139,27 +152,49 @@ def _workload(w: Comparison, found: Judged, rules: best.Rules) -> dict[str, Any]
             rules,
             found.contenders,
             found.shared[w.name][t],
-            found.alike,
+            found.likenesses[w.name][t],
         )
         for t in verdicts
     ]
-    return {
-        "workload": w.name,
-        "title": w.title,
-        "description": w.description,
-        "primary_metric": w.primary_metric,
-        "arms": documents,
-        "topics": of_topics,
-        "topic_names": list(dict.fromkeys(name for a in arms for name in a.topic_names)),
-        "matrix": matrix(documents),
-        "judged": at,
-        "resolution": resolved[0]
-        if len(resolved) == 1
-        else _least_resolved(list(by_topic), resolved),
-        "tuning": [],
-        "effects": [],
-        "charts": {kind: [c for c in all_ if c is not None] for kind, all_ in made.items()},
-    }
+    payload_bytes = max((a.payload_bytes or 0 for a in arms), default=None)
+    return Workload(
+        workload=w.name,
+        title=w.title,
+        description=w.description,
+        primary_metric=w.primary_metric,
+        arms=shown,
+        topics=of_topics,
+        topic_names=tuple(dict.fromkeys(name for a in arms for name in a.topic_names)),
+        matrix=matrix(shown),
+        judged=at,
+        resolution=resolved[0] if len(resolved) == 1 else _least_resolved(list(by_topic), resolved),
+        tuning=(),
+        effects=(),
+        # unlike topics together have no curve
+        charts=_charts(w.primary_metric, arms, curves=not of_topics),
+        own_cost=own_share(own_cost, payload_bytes, shown),
+        machine_bound_blocks=tuple(found.machine_bound[w.name]),
+    )
+
+
+def _charts(primary: str, arms: Sequence[ArmReport], *, curves: bool) -> Charts:
+    drawn = chart_points.source(primary)
+    curved = arms if curves else ()
+    ecdf = (chart_points.ecdf(a.name, a.trials, drawn) for a in curved)
+    spectrum = (chart_points.spectrum(a.name, a.trials, drawn) for a in curved)
+    series = (
+        chart_points.series(a.name, a.trials, {t.trial: v for t, v in a.values[a.primary]}, drawn)
+        for a in curved
+    )
+    delivered = (groups.delivered(a.name, a.trials) for a in arms)
+    up = (bring_up.chart(a.name, a.trials) for a in arms)
+    return Charts(
+        ecdf=tuple(filter(None, ecdf)),
+        spectrum=tuple(filter(None, spectrum)),
+        series=tuple(filter(None, series)),
+        delivered=tuple(filter(None, delivered)),
+        up=tuple(filter(None, up)),
+    )
 
 
 def _lost(arm: best.Arm) -> float:
@@ -168,52 +203,54 @@ def _lost(arm: best.Arm) -> float:
     return sum(missing for missing, _ in arm.undelivered.values()) / wanted if wanted else 0.0
 
 
-def _effects(name: str, arms: Mapping[str, list[ArmReport]]) -> list[Effect]:
+def _effects(name: str, arms: Mapping[str, list[ArmReport]]) -> list[effects.Effect]:
     """All of a workload's, before they are judged."""
-    return effects(name, arms[name]) + _beside(name, arms) + reliability_costs(name, arms)
+    return [
+        *effects.effects(name, arms[name]),
+        *_beside(name, arms),
+        *effects.reliability_costs(name, arms),
+    ]
 
 
-def _beside(name: str, arms: Mapping[str, list[ArmReport]]) -> list[Effect]:
+def _beside(name: str, arms: Mapping[str, list[ArmReport]]) -> list[effects.Effect]:
     """Effects of a workload that names another `against`, at the same levels of the factors."""
     asked = next((a.definition.get("workload") for a in arms[name]), None)
     if not isinstance(asked, dict) or not (other := asked.get("against")):
         return []
     there = f"{other}{name.removeprefix(str(asked.get('name')))}"
-    return beside(name, arms[name], arms[there], str(other)) if there in arms else []
+    return effects.beside(name, arms[name], arms[there], str(other)) if there in arms else []
 
 
 def _resolution(
     arms: list[best.Arm],
-    at: Mapping[str, Any],
+    at: JudgedAt,
     rules: best.Rules,
     in_report: int,
     shared: Prior,
     alike: Likeness,
-) -> dict[str, Any]:
+) -> Resolution:
     """What this design would have found, from the spread that was seen: the ratio that has 95 %
     power at the first and worst step of Holm's procedure, at the level of the last look that the
     workload came to: what is decided leaves a campaign before its end. Blocks that resemble each
     other are worth fewer, as in the intervals.
     """
     contenders = [a for a in arms if not a.floor and a.primary]
-    blocks = _blocks_of(contenders, at["blocks"])
-    if blocks < at["blocks"] and blocks in at["looks"]:
+    blocks = _blocks_of(contenders, at.blocks)
+    if blocks < at.blocks and blocks in at.looks:
         at, rules = _at_look(at, rules, blocks)
     sd = best.spread(arms)
     lossy = any(k for a in contenders for k, _ in a.undelivered.values())
     comparisons = tests_at_once(len(contenders), in_report, lossy=lossy)
-    out = {
-        "blocks": blocks,
-        "comparisons": comparisons,
-        "log_ratio_sd": None,
-        "resolvable_ratio": None,
-    }
-    if len(contenders) < 2:
-        return out | {
-            "text": "Fewer than two contenders have data: there is nothing to tell apart."
-        }
-    if sd is None or blocks < rules.min_blocks:
-        return out | {"text": "Too few blocks to say what could have been told apart."}
+    if len(contenders) < 2 or sd is None or blocks < rules.min_blocks:
+        return Resolution(
+            blocks=blocks,
+            comparisons=comparisons,
+            log_ratio_sd=None,
+            resolvable_ratio=None,
+            text="Fewer than two contenders have data: there is nothing to tell apart."
+            if len(contenders) < 2
+            else "Too few blocks to say what could have been told apart.",
+        )
     freedom = max((blocks - 1 + shared.freedom) * alike.freedom_factor(), 1.0)
     ratio = resolvable_ratio(
         blocks,
@@ -233,7 +270,13 @@ def _resolution(
         f"With {blocks} blocks and block ratios that scatter by {sd:.2g} (standard deviation of "
         f"their logarithm), {found}{_level(at)}"
     )
-    return out | {"log_ratio_sd": finite(sd), "resolvable_ratio": finite(ratio), "text": text}
+    return Resolution(
+        blocks=blocks,
+        comparisons=comparisons,
+        log_ratio_sd=sd,
+        resolvable_ratio=ratio,
+        text=text,
+    )
 
 
 def _blocks_of(contenders: list[best.Arm], most: int) -> int:
@@ -244,40 +287,35 @@ def _blocks_of(contenders: list[best.Arm], most: int) -> int:
     return there[1] if len(there) > 1 else most
 
 
-def _at_look(
-    at: Mapping[str, Any], rules: best.Rules, blocks: int
-) -> tuple[Mapping[str, Any], best.Rules]:
+def _at_look(at: JudgedAt, rules: best.Rules, blocks: int) -> tuple[JudgedAt, best.Rules]:
     """As it was judged after so many blocks, a planned look before the last."""
-    alpha = sequential.alpha_at(at["looks"], blocks, alpha=best.Rules().alpha)
-    look = at["looks"].index(blocks) + 1
-    return {**at, "blocks": blocks, "alpha": alpha, "look": look}, replace(rules, alpha=alpha)
+    alpha = sequential.alpha_at(at.looks, blocks, alpha=best.Rules().alpha)
+    look = at.looks.index(blocks) + 1
+    return replace(at, blocks=blocks, alpha=alpha, look=look), replace(rules, alpha=alpha)
 
 
-def _least_resolved(names: list[str], found: list[dict[str, Any]]) -> dict[str, Any]:
+def _least_resolved(names: list[str], found: list[Resolution]) -> Resolution:
     """Of the topic in which the least could be told apart: what holds there holds in all."""
 
     def ratio(place: int) -> float:
-        value = found[place]["resolvable_ratio"]
-        return math.inf if value in (None, "inf") else float(value)
+        value = found[place].resolvable_ratio
+        return math.inf if value is None else value
 
     place = max(range(len(found)), key=ratio)
-    text = found[place]["text"]
-    return found[place] | {
-        "topic": names[place],
-        "text": f"The topic that resolves least is {names[place]}. {text}",
-    }
+    text = f"The topic that resolves least is {names[place]}. {found[place].text}"
+    return replace(found[place], topic=names[place], text=text)
 
 
-def _level(at: Mapping[str, Any]) -> str:
+def _level(at: JudgedAt) -> str:
     """At which look of a sequential campaign, and with how much of the error: ` Judged at look 2 of
     4, …`."""
-    if not at["looks"]:
+    if not at.looks:
         return ""
-    last = at["blocks"] not in at["looks"]
-    look = "where time ended it" if last else f"at look {at['look']} of {len(at['looks'])}"
+    last = at.blocks not in at.looks
+    look = "where time ended it" if last else f"at look {at.look} of {len(at.looks)}"
     return (
-        f" Judged {look}, after {at['blocks']} blocks, with "
-        f"{at['alpha'] * 100:.2g} % of error for the whole report; what an earlier look "
+        f" Judged {look}, after {at.blocks} blocks, with "
+        f"{at.alpha * 100:.2g} % of error for the whole report; what an earlier look "
         "decided stays decided."
     )
 
@@ -286,7 +324,7 @@ def _tuning(
     arms: Mapping[str, list[ArmReport]],
     topics_in: Mapping[str, Sequence[str | None]],
     rules: best.Rules,
-) -> dict[str, list[dict[str, Any]]]:
+) -> dict[str, list[Tuning]]:
     """Workload -> each middleware tuned ÷ untouched, topic by topic where these are judged apart: a
     family of its own over the whole report."""
     found = [
@@ -296,18 +334,18 @@ def _tuning(
         for pair in _tuned_pairs(here)
     ]
     planned = [_tuned(tuned, untouched, topic) for _, topic, tuned, untouched in found]
-    out: dict[str, list[dict[str, Any]]] = {}
+    out: dict[str, list[Tuning]] = {}
     for (workload, topic, tuned, untouched), gain in zip(
         found, gains.judge(planned, rules), strict=True
     ):
         out.setdefault(workload, []).append(
-            {
-                "middleware": tuned.cell["middleware"],
-                "tuned": tuned.name,
-                "untouched": untouched.name,
-                **({} if topic is None else {"topic": topic}),
-                "ratio": gain.document(),
-            }
+            Tuning(
+                middleware=tuned.cell["middleware"],
+                tuned=tuned.name,
+                untouched=untouched.name,
+                topic=topic,
+                ratio=RatioJudged.of(gain.document()),
+            )
         )
     return out
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from rmwbench.analysis.verdicts.outcomes import AtLeast, AtMost
 from rmwbench.results.explain.model import Chain, Layer, Losses, Tail, Trials, Verdict
 from rmwbench.results.model import (
     Conclusion,
@@ -202,6 +203,12 @@ class CommonArm:
     metrics: Mapping[str, Metric]
     per_trial: Mapping[str, tuple[TrialValue, ...]]
     times_floor: Ratio
+
+    def value(self, metric: str) -> float | None:
+        """Of a metric, in its unit, infinite where lost messages reach it; None where there is
+        none."""
+        found = self.metrics.get(metric)
+        return None if found is None else found.value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -475,20 +482,9 @@ class Workload:
     machine_bound_blocks: tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class AtMost:
-    """A limit of a metric, in its own unit."""
-
-    metric: str
-    at_most: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class AtLeast:
-    """From which on nothing is said to arrive."""
-
-    metric: str
-    at_least: float
+Part = Workload | Topic
+"""What has a table, a headline and charts of its own."""
+AnyArm = Arm | TopicArm
 
 
 @dataclass(frozen=True, kw_only=True)

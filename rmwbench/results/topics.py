@@ -4,43 +4,39 @@ topic too.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from rmwbench.analysis.metrics import topics as measured
 from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topics import OF_TOPICS, Topic
-from rmwbench.analysis.stats.metric import finites
+from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.verdicts import best
-from rmwbench.analysis.verdicts.over_topics import Overall
 from rmwbench.results import chart_points
-from rmwbench.results.arm import ArmReport
+from rmwbench.results.arm import ArmReport, per_trial, verdict_of
+from rmwbench.results.model import Metric, Ratio
+from rmwbench.results.shown import LatencyCharts, Topic, TopicArm, TopicTrials
 from rmwbench.words import numbers as fmt
 
-Documents = list[dict[str, Any]]
 Verdicts = Mapping[str | None, Mapping[str, best.Verdict]]
 """Topic -> arm -> verdict. Only of None, the whole, where the workload is judged by a metric that is
 not one of messages, such as a time to recover: then its topics are told and not judged."""
-SAME = ("arm", "middleware", "layer", "version", "profile", "role", "cell", "release_date")
-"""What a topic's arm repeats of the workload's arm."""
 
 
-def topics(arms: Sequence[ArmReport]) -> list[Topic]:
+def topics(arms: Sequence[ArmReport]) -> list[measured.Topic]:
     """Those of the first arm that has any, with what other arms have besides."""
-    found: dict[str, Topic] = {}
+    found: dict[str, measured.Topic] = {}
     for arm in arms:
         for one in arm.topics:
             found.setdefault(one.name, one)
     return list(found.values())
 
 
-def documents(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> Documents:
-    """`topics` of a workload's document: empty where it has one topic or only ones that are
-    alike."""
+def shown(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> tuple[Topic, ...]:
+    """`topics` of a workload: empty where it has one topic or only ones that are alike."""
     judged = any(topic is not None for topic in verdicts)
-    return [
+    return tuple(
         _topic(one, arms, primary if judged else "response_latency_p50", verdicts)
         for one in topics(arms)
-    ]
+    )
 
 
 def in_topic(arm: ArmReport, topic: str) -> list[Trial]:
@@ -55,30 +51,28 @@ def verdict_in(topic: str, arm: ArmReport, verdicts: Verdicts) -> best.Verdict:
 
 
 def _topic(
-    topic: Topic, arms: Sequence[ArmReport], primary: str, verdicts: Verdicts
-) -> dict[str, Any]:
+    topic: measured.Topic, arms: Sequence[ArmReport], primary: str, verdicts: Verdicts
+) -> Topic:
     floor = next((arm for arm in arms if arm.floor), None)
     trials = {arm.name: in_topic(arm, topic.name) for arm in arms}
     drawn = chart_points.source(primary)
-    made = {
-        "ecdf": [chart_points.ecdf(name, found, drawn) for name, found in trials.items()],
-        "spectrum": [chart_points.spectrum(name, found, drawn) for name, found in trials.items()],
-        "series": [
-            chart_points.series(name, found, _primary(found, primary), drawn)
-            for name, found in trials.items()
-        ],
-    }
-    return {
-        "topic": topic.name,
-        "title": topic.name,
-        "members": list(topic.members),
-        "message": topic.message,
-        "payload_bytes": topic.payload_bytes,
-        "rate_hz": topic.rate_hz,
-        "reliable": topic.reliable,
-        "judged": topic.name in verdicts,
-        "primary_metric": primary,
-        "arms": [
+    ecdf = (chart_points.ecdf(name, found, drawn) for name, found in trials.items())
+    spectrum = (chart_points.spectrum(name, found, drawn) for name, found in trials.items())
+    series = (
+        chart_points.series(name, found, _primary(found, primary), drawn)
+        for name, found in trials.items()
+    )
+    return Topic(
+        topic=topic.name,
+        title=topic.name,
+        members=tuple(topic.members),
+        message=topic.message,
+        payload_bytes=topic.payload_bytes,
+        rate_hz=topic.rate_hz,
+        reliable=topic.reliable,
+        judged=topic.name in verdicts,
+        primary_metric=primary,
+        arms=tuple(
             _arm(
                 arm,
                 topic.name,
@@ -87,9 +81,13 @@ def _topic(
                 verdict_in(topic.name, arm, verdicts),
             )
             for arm in arms
-        ],
-        "charts": {kind: [c for c in found if c is not None] for kind, found in made.items()},
-    }
+        ),
+        charts=LatencyCharts(
+            ecdf=tuple(filter(None, ecdf)),
+            spectrum=tuple(filter(None, spectrum)),
+            series=tuple(filter(None, series)),
+        ),
+    )
 
 
 def _primary(trials: Sequence[Trial], primary: str) -> dict[int, float]:
@@ -103,61 +101,54 @@ def _arm(
     trials: Sequence[Trial],
     floor: ArmReport | None,
     verdict: best.Verdict,
-) -> dict[str, Any]:
+) -> TopicArm:
     values = {
         name: [(t, v) for t in trials if (v := trial_value(GLOSSARY[name], t)) is not None]
         for name in OF_TOPICS
     }
-    return {
-        **{key: arm.cell.get(key) for key in SAME},
-        "arm": arm.name,
-        "role": "floor" if arm.floor else "contender",
-        "qos": arm.qos_of(topic),
-        "trials": {
-            "done": len(trials),
-            **{
-                status: sum(line.status == status for line in arm.lines)
-                for status in ("failed", "void")
-            },
-            "numbers": [t.trial for t in trials],
+    return TopicArm(
+        arm=arm.name,
+        middleware=arm.cell["middleware"],
+        layer=arm.cell["layer"],
+        version=arm.cell["version"],
+        profile=arm.cell["profile"],
+        release_date=arm.cell["release_date"],
+        role="floor" if arm.floor else "contender",
+        cell=arm.cell["cell"],
+        qos=arm.qos_of(topic),
+        trials=TopicTrials(
+            done=len(trials),
+            failed=sum(line.status == "failed" for line in arm.lines),
+            void=sum(line.status == "void" for line in arm.lines),
+            numbers=tuple(t.trial for t in trials),
+        ),
+        under_way=sum(t.messages.ledger.under_way for t in trials),
+        metrics={
+            name: Metric.of(aggregate(GLOSSARY[name], trials).document()) for name in OF_TOPICS
         },
-        "under_way": sum(t.messages.ledger.under_way for t in trials),
-        "metrics": {name: aggregate(GLOSSARY[name], trials).document() for name in OF_TOPICS},
-        "per_trial": {
-            name: [
-                {"trial": t.trial, "block": t.block, "value": v}
-                for (t, _), v in zip(found, finites(v for _, v in found), strict=True)
-            ]
-            for name, found in values.items()
-            if found
-        },
-        "times_floor": _times_floor(arm, floor, topic),
-        "verdict": verdict.document(),
-    }
+        per_trial=per_trial(values),
+        times_floor=_times_floor(arm, floor, topic),
+        verdict=verdict_of(verdict),
+    )
 
 
-def _times_floor(arm: ArmReport, floor: ArmReport | None, topic: str) -> dict[str, Any]:
+def _times_floor(arm: ArmReport, floor: ArmReport | None, topic: str) -> Ratio:
     if floor is None or floor is arm:
-        return {"no_data": "this is the floor" if floor else "the workload has no floor arm"}
-    return best.ratio(arm.compared_in(topic).primary, floor.compared_in(topic).primary).document()
+        return Ratio(no_data="this is the floor" if floor else "the workload has no floor arm")
+    found = best.ratio(arm.compared_in(topic).primary, floor.compared_in(topic).primary)
+    return Ratio.of(found.document())
 
 
-def judged(overall: Overall) -> dict[str, Any]:
-    """An arm's verdict over all topics as its document has it: with the `topic` that it rests
-    on."""
-    return overall.verdict.document() | {"topic": overall.topic}
-
-
-def facts(topic: dict[str, Any]) -> str:
+def facts(topic: Topic) -> str:
     """`PointCloud512k, 524 kB at 10 Hz, best effort`; `8 topics` where it is several that are
     alike."""
-    parts = [f"{len(topic['members'])} topics"] if len(topic["members"]) > 1 else []
+    parts = [f"{len(topic.members)} topics"] if len(topic.members) > 1 else []
     size = (
-        fmt.quantity(topic["payload_bytes"], "bytes")
-        if topic["payload_bytes"] is not None
+        fmt.quantity(topic.payload_bytes, "bytes")
+        if topic.payload_bytes is not None
         else "any size"
     )
-    rate = topic["rate_hz"]
+    rate = topic.rate_hz
     parts.append(size + ("" if rate is None else f" at {fmt.quantity(rate, 'hz')}"))
-    parts.append("reliable" if topic["reliable"] else "best effort")
+    parts.append("reliable" if topic.reliable else "best effort")
     return ", ".join(parts)

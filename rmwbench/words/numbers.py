@@ -10,12 +10,12 @@ because rates and payloads of robot traffic are quoted so.
 import re
 from dataclasses import dataclass
 from math import floor, inf, isfinite, log10
-from typing import Any, Literal
+from typing import Literal, Protocol
 
 State = Literal["measured", "bound", "never", "absent"]
 
 # unit of the show document -> (threshold, divisor, symbol), largest first
-_SCALES: dict[str, tuple[tuple[float, float, str], ...]] = {
+_SCALES: dict[str | None, tuple[tuple[float, float, str], ...]] = {
     "ns": ((1e9, 1e9, "s"), (1e6, 1e6, "ms"), (1e3, 1e3, "µs"), (0.0, 1.0, "ns")),
     "bytes": ((1e9, 1e9, "GB"), (1e6, 1e6, "MB"), (1e3, 1e3, "kB"), (0.0, 1.0, "B")),
     "bytes/s": ((1e9, 1e9, "GB/s"), (1e6, 1e6, "MB/s"), (1e3, 1e3, "kB/s"), (0.0, 1.0, "B/s")),
@@ -25,7 +25,7 @@ _SCALES: dict[str, tuple[tuple[float, float, str], ...]] = {
     "J": ((1.0, 1.0, "J"), (1e-3, 1e-3, "mJ"), (0.0, 1e-6, "µJ")),
     "s": ((60.0, 60.0, "min"), (1.0, 1.0, "s"), (1e-3, 1e-3, "ms"), (0.0, 1e-6, "µs")),
 }
-_SAME_UNIT = {
+_SAME_UNIT: dict[str | None, str] = {
     "bytes_per_s": "bytes/s",
     "B": "bytes",
     "Hz": "hz",
@@ -52,6 +52,52 @@ def commands(text: str) -> list[tuple[str, bool]]:
     return [(part, bool(place % 2)) for place, part in enumerate(parts) if part]
 
 
+class Interval(Protocol):
+    """A value with its interval; None where absent, infinite where lost messages reach it."""
+
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def no_data(self) -> str | None: ...
+
+
+class Metric(Interval, Protocol):
+    """METRIC of docs/formats/show.md."""
+
+    @property
+    def unit(self) -> str: ...
+    @property
+    def at_least(self) -> float | None: ...
+    @property
+    def count(self) -> int | None: ...
+    @property
+    def trials(self) -> int | None: ...
+    @property
+    def interval(self) -> str | None: ...
+
+
+class Ratio(Interval, Protocol):
+    """RATIO of docs/formats/show.md."""
+
+    @property
+    def blocks(self) -> int | None: ...
+
+
+class Exponent(Protocol):
+    """With its interval, always finite."""
+
+    @property
+    def exponent(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+
+
 @dataclass(frozen=True)
 class Shown:
     """A value ready to be placed: `text` with unit, `interval` as `[11.9–12.8]` or empty, `basis`:
@@ -67,52 +113,46 @@ class Shown:
         return f"{self.text} {self.interval}".rstrip()
 
 
-def metric(value: dict[str, Any] | None) -> Shown:
-    """A METRIC of the show document; None (the metric does not exist for this arm) reads `no data`
-    as well."""
+def metric(value: Metric | None) -> Shown:
+    """None (the metric does not exist for this arm) reads `no data` as well."""
     if value is None:
         return Shown("no data", "", "not measured for this arm", "absent")
-    if "no_data" in value:
-        return Shown("no data", "", str(value["no_data"]), "absent")
-    unit = value.get("unit")
-    if "at_least" in value and _number(value["at_least"]) != inf:
-        return Shown(f"≥ {quantity(_number(value['at_least']), unit)}", "", _basis(value), "bound")
-    number = _number(value.get("value", value.get("at_least")))
+    if value.no_data is not None:
+        return Shown("no data", "", value.no_data, "absent")
+    unit = value.unit
+    if value.at_least is not None and value.at_least != inf:
+        return Shown(f"≥ {quantity(value.at_least, unit)}", "", _basis(value), "bound")
+    number = value.at_least if value.value is None else value.value
     if number is None:
-        return Shown("no data", "", "the document holds no value", "absent")
+        return Shown("no data", "", "there is no value", "absent")
     if number == inf:
         return Shown(
             "never arrived", "", f"lost messages reach this quantile; {_basis(value)}", "never"
         )
-    return Shown(quantity(number, unit), _interval(number, value, unit), _basis(value), "measured")
+    return Shown(quantity(number, unit), _interval(number, value), _basis(value), "measured")
 
 
-def ratio(value: dict[str, Any] | None) -> Shown:
-    """A RATIO of the show document, as `4.10× [3.20–5.30]`."""
+def ratio(value: Ratio | None) -> Shown:
+    """As `4.10× [3.20–5.30]`."""
     if value is None:
         return Shown("no data", "", "no comparison", "absent")
-    number = _number(value.get("value"))
-    if "no_data" in value or number is None:
-        return Shown(
-            "no data", "", str(value.get("no_data", "the document holds no value")), "absent"
-        )
+    number = value.value
+    if value.no_data is not None or number is None:
+        return Shown("no data", "", value.no_data or "there is no value", "absent")
     if number == inf:
         return Shown("never arrived", "", "an infinite quantile is compared by sign only", "never")
-    bounds = [_number(value.get(side)) for side in ("low", "high")]
     interval = (
-        f"[{'–'.join(_ratio_bound(bound) for bound in bounds if bound is not None)}]"
-        if None not in bounds
-        else ""
+        ""
+        if value.low is None or value.high is None
+        else f"[{_ratio_bound(value.low)}–{_ratio_bound(value.high)}]"
     )
-    blocks = value.get("blocks")
-    return Shown(
-        f"{significant(number)}×", interval, f"{blocks} blocks" if blocks else "", "measured"
-    )
+    basis = f"{value.blocks} blocks" if value.blocks else ""
+    return Shown(f"{significant(number)}×", interval, basis, "measured")
 
 
-def exponent(row: dict[str, Any]) -> str:
-    """`1.9 [1.8–2.0]` of a row of the show document's `growth`."""
-    return f"{row['exponent']:.2g} [{row['low']:.2g}–{row['high']:.2g}]"
+def exponent(value: Exponent) -> str:
+    """`1.9 [1.8–2.0]`."""
+    return f"{value.exponent:.2g} [{value.low:.2g}–{value.high:.2g}]"
 
 
 def quantity(value: float | None, unit: str | None) -> str:
@@ -172,18 +212,9 @@ def minutes(value: float | None) -> str:
     return f"{significant_count(round(value / 1440))} days"
 
 
-def finite(value: Any) -> float | None:
+def finite(value: float | None) -> float | None:
     """The number, or None where it is absent or infinite: what a chart can place on an axis."""
-    number = _number(value)
-    return number if number is not None and isfinite(number) else None
-
-
-def _number(value: Any) -> float | None:
-    if value is None or isinstance(value, bool):
-        return None
-    if isinstance(value, str):
-        return {"inf": inf, "-inf": -inf}.get(value)
-    return float(value) if value == value else None
+    return float(value) if value is not None and isfinite(value) else None
 
 
 def _scale(value: float, unit: str | None) -> tuple[float, str]:
@@ -213,17 +244,15 @@ def _plain(value: float, unit: str | None) -> str:
     return significant(value)
 
 
-def _interval(number: float, value: dict[str, Any], unit: str | None) -> str:
-    low, high = _number(value.get("low")), _number(value.get("high"))
-    if low is None or high is None:
+def _interval(number: float, value: Metric) -> str:
+    if value.low is None or value.high is None:
         return ""
-    divisor, _ = _scale(number, unit)
-    return f"[{_bound(low, divisor, unit)}–{_bound(high, divisor, unit)}]"
+    divisor, _ = _scale(number, value.unit)
+    low, high = (_bound(side, divisor, value.unit) for side in (value.low, value.high))
+    return f"[{low}–{high}]"
 
 
-def _bound(value: float | None, divisor: float, unit: str | None = None) -> str:
-    if value is None:
-        return "?"
+def _bound(value: float, divisor: float, unit: str | None = None) -> str:
     return _plain(value / divisor, unit if unit == "fraction" else "ns") if isfinite(value) else "∞"
 
 
@@ -233,12 +262,12 @@ def _ratio_bound(value: float) -> str:
     return f"<{1 / LARGEST_RATIO:g}" if value < 1 / LARGEST_RATIO else significant(value)
 
 
-def _basis(value: dict[str, Any]) -> str:
+def _basis(value: Metric) -> str:
     parts = []
-    if value.get("count") is not None:
-        parts.append(f"n = {significant_count(int(value['count']))}")
-    if value.get("trials") is not None:
-        parts.append(counted(int(value["trials"]), "trial"))
-    if value.get("interval"):
-        parts.append(str(value["interval"]))
+    if value.count is not None:
+        parts.append(f"n = {significant_count(value.count)}")
+    if value.trials is not None:
+        parts.append(counted(value.trials, "trial"))
+    if value.interval:
+        parts.append(value.interval)
     return ", ".join(parts)

@@ -10,11 +10,13 @@ from enum import Enum
 from typing import Any
 
 _HARMLESS = "\n\t\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # not `printable` to Python
+_UNSEEN = ("charts", "per_trial")
 
 
 def printable(value: Any) -> Any:
-    """A text, or a document or a typed answer with all its texts, without control characters; of a
-    document's keys, `charts` and `per_trial` are dropped: they are not for a terminal."""
+    """A text, or a document or a typed answer with all its texts, without control characters.
+    `charts` and `per_trial` are not for a terminal: dropped of a document, left as they are in an
+    answer."""
     if isinstance(value, Enum):
         return value
     if isinstance(value, str):
@@ -22,15 +24,16 @@ def printable(value: Any) -> Any:
             c if c.isprintable() or c in _HARMLESS else "\N{REPLACEMENT CHARACTER}" for c in value
         )
     if isinstance(value, dict):
-        return {
-            key: printable(item)
-            for key, item in value.items()
-            if key not in ("charts", "per_trial")
-        }
+        return {key: printable(item) for key, item in value.items() if key not in _UNSEEN}
     if isinstance(value, tuple):
         return tuple(map(printable, value))
     if is_dataclass(value) and not isinstance(value, type):
         return replace(
-            value, **{one.name: printable(getattr(value, one.name)) for one in fields(value)}
+            value,
+            **{
+                one.name: printable(getattr(value, one.name))
+                for one in fields(value)
+                if one.name not in _UNSEEN
+            },
         )
     return [printable(item) for item in value] if isinstance(value, list) else value

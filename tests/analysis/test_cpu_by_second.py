@@ -21,8 +21,8 @@ from rmwbench.analysis.records.columns import Window
 from rmwbench.analysis.stats.metric import AtLeast, Measured, NoData
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.schema import table_from_rows
-from rmwbench.results.show import summarise
 from tests.support import kept, topics_bundle
+from tests.support.shown import show_document
 
 WINDOW = Window(1_000_000_000, 11_000_000_000)
 COUNTERS = [
@@ -183,7 +183,7 @@ def test_a_campaign_has_it_where_a_series_was_asked_for(tmp_path, monkeypatch, s
     flows = {"imu": topics_bundle.FLOWS["imu"]}
     carriers = {"zenoh": topics_bundle.CARRIERS["zenoh"]}
     bundle = Bundle(topics_bundle.write(tmp_path / "c", flows=flows, carriers=carriers, blocks=10))
-    (arm,) = summarise(bundle)["workloads"][0]["arms"]
+    (arm,) = show_document(bundle)["workloads"][0]["arms"]
     median, high = (arm["metrics"][name] for name in METRICS)
     assert arm["metrics"]["cpu_cores"]["value"] == pytest.approx(0.3)
     if sampled:

@@ -9,8 +9,8 @@ from rmwbench.analysis.verdicts.interim import Found, Looks, bar_bound, is_bound
 from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
-from rmwbench.results.show import summarise
 from tests.support import network_bundle, synthetic_bundle
+from tests.support.shown import show_document
 
 
 def cut(directory, trials):
@@ -34,7 +34,7 @@ def test_looking_early_and_often_gives_what_looking_once_at_the_end_gives(tmp_pa
 
 def test_a_look_and_the_report_come_to_the_same_verdicts(tmp_path):
     directory = synthetic_bundle.write(tmp_path / "c", blocks=6)
-    document = summarise(Bundle(directory))
+    document = show_document(Bundle(directory))
     minutes = document["campaign"]["wall_s"] / 60 / 6
     verdicts = best.judge(Looks(Bundle(directory)).arms(), rules(None, minutes))
     for workload in document["workloads"]:
@@ -112,7 +112,7 @@ def test_no_verdict_about_a_network_rests_on_machine_bound_trials(tmp_path, busy
     )
     assert set(by_name["fastdds"].primary) == set(range(6))
     assert all(3 not in a.primary and 3 not in a.undelivered for a in arms["lossy"])
-    document = summarise(Bundle(directory))
+    document = show_document(Bundle(directory))
     found, lossy = document["workloads"]
     verdict = next(a["verdict"] for a in found["arms"] if a["arm"] == "zenoh")
     assert verdict["verdict"] == "no data" and "do not judge a network" in verdict["reason"]
@@ -128,7 +128,7 @@ def test_without_a_network_a_busy_machine_flags_and_bars_nobody(tmp_path, busy):
     before = Looks(Bundle(directory)).arms()
     busy.update(t.trial for t in Bundle(directory).trials())
     assert Looks(Bundle(directory)).arms() == before
-    assert summarise(Bundle(directory))["workloads"][0]["machine_bound_blocks"] == []
+    assert show_document(Bundle(directory))["workloads"][0]["machine_bound_blocks"] == []
 
 
 def test_a_floor_that_is_machine_bound_bars_nobody_and_a_code_says_it_not_a_text():

@@ -10,8 +10,8 @@ from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.query import run
 from rmwbench.bundle.schema import TABLES, table_from_rows
 from rmwbench.errors import UserError
-from rmwbench.results.show import summarise
 from tests.support import synthetic_bundle
+from tests.support.shown import show_document
 
 SHORT = ("pointcloud",)
 
@@ -38,7 +38,7 @@ def rows(directory, name):
 
 
 def document(directory):
-    found = summarise(Bundle(directory))
+    found = show_document(Bundle(directory))
     del found["campaign"]["directory"]
     return json.dumps(found)
 

@@ -23,7 +23,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.campaign.calibrate import aa, checks, grid, law, recovery, truths
 from rmwbench.campaign.calibrate.evidence import Evidence
 from rmwbench.lab.middleware import find_workers
-from rmwbench.results.show import summarise
+from tests.support.shown import show_document
 
 pytestmark = pytest.mark.timing
 
@@ -55,7 +55,7 @@ def run(tmp_path_factory):
 def judged(run):
     """What the pieces below are sabotaged from: the bundle, its document, the worker."""
     directory = run[0] / "truths"
-    return directory, summarise(Bundle(directory)), find_workers()["synthetic"].executable
+    return directory, show_document(Bundle(directory)), find_workers()["synthetic"].executable
 
 
 def failed(document):
@@ -126,7 +126,7 @@ def outcomes(directory, document, worker, workloads=None):
 
 @cache
 def unsabotaged(directory, worker):
-    return outcomes(directory, summarise(Bundle(directory)), worker)
+    return outcomes(directory, show_document(Bundle(directory)), worker)
 
 
 def newly_failed(judged, directory=None, document=None, workloads=None):
@@ -165,7 +165,7 @@ def rewritten(judged, tmp_path, table, trial, change):
     found = pq.read_table(path)
     changed = change(found)
     pq.write_table(changed.cast(found.schema), path, write_page_checksum=True)
-    return copied, summarise(Bundle(copied))
+    return copied, show_document(Bundle(copied))
 
 
 def test_the_bundle_as_it_is_has_no_new_failure(judged):
@@ -359,7 +359,7 @@ def test_a_lie_that_is_believed_is_seen(judged, tmp_path):
         if line.get("cell") == cell and line.get("status") == "void":
             line |= {"status": "done", "reason": None}
     journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    seen = newly_failed(judged, copied, summarise(Bundle(copied)))
+    seen = newly_failed(judged, copied, show_document(Bundle(copied)))
     assert ("tcp called memory", "path, a lie") in seen
 
 
@@ -373,7 +373,7 @@ def test_a_trial_lost_for_another_reason_than_the_machine_is_not_an_excuse(judge
         if line.get("trial") == trial and line["type"] == "trial":
             line |= {"status": "failed", "reason": "worker talker: died"}
     journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    after = outcomes(copied, summarise(Bundle(copied)), judged[2])
+    after = outcomes(copied, show_document(Bundle(copied)), judged[2])
     assert after["constant", "latency"].outcome == recovery.FAILED
     assert "died" in after["constant", "latency"].reason
     # The machine's own reasons are: then nothing can be told.
@@ -384,7 +384,7 @@ def test_a_trial_lost_for_another_reason_than_the_machine_is_not_an_excuse(judge
         ):
             line |= {"status": "void", "reason": "machine: steal", "cause": "machine"}
     journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    after = outcomes(copied, summarise(Bundle(copied)), judged[2])
+    after = outcomes(copied, show_document(Bundle(copied)), judged[2])
     assert after["constant", "latency"].outcome == recovery.UNKNOWN
 
 
@@ -397,7 +397,7 @@ def test_an_arm_that_the_report_lost_is_seen(judged):
 
 def test_a_difference_in_a_pair_is_counted(run):
     directory = run[0] / "aa"
-    document = summarise(Bundle(directory))
+    document = show_document(Bundle(directory))
     names = [
         w["workload"].partition("_")[2]
         for w in document["workloads"]

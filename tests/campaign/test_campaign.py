@@ -19,11 +19,11 @@ from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.stop import Stopped
 from rmwbench.lab import machine
 from rmwbench.lab.machine import rules
-from rmwbench.results.show import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import fake_worker, tools
 from tests.support.command import exit_code
+from tests.support.shown import show_document
 
 SUITE = """
 suite: mini
@@ -219,7 +219,9 @@ def test_what_a_budget_cut_stays_cut_on_resume_and_the_report_says_so(bench, mon
     assert {row["workload"] for row in bundle.rows("cells")} == {"small"}
     assert {row["arm"] for row in bundle.rows("cells")} == {"one", "two"}
     assert bench.finished() == [trial["trial"] for trial in stored["plan"]["trials"]]
-    assert "Not run within 3.5 s: 1 of 2 comparisons" in summarise(bundle)["campaign"]["not_run"]
+    assert (
+        "Not run within 3.5 s: 1 of 2 comparisons" in show_document(bundle)["campaign"]["not_run"]
+    )
     shown = bench.command("show", bench.out)[1]
     assert "workload fan" in " ".join(shown.split())
 
@@ -291,7 +293,7 @@ def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(ben
         == 1
     )
     assert len({row["nonce"] for row in bundle.rows("trials")}) == 11
-    document = summarise(bundle)
+    document = show_document(bundle)
     assert document["campaign"]["trials"] == {
         "planned": 8, "done": 8, "failed": 0, "void": 3, "repeated": 3, "voided_by": {"block": 1, "steal": 2},
     }  # fmt: skip

@@ -12,11 +12,11 @@ from rmwbench.bundle import Bundle
 from rmwbench.report.html import render_html
 from rmwbench.report.terminal import print_show
 from rmwbench.results.fits import fits
-from rmwbench.results.show import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import tools
 from tests.selfproof.proof import COMMAND
+from tests.support.shown import show_document
 
 pytestmark = pytest.mark.timing
 
@@ -63,7 +63,7 @@ def campaign(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def document(campaign):
-    return summarise(campaign)
+    return show_document(campaign)
 
 
 def workload(document, name):

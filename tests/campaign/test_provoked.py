@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.results.show import summarise
 from tests.lab import tools
 from tests.support.command import exit_code
+from tests.support.shown import show_document
 
 pytestmark = pytest.mark.timing
 
@@ -47,7 +47,7 @@ def endings(directory: Path) -> dict[str, set[tuple[str, str]]]:
 
 
 def arm(directory: Path, name: str) -> dict:
-    (workload,) = summarise(Bundle(directory / "out"))["workloads"]
+    (workload,) = show_document(Bundle(directory / "out"))["workloads"]
     return next(found for found in workload["arms"] if found["arm"] == name)
 
 

@@ -19,11 +19,11 @@ from rmwbench.campaign.pace import SPOILT_TOLERANCE, has_time, limit_s, may_repe
 from rmwbench.campaign.run import Campaign
 from rmwbench.campaign.trial.trial import TrialResult
 from rmwbench.errors import UserError
-from rmwbench.results.show import summarise
 from rmwbench.suite.suite import DECIDABLE_BLOCKS
 from tests.campaign.test_course import plan
 from tests.lab import tools
 from tests.support.command import exit_code
+from tests.support.shown import show_document
 
 
 @dataclass
@@ -447,7 +447,7 @@ def test_a_planted_difference_stops_a_campaign_early_and_its_report_judges_like_
     assert looks[-1]["stop"] == "decided" and looks[-1]["blocks"] < 20, output
     assert looks[-1]["verdicts"] == {"w": {"here": "best", "there": "worse"}}
     assert {line.block for line in bundle.trials()} == set(range(looks[-1]["blocks"]))
-    document = summarise(bundle)
+    document = show_document(bundle)
     shown = {arm["arm"]: arm["verdict"]["verdict"] for arm in document["workloads"][0]["arms"]}
     assert shown == looks[-1]["verdicts"]["w"]
     campaign = document["campaign"]

@@ -11,9 +11,9 @@ from rmwbench.bundle import Bundle
 from rmwbench.campaign.plan.unsupported import check_arms_left
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.results.show import summarise
 from tests.lab import fake_worker, tools
 from tests.support.command import exit_code
+from tests.support.shown import show_document
 
 SUITE = """
 suite: mini
@@ -96,7 +96,7 @@ def test_what_a_description_denies_is_not_run_and_everything_else_is(bench):
     ) == 2
     planned = bundle.campaign["plan"]
     assert len(planned["trials"]) == 2 and len(planned["unsupported"]) == 3
-    document = summarise(bundle)
+    document = show_document(bundle)
     assert (
         document["campaign"]["blocks_complete"] == 2
         and document["campaign"]["trials"]["failed"] == 0
@@ -156,7 +156,7 @@ def test_what_only_a_trial_finds_ends_its_cell_alone(bench):
     bundle = Bundle(bench.out)
     assert {cells_of(bundle)[line["cell"]][0] for line in found} == {"calls"} and len(found) == 2
     assert not bundle.trials("failed") and len(bundle.trials("done")) == 4
-    assert summarise(bundle)["campaign"]["blocks_complete"] == 2
+    assert show_document(bundle)["campaign"]["blocks_complete"] == 2
     journal = bench.out / "journal.jsonl"
     kept = [
         line for line in journal.read_text().splitlines() if json.loads(line)["type"] != "finished"

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.results.show import summarise
 from tests.support import kept, synthetic_bundle
+from tests.support.shown import show_document
 
 (BASE,) = [arm for arm in synthetic_bundle.ARMS if arm.arm == "fastdds tuned"]
 FAST = dataclasses.replace(
@@ -35,7 +35,7 @@ def effect(tmp_path, monkeypatch):
         monkeypatch.setattr(synthetic_bundle, "_cell_row", row)
         arms = (BASE, dataclasses.replace(FAST, fails=fails))
         synthetic_bundle.write(tmp_path, arms=arms, workloads=("camera",), blocks=10, sd=0.02)
-        (found,) = summarise(Bundle(tmp_path))["workloads"][0]["effects"]
+        (found,) = show_document(Bundle(tmp_path))["workloads"][0]["effects"]
         return found
 
     return made

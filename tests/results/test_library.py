@@ -13,8 +13,8 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.results.library import Metric
-from rmwbench.results.show import summarise
 from tests.support import synthetic_bundle, topics_bundle
+from tests.support.shown import show_document
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def campaign(directory):
 def test_a_number_is_reached_as_the_design_says(campaign, directory):
     metric = campaign.arms["camera"]["zenoh tuned"].response_latency.p50
     (camera,) = [
-        one for one in summarise(Bundle(directory))["workloads"] if one["workload"] == "camera"
+        one for one in show_document(Bundle(directory))["workloads"] if one["workload"] == "camera"
     ]
     (arm,) = [one for one in camera["arms"] if one["arm"] == "zenoh tuned"]
     shown = arm["metrics"]["response_latency_p50"]
@@ -44,7 +44,7 @@ def test_a_number_is_reached_as_the_design_says(campaign, directory):
 
 
 def test_every_metric_verdict_and_trial_of_the_document_is_there(campaign, directory):
-    document = summarise(Bundle(directory))
+    document = show_document(Bundle(directory))
     for workload in document["workloads"]:
         arms = campaign.arms[workload["workload"]]
         assert list(arms) == [arm["arm"] for arm in workload["arms"]]

@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.results.show import summarise
 from tests.lab import tools
+from tests.support.shown import show_document
 
 COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 WARMUP = 4
@@ -75,7 +75,7 @@ class Proof:
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        return summarise(self.bundle)
+        return show_document(self.bundle)
 
     def arm(self, name: str, workload: str = "stream") -> dict[str, Any]:
         """The show document's entry."""

@@ -14,6 +14,7 @@ fast. An infinite quantile has no ratio: it is compared by sign.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -67,12 +68,25 @@ def judge(
     return out
 
 
-def evidence(workloads: Mapping[str, Sequence[Arm]]) -> tuple[dict[str, Prior], Likeness]:
+@dataclass(frozen=True)
+class Evidence:
     """What moderates the variances of each workload, and how much neighbouring blocks resemble each
-    other."""
+    other: in each workload, and over all of them."""
+
+    priors: Mapping[str, Prior]
+    likenesses: Mapping[str, Likeness]
+    pooled: Likeness
+
+
+def evidence(workloads: Mapping[str, Sequence[Arm]]) -> Evidence:
+    """As the verdicts use it."""
     contenders = _contenders(workloads)
     found = pairs_evidence(list(contenders.values()))
-    return dict(zip(contenders, found.priors, strict=True)), found.likeness
+    return Evidence(
+        dict(zip(contenders, found.priors, strict=True)),
+        dict(zip(contenders, found.likenesses, strict=True)),
+        found.pooled,
+    )
 
 
 def _contenders(workloads: Mapping[str, Sequence[Arm]]) -> dict[str, list[Arm]]:

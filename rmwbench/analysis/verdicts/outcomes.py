@@ -9,9 +9,9 @@ alone settle it.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 from rmwbench.analysis.metrics.aggregate import WITHOUT_UNDER_WAY
 from rmwbench.analysis.verdicts.verdict import LEAST_TRIALS
@@ -23,6 +23,84 @@ ALL_ACCEPTABLE, ONLY = "all acceptable", "only"
 SILENT = ("no match", "no delivery")
 """Causes of failed trials in which nothing arrived; any other failure does not say whether
 something would have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtMost:
+    """A limit of a metric, in its own unit."""
+
+    metric: str
+    at_most: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtLeast:
+    """From which on nothing is said to arrive."""
+
+    metric: str
+    at_least: float
+
+
+class Metric(Protocol):
+    """With its interval, or a lower bound, or neither."""
+
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def at_least(self) -> float | None: ...
+    @property
+    def count(self) -> int | None: ...
+
+
+class Failure(Protocol):
+    """A trial that is not done."""
+
+    @property
+    def trial(self) -> int: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def cause(self) -> str | None: ...
+    @property
+    def failed_by(self) -> str | None: ...
+
+
+class Trials(Protocol):
+    @property
+    def done(self) -> int: ...
+    @property
+    def failures(self) -> Sequence[Failure]: ...
+
+
+class Losses(Protocol):
+    """In messages."""
+
+    @property
+    def wanted(self) -> int: ...
+    @property
+    def missing(self) -> int: ...
+    @property
+    def under_way(self) -> int: ...
+
+
+class Arm(Protocol):
+    """What an outcome is read from; `losses` is None where every message arrived sound and in
+    time."""
+
+    @property
+    def not_supported(self) -> str | None: ...
+    @property
+    def trials(self) -> Trials: ...
+    @property
+    def disturbed_by(self) -> Mapping[str, int]: ...
+    @property
+    def losses(self) -> Losses | None: ...
+    @property
+    def metrics(self) -> Mapping[str, Metric]: ...
 
 
 @dataclass(frozen=True)
@@ -51,12 +129,12 @@ _ONE_TRIAL = "one trial: it decides nothing"
 _ANY = frozenset((ACCEPTABLE, DEGRADED, NONE))
 
 
-def of_arm(thresholds: Mapping[str, Any], arm: Mapping[str, Any]) -> Judged:
-    """By the plan's `outcomes` and an arm of the show document."""
-    if arm.get("not_supported"):
-        return Judged(NOT_SUPPORTED, frozenset(), reason=arm["not_supported"])
-    done, failures = arm["trials"]["done"], arm["trials"]["failures"]
-    silent = sum(failure.get("cause") in SILENT for failure in failures)
+def of_arm(acceptable: Sequence[AtMost], nothing: AtLeast, arm: Arm) -> Judged:
+    """By the limits of the suite or the user."""
+    if arm.not_supported:
+        return Judged(NOT_SUPPORTED, frozenset(), reason=arm.not_supported)
+    done, failures = arm.trials.done, arm.trials.failures
+    silent = sum(failure.cause in SILENT for failure in failures)
     if not done and not silent:
         return Judged(NO_DATA, _ANY, reason=_why_none(failures))
     if not done:
@@ -65,7 +143,7 @@ def of_arm(thresholds: Mapping[str, Any], arm: Mapping[str, Any]) -> Judged:
         return Judged(
             NONE, frozenset((NONE,)), reason=f"{silent} trials, and in none did a message arrive"
         )
-    found = _by_metrics(thresholds, arm)
+    found = _by_metrics(acceptable, nothing, arm)
     if done < LEAST_TRIALS:
         return Judged(UNDECIDED, _still(arm), reason=_ONE_TRIAL)
     if silent and found.outcome == ACCEPTABLE:
@@ -81,7 +159,7 @@ def of_arm(thresholds: Mapping[str, Any], arm: Mapping[str, Any]) -> Judged:
             "has them"
         )
         return Judged(UNDECIDED, frozenset((ACCEPTABLE, DEGRADED)), reason=reason)
-    bound = (arm.get("disturbed_by") or {}).get(Code.MACHINE_BOUND)
+    bound = arm.disturbed_by.get(Code.MACHINE_BOUND)
     if bound and found.outcome in (DEGRADED, NONE):
         reason = (
             f"machine-bound: the machine may be the cause; it was so in {bound} of {done} trials"
@@ -90,12 +168,10 @@ def of_arm(thresholds: Mapping[str, Any], arm: Mapping[str, Any]) -> Judged:
     return found
 
 
-def _by_its_own_fault(failure: Mapping[str, Any]) -> bool:
+def _by_its_own_fault(failure: Failure) -> bool:
     """As of a verdict (failing.py): what the host broke says nothing about the arm."""
-    return (
-        failure["status"] == "failed"
-        and (failure.get("failed_by") or FailedBy.WORKER) == FailedBy.WORKER
-    )
+    by = failure.failed_by or FailedBy.WORKER
+    return failure.status == "failed" and by == FailedBy.WORKER
 
 
 def of_topics(judged: Mapping[str | None, Judged]) -> tuple[Judged, str | None]:
@@ -127,28 +203,26 @@ def of_topics(judged: Mapping[str | None, Judged]) -> tuple[Judged, str | None]:
     return Judged(outcome, frozenset(may), worst.metric, worst.reason), topic
 
 
-def _still(arm: Mapping[str, Any]) -> frozenset[str]:
+def _still(arm: Arm) -> frozenset[str]:
     """What is possible whatever the metrics say."""
     return _ANY if _nothing_arrived(arm) else _ANY - {NONE}
 
 
-def _nothing_arrived(arm: Mapping[str, Any]) -> bool:
-    losses = arm.get("losses")
-    return bool(losses) and losses["missing"] == losses["wanted"]
+def _nothing_arrived(arm: Arm) -> bool:
+    return arm.losses is not None and arm.losses.missing == arm.losses.wanted
 
 
-def _by_metrics(thresholds: Mapping[str, Any], arm: Mapping[str, Any]) -> Judged:
+def _by_metrics(acceptable: Sequence[AtMost], nothing: AtLeast, arm: Arm) -> Judged:
     limits = {
-        limit["metric"]: (_bounds_with_under_way(limit["metric"], arm), limit["at_most"])
-        for limit in thresholds["acceptable"]
+        limit.metric: (_bounds_with_under_way(limit.metric, arm), limit.at_most)
+        for limit in acceptable
     }
     above = next((name for name, (bounds, most) in limits.items() if bounds[0] > most), None)
     open_ = next((name for name, (bounds, most) in limits.items() if not bounds[1] <= most), None)
     if _nothing_arrived(arm):
-        least = thresholds["none"]
-        if _bounds(arm["metrics"].get(least["metric"]))[0] >= least["at_least"]:
-            return Judged(NONE, frozenset((NONE,)), least["metric"])
-        return Judged(UNDECIDED, _ANY if above is None else _ANY - {ACCEPTABLE}, least["metric"])
+        if _bounds(arm.metrics.get(nothing.metric))[0] >= nothing.at_least:
+            return Judged(NONE, frozenset((NONE,)), nothing.metric)
+        return Judged(UNDECIDED, _ANY if above is None else _ANY - {ACCEPTABLE}, nothing.metric)
     if above is not None:
         return Judged(DEGRADED, frozenset((DEGRADED,)), above)
     if open_ is not None:
@@ -156,31 +230,31 @@ def _by_metrics(thresholds: Mapping[str, Any], arm: Mapping[str, Any]) -> Judged
     return Judged(ACCEPTABLE, frozenset((ACCEPTABLE,)))
 
 
-def _bounds_with_under_way(name: str, arm: Mapping[str, Any]) -> tuple[float, float]:
+def _bounds_with_under_way(name: str, arm: Arm) -> tuple[float, float]:
     """A metric's interval. What was still under way when the trials ended may arrive or be lost: it
     is in the upper end of a fraction that does not count it."""
-    metric = arm["metrics"].get(name)
+    metric = arm.metrics.get(name)
     low, high = _bounds(metric)
-    waiting = (arm.get("losses") or {}).get("under_way") or 0
-    if name not in WITHOUT_UNDER_WAY or not waiting or not math.isfinite(high):
+    waiting = 0 if arm.losses is None else arm.losses.under_way
+    if name not in WITHOUT_UNDER_WAY or not waiting or not metric or not metric.count:
         return low, high
-    return low, high + waiting / metric["count"]
+    return low, high + waiting / metric.count
 
 
-def _bounds(metric: Mapping[str, Any] | None) -> tuple[float, float]:
+def _bounds(metric: Metric | None) -> tuple[float, float]:
     """A METRIC's interval; from -inf to inf where it has no data, to inf where it is a lower
     bound."""
-    if not metric or "no_data" in metric:
+    if metric is not None and metric.at_least is not None:
+        return metric.at_least, math.inf
+    if metric is None or metric.low is None or metric.high is None:
         return -math.inf, math.inf
-    if "at_least" in metric:
-        return float(metric["at_least"]), math.inf
-    return float(metric["low"]), float(metric["high"])
+    return metric.low, metric.high
 
 
-def _why_none(failures: Iterable[Mapping[str, Any]]) -> str:
+def _why_none(failures: Sequence[Failure]) -> str:
     for failure in failures:
-        reason = (str(failure.get("reason") or "").splitlines() or ["no reason recorded"])[0]
-        return f"trial {failure['trial']} {failure['status']}: {reason}"
+        reason = ((failure.reason or "").splitlines() or ["no reason recorded"])[0]
+        return f"trial {failure.trial} {failure.status}: {reason}"
     return "no trial was run"
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special
 
 from rmwbench.analysis.verdicts import variances
-from rmwbench.analysis.verdicts.likeness import Likeness, likeness
+from rmwbench.analysis.verdicts.likeness import Likeness, likeness, likenesses
 from rmwbench.analysis.verdicts.verdict import Arm, NoRatio, Ratio, Rules
 
 
@@ -39,7 +39,7 @@ class Pairs:
     spare: np.ndarray
     extra: np.ndarray  # … or larger; 0 where one clock took all stamps
     prior: variances.Prior  # what moderated the variances of this workload
-    likeness: Likeness  # of neighbouring blocks, over the whole report
+    likeness: Likeness  # of neighbouring blocks
 
     def differences(self, i: int, j: int) -> np.ndarray:
         """The block log-ratios of a pair without infinite values."""
@@ -82,18 +82,21 @@ def pairs(workloads: Sequence[Sequence[Arm]], rules: Rules) -> list[Pairs]:
     seen = [_seen(arms) for arms in workloads]
     found = _evidence(seen)
     return [
-        _tested(arms, s, prior, found.likeness, rules)
-        for arms, s, prior in zip(workloads, seen, found.priors, strict=True)
+        _tested(arms, s, prior, alike, rules)
+        for arms, s, prior, alike in zip(
+            workloads, seen, found.priors, found.likenesses, strict=True
+        )
     ]
 
 
 @dataclass(frozen=True)
 class Evidence:
     """What the comparisons of a report tell each other: a prior per workload, and the likeness of
-    blocks."""
+    blocks, per workload and `pooled` over all."""
 
     priors: list[variances.Prior]
-    likeness: Likeness
+    likenesses: list[Likeness]
+    pooled: Likeness
 
 
 def evidence(workloads: Sequence[Sequence[Arm]]) -> Evidence:
@@ -102,9 +105,9 @@ def evidence(workloads: Sequence[Sequence[Arm]]) -> Evidence:
 
 
 def _evidence(seen: Sequence[_Seen]) -> Evidence:
-    return Evidence(
-        variances.priors([_variances(s) for s in seen]), likeness([s.logs for s in seen])
-    )
+    logs = [s.logs for s in seen]
+    priors = variances.priors([_variances(s) for s in seen])
+    return Evidence(priors, likenesses(logs), likeness(logs))
 
 
 def _seen(arms: Sequence[Arm]) -> _Seen:

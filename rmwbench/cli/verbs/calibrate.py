@@ -39,10 +39,17 @@ def calibrate(
     from rmwbench.campaign.calibrate.session import Interrupted, Session, fresh_directory
     from rmwbench.report.calibration import print_calibration
     from rmwbench.results.calibration import exit_code
+    from rmwbench.results.model import document as as_document
     from rmwbench.results.show import summarise
 
     console = stderr_console()
-    session = Session(fresh_directory(out), summarise, console, quick=quick, seed=seed)
+    session = Session(
+        fresh_directory(out),
+        lambda bundle: as_document(summarise(bundle)),
+        console,
+        quick=quick,
+        seed=seed,
+    )
     try:
         document: dict[str, Any] = session.run()
     except OSError as error:

@@ -134,5 +134,5 @@ def _write(kind: Format, bundle: "Bundle", path: Path) -> None:
     from rmwbench.report.markdown import write_markdown
     from rmwbench.results.show import summarise
 
-    document = summarise(bundle)
-    (write_html if kind is Format.html else write_markdown)(document, path, evaluated(document))
+    shown = summarise(bundle)
+    (write_html if kind is Format.html else write_markdown)(shown, path, evaluated(shown))

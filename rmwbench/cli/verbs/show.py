@@ -56,6 +56,7 @@ def show(
     from rmwbench.bundle.newest import newest_campaign
     from rmwbench.results.capacity import document as capacity
     from rmwbench.results.imported import is_imported
+    from rmwbench.results.model import document
     from rmwbench.results.show import summarise
     from rmwbench.suite.file.limits_file import read_limits
 
@@ -72,15 +73,15 @@ def show(
     if capacity.is_capacity(bundle):
         _capacity(bundle, as_json)
         return
-    document = summarise(bundle, asked)
+    shown = summarise(bundle, asked)
     if as_json:
-        print_json(document)
+        print_json(document(shown))
     else:
         from rmwbench.evaluations.beside import evaluated
         from rmwbench.report.terminal import print_show
 
-        print_show(document, stdout_console(), evaluated(document))
-    raise typer.Exit(exit_code(document))
+        print_show(shown, stdout_console(), evaluated(shown))
+    raise typer.Exit(exit_code(shown))
 
 
 def _capacity(bundle: "Bundle", as_json: bool) -> None:

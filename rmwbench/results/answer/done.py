@@ -2,32 +2,33 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from rmwbench.codes import Code
+from rmwbench.results.explain.model import Failure
+from rmwbench.results.shown import Arm, Campaign, Workload
 from rmwbench.words import numbers as fmt
 
 
-def counts(campaign: Mapping[str, Any]) -> list[str]:
+def counts(campaign: Campaign) -> list[str]:
     """`184 of 240 trials done`, then what failed and what was void, where anything was."""
-    trials = campaign.get("trials", {})
-    told = f"{trials.get('done', 0)} of {fmt.counted(int(trials.get('planned', 0)), 'trial')} done"
+    trials = campaign.trials
+    told = f"{trials.done} of {fmt.counted(trials.planned, 'trial')} done"
     return [told, *(text for text in (failed(campaign), void(campaign)) if text)]
 
 
-def failed(campaign: Mapping[str, Any]) -> str | None:
+def failed(campaign: Campaign) -> str | None:
     """`2 failed`."""
-    count = campaign["trials"].get("failed")
+    count = campaign.trials.failed
     return f"{count} failed" if count else None
 
 
-def void(campaign: Mapping[str, Any]) -> str | None:
+def void(campaign: Campaign) -> str | None:
     """`3 void (steal 1, with its block 2), 2 of them repeated`: by the names of the rules."""
-    trials = campaign["trials"]
-    count, repeated = trials.get("void"), trials.get("repeated")
+    trials = campaign.trials
+    count, repeated = trials.void, trials.repeated
     if not count:
         return None
-    rules = _by_rule(trials.get("voided_by") or {})
+    rules = _by_rule(trials.voided_by)
     again = (
         ""
         if not repeated
@@ -38,19 +39,14 @@ def void(campaign: Mapping[str, Any]) -> str | None:
     return f"{count} void{f' ({rules})' if rules else ''}{again}"
 
 
-def voids_per_arm(workload: Mapping[str, Any]) -> list[str]:
+def voids_per_arm(workload: Workload) -> list[str]:
     """A sentence about the arms whose trials the machine spoilt, and one about those whose trials
     are void for what they did themselves; empty where no trial is void."""
     void = {
-        a["arm"]: [one for one in told_one_by_one(a) if one["status"] == "void"]
-        for a in workload.get("arms", [])
+        a.arm: [one for one in told_one_by_one(a) if one.status == "void"] for a in workload.arms
     }
-    spoilt = {
-        arm: [one for one in found if one.get("cause") == "machine"] for arm, found in void.items()
-    }
-    own = {
-        arm: [one for one in found if one.get("cause") != "machine"] for arm, found in void.items()
-    }
+    spoilt = {arm: [one for one in found if one.cause == "machine"] for arm, found in void.items()}
+    own = {arm: [one for one in found if one.cause != "machine"] for arm, found in void.items()}
     out = []
     if any(spoilt.values()):
         text = "; ".join(f"{arm} {_counted(found)}" for arm, found in spoilt.items())
@@ -67,16 +63,15 @@ def voids_per_arm(workload: Mapping[str, Any]) -> list[str]:
     return out
 
 
-def told_one_by_one(arm: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def told_one_by_one(arm: Arm) -> list[Failure]:
     """The trials of an arm that failed or are void, without those that another arm's trial took
     along."""
-    found = (arm.get("trials") or {}).get("failures") or []
-    return [one for one in found if list(one.get("codes") or ()) != [Code.BLOCK]]
+    return [one for one in arm.trials.failures if one.codes != (Code.BLOCK,)]
 
 
-def _counted(found: Sequence[Mapping[str, Any]]) -> str:
+def _counted(found: Sequence[Failure]) -> str:
     """`3 (steal 2, canary 1)`, `0`."""
-    rules = _by_rule(Counter(code for one in found for code in one.get("codes") or ()))
+    rules = _by_rule(Counter(code for one in found for code in one.codes))
     return f"{len(found)} ({rules})" if rules else str(len(found))
 
 
@@ -86,18 +81,15 @@ def _by_rule(voided_by: Mapping[str, int]) -> str:
     )
 
 
-def blocks(campaign: dict[str, Any]) -> str:
+def blocks(campaign: Campaign) -> str:
     """`6 of 6 blocks`, or `5 of at most 20 blocks, 14 of 14 verdicts decided`."""
-    complete, planned = campaign.get("blocks_complete", 0), int(campaign.get("blocks_planned", 0))
-    look = campaign.get("looks")
+    complete, planned = campaign.blocks_complete, campaign.blocks_planned
+    look = campaign.looks
     if not look:
         return f"{complete} of {fmt.counted(planned, 'block')}"
-    if len(look["looks"]) == 1:
+    if len(look.looks) == 1:
         return (
-            f"{complete} of {fmt.counted(planned, 'block')}, {look['decided']} of {look['of']} "
+            f"{complete} of {fmt.counted(planned, 'block')}, {look.decided} of {look.of} "
             "verdicts decided"
         )
-    return (
-        f"{complete} of at most {planned} blocks, {look['decided']} of {look['of']} verdicts "
-        "decided"
-    )
+    return f"{complete} of at most {planned} blocks, {look.decided} of {look.of} verdicts decided"

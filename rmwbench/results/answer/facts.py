@@ -8,15 +8,15 @@ report makes against the report's own numbers (tests/report/test_facts.py), with
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.ordered_by import Words
+from rmwbench.analysis.verdicts.verdict import By
 from rmwbench.analysis.verdicts.wording import percent
 from rmwbench.codes import FailedBy
+from rmwbench.results.explain.model import VerdictName
+from rmwbench.results.shown import AnyArm, Arm, Condition, Matrix, Part, TopicArm, Workload
 from rmwbench.words import numbers as fmt
-
-Document = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -359,95 +359,93 @@ def sentence(facts: Iterable[Fact], order: Words, *, advise: bool = False) -> st
     return f"{text}." if text else ""
 
 
-def contenders(workload: Document) -> list[Document]:
-    return [arm for arm in workload.get("arms", []) if arm.get("role") != "floor"]
+def contenders(part: Part) -> list[AnyArm]:
+    return [arm for arm in part.arms if arm.role != "floor"]
 
 
-def by_verdict(workload: Document) -> dict[str, list[Document]]:
-    found: dict[str, list[Document]] = {}
+def by_verdict(workload: Part) -> dict[str, list[AnyArm]]:
+    found: dict[str, list[AnyArm]] = {}
     for arm in contenders(workload):
         found.setdefault(verdict_of(arm), []).append(arm)
     return found
 
 
-def verdict_of(arm: Document) -> str:
-    return str(arm.get("verdict", {}).get("verdict", "no data"))
+def verdict_of(arm: AnyArm) -> VerdictName:
+    return arm.verdict.verdict
 
 
-def of_workload(workload: Document) -> list[Fact]:
+def of_workload(workload: Part) -> list[Fact]:
     """What is decided first, then what is open, then what has no data. Of a workload with topics
     that are judged one by one: over all of them. Of one whose arms are pairs of middlewares: who
     talks to whom, since nobody takes the fastest pair."""
-    if workload.get("matrix"):
-        return [_pairs(workload["matrix"])]
-    if any(topic["judged"] for topic in workload.get("topics", ())):
-        return _over_topics(workload)
+    if isinstance(workload, Workload):
+        if workload.matrix:
+            return [_pairs(workload.matrix)]
+        if any(topic.judged for topic in workload.topics):
+            return _over_topics(workload)
     by = by_verdict(workload)
     lead = leader(workload)
-    absent = tuple(arm["arm"] for arm in by.get("no data", []))
+    absent = tuple(arm.arm for arm in by.get("no data", []))
     if lead is None:
         return []
     if verdict_of(lead) == "alone":
-        return [Alone(lead["arm"], absent)]
+        return [Alone(lead.arm, absent)]
     facts: list[Fact] = []
-    undecided = [arm["arm"] for arm in by.get("undecided", []) if arm is not lead]
+    undecided = [arm.arm for arm in by.get("undecided", []) if arm is not lead]
     if by.get("best"):
         facts.append(_best(by["best"][0], by.get("worse", []), workload))
     elif by.get("equivalent"):
-        facts.append(Equal(tuple(arm["arm"] for arm in by["equivalent"])))
-        undecided = [arm["arm"] for arm in by.get("undecided", [])]
+        facts.append(Equal(tuple(arm.arm for arm in by["equivalent"])))
+        undecided = [arm.arm for arm in by.get("undecided", [])]
     elif by.get("undecided"):
-        open_ = tuple(arm["arm"] for arm in by["undecided"])
+        open_ = tuple(arm.arm for arm in by["undecided"])
         facts.append(Between(open_, not by.get("worse")))
         undecided = []
     taken = facts and (
-        getattr(facts[0], "arm", None) == lead["arm"]
-        or lead["arm"] in getattr(facts[0], "arms", ())
+        getattr(facts[0], "arm", None) == lead.arm or lead.arm in getattr(facts[0], "arms", ())
     )
     facts += _worse(
-        by.get("worse", []), lead["arm"] if taken and not isinstance(facts[0], Between) else None
+        by.get("worse", []), lead.arm if taken and not isinstance(facts[0], Between) else None
     )
     if undecided:
         facts.append(Open(tuple(undecided)))
     return [*facts, *_without_data(by.get("no data", []))]
 
 
-def _without_data(arms: Sequence[Document]) -> list[Fact]:
-    unable = tuple(arm["arm"] for arm in arms if arm.get("not_supported"))
-    absent = tuple(arm["arm"] for arm in arms if not arm.get("not_supported"))
+def _without_data(arms: Sequence[AnyArm]) -> list[Fact]:
+    unable = tuple(arm.arm for arm in arms if isinstance(arm, Arm) and arm.not_supported)
+    absent = tuple(arm.arm for arm in arms if arm.arm not in unable)
     return [*([NoData(absent)] if absent else []), *([Unable(unable)] if unable else [])]
 
 
-def _pairs(matrix: Document) -> Pairs:
+def _pairs(matrix: Matrix) -> Pairs:
     found: dict[str, list[str]] = {}
-    for cell in matrix["cells"]:
-        found.setdefault(cell["outcome"], []).append(cell["arm"])
+    for cell in matrix.cells:
+        found.setdefault(cell.outcome, []).append(cell.arm)
     others = tuple((outcome, tuple(found[outcome])) for outcome in _OF_PAIRS if outcome in found)
-    return Pairs(len(found.get("delivers", ())), len(matrix["cells"]), others)
+    return Pairs(len(found.get("delivers", ())), len(matrix.cells), others)
 
 
-def _best(best: Document, worse: Sequence[Document], workload: Document) -> Fact:
+def _best(best: AnyArm, worse: Sequence[AnyArm], workload: Part) -> Fact:
     if is_endless(best, workload):
-        return LosesLeast(best["arm"], title_of(workload["primary_metric"]))
+        return LosesLeast(best.arm, title_of(workload.primary_metric))
     smaller = [arm for arm in worse if primary(arm, workload) < primary(best, workload)]
     if not smaller:
-        return Best(best["arm"])
-    listed = tuple(arm["arm"] for arm in smaller)
+        return Best(best.arm)
+    listed = tuple(arm.arm for arm in smaller)
     if all(is_by_loss(arm) for arm in smaller):
-        return BestByLoss(best["arm"], listed)
-    return BestByBlocks(best["arm"], listed)
+        return BestByLoss(best.arm, listed)
+    return BestByBlocks(best.arm, listed)
 
 
-def _worse(worse: Sequence[Document], lead: str | None) -> list[Fact]:
+def _worse(worse: Sequence[AnyArm], lead: str | None) -> list[Fact]:
     """Those behind the lead first, then those behind others, then those that lose more. `lead`:
     whom the sentence is about; None where it is about several."""
     by_against: dict[str, list[tuple[str, float | None]]] = {}
     for arm in worse:
         if not (is_by_loss(arm) or is_by_failure(arm)):
-            value = fmt.finite((arm["verdict"].get("ratio") or {}).get("value"))
-            by_against.setdefault(str(arm["verdict"].get("against")), []).append(
-                (arm["arm"], value)
-            )
+            value = _ratio(arm)
+            by_against.setdefault(str(arm.verdict.against), []).append((arm.arm, value))
     order = sorted(by_against, key=lambda against: against != lead)
     facts: list[Fact] = [
         Slower(
@@ -460,35 +458,33 @@ def _worse(worse: Sequence[Document], lead: str | None) -> list[Fact]:
     for arm in worse:
         if is_by_loss(arm):
             facts.append(
-                LosesMore(
-                    arm["arm"], str(arm["verdict"].get("against")), lost_of(arm), own_failures(arm)
-                )
+                LosesMore(arm.arm, str(arm.verdict.against), lost_of(arm), own_failures(arm))
             )
     return [*facts, *_do_not_work(worse)]
 
 
-def _do_not_work(worse: Iterable[Document]) -> list[DoesNotWork]:
+def _do_not_work(worse: Iterable[AnyArm]) -> list[DoesNotWork]:
     by_trials: dict[int, list[str]] = {}
     for arm in worse:
         if is_by_failure(arm):
-            by_trials.setdefault(int(arm["trials"]["failed"]), []).append(arm["arm"])
+            by_trials.setdefault(int(arm.trials.failed), []).append(arm.arm)
     return [DoesNotWork(tuple(arms), trials) for trials, arms in by_trials.items()]
 
 
-def _over_topics(workload: Document) -> list[Fact]:
-    arms = contenders(workload)
+def _over_topics(workload: Workload) -> list[Fact]:
+    arms = [arm for arm in workload.arms if arm.role == "contender"]
     worse = [arm for arm in arms if verdict_of(arm) == "worse"]
     standing = [arm for arm in arms if verdict_of(arm) in ("best", "equivalent", "undecided")]
-    absent = tuple(arm["arm"] for arm in arms if verdict_of(arm) == "no data")
+    absent = tuple(arm.arm for arm in arms if verdict_of(arm) == "no data")
     alone = [arm for arm in arms if verdict_of(arm) == "alone"]
     if alone:
-        return [Alone(alone[0]["arm"], absent)]
+        return [Alone(alone[0].arm, absent)]
     facts: list[Fact] = []
     if len(standing) == 1 and worse:
-        facts.append(OverTopics(standing[0]["arm"], _open_in(workload, standing[0]["arm"])))
+        facts.append(OverTopics(standing[0].arm, _open_in(workload, standing[0].arm)))
     elif standing:
-        open_ = tuple(arm["arm"] for arm in standing if verdict_of(arm) == "undecided")
-        equal = tuple(arm["arm"] for arm in standing if verdict_of(arm) != "undecided")
+        open_ = tuple(arm.arm for arm in standing if verdict_of(arm) == "undecided")
+        equal = tuple(arm.arm for arm in standing if verdict_of(arm) != "undecided")
         if equal:
             facts.append(Equal(equal))
             facts += [Open(open_)] if open_ else []
@@ -502,56 +498,57 @@ def _over_topics(workload: Document) -> list[Fact]:
     return [*facts, *_without_data([arm for arm in arms if verdict_of(arm) == "no data"])]
 
 
-def _severity(arm: Document) -> tuple[bool, float]:
-    value = fmt.finite((arm["verdict"].get("ratio") or {}).get("value"))
+def _ratio(arm: AnyArm) -> float | None:
+    """Of its verdict; None where there is none, or it is decided by sign."""
+    return None if arm.verdict.ratio is None else fmt.finite(arm.verdict.ratio.value)
+
+
+def _severity(arm: AnyArm) -> tuple[bool, float]:
+    value = _ratio(arm)
     return is_by_loss(arm), inf if value is None else value
 
 
-def _at_worst(arm: Document, workload: Document) -> AtWorst:
-    topic = str(arm["verdict"]["topic"])
+def _at_worst(arm: Arm, workload: Workload) -> AtWorst:
+    topic = str(arm.verdict.topic)
     lost = None
     if is_by_loss(arm):
-        (there,) = [t for t in workload["topics"] if t["topic"] == topic]
-        (own,) = [a for a in there["arms"] if a["arm"] == arm["arm"]]
+        (there,) = [t for t in workload.topics if t.topic == topic]
+        (own,) = [a for a in there.arms if a.arm == arm.arm]
         lost = lost_of(own)
-    return AtWorst(
-        arm["arm"], topic, fmt.finite((arm["verdict"].get("ratio") or {}).get("value")), lost
-    )
+    return AtWorst(arm.arm, topic, _ratio(arm), lost)
 
 
-def _best_in(workload: Document) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _best_in(workload: Workload) -> tuple[tuple[str, tuple[str, ...]], ...]:
     found: dict[str, list[str]] = {}
-    for topic in workload["topics"]:
+    for topic in workload.topics:
         for fact in of_workload(topic):
             if isinstance(fact, Best):
-                found.setdefault(fact.arm, []).append(topic["topic"])
+                found.setdefault(fact.arm, []).append(topic.topic)
     return tuple((arm, tuple(topics)) for arm, topics in found.items())
 
 
-def _open_in(workload: Document, name: str) -> tuple[str, ...]:
+def _open_in(workload: Workload, name: str) -> tuple[str, ...]:
     return tuple(
-        topic["topic"]
-        for topic in workload["topics"]
-        for arm in topic["arms"]
-        if arm["arm"] == name and verdict_of(arm) in ("undecided", "no data")
+        topic.topic
+        for topic in workload.topics
+        for arm in topic.arms
+        if arm.arm == name and verdict_of(arm) in ("undecided", "no data")
     )
 
 
-def limits(condition: Document | None) -> Limits | None:
+def limits(condition: Condition | None) -> Limits | None:
     """Of a condition of the document's `outcomes`; None where the suite declares no limits."""
     if condition is None:
         return None
-    arms = [arm for arm in condition["arms"] if arm["outcome"] != "not supported"]
+    arms = [arm for arm in condition.arms if arm.outcome != "not supported"]
     return Limits(
-        tuple(arm["arm"] for arm in arms if arm["outcome"] == "acceptable"),
-        tuple(
-            (arm["arm"], arm.get("topic")) for arm in arms if arm["outcome"] in ("degraded", "none")
-        ),
-        tuple(arm["arm"] for arm in arms if arm["outcome"] in ("undecided", "no data")),
+        tuple(arm.arm for arm in arms if arm.outcome == "acceptable"),
+        tuple((arm.arm, arm.topic) for arm in arms if arm.outcome in ("degraded", "none")),
+        tuple(arm.arm for arm in arms if arm.outcome in ("undecided", "no data")),
     )
 
 
-def leader(workload: Document) -> Document | None:
+def leader(workload: Part) -> AnyArm | None:
     """The contender that the others are judged against: the named best, else the one most verdicts
     point to, else the one with the smallest primary metric."""
     arms = contenders(workload)
@@ -559,59 +556,55 @@ def leader(workload: Document) -> Document | None:
         if verdict_of(arm) in ("best", "alone"):
             return arm
     named = [
-        arm["verdict"].get("against")
+        arm.verdict.against
         for arm in arms
         if verdict_of(arm) in ("worse", "equivalent", "undecided")
     ]
-    for arm in sorted(arms, key=lambda arm: -named.count(arm["arm"])):
-        if arm["arm"] in named and verdict_of(arm) != "worse":
+    for arm in sorted(arms, key=lambda arm: -named.count(arm.arm)):
+        if arm.arm in named and verdict_of(arm) != "worse":
             return arm
     measured = [arm for arm in arms if primary(arm, workload) < inf]
     return min(measured, key=lambda arm: primary(arm, workload), default=None)
 
 
-def primary(arm: Document, workload: Document) -> float:
+def primary(arm: AnyArm, workload: Part) -> float:
     """Infinite where there is no value."""
-    value = fmt.finite(
-        arm.get("metrics", {}).get(workload.get("primary_metric", ""), {}).get("value")
-    )
+    value = arm.value(workload.primary_metric)
     return inf if value is None else value
 
 
-def lost_of(arm: Document) -> float:
+def lost_of(arm: AnyArm) -> float:
     """The fraction of its messages that a verdict judges: what its done trials did not deliver, and
     all of as many in each block that it lost by its own fault (verdicts/failing.py)."""
-    undelivered = fmt.finite(arm["metrics"].get("undelivered", {}).get("value")) or 0.0
-    done, failed = int((arm.get("trials") or {}).get("done") or 0), own_failures(arm)
+    undelivered = fmt.finite(arm.value("undelivered")) or 0.0
+    done, failed = arm.trials.done, own_failures(arm)
     return (undelivered * done + failed) / (done + failed) if failed else undelivered
 
 
-def own_failures(arm: Document) -> int:
+def own_failures(arm: AnyArm) -> int:
     """How many blocks it lost: what the host broke is none of its own. A topic's arm counts its
     failed trials only."""
-    trials = arm.get("trials") or {}
-    if "failures" not in trials:
-        return int(trials.get("failed") or 0)
+    if isinstance(arm, TopicArm):
+        return arm.trials.failed
     own = [
         x
-        for x in trials["failures"]
-        if x["status"] == "failed" and x.get("failed_by") in (None, FailedBy.WORKER)
+        for x in arm.trials.failures
+        if x.status == "failed" and x.failed_by in (None, FailedBy.WORKER)
     ]
-    return len({x.get("block", x["trial"]) for x in own})
+    return len({x.block for x in own})
 
 
-def is_by_loss(arm: Document) -> bool:
-    return verdict_of(arm) == "worse" and arm["verdict"].get("by") == "loss"
+def is_by_loss(arm: AnyArm) -> bool:
+    return verdict_of(arm) == "worse" and arm.verdict.by == By.LOSS
 
 
-def is_by_failure(arm: Document) -> bool:
-    return verdict_of(arm) == "worse" and arm["verdict"].get("by") == "failure"
+def is_by_failure(arm: AnyArm) -> bool:
+    return verdict_of(arm) == "worse" and arm.verdict.by == By.FAILURE
 
 
-def is_endless(arm: Document, workload: Document) -> bool:
+def is_endless(arm: AnyArm, workload: Part) -> bool:
     """Whether its primary metric is infinite: best by its losses, and fast it is not."""
-    primary = arm.get("metrics", {}).get(workload.get("primary_metric", ""), {})
-    return bool(primary.get("value") == "inf")
+    return arm.value(workload.primary_metric) == inf
 
 
 def title_of(metric: str) -> str:

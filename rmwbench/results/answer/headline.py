@@ -6,11 +6,11 @@ the verdicts do.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.facts import Fact
+from rmwbench.results.shown import AnyArm, Arm, Condition, Part, Shown, Topic
 from rmwbench.words import numbers as fmt
 
 
@@ -40,10 +40,10 @@ _TONES = {
 }
 
 
-def headline(workload: dict[str, Any], condition: dict[str, Any] | None = None) -> Headline:
+def headline(workload: Part, condition: Condition | None = None) -> Headline:
     """`condition`: what the suite's limits make of the workload (the document's `outcomes`), if it
     has any."""
-    order = words(workload.get("primary_metric", "response_latency_p50"))
+    order = words(workload.primary_metric)
     limits = said.limits(condition)
     kept = "" if limits is None else said.sentence([limits], order)
     contenders = said.contenders(workload)
@@ -61,7 +61,7 @@ def headline(workload: dict[str, Any], condition: dict[str, Any] | None = None) 
     facts = (*found,) if limits is None else (limits, *found)
     worst = [fact for fact in found if isinstance(fact, said.AtWorst)]
     text = said.sentence(
-        [fact for fact in found if fact not in worst], order, advise="topic" not in workload
+        [fact for fact in found if fact not in worst], order, advise=not isinstance(workload, Topic)
     )
     if worst:
         detail = f"Each other arm at its worst: {said.sentence(worst, order)}"
@@ -75,17 +75,17 @@ def headline(workload: dict[str, Any], condition: dict[str, Any] | None = None) 
     )
 
 
-def conditions(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def conditions(shown: Shown) -> dict[str, Condition]:
     """Workload -> what the suite's limits make of it; empty where it declares none."""
-    return {one["workload"]: one for one in (document.get("outcomes") or {}).get("conditions", ())}
+    return {one.workload: one for one in shown.outcomes.conditions} if shown.outcomes else {}
 
 
-def is_untimed(arm: dict[str, Any]) -> bool:
+def is_untimed(arm: AnyArm) -> bool:
     """Whether its trials counted allocations, which costs time."""
-    return any(str(flag).startswith("untimed:") for flag in arm.get("flags", []))
+    return isinstance(arm, Arm) and any(flag.startswith("untimed:") for flag in arm.flags)
 
 
-def _detail(workload: dict[str, Any], first: Fact) -> str:
+def _detail(workload: Part, first: Fact) -> str:
     """The number of the arm that the sentence begins with; what would decide the rest stands at the
     end of a report."""
     if isinstance(first, said.Pairs):
@@ -94,24 +94,19 @@ def _detail(workload: dict[str, Any], first: Fact) -> str:
         if len(first.arms) > 3:
             return ""  # the table has them
         return "; ".join(
-            f"{arm['arm']} {shown.full}"
+            f"{arm.arm} {shown.full}"
             for arm in said.contenders(workload)
-            if arm["arm"] in first.arms
-            and (shown := fmt.metric(arm["metrics"].get(workload["primary_metric"]))).state
-            == "measured"
+            if arm.arm in first.arms
+            and (shown := fmt.metric(arm.metrics.get(workload.primary_metric))).state == "measured"
         )
     lead = said.leader(workload)
-    return (
-        ""
-        if lead is None
-        else _numbers(lead, workload.get("primary_metric", "response_latency_p50"))
-    )
+    return "" if lead is None else _numbers(lead, workload.primary_metric)
 
 
-def _numbers(arm: dict[str, Any], metric: str) -> str:
-    shown = fmt.metric(arm.get("metrics", {}).get(metric))
+def _numbers(arm: AnyArm, metric: str) -> str:
+    shown = fmt.metric(arm.metrics.get(metric))
     if shown.state != "measured":
         return ""
-    floor = fmt.ratio(arm.get("times_floor"))
-    text = f"{arm['arm']}: {shown.full} {said.title_of(metric)}"
+    floor = fmt.ratio(arm.times_floor)
+    text = f"{arm.arm}: {shown.full} {said.title_of(metric)}"
     return f"{text}, {floor.text} the floor." if floor.state == "measured" else f"{text}."

@@ -7,7 +7,7 @@ from rmwbench.analysis.decide.answer import Outcome, Why
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.results.answer.facts import names
 from rmwbench.results.decide.model import Along, Answer, Flip, Limits, Machine, Met, Worth
-from rmwbench.results.model import Metric, document
+from rmwbench.results.model import Metric
 from rmwbench.results.outcomes import amount as amount  # a page says `words.amount`
 from rmwbench.words import numbers as fmt
 
@@ -103,7 +103,7 @@ def measured(met: Met) -> str:
 
 def value(metric: Metric | None) -> str:
     """`7.2 ms [6.1–8.4]`, or `no data`."""
-    return fmt.metric(document(metric)).full
+    return fmt.metric(metric).full
 
 
 def times(met: Met) -> float | None:

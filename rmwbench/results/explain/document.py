@@ -2,20 +2,18 @@
 as every report."""
 
 from dataclasses import replace
-from typing import cast
 
 from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import OF_TOPICS
-from rmwbench.analysis.verdicts import best
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.errors import UserError
 from rmwbench.results import chain
-from rmwbench.results.arm import ArmReport
-from rmwbench.results.explain.model import Explanation, Topic, Verdict, VerdictName
+from rmwbench.results.arm import ArmReport, verdict_of
+from rmwbench.results.explain.model import Explanation, Topic
 from rmwbench.results.judged import Judged, judged
-from rmwbench.results.model import Metric, Ratio
+from rmwbench.results.model import Metric
 from rmwbench.results.tails import tails
 from rmwbench.results.topics import in_topic, topics, verdict_in
 
@@ -85,18 +83,7 @@ def _topics(workload: str, arm: ArmReport, found: Judged) -> tuple[Topic, ...]:
                     name: Metric.of(aggregate(GLOSSARY[name], trials).document())
                     for name in OF_TOPICS
                 },
-                verdict=_verdict(verdict_in(topic.name, arm, found.verdicts[workload])),
+                verdict=verdict_of(verdict_in(topic.name, arm, found.verdicts[workload])),
             )
         )
     return tuple(out)
-
-
-def _verdict(found: best.Verdict) -> Verdict:
-    return Verdict(
-        verdict=cast(VerdictName, found.verdict),
-        against=found.against,
-        ratio=None if found.ratio is None else Ratio.of(found.ratio.document()),
-        reason=found.reason,
-        minutes_to_decide=found.minutes_to_decide,
-        by=found.by,
-    )

@@ -1,0 +1,33 @@
+"""How much blocks resemble their neighbours: in a workload that tells it, and over a report."""
+
+import numpy as np
+
+from rmwbench.analysis.verdicts.likeness import likeness, likenesses
+
+
+def independent(rng: np.random.Generator, arms: int, blocks: int) -> np.ndarray:
+    return 0.2 * rng.standard_normal((arms, blocks))
+
+
+def drifting(rng: np.random.Generator, arms: int, blocks: int) -> np.ndarray:
+    """Each arm by itself, in its own direction."""
+    slopes = rng.standard_normal((arms, 1))
+    return slopes * np.linspace(-1, 1, blocks) + 0.05 * rng.standard_normal((arms, blocks))
+
+
+def test_a_workload_that_tells_its_own_blocks_apart_is_not_inflated_by_another():
+    """Seen: five blocks of a camera left all eleven of an IMU undecided."""
+    rng = np.random.default_rng(3)
+    camera, imu = drifting(rng, 7, 5), independent(rng, 7, 11)
+    assert likeness([camera, imu]).inflates
+    of_camera, of_imu = likenesses([camera, imu])
+    assert of_camera.inflates and not of_imu.inflates
+    assert of_imu.variance_factor(11) == 1.0 and of_imu.freedom_factor() == 1.0
+
+
+def test_a_workload_with_few_blocks_and_arms_has_the_likeness_of_the_report():
+    rng = np.random.default_rng(4)
+    few, many = independent(rng, 3, 5), drifting(rng, 7, 11)
+    assert not likeness([few]).told
+    of_few, of_many = likenesses([few, many])
+    assert of_few == likeness([few, many]) and of_few.inflates and of_many.inflates

@@ -1,0 +1,23 @@
+"""What a campaign shows, as its JSON document and back."""
+
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from rmwbench.bundle import Bundle
+from rmwbench.results.model import document
+from rmwbench.results.show import summarise
+from rmwbench.results.shown import Shown
+from rmwbench.suite.limits import LimitsFile
+
+_READ = TypeAdapter(Shown)
+
+
+def show_document(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any]:
+    """As `rmwbench show --json` prints it (docs/formats/show.md)."""
+    return document(summarise(bundle, limits))
+
+
+def shown_of(found: dict[str, Any]) -> Shown:
+    """A document that a test has made or changed, as the answer that a report renders."""
+    return _READ.validate_python(found)
