@@ -134,7 +134,12 @@ def test_a_summary_keeps_that_topic_alone_and_says_the_same(shown):
     assert list(arms[0]["topics"]["front"]["metrics"]) == [LATENCY]
     (again,) = expanded(summary)
     (before,), (after,) = (today(claims, claims.items[0], found) for found in (shown, again))
-    assert after.cells == before.cells and after.answer == "does not hold"
+    assert after.answer == before.answer == "does not hold"
+    (mine,), (theirs,) = after.cells, before.cells
+    # A file keeps six digits.
+    for name in ("value", "low", "high"):
+        assert getattr(mine, name) == pytest.approx(getattr(theirs, name), rel=1e-4)
+    assert (mine.code, mine.blocks, mine.left_topic) == (theirs.code, theirs.blocks, "front")
     assert sum(line.startswith('{"arm": ') for line in text(summary).splitlines()) == 2, (
         "a line per arm"
     )

@@ -612,8 +612,8 @@ def _judged(test: Test, cell: Cell, sides: Sequence[Sides], earlier: int | None)
             "seldom"
         )
         return replace(cell, answer="undecided", code="few_for_infinite", reason=why)
-    why = "the difference is below the margin" if code == "within_margin" else None
-    return replace(cell, answer=answer, code=code, reason=why)
+    small = "the difference is below the margin" if code == "within_margin" else None
+    return replace(cell, answer=answer, code=code, reason=small)
 
 
 def _numbered(values: Mapping[tuple[int, int], float]) -> tuple[tuple[int, float], ...]:

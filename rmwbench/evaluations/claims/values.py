@@ -259,9 +259,10 @@ def _combined(metrics: Sequence[Metric], level: Level) -> tuple[float | None, fl
     ends = [_at_level(metric, level) for metric in metrics]
     low, high = min(end[1] for end in ends), max(end[2] for end in ends)
     weights = [float(metric.trials or 1) for metric in metrics]
-    if any(end[0] is None for end in ends):
+    values = [end[0] for end in ends if end[0] is not None]
+    if len(values) < len(ends):
         return None, low, high
-    value = sum(float(end[0]) * w for end, w in zip(ends, weights, strict=True)) / sum(weights)
+    value = sum(value * w for value, w in zip(values, weights, strict=True)) / sum(weights)
     return value, low, high
 
 

@@ -138,6 +138,6 @@ def _by_block(trials: Sequence[tuple[int, float | str]], unit: str) -> dict[int,
     found: dict[int, list[str]] = {}
     for block, value in trials:
         found.setdefault(block, []).append(
-            "never arrived" if value == "inf" else fmt.quantity(fmt.finite(value), unit)
+            "never arrived" if value == "inf" else fmt.quantity(float(value), unit)
         )
     return {block: ", ".join(texts) for block, texts in found.items()}
