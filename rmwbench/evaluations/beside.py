@@ -1,30 +1,30 @@
-"""A campaign's show document, set beside the published evaluations: what its report shows of
-them."""
+"""A campaign, set beside the published evaluations: what its report shows of them."""
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from rmwbench.evaluations.campaign import Campaign, of_shown
 from rmwbench.evaluations.claims.render.rows import ANSWERS, of_campaign
 from rmwbench.evaluations.claims.render.short import lines, table
 from rmwbench.report.evaluated import Evaluated
+from rmwbench.results.shown import Shown
 
 
-def evaluated(document: dict[str, Any]) -> Evaluated:
-    """What the shipped claims and figures say of the campaign; `document` is as `summarise` made
-    it."""
-    section = of_campaign(document)
+def evaluated(shown: Shown) -> Evaluated:
+    """What the shipped claims and figures say of the campaign."""
+    campaign = of_shown(shown)
+    section = of_campaign(campaign)
     return Evaluated(
         section=section,
         answers=ANSWERS,
         lines=lines(section),
         table=table(section),
-        write_figures=partial(_write_figures, document),
+        write_figures=partial(_write_figures, campaign),
     )
 
 
-def _write_figures(document: dict[str, Any], report: Path) -> str | None:
+def _write_figures(campaign: Campaign, report: Path) -> str | None:
     """Charts take long to import: an answer in the terminal has none."""
     from rmwbench.evaluations.figures.beside import write_beside
 
-    return write_beside(document, report)
+    return write_beside(campaign, report)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from rmwbench.evaluations.claims.by_suite import by_suite
@@ -10,7 +11,7 @@ from rmwbench.evaluations.claims.markdown import evaluations_table, page
 from rmwbench.evaluations.claims.measured import shipped_of
 from rmwbench.suite.suite import DECIDABLE_BLOCKS
 from tests.claims.shipped import FILES
-from tests.claims.test_predicates import FAST, SLOW, arm, document
+from tests.claims.test_predicates import FAST, SLOW, arm, campaign, renamed
 from tests.support.command import exit_code
 
 ROOT = Path(__file__).parents[2]
@@ -64,22 +65,19 @@ def test_of_each_suite_it_is_told_what_its_original_has_and_what_was_measured_of
     assert "| `gscam-2025` | " in page(document, rows) and "## By suite" not in page(document)
 
 
-def first_blocks(shown, count):
-    """A show document with no more blocks than that."""
-    arms = [
-        {
-            **workload,
-            "arms": [
-                {**arm, "per_trial": cut(arm["per_trial"], count)} for arm in workload["arms"]
-            ],
-        }
-        for workload in shown["workloads"]
+def first_blocks(found, count):
+    """The campaign with no more blocks than that."""
+    workloads = [
+        replace(
+            workload, arms=tuple(replace(arm, per_trial=cut(arm, count)) for arm in workload.arms)
+        )
+        for workload in found.workloads
     ]
-    return {**shown, "workloads": arms}
+    return replace(found, workloads=tuple(workloads))
 
 
-def cut(per_trial, count):
-    return {name: found[:count] for name, found in per_trial.items()}
+def cut(arm, count):
+    return {name: dict(list(found.items())[:count]) for name, found in arm.per_trial.items()}
 
 
 def test_json_is_the_ledger(capsys):
@@ -128,11 +126,8 @@ def test_a_campaign_gives_todays_answer():
         "rclcpp copied": SLOW,
         "rclcpp inter fastrtps unique": [v * 900 for v in SLOW],
     }
-    arms = [arm(name, found) for name, found in values.items()]
-    for item in arms:
-        item["metrics"]["service_latency_p50"] = item["metrics"].pop("m")
-        item["per_trial"]["service_latency_p50"] = item["per_trial"].pop("m")
-    doc = ledger([file], [document(("one", *arms), suite="rclcpp-intraprocess-2019")])
+    arms = [renamed(arm(name, found), "service_latency_p50") for name, found in values.items()]
+    doc = ledger([file], [campaign(("one", *arms), suite="rclcpp-intraprocess-2019")])
     found = {claim["id"]: claim["today"] for claim in doc["sources"][0]["claims"]}
     (today,) = found["pa-one-lat-unique"]
     assert (today["answer"], today["verdict"]) == ("holds", "proxy"), (

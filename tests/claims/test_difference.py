@@ -12,7 +12,7 @@ from rmwbench.evaluations.claims.judge import today
 from rmwbench.evaluations.claims.markdown import here
 from rmwbench.evaluations.claims.model import load
 from rmwbench.evaluations.claims.render.picture import WIDTH, picture
-from tests.claims.test_predicates import arm, asked, document, one
+from tests.claims.test_predicates import arm, asked, campaign, one, renamed
 
 NONE = (0.0, 0.0, 0.03)
 
@@ -142,8 +142,7 @@ def lossless(name, frames, trials=12, **more):
         "count": frames,
         "trials": trials,
     }
-    made = arm(name, [0.0] * trials, metric=metric, **more)
-    return made | {"metrics": {"loss": metric}, "per_trial": {"loss": made["per_trial"]["m"]}}
+    return renamed(arm(name, [0.0] * trials, metric=metric, **more), "loss")
 
 
 def five_points(relation="greater", level=0.05, **more):
@@ -163,19 +162,19 @@ def five_points(relation="greater", level=0.05, **more):
 def test_no_loss_on_either_side_decides_as_far_as_its_bounds_reach(frames, relation, level, answer):
     """Twelve trials that lost nothing: three in ten may still go wrong as a whole (1 −
     0.0139^(1/12) = 0.30), however many messages they had."""
-    doc = document(("w", lossless("rclcpp/a", frames), lossless("rclcpp/b", frames)))
+    doc = campaign(("w", lossless("rclcpp/a", frames), lossless("rclcpp/b", frames)))
     assert one(five_points(relation, level), doc).answer == answer
 
 
 def test_three_good_trials_do_not_exclude_that_every_third_is_bad():
     """If every third trial were bad, three good ones happen in 30 %."""
-    doc = document(("w", lossless("rclcpp/a", 1116, 3), lossless("rclcpp/b", 1116, 3)))
+    doc = campaign(("w", lossless("rclcpp/a", 1116, 3), lossless("rclcpp/b", 1116, 3)))
     (cell,) = one(five_points("greater", 0.095), doc).cells
     assert cell.answer == "undecided" and cell.high > 1 / 3
 
 
 def test_what_was_seen_is_told_in_points():
-    doc = document(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
+    doc = campaign(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
     assert one(five_points(), doc).seen() == "0 [-30 to 30] points"
     test = five_points().items[0].model_dump(mode="json")
     claim = {"test": test["test"], "also": [], "today": []}
@@ -186,11 +185,8 @@ def test_times_have_no_difference_as_fractions_have():
     claims = asked(
         right="b", by="difference", relation="greater", level=0.05, metric="longest_stall"
     )
-    sides = [arm(name, [1.0, 2.0]) for name in ("rclcpp/a", "rclcpp/b")]
-    doc = document(
-        ("w", *({**side, "metrics": {"longest_stall": side["metrics"]["m"]}} for side in sides))
-    )
-    (cell,) = one(claims, doc).cells
+    sides = [renamed(arm(name, [1.0, 2.0]), "longest_stall") for name in ("rclcpp/a", "rclcpp/b")]
+    (cell,) = one(claims, campaign(("w", *sides))).cells
     assert cell.answer == "no data"
     assert cell.reason == "longest_stall is not a fraction, and only fractions have a difference"
 
@@ -225,7 +221,7 @@ def test_a_difference_needs_a_side_and_a_level(tmp_path, test, words):
 def test_two_zeros_are_given_up_only_where_the_last_block_would_not_decide(level, given_up):
     """Five blocks without any loss leave 0.6 open, twelve 0.3."""
     claims = five_points(level=level, workload="w")
-    doc = document(("w", lossless("rclcpp/a", 1116, 5), lossless("rclcpp/b", 1116, 5)))
+    doc = campaign(("w", lossless("rclcpp/a", 1116, 5), lossless("rclcpp/b", 1116, 5)))
     hold = ClaimsHold([Wanted(claims, claims.items[0], frozenset({1}))], lambda: doc, 1000.0)
     hold(5, 1.0, {1: 1.0})
     assert ("c" in hold.given_up) == given_up
@@ -233,7 +229,7 @@ def test_two_zeros_are_given_up_only_where_the_last_block_would_not_decide(level
 
 
 def test_its_picture_has_zero_in_the_middle():
-    doc = document(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
+    doc = campaign(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
     claims = five_points(level=0.35)
     (found,) = today(claims, claims.items[0], doc)
     cells = [

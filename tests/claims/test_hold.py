@@ -1,6 +1,8 @@
 """Between blocks: what is decided is dropped, what no further block decides is given up, and time
 ends the rest. And which claims fit into a budget."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from rmwbench.evaluations.claims.judge import today
 from rmwbench.evaluations.claims.rules import LOOKS
 from tests.campaign.test_course import plan
 from tests.campaign.test_sequential import Virtual
-from tests.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, document
+from tests.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, campaign
 
 EACH_S = {1: 2.0, 2: 2.0, 3: 2.0}
 
@@ -30,7 +32,7 @@ def named(claims, name):
     return claims.model_copy(update={"items": (only,)})
 
 
-DOC = document(
+DOC = campaign(
     ("w", arm("rclcpp/a", FAST[:5]), arm("rclcpp/b", SLOW[:5])), ("v", arm("rclcpp/a", NOISY[:5]))
 )
 CLEAR = named(asked(right="b", workload="w"), "clear")
@@ -51,7 +53,7 @@ def test_a_cell_that_an_open_claim_needs_too_stays():
 
 
 def test_what_the_whole_of_the_error_decides_is_not_dropped_for_that():
-    doc = document(
+    doc = campaign(
         (
             "w",
             arm("rclcpp/a", [10.0, 11.0, 12.0, 11.0, 10.0]),
@@ -81,10 +83,10 @@ def test_a_level_on_the_bar_is_decided_by_no_more_campaigns_than_the_error_allow
     for _ in range(campaigns):
         values = list(10 * np.exp(rng.normal(0, 0.1, LOOKS[-1])))
         found = [
-            today(claims, claims.items[0], document(("w", arm("rclcpp/a", values[:n]))), earlier=0)
+            today(claims, claims.items[0], campaign(("w", arm("rclcpp/a", values[:n]))), earlier=0)
             for n in LOOKS
         ]
-        found.append(today(claims, claims.items[0], document(("w", arm("rclcpp/a", values)))))
+        found.append(today(claims, claims.items[0], campaign(("w", arm("rclcpp/a", values)))))
         wrong += any(one[0].answer in ("holds", "does not hold") for one in found)
     assert wrong <= 0.06 * campaigns
 
@@ -108,7 +110,7 @@ def fraction(value, high):
         "trials": 5,
     }
     found = arm("rclcpp/a", metric=metric)
-    return document(("w", found | {"metrics": {"loss": metric}}))
+    return campaign(("w", dataclasses.replace(found, metrics={"loss": found.metrics["m"]})))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +126,7 @@ def test_no_loss_at_all_needs_more_messages_than_there_will_be(value, high, give
 
 def test_a_claim_without_data_is_not_waited_for():
     empty = arm("rclcpp/a", metric={"unit": "ns", "no_data": "no trial of this arm was completed"})
-    held = hold((asked(level=1.0, workload="w"), {1}), doc=document(("w", empty)))
+    held = hold((asked(level=1.0, workload="w"), {1}), doc=campaign(("w", empty)))
     assert held(5, 1.0, {1: 1.0}).cells == {1: "decided"} and held.given_up == {"c": "no data"}
 
 
@@ -226,6 +228,6 @@ def test_a_campaign_runs_dropped_cells_no_more_and_neither_does_a_resumed_one(
 def test_a_ratio_of_nothing_to_nothing_is_not_waited_for():
     none = {"unit": "fraction", "value": 0, "low": 0, "high": 0, "count": 500, "trials": 5}
     sides = (arm(name, metric=none) for name in ("rclcpp/a", "rclcpp/b"))
-    held = hold((asked(right="b"), {1, 2}), doc=document(("w", *sides)))
+    held = hold((asked(right="b"), {1, 2}), doc=campaign(("w", *sides)))
     assert held(5, 1.0, {1: 1.0, 2: 1.0}).cells == {1: "decided", 2: "decided"}
     assert "0 on both sides" in held.given_up["c"]

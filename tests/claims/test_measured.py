@@ -1,6 +1,7 @@
 """Summaries of measurements: small, complete enough to be judged again with the same answers, and
 those that ship."""
 
+import dataclasses
 import json
 
 import pytest
@@ -11,46 +12,47 @@ from rmwbench.evaluations.claims.judge import answers, today
 from rmwbench.evaluations.claims.markdown import page
 from rmwbench.evaluations.claims.measured import expanded, file_name, measured, text
 from rmwbench.evaluations.claims.measured_files import FOLDER, shipped
+from rmwbench.results.model import Fact, Metric
 from rmwbench.suite.file.load import suites_directory
 from tests.claims.shipped import FILES
-from tests.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, document
+from tests.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, campaign
 
-MACHINE = {
-    "summary": "2 × Fixture 9000, Linux 6.1, 8 GB",
-    "facts": [{"name": "load average", "value": "0.10", "note": None}],
-}
+MACHINE = "2 × Fixture 9000, Linux 6.1, 8 GB"
+FACTS = (Fact(name="load average", value="0.10", note=None),)
 MOST_BYTES = 1_500_000
 
 
-def shown(*workloads, machine=MACHINE, **campaign):
-    made = document(*workloads)
-    made["campaign"] |= {
+def begun(*workloads, **about):
+    """A campaign as it is when it has run on a machine."""
+    known = {
         "created_utc": "2026-01-02T03:04:05Z",
         "seed": 7,
         "blocks_complete": 4,
-        **campaign,
+        "machine": MACHINE,
+        "facts": FACTS,
     }
-    return made | {"machine": machine}
+    return campaign(*workloads, **{**known, **about})
 
 
 def test_judged_again_it_says_the_same():
     claims = asked(right="b")
-    whole = shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW), arm("unneeded", SLOW)))
+    whole = begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW), arm("unneeded", SLOW)))
     summary = json.loads(text(measured(claims, [whole])))
     (again,) = expanded(summary)
     (before,), (after,) = (today(claims, claims.items[0], found) for found in (whole, again))
     assert (after.answer, after.cells, after.arms) == (before.answer, before.cells, before.arms)
-    assert (after.machine, after.date, after.shipped) == (MACHINE["summary"], "2026-01-02", True)
-    assert [one["arm"] for w in again["workloads"] for one in w["arms"]] == ["rclcpp/a", "rclcpp/b"]
-    assert again["machine"]["load average"] == "0.10"
+    assert (after.machine, after.date, after.shipped) == (MACHINE, "2026-01-02", True)
+    assert [one.arm for w in again.workloads for one in w.arms] == ["rclcpp/a", "rclcpp/b"]
+    assert again.fact("load average") == "0.10"
 
 
 def test_only_what_claims_compare_is_kept():
     claims = asked(right="b", workload="w")
-    assert measured(claims, [shown(("v", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))]) is None
+    assert measured(claims, [begun(("v", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))]) is None
     more = arm("rclcpp/a", FAST)
-    more["metrics"] |= {"other": {"unit": "ns", "value": 1.0}}
-    summary = measured(claims, [shown(("w", more, arm("rclcpp/b", SLOW)))])
+    other = {"other": Metric(unit="ns", value=1.0)}
+    more = dataclasses.replace(more, metrics={**more.metrics, **other})
+    summary = measured(claims, [begun(("w", more, arm("rclcpp/b", SLOW)))])
     assert list(summary["campaigns"][0]["workloads"][0]["arms"][0]["metrics"]) == ["m"]
 
 
@@ -58,15 +60,15 @@ def test_a_campaign_that_ran_for_other_claims_counts_too():
     """What was measured of a claim's own cells is not left out because it was measured for another
     one."""
     claims = asked(right="b")
-    whole = shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))
-    (found,) = today(claims, claims.items[0], {**whole, "asked": ["d"]})
+    for_another = begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)), asked=("d",))
+    (found,) = today(claims, claims.items[0], for_another)
     assert found.answer == "holds"
-    assert measured(claims, [{**whole, "asked": ["d"]}]) is not None
+    assert measured(claims, [for_another]) is not None
 
 
 def test_a_summary_without_a_method_was_measured_before_the_correction():
     claims = asked(right="b")
-    summary = measured(claims, [shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))])
+    summary = measured(claims, [begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))])
     (now,) = today(claims, claims.items[0], expanded(summary)[0])
     del summary["campaigns"][0]["method"]
     old = expanded(summary)
@@ -77,9 +79,9 @@ def test_a_summary_without_a_method_was_measured_before_the_correction():
 
 def test_what_was_measured_before_the_correction_is_not_pooled_with_what_came_after():
     claims = asked(right="b")
-    old = measured(claims, [shown(("w", arm("rclcpp/a", SLOW), arm("rclcpp/b", FAST)), name="old")])
+    old = measured(claims, [begun(("w", arm("rclcpp/a", SLOW), arm("rclcpp/b", FAST)), name="old")])
     del old["campaigns"][0]["method"]
-    new = measured(claims, [shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)), name="new")])
+    new = measured(claims, [begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)), name="new")])
     (answer,) = answers(claims, claims.items[0], [*expanded(old), *expanded(new)])
     assert (answer.campaigns, answer.answer, answer.before_correction) == (("new",), "holds", False)
     (answer,) = answers(claims, claims.items[0], expanded(old))
@@ -88,7 +90,7 @@ def test_what_was_measured_before_the_correction_is_not_pooled_with_what_came_af
 
 def test_a_line_per_arm_and_a_name_with_date_and_machine():
     summary = measured(
-        asked(right="b"), [shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))]
+        asked(right="b"), [begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))]
     )
     assert file_name(summary) == "2026-01-02t0304-2x-fixture-9000.json"
     assert sum(line.startswith('{"arm": ') for line in text(summary).splitlines()) == 2
@@ -99,20 +101,20 @@ def test_two_machines_are_not_mixed():
     with pytest.raises(UserError, match="two machines"):
         measured(
             asked(right="b"),
-            [shown(cells), shown(cells, machine={"summary": "another", "facts": []})],
+            [begun(cells), begun(cells, machine="another")],
         )
 
 
 def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
     claims = asked(right="b")
     cells = ("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
-    there = expanded(measured(claims, [shown(cells, name="shipped")]))
-    mine = shown(("w", arm("rclcpp/a", SLOW), arm("rclcpp/b", FAST)), name="mine")
+    there = expanded(measured(claims, [begun(cells, name="shipped")]))
+    mine = begun(("w", arm("rclcpp/a", SLOW), arm("rclcpp/b", FAST)), name="mine")
     empty = {"unit": "ns", "no_data": "nothing"}
-    none = shown(
+    none = begun(
         ("w", arm("rclcpp/a", metric=empty), arm("rclcpp/b", metric=empty)),
         name="none",
-        machine={"summary": "none", "facts": []},
+        machine="none",
     )
     made = ledger([claims], [none, mine], shipped={"s": there})
     (claim,) = made["sources"][0]["claims"]
@@ -124,12 +126,10 @@ def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
     assert made["summary"]["answers"] == {"does not hold": 1}
 
 
-def there(claims, left, right, machine, layer="rclcpp", **campaign):
+def there(claims, left, right, machine, layer="rclcpp", **about):
     prefix = "" if layer == "native" else f"{layer}/"
     cells = ("w", arm(f"{prefix}a", left, layer=layer), arm(f"{prefix}b", right, layer=layer))
-    return expanded(
-        measured(claims, [shown(cells, machine={"summary": machine, "facts": []}, **campaign)])
-    )
+    return expanded(measured(claims, [begun(cells, machine=machine, **about)]))
 
 
 def test_of_several_machines_the_one_with_the_most_blocks_stands_first_whatever_it_says():
@@ -182,31 +182,27 @@ def test_campaigns_of_one_machine_are_pooled_by_their_blocks():
 
 def test_versions_are_not_pooled():
     claims = asked(right="b")
-    old, new = (
-        there(claims, FAST, SLOW, "one", name="old"),
-        there(claims, FAST, SLOW, "one", name="new"),
-    )
-    new[0]["workloads"][0]["arms"][0]["version"] = "1.0.9"
-    (found,) = ledger([claims], shipped={"s": [*old, *new]})["sources"][0]["claims"][0]["today"]
+    campaigns = [
+        begun(("w", arm("rclcpp/a", FAST, version=version), arm("rclcpp/b", SLOW)), name=name)
+        for name, version in (("old", "1.0"), ("new", "1.0.9"))
+    ]
+    (found,) = ledger([claims], campaigns)["sources"][0]["claims"][0]["today"]
     assert [cell["blocks"] for cell in found["cells"]] == [6, 6]
 
 
 def test_the_page_names_the_machine_where_there_are_two():
     claims = asked(right="b")
     (one,) = expanded(
-        measured(claims, [shown(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))])
+        measured(claims, [begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))])
     )
     made = ledger([claims], shipped={"s": [one]})
-    assert f"Measured: {MACHINE['summary']}, 2026-01-02, 1 answers." in page(
+    assert f"Measured: {MACHINE}, 2026-01-02, 1 answers." in page(made) and " on A" not in page(
         made
-    ) and " on A" not in page(made)
+    )
     twice = {**made, "sources": [made["sources"][0], json.loads(json.dumps(made["sources"][0]))]}
     twice["sources"][1]["claims"][0]["today"][0]["machine"] = "another"
     text = page(twice)
-    assert (
-        f"**A** {MACHINE['summary']}, 2026-01-02, 1 answers; **B** another, 2026-01-02, 1 answers."
-        in text
-    )
+    assert f"**A** {MACHINE}, 2026-01-02, 1 answers; **B** another, 2026-01-02, 1 answers." in text
     assert text.count("6 blocks on A") == text.count("6 blocks on B") == 1
 
 
@@ -228,11 +224,11 @@ def test_what_ships_is_small_and_speaks_of_claims():
     for name, file in FILES.items():
         for summary in shipped(name):
             assert summary["source"] == name
-            documents = expanded(summary)
-            assert all(document["workloads"] for document in documents)
+            campaigns = expanded(summary)
+            assert all(one.workloads for one in campaigns)
             answered = [
                 claim.id
                 for claim in file.items
-                if any(today(file, claim, one) for one in documents)
+                if any(today(file, claim, one) for one in campaigns)
             ]
             assert answered, f"{name}: a summary that speaks of no claim"

@@ -1,15 +1,18 @@
-"""Predicates against show documents made by hand: what holds, what does not, what stays open, and
-what is a proxy."""
+"""Predicates against campaigns made by hand: what holds, what does not, what stays open, and what
+is a proxy."""
 
+import dataclasses
 import math
 
 import pytest
 
 from rmwbench.analysis.metrics.aggregate import widened
 from rmwbench.analysis.stats.metric import Measured
+from rmwbench.evaluations.campaign import Arm, Campaign, Workload
 from rmwbench.evaluations.claims.judge import CLOCKS, today
 from rmwbench.evaluations.claims.model import Claims
 from rmwbench.evaluations.claims.words import interval
+from rmwbench.results.model import Metric
 
 BASE = {
     "claims": "s",
@@ -36,36 +39,33 @@ def asked(**test):
 
 
 def arm(name, values=None, *, layer="rclcpp", version="1.0", factors=None, metric=None, **more):
+    """With the metric `m`, by its values in the blocks 0, 1, …; `metric` is its document where it
+    is not their mean."""
     if metric is None:
-        mean = sum(values) / len(values)
         metric = {
             "unit": "ns",
-            "value": mean,
+            "value": sum(values) / len(values),
             "low": min(values),
             "high": max(values),
             "count": 9,
             "trials": len(values),
         }
-    per_trial = (
-        {}
-        if values is None
-        else {"m": [{"trial": n, "block": n, "value": v} for n, v in enumerate(values)]}
-    )
-    return {
-        "arm": name,
-        "layer": layer,
-        "version": version,
-        "factors": factors or {},
-        "metrics": {"m": metric},
-        "per_trial": per_trial,
-        "not_supported": None,
+    return Arm(
+        arm=name,
+        middleware=name.removeprefix("rclcpp/"),
+        layer=layer,
+        version=version,
+        factors=factors or {},
+        metrics={"m": Metric.of(metric)},
+        per_trial={} if values is None else {"m": dict(enumerate(values))},
         **more,
-    }
+    )
 
 
-def document(*workloads, suite="f-s"):
-    found = [{"workload": name, "arms": list(arms)} for name, *arms in workloads]
-    return {"campaign": {"name": "x", "suite": suite}, "workloads": found}
+def campaign(*workloads, suite="f-s", **about):
+    """Each of the workloads as (name, arm, …)."""
+    found = tuple(Workload(workload=name, arms=tuple(arms)) for name, *arms in workloads)
+    return Campaign(**{"name": "x", "suite": suite, "workloads": found, **about})
 
 
 def one(claims, doc):
@@ -97,7 +97,7 @@ NOISY = [5.0, 40.0, 12.0, 30.0, 8.0, 25.0]
     ],
 )
 def test_answers(left, test, answer):
-    found = one(asked(**test), document(("w", arm("rclcpp/a", left), arm("rclcpp/b", SLOW))))
+    found = one(asked(**test), campaign(("w", arm("rclcpp/a", left), arm("rclcpp/b", SLOW))))
     assert found.answer == answer
     assert found.verdict == {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
 
@@ -108,12 +108,10 @@ def test_answers(left, test, answer):
 def test_a_machine_bound_cell_says_nothing_but_of_memory(metric, answer):
     """This holds for every kind: a rate that a busy machine allowed does not tell about the
     middleware."""
-    bound = renamed(
-        arm("rclcpp/a", FAST, flags=["late"], disturbed_by={"machine_bound": 3}), metric
-    )
+    bound = renamed(arm("rclcpp/a", FAST, machine_bound=3), metric)
     found = one(
         asked(right="b", metric=metric),
-        document(("w", bound, renamed(arm("rclcpp/b", SLOW), metric))),
+        campaign(("w", bound, renamed(arm("rclcpp/b", SLOW), metric))),
     )
     assert (found.answer, found.cells[0].code) == (
         answer,
@@ -124,21 +122,20 @@ def test_a_machine_bound_cell_says_nothing_but_of_memory(metric, answer):
 
 def renamed(made, name):
     """An arm whose metric has this name."""
-    return made | {
-        "metrics": {name: made["metrics"]["m"]},
-        "per_trial": {name: made["per_trial"]["m"]},
-    }
+    return dataclasses.replace(
+        made, metrics={name: made.metrics["m"]}, per_trial={name: made.per_trial["m"]}
+    )
 
 
 def test_another_layer_is_a_proxy_and_refutes_nothing():
-    doc = document(("w", arm("a", FAST, layer="native"), arm("b", SLOW, layer="native")))
+    doc = campaign(("w", arm("a", FAST, layer="native"), arm("b", SLOW, layer="native")))
     found = one(asked(right="b", relation="greater"), doc)
     assert (found.answer, found.verdict, found.layer) == ("does not hold", "proxy", "native")
     assert "rclcpp" in found.text()
 
 
 def test_another_version_is_a_proxy():
-    doc = document(("w", arm("rclcpp/a", FAST, version="2.0"), arm("rclcpp/b", SLOW)))
+    doc = campaign(("w", arm("rclcpp/a", FAST, version="2.0"), arm("rclcpp/b", SLOW)))
     found = one(asked(right="b"), doc)
     assert (found.answer, found.verdict) == ("holds", "proxy")
     assert "rclcpp/a 2.0" in found.text()
@@ -147,14 +144,14 @@ def test_another_version_is_a_proxy():
 def test_layers_are_answered_apart_and_never_mixed():
     arms = (arm("rclcpp/a", FAST), arm("a", SLOW, layer="native"), arm("b", FAST, layer="native"))
     claims = asked(right="b")
-    found = today(claims, claims.items[0], document(("w", *arms)))
+    found = today(claims, claims.items[0], campaign(("w", *arms)))
     assert [(x.layer, x.answer) for x in found] == [("native", "does not hold")], (
         "rclcpp has one side only"
     )
 
 
 def test_what_a_layer_adds_is_asked_across_layers():
-    doc = document(("w", arm("rclcpp/a", SLOW), arm("b", FAST, layer="native")))
+    doc = campaign(("w", arm("rclcpp/a", SLOW), arm("b", FAST, layer="native")))
     claims = asked(right="b", factor=3.0)
     assert today(claims, claims.items[0], doc) == []
     found = one(asked(right="b", factor=3.0, across_layers=True), doc)
@@ -178,12 +175,12 @@ def test_one_cell_against_it_is_enough_and_all_must_hold():
         arm("rclcpp/b", SLOW, factors={"n": 3}),
     )
     claims = asked(right="b")
-    assert one(claims, document(good, bad, open_)).answer == "does not hold"
-    assert one(claims, document(good, open_)).answer == "undecided"
-    assert [cell.workload for cell in one(claims, document(good)).cells] == ["w [n=1]"]
-    assert one(asked(right="b", at={"n": 1}), document(good, bad)).answer == "holds"
+    assert one(claims, campaign(good, bad, open_)).answer == "does not hold"
+    assert one(claims, campaign(good, open_)).answer == "undecided"
+    assert [cell.workload for cell in one(claims, campaign(good)).cells] == ["w [n=1]"]
+    assert one(asked(right="b", at={"n": 1}), campaign(good, bad)).answer == "holds"
     assert (
-        today(asked(right="b", at={"n": 9}), asked(right="b", at={"n": 9}).items[0], document(good))
+        today(asked(right="b", at={"n": 9}), asked(right="b", at={"n": 9}).items[0], campaign(good))
         == []
     )
 
@@ -195,7 +192,7 @@ def test_scaling_compares_an_arm_with_itself_at_the_same_other_levels():
         for k in ("x", "y")
     ]
     claims = asked(right="a", relation="greater", factor=5, left_at={"n": 10}, right_at={"n": 1})
-    found = one(claims, document(*cells))
+    found = one(claims, campaign(*cells))
     assert found.answer == "holds"
     assert [cell.workload for cell in found.cells] == [
         "w [n=10, k=x] against w [n=1, k=x]",
@@ -206,7 +203,7 @@ def test_scaling_compares_an_arm_with_itself_at_the_same_other_levels():
 
 def test_two_workloads_are_compared():
     claims = asked(right="a", relation="greater", workload="many", right_workload="few")
-    found = one(claims, document(("many", arm("rclcpp/a", SLOW)), ("few", arm("rclcpp/a", FAST))))
+    found = one(claims, campaign(("many", arm("rclcpp/a", SLOW)), ("few", arm("rclcpp/a", FAST))))
     assert found.answer == "holds"
 
 
@@ -215,7 +212,7 @@ def test_a_value_that_the_clocks_cannot_tell_is_refused():
     refused = widened(Measured("ns", 900.0, 800.0, 1000.0, 9, 3, "x"), 5000.0).document()
     found = one(
         asked(right="b"),
-        document(("w", arm("rclcpp/a", FAST, metric=refused), arm("rclcpp/b", SLOW))),
+        campaign(("w", arm("rclcpp/a", FAST, metric=refused), arm("rclcpp/b", SLOW))),
     )
     assert (found.answer, found.verdict) == ("no data", "no data")
     assert "clocks" in found.cells[0].reason
@@ -225,7 +222,7 @@ def test_a_value_widened_by_the_clocks_is_compared_by_its_interval_alone():
     """Single trials would decide: 10 against 20. With ± 6 they do not."""
     wide = widened(Measured("ns", 10.0, 9.5, 10.5, 9, 6, "x"), 6.0).document()
     assert CLOCKS in wide["interval"]
-    doc = document(
+    doc = campaign(
         (
             "w",
             arm("rclcpp/a", FAST, metric=wide),
@@ -238,14 +235,14 @@ def test_a_value_widened_by_the_clocks_is_compared_by_its_interval_alone():
 def test_what_is_absent_decides_nothing():
     claims = asked(right="b")
     unsupported = arm("rclcpp/a", FAST, not_supported="it has no shared memory")
-    found = one(claims, document(("w", unsupported, arm("rclcpp/b", SLOW))))
+    found = one(claims, campaign(("w", unsupported, arm("rclcpp/b", SLOW))))
     assert found.answer == "no data"
     assert "no shared memory" in found.cells[0].reason
     assert (
         today(
             claims,
             claims.items[0],
-            document(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)), suite="other"),
+            campaign(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)), suite="other"),
         )
         == []
     )
@@ -253,15 +250,15 @@ def test_what_is_absent_decides_nothing():
 
 def test_infinite_and_zero_values_are_compared_by_interval():
     lost = {"unit": "ns", "value": "inf", "low": 50.0, "high": "inf", "count": 9, "trials": 6}
-    doc = document(("w", arm("rclcpp/a", metric=lost), arm("rclcpp/b", SLOW)))
+    doc = campaign(("w", arm("rclcpp/a", metric=lost), arm("rclcpp/b", SLOW)))
     assert one(asked(right="b", relation="greater"), doc).answer == "holds"
     assert one(asked(right="b"), doc).answer == "does not hold"
     none = {"unit": "1", "value": 0.0, "low": 0.0, "high": 0.0, "count": 9, "trials": 6}
-    doc = document(("w", arm("rclcpp/a", metric=none), arm("rclcpp/b", metric=none)))
+    doc = campaign(("w", arm("rclcpp/a", metric=none), arm("rclcpp/b", metric=none)))
     assert one(asked(right="b"), doc).answer == "undecided", "none lost against none lost"
     assert one(asked(level=0.001), doc).answer == "holds"
     bound = {"unit": "ns", "at_least": 30.0, "count": 9, "trials": 6}
-    doc = document(("w", arm("rclcpp/a", metric=bound), arm("rclcpp/b", SLOW)))
+    doc = campaign(("w", arm("rclcpp/a", metric=bound), arm("rclcpp/b", SLOW)))
     assert one(asked(right="b"), doc).answer == "does not hold"
     assert one(asked(level=40.0), doc).answer == "undecided"
 
@@ -283,7 +280,7 @@ def test_what_was_seen_is_told_in_one_unit(words, text):
 
 def test_several_cells_are_told_as_a_range():
     arms = [(str(n), arm("rclcpp/a", FAST), arm("rclcpp/b", [x * n for x in SLOW])) for n in (1, 4)]
-    found = one(asked(right="b", factor=0.3), document(*arms))
+    found = one(asked(right="b", factor=0.3), campaign(*arms))
     assert (found.answer, found.seen()) == (
         "does not hold",
         "2 cells; 0.127× to 0.51× (does not hold 1, holds 1)",
@@ -297,7 +294,7 @@ def test_several_cells_are_told_as_a_range():
 def test_below_five_common_blocks_nothing_is_decided_however_narrow_the_interval(
     test, trials, answer
 ):
-    doc = document(("w", arm("rclcpp/a", FAST[:trials]), arm("rclcpp/b", SLOW[:trials])))
+    doc = campaign(("w", arm("rclcpp/a", FAST[:trials]), arm("rclcpp/b", SLOW[:trials])))
     found = one(asked(**test), doc)
     assert (found.answer, found.blocks) == (answer, trials)
     if trials < 5:
@@ -314,17 +311,16 @@ def test_below_five_common_blocks_nothing_is_decided_however_narrow_the_interval
 def test_blocks_that_only_one_side_has_are_not_counted():
     """Six trials each, of which two blocks are common: t of one degree of freedom would decide."""
     left, right = arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)
-    right["per_trial"] = {
-        "m": [{**one, "block": one["block"] + 4} for one in right["per_trial"]["m"]]
-    }
-    found = one(asked(right="b"), document(("w", left, right)))
+    later = {block + 4: value for block, value in right.per_trial["m"].items()}
+    right = dataclasses.replace(right, per_trial={"m": later})
+    found = one(asked(right="b"), campaign(("w", left, right)))
     assert (found.answer, found.blocks, found.leans) == ("undecided", 2, "holds")
 
 
 def test_a_difference_below_the_margin_is_none():
     near = [value * 1.03 for value in FAST]
     (cell,) = one(
-        asked(right="b"), document(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", near)))
+        asked(right="b"), campaign(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", near)))
     ).cells
     assert cell.high < 1 and (cell.answer, cell.code) == ("undecided", "within_margin")
 
@@ -332,7 +328,7 @@ def test_a_difference_below_the_margin_is_none():
 def test_values_of_a_coarse_clock_are_not_certain():
     """Equal ratios of values that were rounded to multiples of a quantum have an interval all the
     same."""
-    doc = document(
+    doc = campaign(
         (
             "w",
             arm("rclcpp/a", [1.0, 1.0, 1.0, 1.0, 1.0]),
@@ -349,27 +345,28 @@ def test_what_is_infinite_in_a_few_trials_decides_nothing(trials, answer):
     campaign's look."""
     never = arm(
         "rclcpp/b",
-        ["inf"] * trials,
+        [math.inf] * trials,
         metric={"unit": "ns", "value": "inf", "low": "inf", "high": "inf", "trials": trials},
     )
-    found = one(asked(right="b"), document(("w", arm("rclcpp/a", [8e6] * trials), never)))
+    found = one(asked(right="b"), campaign(("w", arm("rclcpp/a", [8e6] * trials), never)))
     assert (found.answer, found.cells[0].code) == (
         answer,
         None if trials == 7 else "few_for_infinite",
     )
-    found = one(asked(level=1e9, relation="greater", left="b"), document(("w", never)))
+    found = one(asked(level=1e9, relation="greater", left="b"), campaign(("w", never)))
     assert found.answer == answer
 
 
 def test_nothing_of_nothing_has_no_ratio():
     none = arm("rclcpp/a", [0.0] * 6)
-    (cell,) = one(asked(right="b"), document(("w", none, {**none, "arm": "rclcpp/b"}))).cells
+    (cell,) = one(
+        asked(right="b"), campaign(("w", none, dataclasses.replace(none, arm="rclcpp/b")))
+    ).cells
     assert (cell.answer, cell.code) == ("undecided", "no_ratio")
 
 
-def lossy(made, *blocks, by="worker"):
-    failures = [{"trial": 90 + n, "block": n, "status": "failed", "failed_by": by} for n in blocks]
-    return renamed(made, "response_latency_p50") | {"trials": {"failures": failures}}
+def lossy(made, *blocks):
+    return dataclasses.replace(renamed(made, "response_latency_p50"), lost_blocks=blocks)
 
 
 def test_a_block_that_an_arm_lost_is_no_block_in_which_it_was_fast():
@@ -378,12 +375,11 @@ def test_a_block_that_an_arm_lost_is_no_block_in_which_it_was_fast():
     slow = renamed(arm("rclcpp/b", [*SLOW, 20.1, 20.3, 20.7, 20.4]), "response_latency_p50")
 
     def found(left):
-        return one(claims, document(("w", left, slow)))
+        return one(claims, campaign(("w", left, slow)))
 
     assert found(lossy(arm("rclcpp/a", FAST))).answer == "holds"
     (cell,) = found(lossy(arm("rclcpp/a", FAST), 6, 7, 8, 9)).cells
     assert (cell.answer, cell.blocks) == ("undecided", 10) and math.isinf(cell.high)
-    assert found(lossy(arm("rclcpp/a", FAST), 6, 7, 8, 9, by="host")).answer == "holds"
     assert found(lossy(arm("rclcpp/a", FAST), 0, 1, 2)).answer == "holds", (
         "done when it was tried again"
     )

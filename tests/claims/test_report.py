@@ -1,69 +1,84 @@
 """Claims in the report of a campaign, on the ledger's page, and in the short forms; and their
 pictures."""
 
-import copy
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rmwbench.evaluations.beside import evaluated
+from rmwbench.evaluations.campaign import of_shown
 from rmwbench.evaluations.claims.document import ledger
 from rmwbench.evaluations.claims.measured import shipped_of
 from rmwbench.evaluations.claims.render.page import render_html as ledger_page
 from rmwbench.evaluations.claims.render.picture import WIDTH, picture
 from rmwbench.evaluations.claims.render.rows import inside, of_campaign
 from rmwbench.report.html import render_html, write_html
+from rmwbench.results.model import Metric
+from rmwbench.results.shown import TrialValue
 from tests.claims.shipped import FILES
-from tests.report.example_document import example_document
+from tests.report.example_document import example
 from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit
 
 SUITE, METRIC = "rclcpp-intraprocess-2019", "service_latency_p50"
 ARMS = ("rclcpp unique", "rclcpp inter fastrtps unique")
 
 
+def side(arm, name, scale):
+    """The arm as one of the claim's two, so many times as slow."""
+    values = [scale * (20_000 + 100 * n) for n in range(6)]
+    metric = Metric(
+        unit="ns",
+        value=values[2],
+        low=values[0],
+        high=values[5],
+        count=600,
+        trials=6,
+        interval="95 % t interval",
+    )
+    trials = tuple(TrialValue(trial=n + 1, block=n, value=v) for n, v in enumerate(values))
+    return replace(
+        arm,
+        arm=name,
+        layer="rclcpp",
+        factors={},
+        not_supported=None,
+        metrics={**arm.metrics, METRIC: metric},
+        per_trial={**arm.per_trial, METRIC: trials},
+    )
+
+
 @pytest.fixture(scope="module")
-def document():
+def shown():
     """The example's first workload as if it were that of an evaluation: two arms, of which one is a
     thousand times as fast."""
-    made = copy.deepcopy(example_document())
-    made["campaign"]["suite"] = SUITE
-    made["workloads"] = made["workloads"][:1]
-    workload = made["workloads"][0]
-    workload["workload"] = "one"
-    for conclusion in made["conclusions"]:
-        conclusion["workload"] = None
-    arms = [arm for arm in workload["arms"] if arm["role"] != "floor"][:2]
-    for arm, name, scale in zip(arms, ARMS, (1.0, 1000.0), strict=True):
-        values = [scale * (20_000 + 100 * n) for n in range(6)]
-        arm |= {"arm": name, "layer": "rclcpp", "factors": {}, "not_supported": None}
-        arm["metrics"][METRIC] = {
-            "unit": "ns",
-            "value": values[2],
-            "low": values[0],
-            "high": values[5],
-            "count": 600,
-            "trials": 6,
-            "interval": "95 % t interval",
-        }
-        arm["per_trial"][METRIC] = [
-            {"trial": n + 1, "block": n, "value": v} for n, v in enumerate(values)
-        ]
-    workload["arms"] = arms
-    for kind, found in workload["charts"].items():
-        workload["charts"][kind] = [one for one in found if one.get("arm") in ARMS]
-    return made
+    whole = example()
+    workload = whole.workloads[0]
+    arms = [arm for arm in workload.arms if arm.role != "floor"][:2]
+    charts = replace(
+        workload.charts,
+        **{kind: () for kind in ("ecdf", "spectrum", "series", "delivered", "up")},
+    )
+    two = tuple(side(*one) for one in zip(arms, ARMS, (1.0, 1000.0), strict=True))
+    return replace(
+        whole,
+        campaign=replace(whole.campaign, suite=SUITE),
+        workloads=(replace(workload, workload="one", arms=two, charts=charts),),
+        conclusions=tuple(replace(one, workload=None) for one in whole.conclusions),
+    )
 
 
 def test_a_campaign_that_no_claim_is_about_has_no_such_section():
-    assert of_campaign(example_document()) is None
-    beside = evaluated(example_document())
-    assert 'id="claims"' not in render_html(example_document(), beside)
+    other = example()
+    assert of_campaign(of_shown(other)) is None
+    beside = evaluated(other)
+    assert 'id="claims"' not in render_html(other, beside)
     assert beside.lines == [] and beside.table == []
 
 
-def test_the_section_has_the_three_verdicts_and_one_click_to_the_evidence(document):
-    page = render_html(document, evaluated(document))
+def test_the_section_has_the_three_verdicts_and_one_click_to_the_evidence(shown):
+    page = render_html(shown, evaluated(shown))
     section = page[page.index('<section id="claims">') : page.index('<section id="machine"')]
     assert (
         'id="c-pa-one-lat-unique"' in section
@@ -76,16 +91,16 @@ def test_the_section_has_the_three_verdicts_and_one_click_to_the_evidence(docume
     assert re.search(r'<nav[^>]*>\s*<a href="#claims">', page)
 
 
-def test_the_short_forms_say_the_same(document):
-    lines = dict((text.partition(":")[0], answer) for answer, text in evaluated(document).lines)
+def test_the_short_forms_say_the_same(shown):
+    lines = dict((text.partition(":")[0], answer) for answer, text in evaluated(shown).lines)
     assert lines["pa-one-lat-unique"] == "holds"
-    row = next(row for row in evaluated(document).table if row[0].startswith("pa-one-lat-unique"))
+    row = next(row for row in evaluated(shown).table if row[0].startswith("pa-one-lat-unique"))
     assert row[1] and "holds (proxy), rclcpp" in row[3] and "0.001" in row[3]
 
 
-def test_the_ledgers_page_links_to_reports(document):
-    made = ledger([FILES[SUITE]], [document])
-    within = inside(document)
+def test_the_ledgers_page_links_to_reports(shown):
+    made = ledger([FILES[SUITE]], [of_shown(shown)])
+    within = inside(of_shown(shown))
     page = ledger_page(
         made, lambda campaign, *where: f"there/report.html{within(campaign, *where)}"
     )
@@ -155,13 +170,13 @@ def test_what_has_no_end_or_no_logarithm_stays_in_the_picture():
 @pytest.mark.skipif(
     not CHROMIUM.exists(), reason=f"CLAIMS WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing"
 )
-def test_in_a_browser_a_click_opens_the_trials_and_a_phone_is_wide_enough(document, tmp_path):
+def test_in_a_browser_a_click_opens_the_trials_and_a_phone_is_wide_enough(shown, tmp_path):
     from playwright.sync_api import sync_playwright
 
     report, page = tmp_path / "report.html", tmp_path / "claims.html"
-    write_html(document, report, evaluated(document))
-    made = ledger([FILES[SUITE]], [document])
-    within = inside(document)
+    write_html(shown, report, evaluated(shown))
+    made = ledger([FILES[SUITE]], [of_shown(shown)])
+    within = inside(of_shown(shown))
     page.write_text(
         ledger_page(made, lambda campaign, *where: f"report.html{within(campaign, *where)}")
     )
@@ -204,12 +219,12 @@ def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto(path.as_uri())
         page.select_option(".filter select[name=state]", "holds")
-        shown = page.locator("article.claim:visible")
-        assert shown.count() == made["summary"]["states"]["holds"]
-        assert {one.get_attribute("data-state") for one in shown.all()} == {"holds"}
+        seen = page.locator("article.claim:visible")
+        assert seen.count() == made["summary"]["states"]["holds"]
+        assert {one.get_attribute("data-state") for one in seen.all()} == {"holds"}
         assert (
             page.locator(".filter output").inner_text()
-            == f"{shown.count()} of {made['summary']['claims']}"
+            == f"{seen.count()} of {made['summary']['claims']}"
         )
         page.locator(f"#c-{found['id']} .trials > summary").first.click()
         evidence = page.locator("#evidence-body")
@@ -244,8 +259,8 @@ def test_pages_say_metrics_in_words_and_have_all_headings():
     )
 
 
-def test_a_report_filters_its_claims_too(document):
-    page = render_html(document, evaluated(document))
+def test_a_report_filters_its_claims_too(shown):
+    page = render_html(shown, evaluated(shown))
     section = page[page.index('<section id="claims">') : page.index('<section id="machine"')]
     assert '<form class="filter" hidden' in section and 'name="state"' in section
     assert "details.trials" in page, "the script"

@@ -2,6 +2,7 @@
 exponents, what differs, so many cells, several tests at once; what makes an answer a proxy; and
 what pooled campaigns are worth."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -14,17 +15,19 @@ from rmwbench.evaluations.claims.judge import answers, today
 from rmwbench.evaluations.claims.model import Claims
 from rmwbench.evaluations.claims.rules import LOOKS, level_of
 from rmwbench.evaluations.claims.values import birge
-from tests.claims.test_predicates import BASE, FAST, SLOW, arm, asked, document, one
+from rmwbench.results.model import Fact
+from tests.claims.test_predicates import BASE, FAST, SLOW, arm, asked, campaign, one
 
 
 def with_metrics(name, **metrics):
     """An arm with several metrics, each by its values."""
     made = {key: arm(name, values) for key, values in metrics.items()}
     first = next(iter(made.values()))
-    return first | {
-        "metrics": {key: one["metrics"]["m"] for key, one in made.items()},
-        "per_trial": {key: one["per_trial"]["m"] for key, one in made.items()},
-    }
+    return dataclasses.replace(
+        first,
+        metrics={key: one.metrics["m"] for key, one in made.items()},
+        per_trial={key: one.per_trial["m"] for key, one in made.items()},
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,10 +37,10 @@ def with_metrics(name, **metrics):
 def test_two_sides_differ_whichever_is_the_larger(left, answer):
     claims = asked(right="b", relation="differs", factor=1.25)
     assert (
-        one(claims, document(("w", arm("rclcpp/a", left), arm("rclcpp/b", FAST)))).answer == answer
+        one(claims, campaign(("w", arm("rclcpp/a", left), arm("rclcpp/b", FAST)))).answer == answer
     )
     assert (
-        one(claims, document(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", left)))).answer == answer
+        one(claims, campaign(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", left)))).answer == answer
     )
 
 
@@ -48,24 +51,24 @@ def test_a_product_is_taken_block_by_block():
         with_metrics(f"rclcpp/{n}", m=list(k * moods * FAST), k=list(2.0 / moods))
         for n, k in (("a", 1), ("b", 2))
     ]
-    (cell,) = one(asked(right="b", factor=0.6, times_metric="k"), document(("w", *sides))).cells
+    (cell,) = one(asked(right="b", factor=0.6, times_metric="k"), campaign(("w", *sides))).cells
     assert cell.answer == "holds" and cell.value == pytest.approx(0.5) and cell.high < 0.51
-    (alone,) = one(asked(level=25.0, times_metric="k"), document(("w", *sides))).cells
+    (alone,) = one(asked(level=25.0, times_metric="k"), campaign(("w", *sides))).cells
     assert alone.answer == "holds" and alone.value == pytest.approx(
         2 * float(np.exp(np.log(FAST).mean()))
     )
-    assert one(asked(right="b", factor=0.6), document(("w", *sides))).answer == "holds"
+    assert one(asked(right="b", factor=0.6), campaign(("w", *sides))).answer == "holds"
 
 
 def test_two_metrics_of_one_arm():
     both = with_metrics("rclcpp/a", m=FAST, k=SLOW)
-    assert one(asked(right="a", right_metric="k"), document(("w", both))).answer == "holds"
+    assert one(asked(right="a", right_metric="k"), campaign(("w", both))).answer == "holds"
     assert (
-        one(asked(right="a", right_metric="k", factor=0.4), document(("w", both))).answer
+        one(asked(right="a", right_metric="k", factor=0.4), campaign(("w", both))).answer
         == "does not hold"
     )
     for wrong in ({"right_metric": "z"}, {"metric": "z", "right_metric": "k"}):
-        absent = one(asked(right="a", **wrong), document(("w", both))).cells[0]
+        absent = one(asked(right="a", **wrong), campaign(("w", both))).cells[0]
         assert (absent.answer, absent.code) == ("no data", "absent")
 
 
@@ -84,9 +87,9 @@ def test_a_ratio_of_ratios_divides_each_side_by_its_own():
         for n, sides in grown.items()
     ]
     claims = asked(right="b", relation="greater", factor=1.5, at={"n": 10}, base_at={"n": 1})
-    (cell,) = one(claims, document(*cells)).cells
+    (cell,) = one(claims, campaign(*cells)).cells
     assert cell.answer == "holds" and cell.value == pytest.approx(1.97, rel=0.01)
-    assert answers(claims, claims.items[0], [document(cells[1])]) == [], (
+    assert answers(claims, claims.items[0], [campaign(cells[1])]) == [], (
         "without its divisor there is no answer"
     )
 
@@ -107,7 +110,7 @@ def test_growth_is_an_exponent(times, level, answer):
         "sizes": [16, 4],
     }
     claims = asked(right="a", workload="many", right_workload="few", **test)
-    (cell,) = one(claims, document(*cells)).cells
+    (cell,) = one(claims, campaign(*cells)).cells
     assert cell.answer == answer and cell.value == pytest.approx(math.log(times) / math.log(4))
 
 
@@ -127,7 +130,7 @@ def test_so_many_cells_hold(cells, answer):
         (f"w [n={n}]", arm("rclcpp/a", a, factors={"n": n}), arm("rclcpp/b", b, factors={"n": n}))
         for n, (a, b) in enumerate(((FAST, SLOW), (FAST, SLOW), (SLOW, FAST)))
     ]
-    assert one(asked(right="b", cells=cells), document(*found)).answer == answer
+    assert one(asked(right="b", cells=cells), campaign(*found)).answer == answer
 
 
 def test_several_levels_of_a_factor_are_meant():
@@ -140,7 +143,7 @@ def test_several_levels_of_a_factor_are_meant():
         for n, a in ((0, FAST), (1, SLOW), (2, SLOW))
     ]
     claims = asked(right="b", relation="greater", at={"n": [1, 2]}, cells={"of": 2})
-    cells = one(claims, document(*found)).cells
+    cells = one(claims, campaign(*found)).cells
     assert [(cell.workload, cell.answer) for cell in cells] == [
         ("w [n=1]", "holds"),
         ("w [n=2]", "holds"),
@@ -153,8 +156,8 @@ def test_all_cells_of_a_statement_must_be_there():
         arm("rclcpp/a", FAST, factors={"n": 1}),
         arm("rclcpp/b", SLOW, factors={"n": 1}),
     )
-    assert one(asked(right="b", cells={"of": 2}), document(cell)).answer == "undecided"
-    assert one(asked(right="b", cells={"of": 1}), document(cell)).answer == "holds"
+    assert one(asked(right="b", cells={"of": 2}), campaign(cell)).answer == "undecided"
+    assert one(asked(right="b", cells={"of": 1}), campaign(cell)).answer == "holds"
 
 
 @pytest.mark.parametrize(("k", "answer"), [(SLOW, "holds"), (FAST, "does not hold")])
@@ -166,10 +169,10 @@ def test_a_compound_statement_is_tested_whole(k, answer):
         with_metrics("rclcpp/a", m=FAST, k=k),
         with_metrics("rclcpp/b", m=SLOW, k=[x * 1.5 for x in FAST]),
     )
-    found = one(claims, document(("w", *sides)))
+    found = one(claims, campaign(("w", *sides)))
     assert found.answer == answer and [cell.metric for cell in found.cells] == ["m", "k"]
     without = with_metrics("rclcpp/b", m=SLOW)
-    assert one(claims, document(("w", sides[0], without))).answer == "undecided", (
+    assert one(claims, campaign(("w", sides[0], without))).answer == "undecided", (
         "half of it is not the whole"
     )
 
@@ -180,9 +183,10 @@ def spoken(**conditions):
     )
 
 
-def of(machine, **more):
-    made = document(("w", arm("rclcpp/a", FAST, **more), arm("rclcpp/b", SLOW, **more)))
-    return made | {"machine": {"summary": "x", **machine}}
+def of(machine):
+    facts = tuple(Fact(name=name, value=value, note=None) for name, value in machine.items())
+    sides = (arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
+    return campaign(("w", *sides), machine="x", facts=facts)
 
 
 HERE = {"cores": "2 of 2", "virtualization": "hypervisor, docker"}
@@ -245,9 +249,7 @@ def of_version(number, version, left=FAST):
         ))
         for size in (1, 2, 3)
     ]  # fmt: skip
-    made = document(*cells) | {"machine": {"summary": "one"}}
-    made["campaign"] |= {"created_utc": f"2026-01-0{number}T00:00:00Z"}
-    return made
+    return campaign(*cells, machine="one", created_utc=f"2026-01-0{number}T00:00:00Z")
 
 
 @pytest.mark.parametrize("cells", [{"of": 3}, {"of": 3, "at_least": 2}, {"of": 3, "at_most": 3}])
@@ -256,8 +258,8 @@ def test_the_cells_of_another_version_are_not_more_of_those_that_a_statement_spe
     confirmed twice."""
     claims = asked(right="b", factor=0.8, cells=cells)
 
-    def answer(*documents):
-        return answers(claims, claims.items[0], list(documents))[0].answer
+    def answer(*campaigns):
+        return answers(claims, claims.items[0], campaigns)[0].answer
 
     assert answer(of_version(1, "1.0"), of_version(2, "1.0.9")) == "holds"
     assert answer(of_version(1, "1.0"), of_version(2, "1.0.9", SLOW)) == (
@@ -284,16 +286,15 @@ def test_measuring_what_is_undecided_again_wins_no_error_for_free(day, test):
     rng, wrong, sessions = np.random.default_rng(3), 0, 300
     claims = asked(**test)
     for _ in range(sessions):
-        documents = []
+        campaigns = []
         for number in range(3):
             mood = 10 * np.exp(rng.normal(0, day))
             sides = [
                 arm(f"rclcpp/{name}", list(mood * np.exp(rng.normal(0, 0.1, 5)))) for name in "ab"
             ]
-            made = document(("w", *sides))
-            made["campaign"] |= {"created_utc": f"2026-01-0{number + 1}T00:00:00Z"}
-            documents.append(made | {"machine": {"summary": "one"}})
-            (found,) = answers(claims, claims.items[0], documents)
+            begun = f"2026-01-0{number + 1}T00:00:00Z"
+            campaigns.append(campaign(("w", *sides), machine="one", created_utc=begun))
+            (found,) = answers(claims, claims.items[0], campaigns)
             if found.answer != "undecided":
                 wrong += 1
                 break
@@ -301,6 +302,6 @@ def test_measuring_what_is_undecided_again_wins_no_error_for_free(day, test):
 
 
 def test_one_campaign_is_answered_as_many_are():
-    doc = document(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))
+    doc = campaign(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))
     claims = asked(right="b")
     assert today(claims, claims.items[0], doc) == answers(claims, claims.items[0], [doc])

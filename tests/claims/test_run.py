@@ -8,6 +8,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.campaign import run as running
+from rmwbench.evaluations.campaign import of_shown
 from rmwbench.evaluations.claims.campaign import session
 from rmwbench.evaluations.claims.campaign.judge import Judge
 from rmwbench.results.show import summarise
@@ -166,13 +167,9 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
         and 'href="planted/report.html#m-0-' in page
     )
     shown = summarise(bundle)
-    assert (
-        shown["campaign"]["blocks_complete"]
-        == shown["campaign"]["blocks_planned"]
-        == lines[0]["blocks"]
-    )
-    assert shown["campaign"]["trials"]["planned"] == 2 * lines[0]["blocks"]
-    _judged_as_shown(bundle, shown)
+    assert shown.campaign.blocks_complete == shown.campaign.blocks_planned == lines[0]["blocks"]
+    assert shown.campaign.trials.planned == 2 * lines[0]["blocks"]
+    _judged_as_shown(bundle, of_shown(shown))
     code, text, _ = cli(
         capsys, "figures", "rclcpp-intraprocess-2019", "--no-shipped", "--campaign", out
     )
@@ -189,18 +186,13 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
 
 
 def _judged_as_shown(bundle, shown):
-    document = Judge(bundle, {"service_latency_p50", "undelivered"}).document()
-    (mine,), (theirs,) = document["workloads"], shown["workloads"]
-    for one, other in zip(mine["arms"], theirs["arms"], strict=True):
-        for name, metric in one["metrics"].items():
-            assert (
-                metric == other["metrics"][name]
-                and one["per_trial"][name] == other["per_trial"][name]
-            )
-        assert {
-            key: other[key] for key in ("arm", "layer", "version", "factors", "cell")
-        }.items() <= one.items()
-        assert one["disturbed_by"] == other["disturbed_by"]
+    under_way = Judge(bundle, {"service_latency_p50", "undelivered"}).campaign()
+    (mine,), (theirs,) = under_way.workloads, shown.workloads
+    for one, other in zip(mine.arms, theirs.arms, strict=True):
+        for name, metric in one.metrics.items():
+            assert metric == other.metrics[name] and one.per_trial[name] == other.per_trial[name]
+        for name in ("arm", "middleware", "layer", "version", "factors", "machine_bound"):
+            assert getattr(one, name) == getattr(other, name)
 
 
 def _what_is_settled_runs_no_more(capsys, out):

@@ -14,7 +14,7 @@ from rmwbench.evaluations.claims.render.page import render_html
 from rmwbench.evaluations.claims.state import NAMES, STATES, counts, is_one_of, named, state_of
 from tests.claims.shipped import FILES
 from tests.claims.test_cli import run
-from tests.claims.test_predicates import FAST, SLOW, arm, asked, document
+from tests.claims.test_predicates import FAST, SLOW, arm, asked, campaign
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_a_proxy_is_counted_as_such_and_an_answer_at_its_own_layer_and_version_i
     cells = (arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
     for versions, proxies in ((("1.0", "1.1"), 0), (("0.9", "1.0"), 1)):
         spoken = file.model_copy(update={"conditions": Conditions(rclcpp=versions)})
-        summary = ledger([spoken], [document(("w", *cells))])["summary"]
+        summary = ledger([spoken], [campaign(("w", *cells))])["summary"]
         assert (summary["states"]["holds"], summary["proxies"]["holds"]) == (1, proxies)
         assert ("holds 1 (1 by proxy)" in counts(summary)) == bool(proxies)
 

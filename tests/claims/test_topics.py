@@ -1,11 +1,13 @@
 """A claim of one topic: decided by that topic's values alone, of a campaign, of one under way, and
 of a summary."""
 
+import dataclasses
 import json
 
 import pytest
 
 from rmwbench.bundle import Bundle
+from rmwbench.evaluations.campaign import Values, of_shown
 from rmwbench.evaluations.claims.campaign.judge import Judge
 from rmwbench.evaluations.claims.derived_suite import LEAST_BLOCKS, longer, place_of
 from rmwbench.evaluations.claims.document import ledger
@@ -14,11 +16,12 @@ from rmwbench.evaluations.claims.markdown import here
 from rmwbench.evaluations.claims.measured import expanded, measured, text
 from rmwbench.evaluations.claims.model import Claims
 from rmwbench.evaluations.claims.render.rows import item
+from rmwbench.results.model import Metric
 from rmwbench.results.show import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load
 from tests.claims.test_hold import EACH_S, hold
-from tests.claims.test_predicates import BASE, FAST, arm, document, one, renamed
+from tests.claims.test_predicates import BASE, FAST, arm, campaign, one, renamed
 from tests.support import topics_bundle
 
 LATENCY = "response_latency_p50"
@@ -50,7 +53,7 @@ def bundle(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def shown(bundle):
-    return summarise(bundle)
+    return of_shown(summarise(bundle))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +134,12 @@ def test_a_summary_keeps_that_topic_alone_and_says_the_same(shown):
     assert list(arms[0]["topics"]["front"]["metrics"]) == [LATENCY]
     (again,) = expanded(summary)
     (before,), (after,) = (today(claims, claims.items[0], found) for found in (shown, again))
-    assert after.cells == before.cells and after.answer == "does not hold"
+    assert after.answer == before.answer == "does not hold"
+    (mine,), (theirs,) = after.cells, before.cells
+    # A file keeps six digits.
+    for name in ("value", "low", "high"):
+        assert getattr(mine, name) == pytest.approx(getattr(theirs, name), rel=1e-4)
+    assert (mine.code, mine.blocks, mine.left_topic) == (theirs.code, theirs.blocks, "front")
     assert sum(line.startswith('{"arm": ') for line in text(summary).splitlines()) == 2, (
         "a line per arm"
     )
@@ -145,37 +153,30 @@ def test_a_summary_without_the_topic_has_no_data(shown):
 
 def test_a_campaign_under_way_has_the_numbers_of_show(bundle, shown):
     names = {LATENCY, "undelivered", "achieved_rate"}
-    (mine,), (theirs,) = Judge(bundle, names).document()["workloads"], shown["workloads"]
-    pairs = [(mine, theirs), *zip(mine["topics"], theirs["topics"], strict=True)]
-    assert [one["topic"] for one in mine["topics"]] == list(topics_bundle.FLOWS)
-    for part, other in pairs:
-        for a, b in zip(part["arms"], other["arms"], strict=True):
-            assert a["arm"] == b["arm"]
-            assert set(a["metrics"]) == (names if part is mine else names - {"achieved_rate"})
-            assert all(metric == b["metrics"][name] for name, metric in a["metrics"].items())
-            assert all(
-                a["per_trial"].get(name) == b["per_trial"].get(name) for name in a["metrics"]
-            )
+    (mine,), (theirs,) = Judge(bundle, names).campaign().workloads, shown.workloads
+    for arm_, other in zip(mine.arms, theirs.arms, strict=True):
+        assert arm_.arm == other.arm and list(arm_.topics) == list(topics_bundle.FLOWS)
+        parts = [(arm_, other), *((arm_.topics[t], other.topics[t]) for t in topics_bundle.FLOWS)]
+        for a, b in parts:
+            assert set(a.metrics) == (names if a is arm_ else names - {"achieved_rate"})
+            assert all(metric == b.metrics[name] for name, metric in a.metrics.items())
+            assert all(a.per_trial.get(name) == b.per_trial.get(name) for name in a.metrics)
 
 
 def test_what_never_happened_on_a_topic_is_given_up_whatever_the_others_do():
     zero = {"unit": "fraction", "value": 0.0, "low": 0.0, "high": 0.01, "count": 900, "trials": 5}
     sides = {"cyclone": ["rclcpp/a"], "zenoh": ["rclcpp/b"]}
-    whole = [renamed(arm(name, FAST[:5]), "undelivered") for name in ("rclcpp/a", "rclcpp/b")]
-    per_trial = {"undelivered": [{"trial": n, "block": n, "value": 0.0} for n in range(5)]}
-    doc = document(("w", *whole), suite="fixture")
-    doc["workloads"][0]["topics"] = [
-        {
-            "topic": "front",
-            "arms": [
-                {"arm": one["arm"], "metrics": {"undelivered": zero}, "per_trial": per_trial}
-                for one in whole
-            ],
-        }
+    front = Values(
+        metrics={"undelivered": Metric.of(zero)},
+        per_trial={"undelivered": dict.fromkeys(range(5), 0.0)},
+    )
+    arms = [
+        dataclasses.replace(renamed(arm(name, FAST[:5]), "undelivered"), topics={"front": front})
+        for name in ("rclcpp/a", "rclcpp/b")
     ]
     held = hold(
         (asked(sides, "rclcpp", right="zenoh", metric="undelivered", topic="front"), {1, 2}),
-        doc=doc,
+        doc=campaign(("w", *arms), suite="fixture"),
     )
     held(LEAST_BLOCKS, 1.0, EACH_S)
     assert held.given_up == {"c": "undelivered was 0 on both sides, in every block"}

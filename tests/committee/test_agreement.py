@@ -54,8 +54,8 @@ def test_a_run_agrees_with_itself(first, reports):
     ]
     counted = sum(one[said] for one in found["sections"] for said in Said)
     shown = [part.answer for part in reports[0].measured]
-    arms = [arm for one in shown for workload in one["workloads"] for arm in workload["arms"]]
-    assert counted == sum(arm["role"] != "floor" for arm in arms)
+    arms = [arm for one in shown for workload in one.workloads for arm in workload.arms]
+    assert counted == sum(arm.role != "floor" for arm in arms)
     assert all(one[Said.ONE] == one[Said.CONTRARY] == 0 for one in found["sections"])
     assert agreement.sentence(found).endswith("are the same and none is contrary.")
 

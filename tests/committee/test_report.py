@@ -14,6 +14,7 @@ from rmwbench.community.shown import view_of
 from rmwbench.errors import UserError
 from rmwbench.evaluations.committee import markdown, page
 from rmwbench.evaluations.committee.document import Beside, candidate, gather, standings
+from rmwbench.results.shown import Topic
 from tests.committee import evaluations
 from tests.report.example_document import HOSTILE
 from tests.report.test_ros_variables import DEAF_TO_ALL, OBEDIENT, table
@@ -67,11 +68,11 @@ def test_what_was_not_measured_is_a_row_with_its_reason_and_its_command(report, 
 
 
 def test_ros_variables_are_told_by_who_obeys(report):
-    shown = {
-        **report.parts[0].answer,
-        "workloads": [],
-        "ros_variables": table({"a": OBEDIENT, "b": DEAF_TO_ALL}),
-    }
+    shown = dataclasses.replace(
+        report.parts[0].answer,
+        workloads=(),
+        ros_variables=table({"a": OBEDIENT, "b": DEAF_TO_ALL}),
+    )
     part = dataclasses.replace(report.parts[0], shown=shown)
     told = markdown.render(dataclasses.replace(report, parts=(part,)), {})
     assert "a: 2 obeyed. b: 1 not obeyed" in section(told, "Summary")
@@ -81,37 +82,38 @@ def test_ros_variables_are_told_by_who_obeys(report):
 
 def test_standings_count_every_verdict_of_every_candidate_once(report):
     shown = [part.shown for part in report.measured]
-    arms = [arm for one in shown for workload in one["workloads"] for arm in workload["arms"]]
-    floors = [arm for arm in arms if arm["role"] == "floor"]
+    arms = [arm for one in shown for workload in one.workloads for arm in workload.arms]
+    floors = [arm for arm in arms if arm.role == "floor"]
     found = standings(shown)
     assert sum(one.workloads for one in found) == len(arms) - len(floors)
     assert "floor futex" not in {one.arm for one in found}
     for one in found:
-        verdicts = [arm["verdict"]["verdict"] for arm in arms if candidate(arm) == one.arm]
+        verdicts = [arm.verdict.verdict for arm in arms if candidate(arm) == one.arm]
         assert one.counts == {name: verdicts.count(name) for name in set(verdicts)}
 
 
-def test_what_is_as_installed_is_one_candidate_however_suites_call_it():
-    installed = {
-        "arm": "zenoh untouched",
-        "middleware": "zenoh",
-        "profile": "untouched",
-        "options": {},
-    }
-    assert candidate(installed) == candidate(installed | {"arm": "zenoh"}) == "zenoh"
-    assert candidate(installed | {"options": {"peer_range": 2}}) == "zenoh untouched"
-    assert candidate(installed | {"arm": "zenoh multicast"}) == "zenoh multicast"
-    assert candidate(installed | {"arm": "zenoh tuned", "profile": "tuned"}) == "zenoh tuned"
+def test_what_is_as_installed_is_one_candidate_however_suites_call_it(report):
+    (camera,) = report.parts[1].answer.workloads
+    installed = next(arm for arm in camera.arms if arm.arm == "zenoh untouched")
+
+    def name(**changes):
+        return candidate(dataclasses.replace(installed, options={}, **changes))
+
+    assert name() == name(arm="zenoh") == "zenoh"
+    tuned_by_hand = dataclasses.replace(installed, options={"peer_range": 2})
+    assert candidate(tuned_by_hand) == "zenoh untouched"
+    assert name(arm="zenoh multicast") == "zenoh multicast"
+    assert name(arm="zenoh tuned", profile="tuned") == "zenoh tuned"
 
 
 def test_every_number_of_a_table_is_in_its_campaign(report, text):
     from rmwbench.words import numbers as fmt
 
-    (camera,) = report.parts[1].shown["workloads"]
+    (camera,) = report.parts[1].answer.workloads
     told = section(text, "A whole robot on one board")
-    for arm in camera["arms"]:
-        value = markdown.escape(fmt.metric(arm["metrics"][camera["primary_metric"]]).full)
-        assert value in told, arm["arm"]
+    for arm in camera.arms:
+        value = markdown.escape(fmt.metric(arm.metrics[camera.primary_metric]).full)
+        assert value in told, arm.arm
 
 
 def test_needs_are_answered_by_their_own_section_or_say_why_not(report, text):
@@ -164,7 +166,7 @@ def test_a_network_section_has_its_matrix_of_outcomes(tmp_path):
     report = gather(session, TITLE, [])
     text = markdown.render(report, {})
     told = section(text, "Adverse networks")
-    if report.parts[1].shown["outcomes"]:
+    if report.parts[1].answer.outcomes:
         assert "### What becomes of each condition" in told
     else:
         assert "**Bold** is best" in told
@@ -278,17 +280,25 @@ def test_a_state_file_of_another_kind_is_one_error(tmp_path, capsys):
 
 def test_workloads_of_too_few_blocks_say_that_and_stand_nowhere(report):
     part = report.parts[1]
-    (camera,) = part.answer["workloads"]
-    arms = [arm | {"trials": arm["trials"] | {"done": 4, "failed": 0}} for arm in camera["arms"]]
-    few = dataclasses.replace(part, shown={**part.answer, "workloads": [camera | {"arms": arms}]})
+    (camera,) = part.answer.workloads
+    arms = tuple(
+        dataclasses.replace(arm, trials=dataclasses.replace(arm.trials, done=4, failed=0))
+        for arm in camera.arms
+    )
+    with_few = dataclasses.replace(camera, arms=arms)
+
+    def with_workloads(*workloads):
+        return dataclasses.replace(
+            part, shown=dataclasses.replace(part.answer, workloads=workloads)
+        )
+
+    few = with_workloads(with_few)
     told = markdown.render(dataclasses.replace(report, parts=(few,), standings=()), {})
     said = "Nothing can be said: 4 blocks at most, and fewer than 5 decide nothing."
     assert said in section(told, "Summary") and said in section(told, part.section.title)
     assert standings([few.answer]) == []
-    both = {**part.answer, "workloads": [camera | {"arms": arms}, camera | {"workload": "other"}]}
-    told = markdown.render(
-        dataclasses.replace(report, parts=(dataclasses.replace(part, shown=both),)), {}
-    )
+    both = with_workloads(with_few, dataclasses.replace(camera, workload="other"))
+    told = markdown.render(dataclasses.replace(report, parts=(both,)), {})
     assert "Of 1 of 2 conditions nothing can be said: 4 blocks at most" in section(told, "Summary")
 
 
@@ -303,8 +313,9 @@ def test_candidates_of_many_sections_stand_in_the_summary(report, text):
 
 def test_what_every_section_leaves_out_is_said_once(report):
     def with_left_out(part, *texts):
-        campaign = part.answer["campaign"] | {"left_out": list(texts)}
-        return dataclasses.replace(part, shown=part.answer | {"campaign": campaign})
+        campaign = dataclasses.replace(part.answer.campaign, left_out=texts)
+        shown = dataclasses.replace(part.answer, campaign=campaign)
+        return dataclasses.replace(part, shown=shown)
 
     first, second, *absent = report.parts
     parts = (with_left_out(first, "x: gone", "y: gone"), with_left_out(second, "x: gone"), *absent)
@@ -320,19 +331,26 @@ def test_what_every_section_leaves_out_is_said_once(report):
 
 def test_unlike_topics_have_a_table_of_their_own(report):
     shown = report.parts[1].answer
-    (camera,) = shown["workloads"]
-    topics = [
-        {
-            "topic": name,
-            "judged": True,
-            "primary_metric": camera["primary_metric"],
-            "arms": camera["arms"],
-        }
+    (camera,) = shown.workloads
+    topics = tuple(
+        Topic(
+            topic=name,
+            title=name,
+            members=(name,),
+            message=None,
+            payload_bytes=None,
+            rate_hz=None,
+            reliable=True,
+            judged=True,
+            primary_metric=camera.primary_metric,
+            arms=camera.arms,
+            charts=camera.charts,
+        )
         for name in ("front", "rear")
-    ]
-    robot = camera | {"topics": topics, "title": "four cameras"}
-    told = list(markdown._primary({"workloads": [robot], "glossary": shown["glossary"]}))
+    )
+    robot = dataclasses.replace(camera, topics=topics, title="four cameras")
+    told = list(markdown._primary(dataclasses.replace(shown, workloads=(robot,))))
     assert told[0].startswith("four cameras: response latency, median, by topic. ★ best")
     rows = [line for line in told if line.startswith("| ")]
-    assert rows[0] == "| arm | front | rear |" and len(rows) == 2 + len(camera["arms"])
+    assert rows[0] == "| arm | front | rear |" and len(rows) == 2 + len(camera.arms)
     assert all(row.split(" | ")[1] == row.removesuffix(" |").split(" | ")[2] for row in rows[2:])

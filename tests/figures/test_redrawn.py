@@ -2,10 +2,13 @@
 are none."""
 
 import json
+import math
+from dataclasses import replace
 
 import pytest
 
 from rmwbench.errors import UserError
+from rmwbench.evaluations.campaign import Arm, Campaign, Workload
 from rmwbench.evaluations.figures import beside, document
 from rmwbench.evaluations.figures.charts import legend_of, specs
 from rmwbench.evaluations.figures.model import Figures, fill, load
@@ -14,6 +17,8 @@ from rmwbench.evaluations.figures.points import HEADER, read, written
 from rmwbench.evaluations.figures.words import line, words
 from rmwbench.importers import import_published
 from rmwbench.importers.collected import collect
+from rmwbench.results.model import Fact, Metric
+from rmwbench.results.shown import Delivered, Series
 from tests.importers.samples import SAMPLES
 from tests.support.command import exit_code
 
@@ -127,23 +132,26 @@ def test_each_makes_a_figure_of_every_value(doc):
 
 
 def measured(*arms, suite="s-one", **more):
-    """A show document with what is read of it here."""
-    workloads = [{"workload": "w [loss=0.1]", "arms": list(arms), "charts": {}}]
-    return {"campaign": {"name": "c", "suite": suite}, "workloads": workloads, **more}
+    """A campaign with what is read of it here."""
+    workloads = (Workload(workload="w [loss=0.1]", arms=arms),)
+    return Campaign(**{"name": "c", "suite": suite, "workloads": workloads, **more})
 
 
-def cell(name, metric, **factors):
-    entry = {
-        "arm": name,
-        "middleware": "zenoh",
-        "role": "contender",
-        "pair": None,
-        "not_supported": None,
-    }
-    return entry | {
-        "factors": factors,
-        "metrics": {"service_latency_p50": {"unit": "ns", **metric}},
-    }
+def cell(name, metric, layer="native", **factors):
+    return Arm(
+        arm=name,
+        middleware="zenoh",
+        layer=layer,
+        version="1",
+        factors=factors,
+        metrics={"service_latency_p50": Metric(**{"unit": "ns", **metric})},
+        per_trial={},
+    )
+
+
+def with_cores(told):
+    """What is known of a machine with so many processors."""
+    return (Fact(name="cores", value=told, note=None),)
 
 
 VALUE = {"value": 2e6, "low": 1e6, "high": 3e6}
@@ -172,10 +180,12 @@ def test_a_campaign_without_the_cells_says_which_are_missing(file):
 
 
 def test_a_metric_without_a_value_is_a_note_and_no_zero(file):
-    one = cell("fast", {"value": "inf"}, rate_hz=30, loss=0.1)
+    one = cell("fast", {"value": math.inf}, rate_hz=30, loss=0.1)
     found = document.document([(file, {"k": ROWS}, "")], [measured(one)])
     assert part(found)["measured"]["points"][0]["y"] is None
-    assert dict(words(part(found)))["measured"] == "campaign c; fast at 10: never arrived"
+    assert dict(words(part(found)))["measured"] == (
+        "campaign c, layer native; fast at 10: never arrived"
+    )
 
 
 def drawn(file, *campaigns, **asked):
@@ -197,14 +207,12 @@ def test_a_period_is_the_inverse_of_a_rate(file):
     assert (none["y"], none["note"]) == (None, "nothing arrived")
 
 
-@pytest.mark.parametrize(
-    "cores", [{"cores": "2 of 4"}, {"facts": [{"name": "cores", "value": "2 of 4"}]}]
-)
-def test_cpu_per_message_and_messages_per_second_are_a_share_of_the_machine(file, cores):
+def test_cpu_per_message_and_messages_per_second_are_a_share_of_the_machine(file):
     one = cell("fast", {"value": 1e6}, rate_hz=30, loss=0.1)
-    one["metrics"] |= {"achieved_rate": {"unit": "hz", "value": 200.0, "low": 100.0, "high": 300.0}}
+    rate = {"achieved_rate": Metric(unit="hz", value=200.0, low=100.0, high=300.0)}
+    one = replace(one, metrics={**one.metrics, **rate})
     asked = {"times": "achieved_rate", "factor": 1e-7, "of_machine": True}
-    (point,) = drawn(file, measured(one, machine=cores), **asked)["points"]
+    (point,) = drawn(file, measured(one, facts=with_cores("2 of 4")), **asked)["points"]
     assert point["y"] == pytest.approx(5.0), (
         "1 ms 200 times a second is a fifth of a core, 5 % of four"
     )
@@ -214,14 +222,8 @@ def test_cpu_per_message_and_messages_per_second_are_a_share_of_the_machine(file
 
 
 def test_latencies_are_told_by_the_second(file):
-    one = measured(cell("a", VALUE, loss=0.1))
-    of = {
-        "arm": "a",
-        "trial": 1,
-        "time_s": [0.1, 0.9, 1.5, 2.5],
-        "latency_ns": [1e6, 3e6, None, 5e6],
-    }
-    one["workloads"][0]["charts"]["series"] = [of]
+    series = Series(arm="a", trial=1, time_s=(0.1, 0.9, 1.5, 2.5), latency_ns=(1e6, 3e6, None, 5e6))
+    one = measured(replace(cell("a", VALUE, loss=0.1), series=series))
     tree = file.model_dump(exclude_none=True)
     tree["items"][0]["parts"][0]["x"] = {"title": "second"}
     for name, factor, wanted in (
@@ -240,16 +242,19 @@ def test_latencies_are_told_by_the_second(file):
 
 def shipped(*arms, date="2026-11-22", name="s"):
     """A summary as `redrawn_shipped.summaries` gives it."""
-    one = measured(
-        *arms, shipped=True, machine={"summary": "2 × Some CPU, Linux, 8 GB", "cores": "2 of 2"}
+    return measured(
+        *arms,
+        shipped=True,
+        machine="2 × Some CPU, Linux, 8 GB",
+        facts=with_cores("2 of 2"),
+        name=name,
+        created_utc=f"{date}T00:00:00Z",
     )
-    one["campaign"] |= {"name": name, "created_utc": f"{date}T00:00:00Z"}
-    return one
 
 
-def of(name, value, trials=3, **more):
+def of(name, value, trials=3, layer="rclcpp", **more):
     metric = {"value": value, "low": value / 2, "high": value * 2, "trials": trials}
-    return cell(name, metric, rate_hz=30, loss=0.1) | {"layer": "rclcpp"} | more
+    return replace(cell(name, metric, layer, rate_hz=30, loss=0.1), **more)
 
 
 def test_of_a_cell_the_campaign_stands_and_then_the_newest_summary_with_a_value(file):
@@ -265,8 +270,7 @@ def test_of_a_cell_the_campaign_stands_and_then_the_newest_summary_with_a_value(
 
 
 def test_a_summary_that_keeps_another_metric_of_the_cell_is_not_a_point(file):
-    one = of("a", 1e6)
-    one["metrics"] = {"loss": {"unit": "fraction", "value": 0.5}}
+    one = of("a", 1e6, metrics={"loss": Metric(unit="fraction", value=0.5)})
     found = drawn(file, shipped(one))
     assert found["points"] == []
     assert found["absent"].startswith("not yet: `rmwbench run s/one --short`")
@@ -290,7 +294,7 @@ def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
 
 
 def test_points_of_busy_processors_are_counted(file):
-    arms = [of("a", 1e6, disturbed_by={"machine_bound": 2}), of("b", 1e6, flags=["path: inferred"])]
+    arms = [of("a", 1e6, machine_bound=2), of("b", 1e6)]
     doc = document.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
     assert dict(words(part(doc)))["measured"].endswith(
         "; 1 of 2 points on processors that were busy throughout"
@@ -314,8 +318,8 @@ exclude: [{arm: b, loss: 0.2}]
     )
     path = tmp_path / "figures.yaml"
     path.write_text(text.replace('order: ["0", "10"]', 'order: ["0", "10", "20"]'))
-    one = measured(of("a", 1e6), suite="one")
-    one["workloads"][0]["arms"][0]["factors"]["reliability"] = "reliable"
+    factors = {"rate_hz": 30, "loss": 0.1, "reliability": "reliable"}
+    one = measured(of("a", 1e6, factors=factors), suite="one")
     found = part(document.document([(load(str(path)), {}, "")], [one]))
     # One rate, two reliabilities, and of three losses all for `a` and two for `b`; the floor is not
     # a contender.
@@ -340,14 +344,16 @@ def test_what_arrived_over_time_is_told_by_the_second(file):
     tree = file.model_dump(exclude_none=True)
     asked = {"suite": "s/one", "metric": "delivered", "x": "second"}
     tree["items"][0]["parts"][0].update(measured=[asked], x={"title": "second"})
-    one = measured(cell("a", VALUE))
-    rates = {
-        "arm": "a",
-        "bin_s": 0.5,
-        "time_s": [0.25, 0.75, 1.25, 1.75],
-        "rate_hz": [10.0, 30.0, 0.0, 4.0],
-    }
-    one["workloads"][0]["charts"]["delivered"] = [rates]
+    rates = Delivered(
+        arm="a",
+        bin_s=0.5,
+        time_s=(0.25, 0.75, 1.25, 1.75),
+        rate_hz=(10.0, 30.0, 0.0, 4.0),
+        wanted_hz=(30.0, 30.0, 30.0, 30.0),
+        trials=(),
+        outages=(),
+    )
+    one = measured(replace(cell("a", VALUE), delivered=rates))
     found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))[
         "measured"
     ]
@@ -544,12 +550,10 @@ def test_an_imported_bundle_is_data(capsys, tmp_path):
 
 
 def test_a_campaign_of_a_published_evaluation_has_its_figures_beside_the_report(tmp_path):
-    one = cell("cyclonedds", VALUE)
-    one["metrics"] = {
-        "cpu_cores": {"unit": "cores", "value": 0.0004, "low": 0.0003, "high": 0.0005}
-    }
-    shown = measured(one, suite="galactic-2020-spin", machine={"summary": "m", "cores": "2 of 2"})
-    made = beside.document(shown)
+    cores = Metric(unit="cores", value=0.0004, low=0.0003, high=0.0005)
+    one = replace(cell("cyclonedds", VALUE), metrics={"cpu_cores": cores})
+    campaign = measured(one, suite="galactic-2020-spin", machine="m", facts=with_cores("2 of 2"))
+    made = beside.document(campaign)
     assert [one["source"] for one in made["sources"]] == ["fastdds-2021", "galactic-2020"]
     source = made["sources"][1]
     assert [figure["id"] for figure in source["figures"]] == ["1.2.1", "A.1"], (
@@ -561,7 +565,7 @@ def test_a_campaign_of_a_published_evaluation_has_its_figures_beside_the_report(
         "percent of two hardware threads"
     )
     assert len(found["published"]["points"]) == 9, "from the shipped points"
-    assert beside.write_beside(shown, tmp_path / "report.html") == "report-figures.html"
+    assert beside.write_beside(campaign, tmp_path / "report.html") == "report-figures.html"
     assert "measured here" in (tmp_path / "report-figures.html").read_text(encoding="utf-8")
 
 

@@ -4,12 +4,14 @@ its sources, and all forms say the same."""
 import functools
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.errors import UserError
+from rmwbench.evaluations.campaign import of_shown
 from rmwbench.evaluations.questionnaire import model
 from rmwbench.evaluations.questionnaire.document import (
     ANSWERED,
@@ -32,12 +34,14 @@ from rmwbench.evaluations.questionnaire.model import (
     load,
     measured_here,
     name_in_bundles,
+    of_kept,
 )
 from rmwbench.evaluations.questionnaire.terminal import lines
+from rmwbench.results.model import document as as_document
 from rmwbench.suite.file.load import load as load_suite
 from rmwbench.suite.file.load import shipped_suites, validated
 from tests.claims.headings import headings, named
-from tests.report.example_document import HOSTILE, example_document
+from tests.report.example_document import HOSTILE, example
 from tests.support.command import exit_code
 
 ROOT = Path(__file__).parents[2]
@@ -104,8 +108,13 @@ def test_the_page_is_up_to_date():
     ), "run `rmwbench questionnaire --markdown > docs/questionnaire.md`"
 
 
-def answered(shown, question="large-images"):
-    made = document(ASKED, EVIDENCE, shown)
+def taken(**about):
+    """What is taken of the example, with other facts about it."""
+    return replace(of_shown(example()), **about)
+
+
+def answered(campaigns, question="large-images"):
+    made = document(ASKED, EVIDENCE, campaigns)
     (found,) = [q for q in made["questions"] if q["id"] == question]
     return made, {answer["middleware"]: answer for answer in found["answers"]}
 
@@ -113,7 +122,7 @@ def answered(shown, question="large-images"):
 def test_a_campaign_answers_with_value_interval_and_what_it_rests_on_of_the_arms_that_are_meant():
     _, before = answered([])
     assert {answer["state"] for answer in before.values()} == {OPEN}
-    made, found = answered([example_document()])
+    made, found = answered([taken()])
     assert found["Zenoh"]["state"] == MEASURED
     rows = found["Zenoh"]["measured"]
     assert {row["arm"] for row in rows} == {"zenoh untouched"}, (
@@ -127,30 +136,32 @@ def test_a_campaign_answers_with_value_interval_and_what_it_rests_on_of_the_arms
 
 
 def test_an_arm_without_data_leaves_the_question_open_with_its_reason():
-    shown = example_document()
-    for workload in shown["workloads"]:
-        for arm in workload["arms"]:
-            arm["metrics"] = {}
-            arm["not_supported"] = "no mode shm" if arm["middleware"] == "zenoh" else None
-    _, found = answered([shown])
+    def without_data(arm):
+        why = "no mode shm" if arm.middleware == "zenoh" else None
+        return replace(arm, metrics={}, not_supported=why)
+
+    workloads = tuple(
+        replace(workload, arms=tuple(map(without_data, workload.arms)))
+        for workload in taken().workloads
+    )
+    _, found = answered([taken(workloads=workloads)])
     assert found["Zenoh"]["state"] == OPEN
     assert {row["basis"] for row in found["Zenoh"]["measured"]} == {"not supported: no mode shm"}
     assert {row["text"] for row in found["Fast DDS"]["measured"]} == {"no data"}
 
 
 def test_what_is_kept_of_a_campaign_answers_the_same_and_is_small():
-    shown = example_document()
-    whole, kept = document(ASKED, EVIDENCE, [shown]), reduced(ASKED, shown)
-    again = document(ASKED, EVIDENCE, json.loads(answers_text([kept]))["campaigns"])
+    shown = example()
+    whole, kept = document(ASKED, EVIDENCE, [taken()]), reduced(ASKED, taken())
+    read = [of_kept(one) for one in json.loads(answers_text([kept]))["campaigns"]]
+    again = document(ASKED, EVIDENCE, read)
     assert again["questions"] == whole["questions"] and whole["summary"][MEASURED] > 0
-    assert len(answers_text([kept])) < len(json.dumps(shown)) / 5
+    assert len(answers_text([kept])) < len(json.dumps(as_document(shown))) / 5
     assert {workload["workload"] for workload in kept["workloads"]} == {"camera"}
 
 
 def test_another_suites_campaign_answers_nothing():
-    shown = example_document()
-    shown["campaign"]["suite"] = "another"
-    assert answered([shown])[0]["summary"][MEASURED] == 0
+    assert answered([taken(suite="another")])[0]["summary"][MEASURED] == 0
 
 
 def test_states_follow_from_the_evidence():
@@ -177,9 +188,7 @@ def test_states_follow_from_the_evidence():
 
 
 def test_all_forms_show_every_answer_and_nothing_breaks_out_of_the_page():
-    shown = example_document()
-    shown["campaign"]["title"] = HOSTILE
-    made, found = answered([shown])
+    made, found = answered([taken(title=HOSTILE)])
     value = next(
         r["text"] for r in found["Zenoh"]["measured"] if r["metric"] == "response_latency_p50"
     )
@@ -290,9 +299,7 @@ def test_what_is_measured_again_takes_the_place_of_the_old_and_the_rest_stays():
     ("created", "marked"), [("2026-11-22T23:59:59Z", True), ("2026-11-23T07:50:00Z", False)]
 )
 def test_what_was_measured_before_the_correction_is_marked_in_every_page(created, marked):
-    shown = example_document()
-    shown["campaign"]["created_utc"] = created
-    made, _ = answered([shown])
+    made, _ = answered([taken(created_utc=created)])
     assert [one["before_correction"] for one in made["campaigns"]] == [marked]
     assert ("*measured before the correction*" in page(made)) is marked
     assert ("slow messages counted as lost" in page(made)) is marked
@@ -301,12 +308,7 @@ def test_what_was_measured_before_the_correction_is_marked_in_every_page(created
 
 def test_no_time_that_is_shipped_was_measured_on_a_busy_machine():
     busy = [
-        shown
-        for shown in measured_here("fastdds-2021")
-        if any(
-            f["name"] == "load average" and float(f["value"]) >= 5
-            for f in shown["machine"]["facts"]
-        )
+        one for one in measured_here("fastdds-2021") if float(one.fact("load average") or 0) >= 5
     ]
     made = document(ASKED, EVIDENCE, busy)
     answers = [answer for question in made["questions"] for answer in question["answers"]]

@@ -2,17 +2,18 @@
 `… run` and `… plan` measure what is open."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rmwbench.cli.console import print_json, stdout_console
 from rmwbench.cli.evaluations import claims_run
-from rmwbench.cli.evaluations.campaigns import documents
+from rmwbench.cli.evaluations.campaigns import campaigns_in
 from rmwbench.cli.help import NamesOrVerbs
 from rmwbench.cli.pages import Html, Out, page, say_written
 
 if TYPE_CHECKING:
+    from rmwbench.evaluations.campaign import Campaign
     from rmwbench.evaluations.claims.model import Claims
 
 
@@ -106,7 +107,7 @@ def show(
     verdicts = named(verdict or (), "--verdict")
     wanted = asked(words or ())
     files = wanted.files
-    given = documents(campaign or (), "claims")
+    given = campaigns_in(campaign or (), "claims")
     if save is not None:
         _save(files, given, save)
         return
@@ -139,7 +140,7 @@ def show(
     elif path is not None:
         from rmwbench.evaluations.claims.render.page import write_html
 
-        write_html(document, {found["campaign"]["name"]: found for found in given}, path)
+        write_html(document, given, path)
         say_written(path)
     else:
         from rmwbench.evaluations.claims.render.terminal import print_ledger
@@ -152,7 +153,7 @@ def show(
         )
 
 
-def _save(files: "list[Claims]", given: list[dict[str, Any]], directory: Path) -> None:
+def _save(files: "list[Claims]", given: "list[Campaign]", directory: Path) -> None:
     from rmwbench.errors import UserError
     from rmwbench.evaluations.claims.judge import today
     from rmwbench.evaluations.claims.measured import file_name, measured, text

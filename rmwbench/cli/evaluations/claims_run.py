@@ -222,9 +222,9 @@ def _settled_here(files: "list[Claims]") -> dict[str, str]:
     found: dict[str, str] = {}
     for file in files:
         of_here = [summary for summary in shipped(file.claims) if summary["machine"] == here]
-        documents = [document for summary in of_here for document in expanded(summary)]
+        measured = [one for summary in of_here for one in expanded(summary)]
         dates = ", ".join(sorted({summary["date"] for summary in of_here}))
-        found |= settled_by([file], documents, f"shipped, {dates}")
+        found |= settled_by([file], measured, f"shipped, {dates}")
     return found
 
 
@@ -232,6 +232,7 @@ def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
     """Shows and writes what was found; whether any trial was done."""
     from rmwbench.bundle import Bundle
     from rmwbench.evaluations.beside import evaluated
+    from rmwbench.evaluations.campaign import of_shown
     from rmwbench.evaluations.claims.campaign.session import campaigns
     from rmwbench.evaluations.claims.document import ledger
     from rmwbench.evaluations.claims.render.page import REPORT, write_html
@@ -243,16 +244,13 @@ def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
     if no_report or not good:
         print(session.directory)
         return good
-    documents = [
-        summarise(bundle) | {"asked": ids} for bundle, ids in asked.items() if bundle.trials("done")
-    ]
-    made = ledger(files, documents)
-    for document in documents:
-        write_report(
-            document, Path(document["campaign"]["directory"]) / REPORT, evaluated(document)
-        )
+    every = [(summarise(bundle), ids) for bundle, ids in asked.items() if bundle.trials("done")]
+    for shown, _ in every:
+        write_report(shown, Path(shown.campaign.directory) / REPORT, evaluated(shown))
+    measured = [of_shown(shown, ids) for shown, ids in every]
+    made = ledger(files, measured)
     page = session.directory / "claims.html"
-    write_html(made, {document["campaign"]["name"]: document for document in documents}, page)
+    write_html(made, measured, page)
     for line in _told(made):
         print(line)
     print(f"report: {page}")

@@ -70,7 +70,7 @@ def figures(
         bool, typer.Option("--json", help="Print the figures document (docs/formats/figures.md).")
     ] = False,
 ) -> None:
-    from rmwbench.cli.evaluations.campaigns import documents
+    from rmwbench.cli.evaluations.campaigns import campaigns_in
     from rmwbench.errors import UserError
     from rmwbench.evaluations.figures import document as redrawn
     from rmwbench.evaluations.figures import shipped as redrawn_shipped
@@ -84,14 +84,14 @@ def figures(
         _extract(extract, files, found, bool(data))
         typer.echo(extract)
         return
-    shown = documents(
+    given = campaigns_in(
         campaign or (), "figures", imported="what `rmwbench import` made goes to --data"
     )
-    shown += redrawn_shipped.summaries() if shipped else []
+    given += redrawn_shipped.summaries() if shipped else []
     parts = [
         (file, *_points(name, file, found, data)) for name, file in zip(names, files, strict=True)
     ]
-    document = redrawn.document(parts, shown)
+    document = redrawn.document(parts, given)
     if figure:
         _only(document, figure)
         if not any(part["figures"] for part in document["sources"]):

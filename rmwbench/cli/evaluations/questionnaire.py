@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from rmwbench.cli.console import print_json, stdout_console
-from rmwbench.cli.evaluations.campaigns import documents
+from rmwbench.cli.evaluations.campaigns import campaigns_in
 from rmwbench.cli.pages import Html, Out, page, say_written
 
 SOURCE = "fastdds-2021"
@@ -68,8 +68,8 @@ def questionnaire(
         _save(asked, campaign, save)
         return typer.echo(f"kept: {save}")
     asked = _only(asked, question or [])
-    shown = documents(campaign, WHO) if campaign else measured_here(SOURCE)
-    made = document(asked, evidence, shown)
+    given = campaigns_in(campaign, WHO) if campaign else measured_here(SOURCE)
+    made = document(asked, evidence, given)
     if path is not None:
         from rmwbench.evaluations.questionnaire.html import write_html
 
@@ -113,5 +113,5 @@ def _save(asked: Any, campaigns: list[Path], path: Path) -> None:
     from rmwbench.evaluations.questionnaire.model import answers_text, kept_answers
     from rmwbench.whole_file import write_whole
 
-    new = [reduced(asked, shown) for shown in documents(campaigns, WHO)]
+    new = [reduced(asked, one) for one in campaigns_in(campaigns, WHO)]
     write_whole(path, answers_text(renewed(kept_answers(path), new)))

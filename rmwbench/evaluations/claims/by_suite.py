@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rmwbench.evaluations.campaign import Campaign
 from rmwbench.evaluations.claims.model import is_suite
 from rmwbench.suite.cells import cells, comparisons
 from rmwbench.suite.file.load import load
@@ -33,11 +34,9 @@ class Row:
         return sum(self.states.values())
 
 
-def by_suite(
-    ledger: Mapping[str, Any], measured: Mapping[str, Sequence[Mapping[str, Any]]]
-) -> list[Row]:
+def by_suite(ledger: Mapping[str, Any], measured: Mapping[str, Sequence[Campaign]]) -> list[Row]:
     """In the order of the ledger document; a statement that two suites test counts in both.
-    `measured`: source -> its show documents, as `measured.expanded` gives them."""
+    `measured`: source -> its campaigns."""
     return [
         row
         for source in ledger["sources"]
@@ -45,7 +44,7 @@ def by_suite(
     ]
 
 
-def _of_source(source: Mapping[str, Any], measured: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+def _of_source(source: Mapping[str, Any], measured: Sequence[Campaign]) -> Iterator[Row]:
     states: dict[str, Counter[str]] = {}
     for claim in source["claims"]:
         tests = [test for test in (claim["test"], *claim["also"]) if test is not None]
@@ -54,9 +53,7 @@ def _of_source(source: Mapping[str, Any], measured: Sequence[Mapping[str, Any]])
     for name, counts in states.items():
         suite = load(name)
         whole = comparisons(cells(suite))
-        enough = _with_enough_blocks(
-            one for one in measured if is_suite(name, one["campaign"]["suite"])
-        )
+        enough = _with_enough_blocks(one for one in measured if is_suite(name, str(one.suite)))
         yield Row(
             source=source["source"],
             suite=name,
@@ -73,18 +70,13 @@ def _of_source(source: Mapping[str, Any], measured: Sequence[Mapping[str, Any]])
         )
 
 
-def _with_enough_blocks(documents: Iterator[Mapping[str, Any]]) -> set[tuple[str, str]]:
+def _with_enough_blocks(campaigns: Iterator[Campaign]) -> set[tuple[str, str]]:
     """The workloads of which an arm has as many blocks as decide something, over the campaigns of
     one machine, with the middleware of that arm."""
-    blocks: Counter[tuple[str, ...]] = Counter()
-    for document in documents:
-        for workload in document["workloads"]:
-            for arm in workload["arms"]:
-                place = (
-                    document["machine"]["summary"],
-                    workload["workload"],
-                    arm["arm"],
-                    arm["middleware"],
-                )
-                blocks[place] += max(map(len, arm["per_trial"].values()), default=0)
+    blocks: Counter[tuple[str | None, str, str, str]] = Counter()
+    for campaign in campaigns:
+        for workload in campaign.workloads:
+            for arm in workload.arms:
+                place = (campaign.machine, workload.workload, arm.arm, arm.middleware)
+                blocks[place] += max(map(len, arm.per_trial.values()), default=0)
     return {(place[1], place[3]) for place, count in blocks.items() if count >= DECIDABLE_BLOCKS}

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import Any
 
+from rmwbench.evaluations.campaign import Campaign
 from rmwbench.evaluations.claims.judge import Today, answers
 from rmwbench.evaluations.claims.model import Claim, Claims
 from rmwbench.evaluations.claims.state import counted, is_one_of, state_of, to_do
@@ -15,21 +16,21 @@ SCHEMA, VERSION = "rmwbench/claims", 2
 
 def ledger(
     sources: Sequence[Claims],
-    campaigns: Sequence[Mapping[str, Any]] = (),
+    campaigns: Sequence[Campaign] = (),
     *,
     heading: str | None = None,
-    shipped: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    shipped: Mapping[str, Sequence[Campaign]] | None = None,
     ids: Mapping[str, Collection[str]] | None = None,
     verdicts: Collection[str] = (),
     given: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """All claims of these sources, with what each campaign (show documents) says of them.
+    """All claims of these sources, with what each campaign says of them.
 
-    `shipped`: source -> what was measured elsewhere (`claims_measured.expanded`), which comes
-    behind the campaigns. Only those are kept whose heading contains `heading`, whatever the case;
-    whose id is among `ids` of its source, where the source has any; and which are in one of the
-    states or have one of the `verdicts` (claims_state.named). `given`: source -> how the user named
-    it, where that is the path of a file.
+    `shipped`: source -> what was measured elsewhere (`measured.expanded`), which comes behind the
+    campaigns. Only those are kept whose heading contains `heading`, whatever the case; whose id is
+    among `ids` of its source, where the source has any; and which are in one of the states or have
+    one of the `verdicts` (`state.named`). `given`: source -> how the user named it, where that is
+    the path of a file.
     """
     there, names = shipped or {}, given or {}
     parts = [
@@ -52,7 +53,7 @@ def ledger(
     return {
         "schema": SCHEMA,
         "version": VERSION,
-        "campaigns": [document["campaign"]["name"] for document in campaigns],
+        "campaigns": [campaign.name for campaign in campaigns],
         "summary": {
             "claims": len(claims),
             "opinions": sum(claim["kind"] == "opinion" for claim in claims),
@@ -77,8 +78,8 @@ def _counts(claims: Sequence[Mapping[str, Any]], key: str) -> dict[str, int]:
 
 def _source(
     source: Claims,
-    campaigns: Sequence[Mapping[str, Any]],
-    shipped: Sequence[Mapping[str, Any]],
+    campaigns: Sequence[Campaign],
+    shipped: Sequence[Campaign],
     heading: str | None,
 ) -> dict[str, Any]:
     def wanted(name: str) -> bool:
@@ -104,8 +105,8 @@ def _source(
 def _claim(
     source: Claims,
     claim: Claim,
-    campaigns: Sequence[Mapping[str, Any]],
-    shipped: Sequence[Mapping[str, Any]],
+    campaigns: Sequence[Campaign],
+    shipped: Sequence[Campaign],
 ) -> dict[str, Any]:
     out = claim.model_dump(mode="json")
     out["layer"] = source.layer_of(claim)

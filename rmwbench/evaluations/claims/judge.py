@@ -1,4 +1,4 @@
-"""Whether a claim holds here: its tests against show documents (docs/formats/show.md). Pure.
+"""Whether a claim holds here: its tests against campaigns. Pure.
 
 A claim speaks of one layer, of versions of its time, and of a machine. Where a campaign has others
 the answer is a proxy: it says what holds here, and never refutes the original. Campaigns of one
@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rmwbench import codes
 from rmwbench.analysis.metrics.topics import unit
+from rmwbench.evaluations.campaign import NOTHING, Arm, Campaign, Workload
 from rmwbench.evaluations.claims.model import Claim, Claims, Conditions, Test, is_suite
 from rmwbench.evaluations.claims.rules import (
     LEAST_BLOCKS,
@@ -28,7 +28,6 @@ from rmwbench.evaluations.claims.rules import (
 )
 from rmwbench.evaluations.claims.values import (
     CLOCKS,
-    Arm,
     Sides,
     found_of,
     left_values,
@@ -37,7 +36,6 @@ from rmwbench.evaluations.claims.values import (
 from rmwbench.evaluations.claims.words import POINTS, RATIO, UNITLESS, amount, interval, unit_of
 from rmwbench.words import numbers as fmt
 
-Document = Mapping[str, Any]
 Side = tuple[str, Arm]
 """The workload that an arm stands in, and the arm."""
 
@@ -47,7 +45,6 @@ __all__ = [
     "Today",
     "answers",
     "arms_of",
-    "bound_trials",
     "compared",
     "of_suite",
     "today",
@@ -173,21 +170,21 @@ def _ranges(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def today(
-    claims: Claims, claim: Claim, document: Document, *, earlier: int | None = None
+    claims: Claims, claim: Claim, campaign: Campaign, *, earlier: int | None = None
 ) -> list[Today]:
     """The answers of one campaign, one per layer that has both sides, the claim's own layer first.
     `earlier`: as in `claims_rules.level_of`, of a campaign that is under way."""
-    return answers(claims, claim, [document], earlier=earlier)
+    return answers(claims, claim, [campaign], earlier=earlier)
 
 
 def answers(
-    claims: Claims, claim: Claim, documents: Sequence[Document], *, earlier: int | None = None
+    claims: Claims, claim: Claim, campaigns: Sequence[Campaign], *, earlier: int | None = None
 ) -> list[Today]:
     """What these campaigns say, one answer per machine and layer: the claim's own layer first, then
     the answer with the most blocks, then the newest, whatever it says. Empty where they have none
     of the claim's cells."""
     found = []
-    of_suites = [one for one in documents if any(of_suite(test, one) for test in claim.tests)]
+    of_suites = [one for one in campaigns if any(of_suite(test, one) for test in claim.tests)]
     for of_machine in _by_machine(of_suites):
         for layer in sorted(_layers(of_machine)):
             counted = _corrected(claims, claim, of_machine, layer)
@@ -200,89 +197,78 @@ def answers(
 
 
 def compared(
-    claims: Claims, claim: Claim, document: Document
+    claims: Claims, claim: Claim, campaign: Campaign
 ) -> Iterator[tuple[str, str | None, str, tuple[str, ...]]]:
-    """(workload, topic, arm, metrics) of every cell that the claim compares in this document, at
+    """(workload, topic, arm, metrics) of every cell that the claim compares in this campaign, at
     any layer."""
     for test in claim.tests:
-        if of_suite(test, document):
-            for layer in _layers([document]):
-                for sides in _sides(test, claims.sides, document, layer):
+        if of_suite(test, campaign):
+            for layer in _layers([campaign]):
+                for sides in _sides(test, claims.sides, campaign, layer):
                     for side, topic in zip(sides, 2 * test.topics, strict=True):
                         if side is not None:
-                            yield side[0], topic, side[1]["arm"], test.metrics
+                            yield side[0], topic, side[1].arm, test.metrics
 
 
-def arms_of(workload: Document, topic: str | None) -> list[Arm]:
+def arms_of(workload: Workload, topic: str | None) -> list[Arm]:
     """A workload's arms; with `topic` their metrics are those of that topic, and none where it does
     not have it."""
     if topic is None:
-        return list(workload["arms"])
-    found = {
-        arm["arm"]: arm
-        for one in workload.get("topics", ())
-        if one["topic"] == topic
-        for arm in one["arms"]
-    }
-    none: Arm = {"metrics": {}, "per_trial": {}}
-    return [
-        {**arm, "topic": topic, **{key: found.get(arm["arm"], none)[key] for key in none}}
-        for arm in workload["arms"]
-    ]
+        return list(workload.arms)
+    return [_in_topic(arm, topic) for arm in workload.arms]
 
 
-def of_suite(test: Test, document: Document) -> bool:
+def _in_topic(arm: Arm, topic: str) -> Arm:
+    found = arm.topics.get(topic, NOTHING)
+    return replace(arm, topic=topic, metrics=found.metrics, per_trial=found.per_trial)
+
+
+def of_suite(test: Test, campaign: Campaign) -> bool:
     """Whether the campaign ran the test's suite."""
-    return is_suite(test.suite, str(document["campaign"]["suite"]))
+    return is_suite(test.suite, str(campaign.suite))
 
 
-def _by_machine(documents: Sequence[Document]) -> list[list[Document]]:
+def _by_machine(campaigns: Sequence[Campaign]) -> list[list[Campaign]]:
     """Of each machine its campaigns, the oldest first. What does not say its machine stands
     alone."""
-    found: dict[object, list[Document]] = {}
-    for number, document in enumerate(documents):
-        machine = (document.get("machine") or {}).get("summary")
-        found.setdefault(
-            (machine, bool(document.get("shipped"))) if machine else number, []
-        ).append(document)
-    return [
-        sorted(of_one, key=lambda one: str(one["campaign"].get("created_utc")))
-        for of_one in found.values()
-    ]
+    found: dict[object, list[Campaign]] = {}
+    for number, one in enumerate(campaigns):
+        found.setdefault((one.machine, one.shipped) if one.machine else number, []).append(one)
+    return [sorted(of_one, key=lambda one: str(one.created_utc)) for of_one in found.values()]
 
 
 def _corrected(
-    claims: Claims, claim: Claim, documents: Sequence[Document], layer: str
-) -> Sequence[Document]:
+    claims: Claims, claim: Claim, campaigns: Sequence[Campaign], layer: str
+) -> Sequence[Campaign]:
     """Of one machine's campaigns those that count: the ones before the correction of the method are
     not pooled with any after it."""
-    after = [one for one in documents if not one.get("before_correction")]
-    if len(after) in (0, len(documents)):
-        return documents
+    after = [one for one in campaigns if not one.before_correction]
+    if len(after) in (0, len(campaigns)):
+        return campaigns
     answered = any(
         of_suite(test, one) and any(_sides(test, claims.sides, one, layer))
         for test in claim.tests
         for one in after
     )
-    return after if answered else documents
+    return after if answered else campaigns
 
 
-def _layers(documents: Sequence[Document]) -> set[str]:
-    return {arm["layer"] for one in documents for w in one["workloads"] for arm in w["arms"]}
+def _layers(campaigns: Sequence[Campaign]) -> set[str]:
+    return {arm.layer for one in campaigns for w in one.workloads for arm in w.arms}
 
 
 def _cells(
-    claims: Claims, claim: Claim, documents: Sequence[Document], layer: str, earlier: int | None
-) -> tuple[list[Cell], dict[str, tuple[Arm, Document]]]:
+    claims: Claims, claim: Claim, campaigns: Sequence[Campaign], layer: str, earlier: int | None
+) -> tuple[list[Cell], dict[str, tuple[Arm, Campaign]]]:
     """The cells of all tests, each pooled over the campaigns, and the arms that they are of."""
     cells, used = [], {}
     for part, test in enumerate(claim.tests):
         pooled: dict[Any, list[Sides]] = {}
         places: dict[Any, tuple[Side, Side | None]] = {}
-        for number, document in enumerate(documents):
-            if not of_suite(test, document):
+        for number, campaign in enumerate(campaigns):
+            if not of_suite(test, campaign):
                 continue
-            for left, right, left_base, right_base in _sides(test, claims.sides, document, layer):
+            for left, right, left_base, right_base in _sides(test, claims.sides, campaign, layer):
                 key = _key(left, right)
                 bases = [side and side[1] for side in (left_base, right_base)]
                 pooled.setdefault(key, []).append(
@@ -290,10 +276,10 @@ def _cells(
                 )
                 places.setdefault(key, (left, right))
                 for _, arm in filter(None, (left, right)):
-                    used[f"{arm['arm']} {arm['version']}"] = arm, document
+                    used[f"{arm.arm} {arm.version}"] = arm, campaign
         for key, sides in pooled.items():
             cells.append(
-                _cell(claims.conditions, test, part, places[key], sides, documents, earlier)
+                _cell(claims.conditions, test, part, places[key], sides, campaigns, earlier)
             )
     return cells, used
 
@@ -303,9 +289,9 @@ def _key(left: Side, right: Side | None) -> tuple[Any, ...]:
     return tuple(
         (
             side[0],
-            side[1]["arm"],
-            side[1]["version"],
-            tuple(sorted((k, str(v)) for k, v in side[1]["factors"].items())),
+            side[1].arm,
+            side[1].version,
+            tuple(sorted((k, str(v)) for k, v in side[1].factors.items())),
         )
         for side in (left, right)
         if side is not None
@@ -315,10 +301,10 @@ def _key(left: Side, right: Side | None) -> tuple[Any, ...]:
 def _today(
     claims: Claims,
     claim: Claim,
-    documents: Sequence[Document],
+    campaigns: Sequence[Campaign],
     layer: str,
     cells: Sequence[Cell],
-    used: Mapping[str, tuple[Arm, Document]],
+    used: Mapping[str, tuple[Arm, Campaign]],
 ) -> Today:
     proxy = _proxy(claims, claim, layer, used)
     answer = whole(
@@ -330,15 +316,10 @@ def _today(
     verdict = {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
     if proxy and answer in ("holds", "does not hold"):
         verdict = "proxy"
-    theirs = [one for one in documents if any(of_suite(test, one) for test in claim.tests)]
+    theirs = [one for one in campaigns if any(of_suite(test, one) for test in claim.tests)]
     last = theirs[-1]
-    dates = [
-        str(one["campaign"]["created_utc"])[:10]
-        for one in theirs
-        if one["campaign"].get("created_utc")
-    ]
     return Today(
-        tuple(one["campaign"]["name"] for one in theirs),
+        tuple(one.name for one in theirs),
         layer,
         answer,
         verdict,
@@ -346,11 +327,11 @@ def _today(
         tuple(cells),
         tuple(proxy.values()),
         tuple(proxy),
-        (last.get("machine") or {}).get("summary"),
-        max(dates, default=None),
+        last.machine,
+        max((one.date for one in theirs if one.date), default=None),
         min((cell.blocks for cell in cells if cell.answer != "no data"), default=0),
-        bool(last.get("shipped")),
-        any(one.get("before_correction") for one in theirs),
+        last.shipped,
+        any(one.before_correction for one in theirs),
     )
 
 
@@ -368,7 +349,7 @@ def _of_test(test: Test, cells: Sequence[Cell]) -> Answer:
 
 
 def _proxy(
-    claims: Claims, claim: Claim, layer: str, used: Mapping[str, tuple[Arm, Document]]
+    claims: Claims, claim: Claim, layer: str, used: Mapping[str, tuple[Arm, Campaign]]
 ) -> dict[str, str]:
     """Code -> why the answer is none to the original: what the source says of its own conditions,
     and these campaigns do not have."""
@@ -376,16 +357,14 @@ def _proxy(
     own = claims.layer_of(claim)
     if layer != own:
         found["layer"] = f"the claim speaks of the {own} layer"
-    of_ros = [arm for arm, _ in used.values() if arm["layer"] in ("rclcpp", "rclpy")]
+    of_ros = [arm for arm, _ in used.values() if arm.layer in ("rclcpp", "rclpy")]
     if not of_ros or not all(_version_is(asked, arm) for arm in of_ros):
         found["version"] = (
             f"the claim speaks of {', '.join(claims.versions) or 'versions of its time'}"
         )
-    if asked.touch is not None and any(
-        arm.get("touch", "all") != asked.touch for arm, _ in used.values()
-    ):
+    if asked.touch is not None and any(arm.touch != asked.touch for arm, _ in used.values()):
         found["touch"] = f"there the payload was touched: {asked.touch}"
-    if any(not of_class(asked, document) for _, document in used.values()):
+    if any(not of_class(asked, campaign) for _, campaign in used.values()):
         found["machine"] = f"the claim speaks of {_class(asked)}"
     return found
 
@@ -396,7 +375,7 @@ def _version_is(asked: Conditions, arm: Arm) -> bool:
     if asked.rclcpp is None:
         return False
     first, below = (_numbers(part) for part in asked.rclcpp)
-    versions = [_numbers(part.split()[0]) for part in str(arm["version"]).split(" + ")]
+    versions = [_numbers(part.split()[0]) for part in str(arm.version).split(" + ")]
     return all(first <= version < below for version in versions)
 
 
@@ -404,16 +383,14 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
-def of_class(asked: Conditions, document: Document) -> bool:
+def of_class(asked: Conditions, campaign: Campaign) -> bool:
     """Whether the campaign's machine is of the original's class, as far as the source says."""
-    machine = document.get("machine") or {}
-    facts = {fact["name"]: fact["value"] for fact in machine.get("facts", ())} | dict(machine)
     if asked.processors is not None:
-        cores = str(facts.get("cores", "")).split()
+        cores = (campaign.fact("cores") or "").split()
         if not cores or not cores[0].isdigit() or int(cores[0]) < asked.processors:
             return False
     return asked.virtual is None or asked.virtual == (
-        "hypervisor" in str(facts.get("virtualization", ""))
+        "hypervisor" in (campaign.fact("virtualization") or "")
     )
 
 
@@ -424,14 +401,14 @@ def _class(asked: Conditions) -> str:
 
 
 def _sides(
-    test: Test, sides: Mapping[str, Sequence[str]], document: Document, layer: str
+    test: Test, sides: Mapping[str, Sequence[str]], campaign: Campaign, layer: str
 ) -> Iterator[tuple[Side, Side | None, Side | None, Side | None]]:
     """Left and right of every cell that the test speaks of, and the cells that either is divided
     by."""
     of_left, of_right = test.topics
     lefts = list(
         _arms(
-            document, layer, sides[test.left], test.workload, {**test.at, **test.left_at}, of_left
+            campaign, layer, sides[test.left], test.workload, {**test.at, **test.left_at}, of_left
         )
     )
     if test.right is None:
@@ -441,7 +418,7 @@ def _sides(
     other_layer = None if test.across_layers else layer
     rights = list(
         _arms(
-            document, other_layer, sides[test.right], name, {**test.at, **test.right_at}, of_right
+            campaign, other_layer, sides[test.right], name, {**test.at, **test.right_at}, of_right
         )
     )
     free = {*test.left_at, *test.right_at}
@@ -452,40 +429,38 @@ def _sides(
             if not (same and (free or test.right_workload or label == other)):
                 continue
             bases = [
-                _base(test, document, (label, left), of_left),
-                _base(test, document, (other, right), of_right),
+                _base(test, campaign, (label, left), of_left),
+                _base(test, campaign, (other, right), of_right),
             ]
             if not test.base_at or all(bases):
                 yield (label, left), (other, right), bases[0], bases[1]
 
 
-def _base(test: Test, document: Document, side: Side, topic: str | None) -> Side | None:
+def _base(test: Test, campaign: Campaign, side: Side, topic: str | None) -> Side | None:
     """The same arm at the levels that it is divided by."""
     if not test.base_at:
         return None
     label, arm = side
-    at = {**arm["factors"], **test.base_at}
+    at = {**arm.factors, **test.base_at}
     name = label.partition(" [")[0]
-    return next(iter(_arms(document, arm["layer"], [arm["arm"]], name, at, topic)), None)
+    return next(iter(_arms(campaign, arm.layer, [arm.arm], name, at, topic)), None)
 
 
 def _arms(
-    document: Document,
+    campaign: Campaign,
     layer: str | None,
     names: Sequence[str],
     workload: str | None,
     at: Mapping[str, Any],
     topic: str | None,
 ) -> Iterator[Side]:
-    for item in document["workloads"]:
-        if workload is not None and item["workload"].partition(" [")[0] != workload:
+    for item in campaign.workloads:
+        if workload is not None and item.plain != workload:
             continue
-        arms = [
-            a for a in arms_of(item, topic) if a["arm"] in names and layer in (None, a["layer"])
-        ]
-        here = [a for a in arms if _stands(a["factors"], at)]
+        arms = [a for a in arms_of(item, topic) if a.arm in names and layer in (None, a.layer)]
+        here = [a for a in arms if _stands(a.factors, at)]
         if here:
-            yield item["workload"], min(here, key=lambda arm: list(names).index(arm["arm"]))
+            yield item.workload, min(here, key=lambda arm: list(names).index(arm.arm))
 
 
 def _stands(factors: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
@@ -503,7 +478,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _rest(arm: Arm, free: set[str]) -> dict[str, Any]:
-    return {name: level for name, level in arm["factors"].items() if name not in free}
+    return {name: level for name, level in arm.factors.items() if name not in free}
 
 
 def _cell(
@@ -512,7 +487,7 @@ def _cell(
     part: int,
     place: tuple[Side, Side | None],
     sides: Sequence[Sides],
-    documents: Sequence[Document],
+    campaigns: Sequence[Campaign],
     earlier: int | None,
 ) -> Cell:
     (left_in, left), (right_in, right) = place[0], place[1] or (None, None)
@@ -522,28 +497,28 @@ def _cell(
     cell = Cell(
         label,
         "no data",
-        left["arm"],
-        right["arm"] if right else None,
+        left.arm,
+        right.arm if right else None,
         part=part,
         metric=test.metric,
         unit=_unit(test),
         left_in=left_in,
         right_in=right_in,
-        versions=tuple(str(arm["version"]) for arm in (left, right) if arm),
+        versions=tuple(str(arm.version) for arm in (left, right) if arm),
         left_topic=of_left,
         right_topic=of_right if right else None,
     )
     for one in sides:
-        refused = _refused(conditions, test, one, documents[one.campaign])
+        refused = _refused(conditions, test, one, campaigns[one.campaign])
         if refused is not None and (len(sides) == 1 or refused[0] == "other_machine"):
             return replace(cell, code=refused[0], reason=refused[1])
     good = [
-        one for one in sides if _refused(conditions, test, one, documents[one.campaign]) is None
+        one for one in sides if _refused(conditions, test, one, campaigns[one.campaign]) is None
     ]
     if not good:
         code, why = next(
             filter(
-                None, (_refused(conditions, test, one, documents[one.campaign]) for one in sides)
+                None, (_refused(conditions, test, one, campaigns[one.campaign]) for one in sides)
             )
         )
         return replace(cell, code=code, reason=why)
@@ -551,22 +526,22 @@ def _cell(
 
 
 def _refused(
-    conditions: Conditions, test: Test, sides: Sides, document: Document
+    conditions: Conditions, test: Test, sides: Sides, campaign: Campaign
 ) -> tuple[Code, str] | None:
     """Why a campaign says nothing of a cell."""
-    if test.of_machine and not of_class(conditions, document):
+    if test.of_machine and not of_class(conditions, campaign):
         return (
             "other_machine",
             f"an absolute number of {_class(conditions)}, which this machine is not",
         )
     for arm in sides.arms:
-        if arm.get("not_supported"):
-            return "not_supported", f"{arm['arm']}: {arm['not_supported']}"
+        if arm.not_supported:
+            return "not_supported", f"{arm.arm}: {arm.not_supported}"
         if why := _bound(test, arm):
             return "machine_bound", why
     for arm, name in _taken(test, sides):
         if why := _absent(arm, name):
-            return "absent", f"{arm['arm']}: {why}"
+            return "absent", f"{arm.arm}: {why}"
     if test.by == "difference" and unit_of(test.metric) != "fraction":
         return (
             "no_fraction",
@@ -596,22 +571,17 @@ def _bound(test: Test, arm: Arm) -> str | None:
     (rule 10 of the method); what it holds in memory is the same."""
     if unit_of(test.metric) == "bytes":
         return None
-    trials = bound_trials(arm)
-    return f"{arm['arm']}: machine-bound in {fmt.counted(trials, 'trial')}" if trials else None
-
-
-def bound_trials(arm: Arm) -> int:
-    """In how many trials less than a tenth of the processors' time was idle, where those are enough
-    to be told."""
-    return int((arm.get("disturbed_by") or {}).get(codes.Code.MACHINE_BOUND, 0))
+    if not arm.machine_bound:
+        return None
+    return f"{arm.arm}: machine-bound in {fmt.counted(arm.machine_bound, 'trial')}"
 
 
 def _absent(arm: Arm, metric: str) -> str | None:
-    found = arm["metrics"].get(metric)
+    found = arm.metrics.get(metric)
     if found is None:
-        of = f" of topic {arm['topic']}" if arm.get("topic") else ""
+        of = f" of topic {arm.topic}" if arm.topic else ""
         return f"the campaign has no {metric}{of}"
-    return found.get("no_data")
+    return found.no_data
 
 
 def _judged(test: Test, cell: Cell, sides: Sequence[Sides], earlier: int | None) -> Cell:
@@ -642,8 +612,8 @@ def _judged(test: Test, cell: Cell, sides: Sequence[Sides], earlier: int | None)
             "seldom"
         )
         return replace(cell, answer="undecided", code="few_for_infinite", reason=why)
-    why = "the difference is below the margin" if code == "within_margin" else None
-    return replace(cell, answer=answer, code=code, reason=why)
+    small = "the difference is below the margin" if code == "within_margin" else None
+    return replace(cell, answer=answer, code=code, reason=small)
 
 
 def _numbered(values: Mapping[tuple[int, int], float]) -> tuple[tuple[int, float], ...]:

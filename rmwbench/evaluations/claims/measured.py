@@ -1,7 +1,7 @@
 """What campaigns say of a source's claims, reduced to what judging them again takes: small enough
 to be kept beside the claims (docs/formats/claims.md). Pure.
 
-A summary holds show documents with only those arms and metrics that a claim compares or a figure of
+A summary holds of each campaign only those arms and metrics that a claim compares or a figure of
 the source draws, and their values trial by trial.
 """
 
@@ -12,42 +12,32 @@ from typing import Any
 
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
-from rmwbench.evaluations.claims.judge import bound_trials, compared
+from rmwbench.evaluations.campaign import Arm, Campaign, Values, Workload
+from rmwbench.evaluations.claims.judge import compared
 from rmwbench.evaluations.claims.measured_files import METHOD, SCHEMA, VERSION, shipped
 from rmwbench.evaluations.claims.model import Claims, is_suite
-from rmwbench.evaluations.claims.values import lost_blocks
 from rmwbench.evaluations.figures import cells
 from rmwbench.evaluations.figures.model import Measured as Drawn
+from rmwbench.results.model import Fact, Metric, document
 
-ARM = (
-    "arm",
-    "middleware",
-    "layer",
-    "version",
-    "profile",
-    "release_date",
-    "factors",
-    "touch",
-    "not_supported",
-)
 Asked = dict[str | None, set[str]]
 """Topic -> the metrics that are kept of it; None for the whole workload."""
 FACTS = ("cores", "virtualization", "kernel", "load average", "steal since boot")
 
 
 def measured(
-    source: Claims, documents: Sequence[Mapping[str, Any]], drawn: Sequence[Drawn] = ()
+    source: Claims, campaigns: Sequence[Campaign], drawn: Sequence[Drawn] = ()
 ) -> dict[str, Any] | None:
     """The summary of one machine's campaigns; None where they say nothing of this source's claims
     and of its figures' cells (`drawn`). Raises UserError for campaigns of two machines."""
-    kept = [found for document in documents if (found := _campaign(source, document, drawn))]
+    kept = [found for one in campaigns if (found := _campaign(source, one, drawn))]
     if not kept:
         return None
-    machines = list(dict.fromkeys(document["machine"]["summary"] for document in documents))
+    machines = list(dict.fromkeys(one.machine for one in campaigns))
     if len(machines) > 1:
         raise UserError(
             "these campaigns are of two machines",
-            actual="; ".join(machines),
+            actual="; ".join(map(str, machines)),
             fix="save them one by one",
         )
     return {
@@ -87,24 +77,12 @@ def text(summary: Mapping[str, Any]) -> str:
     return "\n".join([*lines, "]}"]) + "\n"
 
 
-def expanded(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The show documents that `analysis.claims.answers` takes."""
-    found = []
-    for one in summary["campaigns"]:
-        workloads = [
-            {
-                **workload,
-                "arms": [_expanded(arm) for arm in workload["arms"]],
-                "topics": _topics(workload["arms"]),
-            }
-            for workload in one["workloads"]
-        ]
-        before = one.get("method", 1) < METHOD
-        found.append({**one, "workloads": workloads, "shipped": True, "before_correction": before})
-    return found
+def expanded(summary: Mapping[str, Any]) -> list[Campaign]:
+    """The campaigns of a summary."""
+    return [_expanded(one) for one in summary["campaigns"]]
 
 
-def shipped_of(sources: Sequence[Claims]) -> dict[str, list[dict[str, Any]]]:
+def shipped_of(sources: Sequence[Claims]) -> dict[str, list[Campaign]]:
     """Source -> what was measured for the shipped ledger, as `ledger` takes it, the newest
     first."""
     return {
@@ -113,121 +91,149 @@ def shipped_of(sources: Sequence[Claims]) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _campaign(
-    source: Claims, document: Mapping[str, Any], drawn: Sequence[Drawn]
-) -> dict[str, Any] | None:
+def _campaign(source: Claims, found: Campaign, drawn: Sequence[Drawn]) -> dict[str, Any] | None:
     metrics: dict[tuple[str, str], Asked] = {}
     for claim in source.items:
-        for workload, topic, arm, names in compared(source, claim, document):
+        for workload, topic, arm, names in compared(source, claim, found):
             metrics.setdefault((workload, arm), {}).setdefault(topic, set()).update(names)
     for one in drawn:
-        for workload, arm in _cells_of(one, document):
+        for workload, arm in _cells_of(one, found):
             metrics.setdefault((workload, arm), {}).setdefault(None, set()).update(one.metrics)
     workloads = []
-    for workload in document["workloads"]:
-        name = workload["workload"]
+    for of_workload in found.workloads:
+        name = of_workload.workload
         arms = [
-            _arm(workload, arm, metrics[name, arm["arm"]])
-            for arm in workload["arms"]
-            if (name, arm["arm"]) in metrics
+            _arm(arm, metrics[name, arm.arm])
+            for arm in of_workload.arms
+            if (name, arm.arm) in metrics
         ]
         if arms:
             workloads.append({"workload": name, "arms": arms})
     if not workloads:
         return None
-    campaign = document["campaign"]
-    kept = {
-        key: campaign.get(key)
-        for key in ("name", "suite", "created_utc", "seed", "tool_version", "blocks_complete")
-    }
-    facts = {
-        fact["name"]: fact["value"]
-        for fact in document["machine"]["facts"]
-        if fact["name"] in FACTS
-    }
     made = {
         "method": METHOD,
-        "campaign": kept,
-        "machine": {"summary": document["machine"]["summary"], **facts},
+        "campaign": {
+            "name": found.name,
+            "suite": found.suite,
+            "created_utc": found.created_utc,
+            "seed": found.seed,
+            "tool_version": found.tool_version,
+            "blocks_complete": found.blocks_complete,
+        },
+        "machine": {
+            "summary": found.machine,
+            **{fact.name: fact.value for fact in found.facts if fact.name in FACTS},
+        },
         "workloads": workloads,
     }
-    asked = document.get("asked")
-    return (
-        made if asked is None else {"asked": [x.id for x in source.items if x.id in asked], **made}
-    )
+    if found.asked is None:
+        return made
+    return {"asked": [x.id for x in source.items if x.id in found.asked], **made}
 
 
-def _cells_of(one: Drawn, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(workload, arm) of the cells of a document that a figure draws."""
-    if not is_suite(one.suite, str(document["campaign"]["suite"])):
+def _cells_of(one: Drawn, campaign: Campaign) -> Iterator[tuple[str, str]]:
+    """(workload, arm) of the cells of a campaign that a figure draws."""
+    if not is_suite(one.suite, str(campaign.suite)):
         return
-    for workload in document["workloads"]:
-        plain = workload["workload"].partition(" [")[0]
-        for arm in workload["arms"]:
-            cell = cells.values(plain, arm["arm"], arm["factors"], arm.get("pair"))
-            if arm.get("role") == "floor" or not any(
-                name in arm["metrics"] for name in one.metrics
-            ):
+    for workload in campaign.workloads:
+        for arm in workload.arms:
+            cell = cells.values(workload.plain, arm.arm, arm.factors, arm.pair)
+            if arm.is_floor or not any(name in arm.metrics for name in one.metrics):
                 continue
             if cells.chosen(one, cell):
-                yield workload["workload"], arm["arm"]
+                yield workload.workload, arm.arm
 
 
-def _arm(workload: Mapping[str, Any], arm: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
+def _arm(arm: Arm, asked: Asked) -> dict[str, Any]:
+    about = {
+        "arm": arm.arm,
+        "middleware": arm.middleware,
+        "layer": arm.layer,
+        "version": arm.version,
+        "profile": arm.profile,
+        "release_date": arm.release_date,
+        "factors": arm.factors,
+        "touch": arm.touch,
+        "not_supported": arm.not_supported,
+        "disturbed_by": {Code.MACHINE_BOUND: arm.machine_bound} if arm.machine_bound else None,
+        "lost_blocks": list(arm.lost_blocks) or None,
+    }
     topics = {
-        one["topic"]: _kept(found, asked[one["topic"]])
-        for one in workload.get("topics", ())
-        if one["topic"] in asked
-        for found in one["arms"]
-        if found["arm"] == arm["arm"]
+        name: _kept(found, asked[name]) for name, found in arm.topics.items() if name in asked
     }
     return {
-        **{key: arm.get(key) for key in ARM if arm.get(key) is not None or key == "factors"},
-        **({"disturbed_by": {Code.MACHINE_BOUND: bound}} if (bound := bound_trials(arm)) else {}),
-        **({"lost_blocks": lost} if (lost := lost_blocks(arm)) else {}),
+        **{key: value for key, value in about.items() if value is not None},
         **_kept(arm, asked.get(None, set())),
         **({"topics": topics} if topics else {}),
     }
 
 
-def _kept(arm: Mapping[str, Any], metrics: set[str]) -> dict[str, Any]:
+def _kept(found: Values, asked: set[str]) -> dict[str, Any]:
     """What is left of an arm's values, or of those in one topic."""
-    per_trial = {
-        name: arm["per_trial"][name] for name in sorted(metrics) if name in arm["per_trial"]
-    }
+    names = sorted(asked)
     return {
-        "metrics": {
-            name: arm["metrics"][name] for name in sorted(metrics) if name in arm["metrics"]
-        },
+        "metrics": {name: document(found.metrics[name]) for name in names if name in found.metrics},
         "per_trial": {
-            name: [[one["block"], one["value"]] for one in found]
-            for name, found in per_trial.items()
+            name: document(list(found.per_trial[name].items()))
+            for name in names
+            if name in found.per_trial
         },
     }
 
 
-def _expanded(arm: Mapping[str, Any]) -> dict[str, Any]:
-    per_trial = {
-        name: [{"block": block, "value": value} for block, value in found]
-        for name, found in arm["per_trial"].items()
-    }
-    return {"not_supported": None, **arm, "per_trial": per_trial}
+def _expanded(one: Mapping[str, Any]) -> Campaign:
+    about = one["campaign"]
+    facts = {key: value for key, value in one["machine"].items() if key != "summary"}
+    return Campaign(
+        name=about["name"],
+        suite=about["suite"],
+        created_utc=about["created_utc"],
+        seed=about["seed"],
+        tool_version=about["tool_version"],
+        blocks_complete=about["blocks_complete"],
+        machine=one["machine"]["summary"],
+        facts=tuple(Fact(name=name, value=value, note=None) for name, value in facts.items()),
+        workloads=tuple(
+            Workload(
+                workload=workload["workload"], arms=tuple(map(_expanded_arm, workload["arms"]))
+            )
+            for workload in one["workloads"]
+        ),
+        shipped=True,
+        before_correction=one.get("method", 1) < METHOD,
+    )
 
 
-def _topics(arms: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """As a workload of the show document has them."""
-    names = dict.fromkeys(name for arm in arms for name in arm.get("topics", ()))
-    return [
-        {
-            "topic": name,
-            "arms": [
-                _expanded({"arm": arm["arm"], **arm["topics"][name]})
-                for arm in arms
-                if name in arm.get("topics", ())
-            ],
-        }
-        for name in names
-    ]
+def _expanded_arm(arm: Mapping[str, Any]) -> Arm:
+    whole = _values(arm)
+    return Arm(
+        arm=arm["arm"],
+        middleware=arm["middleware"],
+        layer=arm["layer"],
+        version=arm.get("version"),
+        profile=arm.get("profile"),
+        release_date=arm.get("release_date"),
+        is_floor=arm["layer"] == "floor",
+        factors=arm["factors"],
+        touch=arm.get("touch", "all"),
+        not_supported=arm.get("not_supported"),
+        machine_bound=arm.get("disturbed_by", {}).get(Code.MACHINE_BOUND, 0),
+        lost_blocks=tuple(arm.get("lost_blocks", ())),
+        metrics=whole.metrics,
+        per_trial=whole.per_trial,
+        topics={name: _values(found) for name, found in arm.get("topics", {}).items()},
+    )
+
+
+def _values(kept: Mapping[str, Any]) -> Values:
+    return Values(
+        metrics={name: Metric.of(found) for name, found in kept["metrics"].items()},
+        per_trial={
+            name: {block: float(value) for block, value in found}
+            for name, found in kept["per_trial"].items()
+        },
+    )
 
 
 def _marked(items: Sequence[Any]) -> list[tuple[bool, Any]]:

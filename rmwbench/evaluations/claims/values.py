@@ -12,7 +12,6 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -25,12 +24,12 @@ from rmwbench.analysis.verdicts.failing import is_latency
 from rmwbench.analysis.verdicts.pairs import pairs
 from rmwbench.analysis.verdicts.verdict import Arm as Compared
 from rmwbench.analysis.verdicts.verdict import Ratio
-from rmwbench.codes import FailedBy
+from rmwbench.evaluations.campaign import Arm
 from rmwbench.evaluations.claims.model import Test
 from rmwbench.evaluations.claims.rules import RULES, Level, level_of, unseen
 from rmwbench.evaluations.claims.words import unit_of
+from rmwbench.results.model import Metric
 
-Arm = Mapping[str, Any]
 Block = tuple[int, int]
 """The number of the campaign, and of the block in it."""
 Values = Mapping[Block, float]
@@ -75,7 +74,7 @@ class Found:
 def per_trial(arm: Arm, metric: str) -> dict[int, float]:
     """Block -> the trial's value, by the rules of a verdict: a block that the arm lost is infinite
     in every latency, with nothing delivered; what it would have cost is not known."""
-    found = {one["block"]: float(one["value"]) for one in arm["per_trial"].get(metric, ())}
+    found = dict(arm.per_trial.get(metric, {}))
     if not found or metric not in GLOSSARY:
         return found
     whole = (
@@ -85,20 +84,7 @@ def per_trial(arm: Arm, metric: str) -> dict[int, float]:
         if is_latency(GLOSSARY[metric])
         else None
     )
-    return found if whole is None else dict.fromkeys(lost_blocks(arm), whole) | found
-
-
-def lost_blocks(arm: Arm) -> list[int]:
-    """The blocks whose trial failed by the arm's own fault."""
-    if "lost_blocks" in arm:
-        return list(arm["lost_blocks"])
-    failures = (arm.get("trials") or {}).get("failures") or ()
-    own = (
-        x
-        for x in failures
-        if x["status"] == "failed" and x.get("failed_by") in (None, FailedBy.WORKER)
-    )
-    return sorted({int(x["block"]) for x in own})
+    return found if whole is None else dict.fromkeys(arm.lost_blocks, whole) | found
 
 
 def left_values(test: Test, cell: Sequence[Sides]) -> dict[Block, float]:
@@ -178,7 +164,7 @@ def _ratio(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
     left, right = left_values(test, cell), right_values(test, cell)
     common = sorted(left.keys() & right.keys())
     widened = any(
-        CLOCKS in str(arm["metrics"].get(name, {}).get("interval"))
+        _is_of_two_clocks(arm.metrics.get(name))
         for one in cell
         for arm in one.arms
         for name in test.metrics
@@ -204,6 +190,10 @@ def _ratio(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
     scale = birge(np.log(ratios), [campaign for campaign, _ in common])
     low, high = (_scaled(found.value, end, scale) for end in (found.low, found.high))
     return Found(found.value, low, high, len(common))
+
+
+def _is_of_two_clocks(metric: Metric | None) -> bool:
+    return metric is not None and CLOCKS in (metric.interval or "")
 
 
 def _scaled(value: float, end: float, times: float) -> float:
@@ -245,9 +235,9 @@ def _of_intervals(test: Test, cell: Sequence[Sides], earlier: int | None) -> Fou
         return Found(None, 0.0, math.inf, 0)
     trials = [_trials(one, test.metric) for one in left]
     level = level_of(trials, earlier=earlier)
-    x, x_low, x_high = _combined([one["metrics"][test.metric] for one in left], level)
+    x, x_low, x_high = _combined([one.metrics[test.metric] for one in left], level)
     y, y_low, y_high = _combined(
-        [one["metrics"][test.right_metric or test.metric] for one in right], level
+        [one.metrics[test.right_metric or test.metric] for one in right], level
     )
     blocks = min(sum(trials), sum(_trials(one, test.right_metric or test.metric) for one in right))
     low = x_low / y_high if y_high > 0 and math.isfinite(y_high) else 0.0
@@ -259,36 +249,35 @@ def _of_intervals(test: Test, cell: Sequence[Sides], earlier: int | None) -> Fou
 
 
 def _trials(arm: Arm, metric: str) -> int:
-    return int(arm["metrics"].get(metric, {}).get("trials") or 0)
+    found = arm.metrics.get(metric)
+    return (found and found.trials) or 0
 
 
-def _combined(
-    metrics: Sequence[Mapping[str, Any]], level: Level
-) -> tuple[float | None, float, float]:
+def _combined(metrics: Sequence[Metric], level: Level) -> tuple[float | None, float, float]:
     """The mean of the campaigns' values by their trials, its bounds those of the widest: each
     campaign's interval of 95 % widened to the level, on the logarithms where it can be."""
     ends = [_at_level(metric, level) for metric in metrics]
     low, high = min(end[1] for end in ends), max(end[2] for end in ends)
-    weights = [float(metric.get("trials") or 1) for metric in metrics]
-    if any(end[0] is None for end in ends):
+    weights = [float(metric.trials or 1) for metric in metrics]
+    values = [end[0] for end in ends if end[0] is not None]
+    if len(values) < len(ends):
         return None, low, high
-    value = sum(float(end[0]) * w for end, w in zip(ends, weights, strict=True)) / sum(weights)
+    value = sum(value * w for value, w in zip(values, weights, strict=True)) / sum(weights)
     return value, low, high
 
 
-def _at_level(metric: Mapping[str, Any], level: Level) -> tuple[float | None, float, float]:
+def _at_level(metric: Metric, level: Level) -> tuple[float | None, float, float]:
     """Value, low, high of a metric's interval of 95 %, at another level: its half is so many times
     as wide as t with its trials' degrees of freedom is. A one-sided bound reaches to infinity and
     has no value."""
-    if "at_least" in metric:
-        return None, float(metric["at_least"]), math.inf
-    value = float(metric["value"])
-    low, high = (
-        float(x) if (x := metric.get(key)) is not None else value for key in ("low", "high")
-    )
+    if metric.at_least is not None:
+        return None, metric.at_least, math.inf
+    assert metric.value is not None, "without data it was refused (judge.py)"
+    value = metric.value
+    low, high = (value if end is None else end for end in (metric.low, metric.high))
     if level.error <= 0:
         return value, -math.inf, math.inf
-    freedom = max(int(metric.get("trials") or 2) - 1, 1)
+    freedom = max((metric.trials or 2) - 1, 1)
     times = max(1.0, float(special.stdtrit(freedom, level.error) / special.stdtrit(freedom, 0.025)))
     if math.isinf(value):
         return value, low, high
@@ -306,9 +295,8 @@ def _at_level(metric: Mapping[str, Any], level: Level) -> tuple[float | None, fl
 def _level(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
     """The metric's own interval over the trials of all campaigns, at the level of the look."""
     values = left_values(test, cell)
-    metrics = [one.left["metrics"][test.metric] for one in cell]
-    widened = any(CLOCKS in str(metric.get("interval")) for metric in metrics)
-    if not values or widened:
+    metrics = [one.left.metrics[test.metric] for one in cell]
+    if not values or any(map(_is_of_two_clocks, metrics)):
         trials = [_trials(one.left, test.metric) for one in cell]
         value, low, high = _combined(metrics, level_of(trials, earlier=earlier))
         return Found(value, low, high, sum(trials))
@@ -328,11 +316,11 @@ def _over_trials(test: Test, cell: Sequence[Sides], values: np.ndarray, level: L
     """As `aggregate.over_trials`, at another confidence than 95 %."""
     unit = unit_of(test.metric) if test.times_metric is None else ""
     if unit == "fraction":
-        return _fraction([one.left["metrics"][test.metric] for one in cell], values, level)
+        return _fraction([one.left.metrics[test.metric] for one in cell], values, level)
     if unit == "messages":
         return intervals.clustered_count(values, level.confidence)[0]
     if not values.any():  # zeros have no spread: the bound that the metric has
-        return _combined([one.left["metrics"][test.metric] for one in cell], level)  # type: ignore[return-value]
+        return _combined([one.left.metrics[test.metric] for one in cell], level)  # type: ignore[return-value]
     if (values > 0).all() and (
         test.metric not in GLOSSARY or GLOSSARY[test.metric].kind != "amount"
     ):
@@ -342,10 +330,10 @@ def _over_trials(test: Test, cell: Sequence[Sides], values: np.ndarray, level: L
     )
 
 
-def _fraction(metrics: Sequence[Mapping[str, Any]], values: np.ndarray, level: Level) -> Interval:
+def _fraction(metrics: Sequence[Metric], values: np.ndarray, level: Level) -> Interval:
     """Of so many events a trial: `count` has all of a campaign."""
-    trials = sum(int(metric["trials"]) for metric in metrics)
-    total = sum(int(metric["count"]) for metric in metrics) / trials
+    trials = sum(metric.trials or 0 for metric in metrics)
+    total = sum(metric.count or 0 for metric in metrics) / trials
     totals = np.full(len(values), max(total, 1.0))
     return intervals.clustered_fraction(values * totals, totals, level.confidence)[0]
 
@@ -363,7 +351,7 @@ def _difference(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found
     own = []
     for side, values in (("left", left), ("right", right)):
         metrics = [
-            getattr(one, side)["metrics"][test.metric]
+            getattr(one, side).metrics[test.metric]
             for one in cell
             if getattr(one, side) is not None
         ]

@@ -15,6 +15,9 @@ from rmwbench.errors import UserError
 from rmwbench.evaluations.committee.document import Part, Report, candidate
 from rmwbench.report.markdown import escape, table
 from rmwbench.results.answer.facts import contenders, verdict_of
+from rmwbench.results.model import Ratio
+from rmwbench.results.model import document as plain
+from rmwbench.results.shown import Arm
 from rmwbench.words import numbers as fmt
 
 SIDES = {"best": "good", "equivalent": "good", "worse": "worse"}
@@ -33,16 +36,16 @@ class Said(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """One candidate in one workload of both runs; `arms` are its arms in the two show documents."""
+    """One candidate in one workload of both runs; `arms` are its arms in the two campaigns."""
 
     section: str
     workload: str
     candidate: str
-    arms: tuple[Mapping[str, Any], Mapping[str, Any]]
+    arms: tuple[Arm, Arm]
 
     @property
     def said(self) -> Said:
-        verdicts = [verdict_of(dict(arm)) for arm in self.arms]
+        verdicts = [verdict_of(arm) for arm in self.arms]
         if "no data" in verdicts:
             return Said.ABSENT
         sides = {SIDES.get(verdict) for verdict in verdicts}
@@ -52,8 +55,7 @@ class Pair:
 
     def document(self) -> dict[str, Any]:
         told = [
-            {"verdict": verdict_of(dict(arm)), "ratio": arm["verdict"].get("ratio")}
-            for arm in self.arms
+            {"verdict": verdict_of(arm), "ratio": plain(arm.verdict.ratio)} for arm in self.arms
         ]
         where = {"section": self.section, "workload": self.workload, "candidate": self.candidate}
         return where | {"said": str(self.said), "first": told[0], "second": told[1]}
@@ -104,15 +106,15 @@ def _pairs(first: Report, second: Report) -> Iterator[Pair]:
 
 def _of_section(part: Part, other: Part) -> Iterator[Pair]:
     """A workload counts where its name and its primary metric are those of the other run."""
-    beside = {(one["workload"], one["primary_metric"]): one for one in other.answer["workloads"]}
-    for workload in part.answer["workloads"]:
-        same = beside.get((workload["workload"], workload["primary_metric"]))
+    beside = {(one.workload, one.primary_metric): one for one in other.answer.workloads}
+    for workload in part.answer.workloads:
+        same = beside.get((workload.workload, workload.primary_metric))
         arms = {candidate(arm): arm for arm in contenders(same)} if same else {}
         for arm in contenders(workload):
-            if candidate(arm) in arms and not arm.get("not_supported"):
+            if candidate(arm) in arms and not arm.not_supported:
                 yield Pair(
                     section=part.section.title,
-                    workload=workload["workload"],
+                    workload=workload.workload,
                     candidate=candidate(arm),
                     arms=(arm, arms[candidate(arm)]),
                 )
@@ -157,7 +159,7 @@ def contrary(doc: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 def _told(one: Mapping[str, Any]) -> str:
     """`worse 1.31×`."""
-    ratio = fmt.ratio(one["ratio"])
+    ratio = fmt.ratio(Ratio.of(one["ratio"]) if one["ratio"] else None)
     return f"{one['verdict']} {ratio.text}" if ratio.state == "measured" else str(one["verdict"])
 
 

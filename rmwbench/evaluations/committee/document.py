@@ -15,6 +15,7 @@ from typing import Any
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.evaluations.beside import evaluated
+from rmwbench.evaluations.campaign import of_shown
 from rmwbench.evaluations.committee.sections import NEEDS, Need
 from rmwbench.evaluations.committee.session import Planned, Session
 from rmwbench.evaluations.questionnaire import document as questionnaire
@@ -27,6 +28,7 @@ from rmwbench.results.decide.document import summarise as decide
 from rmwbench.results.decide.model import Decided
 from rmwbench.results.model import document
 from rmwbench.results.show import summarise
+from rmwbench.results.shown import Arm, Shown, Workload
 from rmwbench.suite.file.limits_file import read_limits
 from rmwbench.suite.file.load import limits_directory
 from rmwbench.suite.limits import Of
@@ -42,19 +44,19 @@ MOST_COMMENT_BYTES = 64 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A section. `shown`: the show document of its campaign; None where nothing was measured, for
-    the reason `why`; `get` is the command that changes it. `evaluated`: what the published
-    evaluations said of the same."""
+    """A section. `shown`: what its campaign answers; None where nothing was measured, for the
+    reason `why`; `get` is the command that changes it. `evaluated`: what the published evaluations
+    said of the same."""
 
     section: Planned
-    shown: dict[str, Any] | None
+    shown: Shown | None
     why: str | None = None
     get: str | None = None
     evaluated: Evaluated = NOT_EVALUATED
 
     @property
-    def answer(self) -> dict[str, Any]:
-        """The show document of a section that was measured."""
+    def answer(self) -> Shown:
+        """Of a section that was measured."""
         if self.shown is None:
             raise ValueError(f"{self.section.name} was not measured")
         return self.shown
@@ -172,7 +174,7 @@ def gather(
             for part in parts
             if part.section.name == need.section
         ),
-        questionnaire=questionnaire.document(asked, evidence, shown),
+        questionnaire=questionnaire.document(asked, evidence, list(map(of_shown, shown))),
         beside=tuple(beside),
         comments=tuple(_comments(session.directory / "comments")),
     )
@@ -203,15 +205,15 @@ def _part(session: Session, section: Planned) -> Part:
     return Part(section=section, shown=shown, evaluated=evaluated(shown))
 
 
-def standings(shown: Sequence[Mapping[str, Any]]) -> list[Standing]:
+def standings(shown: Sequence[Shown]) -> list[Standing]:
     """The candidates of all sections, those that were compared most often first. Pairs of two
     middlewares are not candidates, and workloads of too few blocks have no verdicts."""
     counts: dict[str, Counter[str]] = {}
     sections: dict[str, set[int]] = {}
     for number, one in enumerate(shown):
-        for workload in one["workloads"]:
+        for workload in one.workloads:
             for arm in contenders(workload):
-                if arm.get("pair") is None and decidable(workload):
+                if arm.pair is None and decidable(workload):
                     counts.setdefault(candidate(arm), Counter())[verdict_of(arm)] += 1
                     sections.setdefault(candidate(arm), set()).add(number)
     found = [
@@ -221,27 +223,24 @@ def standings(shown: Sequence[Mapping[str, Any]]) -> list[Standing]:
     return sorted(found, key=lambda one: (-one.workloads, one.arm))
 
 
-def decidable(workload: Mapping[str, Any]) -> bool:
+def decidable(workload: Workload) -> bool:
     """Whether it has the blocks without which nothing is decided."""
     return blocks_of(workload) >= DECIDABLE_BLOCKS
 
 
-def blocks_of(workload: Mapping[str, Any]) -> int:
+def blocks_of(workload: Workload) -> int:
     """The blocks of that contender which has most: each is a trial that is done, or that it failed
     by itself."""
-    found = (arm["trials"] for arm in contenders(dict(workload)))
-    return max((trials["done"] + trials["failed"] for trials in found), default=0)
+    found = (arm.trials for arm in contenders(workload))
+    return max((trials.done + trials.failed for trials in found), default=0)
 
 
-def candidate(arm: Mapping[str, Any]) -> str:
+def candidate(arm: Arm) -> str:
     """Suites call a middleware as installed by its own name, or `NAME untouched` beside a tuned
     one: it is the same."""
-    as_installed = arm["profile"] == "untouched" and not arm.get("options")
-    return str(
-        arm["middleware"]
-        if as_installed and arm["arm"] == f"{arm['middleware']} untouched"
-        else arm["arm"]
-    )
+    as_installed = arm.profile == "untouched" and not arm.options
+    is_so_called = arm.arm == f"{arm.middleware} untouched"
+    return arm.middleware if as_installed and is_so_called else arm.arm
 
 
 def _need(session: Session, need: Need, part: Part) -> Answered:

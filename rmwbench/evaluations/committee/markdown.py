@@ -8,7 +8,6 @@ What decides comes first; every table and chart of a section is in the section's
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from rmwbench.evaluations.committee.document import (
     ORDER,
@@ -41,6 +40,8 @@ from rmwbench.results.answer import done
 from rmwbench.results.answer.facts import contenders, verdict_of
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.decide import words as decided_words
+from rmwbench.results.model import GlossaryEntry
+from rmwbench.results.shown import Arm, Condition, Shown, Workload
 from rmwbench.suite.suite import DECIDABLE_BLOCKS
 from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt
@@ -106,18 +107,18 @@ def render(report: Report, images: Mapping[str, list[tuple[str, str]]]) -> str:
 def _comparisons(part: Part, page: Path, drawn: Sequence[Path]) -> Iterator[tuple[str, str]]:
     """Of what was drawn for the section's page the comparison of the first workloads: (title, path
     relative to the report)."""
-    for workload in part.answer["workloads"][:FEW]:
-        path = charts_directory(page) / f"{file_name(workload['workload'])}-comparison.svg"
+    for workload in part.answer.workloads[:FEW]:
+        path = charts_directory(page) / f"{file_name(workload.workload)}-comparison.svg"
         if path in drawn:
-            yield f"{workload['title']}: comparison", str(path.relative_to(page.parent.parent))
+            yield f"{workload.title}: comparison", str(path.relative_to(page.parent.parent))
 
 
 def _head(report: Report) -> Iterator[str]:
     measured = report.measured
     yield from (f"# {escape(report.title)}", "")
-    trials = sum(part.answer["campaign"]["trials"]["done"] for part in measured)
-    machines = list(dict.fromkeys(part.answer["machine"]["summary"] for part in measured))
-    dates = sorted(str(part.answer["campaign"]["created_utc"])[:10] for part in measured)
+    trials = sum(part.answer.campaign.trials.done for part in measured)
+    machines = list(dict.fromkeys(part.answer.machine.summary for part in measured))
+    dates = sorted(str(part.answer.campaign.created_utc)[:10] for part in measured)
     when = (
         dates[0]
         if dates and dates[0] == dates[-1]
@@ -146,7 +147,7 @@ def _head(report: Report) -> Iterator[str]:
 
 def _left_out_of_several(report: Report) -> dict[str, int]:
     """What more than one section lacks, with how many do; said once."""
-    lists = (part.answer["campaign"].get("left_out", ()) for part in report.measured)
+    lists = (part.answer.campaign.left_out for part in report.measured)
     each = Counter(text for found in lists for text in dict.fromkeys(found))
     return {text: count for text, count in each.items() if count > 1}
 
@@ -178,16 +179,16 @@ def _told(part: Part) -> str:
     """One by one where a section has few workloads; else in how many of them who is best. Of
     workloads with too few blocks only that."""
     shown = part.answer
-    if obeyed := shown.get("ros_variables"):
-        return escape(obeyed["summary"])
-    every, found = shown["workloads"], [one for one in shown["workloads"] if decidable(one)]
+    if shown.ros_variables is not None:
+        return escape(shown.ros_variables.summary)
+    every, found = shown.workloads, [one for one in shown.workloads if decidable(one)]
     told = _best(found, every, conditions(shown)) if found else ""
     return " ".join(
         filter(None, (told, _too_few([one for one in every if one not in found], len(every))))
     )
 
 
-def _too_few(found: Sequence[Mapping[str, Any]], of: int) -> str:
+def _too_few(found: Sequence[Workload], of: int) -> str:
     if not found:
         return ""
     blocks = fmt.counted(max(map(blocks_of, found)), "block")
@@ -200,9 +201,9 @@ def _too_few(found: Sequence[Mapping[str, Any]], of: int) -> str:
 
 
 def _best(
-    found: Sequence[dict[str, Any]],
-    every: Sequence[dict[str, Any]],
-    known: Mapping[str, dict[str, Any]],
+    found: Sequence[Workload],
+    every: Sequence[Workload],
+    known: Mapping[str, Condition],
 ) -> str:
     """Of `every` workload of a section those `found` with enough blocks."""
     if len(found) <= FEW:
@@ -212,13 +213,13 @@ def _best(
             if several
             else escape(answer.answer)
             for workload in found
-            if (answer := headline(workload, known.get(workload["workload"])))
+            if (answer := headline(workload, known.get(workload.workload)))
         )
     best: Counter[str] = Counter()
     open_ = 0
     for workload in found:
         arms = [
-            arm["arm"] for arm in contenders(workload) if verdict_of(arm) in ("best", "equivalent")
+            arm.arm for arm in contenders(workload) if verdict_of(arm) in ("best", "equivalent")
         ]
         best.update(arms)
         open_ += not arms
@@ -229,11 +230,11 @@ def _best(
     )
 
 
-def _title(workload: Mapping[str, Any], among: Iterable[Mapping[str, Any]]) -> str:
+def _title(workload: Workload, among: Iterable[Workload]) -> str:
     """With the levels of its factors where others of the section are called the same."""
-    same = sum(one["title"] == workload["title"] for one in among) > 1
-    levels = workload["workload"].partition(" [")[2].removesuffix("]")
-    return f"{workload['title']} ({levels})" if same and levels else str(workload["title"])
+    same = sum(one.title == workload.title for one in among) > 1
+    levels = workload.workload.partition(" [")[2].removesuffix("]")
+    return f"{workload.title} ({levels})" if same and levels else workload.title
 
 
 def _standings(report: Report) -> Iterator[str]:
@@ -332,7 +333,7 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
         )
         return
     shown = part.shown
-    campaign = shown["campaign"]
+    campaign = shown.campaign
     place = report.session.place(part.section).relative_to(report.session.directory)
     page = f"[this section's page](sections/{part.section.name}.md)"
     counts = ", ".join(map(escape, done.counts(campaign)))
@@ -342,14 +343,12 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
         f"every message: `rmwbench query … {place}`."
     )
     yield ""
-    if campaign.get("not_run"):
-        yield from (escape(campaign["not_run"]), "")
+    if campaign.not_run:
+        yield from (escape(campaign.not_run), "")
     said = _left_out_of_several(report)
-    yield from (
-        f"- Left out: {escape(text)}" for text in campaign.get("left_out", ()) if text not in said
-    )
+    yield from (f"- Left out: {escape(text)}" for text in campaign.left_out if text not in said)
     yield ""
-    workloads = shown["workloads"]
+    workloads = shown.workloads
     if len(workloads) > FEW:
         yield from (_told(part), "")
     else:
@@ -357,7 +356,7 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
     tables = (outcome_lines, ros_variable_lines, recording_lines, bring_up_lines)
     told_by_tables = [line for table in tables for line in table(shown)]
     told_by_tables += [
-        line for workload in workloads if workload.get("matrix") for line in matrix_lines(workload)
+        line for workload in workloads if workload.matrix for line in matrix_lines(workload)
     ]
     yield from (f"#{line}" if line.startswith("#") else line for line in told_by_tables)
     if not told_by_tables:
@@ -366,13 +365,11 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
         yield from (f"![{escape(title)}]({image})", "")
 
 
-def _answers(
-    workloads: Sequence[dict[str, Any]], known: Mapping[str, dict[str, Any]]
-) -> Iterator[str]:
+def _answers(workloads: Sequence[Workload], known: Mapping[str, Condition]) -> Iterator[str]:
     """The answer of each workload with what stands behind it."""
     enough = [one for one in workloads if decidable(one)]
     for workload in enough:
-        answer = headline(workload, known.get(workload["workload"]))
+        answer = headline(workload, known.get(workload.workload))
         told = " ".join(escape(text) for text in (answer.limits, answer.detail) if text)
         yield from (
             f"**{escape(_title(workload, workloads))}.** {escape(answer.answer)} {told}".rstrip(),
@@ -382,23 +379,20 @@ def _answers(
         yield from (few, "")
 
 
-def _primary(shown: Mapping[str, Any]) -> Iterator[str]:
+def _primary(shown: Shown) -> Iterator[str]:
     """The primary metric of each workload by arm, with the verdict in each cell; of one with unlike
     topics, which together have no number, by topic."""
-    of_topics = [
-        one for one in shown["workloads"] if any(topic["judged"] for topic in one.get("topics", ()))
-    ]
-    whole = [one for one in shown["workloads"] if one not in of_topics]
+    of_topics = [one for one in shown.workloads if any(topic.judged for topic in one.topics)]
+    whole = [one for one in shown.workloads if one not in of_topics]
     if whole:
-        yield from _by_workload(whole, shown["glossary"])
+        yield from _by_workload(whole, shown.glossary)
     for workload in of_topics:
-        title = _title(workload, shown["workloads"])
+        title = _title(workload, shown.workloads)
         yield from (
-            f"{escape(title)}: {_metrics([workload], shown['glossary'])}, by topic. "
-            f"{topic_rows.KEY}.",
+            f"{escape(title)}: {_metrics([workload], shown.glossary)}, by topic. {topic_rows.KEY}.",
             "",
         )
-        heads = ("arm", *(escape(topic["topic"]) for topic in workload["topics"]))
+        heads = ("arm", *(escape(topic.topic) for topic in workload.topics))
         rows = topic_rows.rows(workload)
         yield from table(
             heads, [(escape(row.arm), *(_of_topic(cell) for cell in row.cells)) for row in rows]
@@ -409,24 +403,26 @@ def _of_topic(cell: topic_rows.Cell) -> str:
     return escape(cell.text.replace("\n", ", "))
 
 
-def _metrics(workloads: Iterable[Mapping[str, Any]], glossary: Mapping[str, Any]) -> str:
+def _metrics(workloads: Iterable[Workload], glossary: Mapping[str, GlossaryEntry]) -> str:
     """The titles of what they are judged by."""
-    names = dict.fromkeys(workload["primary_metric"] for workload in workloads)
-    return escape("; ".join(glossary.get(name, {}).get("title", name) for name in names))
+    names = dict.fromkeys(workload.primary_metric for workload in workloads)
+    return escape("; ".join(glossary[name].title if name in glossary else name for name in names))
 
 
-def _by_workload(workloads: Sequence[dict[str, Any]], glossary: Mapping[str, Any]) -> Iterator[str]:
-    arms = list(dict.fromkeys(arm["arm"] for workload in workloads for arm in workload["arms"]))
+def _by_workload(
+    workloads: Sequence[Workload], glossary: Mapping[str, GlossaryEntry]
+) -> Iterator[str]:
+    arms = list(dict.fromkeys(arm.arm for workload in workloads for arm in workload.arms))
     found = {
-        (workload["workload"], arm["arm"]): _cell(arm, workload)
+        (workload.workload, arm.arm): _cell(arm, workload)
         for workload in workloads
-        for arm in workload["arms"]
+        for arm in workload.arms
     }
     yield from (
         f"{_metrics(workloads, glossary)}, by workload. **Bold** is best or as good as the best.",
         "",
     )
-    names = [workload["workload"] for workload in workloads]
+    names = [workload.workload for workload in workloads]
     if len(names) <= min(WIDE, len(arms)):
         heads = ("arm", *map(escape, names))
         yield from table(
@@ -439,11 +435,11 @@ def _by_workload(workloads: Sequence[dict[str, Any]], glossary: Mapping[str, Any
         )
 
 
-def _cell(arm: Mapping[str, Any], workload: Mapping[str, Any]) -> str:
-    if arm.get("not_supported"):
+def _cell(arm: Arm, workload: Workload) -> str:
+    if arm.not_supported:
         return "not supported"
-    verdict, ratio = verdict_of(dict(arm)), fmt.ratio(arm["verdict"]["ratio"])
-    value = escape(fmt.metric(arm["metrics"].get(workload["primary_metric"])).full)
+    verdict, ratio = verdict_of(arm), fmt.ratio(arm.verdict.ratio)
+    value = escape(fmt.metric(arm.metrics.get(workload.primary_metric)).full)
     if verdict in ("best", "equivalent"):
         return f"**{value}**"
     if verdict == "worse":
@@ -520,19 +516,17 @@ def _method(report: Report) -> Iterator[str]:
     )
     yield ""
     cautions = dict.fromkeys(
-        item["text"]
+        item.text
         for part in report.measured
-        for item in part.answer["conclusions"]
-        if item["kind"] == "caution" and not item["workload"]
+        for item in part.answer.conclusions
+        if item.kind == "caution" and not item.workload
     )
     yield from (f"- {text}" for text in (*NOT_CONCLUDED, *map(escape, cautions)))
     yield ""
-    machines = {
-        part.answer["machine"]["summary"]: part.answer["machine"] for part in report.measured
-    }
+    machines = {part.answer.machine.summary: part.answer.machine for part in report.measured}
     for summary, machine in machines.items():
-        yield from (f"### {escape(summary)}", "", escape(machine["calibration"]["text"]), "")
-        yield from (f"- Warning: {escape(text)}" for text in machine["warnings"])
+        yield from (f"### {escape(summary)}", "", escape(machine.calibration.text), "")
+        yield from (f"- Warning: {escape(text)}" for text in machine.warnings)
         yield ""
         yield from facts_table(machine)
 

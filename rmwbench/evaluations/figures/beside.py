@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from rmwbench.evaluations.campaign import Campaign
 from rmwbench.evaluations.figures import document as redrawn
 from rmwbench.evaluations.figures.measured import of_suite
 from rmwbench.evaluations.figures.model import FIGURES_FILE, load, published_file, sources
@@ -18,24 +19,24 @@ from rmwbench.whole_file import is_written_through
 SHIPPED = "the points extracted from the published data, five digits"
 
 
-def document(shown: dict[str, Any]) -> dict[str, Any] | None:
-    """The figures document of a show document with what it measures alone; None where it measures
-    no figure."""
-    files = [(name, load(name)) for name in sources() if _mentions(name, shown)]
+def document(campaign: Campaign) -> dict[str, Any] | None:
+    """The figures document of a campaign with what it measures alone; None where it measures no
+    figure."""
+    files = [(name, load(name)) for name in sources() if _mentions(name, campaign)]
     found = []
     for name, file in files:
         shipped = published_file(name)
         rows = read(shipped) if shipped.is_file() else {}
         found.append((file, rows, SHIPPED if rows else "what its text prints, where it prints any"))
-    made = redrawn.only_measured(redrawn.document(found, [shown]))
+    made = redrawn.only_measured(redrawn.document(found, [campaign]))
     made["sources"] = [source for source in made["sources"] if source["figures"]]
     return made if made["sources"] else None
 
 
-def write_beside(shown: dict[str, Any], report: Path) -> str | None:
+def write_beside(campaign: Campaign, report: Path) -> str | None:
     """Writes the page beside a report; its name, or None where there is nothing to draw or, as
     beside /dev/stdout, no place for it."""
-    made = None if is_written_through(report) else document(shown)
+    made = None if is_written_through(report) else document(campaign)
     if made is None:
         return None
     path = report.with_name(f"{report.stem}-figures.html")
@@ -43,8 +44,8 @@ def write_beside(shown: dict[str, Any], report: Path) -> str | None:
     return path.name
 
 
-def _mentions(name: str, shown: dict[str, Any]) -> bool:
+def _mentions(name: str, campaign: Campaign) -> bool:
     """Whether a figures file names the campaign's suite: most are of none, and reading YAML takes
     long."""
     text = (source_directory(name) / FIGURES_FILE).read_text(encoding="utf-8")
-    return any(of_suite(suite, shown) for suite in set(re.findall(r"suite: ([\w./-]+)", text)))
+    return any(of_suite(suite, campaign) for suite in set(re.findall(r"suite: ([\w./-]+)", text)))

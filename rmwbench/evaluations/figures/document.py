@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rmwbench.evaluations.campaign import Campaign
 from rmwbench.evaluations.figures.measured import measured
 from rmwbench.evaluations.figures.model import Figure, Figures, Part, Points, fill
 
@@ -19,10 +20,10 @@ NOTHING_CHANGES = "the same: no known error touches these points"
 
 def document(
     sources: Sequence[tuple[Figures, Mapping[str, Rows], str]],
-    campaigns: Sequence[Mapping[str, Any]] = (),
+    campaigns: Sequence[Campaign] = (),
 ) -> dict[str, Any]:
     """The figures document. Each source comes with the imported rows of its kinds and in words
-    where those are from; `campaigns` are show documents, and shipped summaries behind them
+    where those are from; behind the `campaigns` that were given stand the shipped summaries
     (shipped.py)."""
     made = [_source(file, rows, origin, campaigns) for file, rows, origin in sources]
     used = [
@@ -36,7 +37,7 @@ def document(
     return {
         "schema": "rmwbench/figures",
         "version": 1,
-        "campaigns": [c["campaign"]["name"] for c in campaigns if not c.get("shipped")],
+        "campaigns": [one.name for one in campaigns if not one.shipped],
         "shipped": [{"machine": machine, "date": date} for machine, date in shipped],
         "sources": made,
     }
@@ -52,7 +53,7 @@ def only_measured(doc: dict[str, Any]) -> dict[str, Any]:
 
 
 def _source(
-    file: Figures, rows: Mapping[str, Rows], origin: str, campaigns: Sequence[Mapping[str, Any]]
+    file: Figures, rows: Mapping[str, Rows], origin: str, campaigns: Sequence[Campaign]
 ) -> dict[str, Any]:
     by_figure: dict[str, Rows] = {}
     for kind in file.kinds:
@@ -69,7 +70,7 @@ def _source(
 
 
 def _figure(
-    figure: Figure, file: Figures, rows: Mapping[str, Rows], campaigns: Sequence[Mapping[str, Any]]
+    figure: Figure, file: Figures, rows: Mapping[str, Rows], campaigns: Sequence[Campaign]
 ) -> dict[str, Any]:
     return {
         "id": figure.id,
@@ -83,7 +84,7 @@ def _figure(
 
 
 def _part(
-    part: Part, file: Figures, rows: Mapping[str, Rows], campaigns: Sequence[Mapping[str, Any]]
+    part: Part, file: Figures, rows: Mapping[str, Rows], campaigns: Sequence[Campaign]
 ) -> dict[str, Any]:
     names = file.names
     shown, right, changed, lacking = _imported(part, names, rows)

@@ -12,25 +12,25 @@ from typing import Any
 
 from rmwbench.analysis.metrics.latency import SERIES_POINTS
 from rmwbench.errors import UserError
-from rmwbench.evaluations.claims.judge import bound_trials
+from rmwbench.evaluations.campaign import Arm, Campaign
 from rmwbench.evaluations.claims.model import is_suite
 from rmwbench.evaluations.figures import cells as figure_cells
 from rmwbench.evaluations.figures.model import OVER_TIME, Measured, Part
+from rmwbench.results.model import Metric
 from rmwbench.words import numbers as fmt
 
 Rows = list[dict[str, Any]]
 Key = tuple[Any, ...]
+NOT_MEASURED = Metric(unit="", no_data="not measured for this arm")
 
 
-def of_suite(suite: str, campaign: Mapping[str, Any]) -> bool:
+def of_suite(suite: str, campaign: Campaign) -> bool:
     """Whether a campaign ran that suite; a file `folder/name` may call itself `folder-name` or
     `name`."""
-    return is_suite(suite, str(campaign["campaign"]["suite"]))
+    return is_suite(suite, str(campaign.suite))
 
 
-def measured(
-    part: Part, names: Mapping[str, str], campaigns: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def measured(part: Part, names: Mapping[str, str], campaigns: Sequence[Campaign]) -> dict[str, Any]:
     """`measured` of a part in the figures document: points, `from` which campaigns, how many
     `cells`, or why there are none."""
     if not part.measured:
@@ -47,19 +47,15 @@ def measured(
     return {"points": [], "from": [], "cells": None, "absent": _why_none(part, campaigns)}
 
 
-def _of_one_machine(campaigns: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+def _of_one_machine(campaigns: Sequence[Campaign]) -> list[list[Campaign]]:
     """The campaigns that were given, each time with what is shipped of one machine, the newest
     machine first."""
-    shipped = [campaign for campaign in campaigns if campaign.get("shipped")]
-    machines = dict.fromkeys(_source(campaign)["machine"] for campaign in shipped) or {None: None}
-    return [
-        [x for x in campaigns if not x.get("shipped") or _source(x)["machine"] == name]
-        for name in machines
-    ]
+    machines = dict.fromkeys(one.machine for one in campaigns if one.shipped) or {None: None}
+    return [[x for x in campaigns if not x.shipped or x.machine == name] for name in machines]
 
 
 def _found(
-    part: Part, names: Mapping[str, str], campaigns: Sequence[Mapping[str, Any]]
+    part: Part, names: Mapping[str, str], campaigns: Sequence[Campaign]
 ) -> tuple[dict[Key, dict[str, Any]], Rows]:
     """Cell -> its rows and their place among the sources; the sources."""
     found: dict[Key, dict[str, Any]] = {}
@@ -97,14 +93,13 @@ def _together(found: Mapping[Key, Mapping[str, Any]], sources: Rows) -> tuple[Ro
     return points, used
 
 
-def _source(campaign: Mapping[str, Any]) -> dict[str, Any]:
-    about = campaign["campaign"]
+def _source(campaign: Campaign) -> dict[str, Any]:
     return {
-        "campaign": about["name"],
-        "suite": about["suite"],
-        "date": str(about["created_utc"])[:10] if about.get("created_utc") else None,
-        "machine": (campaign.get("machine") or {}).get("summary"),
-        "shipped": bool(campaign.get("shipped")),
+        "campaign": campaign.name,
+        "suite": campaign.suite,
+        "date": campaign.date,
+        "machine": campaign.machine,
+        "shipped": campaign.shipped,
     }
 
 
@@ -143,12 +138,12 @@ def _count(
     return {"measured": len(valued), "asked": len(asked), "at": list(at), "places": len(places)}
 
 
-def _why_none(part: Part, campaigns: Sequence[Mapping[str, Any]]) -> str:
+def _why_none(part: Part, campaigns: Sequence[Campaign]) -> str:
     suites = list(dict.fromkeys(one.suite for one in part.measured))
     here = [
         campaign for campaign in campaigns if any(of_suite(suite, campaign) for suite in suites)
     ]
-    if any(not campaign.get("shipped") for campaign in here):
+    if any(not campaign.shipped for campaign in here):
         levels = " or ".join(
             dict.fromkeys(
                 ", ".join(f"{k} {_level(v)}" for k, v in m.at.items()) or m.suite
@@ -179,106 +174,92 @@ def _key(cell: Mapping[str, Any]) -> Key:
 
 
 def _cells(
-    one: Measured, campaign: Mapping[str, Any], names: Mapping[str, str]
+    one: Measured, campaign: Campaign, names: Mapping[str, str]
 ) -> Iterator[tuple[Key, Rows]]:
     """The points of each cell that the figure asks for."""
-    for workload in campaign["workloads"]:
-        # A comparison is named by its workload, with its levels in brackets where the suite has
-        # factors.
-        plain = workload["workload"].partition(" [")[0]
-        for arm in workload["arms"]:
-            if arm.get("role") == "floor" or arm["middleware"] == "floor":
+    for workload in campaign.workloads:
+        for arm in workload.arms:
+            if arm.is_floor:
                 continue
-            cell = figure_cells.values(plain, arm["arm"], arm["factors"], arm.get("pair"))
+            cell = figure_cells.values(workload.plain, arm.arm, arm.factors, arm.pair)
             place = figure_cells.place(one, cell) if figure_cells.chosen(one, cell) else None
             if place is None:
                 continue
             place = {key: names.get(text, text) for key, text in place.items()}
-            rows = (
-                _over_time(one, workload, arm)
-                if one.metric in OVER_TIME
-                else _value(one, campaign, arm)
-            )
-            about = {"arm": arm["arm"], "middleware": arm["middleware"], "layer": arm.get("layer")}
-            if bound_trials(arm):
+            rows = _over_time(one, arm) if one.metric in OVER_TIME else _value(one, campaign, arm)
+            about: dict[str, Any] = {
+                "arm": arm.arm,
+                "middleware": arm.middleware,
+                "layer": arm.layer,
+            }
+            if arm.machine_bound:
                 about["machine_bound"] = True
             if rows:
                 yield _key(cell), [place | row | about for row in rows]
 
 
-def _value(one: Measured, campaign: Mapping[str, Any], arm: Mapping[str, Any]) -> Rows:
+def _value(one: Measured, campaign: Campaign, arm: Arm) -> Rows:
     """The one point of a metric; none where a shipped summary does not keep the metric of this
     cell."""
-    if campaign.get("shipped") and any(name not in arm["metrics"] for name in one.metrics):
+    if campaign.shipped and any(name not in arm.metrics for name in one.metrics):
         return []
-    entries = [
-        arm["metrics"].get(name) or {"no_data": "not measured for this arm"} for name in one.metrics
-    ]
+    entries = [arm.metrics.get(name, NOT_MEASURED) for name in one.metrics]
     point = _computed(one, entries, _threads(campaign) if one.of_machine else 1)
     if point["y"] is None:
-        told = arm.get("not_supported") or next(
-            (e["no_data"] for e in entries if e.get("no_data")), None
-        )
-        point["note"] = str(told or _infinite(one, entries, point))
-    return [point | {"blocks": entries[0].get("trials")}]
+        told = arm.not_supported or next((e.no_data for e in entries if e.no_data), None)
+        point["note"] = str(told or _infinite(one, entries))
+    return [point | {"blocks": entries[0].trials}]
 
 
-def _computed(
-    one: Measured, entries: Sequence[Mapping[str, Any]], threads: int | None
-) -> dict[str, Any]:
+def _computed(one: Measured, entries: Sequence[Metric], threads: int | None) -> dict[str, Any]:
     """y, with low and high of a metric that stands alone."""
-    value, low, high = (fmt.finite(entries[0].get(key)) for key in ("value", "low", "high"))
+    first = entries[0]
+    value, low, high = (fmt.finite(x) for x in (first.value, first.low, first.high))
     if threads is None:
         return {"y": None}
     if one.inverse is not None:
         ends = [one.inverse / end if end else None for end in (value, high, low)]
         return {"y": ends[0]} | ({"low": ends[1], "high": ends[2]} if None not in ends else {})
     if one.times:
-        other = fmt.finite(entries[1].get("value"))
+        other = fmt.finite(entries[1].value)
         return {
             "y": None if value is None or other is None else value * other * one.factor / threads
         }
     point: dict[str, Any] = {"y": None if value is None else value * one.factor / threads}
-    if None not in (value, low, high):
+    if value is not None and low is not None and high is not None:
         point |= {"low": low * one.factor / threads, "high": high * one.factor / threads}
     return point
 
 
-def _infinite(one: Measured, entries: Sequence[Mapping[str, Any]], point: Mapping[str, Any]) -> str:
+def _infinite(one: Measured, entries: Sequence[Metric]) -> str:
     """Why a metric that has data has no value here."""
-    if one.inverse is not None and entries[0].get("value") == 0:
+    if one.inverse is not None and entries[0].value == 0:
         return "nothing arrived"
-    if any("at_least" in entry for entry in entries):
+    if any(entry.at_least is not None for entry in entries):
         return "only a lower bound"
-    if one.of_machine and all(fmt.finite(entry.get("value")) is not None for entry in entries):
+    if one.of_machine and all(fmt.finite(entry.value) is not None for entry in entries):
         return "the machine's hardware threads are not known"
     return "never arrived"
 
 
-def _threads(campaign: Mapping[str, Any]) -> int | None:
+def _threads(campaign: Campaign) -> int | None:
     """How many hardware threads the machine has: `2 of 4` is two usable ones of four."""
-    machine = campaign.get("machine") or {}
-    told = {fact["name"]: fact["value"] for fact in machine.get("facts", ())}.get(
-        "cores", machine.get("cores")
-    )
-    last = str(told or "").rpartition(" ")[2]
+    last = (campaign.fact("cores") or "").rpartition(" ")[2]
     return int(last) if last.isdigit() and int(last) else None
 
 
-def _over_time(one: Measured, workload: Mapping[str, Any], arm: Mapping[str, Any]) -> Rows:
+def _over_time(one: Measured, arm: Arm) -> Rows:
     """A value for each whole second, as the originals have: what arrived, the mean over trials; or
     mean and variance of the latencies of one trial, the one that the report draws message by
     message. A second without any has none."""
-    kind, values = (
-        ("delivered", "rate_hz") if one.metric == "delivered" else ("series", "latency_ns")
-    )
-    series = next(
-        (s for s in workload.get("charts", {}).get(kind, ()) if s["arm"] == arm["arm"]), None
-    )
-    if series is None:
+    if one.metric == "delivered":
+        if arm.delivered is None:
+            return []
+        return _by_second(one, arm.delivered.time_s, arm.delivered.rate_hz, arm.done)
+    if arm.series is None:
         return []
     # of neighbours the worst was kept: no mean
-    if kind == "series" and len(series["time_s"]) >= SERIES_POINTS:
+    if len(arm.series.time_s) >= SERIES_POINTS:
         return [
             {
                 "x": "1",
@@ -286,12 +267,20 @@ def _over_time(one: Measured, workload: Mapping[str, Any], arm: Mapping[str, Any
                 "note": "too many messages: the document keeps the worst of each few",
             }
         ]
+    return _by_second(one, arm.series.time_s, arm.series.latency_ns, 1)
+
+
+def _by_second(
+    one: Measured,
+    times_s: Sequence[float | None],
+    values: Sequence[float | None],
+    blocks: int | None,
+) -> Rows:
     seconds: dict[int, list[float]] = {}
-    for time, value in zip(series["time_s"], series[values], strict=True):
-        if value is not None:
+    for time, value in zip(times_s, values, strict=True):
+        if time is not None and value is not None:
             seconds.setdefault(int(time) + 1, []).append(value)
     of = pvariance if one.metric == "latency_variance_by_second" else fmean
-    blocks = (arm.get("trials") or {}).get("done") if kind == "delivered" else 1
     return [
         {"x": str(second), "y": one.factor * of(found), "blocks": blocks}
         for second, found in sorted(seconds.items())

@@ -3,16 +3,15 @@
 claims."""
 
 from pathlib import Path
-from typing import Any
 
+from rmwbench.evaluations.campaign import Campaign
 from rmwbench.evaluations.claims.measured import expanded
 from rmwbench.evaluations.claims.measured_files import FOLDER, shipped
 from rmwbench.suite.file.load import sources_with
 
 
-def summaries(directory: Path | None = None) -> list[dict[str, Any]]:
-    """Show documents with the cells and metrics that were kept, the newest first. Raises UserError
-    for a file that is not a summary."""
+def summaries(directory: Path | None = None) -> list[Campaign]:
+    """The newest first. Raises UserError for a file that is not a summary."""
     if directory is None:
         sources = sources_with(FOLDER)
     else:
@@ -20,6 +19,4 @@ def summaries(directory: Path | None = None) -> list[dict[str, Any]]:
     found = [
         one for source in sources for file in shipped(source, directory) for one in expanded(file)
     ]
-    return sorted(
-        found, key=lambda one: str(one["campaign"].get("created_utc") or ""), reverse=True
-    )
+    return sorted(found, key=lambda one: one.created_utc or "", reverse=True)

@@ -6,9 +6,10 @@ value, interval, number of messages. Nothing is averaged over arms or cells, and
 compared: verdicts are the reports' business.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from rmwbench.evaluations.campaign import Arm, Campaign, Workload
 from rmwbench.evaluations.questionnaire.model import (
     Evidence,
     Measurement,
@@ -17,6 +18,8 @@ from rmwbench.evaluations.questionnaire.model import (
     Questionnaire,
     name_in_bundles,
 )
+from rmwbench.results.model import Metric
+from rmwbench.results.model import document as plain
 from rmwbench.words import numbers as fmt
 
 SCHEMA, VERSION = "rmwbench/questionnaire", 1
@@ -33,16 +36,14 @@ CORRECTED = "2026-11-23"
 """Since this day slow messages are not lost at a short drain, costs are divided by what arrived in
 the window, and blocks are repeated as a whole (evaluations/claims/measured_files.py, METHOD).
 Campaigns from before say so."""
-_OF_CAMPAIGN = ("name", "suite", "title", "directory", "created_utc")
-_OF_ARM = ("arm", "middleware", "layer", "version", "profile", "factors", "pair", "not_supported")
 
 
 def document(
-    asked: Questionnaire, evidence: Sequence[Evidence], shown: Sequence[Mapping[str, Any]]
+    asked: Questionnaire, evidence: Sequence[Evidence], campaigns: Sequence[Campaign]
 ) -> dict[str, Any]:
-    """`shown`: the show documents of the campaigns that answer, the newest last."""
+    """`campaigns`: those that answer, the newest last."""
     questions = [
-        _question(question, asked.middlewares, evidence, shown) for question in asked.questions
+        _question(question, asked.middlewares, evidence, campaigns) for question in asked.questions
     ]
     states = [answer["state"] for question in questions for answer in question["answers"]]
     return {
@@ -51,60 +52,74 @@ def document(
         "source": asked.questionnaire,
         "title": asked.title,
         "middlewares": [middleware.name for middleware in asked.middlewares],
-        "campaigns": [_campaign(one) for one in shown],
+        "campaigns": [_campaign(one) for one in campaigns],
         "summary": {"questions": len(questions)} | {state: states.count(state) for state in STATES},
         "questions": questions,
     }
 
 
-def _campaign(shown: Mapping[str, Any]) -> dict[str, Any]:
-    campaign = shown["campaign"]
-    found = {name: campaign.get(name) for name in _OF_CAMPAIGN} | {
-        "machine": shown["machine"]["summary"]
-    }
-    load = next((fact["value"] for fact in shown["machine"]["facts"] if fact["name"] == LOAD), None)
-    return found | {
-        "load_average": load,
-        "before_correction": str(found["created_utc"] or CORRECTED) < CORRECTED,
+def _campaign(found: Campaign) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "suite": found.suite,
+        "title": found.title,
+        "directory": found.directory,
+        "created_utc": found.created_utc,
+        "machine": found.machine,
+        "load_average": found.fact(LOAD),
+        "before_correction": (found.created_utc or CORRECTED) < CORRECTED,
     }
 
 
-def reduced(asked: Questionnaire, shown: Mapping[str, Any]) -> dict[str, Any]:
-    """A show document with what answers questions and nothing else: small enough to be kept beside
+def reduced(asked: Questionnaire, campaign: Campaign) -> dict[str, Any]:
+    """What of a campaign answers questions and nothing else: small enough to be kept beside
     them."""
     meant = [
         (measurement, middleware)
         for question in asked.questions
         for measurement in question.measured
-        if shown["campaign"]["suite"] == name_in_bundles(measurement.suite)
+        if campaign.suite == name_in_bundles(measurement.suite)
         for middleware in asked.middlewares
     ]
     metrics = {metric for measurement, _ in meant for metric in measurement.metrics}
     workloads = []
-    for workload in shown["workloads"]:
-        arms = [arm for arm in workload["arms"] if any(_fits(*one, workload, arm) for one in meant)]
+    for workload in campaign.workloads:
         kept = [
-            {name: arm.get(name) for name in _OF_ARM}
-            | {
-                "metrics": {
-                    name: value for name, value in arm["metrics"].items() if name in metrics
-                }
-            }
-            for arm in arms
+            _kept(arm, metrics)
+            for arm in workload.arms
+            if any(_fits(*one, workload, arm) for one in meant)
         ]
         if kept:
-            workloads.append({"workload": workload["workload"], "arms": kept})
-    facts = [fact for fact in shown["machine"]["facts"] if fact["name"] == LOAD]
+            workloads.append({"workload": workload.workload, "arms": kept})
     return {
         "campaign": {
-            name: shown["campaign"].get(name) for name in _OF_CAMPAIGN if name != "directory"
+            "name": campaign.name,
+            "suite": campaign.suite,
+            "title": campaign.title,
+            "created_utc": campaign.created_utc,
         },
-        "machine": {"summary": shown["machine"]["summary"], "facts": facts},
+        "machine": {
+            "summary": campaign.machine,
+            "facts": plain([fact for fact in campaign.facts if fact.name == LOAD]),
+        },
         "workloads": workloads,
         "glossary": {
-            name: {"title": shown["glossary"][name]["title"]}
-            for name in metrics & shown["glossary"].keys()
+            name: {"title": title} for name, title in campaign.titles.items() if name in metrics
         },
+    }
+
+
+def _kept(arm: Arm, metrics: Collection[str]) -> dict[str, Any]:
+    return {
+        "arm": arm.arm,
+        "middleware": arm.middleware,
+        "layer": arm.layer,
+        "version": arm.version,
+        "profile": arm.profile,
+        "factors": dict(arm.factors),
+        "pair": arm.pair,
+        "not_supported": arm.not_supported,
+        "metrics": {name: plain(found) for name, found in arm.metrics.items() if name in metrics},
     }
 
 
@@ -136,15 +151,15 @@ def _question(
     question: Question,
     middlewares: Sequence[Middleware],
     evidence: Sequence[Evidence],
-    shown: Sequence[Mapping[str, Any]],
+    campaigns: Sequence[Campaign],
 ) -> dict[str, Any]:
     answers = []
     for middleware in middlewares:
         measured = [
             row
             for measurement in question.measured
-            for one in shown
-            if one["campaign"]["suite"] == name_in_bundles(measurement.suite)
+            for one in campaigns
+            if one.suite == name_in_bundles(measurement.suite)
             for row in _measured(measurement, middleware, one)
         ]
         found = [
@@ -191,57 +206,47 @@ def _evidence(item: Evidence) -> dict[str, Any]:
 
 
 def _measured(
-    measurement: Measurement, middleware: Middleware, shown: Mapping[str, Any]
+    measurement: Measurement, middleware: Middleware, campaign: Campaign
 ) -> list[dict[str, Any]]:
     """A row per metric of each arm of the middleware in each cell that is meant."""
     return [
-        _row(shown, workload, arm, metric)
-        for workload in shown["workloads"]
-        for arm in workload["arms"]
+        _row(campaign, workload, arm, metric)
+        for workload in campaign.workloads
+        for arm in workload.arms
         if _fits(measurement, middleware, workload, arm)
         for metric in measurement.metrics
     ]
 
 
-def _fits(
-    measurement: Measurement,
-    middleware: Middleware,
-    workload: Mapping[str, Any],
-    arm: Mapping[str, Any],
-) -> bool:
-    levels = arm.get("factors") or {}
+def _fits(measurement: Measurement, middleware: Middleware, workload: Workload, arm: Arm) -> bool:
     return (
-        measurement.workload in (None, workload["workload"].partition(" [")[0])
-        and measurement.profile in (None, arm["profile"])
-        and arm["middleware"] in middleware.arms
-        and arm.get("pair") is None
-        and all(levels.get(factor) == level for factor, level in measurement.at.items())
+        measurement.workload in (None, workload.plain)
+        and measurement.profile in (None, arm.profile)
+        and arm.middleware in middleware.arms
+        and arm.pair is None
+        and all(arm.factors.get(factor) == level for factor, level in measurement.at.items())
     )
 
 
-def _row(
-    shown: Mapping[str, Any], workload: Mapping[str, Any], arm: Mapping[str, Any], metric: str
-) -> dict[str, Any]:
-    value = arm["metrics"].get(metric)
-    if arm.get("not_supported"):
-        value = {"no_data": f"not supported: {arm['not_supported']}"}
-    told = fmt.metric(value)
-    value = value or {}
+def _row(campaign: Campaign, workload: Workload, arm: Arm, metric: str) -> dict[str, Any]:
+    found = None if arm.not_supported else arm.metrics.get(metric)
+    why = f"not supported: {arm.not_supported}"
+    told = fmt.metric(Metric(unit="", no_data=why) if arm.not_supported else found)
     return {
-        "campaign": shown["campaign"]["name"],
-        "suite": shown["campaign"]["suite"],
-        "workload": workload["workload"],
-        "arm": arm["arm"],
-        "version": arm["version"],
-        "layer": arm["layer"],
-        "profile": arm["profile"],
+        "campaign": campaign.name,
+        "suite": campaign.suite,
+        "workload": workload.workload,
+        "arm": arm.arm,
+        "version": arm.version,
+        "layer": arm.layer,
+        "profile": arm.profile,
         "metric": metric,
-        "title": shown["glossary"].get(metric, {}).get("title", metric),
-        "unit": value.get("unit"),
-        "value": value.get("value"),
-        "low": value.get("low"),
-        "high": value.get("high"),
-        "bound": value.get("at_least"),
+        "title": campaign.titles.get(metric, metric),
+        "unit": found and found.unit,
+        "value": found and plain(found.value),
+        "low": found and plain(found.low),
+        "high": found and plain(found.high),
+        "bound": found and plain(found.at_least),
         "text": told.full,
         "basis": told.basis,
     }

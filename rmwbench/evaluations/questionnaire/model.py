@@ -17,7 +17,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from rmwbench.errors import UserError
+from rmwbench.evaluations.campaign import Arm, Campaign, Workload
 from rmwbench.input_file import parse_json, read_input
+from rmwbench.results.model import Fact, Metric
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.file.load import (
     EVIDENCE_FILE,
@@ -165,14 +167,48 @@ def check(asked: Questionnaire, items: tuple[Evidence, ...], where: str) -> None
                 )
 
 
-def measured_here(source: str) -> list[dict[str, Any]]:
+def measured_here(source: str) -> list[Campaign]:
     """What the shipped campaigns answered (`rmwbench questionnaire --save`)."""
-    return kept_answers(source_directory(source) / ANSWERS_FILE)
+    return list(map(of_kept, kept_answers(source_directory(source) / ANSWERS_FILE)))
+
+
+def of_kept(found: Mapping[str, Any]) -> Campaign:
+    """The campaign of which `reduced` kept so much."""
+    about, machine = found["campaign"], found["machine"]
+    return Campaign(
+        name=about["name"],
+        suite=about["suite"],
+        title=about["title"],
+        created_utc=about["created_utc"],
+        machine=machine["summary"],
+        facts=tuple(Fact(**fact) for fact in machine["facts"]),
+        workloads=tuple(
+            Workload(workload=one["workload"], arms=tuple(map(_arm, one["arms"])))
+            for one in found["workloads"]
+        ),
+        shipped=True,
+        titles={name: entry["title"] for name, entry in found["glossary"].items()},
+    )
+
+
+def _arm(kept: Mapping[str, Any]) -> Arm:
+    return Arm(
+        arm=kept["arm"],
+        middleware=kept["middleware"],
+        layer=kept["layer"],
+        version=kept["version"],
+        profile=kept["profile"],
+        factors=kept["factors"],
+        pair=kept["pair"],
+        not_supported=kept["not_supported"],
+        metrics={name: Metric.of(found) for name, found in kept["metrics"].items()},
+        per_trial={},
+    )
 
 
 def kept_answers(path: Path) -> list[dict[str, Any]]:
-    """The reduced show documents of such a file; empty where there is none. UserError for a file of
-    another kind."""
+    """What is kept of campaigns in such a file (`reduced`); empty where there is none. UserError
+    for a file of another kind."""
     if not path.exists():
         return []
     try:

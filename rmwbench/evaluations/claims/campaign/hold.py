@@ -9,9 +9,9 @@ claim is also given up where no number of further blocks could decide it.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rmwbench.campaign.run import Dropped
+from rmwbench.evaluations.campaign import Campaign
 from rmwbench.evaluations.claims.derived_suite import MOST_BLOCKS
 from rmwbench.evaluations.claims.judge import Cell, Today, arms_of, today
 from rmwbench.evaluations.claims.model import Claim, Claims, Test
@@ -32,13 +32,11 @@ class Wanted:
 
 
 class ClaimsHold:
-    """`document`: the campaign as it stands; `share_s`: the time that it may take. `decided` and
-    `given_up` are ids."""
+    """`campaign`: as it stands; `share_s`: the time that it may take. `decided` and `given_up` are
+    ids."""
 
-    def __init__(
-        self, wanted: Sequence[Wanted], document: Callable[[], Mapping[str, Any]], share_s: float
-    ):
-        self._wanted, self._document, self._share_s = tuple(wanted), document, share_s
+    def __init__(self, wanted: Sequence[Wanted], campaign: Callable[[], Campaign], share_s: float):
+        self._wanted, self._campaign, self._share_s = tuple(wanted), campaign, share_s
         self.decided: dict[str, str] = {}
         self.given_up: dict[str, str] = {}
 
@@ -65,11 +63,11 @@ class ClaimsHold:
         return Dropped(drop, text)
 
     def _judge(self, blocks: int) -> None:
-        document = self._document()
+        campaign = self._campaign()
         for one in self._wanted:
             if one.claim.id in self.decided or one.claim.id in self.given_up:
                 continue
-            found = today(one.claims, one.claim, document, earlier=one.earlier)
+            found = today(one.claims, one.claim, campaign, earlier=one.earlier)
             answers = [answer.answer for answer in found]
             if any(answer in ("holds", "does not hold") for answer in answers):
                 self.decided[one.claim.id] = next(
@@ -77,40 +75,36 @@ class ClaimsHold:
                 )
             elif found and all(answer == "no data" for answer in answers):
                 self.given_up[one.claim.id] = "no data"
-            elif why := _hopeless(one.claim, found, document, blocks):
+            elif why := _hopeless(one.claim, found, campaign, blocks):
                 self.given_up[one.claim.id] = why
 
 
-def _hopeless(
-    claim: Claim, found: Sequence[Today], document: Mapping[str, Any], blocks: int
-) -> str | None:
+def _hopeless(claim: Claim, found: Sequence[Today], campaign: Campaign, blocks: int) -> str | None:
     """Why no further blocks would decide one of its tests."""
     for part, test in enumerate(claim.tests):
         cells = [cell for answer in found for cell in answer.cells if cell.part == part]
-        if why := _never(test, cells, document, blocks):
+        if why := _never(test, cells, campaign, blocks):
             return why
     return None
 
 
-def _never(
-    test: Test, cells: Sequence[Cell], document: Mapping[str, Any], blocks: int
-) -> str | None:
+def _never(test: Test, cells: Sequence[Cell], campaign: Campaign, blocks: int) -> str | None:
     """A ratio of two things that never happened; or a fraction that is to be below a level, or its
     difference from another one, of which nothing was seen yet: the bounds shrink with the number of
     messages, and MOST_BLOCKS blocks would not bring them beyond the level."""
     if not cells:
         return None
     arms = {
-        (w["workload"], topic, arm["arm"]): arm["metrics"].get(test.metric)
-        for w in document["workloads"]
+        (w.workload, topic, arm.arm): arm.metrics.get(test.metric)
+        for w in campaign.workloads
         for topic in test.topics
         for arm in arms_of(w, topic)
     }
     lefts = [arms[cell.left_in, cell.left_topic, cell.left] for cell in cells]
     rights = [arms.get((cell.right_in or "", cell.right_topic, cell.right or "")) for cell in cells]
-    if any(left is None or left.get("value") != 0 for left in lefts):
+    if any(left is None or left.value != 0 for left in lefts):
         return None
-    if any(right is not None and right.get("value") != 0 for right in rights):
+    if any(right is not None and right.value != 0 for right in rights):
         return None
     if test.by == "difference":
         part = blocks / MOST_BLOCKS
@@ -132,9 +126,7 @@ def _never(
         )
     if test.right is not None:
         return f"{test.metric} was 0 on both sides, in every block"
-    bound = (
-        max(float(left.get("high", 0)) for left in lefts if left is not None) * blocks / MOST_BLOCKS
-    )
+    bound = max(left.high or 0.0 for left in lefts if left is not None) * blocks / MOST_BLOCKS
     if test.relation == "less" and test.level and bound > test.level:
         return f"none seen, but {MOST_BLOCKS} blocks could only tell that it is below {bound:.2g}"
     return None

@@ -1,5 +1,5 @@
-"""A campaign under way as claims are judged by it: a show document with the metrics that they ask
-for, what the machine disturbed, and nothing else.
+"""A campaign under way as claims are judged by it: with the metrics that they ask for, what the
+machine disturbed, and nothing else.
 
 The same numbers as `rmwbench show` gives (a test compares them); a trial is read once, however
 often one looks.
@@ -14,9 +14,11 @@ from rmwbench.analysis.metrics.comparisons import Comparison, comparisons, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import OF_TOPICS, POOLED, WHY_NOT_POOLED
 from rmwbench.analysis.metrics.trial import measure_trial
-from rmwbench.analysis.stats.metric import NoData, finites
 from rmwbench.analysis.verdicts.disturbed import disturbances
 from rmwbench.bundle import Bundle
+from rmwbench.codes import Code
+from rmwbench.evaluations.campaign import Arm, Campaign, Values, Workload
+from rmwbench.results.model import Metric
 
 
 class Judge:
@@ -27,88 +29,80 @@ class Judge:
         self._trials: dict[int, list[Trial]] = defaultdict(list)
         self._events: dict[int, list[dict[str, Any]]] = {}
 
-    def document(self) -> dict[str, Any]:
+    def campaign(self) -> Campaign:
         """Of all trials that the journal has by now."""
         self._bundle.reload()
         new = [line for line in self._bundle.trials("done") if line.trial not in self._events]
         for evidence in self._bundle.evidence(new):
             self._trials[evidence.cell].append(measure_trial(evidence))
             self._events[evidence.trial] = evidence.events
-        campaign = self._bundle.campaign
-        found = comparisons(campaign.get("plan") or {}, self._bundle.rows("cells"))
-        return {
-            "campaign": {
-                "name": campaign["campaign"],
-                "suite": (campaign.get("suite") or {}).get("name"),
-            },
-            "workloads": [
-                {
-                    "workload": one.name,
-                    "arms": [self._arm(cell, one.labels[cell["cell"]]) for cell in one.cells],
-                    "topics": self._topics(one),
-                }
-                for one in found
-            ],
-        }
-
-    def _topics(self, found: Comparison) -> list[dict[str, Any]]:
-        """Those that are judged one by one."""
-        trials = {found.labels[cell["cell"]]: self._trials[cell["cell"]] for cell in found.cells}
-        names = dict.fromkeys(
-            name for of_arm in trials.values() for trial in of_arm for name in trial.topics
+        about = self._bundle.campaign
+        found = comparisons(about.get("plan") or {}, self._bundle.rows("cells"))
+        return Campaign(
+            name=about["campaign"],
+            suite=(about.get("suite") or {}).get("name"),
+            workloads=tuple(map(self._workload, found)),
         )
-        asked = [name for name in self._metrics if name in OF_TOPICS]
-        return [
-            {
-                "topic": name,
-                "arms": [
-                    {"arm": arm}
-                    | _values([t.topics[name] for t in of_arm if name in t.topics], asked)
-                    for arm, of_arm in trials.items()
-                ],
-            }
-            for name in names
-        ]
 
-    def _arm(self, cell: Mapping[str, Any], label: str) -> dict[str, Any]:
+    def _workload(self, found: Comparison) -> Workload:
+        # A topic in which an arm has no trial yet has no values for it.
+        names = dict.fromkeys(
+            name
+            for cell in found.cells
+            for trial in self._trials[cell["cell"]]
+            for name in trial.topics
+        )
+        return Workload(
+            workload=found.name,
+            arms=tuple(
+                self._arm(cell, found.labels[cell["cell"]], list(names)) for cell in found.cells
+            ),
+        )
+
+    def _arm(self, cell: Mapping[str, Any], label: str, topics: Sequence[str]) -> Arm:
         trials = self._trials[cell["cell"]]
         pooled = [
             name
             for name in self._metrics
             if name in POOLED and any(trial.topics for trial in trials)
         ]
-        values = _values(trials, [name for name in self._metrics if name not in pooled])
-        values["metrics"] |= {
-            name: NoData(GLOSSARY[name].unit, WHY_NOT_POOLED).document() for name in pooled
-        }
-        return {
-            "arm": label,
-            "cell": cell["cell"],
-            **{key: cell[key] for key in ("layer", "version")},
-            "factors": loads(cell["factors"]),
-            "disturbed_by": {
-                one.code: one.trials
-                for one in disturbances([t.trial for t in trials], self._events)
+        whole = _values(trials, [name for name in self._metrics if name not in pooled])
+        of_topics = [name for name in self._metrics if name in OF_TOPICS]
+        disturbed = disturbances([t.trial for t in trials], self._events)
+        return Arm(
+            arm=label,
+            middleware=cell["middleware"],
+            layer=cell["layer"],
+            version=cell["version"],
+            factors=loads(cell["factors"]),
+            not_supported=self._bundle.unsupported.get(cell["cell"]),
+            machine_bound=next(
+                (one.trials for one in disturbed if one.code == Code.MACHINE_BOUND), 0
+            ),
+            metrics={
+                **whole.metrics,
+                **{
+                    name: Metric(unit=GLOSSARY[name].unit, no_data=WHY_NOT_POOLED)
+                    for name in pooled
+                },
             },
-            "not_supported": self._bundle.unsupported.get(cell["cell"]),
-            **values,
-        }
+            per_trial=whole.per_trial,
+            topics={
+                name: _values([t.topics[name] for t in trials if name in t.topics], of_topics)
+                for name in topics
+            },
+        )
 
 
-def _values(trials: Sequence[Trial], metrics: Sequence[str]) -> dict[str, Any]:
-    """An arm's `metrics` and `per_trial`, of a workload or of one of its topics."""
+def _values(trials: Sequence[Trial], metrics: Sequence[str]) -> Values:
+    """Of a workload, or of one of its topics."""
     per_trial = {
-        name: [(t, v) for t in trials if (v := trial_value(GLOSSARY[name], t)) is not None]
+        name: {
+            t.block: value for t in trials if (value := trial_value(GLOSSARY[name], t)) is not None
+        }
         for name in metrics
     }
-    return {
-        "metrics": {name: aggregate(GLOSSARY[name], trials).document() for name in metrics},
-        "per_trial": {
-            name: [
-                {"trial": t.trial, "block": t.block, "value": v}
-                for (t, _), v in zip(values, finites(v for _, v in values), strict=True)
-            ]
-            for name, values in per_trial.items()
-            if values
-        },
-    }
+    return Values(
+        metrics={name: Metric.of(aggregate(GLOSSARY[name], trials).document()) for name in metrics},
+        per_trial={name: values for name, values in per_trial.items() if values},
+    )

@@ -18,6 +18,7 @@ from rmwbench.campaign.plan.plan import duration_text
 from rmwbench.campaign.run import Campaign
 from rmwbench.campaign.start import new_campaign, resumed_campaign
 from rmwbench.errors import UserError
+from rmwbench.evaluations.campaign import Campaign as Measured
 from rmwbench.evaluations.claims.campaign.choose import chosen, shares_s
 from rmwbench.evaluations.claims.campaign.gather import Asked, Gathered, Offer
 from rmwbench.evaluations.claims.campaign.hold import ClaimsHold, Wanted
@@ -55,14 +56,14 @@ def open_claims(
 
 
 def settled_by(
-    sources: Sequence[Claims], documents: Sequence[Mapping], where: str
+    sources: Sequence[Claims], campaigns: Sequence[Measured], where: str
 ) -> dict[str, str]:
-    """Claims that these show documents decide: id -> `where` they were."""
+    """Claims that these campaigns decide: id -> `where` they were."""
     found = {}
     for file in sources:
         for claim in file.items:
             if any(
-                one.answer in ("holds", "does not hold") for one in answers(file, claim, documents)
+                one.answer in ("holds", "does not hold") for one in answers(file, claim, campaigns)
             ):
                 found[claim.id] = where
     return found
@@ -70,12 +71,12 @@ def settled_by(
 
 def settled_in(sources: Sequence[Claims], session: Session) -> dict[str, str]:
     """Claims that the campaigns of the session decide."""
-    documents = []
+    campaigns = []
     for name, one in session.campaigns.items():
         asked = [claim for file in sources for claim in file.items if claim.id in one["claims"]]
         metrics = {name for claim in asked for test in claim.tests for name in test.metrics}
-        documents.append(Judge(Bundle(session.directory / name), metrics).document())
-    return settled_by(sources, documents, "these campaigns")
+        campaigns.append(Judge(Bundle(session.directory / name), metrics).campaign())
+    return settled_by(sources, campaigns, "these campaigns")
 
 
 class Runner:
@@ -187,7 +188,7 @@ class Runner:
         ]
         metrics = {name for one in wanted for test in one.claim.tests for name in test.metrics}
         campaign.hold = ClaimsHold(
-            wanted, Judge(Bundle(self._session.directory / name), metrics).document, share_s
+            wanted, Judge(Bundle(self._session.directory / name), metrics).campaign, share_s
         )
         self._console.print(
             f"[bold]{escape(name)}[/bold]: {len(wanted)} claims, {len(campaign.plan.cells)} cells, "

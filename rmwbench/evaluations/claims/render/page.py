@@ -2,12 +2,13 @@
 campaigns' reports."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from rmwbench.evaluations.campaign import Campaign
 from rmwbench.evaluations.claims.render.rows import Link, choices, counts, inside, item
 from rmwbench.evaluations.claims.state import STATES
 from rmwbench.report.html import render_page
@@ -17,11 +18,9 @@ from rmwbench.whole_file import write_whole
 REPORT = "report.html"
 
 
-def write_html(
-    ledger: Mapping[str, Any], campaigns: Mapping[str, Mapping[str, Any]], path: Path
-) -> None:
-    """Writes the page of a ledger document to `path`. `campaigns`: name -> show document; each that
-    has its report beside it is linked to."""
+def write_html(ledger: Mapping[str, Any], campaigns: Sequence[Campaign], path: Path) -> None:
+    """Writes the page of a ledger document to `path`. Each of the campaigns that has its report
+    beside it is linked to."""
     write_whole(path, render_html(ledger, _links(campaigns, path)))
 
 
@@ -58,13 +57,12 @@ def style() -> Markup:
     return Markup(asset("claims.css"))
 
 
-def _links(campaigns: Mapping[str, Mapping[str, Any]], path: Path) -> Link:
+def _links(campaigns: Sequence[Campaign], path: Path) -> Link:
     found = {}
-    for name, document in campaigns.items():
-        report = Path(document["campaign"]["directory"]) / REPORT
-        if report.is_file():
-            found[name] = (
-                inside(document),
+    for one in campaigns:
+        if one.directory and (report := Path(one.directory) / REPORT).is_file():
+            found[one.name] = (
+                inside(one),
                 os.path.relpath(report.resolve(), path.resolve().parent),
             )
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from rmwbench.analysis.metrics.topics import unit
+from rmwbench.evaluations.campaign import Campaign
 from rmwbench.evaluations.claims.document import ledger
 from rmwbench.evaluations.claims.markdown import here
 from rmwbench.evaluations.claims.model import Claims, load, sources_about
@@ -21,15 +22,11 @@ Link = Callable[[str, str, str, str], str | None]
 """(campaign, workload, arm, metric) -> where its evidence is."""
 
 
-def of_campaign(document: Mapping[str, Any]) -> dict[str, Any] | None:
+def of_campaign(campaign: Campaign) -> dict[str, Any] | None:
     """The section of a campaign's report: what the shipped claims say of its suite. None where none
-    does.
-
-    `document` is its show document; a report is made of a document, so only claims files are read
-    here.
-    """
-    made = ledger(_about(str(document["campaign"].get("suite"))), [document])
-    items = [item for source in made["sources"] for item in _items(source, inside(document))]
+    does. Only claims files are read here."""
+    made = ledger(_about(str(campaign.suite)), [campaign])
+    items = [item for source in made["sources"] for item in _items(source, inside(campaign))]
     return {"items": items, "counts": counts(items), "filter": choices(items)} if items else None
 
 
@@ -38,17 +35,17 @@ def _about(suite: str) -> list[Claims]:
     return [load(name) for name in sources_about(suite)]
 
 
-def inside(document: Mapping[str, Any]) -> Link:
-    """Links within the report of this show document (rmwbench/report/html.py numbers workloads and
+def inside(campaign: Campaign) -> Link:
+    """Links within the report of this campaign (rmwbench/report/html.py numbers workloads and
     arms)."""
     places = {
-        (workload["workload"], arm["arm"]): (f"{number}-{place}", arm["metrics"])
-        for number, workload in enumerate(document["workloads"])
-        for place, arm in enumerate(workload["arms"])
+        (workload.workload, arm.arm): (f"{number}-{place}", arm.metrics)
+        for number, workload in enumerate(campaign.workloads)
+        for place, arm in enumerate(workload.arms)
     }
 
     def link(campaign: str, workload: str, arm: str, metric: str) -> str | None:
-        key, metrics = places.get((workload, arm), (None, ()))
+        key, metrics = places.get((workload, arm), (None, {}))
         return f"#m-{key}-{metric}" if metric in metrics else None
 
     return link
@@ -141,6 +138,6 @@ def _by_block(trials: Sequence[tuple[int, float | str]], unit: str) -> dict[int,
     found: dict[int, list[str]] = {}
     for block, value in trials:
         found.setdefault(block, []).append(
-            "never arrived" if value == "inf" else fmt.quantity(fmt.finite(value), unit)
+            "never arrived" if value == "inf" else fmt.quantity(float(value), unit)
         )
     return {block: ", ".join(texts) for block, texts in found.items()}

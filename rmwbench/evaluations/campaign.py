@@ -1,0 +1,162 @@
+"""A campaign as claims, figures and a questionnaire take it: one that was shown, one under way
+(claims/campaign/judge.py), or what a shipped file kept of one (claims/measured.py,
+questionnaire/model.py)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rmwbench import codes
+from rmwbench.results import shown
+from rmwbench.results.model import Fact, Metric
+
+
+@dataclass(frozen=True, kw_only=True)
+class Values:
+    """`per_trial`: metric -> block -> its value, in the metric's unit."""
+
+    metrics: Mapping[str, Metric]
+    per_trial: Mapping[str, Mapping[int, float]]
+
+
+NOTHING = Values(metrics={}, per_trial={})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm(Values):
+    """In a workload. `topics`: its values in each topic that is measured by itself; `topic`: the
+    one that its own are of, where they are not of the whole workload. `machine_bound`: in how many
+    trials less than a tenth of the processors' time was idle, where those are enough to be told.
+    `lost_blocks`: those whose trial failed by its own fault. `touch`: `all` where a file does not
+    say it, for it is older than the choice. `done`: its done trials."""
+
+    arm: str
+    middleware: str
+    layer: str
+    version: str | None
+    profile: str | None = None
+    release_date: str | None = None
+    is_floor: bool = False
+    factors: Mapping[str, Any]
+    pair: tuple[str, str] | None = None
+    touch: str | None = "all"
+    not_supported: str | None = None
+    machine_bound: int = 0
+    lost_blocks: tuple[int, ...] = ()
+    done: int | None = None
+    topic: str | None = None
+    topics: Mapping[str, Values] = field(default_factory=dict)
+    delivered: shown.Delivered | None = None
+    series: shown.Series | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """With its levels in brackets where the suite has factors."""
+
+    workload: str
+    arms: tuple[Arm, ...]
+
+    @property
+    def plain(self) -> str:
+        """Without its levels."""
+        return self.workload.partition(" [")[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Campaign:
+    """`machine` in a line, and what is known of it as `facts`. `asked`: the claims that it ran for;
+    None where it ran for none. `shipped`: it was kept in a file; `before_correction`: measured
+    before the method was corrected (claims/measured_files.py). `titles`: what metrics are
+    called."""
+
+    name: str
+    suite: str | None
+    title: str | None = None
+    directory: str | None = None
+    created_utc: str | None = None
+    seed: int | None = None
+    tool_version: str | None = None
+    blocks_complete: int | None = None
+    machine: str | None = None
+    facts: tuple[Fact, ...] = ()
+    workloads: tuple[Workload, ...]
+    asked: tuple[str, ...] | None = None
+    shipped: bool = False
+    before_correction: bool = False
+    titles: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def date(self) -> str | None:
+        """The day on which it began."""
+        return self.created_utc[:10] if self.created_utc else None
+
+    def fact(self, name: str) -> str | None:
+        """Of its machine."""
+        return next((fact.value for fact in self.facts if fact.name == name), None)
+
+
+def of_shown(found: shown.Shown, asked: Sequence[str] | None = None) -> Campaign:
+    """All that is taken of a campaign that was shown. `asked`: as in `Campaign`."""
+    campaign = found.campaign
+    return Campaign(
+        name=campaign.name or campaign.directory,
+        suite=campaign.suite,
+        title=campaign.title,
+        directory=campaign.directory,
+        created_utc=campaign.created_utc,
+        seed=campaign.seed,
+        tool_version=campaign.tool_version,
+        blocks_complete=campaign.blocks_complete,
+        machine=found.machine.summary,
+        facts=found.machine.facts,
+        workloads=tuple(map(_workload, found.workloads)),
+        asked=None if asked is None else tuple(asked),
+        titles={name: entry.title for name, entry in found.glossary.items()},
+    )
+
+
+def _workload(found: shown.Workload) -> Workload:
+    return Workload(workload=found.workload, arms=tuple(_arm(found, arm) for arm in found.arms))
+
+
+def _arm(workload: shown.Workload, found: shown.Arm) -> Arm:
+    charts = workload.charts
+    return Arm(
+        arm=found.arm,
+        middleware=found.middleware,
+        layer=found.layer,
+        version=found.version,
+        profile=found.profile,
+        release_date=found.release_date,
+        is_floor=found.role == "floor",
+        factors=found.factors,
+        pair=found.pair,
+        touch=found.touch,
+        not_supported=found.not_supported,
+        machine_bound=found.disturbed_by.get(codes.Code.MACHINE_BOUND, 0),
+        lost_blocks=_lost_blocks(found),
+        done=found.trials.done,
+        metrics=found.metrics,
+        per_trial=_by_block(found),
+        topics={
+            topic.topic: Values(metrics=arm.metrics, per_trial=_by_block(arm))
+            for topic in workload.topics
+            for arm in topic.arms
+            if arm.arm == found.arm
+        },
+        delivered=next((one for one in charts.delivered if one.arm == found.arm), None),
+        series=next((one for one in charts.series if one.arm == found.arm), None),
+    )
+
+
+def _by_block(arm: shown.CommonArm) -> dict[str, dict[int, float]]:
+    return {
+        name: {one.block: one.value for one in values} for name, values in arm.per_trial.items()
+    }
+
+
+def _lost_blocks(arm: shown.Arm) -> tuple[int, ...]:
+    own = (None, codes.FailedBy.WORKER)
+    failures = (one for one in arm.trials.failures if one.failed_by in own)
+    return tuple(sorted({one.block for one in failures if one.status == "failed"}))
