@@ -3,6 +3,9 @@
 import pytest
 
 from rmwbench.results.answer import done
+from rmwbench.results.explain.model import Failure
+from rmwbench.results.shown import Arm, Campaign, Workload
+from tests.support.typed import typed
 
 LOOK = {
     "blocks": 8,
@@ -16,12 +19,15 @@ LOOK = {
 
 
 def campaign(look=None, complete=6, planned=6, **trials):
-    return {
-        "blocks_complete": complete,
-        "blocks_planned": planned,
-        "looks": look,
-        "trials": {"void": 0} | trials,
-    }
+    return typed(
+        Campaign,
+        {
+            "blocks_complete": complete,
+            "blocks_planned": planned,
+            "looks": look,
+            "trials": trials,
+        },
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,11 +93,15 @@ def arm(name, *failures):
     return {"arm": name, "trials": {"done": 5, "failures": list(failures)}}
 
 
+def voids_per_arm(*arms):
+    return done.voids_per_arm(typed(Workload, {"arms": list(arms)}))
+
+
 def test_voids_are_told_per_arm_and_apart_by_who_is_to_blame():
     stolen, along = trial("void", ["steal"], "machine"), trial("void", ["block"], "machine")
     path, crash = trial("void", ["path"]), trial("failed", ["crashed"])
-    spoilt, own = done.voids_per_arm(
-        {"arms": [arm("a", stolen, stolen, crash), arm("b", along, along, path), arm("c", along)]}
+    spoilt, own = voids_per_arm(
+        arm("a", stolen, stolen, crash), arm("b", along, along, path), arm("c", along)
     )
     assert "by arm: a 2 (steal 2); b 0; c 0. Each voids its block for every arm" in spoilt
     assert (
@@ -99,12 +109,10 @@ def test_voids_are_told_per_arm_and_apart_by_who_is_to_blame():
         == "Trials that are void for what the arm did: b 1 (path 1). Its numbers are those of its "
         "other trials."
     )
-    assert done.voids_per_arm({"arms": [arm("a", crash), arm("b")]}) == []
+    assert voids_per_arm(arm("a", crash), arm("b")) == []
 
 
 def test_what_went_with_another_arms_trial_is_not_told_again():
     along, crash = trial("void", ["block"], "machine"), trial("failed", ["crashed"])
-    assert (
-        done.told_one_by_one(arm("a", along, crash)) == [crash]
-        and done.told_one_by_one({"arm": "a"}) == []
-    )
+    assert done.told_one_by_one(typed(Arm, arm("a", along, crash))) == [typed(Failure, crash)]
+    assert done.told_one_by_one(typed(Arm, arm("a"))) == []

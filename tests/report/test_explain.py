@@ -122,25 +122,24 @@ def test_the_document_has_what_was_under_way_apart_from_what_is_missing(director
     for one in every:
         if one.losses:
             assert one.losses.under_way == 0 < one.losses.missing
-    workload = summarise(Bundle(directory))["workloads"][0]
-    arm = next(arm for arm in workload["arms"] if arm["role"] == "contender")
-    arm["losses"] = document(SLOW)
-    said = conclusions(
-        {"workloads": [workload], "campaign": CAMPAIGN}, calibrated=True, margin=0.05, one_host=True
+    shown = summarise(Bundle(directory))
+    workload = shown.workloads[0]
+    arms = tuple(
+        replace(arm, losses=SLOW) if arm.role == "contender" else arm for arm in workload.arms
     )
-    assert any(f"{arm['arm']}: 7 messages (23.3 %) were still under way" in x["text"] for x in said)
+    shown = replace(shown, workloads=(replace(workload, arms=arms),))
+    said = [x.text for x in conclusions(shown, calibrated=True, margin=0.05, one_host=True)]
+    arm = next(arm for arm in arms if arm.role == "contender")
+    assert any(f"{arm.arm}: 7 messages (23.3 %) were still under way" in text for text in said)
 
 
 def test_an_explanation_has_the_parts_of_the_show_document(directory, every):
-    shown = [arm for w in summarise(Bundle(directory))["workloads"] for arm in w["arms"]]
+    shown = [arm for w in summarise(Bundle(directory)).workloads for arm in w.arms]
     for part in ("arm", "cell", "trials", "path", "notes", "losses", "tails", "chain", "layers"):
-        assert [document(getattr(one, part)) for one in every] == [arm[part] for arm in shown]
+        assert [getattr(one, part) for one in every] == [getattr(arm, part) for arm in shown]
 
 
 def test_the_document_is_the_whole_answer(every):
     """What JSON says, read back by its schema's classes, is the same answer."""
     written = json.loads(json.dumps(document(every), allow_nan=False))
     assert document(TypeAdapter(tuple[Explanation, ...]).validate_python(written)) == written
-
-
-CAMPAIGN = {"finished": True, "blocks_complete": 12, "trials": {"done": 1, "planned": 1, "void": 0}}

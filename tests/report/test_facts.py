@@ -5,6 +5,7 @@ hold its names and numbers.
 
 import math
 import re
+from dataclasses import replace
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -13,11 +14,12 @@ from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.ordered_by import TIME
 from rmwbench.analysis.verdicts.over_topics import over_topics
 from rmwbench.analysis.verdicts.verdict import Arm, Rules
-from rmwbench.results import topics
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
+from rmwbench.results.shown import Shown, Workload
 from rmwbench.words import numbers as fmt
+from tests.support.typed import typed
 
 PRIMARY = "response_latency_p50"
 NAMES = ("ape", "bee", "cat", "dog", "elk", "fox", "gnu")
@@ -76,46 +78,47 @@ def document(arm, verdict):
         "qos": "best_effort",
         "metrics": metrics,
         "times_floor": {"no_data": "none"},
-        "trials": {"done": len(values), "failed": 0, "void": 0, "failures": []},
+        "trials": {"done": len(values)},
         "verdict": verdict,
     }
 
 
-def workload(found, verdicts, name="w"):
+def part(found, verdicts):
     shown = [document(arm, verdicts[arm.name].document()) for arm in found]
-    return {"workload": name, "primary_metric": PRIMARY, "arms": shown, "topics": [], "tuning": []}
+    return {"primary_metric": PRIMARY, "arms": shown}
+
+
+def workload(found, verdicts):
+    return typed(Workload, part(found, verdicts) | {"workload": "w"})
 
 
 def robot(by_topic):
     """A workload with topics, judged with one budget over all of them."""
     verdicts = best.judge(by_topic, Rules(minutes_per_block=1.0))
     parts = [
-        workload(found, verdicts[name]) | {"topic": name, "judged": True}
+        part(found, verdicts[name]) | {"topic": name, "judged": True}
         for name, found in by_topic.items()
     ]
     overall = over_topics(verdicts)
-    whole = parts[0] | {
-        "arms": [dict(arm) for arm in parts[0]["arms"]],
-        "topics": parts,
-        "workload": "robot",
-    }
-    for key in ("topic", "judged"):
-        whole.pop(key)
-    for arm in whole["arms"]:
-        arm["verdict"] = topics.judged(overall[arm["arm"]])
-        arm["metrics"] = {PRIMARY: {"unit": "ns", "no_data": "unlike topics"}}
-    return whole
+    arms = [
+        arm
+        | {
+            "verdict": overall[arm["arm"]].verdict.document()
+            | {"topic": overall[arm["arm"]].topic},
+            "metrics": {PRIMARY: {"unit": "ns", "no_data": "unlike topics"}},
+        }
+        for arm in parts[0]["arms"]
+    ]
+    whole = {"workload": "robot", "primary_metric": PRIMARY, "arms": arms, "topics": parts}
+    return typed(Workload, whole)
 
 
 def check(fact, part):
     """What the fact says, against the numbers of its workload or topic."""
-    of = {arm["arm"]: arm for arm in said.contenders(part)}
-    verdict = {name: arm["verdict"]["verdict"] for name, arm in of.items()}
+    of = {arm.arm: arm for arm in said.contenders(part)}
+    verdict = {name: arm.verdict.verdict for name, arm in of.items()}
     primary = {name: said.primary(arm, part) for name, arm in of.items()}
-    lost = {
-        name: fmt.finite(arm["metrics"].get("undelivered", {}).get("value"))
-        for name, arm in of.items()
-    }
+    lost = {name: fmt.finite(arm.value("undelivered")) for name, arm in of.items()}
     with_data = {name for name in of if verdict[name] != "no data"}
     match fact:
         case said.Best(arm):
@@ -145,63 +148,59 @@ def check(fact, part):
             assert all_arms == (not any(v == "worse" for v in verdict.values()))
         case said.Slower(against, found, _):
             for arm, ratio in found:
-                assert verdict[arm] == "worse" and of[arm]["verdict"]["against"] == against
-                assert of[arm]["verdict"]["by"] == "primary"
-                assert ratio is None or 1.05 < ratio == of[arm]["verdict"]["ratio"]["value"]
+                assert verdict[arm] == "worse" and of[arm].verdict.against == against
+                assert of[arm].verdict.by == "primary"
+                assert ratio is None or 1.05 < ratio == of[arm].verdict.ratio.value
         case said.LosesMore(arm, against, fraction):
             assert verdict[arm] == "worse" and fraction == lost[arm] and lost[arm] > lost[against]
         case said.Pairs(deliver, count, others):
-            cells = {cell["arm"]: cell["outcome"] for cell in part["matrix"]["cells"]}
+            cells = {cell.arm: cell.outcome for cell in part.matrix.cells}
             assert deliver + sum(len(pairs) for _, pairs in others) == count == len(cells)
             assert all(
                 cells[pair] == outcome != "delivers" for outcome, pairs in others for pair in pairs
             )
         case said.DoesNotWork(found, trials):
             for arm in found:
-                assert verdict[arm] == "worse" and of[arm]["verdict"]["by"] == "failure"
-                assert trials == of[arm]["trials"]["failed"] > 0 == of[arm]["trials"]["done"]
+                assert verdict[arm] == "worse" and of[arm].verdict.by == "failure"
+                assert trials == of[arm].trials.failed > 0 == of[arm].trials.done
         case said.Open(found):
             assert found and all(verdict[arm] == "undecided" for arm in found)
         case said.NoData(found):
             assert found and all(
-                verdict[arm] == "no data" and not of[arm].get("not_supported") for arm in found
+                verdict[arm] == "no data" and not getattr(of[arm], "not_supported", None)
+                for arm in found
             )
         case said.Unable(found):
             assert found and all(
-                verdict[arm] == "no data" and of[arm]["not_supported"] for arm in found
+                verdict[arm] == "no data" and of[arm].not_supported for arm in found
             )
         case _:
             check_over_topics(fact, part, verdict)
 
 
 def check_over_topics(fact, part, verdict):
-    in_topic = {
-        topic["topic"]: {arm["arm"]: arm["verdict"] for arm in topic["arms"]}
-        for topic in part["topics"]
-    }
+    in_topic = {topic.topic: {arm.arm: arm.verdict for arm in topic.arms} for topic in part.topics}
     match fact:
         case said.OverTopics(arm, open_in):
-            assert all(found[arm]["verdict"] != "worse" for found in in_topic.values())
+            assert all(found[arm].verdict != "worse" for found in in_topic.values())
             others = [name for name, v in verdict.items() if name != arm and v != "no data"]
             assert others and all(
-                any(t[name]["verdict"] == "worse" for t in in_topic.values()) for name in others
+                any(t[name].verdict == "worse" for t in in_topic.values()) for name in others
             )
             assert all(
-                in_topic[topic][arm]["verdict"] in ("undecided", "no data") for topic in open_in
+                in_topic[topic][arm].verdict in ("undecided", "no data") for topic in open_in
             )
         case said.NoneInAll(best_in):
             assert all(v in ("worse", "no data") for v in verdict.values())
             assert all(
-                in_topic[topic][arm]["verdict"] == "best"
-                for arm, found in best_in
-                for topic in found
+                in_topic[topic][arm].verdict == "best" for arm, found in best_in for topic in found
             )
         case said.AtWorst(arm, topic, ratio, fraction):
             found = in_topic[topic][arm]
-            assert found["verdict"] == "worse" and (fraction is not None) == (found["by"] == "loss")
-            assert ratio is None or ratio == found["ratio"]["value"]
+            assert found.verdict == "worse" and (fraction is not None) == (found.by == "loss")
+            assert ratio is None or ratio == found.ratio.value
             assert fraction is not None or not any(
-                t[arm]["verdict"] == "worse" and t[arm]["by"] == "loss" for t in in_topic.values()
+                t[arm].verdict == "worse" and t[arm].by == "loss" for t in in_topic.values()
             )
         case _:
             raise AssertionError(f"a fact that no test reads back: {fact}")
@@ -217,9 +216,9 @@ def check_words(text, part):
     assert "Not decided" not in text
     allowed = {
         fmt.significant(value)
-        for one in (part, *part.get("topics", ()))
-        for arm in one["arms"]
-        if (value := fmt.finite((arm["verdict"].get("ratio") or {}).get("value"))) is not None
+        for one in (part, *getattr(part, "topics", ()))
+        for arm in one.arms
+        if arm.verdict.ratio and (value := fmt.finite(arm.verdict.ratio.value)) is not None
     }
     assert set(NUMBER.findall(text)) <= allowed, (text, allowed)
     lone = said.by_verdict(part)
@@ -237,12 +236,10 @@ def read_back(part):
     answer = headline(part)
     for text in (answer.answer, answer.detail):
         check_words(text, part)
-    if any(said.verdict_of(arm) in ("worse", "equivalent", "best") for arm in part["arms"]):
+    if any(said.verdict_of(arm) in ("worse", "equivalent", "best") for arm in part.arms):
         assert "nothing is decided" not in answer.answer.lower()
     named = " ".join(fact.clause(TIME) for fact in found)
-    assert (
-        all(arm["arm"] in named or "others" in named for arm in said.contenders(part)) or not found
-    )
+    assert all(arm.arm in named or "others" in named for arm in said.contenders(part)) or not found
     return found
 
 
@@ -256,13 +253,11 @@ def test_every_sentence_of_a_workload_holds_in_its_table(found):
     part = workload(found, verdicts)
     assume(any(arm.primary for arm in found))
     assert read_back(part)
-    shown = {
-        "campaign": {"finished": True, "blocks_complete": 20, "trials": {"void": 0}},
-        "workloads": [part],
-    }
+    shown = typed(Shown, {"campaign": {"finished": True, "blocks_complete": 20}})
+    shown = replace(shown, workloads=(part,))
     for line in conclusions(shown, calibrated=True, margin=0.05, one_host=False):
-        if line["workload"]:
-            check_words(line["text"], part)
+        if line.workload:
+            check_words(line.text, part)
 
 
 @SETTINGS
@@ -271,13 +266,11 @@ def test_every_sentence_over_topics_holds_in_their_tables(found):
     whole = robot({f"topic {n}": part for n, part in enumerate(found)})
     assume(any(arm.primary for part in found for arm in part))
     read_back(whole)
-    for part in whole["topics"]:
-        if any(said.verdict_of(arm) != "no data" for arm in part["arms"]):
+    for part in whole.topics:
+        if any(said.verdict_of(arm) != "no data" for arm in part.arms):
             read_back(part)
-    for arm in whole["arms"]:
-        kinds = [
-            said.verdict_of(a) for t in whole["topics"] for a in t["arms"] if a["arm"] == arm["arm"]
-        ]
+    for arm in whole.arms:
+        kinds = [said.verdict_of(a) for t in whole.topics for a in t.arms if a.arm == arm.arm]
         assert ("worse" in kinds) == (said.verdict_of(arm) == "worse")
         assert "undecided" not in kinds or said.verdict_of(arm) in ("worse", "undecided")
 
@@ -325,14 +318,16 @@ def test_what_is_worse_for_the_trials_that_it_lost_does_not_lose_nothing():
     steady = Arm(
         "steady", {b: 1.4e6 * 1.01**b for b in range(12)}, {b: (0, 1000) for b in range(12)}
     )
-    part = workload([flaky, steady], best.judge({"w": [flaky, steady]})["w"])
-    for shown, failed in zip(part["arms"], (7, 0), strict=True):
+    found = part([flaky, steady], best.judge({"w": [flaky, steady]})["w"])
+    for shown, failed in zip(found["arms"], (7, 0), strict=True):
         by = [{"trial": n, "block": n, "status": "failed", "failed_by": "worker"} for n in lost][
             :failed
         ]
         by.append({"trial": 99, "block": 11, "status": "failed", "failed_by": "host"})
         shown["trials"] |= {"failed": failed + 1, "failures": by}
         shown["trials"]["done"] = 12 - failed
-    (fact,) = [one for one in said.of_workload(part) if isinstance(one, said.LosesMore)]
+    (fact,) = [
+        one for one in said.of_workload(typed(Workload, found)) if isinstance(one, said.LosesMore)
+    ]
     assert (fact.arm, fact.failed, fact.lost) == ("flaky", 7, 7 / 12)
     assert fact.clause(TIME) == "flaky loses 58 % of its messages (all of those of 7 failed trials)"

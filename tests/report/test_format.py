@@ -5,6 +5,7 @@ import math
 import pytest
 
 from rmwbench.report import html, markdown
+from rmwbench.results.model import Metric, Ratio
 from rmwbench.words import numbers as fmt
 
 NARROW = "\N{NARROW NO-BREAK SPACE}"
@@ -56,15 +57,17 @@ def test_significant_digits_survive_rounding_into_the_next_decade(value, text):
 
 def test_a_metric_carries_interval_and_basis():
     shown = fmt.metric(
-        {
-            "unit": "ns",
-            "value": 12_300,
-            "low": 11_600,
-            "high": 13_000,
-            "count": 6600,
-            "trials": 6,
-            "interval": "95 %",
-        }
+        Metric.of(
+            {
+                "unit": "ns",
+                "value": 12_300,
+                "low": 11_600,
+                "high": 13_000,
+                "count": 6600,
+                "trials": 6,
+                "interval": "95 %",
+            }
+        )
     )
     assert shown.full == "12.3 µs [11.6–13.0]"
     assert shown.basis == f"n = 6{NARROW}600, 6 trials, 95 %"
@@ -84,36 +87,43 @@ def test_a_metric_carries_interval_and_basis():
     ],
 )
 def test_what_is_not_a_number_says_so(entry, state, text):
-    shown = fmt.metric(entry)
+    shown = fmt.metric(None if entry is None else Metric.of(entry))
     assert (shown.state, shown.text) == (state, text)
 
 
 def test_the_reason_of_missing_data_is_kept():
-    assert fmt.metric({"unit": "ns", "no_data": "n is 31"}).basis == "n is 31"
-    assert fmt.ratio({"no_data": "this is the floor"}).basis == "this is the floor"
+    assert fmt.metric(Metric.of({"unit": "ns", "no_data": "n is 31"})).basis == "n is 31"
+    assert fmt.ratio(Ratio.of({"no_data": "this is the floor"})).basis == "this is the floor"
     assert fmt.ratio(None).state == "absent"
 
 
 def test_an_open_interval_reaches_infinity():
     assert (
-        fmt.metric({"unit": "ns", "value": 60e6, "low": 10e6, "high": "inf"}).interval == "[10.0–∞]"
+        fmt.metric(Metric.of({"unit": "ns", "value": 60e6, "low": 10e6, "high": "inf"})).interval
+        == "[10.0–∞]"
     )
 
 
 def test_zero_is_not_absent():
     assert (
-        fmt.metric({"unit": "fraction", "value": 0, "low": 0, "high": 0.0006}).full
+        fmt.metric(Metric.of({"unit": "fraction", "value": 0, "low": 0, "high": 0.0006})).full
         == "0 % [0–0.06]"
     )
 
 
 def test_ratio():
     assert (
-        fmt.ratio({"value": 4.1, "low": 3.2, "high": 5.3, "blocks": 6}).full == "4.10× [3.20–5.30]"
+        fmt.ratio(Ratio.of({"value": 4.1, "low": 3.2, "high": 5.3, "blocks": 6})).full
+        == "4.10× [3.20–5.30]"
     )
     nothing_known = {"value": 7.63, "low": 5e-8, "high": 1.15e9, "blocks": 5}
-    assert fmt.ratio(nothing_known).full == "7.63× [<0.001–>1\N{NARROW NO-BREAK SPACE}000]"
-    assert fmt.ratio({"value": "inf", "low": "inf", "high": "inf", "blocks": 6}).state == "never"
+    assert (
+        fmt.ratio(Ratio.of(nothing_known)).full == "7.63× [<0.001–>1\N{NARROW NO-BREAK SPACE}000]"
+    )
+    assert (
+        fmt.ratio(Ratio.of({"value": "inf", "low": "inf", "high": "inf", "blocks": 6})).state
+        == "never"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,13 @@
 """Who talks to whom: each pair's outcome, its shade, and the same in all three renderers."""
 
+from dataclasses import replace
+
 import pytest
 
 from rmwbench.results import interop
 from rmwbench.results.answer.headline import headline
+from rmwbench.results.shown import Arm, Workload
+from tests.support.typed import typed
 
 
 def arm(talker, listener, *, median=1000.0, done=1, failures=(), not_supported=None, **wrong):
@@ -26,7 +30,12 @@ def failed(cause, reason="endpoint 1: expected 1 matched peers, found 0\nstderr:
 
 
 def workload(arms):
-    return {"primary_metric": "response_latency_p50", "arms": arms, "matrix": interop.matrix(arms)}
+    found = typed(Workload, {"primary_metric": "response_latency_p50", "arms": arms})
+    return replace(found, matrix=interop.matrix(found.arms))
+
+
+def matrix(*arms):
+    return interop.matrix([typed(Arm, one) for one in arms])
 
 
 @pytest.mark.parametrize(
@@ -68,15 +77,15 @@ def workload(arms):
     ],
 )
 def test_a_pair_is_judged_by_what_arrived(one, outcome, reason):
-    found = interop.matrix([one, arm("b", "a")])
-    assert (found["cells"][0]["outcome"], found["cells"][0]["reason"]) == (outcome, reason)
+    cell = matrix(one, arm("b", "a")).cells[0]
+    assert (cell.outcome, cell.reason) == (outcome, reason)
 
 
 def test_a_pair_that_fails_now_and_then_does_not_deliver():
     one = arm("a", "b", done=4)
     one["trials"]["failed"] = 1
-    cell = interop.matrix([one, arm("b", "a")])["cells"][0]
-    assert (cell["outcome"], cell["reason"]) == ("degraded", "failed in 1 of 5 trials")
+    cell = matrix(one, arm("b", "a")).cells[0]
+    assert (cell.outcome, cell.reason) == ("degraded", "failed in 1 of 5 trials")
 
 
 def test_of_pairs_the_headline_says_who_talks_to_whom_and_what_nobody_takes():
@@ -95,32 +104,32 @@ def test_of_pairs_the_headline_says_who_talks_to_whom_and_what_nobody_takes():
 
 def test_a_workload_without_pairs_has_no_matrix():
     alone = arm("a", "b") | {"pair": None}
-    assert interop.matrix([alone, arm("b", "a")]) is None
+    assert matrix(alone, arm("b", "a")) is None
     assert interop.pair_of({"middleware": "zenoh", "profile": {"name": "untouched"}}) is None
 
 
 def test_a_pair_takes_each_sides_middleware_and_profile():
     other = {"listener|service": {"middleware": "fastdds", "profile": {"name": "tuned"}}}
     definition = {"middleware": "cyclonedds", "profile": {"name": "untouched"}, "processes": other}
-    assert interop.pair_of(definition) == ["cyclonedds", "fastdds tuned"]
+    assert interop.pair_of(definition) == ("cyclonedds", "fastdds tuned")
 
 
 def test_cells_are_shaded_by_their_ratio_to_the_fastest_pair():
     arms = [arm("a", "a"), arm("a", "b", median=3000.0), arm("b", "a", median=99_000.0)]
     rows = interop.shown(workload(arms))
     assert [talker for talker, _ in rows] == ["a", "b"]
-    assert [None if cell is None else cell["heat"] for _, row in rows for cell in row] == [
-        "0",
-        "2",
-        "4",
+    assert [None if cell is None else cell.heat for _, row in rows for cell in row] == [
+        0,
+        2,
+        4,
         None,
     ]
-    assert rows[0][1][1]["words"] == "3.00 µs"
+    assert rows[0][1][1].words == "3.00 µs"
 
 
 def test_a_lossy_pair_whose_median_is_infinite_has_words_and_no_shade():
     lossy = arm("a", "b", undelivered=0.9)
     lossy["metrics"]["response_latency_p50"]["value"] = "inf"
     ((_, row), *_) = interop.shown(workload([lossy, arm("b", "a")]))
-    cell = next(cell for cell in row if cell and cell["arm"] == "a → b")
-    assert (cell["outcome"], cell["words"], cell["heat"]) == ("degraded", "degraded", "")
+    cell = next(cell for cell in row if cell and cell.arm == "a → b")
+    assert (cell.outcome, cell.words, cell.heat) == ("degraded", "degraded", None)

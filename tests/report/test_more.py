@@ -1,7 +1,19 @@
 """What more blocks would decide: what takes least first, each open comparison once."""
 
 from rmwbench.analysis.stats.metric import finite
-from rmwbench.results.answer.more import lines, more
+from rmwbench.results.answer import more as answer
+from rmwbench.results.model import document
+from rmwbench.results.shown import Shown, Workload
+from tests.support.typed import typed
+
+
+def more(*workloads, minutes_per_block=None):
+    found = answer.more([typed(Workload, one) for one in workloads], minutes_per_block)
+    return [document(one) for one in found]
+
+
+def lines(found):
+    return answer.lines(typed(Shown, {"more": found}))
 
 
 def arm(name, verdict, minutes=None):
@@ -22,25 +34,16 @@ def topic(name, *arms, judged=True):
 
 def test_open_comparisons_in_the_order_of_what_they_take():
     found = more(
-        {
-            "workloads": [
-                workload(
-                    "imu",
-                    arm("a", "equivalent"),
-                    arm("b", "undecided", 20.0),
-                    arm("c", "undecided"),
-                ),
-                workload("camera", arm("a", "best"), arm("b", "worse"), arm("c", "undecided", 4.0)),
-            ]
-        },
-        2.0,
+        workload("imu", arm("a", "equivalent"), arm("b", "undecided", 20.0), arm("c", "undecided")),
+        workload("camera", arm("a", "best"), arm("b", "worse"), arm("c", "undecided", 4.0)),
+        minutes_per_block=2.0,
     )
     assert [(one["workload"], one["arm"], one["blocks"], one["minutes"]) for one in found] == [
         ("camera", "c", 2, 4.0),
         ("imu", "b", 10, 20.0),
         ("imu", "c", None, None),
     ]
-    assert lines({"more": found}) == [
+    assert lines(found) == [
         "2 blocks, about 4 min: c (camera) (1 of 3 that are open)",
         "10 blocks, about 20 min: b (imu) (2 of 3 that are open)",
         "no number of blocks that is known to suffice: c (imu)",
@@ -50,7 +53,7 @@ def test_open_comparisons_in_the_order_of_what_they_take():
 def test_minutes_that_a_document_rounds_are_no_block_more():
     """13 blocks of 47.5 s are 10.291667 min, of which six digits are kept: that was told as 14."""
     minutes = finite(13 * 0.791666667)
-    (found,) = more({"workloads": [workload("imu", arm("b", "undecided", minutes))]}, 0.791666667)
+    (found,) = more(workload("imu", arm("b", "undecided", minutes)), minutes_per_block=0.791666667)
     assert found["blocks"] == 13
 
 
@@ -63,28 +66,17 @@ def test_topics_that_are_judged_are_told_in_the_place_of_their_workload():
             topic("front", arm("b", "undecided", 3.0)),
         ),
     )
-    found = more({"workloads": [robot]}, None)
+    found = more(robot)
     assert [(one["topic"], one["blocks"]) for one in found] == [("imu", None), ("front", None)]
-    assert lines({"more": found}) == [
-        "about 3 min: b (robot: imu and front) (2 of 2 that are open)"
-    ]
+    assert lines(found) == ["about 3 min: b (robot: imu and front) (2 of 2 that are open)"]
     told = workload(
         "robot",
         arm("b", "undecided", 9.0),
         topics=(topic("imu", arm("b", "no data"), judged=False),),
     )
-    assert [one["topic"] for one in more({"workloads": [told]}, 1.0)] == [None]
+    assert [one["topic"] for one in more(told, minutes_per_block=1.0)] == [None]
 
 
 def test_nothing_open_says_nothing():
-    assert (
-        lines(
-            {
-                "more": more(
-                    {"workloads": [workload("imu", arm("a", "best"), arm("b", "worse"))]}, 1.0
-                )
-            }
-        )
-        == []
-    )
-    assert lines({}) == []
+    assert lines(more(workload("imu", arm("a", "best"), arm("b", "worse")))) == []
+    assert lines([]) == []

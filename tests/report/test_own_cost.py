@@ -3,8 +3,16 @@ an image."""
 
 import pytest
 
+from rmwbench.results import own_cost
 from rmwbench.results.answer.conclusions import conclusions
-from rmwbench.results.own_cost import own_share
+from rmwbench.results.model import document
+from rmwbench.results.shown import Arm, Shown
+from tests.support.typed import typed
+
+
+def own_share(own, payload_bytes, workload):
+    arms = [typed(Arm, one) for one in workload["arms"]]
+    return document(own_cost.own_share(own, payload_bytes, arms))
 
 
 def of(size, response, cpu):
@@ -63,18 +71,14 @@ def test_a_small_part_is_one_line_for_all_workloads_and_a_large_one_is_told_wher
             workload() | {"workload": f"w{n}", "own_cost": own_share(OWN, size, workload())}
             for n, size in enumerate(sizes)
         ]
-        bare = {"primary_metric": "response_latency_p50", "tuning": [], "topics": []}
-        campaign = {"finished": True, "blocks_complete": 10, "trials": {"void": 0}}
         for one in named:
-            one |= bare | {"arms": []}
-        found = conclusions(
-            {"workloads": named, "campaign": campaign}, calibrated=True, margin=0.05, one_host=False
+            one |= {"primary_metric": "response_latency_p50", "arms": []}
+        shown = typed(
+            Shown,
+            {"workloads": named, "campaign": {"finished": True, "blocks_complete": 10}},
         )
-        return [
-            (line["workload"], line["text"])
-            for line in found
-            if "no middleware at all" in line["text"]
-        ]
+        found = conclusions(shown, calibrated=True, margin=0.05, one_host=False)
+        return [(line.workload, line.text) for line in found if "no middleware at all" in line.text]
 
     ((of, small),) = cautions(64, 500_032)
     assert (

@@ -20,8 +20,8 @@ from rmwbench.bundle.schema import table_from_rows
 from rmwbench.codes import Code, Reason
 from rmwbench.errors import UserError
 from rmwbench.results.answer.conclusions import conclusions
-from rmwbench.results.show import summarise
 from tests.support import synthetic_bundle
+from tests.support.shown import show_document, shown_of
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def bundle(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def document(bundle):
-    return summarise(bundle)
+    return show_document(bundle)
 
 
 def workload(document, name):
@@ -48,7 +48,7 @@ def texts(document):
 
 def test_it_is_json_without_infinities_or_nan_and_the_same_each_time(bundle, document):
     text = json.dumps(document, allow_nan=False)
-    assert text == json.dumps(summarise(Bundle(bundle.directory)), allow_nan=False)
+    assert text == json.dumps(show_document(Bundle(bundle.directory)), allow_nan=False)
 
 
 def test_every_metric_has_count_and_interval_or_a_reason(document):
@@ -205,7 +205,7 @@ def test_conclusions_say_what_not_to_conclude(document):
 
 
 def test_too_few_blocks_decide_nothing_and_say_so(tmp_path):
-    document = summarise(
+    document = show_document(
         Bundle(
             synthetic_bundle.write(
                 tmp_path / "c", blocks=3, workloads=("pointcloud",), finished=False
@@ -219,7 +219,9 @@ def test_too_few_blocks_decide_nothing_and_say_so(tmp_path):
 
 
 def test_noisy_machines_leave_it_undecided_with_a_time(tmp_path):
-    document = summarise(Bundle(synthetic_bundle.write(tmp_path / "c", workloads=("imu",), sd=0.6)))
+    document = show_document(
+        Bundle(synthetic_bundle.write(tmp_path / "c", workloads=("imu",), sd=0.6))
+    )
     undecided = [
         a["verdict"]
         for a in document["workloads"][0]["arms"]
@@ -231,7 +233,7 @@ def test_noisy_machines_leave_it_undecided_with_a_time(tmp_path):
 
 
 def test_a_campaign_stopped_before_its_first_trial_is_still_a_document(tmp_path):
-    document = summarise(Bundle(synthetic_bundle.write(tmp_path / "c", blocks=0)))
+    document = show_document(Bundle(synthetic_bundle.write(tmp_path / "c", blocks=0)))
     assert {a["verdict"]["verdict"] for w in document["workloads"] for a in w["arms"]} == {
         "no data",
         "reference",
@@ -246,7 +248,7 @@ def test_a_campaign_stopped_before_its_first_trial_is_still_a_document(tmp_path)
 
 
 def test_one_block_has_no_intervals_and_says_so(tmp_path):
-    document = summarise(
+    document = show_document(
         Bundle(synthetic_bundle.write(tmp_path / "c", blocks=1, workloads=("pointcloud",)))
     )
     m = arm(document, "pointcloud", "zenoh tuned")["metrics"]
@@ -260,7 +262,7 @@ def test_an_arm_that_never_delivers_is_worse_and_never_zero(tmp_path):
         *synthetic_bundle.ARMS[:2],
         dataclasses.replace(synthetic_bundle.ARMS[4], arm="dead", loss=1.0),
     )
-    document = summarise(
+    document = show_document(
         Bundle(synthetic_bundle.write(tmp_path / "c", arms=arms, workloads=("camera",)))
     )
     dead = arm(document, "camera", "dead")
@@ -282,7 +284,7 @@ def test_an_arm_whose_trials_all_failed_is_worse_and_does_not_work_here(tmp_path
         *synthetic_bundle.ARMS[:3],
         dataclasses.replace(synthetic_bundle.ARMS[6], fails=tuple(range(6))),
     )
-    document = summarise(
+    document = show_document(
         Bundle(synthetic_bundle.write(tmp_path / "c", arms=arms, workloads=("camera",)))
     )
     found = arm(document, "camera", "fastdds untouched")["verdict"]
@@ -353,14 +355,14 @@ def write_bare(directory, **tables):
 
 
 def test_a_bare_bundle_is_enough(tmp_path):
-    metrics = arm(summarise(write_bare(tmp_path / "c")), "w", "a")["metrics"]
+    metrics = arm(show_document(write_bare(tmp_path / "c")), "w", "a")["metrics"]
     assert metrics["response_latency_p50"]["value"] == 10
     for absent in ("cpu_per_message", "pss", "match_time", "consumed_latency_p50"):
         assert metrics[absent]["no_data"]
 
 
 def test_a_trial_without_receptions_is_total_loss_not_absence(tmp_path):
-    metrics = arm(summarise(write_bare(tmp_path / "c", received=None)), "w", "a")["metrics"]
+    metrics = arm(show_document(write_bare(tmp_path / "c", received=None)), "w", "a")["metrics"]
     assert metrics["loss"]["value"] == 1
     assert metrics["response_latency_p50"]["value"] == "inf"
     assert metrics["achieved_rate"]["value"] == 0
@@ -369,7 +371,7 @@ def test_a_trial_without_receptions_is_total_loss_not_absence(tmp_path):
 def test_records_that_contradict_themselves_are_one_clear_error(tmp_path):
     gap = {"trial": 1, "endpoint": 1, "seq": [0, 1, 5], "intended_ns": [0, 1, 2], "flags": 0}
     with pytest.raises(UserError, match=r"trial 1 contradict.*5 follows 1"):
-        summarise(write_bare(tmp_path / "c", sent=gap))
+        show_document(write_bare(tmp_path / "c", sent=gap))
 
 
 def test_minutes_are_those_of_this_campaign(bundle, document):
@@ -392,7 +394,7 @@ def test_an_unknown_primary_metric_is_not_replaced_silently(tmp_path):
     campaign["plan"]["comparisons"][0]["primary_metric"] = "response_latency_p5"
     (directory / "campaign.json").write_text(json.dumps(campaign))
     with pytest.raises(UserError, match="was it response_latency_p50"):
-        summarise(Bundle(directory))
+        show_document(Bundle(directory))
 
 
 def test_void_trials_are_counted_by_the_name_of_their_rule(tmp_path):
@@ -415,7 +417,7 @@ def test_void_trials_are_counted_by_the_name_of_their_rule(tmp_path):
                 finished_utc="",
                 tables={"trials": table_from_rows("trials", [row])},
             )
-    document = summarise(Bundle(directory))
+    document = show_document(Bundle(directory))
     trials = document["campaign"]["trials"]
     assert trials["void"] == 3
     assert trials["voided_by"] == {"steal": 2, "path": 1}
@@ -453,7 +455,7 @@ def test_each_workload_says_at_which_look_and_level_it_was_judged(tmp_path, docu
     with BundleWriter.reopen(directory) as writer:
         writer.append({"type": "look", **look})
         writer.append({"type": "finished"})
-    found = workload(summarise(Bundle(directory)), "camera")
+    found = workload(show_document(Bundle(directory)), "camera")
     judged = found["judged"]
     assert (judged["blocks"], judged["look"], judged["looks"]) == (8, 2, [5, 8, 12])
     alpha = alpha_at([5, 8, 12], 8)
@@ -487,7 +489,7 @@ def test_a_fixed_campaign_that_time_cut_says_at_which_level_it_was_judged_there(
     with BundleWriter.reopen(directory) as writer:
         writer.append({"type": "look", **look})
         writer.append({"type": "finished"})
-    found = workload(summarise(Bundle(directory)), "camera")
+    found = workload(show_document(Bundle(directory)), "camera")
     assert found["judged"] == {"blocks": 8, "alpha": pytest.approx(0.04), "look": 1, "looks": [12]}
     assert (
         "Judged where time ended it, after 8 blocks, with 4 % of error"
@@ -507,7 +509,7 @@ def test_a_block_that_was_run_after_the_campaign_was_judged_is_in_its_numbers_an
     assert json.loads(kept[-1])["type"] == "finished"
     resumed = [json.dumps({"type": "resumed"}), *moved, json.dumps({"type": "finished"})]
     journal.write_text("\n".join([*kept, *resumed]) + "\n")
-    before, after = (summarise(Bundle(directory)) for directory in (whole, later))
+    before, after = (show_document(Bundle(directory)) for directory in (whole, later))
     worse = next(a["arm"] for a in workload(before, "camera")["arms"] if a["verdict"]["by"])
     found = [arm(document, "camera", worse) for document in (before, after)]
     assert [one["verdict"]["ratio"]["blocks"] for one in found] == [8, 7]
@@ -515,14 +517,14 @@ def test_a_block_that_was_run_after_the_campaign_was_judged_is_in_its_numbers_an
 
 
 def test_blocks_that_resemble_each_other_are_told(tmp_path):
-    document = summarise(Bundle(synthetic_bundle.write(tmp_path / "c", blocks=6)))
+    document = show_document(Bundle(synthetic_bundle.write(tmp_path / "c", blocks=6)))
     found = document["block_correlation"]
     assert -1 <= found["value"] <= 1 and found["error"] > 0
     assert ("resemble each other" in texts(document)) == found["inflates"]
     alike = conclusions(
-        document | {"block_correlation": {"value": 0.5, "error": 0.1, "inflates": True}},
+        shown_of(document | {"block_correlation": {"value": 0.5, "error": 0.1, "inflates": True}}),
         calibrated=True,
         margin=0.05,
         one_host=False,
     )
-    assert any("correlation 0.50" in line["text"] for line in alike)
+    assert any("correlation 0.50" in line.text for line in alike)
