@@ -88,7 +88,7 @@ def test_plan_prints_what_would_run():
     assert found.returncode == 0, found.stderr
     for words in (
         "30 cells",
-        "300 trials",
+        "600 trials",
         "4.83 min",
         "by the clock",
         "camera",
@@ -121,7 +121,7 @@ def test_a_plan_that_can_decide_nothing_says_so_and_promises_no_ratio(tmp_path):
 def test_plan_as_json_is_one_document():
     found = rmwbench("plan", "quick", "--json", "--budget", "5m", "--seed", "3")
     document = json.loads(found.stdout)
-    assert (document["seed"], document["blocks"]["count"], document["budget_s"]) == (3, 14, 300)
+    assert (document["seed"], document["blocks"]["count"], document["budget_s"]) == (3, 21, 300)
 
 
 @pytest.mark.parametrize(

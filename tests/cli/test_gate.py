@@ -6,8 +6,10 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.cli.gate import exit_code, limits
+from rmwbench.results.shown import Shown
 from tests.support import synthetic_bundle
 from tests.support.command import rmwbench
+from tests.support.typed import typed
 
 
 @pytest.mark.parametrize(
@@ -23,11 +25,12 @@ from tests.support.command import rmwbench
     ],
 )
 def test_the_worst_condition_decides(found, code):
-    assert exit_code({"outcomes": {"conditions": [{"outcome": one} for one in found]}}) == code
+    conditions = [{"outcome": one} for one in found]
+    assert exit_code(typed(Shown, {"outcomes": {"conditions": conditions}})) == code
 
 
 def test_without_limits_there_is_no_gate():
-    assert exit_code({"outcomes": None}) == 0 and exit_code({}) == 0
+    assert exit_code(typed(Shown)) == 0
 
 
 @pytest.mark.parametrize(("at_most_ns", "code"), [(1e9, 0), (1.0, 1)])

@@ -67,7 +67,7 @@ def _workload(w: Workload, margin: float) -> list[Conclusion]:
         lines += [(kind, f"{topic.topic}: {text}") for kind, text in _decided(topic, margin)]
     lines += [] if topics else _decided(w, margin)
     lines += _tuning(w)
-    arms = [a for a in w.arms if a.role == "contender"]
+    arms = facts.contenders(w)
     for a in w.arms:
         t = a.trials
         if bad := done.told_one_by_one(a):

@@ -8,6 +8,7 @@ report makes against the report's own numbers (tests/report/test_facts.py), with
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import overload
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.ordered_by import Words
@@ -15,7 +16,16 @@ from rmwbench.analysis.verdicts.verdict import By
 from rmwbench.analysis.verdicts.wording import percent
 from rmwbench.codes import FailedBy
 from rmwbench.results.explain.model import VerdictName
-from rmwbench.results.shown import AnyArm, Arm, Condition, Matrix, Part, TopicArm, Workload
+from rmwbench.results.shown import (
+    AnyArm,
+    Arm,
+    Condition,
+    Matrix,
+    Part,
+    Topic,
+    TopicArm,
+    Workload,
+)
 from rmwbench.words import numbers as fmt
 
 
@@ -359,7 +369,13 @@ def sentence(facts: Iterable[Fact], order: Words, *, advise: bool = False) -> st
     return f"{text}." if text else ""
 
 
-def contenders(part: Part) -> list[AnyArm]:
+@overload
+def contenders(part: Workload) -> list[Arm]: ...
+@overload
+def contenders(part: Topic) -> list[TopicArm]: ...
+def contenders(part: Part) -> list[Arm] | list[TopicArm]:
+    if isinstance(part, Workload):
+        return [arm for arm in part.arms if arm.role != "floor"]
     return [arm for arm in part.arms if arm.role != "floor"]
 
 
@@ -472,7 +488,7 @@ def _do_not_work(worse: Iterable[AnyArm]) -> list[DoesNotWork]:
 
 
 def _over_topics(workload: Workload) -> list[Fact]:
-    arms = [arm for arm in workload.arms if arm.role == "contender"]
+    arms = contenders(workload)
     worse = [arm for arm in arms if verdict_of(arm) == "worse"]
     standing = [arm for arm in arms if verdict_of(arm) in ("best", "equivalent", "undecided")]
     absent = tuple(arm.arm for arm in arms if verdict_of(arm) == "no data")
@@ -551,7 +567,7 @@ def limits(condition: Condition | None) -> Limits | None:
 def leader(workload: Part) -> AnyArm | None:
     """The contender that the others are judged against: the named best, else the one most verdicts
     point to, else the one with the smallest primary metric."""
-    arms = contenders(workload)
+    arms: Sequence[AnyArm] = contenders(workload)
     for arm in arms:
         if verdict_of(arm) in ("best", "alone"):
             return arm
