@@ -60,7 +60,7 @@ def test_a_floor_that_is_not_a_ratio_is_told_and_not_used(floor):
         rules({"aa_floor": floor}, None)
 
 
-def test_what_leaves_a_campaign_is_worse_or_its_comparison_is_closed():
+def test_what_leaves_a_campaign_is_worse_or_the_floor_or_its_comparison_is_closed():
     def verdict(word):
         return Verdict(word, None, None, "so")
 
@@ -79,6 +79,7 @@ def test_what_leaves_a_campaign_is_worse_or_its_comparison_is_closed():
     }
     assert leaving(verdicts, cells) == (
         cells["open", "b"],
+        cells["open", "floor"],
         *(cells["closed", arm] for arm in ("a", "b", "floor")),
     )
     tied = {key: cell for key, cell in cells.items() if key != ("open", "b")}

@@ -56,7 +56,7 @@ def test_a_suite_that_is_planned_by_the_clock_ends_with_it_but_never_below_the_m
 def test_a_budget_replaces_the_time_of_the_suite():
     block_s = plan().block_s
     p = by_clock(7.5 * block_s, budget_s=20 * block_s)
-    assert p.within_s == limit_s(p) == pytest.approx(20 * block_s) and p.blocks == 60
+    assert p.within_s == limit_s(p) == pytest.approx(20 * block_s) and p.blocks == 80
 
 
 def test_a_time_is_for_a_sequential_design():

@@ -54,10 +54,10 @@ def test_quick_is_planned_by_the_clock_and_its_windows_hold_what_its_medians_nee
 def test_a_budget_of_a_suite_by_the_clock_is_its_clock_and_leaves_room_for_what_decided_arms_free():
     block_s = plan("quick").block_s
     made = plan("quick", budget_s=7 * block_s)
-    assert (made.blocks, made.looks) == (21, (5, 8, 12, 21))
+    assert (made.blocks, made.looks) == (28, (5, 8, 12, 18, 28))
     assert made.within_s == made.estimated_s == pytest.approx(7 * block_s)
     least = plan("quick", budget_s=5 * block_s)
-    assert (least.blocks, least.looks) == (15, (5, 8, 12, 15)) and least.minimum_s == pytest.approx(
+    assert (least.blocks, least.looks) == (20, (5, 8, 12, 20)) and least.minimum_s == pytest.approx(
         least.within_s
     )
     assert plan("quick", budget_s=7 * block_s, most_blocks=8).blocks == 8

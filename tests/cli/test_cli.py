@@ -121,7 +121,7 @@ def test_a_plan_that_can_decide_nothing_says_so_and_promises_no_ratio(tmp_path):
 def test_plan_as_json_is_one_document():
     found = rmwbench("plan", "quick", "--json", "--budget", "5m", "--seed", "3")
     document = json.loads(found.stdout)
-    assert (document["seed"], document["blocks"]["count"], document["budget_s"]) == (3, 21, 300)
+    assert (document["seed"], document["blocks"]["count"], document["budget_s"]) == (3, 28, 300)
 
 
 @pytest.mark.parametrize(

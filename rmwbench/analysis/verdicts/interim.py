@@ -226,9 +226,10 @@ def leaving(
     cells: Mapping[tuple[str, str], int],
     comparison_of: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[int, ...]:
-    """The cells whose further blocks would decide nothing: those of arms that are worse, and all of
-    a unit in which nothing is undecided; of a comparison with topics, in each of them. `cells`:
-    (comparison, arm) -> cell. Valid because a decision of a look stays."""
+    """The cells whose further blocks would decide nothing: those of arms that are worse, of the
+    floor, which no verdict is about, and all of a unit in which nothing is undecided; of a
+    comparison with topics, in each of them. `cells`: (comparison, arm) -> cell. Valid because a
+    decision of a look stays."""
     gone: set[int] = set()
     wanted: set[int] = set()
     for name, arms in verdicts.items():
@@ -236,7 +237,8 @@ def leaving(
         for arm, found in arms.items():
             cell = cells.get((comparison_of.get(name, name), arm))
             if cell is not None:
-                (gone if closed or found.verdict == "worse" else wanted).add(cell)
+                done = closed or found.verdict in ("worse", "reference")
+                (gone if done else wanted).add(cell)
     return tuple(sorted(gone - wanted))
 
 

@@ -33,7 +33,7 @@ TYPICAL_LOG_RATIO_SDS = (0.1, 0.6)
 """Spread of block log-ratios on a quiet machine and on a small shared virtual one: what a plan can
 say before anything was measured."""
 
-RACED = 3
+RACED = 4
 """So many times the blocks that fit into a budget are planned for a campaign by the clock: what
 decided arms leave free are blocks of the others (tests/simulation/quick.py), and the estimate of a
 trial allows for drains that few need."""
