@@ -75,7 +75,9 @@ def campaign(design: Design, rng: np.random.Generator) -> tuple[tuple[int, ...],
             block % every == 0 and count > 0
             for every, count in zip(design.every, running, strict=True)
         ]
-        costs_s = (np.array(AROUND_S) + design.windows_s) * (running + (block < design.minimum)) * runs
+        costs_s = (
+            (np.array(AROUND_S) + design.windows_s) * (running + (block < design.minimum)) * runs
+        )
         over = block >= design.minimum and took_s + costs_s.sum() > design.within_s
         if block in design.looks or over:
             arms = {
