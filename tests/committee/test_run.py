@@ -57,13 +57,10 @@ def test_one_section_that_cannot_run_costs_only_itself(session):
     (gone,) = [part for part in load(session.directory).sections if part.name == "gone"]
     assert "no such file" in gone.problem
     for part in report.measured:
-        (workload,) = part.shown["workloads"]
-        assert workload["workload"] == "w"
-        assert (
-            "1 of 2 comparisons; the whole suite takes at least"
-            in part.shown["campaign"]["not_run"]
-        )
-        verdicts = {arm["arm"]: arm["verdict"]["verdict"] for arm in workload["arms"]}
+        (workload,) = part.shown.workloads
+        assert workload.workload == "w"
+        assert "1 of 2 comparisons; the whole suite takes at least" in part.shown.campaign.not_run
+        verdicts = {arm.arm: arm.verdict.verdict for arm in workload.arms}
         assert verdicts == {"here": "best", "there": "worse"}
     assert Sections(session).run(Console(quiet=True)) is None  # nothing is left that can run
     (session.directory.parent / "gone.yaml").write_text(SUITE.replace("NAME", "gone"))
