@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rmwbench import codes
+from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.results import shown
 from rmwbench.results.model import Fact, Metric
 
@@ -157,6 +158,4 @@ def _by_block(arm: shown.CommonArm) -> dict[str, dict[int, float]]:
 
 
 def _lost_blocks(arm: shown.Arm) -> tuple[int, ...]:
-    own = (None, codes.FailedBy.WORKER)
-    failures = (one for one in arm.trials.failures if one.failed_by in own)
-    return tuple(sorted({one.block for one in failures if one.status == "failed"}))
+    return tuple(sorted({one.block for one in arm.trials.failures if lost_by_its_arm(one)}))

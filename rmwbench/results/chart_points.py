@@ -6,13 +6,15 @@ ends below 1 where messages never arrived.
 """
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
-from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.aggregate import Trial, trial_value
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats.metric import finites
 from rmwbench.analysis.stats.quantile import BEYOND
-from rmwbench.results.shown import Ecdf, Series, Spectrum
+from rmwbench.results.shown import Ecdf, LatencyCharts, Series, Spectrum
 
 RESPONSE, END_TO_END = "response_latency", "end_to_end_latency"
 ECDF_POINTS, SPECTRUM_POINTS = 200, 120
@@ -22,6 +24,23 @@ def source(primary: str) -> str:
     """The latency that the charts of a workload draw: that of its chains where it is judged by
     these."""
     return END_TO_END if primary.startswith("end_to_end_") else RESPONSE
+
+
+def curves(trials: Mapping[str, list[Trial]], primary: str) -> LatencyCharts:
+    """Of a workload's arms, or of those of a topic, in their order; `primary` is its metric."""
+    drawn = source(primary)
+
+    def values(of: list[Trial]) -> dict[int, float]:
+        entry = GLOSSARY[primary]
+        return {t.trial: v for t in of if (v := trial_value(entry, t)) is not None}
+
+    return LatencyCharts(
+        ecdf=tuple(filter(None, (ecdf(arm, of, drawn) for arm, of in trials.items()))),
+        spectrum=tuple(filter(None, (spectrum(arm, of, drawn) for arm, of in trials.items()))),
+        series=tuple(
+            filter(None, (series(arm, of, values(of), drawn) for arm, of in trials.items()))
+        ),
+    )
 
 
 def ecdf(arm: str, trials: list[Trial], of: str = RESPONSE) -> Ecdf | None:

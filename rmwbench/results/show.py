@@ -178,20 +178,11 @@ def _workload(
 
 
 def _charts(primary: str, arms: Sequence[ArmReport], *, curves: bool) -> Charts:
-    drawn = chart_points.source(primary)
-    curved = arms if curves else ()
-    ecdf = (chart_points.ecdf(a.name, a.trials, drawn) for a in curved)
-    spectrum = (chart_points.spectrum(a.name, a.trials, drawn) for a in curved)
-    series = (
-        chart_points.series(a.name, a.trials, {t.trial: v for t, v in a.values[a.primary]}, drawn)
-        for a in curved
-    )
+    drawn = {a.name: a.trials for a in arms} if curves else {}
     delivered = (groups.delivered(a.name, a.trials) for a in arms)
     up = (bring_up.chart(a.name, a.trials) for a in arms)
     return Charts(
-        ecdf=tuple(filter(None, ecdf)),
-        spectrum=tuple(filter(None, spectrum)),
-        series=tuple(filter(None, series)),
+        **vars(chart_points.curves(drawn, primary)),
         delivered=tuple(filter(None, delivered)),
         up=tuple(filter(None, up)),
     )

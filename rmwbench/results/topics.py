@@ -13,7 +13,7 @@ from rmwbench.analysis.verdicts import best
 from rmwbench.results import chart_points
 from rmwbench.results.arm import ArmReport, per_trial, verdict_of
 from rmwbench.results.model import Metric, Ratio
-from rmwbench.results.shown import LatencyCharts, Topic, TopicArm, TopicTrials
+from rmwbench.results.shown import Topic, TopicArm, TopicTrials
 from rmwbench.words import numbers as fmt
 
 Verdicts = Mapping[str | None, Mapping[str, best.Verdict]]
@@ -44,6 +44,11 @@ def in_topic(arm: ArmReport, topic: str) -> list[Trial]:
     return [t.topics[topic] for t in arm.trials if topic in t.topics]
 
 
+def metrics_in(trials: Sequence[Trial]) -> dict[str, Metric]:
+    """Those that a topic has by itself; `trials` are of it alone."""
+    return {name: Metric.of(aggregate(GLOSSARY[name], trials).document()) for name in OF_TOPICS}
+
+
 def verdict_in(topic: str, arm: ArmReport, verdicts: Verdicts) -> best.Verdict:
     """No data where the workload is not judged by its topics."""
     found = verdicts.get(topic, {}).get(arm.name)
@@ -55,13 +60,6 @@ def _topic(
 ) -> Topic:
     floor = next((arm for arm in arms if arm.floor), None)
     trials = {arm.name: in_topic(arm, topic.name) for arm in arms}
-    drawn = chart_points.source(primary)
-    ecdf = (chart_points.ecdf(name, found, drawn) for name, found in trials.items())
-    spectrum = (chart_points.spectrum(name, found, drawn) for name, found in trials.items())
-    series = (
-        chart_points.series(name, found, _primary(found, primary), drawn)
-        for name, found in trials.items()
-    )
     return Topic(
         topic=topic.name,
         title=topic.name,
@@ -82,17 +80,8 @@ def _topic(
             )
             for arm in arms
         ),
-        charts=LatencyCharts(
-            ecdf=tuple(filter(None, ecdf)),
-            spectrum=tuple(filter(None, spectrum)),
-            series=tuple(filter(None, series)),
-        ),
+        charts=chart_points.curves(trials, primary),
     )
-
-
-def _primary(trials: Sequence[Trial], primary: str) -> dict[int, float]:
-    """Trial -> its value, of those that have one."""
-    return {t.trial: v for t in trials if (v := trial_value(GLOSSARY[primary], t)) is not None}
 
 
 def _arm(
@@ -123,9 +112,7 @@ def _arm(
             numbers=tuple(t.trial for t in trials),
         ),
         under_way=sum(t.messages.ledger.under_way for t in trials),
-        metrics={
-            name: Metric.of(aggregate(GLOSSARY[name], trials).document()) for name in OF_TOPICS
-        },
+        metrics=metrics_in(trials),
         per_trial=per_trial(values),
         times_floor=_times_floor(arm, floor, topic),
         verdict=verdict_of(verdict),

@@ -185,7 +185,7 @@ def _alone():
     return mock.patch.multiple(
         "rmwbench.analysis.verdicts.pairs",
         likeness=lambda _: likeness.NONE,
-        likenesses=lambda workloads: [likeness.NONE] * len(workloads),
+        likenesses=lambda workloads, _: [likeness.NONE] * len(workloads),
         variances=mock.Mock(
             Prior=variances.Prior,
             Variances=variances.Variances,

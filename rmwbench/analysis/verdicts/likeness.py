@@ -54,12 +54,11 @@ class Likeness:
 NONE = Likeness()
 
 
-def likenesses(workloads: Sequence[np.ndarray]) -> list[Likeness]:
+def likenesses(workloads: Sequence[np.ndarray], pooled: Likeness) -> list[Likeness]:
     """Of each of a report's workloads, as `likeness` takes them: that of the whole report, but no
     more than GATE errors above its own where its own blocks and arms tell it. (Its own alone would
     miss what is there too often: of reports of three workloads whose blocks resemble each other by
     0.3, 21 % claimed something false, and 6 % with that of the report.)"""
-    pooled = likeness(workloads)
     return [_bounded(pooled, likeness([logs])) for logs in workloads]
 
 

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rmwbench.analysis.metrics.aggregate import WITHOUT_UNDER_WAY
+from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.analysis.verdicts.verdict import LEAST_TRIALS
-from rmwbench.codes import Code, FailedBy
+from rmwbench.codes import Code
+from rmwbench.words.numbers import Metric
 
 ACCEPTABLE, DEGRADED, NONE = "acceptable", "degraded", "none"
 UNDECIDED, NO_DATA, NOT_SUPPORTED = "undecided", "no data", "not supported"
@@ -39,19 +41,6 @@ class AtLeast:
 
     metric: str
     at_least: float
-
-
-class Metric(Protocol):
-    """With its interval, or a lower bound, or neither."""
-
-    @property
-    def low(self) -> float | None: ...
-    @property
-    def high(self) -> float | None: ...
-    @property
-    def at_least(self) -> float | None: ...
-    @property
-    def count(self) -> int | None: ...
 
 
 class Failure(Protocol):
@@ -152,7 +141,7 @@ def of_arm(acceptable: Sequence[AtMost], nothing: AtLeast, arm: Arm) -> Judged:
             "metric has them"
         )
         return Judged(UNDECIDED, frozenset((ACCEPTABLE, DEGRADED)), reason=silences)
-    broke = sum(_by_its_own_fault(failure) for failure in failures)
+    broke = sum(map(lost_by_its_arm, failures))
     if broke and found.outcome == ACCEPTABLE:
         reason = (
             f"{broke} of {done + broke} trials failed: by the arm's own fault, and no metric "
@@ -166,12 +155,6 @@ def of_arm(acceptable: Sequence[AtMost], nothing: AtLeast, arm: Arm) -> Judged:
         )
         return Judged(UNDECIDED, _still(arm), reason=reason)
     return found
-
-
-def _by_its_own_fault(failure: Failure) -> bool:
-    """As of a verdict (failing.py): what the host broke says nothing about the arm."""
-    by = failure.failed_by or FailedBy.WORKER
-    return failure.status == "failed" and by == FailedBy.WORKER
 
 
 def of_topics(judged: Mapping[str | None, Judged]) -> tuple[Judged, str | None]:

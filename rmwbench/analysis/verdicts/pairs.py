@@ -107,7 +107,8 @@ def evidence(workloads: Sequence[Sequence[Arm]]) -> Evidence:
 def _evidence(seen: Sequence[_Seen]) -> Evidence:
     logs = [s.logs for s in seen]
     priors = variances.priors([_variances(s) for s in seen])
-    return Evidence(priors, likenesses(logs), likeness(logs))
+    pooled = likeness(logs)
+    return Evidence(priors, likenesses(logs, pooled), pooled)
 
 
 def _seen(arms: Sequence[Arm]) -> _Seen:

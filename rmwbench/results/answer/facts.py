@@ -8,13 +8,13 @@ report makes against the report's own numbers (tests/report/test_facts.py), with
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import overload
+from typing import Any, overload
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.analysis.verdicts.ordered_by import Words
 from rmwbench.analysis.verdicts.verdict import By
 from rmwbench.analysis.verdicts.wording import percent
-from rmwbench.codes import FailedBy
 from rmwbench.results.explain.model import VerdictName
 from rmwbench.results.shown import (
     AnyArm,
@@ -373,9 +373,7 @@ def sentence(facts: Iterable[Fact], order: Words, *, advise: bool = False) -> st
 def contenders(part: Workload) -> list[Arm]: ...
 @overload
 def contenders(part: Topic) -> list[TopicArm]: ...
-def contenders(part: Part) -> list[Arm] | list[TopicArm]:
-    if isinstance(part, Workload):
-        return [arm for arm in part.arms if arm.role != "floor"]
+def contenders(part: Part) -> list[Any]:
     return [arm for arm in part.arms if arm.role != "floor"]
 
 
@@ -602,12 +600,7 @@ def own_failures(arm: AnyArm) -> int:
     failed trials only."""
     if isinstance(arm, TopicArm):
         return arm.trials.failed
-    own = [
-        x
-        for x in arm.trials.failures
-        if x.status == "failed" and x.failed_by in (None, FailedBy.WORKER)
-    ]
-    return len({x.block for x in own})
+    return len({x.block for x in arm.trials.failures if lost_by_its_arm(x)})
 
 
 def is_by_loss(arm: AnyArm) -> bool:

@@ -3,9 +3,6 @@ as every report."""
 
 from dataclasses import replace
 
-from rmwbench.analysis.metrics.aggregate import aggregate
-from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.errors import UserError
@@ -13,9 +10,8 @@ from rmwbench.results import chain
 from rmwbench.results.arm import ArmReport, verdict_of
 from rmwbench.results.explain.model import Explanation, Topic
 from rmwbench.results.judged import Judged, judged
-from rmwbench.results.model import Metric
 from rmwbench.results.tails import tails
-from rmwbench.results.topics import in_topic, topics, verdict_in
+from rmwbench.results.topics import in_topic, metrics_in, topics, verdict_in
 
 
 def explanations(bundle: Bundle, trial: int | None = None) -> tuple[Explanation, ...]:
@@ -74,15 +70,11 @@ def _topics(workload: str, arm: ArmReport, found: Judged) -> tuple[Topic, ...]:
     """Each with its latencies, what was lost, and its verdict."""
     out = []
     for topic in topics(found.arms[workload]):
-        trials = in_topic(arm, topic.name)
         out.append(
             Topic(
                 topic=topic.name,
                 qos=arm.qos_of(topic.name),
-                metrics={
-                    name: Metric.of(aggregate(GLOSSARY[name], trials).document())
-                    for name in OF_TOPICS
-                },
+                metrics=metrics_in(in_topic(arm, topic.name)),
                 verdict=verdict_of(verdict_in(topic.name, arm, found.verdicts[workload])),
             )
         )
