@@ -16,13 +16,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from rmwbench.errors import UserError
+from rmwbench.lab.middleware.build import CORES
 from rmwbench.lab.middleware.catalogue import Built, Newest, Recipe, apt_command, recipes
 from rmwbench.lab.middleware.newest import place
 from rmwbench.lab.middleware.newest.apt import KEYRING, RELEASE, Archive
 from rmwbench.lab.middleware.newest.plan import Plan, plan
 
-CORES = 2
-"""Of the machine that `minutes` were measured on."""
 MEMORY_PER_JOB = 1.5e9
 """Bytes that a compiler may need."""
 TOOLS = {"cmake": "cmake", "make": "make", "c++": "g++", "dpkg-source": "dpkg-dev"}
@@ -36,7 +35,7 @@ def can_be_offered(recipe: Recipe) -> bool:
 
 
 def minutes(newest: Newest) -> float:
-    """On this machine's processors."""
+    """On this machine's processors, as its crate says for `CORES`."""
     return newest.minutes * CORES / _jobs()
 
 
@@ -58,7 +57,6 @@ def of(chosen: Sequence[Recipe]) -> list[Recipe]:
     raise UserError(
         "--newest is for middlewares whose system packages are old",
         expected="one of " + ", ".join(known),
-        actual=", ".join(recipe.middleware for recipe in chosen),
         fix="leave out --newest: the others are of the version that rmwbench names",
     )
 
