@@ -431,3 +431,18 @@ def test_the_list_has_both_versions(machine, capsys):
         "fastdds-2.9": "2.9.1",
     }
     assert found["fastdds-2.9"]["summary"] == found["fastdds"]["summary"] != ""
+
+
+def test_what_is_not_signed_is_refused_by_the_real_apt(tmp_path, monkeypatch):
+    if shutil.which("apt-get") is None:
+        pytest.skip("no apt here, which checks signatures")
+    sources = tmp_path / "debian" / "dists" / "unstable" / "main" / "source"
+    sources.mkdir(parents=True)
+    (sources / "Sources").write_text(SHOWSRC)
+    (sources.parents[1] / "Release").write_text("Origin: Debian\nSuite: unstable\n")
+    keyring = tmp_path / "keyring.gpg"
+    keyring.touch()
+    monkeypatch.setattr(apt, "KEYRING", keyring)
+    monkeypatch.setattr(apt, "archives", lambda: [f"file:{tmp_path}/debian"])
+    with pytest.raises(UserError, match="is not signed"):
+        apt.Archive(tmp_path / "home").update()

@@ -130,8 +130,8 @@ def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
             out[a.arm].append(text.format(mine=_word(mine), most=_word(most), rest=rest))
     for a in contenders:
         beside = {b.version for b in contenders if b.family == a.family and b.family and b.version}
-        if a.version in beside and (rest := sorted(beside - {a.version})):
-            out[a.arm].append(f"version {a.version}, others of it here {', '.join(rest)}")
+        if a.version in beside and (others := sorted(beside - {a.version})):
+            out[a.arm].append(f"version {a.version}, others of it here {', '.join(others)}")
     dated = {a.arm: d for a in contenders if (d := _date(a.release_date))}
     if dated:
         newest = max(dated.values())
