@@ -16,6 +16,8 @@ from rmwbench.lab.middleware.newest import apt, offer, place
 from rmwbench.lab.middleware.newest import build as newest_build
 from rmwbench.lab.middleware.newest.apt import Source
 from rmwbench.lab.middleware.newest.plan import Need, needs, plan
+from rmwbench.suite.file.load import parse
+from rmwbench.suite.side import bare
 from tests.lab import fake_worker
 from tests.support.command import exit_code
 
@@ -446,3 +448,15 @@ def test_what_is_not_signed_is_refused_by_the_real_apt(tmp_path, monkeypatch):
     monkeypatch.setattr(apt, "archives", lambda: [f"file:{tmp_path}/debian"])
     with pytest.raises(UserError, match="is not signed"):
         apt.Archive(tmp_path / "home").update()
+
+
+def test_a_suite_may_name_a_series_and_a_misspelt_one_is_caught(tmp_path):
+    text = (
+        "suite: mine\ntitle: mine\narms: [{name: old, middleware: fastdds-2.9}]\n"
+        "workloads: [{name: small, message: Bytes(320), rate_hz: 100}]\n"
+    )
+    suite = parse(text, where="mine.yaml", directory=tmp_path)
+    assert [arm.middleware for arm in suite.arms] == ["fastdds-2.9"]
+    with pytest.raises(UserError, match="unknown middleware"):
+        parse(text.replace("fastdds-", "fasdds-"), where="mine.yaml", directory=tmp_path)
+    assert (bare("fastdds-2.9"), bare("fastdds"), bare("a-b")) == ("fastdds", "fastdds", "a-b")
