@@ -50,7 +50,10 @@ def test_versions_of_one_middleware_beside_each_other_are_told():
     assert found["dds"] == ["version 3.3.0, others of it here 2.9.1"]
     assert found["dds-2.9"] == [
         "version 2.9.1, others of it here 3.3.0",
-        "version 2.9.1, released 2023-01-19, 31 months before the newest here (other, 2025-08-01)",
+        "released 2023-01-19, 31 months before the newest here (other, 2025-08-01)",
+    ]
+    assert flags([old, other])["dds-2.9"] == [
+        "version 2.9.1, released 2023-01-19, 31 months before the newest here (other, 2025-08-01)"
     ]
     assert found["other"] == []
     assert flags([new, replace(new, arm="tuned"), other])["dds"] == []

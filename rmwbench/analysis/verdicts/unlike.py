@@ -128,23 +128,23 @@ def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
             rest = ", ".join(sorted(_word(v) for v in values if v != mine))
             text = against_most if majority else against_rest
             out[a.arm].append(text.format(mine=_word(mine), most=_word(most), rest=rest))
+    dated = {a.arm: d for a in contenders if (d := _date(a.release_date))}
+    newest = max(dated.values(), default=None)
+    by = min((arm for arm, d in dated.items() if d == newest), default="")
     for a in contenders:
         beside = {b.version for b in contenders if b.family == a.family and b.family and b.version}
+        texts = []
         if a.version in beside and (others := sorted(beside - {a.version})):
-            out[a.arm].append(f"version {a.version}, others of it here {', '.join(others)}")
-    dated = {a.arm: d for a in contenders if (d := _date(a.release_date))}
-    if dated:
-        newest = max(dated.values())
-        versions = {a.arm: a.version for a in contenders}
-        by = min(arm for arm, d in dated.items() if d == newest)
-        for arm, released in dated.items():
+            texts.append(f"others of it here {', '.join(others)}")
+        if newest is not None and (released := dated.get(a.arm)):
             months = (newest.year - released.year) * 12 + newest.month - released.month
             if months > MONTHS:
-                version = f"version {versions[arm]}, " if versions[arm] else ""
-                out[arm].append(
-                    f"{version}released {released}, {months} months before the newest here "
-                    f"({by}, {newest})"
+                texts.append(
+                    f"released {released}, {months} months before the newest here ({by}, {newest})"
                 )
+        for text in texts[:1]:
+            out[a.arm].append(f"version {a.version}, {text}" if a.version else text)
+        out[a.arm] += texts[1:]
     return out
 
 
