@@ -72,7 +72,7 @@ impl Writer {
             shared.publisher.create_datawriter_no_key::<Bytes, Raw>(&topic, Some(policies));
         let mut writer = writer.map_err(|e| Error::failed(object(), e))?;
         let failed = |e: std::io::Error| Error::failed(object(), e);
-        shared.watch.register_statuses(writer.as_status_source_mio1(), number).map_err(failed)?;
+        shared.watch.register(writer.as_status_source_mio1(), number).map_err(failed)?;
         let may_block = shared.may_block.unwrap_or(false);
         let mut notes =
             vec!["a write stores the message, RustDDS's one thread sends it".to_string()];
@@ -102,7 +102,7 @@ impl Writer {
             notes,
         };
         let inner = Arc::new(Inner { writer, incompatible: AtomicI32::new(0) });
-        let watching = shared.watch.begin(number, inner.clone(), Wait::Block).map_err(failed)?;
+        let watching = shared.watch.begin(number, inner.clone()).map_err(failed)?;
         shared.peers.enter(card.clone());
         let layout = Layout::new(message_type, header_bytes);
         Ok(Writer {
@@ -143,8 +143,6 @@ impl Writer {
 }
 
 impl Watched for Inner {
-    fn take(&self, _: Option<i64>) {}
-
     fn statuses(&self) {
         while let Some(status) = self.writer.try_recv_status() {
             if let DataWriterStatus::OfferedIncompatibleQos { count, .. } = status {
