@@ -9,7 +9,7 @@ use rmwbench_harness::middleware as trait_;
 use rmwbench_harness::middleware::{
     Account, EndpointConfig, Error, Granted, PublishError, PublishMode, Wait, WhenFull,
 };
-use rmwbench_harness::qos::Reliability;
+use rmwbench_harness::qos::{History, Reliability};
 use rustdds::dds::qos::HasQoSPolicy as _;
 use rustdds::dds::result::WriteError;
 use rustdds::no_key::DataWriter;
@@ -23,6 +23,10 @@ use crate::qos;
 use crate::raw::{Layout, Raw};
 use crate::session::Shared;
 use crate::watch::{Watched, Watching};
+
+/// Messages that RustDDS's reliable writer sends ahead of acknowledgements where its QoS limits no
+/// resources.
+const WINDOW: i32 = 8192;
 
 pub struct Writer {
     _watching: Watching,
@@ -77,9 +81,15 @@ impl Writer {
         let mut notes =
             vec!["a write stores the message, RustDDS's one thread sends it".to_string()];
         match config.qos.reliability {
-            Reliability::Reliable => notes.push(
-                "a write waits while the readers owe acknowledgements for a whole history".into(),
-            ),
+            Reliability::Reliable => {
+                let window = match config.qos.history {
+                    History::KeepLast => WINDOW,
+                    History::KeepAll => shared.limits.max_samples,
+                };
+                notes.push(format!(
+                    "a write waits while the readers owe acknowledgements for {window} messages, whatever the depth"
+                ))
+            }
             Reliability::BestEffort if may_block => {
                 notes.push("a write waits while the socket has no room".into())
             }

@@ -180,6 +180,58 @@ fn qos_that_does_not_fit_is_counted_and_not_matched() {
     });
 }
 
+/// RustDDS's cache of a topic keeps 64 messages and more, whatever a reader's depth: a reader that
+/// took from it one by one had room for all of these.
+#[test]
+fn a_slow_reader_has_the_room_of_its_depth() {
+    isolated("a_slow_reader_has_the_room_of_its_depth", || {
+        // Each write waits until all before it have been received.
+        let one_by_one =
+            with(&[("max_samples", json!(1)), ("max_blocking_ms", json!(30_000))], &[]);
+        let (mut there, mut here) =
+            (RustDds.open(&with(&[], &[])).unwrap(), RustDds.open(&one_by_one).unwrap());
+        let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+        let memory = Memory::new();
+        let last = with_qos(endpoint(1, "t", 1), Reliability::Reliable, History::KeepLast, 3);
+        let _reader = far.subscription(&last, memory.clone()).unwrap();
+        let all = with_qos(endpoint(2, "t", 1), Reliability::Reliable, History::KeepAll, 0);
+        let mut writer = near.publisher(&all).unwrap();
+        until_heard(&mut *writer, &memory, &byte(255));
+        overrun(&mut *writer, &memory, 40);
+        memory.open_gate();
+        wait_until("the last message", || memory.last() == Some(byte(40)));
+        let kept: Vec<_> =
+            memory.wait_for(0).into_iter().filter(|m| (1..=40).contains(&m[0])).collect();
+        // The last one may have been on its way when the reader looked.
+        assert!(kept == [37, 38, 39, 40].map(byte) || kept == [38, 39, 40].map(byte), "{kept:?}");
+    });
+}
+
+/// A writer of RustDDS 0.15.1 sends 8192 messages ahead of acknowledgements, whatever its depth: one
+/// that must not wait at all writes a thousand in a row.
+#[test]
+fn a_writers_depth_does_not_bound_what_it_sends_ahead() {
+    isolated("a_writers_depth_does_not_bound_what_it_sends_ahead", || {
+        let never_wait = with(&[("max_blocking_ms", json!(0))], &[]);
+        let (mut there, mut here) =
+            (RustDds.open(&with(&[], &[])).unwrap(), RustDds.open(&never_wait).unwrap());
+        let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+        let last = |number| {
+            with_qos(endpoint(number, "t", 1), Reliability::Reliable, History::KeepLast, 1)
+        };
+        let memory = Memory::new();
+        let _reader = far.subscription(&last(1), memory.clone()).unwrap();
+        let mut writer = near.publisher(&last(2)).unwrap();
+        until_heard(&mut *writer, &memory, &byte(0));
+        (0..1000).for_each(|_| writer.publish(&byte(1)).expect("RustDDS is repaired?"));
+        wait_until("the last message", || {
+            writer.publish(&byte(2)).unwrap();
+            std::thread::sleep(Duration::from_millis(5));
+            memory.last() == Some(byte(2))
+        });
+    });
+}
+
 /// A fault of RustDDS 0.15.1: fragments that the reader's socket has no room for come again at 8 kB
 /// per 10 ms.
 #[test]
@@ -210,22 +262,23 @@ fn a_message_beyond_the_sockets_buffer_takes_seconds() {
     });
 }
 
-/// A fault of RustDDS 0.15.1: a writer trims its history every 6 s.
+/// A fault of RustDDS 0.15.1: a writer trims its history every 6 s. The late joiner's own depth does
+/// not hide it: there is room for all.
 #[test]
 fn a_late_joiner_gets_more_than_the_depth() {
     isolated("a_late_joiner_gets_more_than_the_depth", || {
         let (mut there, mut here) =
             (RustDds.open(&with(&[], &[])).unwrap(), RustDds.open(&with(&[], &[])).unwrap());
         let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
-        let kept = |c| {
-            let mut config = with_qos(c, Reliability::Reliable, History::KeepLast, 2);
+        let kept = |c, depth| {
+            let mut config = with_qos(c, Reliability::Reliable, History::KeepLast, depth);
             config.qos.durability = Durability::TransientLocal;
             config
         };
-        let mut writer = near.publisher(&kept(endpoint(1, "t", 1))).unwrap();
+        let mut writer = near.publisher(&kept(endpoint(1, "t", 1), 2)).unwrap();
         (0..10).for_each(|n| writer.publish(&byte(n)).unwrap());
         let memory = Memory::new();
-        let _reader = far.subscription(&kept(endpoint(2, "t", 1)), memory.clone()).unwrap();
+        let _reader = far.subscription(&kept(endpoint(2, "t", 1), 10), memory.clone()).unwrap();
         assert_eq!(
             memory.wait_for(10),
             (0..10).map(byte).collect::<Vec<_>>(),
