@@ -232,11 +232,19 @@ fn a_writers_depth_does_not_bound_what_it_sends_ahead() {
     });
 }
 
-/// A fault of RustDDS 0.15.1: fragments that the reader's socket has no room for come again at 8 kB
-/// per 10 ms.
+/// UDP datagrams that were received in this network namespace so far.
+fn datagrams() -> u64 {
+    let snmp = std::fs::read_to_string("/proc/net/snmp").unwrap();
+    let udp = snmp.lines().filter(|line| line.starts_with("Udp:")).nth(1).unwrap();
+    udp.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// A fault of RustDDS 0.15.1: while a reader has a message in part, it answers each heartbeat with
+/// an acknowledgement that asks for nothing, and the writer answers that with a heartbeat at once.
+/// The missing fragments come 8 at a time meanwhile.
 #[test]
-fn a_message_beyond_the_sockets_buffer_takes_seconds() {
-    isolated("a_message_beyond_the_sockets_buffer_takes_seconds", || {
+fn a_message_beyond_the_sockets_buffer_is_repaired_slowly_and_in_a_storm() {
+    isolated("a_message_beyond_the_sockets_buffer_is_repaired_slowly_and_in_a_storm", || {
         let took = |domain_id, buffer: u64| {
             let config =
                 SessionConfig { domain_id, ..with(&[], &[("socket_buffer_bytes", json!(buffer))]) };
@@ -248,15 +256,15 @@ fn a_message_beyond_the_sockets_buffer_takes_seconds() {
             let reader = far.subscription(&endpoint(1, "t", bytes), memory.clone()).unwrap();
             let mut writer = near.publisher(&endpoint(2, "t", bytes)).unwrap();
             matched(&*writer, &*reader);
-            let began = std::time::Instant::now();
+            let (began, before) = (std::time::Instant::now(), datagrams());
             writer.publish(&vec![7; bytes as usize]).unwrap();
             assert!(memory.wait_for(1) == [vec![7; bytes as usize]]);
-            began.elapsed()
+            (began.elapsed(), datagrams() - before)
         };
         let (enough, short) = (took(0, 8 << 20), took(1, 512 << 10));
-        println!("1 MiB: {enough:?} with socket buffers of 8 MiB, {short:?} with 512 KiB");
+        println!("1 MiB (time, datagrams): {enough:?} with socket buffers of 8 MiB, {short:?} with 512 KiB");
         assert!(
-            short > Duration::from_millis(300) && short > 4 * enough,
+            short.0 > 4 * enough.0 && short.1 > 20 * enough.1,
             "RustDDS is repaired? {enough:?} and {short:?}"
         );
     });
