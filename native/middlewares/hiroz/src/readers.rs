@@ -1,0 +1,142 @@
+//! How `block` and `poll` wait: hiroz's own queue of each subscription, which the harness's receive
+//! loop empties.
+//!
+//! hiroz waits for one queue at a time, and 200 nodes must not need 200 threads. Its feature `rmw`
+//! has what its own RMW waits with: a call whenever a message was queued. Here that call tells the
+//! session's loop whose queue it was.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+
+use rmwbench_harness::middleware::{Error, Wait};
+use rmwbench_harness::pump::{self, Pumps, Registration, Source};
+
+/// Takes one message from a queue and delivers it; whether there was one. The argument is when the
+/// wait returned, 0 where nobody waits.
+pub type Take = Box<dyn Fn(i64) -> bool + Send + Sync>;
+
+/// A subscription as its loop sees it.
+pub struct Reader {
+    take: Take,
+    bell: Arc<Bell>,
+}
+
+/// The receive loops of a session and what the blocking one waits for.
+#[derive(Default)]
+pub struct Readers {
+    pumps: Pumps<Reader>,
+    announced: Arc<Announced>,
+}
+
+/// What hiroz rings when it queued a message.
+pub struct Bell {
+    /// By which the loop knows the queue; [`NOBODY`] where it does not block on it.
+    token: AtomicUsize,
+    rung: AtomicU64,
+    announced: Arc<Announced>,
+}
+
+const NOBODY: usize = usize::MAX;
+
+impl Readers {
+    pub fn bell(&self) -> Arc<Bell> {
+        Arc::new(Bell {
+            token: AtomicUsize::new(NOBODY),
+            rung: AtomicU64::new(0),
+            announced: self.announced.clone(),
+        })
+    }
+
+    /// Has the loop for `wait` take, until what this returns is gone.
+    pub fn add(
+        &self,
+        wait: Wait,
+        bell: Arc<Bell>,
+        take: Take,
+    ) -> Result<Registration<Reader>, Error> {
+        self.pumps.add(wait, Arc::new(Reader { take, bell }), || {
+            let (waiting, waking) = (self.announced.clone(), self.announced.clone());
+            Ok((WaitSet(waiting), Box::new(move || waking.tell(|told| told.woken = true))))
+        })
+    }
+}
+
+impl Bell {
+    /// Called by Zenoh's threads, or by the publisher's own when both ends are in this session.
+    pub fn ring(&self) {
+        self.rung.fetch_add(1, Ordering::Relaxed);
+        let token = self.token.load(Ordering::Acquire);
+        if token != NOBODY {
+            self.announced.tell(|told| told.add(token));
+        }
+    }
+
+    /// Messages that were queued so far.
+    pub fn rung(&self) -> u64 {
+        self.rung.load(Ordering::Relaxed)
+    }
+}
+
+impl Source for Reader {
+    #[inline]
+    fn take(&self, notified_ns: i64) -> bool {
+        (self.take)(notified_ns)
+    }
+}
+
+/// Whose bells rang since the loop looked last.
+#[derive(Default)]
+struct Announced {
+    told: Mutex<Told>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Told {
+    tokens: Vec<usize>,
+    woken: bool,
+    sleeping: bool,
+}
+
+impl Told {
+    fn add(&mut self, token: usize) {
+        if !self.tokens.contains(&token) {
+            self.tokens.push(token);
+        }
+    }
+}
+
+impl Announced {
+    #[inline]
+    fn tell(&self, what: impl FnOnce(&mut Told)) {
+        let mut told = self.told.lock().expect("nothing panics with it");
+        what(&mut told);
+        let wake = std::mem::take(&mut told.sleeping);
+        drop(told);
+        if wake {
+            self.changed.notify_one();
+        }
+    }
+}
+
+struct WaitSet(Arc<Announced>);
+
+impl pump::WaitSet<Reader> for WaitSet {
+    fn attach(&mut self, reader: &Arc<Reader>, token: usize) {
+        reader.bell.token.store(token, Ordering::Release);
+    }
+
+    fn detach(&mut self, reader: &Reader, _token: usize) {
+        reader.bell.token.store(NOBODY, Ordering::Release);
+    }
+
+    fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
+        let mut told = self.0.told.lock().expect("nothing panics with it");
+        while block && told.tokens.is_empty() && !told.woken {
+            told.sleeping = true;
+            told = self.0.changed.wait(told).expect("nothing panics with it");
+        }
+        told.woken = false;
+        ready.append(&mut told.tokens);
+    }
+}
