@@ -86,7 +86,7 @@ impl Middleware for CycloneDds {
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
         config.only_options(&[roudi::POOLS])?;
         roudi::pools(config)?;
-        Ok(Box::new(CycloneSession::<CycloneDds>::open(config)?))
+        Ok(Box::new(CycloneSession::<release::ThisRelease>::open(config)?))
     }
 
     fn one_host(&self, profile: &str) -> Option<OneHost> {

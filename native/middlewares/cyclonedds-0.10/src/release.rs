@@ -14,12 +14,14 @@ use rmwbench_cyclone::wire::{Wire, ENCAPSULATION_BYTES};
 use rmwbench_harness::middleware::{EndpointConfig, Error, Granted, SessionConfig};
 
 use crate::settings::Settings;
-use crate::{shared_memory, sys, CycloneDds};
+use crate::{shared_memory, sys};
 
 /// What stands before a message in its chunk: iceoryx's header and Cyclone's, generously.
 const CHUNK_HEADERS_BYTES: usize = 256;
 
-impl Types for CycloneDds {
+pub struct ThisRelease;
+
+impl Types for ThisRelease {
     type Settings = Settings;
     type Message = RawMessage;
     type Session = ();
@@ -37,7 +39,7 @@ unsafe impl Send for WrittenAs {}
 // SAFETY: as above.
 unsafe impl Sync for WrittenAs {}
 
-impl Release for CycloneDds {
+impl Release for ThisRelease {
     type Topic = WrittenAs;
     type Writer = ();
 

@@ -122,7 +122,7 @@ impl Middleware for CycloneDds {
             limits::MAX_SAMPLES,
         ])?;
         roudi::pools(config)?;
-        Ok(Box::new(CycloneSession::<CycloneDds>::open(config)?))
+        Ok(Box::new(CycloneSession::<release::ThisRelease>::open(config)?))
     }
 
     fn one_host(&self, profile: &str) -> Option<OneHost> {

@@ -21,10 +21,10 @@ use crate::batch::{self, Batched, Batches};
 use crate::filter::{self, Filter};
 use crate::limits::Limits;
 use crate::locals::{Heard, Local};
+use crate::psmx;
 use crate::sample::Sample;
 use crate::settings::Settings;
 use crate::topic::{self, Kind};
-use crate::{psmx, CycloneDds};
 
 /// What a session keeps: what its endpoints are made of.
 pub struct Session {
@@ -34,7 +34,9 @@ pub struct Session {
     limits: Limits,
 }
 
-impl Types for CycloneDds {
+pub struct ThisRelease;
+
+impl Types for ThisRelease {
     type Settings = Settings;
     type Message = Sample;
     type Session = Session;
@@ -55,14 +57,14 @@ impl Types for CycloneDds {
 }
 
 /// The kind of topic of an endpoint.
-fn kind(parents: &Parents<CycloneDds>, config: &EndpointConfig, side: Side) -> Kind {
+fn kind(parents: &Parents<ThisRelease>, config: &EndpointConfig, side: Side) -> Kind {
     match side {
         Side::Reader if config.qos.content_filter.is_some() => filter::TOPICS,
         _ => parents.session.own.topics,
     }
 }
 
-impl Release for CycloneDds {
+impl Release for ThisRelease {
     /// Of a reader that has one: Cyclone holds its address.
     type Topic = Option<Box<Filter>>;
     type Writer = (Option<Batched>, Local);

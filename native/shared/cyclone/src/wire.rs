@@ -80,6 +80,7 @@ pub struct RequestHeader {
 }
 
 impl RequestHeader {
+    #[inline]
     pub fn bytes(self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(&self.client.to_le_bytes());
@@ -88,6 +89,7 @@ impl RequestHeader {
     }
 
     /// Of a message less its encapsulation; None where that is too short.
+    #[inline]
     pub fn of(body: &[u8]) -> Option<RequestHeader> {
         let eight = |at: usize| body.get(at..at + 8)?.try_into().ok();
         Some(RequestHeader {
