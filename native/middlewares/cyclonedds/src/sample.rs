@@ -33,8 +33,8 @@ impl Message for Sample {
             unsafe { ddsi_serdata_unref(sample) };
             return Taken::NoData;
         }
-        // SAFETY: a valid sample, which holds its loan until it is released, and the metadata beside
-        // the loan tells its size; the other references keep the bytes until `to_ser_unref`.
+        // SAFETY: a valid sample, which holds its loan until it is released; the metadata beside the
+        // loan tells its size, and another reference keeps other bytes until `to_ser_unref`.
         let (held, body) = unsafe {
             match (*sample).loan.as_ref() {
                 Some(loan) => {
