@@ -3,7 +3,6 @@
 
 use std::ffi::c_void;
 
-use rmwbench_cyclone::domain::Domain;
 use rmwbench_cyclone::entity::{c_string, guid, Entity};
 use rmwbench_cyclone::intake::{Message, Taken};
 use rmwbench_cyclone::qos::DdsQos;
@@ -26,7 +25,7 @@ impl Types for ThisRelease {
     type Message = RawMessage;
     type Session = ();
 
-    fn session(_: &SessionConfig, _: &Domain<Settings>) -> Result<(), Error> {
+    fn session(_: &SessionConfig) -> Result<(), Error> {
         Ok(())
     }
 }

@@ -6,7 +6,6 @@ use std::ffi::c_void;
 use std::time::Duration;
 
 use cyclors::*;
-use rmwbench_cyclone::domain::Domain;
 use rmwbench_cyclone::entity::guid;
 use rmwbench_cyclone::qos::DdsQos;
 use rmwbench_cyclone::release::{Release, Side, Topic};
@@ -30,7 +29,8 @@ use crate::topic::{self, Kind};
 pub struct Session {
     /// None: every write sends at once.
     batches: Option<Batches>,
-    topics: Kind,
+    /// None: those that pass where the configuration would have them pass.
+    topics: Option<Kind>,
     limits: Limits,
 }
 
@@ -41,10 +41,8 @@ impl Types for ThisRelease {
     type Message = Sample;
     type Session = Session;
 
-    fn session(config: &SessionConfig, domain: &Domain<Settings>) -> Result<Session, Error> {
-        let topics: Option<Kind> = config.option("topic", None)?;
-        let topics =
-            topics.unwrap_or(if domain.settings.psmx { Kind::Descriptor } else { Kind::Blob });
+    fn session(config: &SessionConfig) -> Result<Session, Error> {
+        let topics = config.option("topic", None)?;
         let limits = Limits::asked(config)?;
         let period =
             Duration::from_micros(config.option(batch::PERIOD, batch::DEFAULT_PERIOD_US)?.max(1));
@@ -56,11 +54,18 @@ impl Types for ThisRelease {
     }
 }
 
+/// The kind of the session's topics.
+fn topics(parents: &Parents<ThisRelease>) -> Kind {
+    let by_default =
+        if parents.session.domain.settings.psmx { Kind::Descriptor } else { Kind::Blob };
+    parents.session.own.topics.unwrap_or(by_default)
+}
+
 /// The kind of topic of an endpoint.
 fn kind(parents: &Parents<ThisRelease>, config: &EndpointConfig, side: Side) -> Kind {
     match side {
         Side::Reader if config.qos.content_filter.is_some() => filter::TOPICS,
-        _ => parents.session.own.topics,
+        _ => topics(parents),
     }
 }
 
@@ -131,7 +136,7 @@ impl Release for ThisRelease {
 
     fn lends(parents: &Parents<Self>, writer: Handle) -> bool {
         // SAFETY: a plain call on a live entity.
-        parents.session.own.topics == Kind::Descriptor && unsafe { dds_is_loan_available(writer) }
+        topics(parents) == Kind::Descriptor && unsafe { dds_is_loan_available(writer) }
     }
 
     fn writer(

@@ -86,7 +86,8 @@ impl<M: Message> Intake<M> {
         true
     }
 
-    #[inline]
+    // Always: measured, both calls out of line cost 10 ns a message.
+    #[inline(always)]
     fn receive(&self, message: M, notified_ns: i64) {
         message.hear(&self.heard);
         let lent = message.is_lent();
@@ -108,7 +109,7 @@ impl<M: Message> Intake<M> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn hand_over(&self, body: &[u8], zero_copy: bool, notified_ns: i64) {
         let Some(rest) = body.get(self.payload_at..) else {
             self.malformed.fetch_add(1, Ordering::Relaxed);

@@ -20,10 +20,8 @@ pub trait Types: Sized + Send + Sync + 'static {
     /// What a session keeps besides.
     type Session: Send + Sync;
 
-    fn session(
-        config: &SessionConfig,
-        domain: &Domain<Self::Settings>,
-    ) -> Result<Self::Session, Error>;
+    /// Called before the domain opens. Errors: options that make no sense.
+    fn session(config: &SessionConfig) -> Result<Self::Session, Error>;
 }
 
 /// Dropped when the last node and endpoint are gone. The fields' order is the order of closing.
@@ -36,8 +34,8 @@ pub struct Shared<T: Types> {
 
 impl<T: Types> Shared<T> {
     pub fn open(config: &SessionConfig) -> Result<Self, Error> {
+        let own = T::session(config)?;
         let domain = Domain::open(config)?;
-        let own = T::session(config, &domain)?;
         let qos = DdsQos::named(&c_string("rmwbench", "participant")?);
         // SAFETY: a plain call; the domain exists already.
         let handle = unsafe {
