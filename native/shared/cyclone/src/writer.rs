@@ -1,126 +1,112 @@
-//! A DDS writer of raw CDR: the parts of a message go to Cyclone as one scatter list, which it
-//! copies once; or, in shared memory, into a chunk that Cyclone lends, which is what its own write
-//! of a sample does there too.
+//! A writer: the CDR around the payload and the payload go to Cyclone as one scatter list, which
+//! Cyclone copies once; or, where Cyclone lends shared memory, into a loan, which is what its own
+//! write of a sample does there too.
+//!
+//! The list ends in zeros up to a multiple of four bytes, because RTPS pads what it sends to that
+//! and reads past a shorter message for them.
 
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{
-    Account, EndpointConfig, Error, Granted, PublishError, PublishMode, WhenFull,
+    EndpointConfig, Error, Granted, PublishError, PublishMode, WhenFull,
 };
 
+use crate::domain::Settings;
 use crate::entity::{words, Entity};
-use crate::node::Parents;
-use crate::qos::{self, DdsQos};
-use crate::sys::{self, Handle, Part};
-use crate::{shared_memory, statistics};
+use crate::qos;
+use crate::release::{self, Release, Side, Topic};
+use crate::session::Parents;
+use crate::statistics;
+use crate::sys::{self, Handle, Matched, Part};
+use crate::wire::{Wire, ENCAPSULATION_BYTES};
 
-/// Bytes of the encapsulation header, which stand before the body on the wire and not in a sample.
-pub const ENCAPSULATION_BYTES: usize = 4;
-/// What stands before a message in its chunk: iceoryx's header and Cyclone's, generously.
-const CHUNK_HEADERS_BYTES: usize = 256;
 const NOT_OVER_UDP: &str = "over UDP Cyclone DDS has nothing to loan; profile shm has";
 
-pub struct Writer {
+pub struct Writer<R: Release> {
+    _own: R::Writer,
     writer: Entity,
-    _topic: Entity,
+    _topic: Topic<R>,
     written_as: *const c_void,
     /// Cyclone lends samples in shared memory.
     lends: bool,
-    encapsulation: [u8; ENCAPSULATION_BYTES],
-    /// The CDR between the encapsulation header and the payload.
-    before: Box<[u8]>,
+    /// The CDR before the payload; a service's header stands behind the encapsulation.
+    prefix: Box<[u8]>,
     /// The CDR after the payload, padding included.
     tail: Box<[u8]>,
     suffix_bytes: usize,
     payload_bytes: usize,
-    header_bytes: usize,
     granted: Granted,
     /// Loans that Cyclone refused: its pool was empty.
     refused: AtomicU64,
     /// Failed writes by Cyclone's (negated) return code.
     failures: [AtomicU64; 16],
-    _parents: Arc<Parents>,
+    _parents: Arc<Parents<R>>,
 }
 
 // SAFETY: the type lives as long as the topic, and Cyclone's calls may come from any thread.
-unsafe impl Send for Writer {}
+unsafe impl<R: Release> Send for Writer<R> {}
 // SAFETY: as above.
-unsafe impl Sync for Writer {}
+unsafe impl<R: Release> Sync for Writer<R> {}
 
-impl Writer {
-    /// A writer on DDS topic `topic` whose messages have `header_bytes` of a service's header
-    /// between encapsulation and body.
+impl<R: Release> Writer<R> {
     pub fn new(
         config: &EndpointConfig,
-        topic: &str,
-        message_type: &MessageType,
-        header_bytes: usize,
-        parents: Arc<Parents>,
+        wire: &Wire,
+        parents: Arc<Parents<R>>,
     ) -> Result<Self, Error> {
         let object = || format!("endpoint {}", config.endpoint);
         if config.publish_mode == PublishMode::Async {
-            return Err(Error::unsupported(
-                object(),
-                "publish mode async: in Cyclone DDS the writing thread sends",
-            ));
+            let why = "publish mode async: in Cyclone DDS the writing thread sends";
+            return Err(Error::unsupported(object(), why));
         }
-        let Some((&encapsulation, before)) = message_type.cdr_prefix.split_first_chunk() else {
-            return Err(Error::invalid(
-                object(),
-                format!("type {} has no encapsulation header", message_type.name),
-            ));
-        };
-        let qos = DdsQos::asked(config)?;
-        let (topic, written_as) = parents.topic(config, topic, message_type, header_bytes)?;
+        let asked = R::qos(&parents, config, Side::Writer)?;
+        if let Some(text) = &wire.user_data {
+            R::set_user_data(&asked, text);
+        }
+        let topic = R::topic(&parents, config, wire, Side::Writer)?;
         // SAFETY: live parent, topic and QoS.
         let handle = unsafe {
             sys::dds_create_writer(
                 parents.publisher.handle(),
-                topic.handle(),
-                qos.as_ptr(),
+                topic.entity.handle(),
+                asked.as_ptr(),
                 std::ptr::null(),
             )
         };
         let writer = Entity::owned(handle, || format!("{}: writer", object()))?;
-        // SAFETY: a plain call on a live entity.
-        let lends = unsafe { sys::dds_is_loan_available(writer.handle()) };
+        let lends = R::lends(&parents, writer.handle());
         if config.loan && !lends {
-            let why = if parents.session.domain.settings.shared_memory {
-                shared_memory::reason(config)
+            let why = if parents.session.domain.settings.shared_memory() {
+                R::not_shared(&parents, config, Side::Writer)
             } else {
                 NOT_OVER_UDP.into()
             };
             return Err(Error::unsupported(object(), format!("loan: {why}")));
         }
-        let bytes = message_type.cdr_bytes() + header_bytes;
-        let largest = parents.session.domain.settings.largest_chunk;
-        if lends && (bytes + CHUNK_HEADERS_BYTES) as u64 > largest {
-            let message =
-                format!("{bytes} bytes: RouDi's largest chunks have {largest}; the option roudi_pools (\"32M:8\") makes larger ones");
-            return Err(Error::unsupported(object(), message));
-        }
-        let notes = parents.notes(writer.handle(), config);
-        let granted = qos::granted(writer.handle())
-            .ok_or_else(|| Error::failed(object(), "its QoS cannot be read back"))?;
+        let mut notes = release::notes(&parents, writer.handle(), config, Side::Writer);
+        let written_as = R::written_as(writer.handle(), &topic.own)
+            .map_err(|code| Error::failed(format!("{}: type", object()), words(code)))?;
+        let qos = qos::granted(writer.handle(), config)?;
+        let own = R::writer(&parents, config, wire, writer.handle(), &mut notes)?;
+        let message_type = &wire.message_type;
         let mut tail = message_type.cdr_suffix.clone();
-        tail.resize(tail.len() + bytes.next_multiple_of(4) - bytes, 0); // RTPS sends multiples of four bytes
+        tail.resize(tail.len() + wire.cdr_bytes().next_multiple_of(4) - wire.cdr_bytes(), 0);
         Ok(Writer {
+            _own: own,
             writer,
             _topic: topic,
             written_as,
             lends,
-            encapsulation,
-            before: before.into(),
+            prefix: message_type.cdr_prefix.clone().into(),
             tail: tail.into(),
             suffix_bytes: message_type.cdr_suffix.len(),
             payload_bytes: message_type.payload_bytes as usize,
-            header_bytes,
             granted: Granted {
-                when_full: WhenFull::of_dds_writer(&granted),
-                qos: granted,
+                when_full: WhenFull::of_dds_writer(&qos),
+                qos,
                 publish_mode: PublishMode::Sync,
                 wait: config.wait,
                 take: None,
@@ -132,21 +118,27 @@ impl Writer {
         })
     }
 
-    /// Writes a copy of `payload` behind `header`.
+    /// Writes a copy of `payload`, of a service behind `header`.
     #[inline]
     pub fn write(&self, header: &[u8], payload: &[u8]) -> Result<(), PublishError> {
-        if payload.len() != self.payload_bytes || header.len() != self.header_bytes {
+        if payload.len() != self.payload_bytes {
             return Err(PublishError::Failed); // the length stands in the CDR before it
         }
         if self.lends {
             return self.write_loan(header, &mut |place| place.copy_from_slice(payload));
         }
-        let parts = [&self.encapsulation, header, &*self.before, payload, &*self.tail]
-            .map(|part| Part { bytes: part.as_ptr(), size: part.len() });
-        // SAFETY: the parts outlive the call, which copies them.
-        self.written(unsafe {
-            sys::rmwbench_write(self.writer.handle(), self.written_as, parts.as_ptr(), parts.len())
-        })
+        // SAFETY: ours; the parts outlive the calls, which copy them.
+        let code = unsafe {
+            if header.is_empty() {
+                let parts = [&*self.prefix, payload, &*self.tail].map(Part::of);
+                R::write(self.writer.handle(), self.written_as, &parts)
+            } else {
+                let (encapsulation, before) = self.prefix.split_at(ENCAPSULATION_BYTES);
+                let parts = [encapsulation, header, before, payload, &*self.tail].map(Part::of);
+                R::write(self.writer.handle(), self.written_as, &parts)
+            }
+        };
+        self.written(code)
     }
 
     /// Has `fill` write the payload in place.
@@ -169,21 +161,22 @@ impl Writer {
         header: &[u8],
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> Result<(), PublishError> {
+        let before = &self.prefix[ENCAPSULATION_BYTES..];
         let after = &self.tail[..self.suffix_bytes];
         let mut loan = std::ptr::null_mut();
-        // SAFETY: the loan is as long as the type says; writing it gives it back.
+        // SAFETY: the loan is as long as the type; writing it gives it back.
         let code = unsafe {
-            if sys::dds_loan_sample(self.writer.handle(), &mut loan) != 0 {
+            if R::loan(self.writer.handle(), &mut loan) != 0 {
                 self.refused.fetch_add(1, Ordering::Relaxed);
                 return Err(PublishError::Full);
             }
-            let size = header.len() + self.before.len() + self.payload_bytes + after.len();
+            let size = header.len() + before.len() + self.payload_bytes + after.len();
             let sample = std::slice::from_raw_parts_mut(loan.cast::<u8>(), size);
             let (head, rest) = sample.split_at_mut(header.len());
-            let (before, rest) = rest.split_at_mut(self.before.len());
+            let (begin, rest) = rest.split_at_mut(before.len());
             let (payload, end) = rest.split_at_mut(self.payload_bytes);
             head.copy_from_slice(header);
-            before.copy_from_slice(&self.before);
+            begin.copy_from_slice(before);
             fill(payload);
             end.copy_from_slice(after);
             sys::dds_write(self.writer.handle(), loan)
@@ -208,16 +201,19 @@ impl Writer {
         self.writer.handle()
     }
 
+    /// Readers matched now.
     pub fn matched(&self) -> u32 {
-        // SAFETY: a plain call on a live entity.
-        unsafe { sys::rmwbench_readers_matched(self.writer.handle()) }
+        let mut status = Matched::default();
+        // SAFETY: fills a plain struct.
+        unsafe { sys::dds_get_publication_matched_status(self.writer.handle(), &mut status) };
+        status.current_count
     }
 
-    pub fn granted(&self) -> Granted {
-        self.granted.clone()
+    pub fn granted(&self) -> &Granted {
+        &self.granted
     }
 
-    pub fn account(&self) -> Account {
+    pub fn counters(&self) -> BTreeMap<String, i64> {
         let mut counters = statistics::of(self.writer.handle());
         for (code, failures) in self.failures.iter().enumerate() {
             let count = failures.load(Ordering::Relaxed);
@@ -228,6 +224,6 @@ impl Writer {
         if self.lends {
             counters.insert("loan_refused".into(), self.refused.load(Ordering::Relaxed) as i64);
         }
-        Account { counters, ..Account::default() }
+        counters
     }
 }

@@ -11,25 +11,52 @@ use rmwbench_harness::middleware::{Error, SessionConfig};
 
 use crate::entity::{c_string, words, Entity};
 use crate::log::Capture;
-use crate::settings::Settings;
-use crate::{roudi, sockets, sys};
+use crate::sockets::{self, Socket};
+use crate::sys;
 
-pub struct Domain {
+/// What profile and modes come to.
+pub trait Settings: Send + Sync + Sized + 'static {
+    /// The domains that are open in this process.
+    fn domains() -> &'static Domains<Self>;
+
+    /// `config` has a profile of Cyclone's format.
+    fn asked(config: &SessionConfig) -> Result<Self, Error>;
+
+    /// The configuration in force, as Cyclone takes it.
+    fn text(&self) -> &str;
+
+    /// It configures shared memory, so that a RouDi must serve.
+    fn shared_memory(&self) -> bool;
+
+    /// Called before the domain is made. Errors: what would not work.
+    fn begin(&mut self, config: &SessionConfig) -> Result<(), Error>;
+
+    /// Called with the sockets of the domain that was made: notes on it. Errors: what was not
+    /// granted.
+    fn made(&self, config: &SessionConfig, sockets: &[Socket]) -> Result<Vec<String>, Error>;
+}
+
+pub type Domains<S> = Mutex<BTreeMap<u32, Weak<Domain<S>>>>;
+
+pub struct Domain<S> {
     /// What Cyclone and the kernel said while it was made, for the notes of its endpoints.
     pub notes: Vec<String>,
-    pub settings: Settings,
+    pub settings: S,
     _entity: Entity,
 }
 
-static OPEN: Mutex<BTreeMap<u32, Weak<Domain>>> = Mutex::new(BTreeMap::new());
-
-impl Domain {
-    pub fn open(config: &SessionConfig) -> Result<Arc<Domain>, Error> {
-        let settings = Settings::of(config)?;
-        let object = || format!("profile {}", config.profile.name);
-        let mut open = OPEN.lock().unwrap_or_else(|e| e.into_inner());
+impl<S: Settings> Domain<S> {
+    pub fn open(config: &SessionConfig) -> Result<Arc<Self>, Error> {
+        let profile = &config.profile;
+        let object = || format!("profile {}", profile.name);
+        if profile.format != "xml" {
+            let message = format!("Cyclone DDS reads xml, the profile is {}", profile.format);
+            return Err(Error::invalid(object(), message));
+        }
+        let settings = S::asked(config)?;
+        let mut open = S::domains().lock().unwrap_or_else(|e| e.into_inner());
         if let Some(domain) = open.get(&config.domain_id).and_then(Weak::upgrade) {
-            if domain.settings.text != settings.text {
+            if domain.settings.text() != settings.text() {
                 let message = format!(
                     "domain {} is open in this process with another configuration",
                     config.domain_id
@@ -38,20 +65,14 @@ impl Domain {
             }
             return Ok(domain);
         }
-        if settings.shared_memory && !roudi::is_running() {
-            let message = "shared memory needs a RouDi, and none serves this host: an arm starts one with the option daemons: roudi";
-            return Err(match config.modes.contains_key("transport") {
-                true => Error::unsupported("mode transport", message),
-                false => Error::failed(object(), message),
-            });
-        }
         let domain = Arc::new(Domain::create(config, settings)?);
         open.insert(config.domain_id, Arc::downgrade(&domain));
         Ok(domain)
     }
 
-    fn create(config: &SessionConfig, settings: Settings) -> Result<Domain, Error> {
-        let text = c_string(&settings.text, "profile")?;
+    fn create(config: &SessionConfig, mut settings: S) -> Result<Self, Error> {
+        let text = c_string(settings.text(), "profile")?;
+        settings.begin(config)?;
         let capture = Capture::begin();
         let before = sockets::udp();
         // SAFETY: a plain call with a string that outlives it.
@@ -75,6 +96,7 @@ impl Domain {
         let mut notes: Vec<String> =
             said.into_iter().map(|line| format!("Cyclone DDS: {line}")).collect();
         let new: Vec<_> = sockets::udp().into_iter().filter(|s| !before.contains(s)).collect();
+        notes.extend(settings.made(config, &new)?);
         notes.extend(sockets::describe(&new));
         Ok(Domain { notes, settings, _entity: entity })
     }

@@ -7,7 +7,7 @@ use rmwbench_harness::middleware::Error;
 use rmwbench_harness::pump::{self, Waker};
 
 use crate::entity::{words, Entity};
-use crate::reader::Watched;
+use crate::intake::{Message, Watched};
 use crate::sys::{self, Handle};
 
 pub struct WaitSet {
@@ -18,7 +18,7 @@ pub struct WaitSet {
 }
 
 impl WaitSet {
-    pub fn new(participant: Handle) -> Result<Self, Error> {
+    pub fn new(participant: Handle) -> Result<(Self, Waker), Error> {
         // SAFETY: plain calls on live entities.
         unsafe {
             let set = Entity::owned(sys::dds_create_waitset(participant), || "wait set".into())?;
@@ -26,23 +26,26 @@ impl WaitSet {
                 "guard condition".into()
             })?;
             match sys::dds_waitset_attach(set.handle(), woken.handle(), 0) {
-                0 => Ok(WaitSet { set, woken, triggered: vec![0], attached: 0 }),
+                0 => {
+                    let waker = waker(&woken);
+                    Ok((WaitSet { set, woken, triggered: vec![0], attached: 0 }, waker))
+                }
                 code => Err(Error::failed("wait set", words(code))),
             }
         }
     }
-
-    pub fn waker(&self) -> Waker {
-        let woken = self.woken.handle();
-        // SAFETY: a plain call with a handle, which Cyclone refuses once the condition is gone.
-        Box::new(move || unsafe {
-            sys::dds_set_guardcondition(woken, true);
-        })
-    }
 }
 
-impl pump::WaitSet<Watched> for WaitSet {
-    fn attach(&mut self, watched: &Arc<Watched>, token: usize) {
+fn waker(woken: &Entity) -> Waker {
+    let woken = woken.handle();
+    // SAFETY: a plain call with a handle, which Cyclone refuses once the condition is gone.
+    Box::new(move || unsafe {
+        sys::dds_set_guardcondition(woken, true);
+    })
+}
+
+impl<M: Message> pump::WaitSet<Watched<M>> for WaitSet {
+    fn attach(&mut self, watched: &Arc<Watched<M>>, token: usize) {
         // SAFETY: both live: the loop holds the reader's condition until it detached it.
         unsafe {
             sys::dds_waitset_attach(
@@ -55,7 +58,7 @@ impl pump::WaitSet<Watched> for WaitSet {
         self.triggered.resize(self.attached + 1, 0);
     }
 
-    fn detach(&mut self, watched: &Watched, _token: usize) {
+    fn detach(&mut self, watched: &Watched<M>, _token: usize) {
         // SAFETY: as above.
         unsafe { sys::dds_waitset_detach(self.set.handle(), watched.condition.handle()) };
         self.attached -= 1;

@@ -1,4 +1,4 @@
-//! Cyclone's warnings and errors, kept while a session opens: the only place where it says what is
+//! Cyclone's warnings and errors, kept while a domain opens: the only place where it says what is
 //! wrong with a configuration.
 //!
 //! Everything still goes to stderr, which the orchestrator captures.
@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard};
 
-use cyclors::{dds_log_data_t, dds_set_log_sink};
+use crate::sys;
 
 static KEPT: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static OPENING: Mutex<()> = Mutex::new(());
@@ -20,7 +20,7 @@ impl Capture {
         let guard = OPENING.lock().unwrap_or_else(|e| e.into_inner());
         KEPT.lock().unwrap().clear();
         // SAFETY: the sink is a function that lives as long as the process and takes no user data.
-        unsafe { dds_set_log_sink(Some(keep), std::ptr::null_mut()) };
+        unsafe { sys::dds_set_log_sink(Some(keep), std::ptr::null_mut()) };
         Capture(guard)
     }
 
@@ -33,14 +33,14 @@ impl Capture {
 impl Drop for Capture {
     fn drop(&mut self) {
         // SAFETY: restores the default sink; Cyclone serialises this against running sinks.
-        unsafe { dds_set_log_sink(None, std::ptr::null_mut()) };
+        unsafe { sys::dds_set_log_sink(None, std::ptr::null_mut()) };
     }
 }
 
-unsafe extern "C" fn keep(_: *mut c_void, data: *const dds_log_data_t) {
+unsafe extern "C" fn keep(_: *mut c_void, data: *const sys::LogData) {
     // SAFETY: Cyclone passes a message of `size` bytes.
     let line = unsafe { std::slice::from_raw_parts((*data).message.cast::<u8>(), (*data).size) };
-    let line = String::from_utf8_lossy(line).trim_end().to_string();
+    let line = String::from_utf8_lossy(line).trim().to_string();
     eprintln!("cyclonedds: {line}");
     if let Ok(mut kept) = KEPT.lock() {
         kept.push(line);

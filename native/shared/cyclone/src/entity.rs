@@ -2,17 +2,18 @@
 
 use std::ffi::{CStr, CString};
 
-use cyclors::{dds_delete, dds_entity_t, dds_return_t, dds_strretcode};
 use rmwbench_harness::middleware::Error;
+
+use crate::sys::{self, Handle};
 
 /// Deleting an entity deletes its children, so entities are dropped children first.
 #[derive(Debug)]
-pub struct Entity(dds_entity_t);
+pub struct Entity(Handle);
 
 impl Entity {
     /// Takes ownership of a handle that a `dds_create_*` call returned; a negative one is its
     /// error.
-    pub fn owned(handle: dds_return_t, what: impl FnOnce() -> String) -> Result<Self, Error> {
+    pub fn owned(handle: Handle, what: impl FnOnce() -> String) -> Result<Self, Error> {
         if handle < 0 {
             return Err(Error::failed(what(), words(handle)));
         }
@@ -20,7 +21,7 @@ impl Entity {
     }
 
     #[inline]
-    pub fn handle(&self) -> dds_entity_t {
+    pub fn handle(&self) -> Handle {
         self.0
     }
 }
@@ -28,14 +29,22 @@ impl Entity {
 impl Drop for Entity {
     fn drop(&mut self) {
         // SAFETY: the handle is ours; a handle whose parent went first is only reported as unknown.
-        unsafe { dds_delete(self.0) };
+        unsafe { sys::dds_delete(self.0) };
     }
 }
 
+/// Zeros where it has none.
+pub fn guid(entity: Handle) -> [u8; 16] {
+    let mut guid = [0; 16];
+    // SAFETY: fills as many bytes.
+    unsafe { sys::dds_get_guid(entity, &mut guid) };
+    guid
+}
+
 /// Cyclone's name for a return code.
-pub fn words(code: dds_return_t) -> String {
+pub fn words(code: i32) -> String {
     // SAFETY: dds_strretcode returns a static string for any number.
-    unsafe { CStr::from_ptr(dds_strretcode(code)) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(sys::dds_strretcode(code)) }.to_string_lossy().into_owned()
 }
 
 /// `text` for C; a NUL inside it is the caller's mistake.
