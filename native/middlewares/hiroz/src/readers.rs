@@ -6,10 +6,10 @@
 //! session's loop whose queue it was.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 
 use rmwbench_harness::middleware::{Error, Wait};
-use rmwbench_harness::pump::{self, Pumps, Registration, Source};
+use rmwbench_harness::pump::{Announcements, Announcing, Pumps, Registration, Source};
 
 /// Takes one message from a queue and delivers it; whether there was one. The argument is when the
 /// wait returned, 0 where nobody waits.
@@ -25,7 +25,7 @@ pub struct Reader {
 #[derive(Default)]
 pub struct Readers {
     pumps: Pumps<Reader>,
-    announced: Arc<Announced>,
+    announced: Arc<Announcements>,
 }
 
 /// What hiroz rings when it queued a message.
@@ -33,7 +33,7 @@ pub struct Bell {
     /// By which the loop knows the queue; [`NOBODY`] where it does not block on it.
     token: AtomicUsize,
     rung: AtomicU64,
-    announced: Arc<Announced>,
+    announced: Arc<Announcements>,
 }
 
 const NOBODY: usize = usize::MAX;
@@ -54,10 +54,7 @@ impl Readers {
         bell: Arc<Bell>,
         take: Take,
     ) -> Result<Registration<Reader>, Error> {
-        self.pumps.add(wait, Arc::new(Reader { take, bell }), || {
-            let (waiting, waking) = (self.announced.clone(), self.announced.clone());
-            Ok((WaitSet(waiting), Box::new(move || waking.tell(|told| told.woken = true))))
-        })
+        self.pumps.add(wait, Arc::new(Reader { take, bell }), || Ok(self.announced.wait_set()))
     }
 }
 
@@ -67,7 +64,7 @@ impl Bell {
         self.rung.fetch_add(1, Ordering::Relaxed);
         let token = self.token.load(Ordering::Acquire);
         if token != NOBODY {
-            self.announced.tell(|told| told.add(token));
+            self.announced.announce(token);
         }
     }
 
@@ -84,59 +81,8 @@ impl Source for Reader {
     }
 }
 
-/// Whose bells rang since the loop looked last.
-#[derive(Default)]
-struct Announced {
-    told: Mutex<Told>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct Told {
-    tokens: Vec<usize>,
-    woken: bool,
-    sleeping: bool,
-}
-
-impl Told {
-    fn add(&mut self, token: usize) {
-        if !self.tokens.contains(&token) {
-            self.tokens.push(token);
-        }
-    }
-}
-
-impl Announced {
-    #[inline]
-    fn tell(&self, what: impl FnOnce(&mut Told)) {
-        let mut told = self.told.lock().expect("nothing panics with it");
-        what(&mut told);
-        let wake = std::mem::take(&mut told.sleeping);
-        drop(told);
-        if wake {
-            self.changed.notify_one();
-        }
-    }
-}
-
-struct WaitSet(Arc<Announced>);
-
-impl pump::WaitSet<Reader> for WaitSet {
-    fn attach(&mut self, reader: &Arc<Reader>, token: usize) {
-        reader.bell.token.store(token, Ordering::Release);
-    }
-
-    fn detach(&mut self, reader: &Reader, _token: usize) {
-        reader.bell.token.store(NOBODY, Ordering::Release);
-    }
-
-    fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
-        let mut told = self.0.told.lock().expect("nothing panics with it");
-        while block && told.tokens.is_empty() && !told.woken {
-            told.sleeping = true;
-            told = self.0.changed.wait(told).expect("nothing panics with it");
-        }
-        told.woken = false;
-        ready.append(&mut told.tokens);
+impl Announcing for Reader {
+    fn announce_by(&self, token: Option<usize>) {
+        self.bell.token.store(token.unwrap_or(NOBODY), Ordering::Release);
     }
 }
