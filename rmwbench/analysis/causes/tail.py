@@ -140,7 +140,7 @@ class Tail:
 def pairs(
     columns: Columns,
     endpoints: Sequence[Endpoint],
-    window: Window,
+    window: Window | None,
     lives: Mapping[int, Life] = ALL_THE_TIME,
 ) -> Iterator[tuple[int, int, int, Pair]]:
     """(writer, reader, sequence number of place 0, their messages) of a trial; `lives` as

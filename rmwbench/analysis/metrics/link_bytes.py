@@ -64,9 +64,7 @@ def wire_of(frames: Frames, outages: Sequence[Outage], window: Window, payload_b
     frames = frames.between(window.begin_ns, window.end_ns)
     lost, entered, carried = _met(frames, outages)
     with_data, _, _ = _met(frames.where(frames.kind.among("data")), outages)
-    return Wire(
-        _sent(frames), lost, with_data, entered, carried, payload_bytes, window.length_ns or 0
-    )
+    return Wire(_sent(frames), lost, with_data, entered, carried, payload_bytes, window.length_ns)
 
 
 def crossing_bytes(columns: Columns, rows: Sequence[Row], window: Window) -> int:

@@ -29,7 +29,7 @@ PLACES = (("begin", 0.0, 0.1), ("middle", 0.45, 0.55), ("end", 0.9, 1.0))
 def growth(
     readings: Sequence[Reading],
     counters: Iterable[Row],
-    window: Window,
+    window: Window | None,
     *,
     published: int,
     delivered: int,
@@ -40,7 +40,7 @@ def growth(
     names = [f"pss_growth_per_message_{side}" for side in SIDES] + [
         f"pss_at_{place}" for place, _, _ in PLACES
     ]
-    if not readings or not window.length_ns:
+    if not readings or window is None or not window.length_ns:
         return {}, dict.fromkeys(names, NOT_READ)
     values: dict[str, float] = {}
     reasons: dict[str, str] = {}

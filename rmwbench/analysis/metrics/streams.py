@@ -71,11 +71,9 @@ class Pair:
 def pairs_of(
     columns: Columns, rows: Sequence[Row], endpoints: Sequence[Endpoint], window: Window
 ) -> list[Pair]:
-    """All pairs of a trial with a window; `rows` are the bundle's `endpoints`. A service's client
+    """All pairs of a trial; `rows` are the bundle's `endpoints`. A service's client
     is a pair with itself, whose hosts are its own and its service's. Raises as
     `latency.measure`."""
-    if window.begin_ns is None or window.end_ns is None:
-        return []
     ends = {row["endpoint"]: _end(row, window) for row in rows}
     service_host = {row["topic"]: row["host"] for row in rows if row["kind"] == "service"}
     servers: dict[str, list[str]] = {}

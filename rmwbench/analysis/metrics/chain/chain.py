@@ -108,7 +108,7 @@ class Chains:
 def measure_chains(
     columns: Columns,
     rows: Sequence[Row],
-    window: Window,
+    window: Window | None,
     lives: Mapping[int, Life],
     focus: Sequence[str] = (),
 ) -> Chains:
@@ -270,8 +270,8 @@ def _both(found: Sequence[Trace]) -> tuple[list[np.ndarray], list[np.ndarray]]:
     return [t.wanted for t in found], [t.wanted & t.last.arrived for t in found]
 
 
-def _series(trace: Trace, window: Window) -> tuple[np.ndarray, np.ndarray] | None:
-    if window.begin_ns is None:
+def _series(trace: Trace, window: Window | None) -> tuple[np.ndarray, np.ndarray] | None:
+    if window is None:
         return None
     return thin_series(
         (trace.intended_ns[trace.wanted] - window.begin_ns) / 1e9, trace.end_to_end_ns

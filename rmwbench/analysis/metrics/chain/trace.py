@@ -110,7 +110,7 @@ class Tracer:
     """Follows paths through one trial's records. Raises ValueError where they contradict their
     format."""
 
-    def __init__(self, columns: Columns, window: Window, lives: Mapping[int, Life]):
+    def __init__(self, columns: Columns, window: Window | None, lives: Mapping[int, Life]):
         self._columns, self._window, self._lives = columns, window, lives
         self._sent = grouped(columns.sent("endpoint"))
         reader, writer = (columns.received(c).astype(np.int64) for c in ("endpoint", "writer"))
@@ -160,9 +160,8 @@ class Tracer:
             self._columns.sent(name)[rows]
             for name in ("intended_ns", "call_ns", "flags", "cause_endpoint", "cause_seq")
         )
-        begin_ns = (
-            None if self._window.begin_ns is None else self._window.begin_ns - self._window.slack_ns
-        )
+        window = self._window
+        begin_ns = None if window is None else window.begin_ns - window.slack_ns
         return Writer(
             endpoint,
             int(seq.min()) if len(seq) else 0,
@@ -242,7 +241,7 @@ def _at(
 
 
 def traces(
-    columns: Columns, paths: Sequence[Path], window: Window, lives: Mapping[int, Life]
+    columns: Columns, paths: Sequence[Path], window: Window | None, lives: Mapping[int, Life]
 ) -> Iterator[Trace]:
     """Each path's, one after the other. ValueError as `Tracer`."""
     if paths:
