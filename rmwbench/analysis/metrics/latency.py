@@ -109,7 +109,8 @@ def measure(
 def _called(writer: "_Writer") -> np.ndarray:
     """The steady messages whose publish call was made; of a worker from before, a refused loan has
     no call."""
-    return writer.places.steady & (writer.call_ns != ABSENT)
+    called: np.ndarray = writer.places.steady & (writer.call_ns != ABSENT)
+    return called
 
 
 def _calls(columns: Columns, writer: "_Writer") -> np.ndarray:
@@ -250,7 +251,7 @@ class _Pair:
         values = column[self.rows]
         if not len(values):
             return np.full(len(self.first), ABSENT)
-        out = values[self.first]
+        out: np.ndarray = values[self.first]
         out[self.missing] = ABSENT
         return out
 
@@ -310,10 +311,13 @@ def jitter(response_ns: np.ndarray) -> np.ndarray:
     n−1,).
     """
     known = np.isfinite(response_ns)
+    found: np.ndarray
     if known.all():
-        return np.abs(np.diff(response_ns))
-    both = known[1:] & known[:-1]
-    return np.abs(response_ns[1:][both] - response_ns[:-1][both])
+        found = np.abs(np.diff(response_ns))
+    else:
+        both = known[1:] & known[:-1]
+        found = np.abs(response_ns[1:][both] - response_ns[:-1][both])
+    return found
 
 
 def thin_series(time_s: np.ndarray, latency_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

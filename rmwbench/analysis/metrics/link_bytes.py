@@ -204,7 +204,8 @@ def lost_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
         )
     out_of_range = frames.verdict.among("blackhole", "no_carrier")
     either = frames.verdict.among("too_large", "given_up") | out_of_range
-    return up | (out_of_range & away) | (either & (frames.receiver.codes < 0))
+    found: np.ndarray = up | (out_of_range & away) | (either & (frames.receiver.codes < 0))
+    return found
 
 
 def _first_rows(frames: Frames) -> np.ndarray:

@@ -56,7 +56,8 @@ class Pair:
 
     @property
     def arrived(self) -> np.ndarray:
-        return self.taken_ns != ABSENT
+        found: np.ndarray = self.taken_ns != ABSENT
+        return found
 
     @property
     def name(self) -> tuple[str, str, str]:
@@ -120,4 +121,5 @@ def _end(row: Row, window: Window) -> End:
 def _again(flags: np.ndarray, taken_ns: np.ndarray, first: np.ndarray) -> np.ndarray:
     further = (flags & (CORRUPT | LATE | FOREIGN)) == 0
     further[first[first >= 0]] = False
-    return taken_ns[further]
+    again_ns: np.ndarray = taken_ns[further]
+    return again_ns

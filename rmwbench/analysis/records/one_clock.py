@@ -143,11 +143,11 @@ class OneClock:
             return None
         return {**found, "time_ns": self.records.on_reference(found["time_ns"], found["endpoint"])}
 
-    def samples(self) -> list[tuple]:
-        """As the evidence's, whose first two columns are time and process."""
+    def samples(self) -> list[tuple[int, str, str, float]]:
+        """As the evidence's: time, process, counter and value."""
         return [
-            (int(self._clocks.of_process(process).to_reference(time_ns)), process, *rest)
-            for time_ns, process, *rest in self._evidence.samples()
+            (int(self._clocks.of_process(process).to_reference(time_ns)), process, counter, value)
+            for time_ns, process, counter, value in self._evidence.samples()
         ]
 
 

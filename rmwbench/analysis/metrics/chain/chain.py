@@ -158,7 +158,8 @@ class _Stretch:
 
     @property
     def passed(self) -> np.ndarray:
-        return self.reached & np.isfinite(self.took_ns)
+        passed: np.ndarray = self.reached & np.isfinite(self.took_ns)
+        return passed
 
 
 def _stretches(trace: Trace, nodes: Mapping[int, str]) -> Iterator[_Stretch]:
@@ -213,7 +214,8 @@ def _sum(trace: Trace, parts: Sequence[_Stretch]) -> np.ndarray:
     for part in parts:
         total += part.took_ns
     total[~trace.last.arrived] = np.inf
-    return total[trace.wanted]
+    wanted: np.ndarray = total[trace.wanted]
+    return wanted
 
 
 def _counts(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]], out: Chains) -> None:

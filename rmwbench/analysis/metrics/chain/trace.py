@@ -65,7 +65,8 @@ class Hop:
 
     @property
     def arrived(self) -> np.ndarray:
-        return self.taken_ns != ABSENT
+        found: np.ndarray = self.taken_ns != ABSENT
+        return found
 
 
 @dataclass(frozen=True)
@@ -90,18 +91,21 @@ class Trace:
     def end_to_end_ns(self) -> np.ndarray:
         """From the intended time until the last reader has it, of the wanted ones: float64, +inf
         where never."""
-        return elapsed(self.last.taken_ns, self.intended_ns)[self.wanted]
+        found: np.ndarray = elapsed(self.last.taken_ns, self.intended_ns)[self.wanted]
+        return found
 
     @cached_property
     def service_ns(self) -> np.ndarray:
         """From the source's publish call, of those that the call accepted."""
-        return elapsed(self.last.taken_ns, self.first.call_ns)[self.wanted & self.first.accepted]
+        accepted = self.wanted & self.first.accepted
+        found: np.ndarray = elapsed(self.last.taken_ns, self.first.call_ns)[accepted]
+        return found
 
 
 def elapsed(until_ns: np.ndarray, since_ns: np.ndarray) -> np.ndarray:
     """until − since, float64; +inf where `until` is ABSENT. Subtracted as integers: a clock may
     pass 2^53 ns."""
-    out = (until_ns - since_ns).astype(float)
+    out: np.ndarray = (until_ns - since_ns).astype(float)
     out[until_ns == ABSENT] = np.inf
     return out
 
