@@ -159,7 +159,7 @@ def _guarded(arguments: list[str] | None) -> None:
     from rmwbench.cli.console import StdoutRefused
     from rmwbench.errors import UserError
 
-    code: object = 0
+    code: str | int | None = 0
     stdout = _stdout()
     try:
         try:
