@@ -23,6 +23,7 @@ from rmwbench.results.losses import losses
 from rmwbench.results.measure import Small
 from rmwbench.results.model import Metric, Ratio, number
 from rmwbench.results.shown import Arm, ArmVerdict, Configuration, PathShare, TrialValue
+from rmwbench.suite.side import bare
 
 
 class ArmReport:
@@ -118,6 +119,8 @@ class ArmReport:
             self.host,
             self.take,
             self.when_full,
+            " + ".join(map(bare, self.cell["middleware"].split(" + "))),
+            self.cell["version"],
         )
 
     @property

@@ -4,6 +4,7 @@ Most arms have one. An arm that mixes middlewares (interoperability) has one for
 and others for those that it names.
 """
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +29,16 @@ MAX_PROFILE_BYTES = 256 * 1024
 INSTALLED = ("rclcpp/", "rclpy/")
 """Middlewares that a ROS 2 brings along: which there are is the machine's matter, so any name
 behind these is known."""
+
+SERIES = re.compile(r"(.+)-\d+\.\d+")
+"""A middleware's name with the series of its version, `fastdds-2.9`: which are here is the
+machine's matter too, so it is known where the name without it is."""
+
+
+def bare(middleware: str) -> str:
+    """`fastdds` of `fastdds-2.9`, and of any other name itself."""
+    found = SERIES.fullmatch(middleware)
+    return found[1] if found else middleware
 
 
 class Profile(Strict):
@@ -74,7 +85,8 @@ def _profile(value: Any, info: ValidationInfo) -> Any:
 
 def _known_middleware(name: str, info: ValidationInfo) -> str:
     known = (info.context or {}).get("middlewares")
-    if known is not None and name not in known and not name.startswith(INSTALLED):
+    names = {name, bare(name)}
+    if known is not None and names.isdisjoint(known) and not name.startswith(INSTALLED):
         raise unknown("middleware", name, list(known))
     return name
 

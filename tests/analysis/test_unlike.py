@@ -40,3 +40,17 @@ def test_two_arms_whose_full_queues_differ_are_unlike():
 def test_what_was_measured_before_it_was_granted_is_not_compared():
     assert between(TYPED, Facts("old")) == []
     assert flags([TYPED, replace(TYPED, arm="b"), Facts("old")])["old"] == []
+
+
+def test_versions_of_one_middleware_beside_each_other_are_told():
+    old = Facts("dds-2.9", family="dds", version="2.9.1", release_date="2023-01-19")
+    new = Facts("dds", family="dds", version="3.3.0", release_date="2025-07-10")
+    other = Facts("other", family="other", version="1.0", release_date="2025-08-01")
+    found = flags([old, new, other])
+    assert found["dds"] == ["version 3.3.0, others of it here 2.9.1"]
+    assert found["dds-2.9"] == [
+        "version 2.9.1, others of it here 3.3.0",
+        "version 2.9.1, released 2023-01-19, 31 months before the newest here (other, 2025-08-01)",
+    ]
+    assert found["other"] == []
+    assert flags([new, replace(new, arm="tuned"), other])["dds"] == []

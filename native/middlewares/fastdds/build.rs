@@ -47,7 +47,10 @@ fn main() {
     }
     let Some((version, library)) = found(&build) else { fail(prefix.as_deref()) };
     let source = match &prefix {
-        Some(prefix) => format!("{library} {version} of {}", prefix.display()),
+        Some(prefix) => match origin(prefix) {
+            Some(origin) => format!("{library} {version} ({origin})"),
+            None => format!("{library} {version} of {}", prefix.display()),
+        },
         None => format!("{library} {version}{}", debian_revision()),
     };
     build.define("RMWBENCH_FASTDDS_SOURCE", quoted(&source).as_str());
@@ -127,6 +130,13 @@ fn found(build: &cc::Build) -> Option<(String, &'static str)> {
         .skip(1);
     let library = if words.next()? == "fastdds" { "fastdds" } else { "fastrtps" };
     Some((words.next()?.trim_matches('"').to_string(), library))
+}
+
+/// What a prefix says that it was built from: the first line of a file that `rmwbench middlewares
+/// build fastdds --newest` leaves in it.
+fn origin(prefix: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(prefix.join("share/rmwbench/origin")).ok()?;
+    text.lines().next().map(str::to_string)
 }
 
 /// ` (Debian 2.9.1+ds-1+deb12u2)`, so that a report can name the very build; empty where there is

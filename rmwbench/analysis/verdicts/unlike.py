@@ -1,6 +1,6 @@
 """What must not be compared silently (rule 8): arms that differ in layer, granted QoS, path,
 publish mode, touch, into whose memory they take, what a full queue does, what else the machine did,
-or age carry a flag.
+or age carry a flag; so do versions of one middleware beside each other.
 
 A flag names the difference to what most contenders of the workload have; where no value has a
 majority every arm says its own.
@@ -17,7 +17,7 @@ MONTHS = 18
 @dataclass(frozen=True)
 class Facts:
     """What was granted and attested for one arm; None where it is not known. `release_date` is ISO
-    8601."""
+    8601; `family` is the middleware without its version."""
 
     arm: str
     layer: str | None = None
@@ -32,6 +32,8 @@ class Facts:
     host: str | None = None
     take: str | None = None
     when_full: str | None = None
+    family: str | None = None
+    version: str | None = None
 
 
 _TEXTS = {
@@ -126,15 +128,22 @@ def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
             rest = ", ".join(sorted(_word(v) for v in values if v != mine))
             text = against_most if majority else against_rest
             out[a.arm].append(text.format(mine=_word(mine), most=_word(most), rest=rest))
+    for a in contenders:
+        beside = {b.version for b in contenders if b.family == a.family and b.family and b.version}
+        if a.version in beside and (others := sorted(beside - {a.version})):
+            out[a.arm].append(f"version {a.version}, others of it here {', '.join(others)}")
     dated = {a.arm: d for a in contenders if (d := _date(a.release_date))}
     if dated:
         newest = max(dated.values())
+        versions = {a.arm: a.version for a in contenders}
         by = min(arm for arm, d in dated.items() if d == newest)
         for arm, released in dated.items():
             months = (newest.year - released.year) * 12 + newest.month - released.month
             if months > MONTHS:
+                version = f"version {versions[arm]}, " if versions[arm] else ""
                 out[arm].append(
-                    f"released {released}, {months} months before the newest here ({by}, {newest})"
+                    f"{version}released {released}, {months} months before the newest here "
+                    f"({by}, {newest})"
                 )
     return out
 

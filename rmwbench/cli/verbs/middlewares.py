@@ -47,12 +47,15 @@ def document() -> dict[str, Any]:
     """docs/formats/middlewares.md."""
     from rmwbench.lab.middleware import find_workers, recipes, ros2
     from rmwbench.lab.middleware.status import status
+    from rmwbench.suite.side import bare
 
     known, workers = recipes(), find_workers()
     # It is listed once per RMW where it is built, and by its own name where it could be.
     known |= {} if any(name.startswith(f"{ros2.NAME}/") for name in workers) else ros2.recipes()
     names = [*known, *(name for name in workers if name not in known)]
-    entries = [status(name, known.get(name), workers.get(name)) for name in names]
+    entries = [
+        status(name, known.get(name) or known.get(bare(name)), workers.get(name)) for name in names
+    ]
     return {"schema": SCHEMA, "version": VERSION, "middlewares": entries}
 
 
@@ -95,25 +98,51 @@ def build(
             help="Leave out what cannot be built here; fail only for a tool, or if none can.",
         ),
     ] = False,
+    newest: Annotated[
+        bool,
+        typer.Option(
+            "--newest",
+            help="Beside what the system has, build Debian's newest version (of fastdds), from its "
+            "source package.",
+        ),
+    ] = False,
 ) -> None:
     """Exit status: 0 when all were built, or with `--partly` every tool and any middleware; 1
-    otherwise."""
+    otherwise, and 2 where something is missing before anything is built."""
     from rmwbench.lab.middleware import build as building
+    from rmwbench.lab.middleware.newest import build as newest_build
+    from rmwbench.lab.middleware.newest import place
+    from rmwbench.lab.middleware.newest.offer import offers
     from rmwbench.lab.process import tool
 
+    def announce(text: str) -> None:
+        print(text, flush=True)
+
     chosen = building.choose(names or [])
-    if partly:
-        for name, packages in building.without_packages(chosen).items():
+    newer = newest_build.of(chosen) if newest else []
+    for recipe in [*chosen]:
+        packages = recipe.missing_packages() if partly or recipe in newer else ()
+        if packages:
             say(
-                f"{name}: left out, it needs {', '.join(packages)}: "
+                f"{recipe.middleware}: left out, it needs {', '.join(packages)}: "
                 f"{building.apt_command(packages)}"
             )
-            chosen = [recipe for recipe in chosen if recipe.middleware != name]
+            chosen.remove(recipe)
     building.check(chosen)
-    results = building.build(chosen, lambda text: print(text, flush=True))
+    plans = [(recipe, newest_build.prepare(recipe, announce)) for recipe in newer]
+    problems = [newest_build.build(recipe, plan, announce) for recipe, plan in plans]
+    for recipe in chosen:
+        if gone := place.remove_orphan(recipe):
+            say(f"{recipe.middleware}: removed {gone}, whose libraries are gone")
+    chosen = building.with_newest(chosen, newer)
+    results = building.build(chosen, announce)
+    place.remove_replaced(chosen, {result.middleware for result in results if not result.problem})
+    results += [result for result in problems if result.problem]
     for result in results:
         outcome = result.problem or f"built in {result.seconds:.0f} s"
         say(f"{result.middleware}: {outcome}")
+    for text in offers(chosen):
+        say(text)
     failed = {result.middleware for result in results if result.problem}
     if (
         partly

@@ -14,18 +14,9 @@ from pathlib import Path
 
 from rmwbench.errors import UserError, nearest
 from rmwbench.lab.middleware import ros2, workspace
-from rmwbench.lab.middleware.catalogue import Recipe, apt_command, recipes
+from rmwbench.lab.middleware.catalogue import Built, Recipe, apt_command, recipes
+from rmwbench.lab.middleware.newest import place
 from rmwbench.lab.process import tool
-
-
-@dataclass(frozen=True)
-class Built:
-    """The outcome for one middleware; `problem` is None where it was built."""
-
-    middleware: str
-    problem: str | None
-    seconds: float
-
 
 CORES = 2
 """Of the machine that `build_minutes` were measured on."""
@@ -36,8 +27,8 @@ class TimeLeft:
     """How long the rest of a build takes: what the crates say, times what was found so far. A
     program that is there is built again in no time, or nearly so; nothing is promised of it."""
 
-    minutes: dict[str, float]
-    """Of those that are still to be built, from nothing, by crate."""
+    minutes: dict[tuple[str, Path | None], float]
+    """Of those that are still to be built, from nothing, by crate and target."""
     pace: float
     """Of this machine: found ÷ said."""
     said_min: float = 0.0
@@ -45,12 +36,16 @@ class TimeLeft:
 
     @staticmethod
     def of(chosen: Sequence[Recipe], release: Path) -> "TimeLeft":
-        absent = {r.crate: r.build_minutes or 0.0 for r in chosen if not _there(release, r.crate)}
+        absent = {
+            (r.crate, r.target): r.build_minutes or 0.0
+            for r in chosen
+            if not _there(r.target / "release" if r.target else release, r.crate)
+        }
         return TimeLeft(absent, CORES / min(os.cpu_count() or CORES, 4 * CORES))
 
     def took(self, recipe: Recipe, seconds: float) -> None:
         """Half a minute says nothing of the pace: some of it is cargo's own."""
-        said = self.minutes.pop(recipe.crate, 0.0)
+        said = self.minutes.pop((recipe.crate, recipe.target), 0.0)
         self.said_min, self.found_min = (
             self.said_min + said,
             self.found_min + (seconds / 60 if said else 0.0),
@@ -62,6 +57,25 @@ class TimeLeft:
         """`; about 9 min left`, or nothing where it is less than a minute."""
         left_min = sum(self.minutes.values()) * self.pace
         return f"; about {left_min:.0f} min left" if left_min >= 1 else ""
+
+
+def with_newest(chosen: Sequence[Recipe], newer: Sequence[Recipe] = ()) -> list[Recipe]:
+    """Behind each of them, and behind those of `newer`, the same with libraries that are newer than
+    the system's, where those are built here: a worker that no longer fits this checkout would be as
+    bad as none."""
+    found: list[Recipe] = []
+    for recipe in dict.fromkeys([*chosen, *newer]):
+        found += [recipe] if recipe in chosen else []
+        if recipe.newest is not None and (at := place.installed(recipe)):
+            found.append(place.recipe_of(recipe, at))
+    return found
+
+
+def _own(recipe: Recipe) -> dict[str, str]:
+    """Variables of a build with libraries of its own."""
+    if recipe.prefix is None or recipe.prefix_env is None:
+        return {}
+    return {recipe.prefix_env: str(recipe.prefix), "CARGO_TARGET_DIR": str(recipe.target)}
 
 
 def _there(release: Path, crate: str) -> bool:
@@ -138,7 +152,7 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
         else:
             command = ["cargo", "build", "--release", "--locked", "-p", recipe.crate]
             code = subprocess.run(
-                command, cwd=root, env=environment, stdin=subprocess.DEVNULL
+                command, cwd=root, env=environment | _own(recipe), stdin=subprocess.DEVNULL
             ).returncode
             problem = (
                 None if code == 0 else f"`{' '.join(command)}` in {root} ended with status {code}"

@@ -4,7 +4,8 @@ its Cargo.toml.
 So a new middleware is one new directory: nothing on this side lists names, packages or headers. The
 keys: `middleware` (name), `summary` (one line), `apt` (Debian packages it needs), `probe_headers`
 (headers whose presence makes the packages unnecessary), `prefix_env` (variable that names another
-installation), `first_set` (built when no name is given), `build_minutes` (on 2 cores).
+installation), `first_set` (built when no name is given), `build_minutes` (on 2 cores). The table
+`newest` in it is of the version that Debian's newest source package has, built beside the system's.
 """
 
 import os
@@ -22,8 +23,22 @@ _INCLUDE_DIRECTORIES = ("/usr/include", "/usr/local/include")
 
 
 @dataclass(frozen=True)
+class Newest:
+    """What a crate says of the newest version: Debian's `source` package, offered where what is
+    here is `below` this version, with these arguments for CMake; the `minutes` that its libraries
+    take on 2 cores, and the `gigabytes` that they need meanwhile."""
+
+    source: str
+    below: str
+    minutes: float
+    gigabytes: float
+    cmake: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Recipe:
-    """How one worker is built."""
+    """How one worker is built. `prefix` is the install that it is built with where that is not the
+    system's or `prefix_env`'s, and `target` is where cargo builds it then."""
 
     middleware: str
     crate: str
@@ -33,6 +48,9 @@ class Recipe:
     prefix_env: str | None
     first_set: bool
     build_minutes: float | None
+    newest: Newest | None = None
+    prefix: Path | None = None
+    target: Path | None = None
 
     def missing_packages(self) -> tuple[str, ...]:
         """Debian packages to install first; none where the headers they bring are found anyway."""
@@ -41,9 +59,18 @@ class Recipe:
         return tuple(name for name in self.apt if not _installed(name))
 
     def _has_header(self, header: str) -> bool:
-        prefix = os.environ.get(self.prefix_env or "")
+        prefix = self.prefix or os.environ.get(self.prefix_env or "")
         places = [Path(prefix, "include")] if prefix else list(map(Path, _INCLUDE_DIRECTORIES))
         return any((place / header).is_file() for place in places)
+
+
+@dataclass(frozen=True)
+class Built:
+    """The outcome for one middleware; `problem` is None where it was built."""
+
+    middleware: str
+    problem: str | None
+    seconds: float
 
 
 def recipes() -> dict[str, Recipe]:
@@ -69,11 +96,16 @@ def _recipe(path: Path) -> Recipe:
             prefix_env=table.get("prefix_env"),
             first_set=bool(table.get("first_set", False)),
             build_minutes=table.get("build_minutes"),
+            newest=_newest(table["newest"]) if "newest" in table else None,
         )
     except (OSError, KeyError, ValueError, TypeError) as error:
         raise UserError(
             "cannot read what this crate says of itself", where=str(path), actual=str(error)
         ) from None
+
+
+def _newest(table: dict[str, Any]) -> Newest:
+    return Newest(**table | {"cmake": tuple(table.get("cmake", ()))})
 
 
 def _installed(package: str) -> bool:

@@ -4,6 +4,10 @@ They are looked for in RMWBENCH_WORKERS (a directory), where cargo builds or in 
 brought, beside this Python (workers in Python), and in a sourced ROS 2 (AMENT_PREFIX_PATH). A
 worker that does not answer is reported with its reason and not hidden: somebody built it and
 expects to see it. One program may be several middlewares, as a worker on rclcpp is with each RMW.
+
+A middleware may be here in several versions. The first place has the bare name, and another one is
+found by a name with its series: `fastdds` and, beside it, `fastdds-2.9`. Who asks for a series by
+name gets it also where the bare name has it.
 """
 
 import contextlib
@@ -25,7 +29,7 @@ from rmwbench.lab.middleware import brought, ros2, workspace
 from rmwbench.lab.middleware.catalogue import recipes
 from rmwbench.lab.process.worker import PROTOCOL
 from rmwbench.suite.file.shipped import PREFIX, python_programs, shipped_middlewares
-from rmwbench.suite.side import INSTALLED
+from rmwbench.suite.side import INSTALLED, SERIES, bare
 
 VARIABLE = "RMWBENCH_WORKERS"
 ROS_VARIABLE = "AMENT_PREFIX_PATH"
@@ -117,14 +121,17 @@ def names_here() -> list[str]:
 def find_workers(wanted: Iterable[str] | None = None) -> dict[str, Worker]:
     """Middleware → worker, for every worker found, or for those that may be one of these; the first
     place wins."""
-    programs = None if wanted is None else {program_of(name) for name in wanted}
+    asked = None if wanted is None else list(wanted)
+    programs = None if asked is None else {program_of(n) for name in asked for n in _names(name)}
     paths = [path for directory, only in _places() for path in _programs(directory, only)]
     paths = [path for path in paths if programs is None or path.name in programs]
     with ThreadPoolExecutor(max_workers=4) as pool:  # some load a large library before they answer
         answers = list(pool.map(_answer, paths))
     found: dict[str, Worker] = {}
     taken: set[str] = set()  # programs: whoever comes first gives all the middlewares of its name
+    others: list[Worker] = []
     for path, answer in zip(paths, answers, strict=True):
+        others += _of_its_series(path, answer)
         if path.name in taken or answer.problem == NO_MIDDLEWARE:
             continue
         taken.add(path.name)
@@ -136,7 +143,31 @@ def find_workers(wanted: Iterable[str] | None = None) -> dict[str, Worker]:
         if answer.problem is not None:
             name = _name_of(path.name)
             found.setdefault(name, Worker(name, path, None, answer.problem, answer.fix))
+    for worker in others:
+        first = found.get(bare(worker.middleware))
+        hidden = first is not None and _series(first.description) != _series(worker.description)
+        if hidden or worker.middleware in (asked or ()):
+            found.setdefault(worker.middleware, worker)
     return found
+
+
+def _names(name: str) -> Iterator[str]:
+    """`fastdds` and `fastdds-2.9` for the latter, and any other name alone."""
+    yield from dict.fromkeys((bare(name), name))
+
+
+def _series(description: dict[str, Any] | None) -> str | None:
+    """`2.9` of version 2.9.1."""
+    return ".".join(description["version"].split(".")[:2]) if description else None
+
+
+def _of_its_series(path: Path, answer: _Answer) -> Iterator[Worker]:
+    """The program's one middleware under the name of its series."""
+    if len(answer.descriptions) == 1 and not answer.problem:
+        [description] = answer.descriptions
+        name = f"{description['middleware']}-{_series(description)}"
+        if SERIES.fullmatch(name) and "/" not in name:
+            yield Worker(name, path, description | {"middleware": name}, None)
 
 
 def _programs(directory: Path, only: set[str] | None) -> Iterator[Path]:
@@ -169,9 +200,10 @@ def _places() -> list[tuple[Path, set[str] | None]]:
     # Without a toolchain there is nothing that cargo built; `require_workers` explains it where it
     # matters.
     with contextlib.suppress(UserError):
-        places.append(
-            (workspace.target_directory() / "release", {program_of(name) for name in recipes()})
-        )
+        programs = {name: program_of(name) for name in recipes()}
+        newest = {programs[name] for name, recipe in recipes().items() if recipe.newest}
+        places.append((workspace.newest_directory() / "release", newest))
+        places.append((workspace.target_directory() / "release", set(programs.values())))
         if directory := ros2.worker_directory():
             places.append((directory, None))
     if came := brought.directory():
@@ -363,6 +395,12 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
 
 def _elsewhere(name: str, found: dict[str, Worker]) -> NotReady | None:
     """Why a middleware that no crate builds is missing; None for a name that nobody knows."""
+    plain = bare(name)
+    if plain != name and plain in {*recipes(), *found}:
+        described = found[plain].description if plain in found else None
+        if described is None:
+            return NotReady(NOT_BUILT, f"rmwbench middlewares build {plain}")
+        return NotReady(f"{plain} is {described['version']} here")
     base, slash, own = name.partition("/")
     if slash and base in found and (problem := found[base].problem):
         return NotReady(

@@ -41,6 +41,17 @@ def target_directory() -> Path:
     return Path(done.stdout.strip())
 
 
+def newest_directory() -> Path:
+    """Where cargo builds the workers of versions that are newer than the system's. Raises UserError
+    as `target_directory`."""
+    return target_directory() / "newest"
+
+
+def cache() -> Path:
+    """What the project keeps for this user between builds."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rmwbench"
+
+
 def cargo_environment() -> dict[str, str]:
     """Of cargo. Raises UserError as `target_directory`."""
     return {**os.environ, **_own_rust(), "CARGO_TARGET_DIR": str(target_directory())}
@@ -54,7 +65,7 @@ def cargo() -> str | None:
 def _own_rust() -> dict[str, str]:
     """What changes where setup/rust put a Rust into the project's own place: the same as
     setup/rust-here."""
-    here = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rmwbench" / "rust"
+    here = cache() / "rust"
     if not os.access(here / "cargo" / "bin" / "cargo", os.X_OK):
         return {}
     path = f"{here}/cargo/bin:{os.environ.get('PATH', os.defpath)}"

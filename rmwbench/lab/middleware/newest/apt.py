@@ -1,0 +1,211 @@
+"""Source packages of Debian's newest release, through apt and with a configuration of ours.
+
+The machine's own apt says where Debian's archive is. Its configuration is only read: ours lies in
+the cache and replaces its lists of sources, its state and its caches; a proxy and the like hold as
+they are set. What comes is believed only where it is signed with a key of Debian's keyring.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cmp_to_key
+from pathlib import Path
+
+from rmwbench.errors import UserError
+from rmwbench.lab.middleware.catalogue import apt_command
+
+RELEASE = "unstable"
+"""Debian's name of the release that a new version of a package reaches first."""
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+TIMEOUT_S = 600
+WITHOUT = "leave out --newest, which builds with what the system has"
+_TARGET = "$(REPO_URI)|$(COMPONENT)|$(CREATED_BY)|$(ORIGIN)|$(LABEL)"
+_COMPLAINT = re.compile(r"^[EW]: (.*)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source package; `needs` are the packages that it is compiled with, as it writes them."""
+
+    name: str
+    version: str
+    needs: str
+
+
+def archives() -> list[str]:
+    """Where this machine gets Debian's packages from. Raises UserError where that is nowhere."""
+    done = _run(["apt-get", "indextargets", "--format", _TARGET])
+    rows = [line.split("|") for line in done.stdout.splitlines()]
+    found = [
+        uri
+        for uri, component, created_by, origin, label in (row for row in rows if len(row) == 5)
+        if (component, created_by, origin, label) == ("main", "Packages", "Debian", "Debian")
+    ]
+    if found:
+        return list(dict.fromkeys(found))
+    raise UserError(
+        "apt knows no archive of Debian's here, from which a source package could come",
+        expected="an entry with the component main in /etc/apt/sources.list or "
+        "/etc/apt/sources.list.d, and its list",
+        actual=_complaints(done) or "no list of packages has the origin Debian",
+        fix=f"{_sudo()}apt-get update",
+    )
+
+
+def files(home: Path, uris: Sequence[str]) -> dict[Path, str]:
+    """The configuration: path → text. One of its sources for each archive, with the release's name
+    replaced by that of the newest."""
+    sources = home / "sources.list"
+    options = {
+        "Dir::Etc::sourcelist": sources,
+        "Dir::Etc::sourceparts": home / "no.d",
+        "Dir::Etc::preferences": home / "no.preferences",
+        "Dir::Etc::preferencesparts": home / "no.d",
+        "Dir::State": home / "state",
+        "Dir::State::status": home / "status",
+        "Dir::Cache": home / "cache",
+        "APT::Get::AllowUnauthenticated": "false",
+        "Acquire::AllowInsecureRepositories": "false",
+        "Acquire::Languages": "none",
+    }
+    return {
+        home / "apt.conf": "".join(f'{key} "{value}";\n' for key, value in options.items()),
+        sources: "".join(f"deb-src [signed-by={KEYRING}] {uri} {RELEASE} main\n" for uri in uris),
+        home / "status": "",  # nothing is installed as far as this configuration knows
+    }
+
+
+class Archive:
+    """Of Debian's newest release, with its lists below `home`."""
+
+    def __init__(self, home: Path):
+        self._home = home
+
+    def update(self) -> None:
+        """Gets the lists. Raises UserError where they cannot be had or are not signed."""
+        if not KEYRING.is_file():
+            raise UserError(
+                "the keyring that Debian's source packages are checked with is not here",
+                where=str(KEYRING),
+                fix=apt_command(["debian-archive-keyring"]),
+            )
+        uris = archives()
+        for directory in ("no.d", "state/lists/partial", "cache/archives/partial"):
+            (self._home / directory).mkdir(parents=True, exist_ok=True)
+        for path, text in files(self._home, uris).items():
+            path.write_text(text)
+        done = self._ask("apt-get", "update", "--error-on=any", "-qq")
+        if done.returncode:
+            raise UserError(
+                f"apt cannot get the list of Debian's source packages ({RELEASE})",
+                where=", ".join(uris),
+                actual=_complaints(done),
+                fix=f"see that this archive can be reached, then do it again; {WITHOUT}",
+            )
+
+    def source(self, package: str) -> Source:
+        """The newest with that name, or the one that makes the package of that name. Raises
+        UserError."""
+        done = self._ask("apt-cache", "showsrc", package)
+        found = [
+            Source(one["Package"], one["Version"], one.get("Build-Depends", ""))
+            for one in paragraphs(done.stdout)
+            if "Package" in one and "Version" in one
+        ]
+        if not found:
+            raise UserError(
+                f"Debian's release {RELEASE} has no source package {package}",
+                actual=_complaints(done) or None,
+                fix=WITHOUT,
+            )
+        return max(found, key=cmp_to_key(_by_version))
+
+    def get(self, source: Source, into: Path) -> Path:
+        """Downloads and unpacks it; returns its tree. Raises UserError."""
+        into.mkdir(parents=True, exist_ok=True)
+        tree = into / f"{source.name}-tree"
+        for command in (
+            ["apt-get", "source", "--only-source", "--download-only", "-qq"],
+            ["dpkg-source", "--extract", "--no-check"],  # apt checked it: the list names its hash
+        ):
+            if command[0] == "apt-get":
+                done = self._ask(*command, f"{source.name}={source.version}", directory=into)
+            else:
+                version = source.version.partition(":")[2] or source.version
+                described = f"{source.name}_{version}.dsc"
+                done = _run([*command, described, tree.name], directory=into)
+            if done.returncode:
+                raise UserError(
+                    f"Debian's source package {source.name} {source.version} cannot be had",
+                    where=str(into),
+                    actual=_complaints(done) or done.stderr.strip(),
+                    fix=f"do it again when the archive has it whole; {WITHOUT}",
+                )
+        return tree
+
+    def _ask(
+        self, *command: str, directory: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        program, *arguments = command
+        return _run([program, "-c", str(self._home / "apt.conf"), *arguments], directory)
+
+
+def here(package: str) -> tuple[str | None, str | None]:
+    """The version of a package that is installed, and the one that apt would install."""
+    done = _run(["apt-cache", "policy", package])
+    found = dict(re.findall(r"^  (Installed|Candidate): (\S+)", done.stdout, re.MULTILINE))
+    known = [found.get(name) for name in ("Installed", "Candidate")]
+    installed, candidate = (None if one == "(none)" else one for one in known)
+    return installed, candidate
+
+
+def satisfies(version: str, relation: str, wanted: str) -> bool:
+    """By dpkg, which knows its own order."""
+    asked = ["dpkg", "--compare-versions", version, relation, wanted]
+    return subprocess.run(asked, capture_output=True).returncode == 0
+
+
+def _by_version(a: Source, b: Source) -> int:
+    return satisfies(a.version, "gt", b.version) - satisfies(a.version, "lt", b.version)
+
+
+def paragraphs(text: str) -> Iterator[Mapping[str, str]]:
+    """Of Debian's control files: field → value, a longer value in one line."""
+    for block in re.split(r"\n\s*\n", text):
+        fields = re.findall(r"^(\S+?):[ \t]*(.*(?:\n[ \t].*)*)", block, re.MULTILINE)
+        if fields:
+            yield {name: " ".join(value.split()) for name, value in fields}
+
+
+def _run(command: Sequence[str], directory: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "LC_ALL": "C"}
+    try:
+        return subprocess.run(
+            command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=TIMEOUT_S,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        late = f"E: {command[0]} did not end within {TIMEOUT_S} s"
+        return subprocess.CompletedProcess(command, 1, "", late)
+    except FileNotFoundError:
+        raise UserError(
+            "a newer version comes from Debian's source packages, and this system lacks the tools",
+            expected=f"{command[0]} on PATH",
+            fix=WITHOUT,
+        ) from None
+
+
+def _complaints(done: subprocess.CompletedProcess[str]) -> str:
+    """What apt complained of, each once; its errors before its warnings."""
+    found = _COMPLAINT.findall("\n".join(sorted(done.stderr.splitlines(), key=_rank)))
+    return "; ".join(dict.fromkeys(found[:3]))
+
+
+def _rank(line: str) -> bool:
+    return not line.startswith("E:")
+
+
+def _sudo() -> str:
+    return "" if os.geteuid() == 0 else "sudo "

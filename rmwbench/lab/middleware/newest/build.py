@@ -1,0 +1,207 @@
+"""Builds the libraries of a newer version into the cache: everything that can be missing is found
+and got before anything is compiled.
+
+They are compiled as Debian compiles its own, with the flags that its build system sets and those
+that the package adds: a row of the newest version beside the system's compares versions, not
+compilers' settings.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rmwbench.errors import UserError
+from rmwbench.lab.middleware.build import CORES
+from rmwbench.lab.middleware.catalogue import Built, Newest, Recipe, apt_command, recipes
+from rmwbench.lab.middleware.newest import place
+from rmwbench.lab.middleware.newest.apt import KEYRING, RELEASE, Archive
+from rmwbench.lab.middleware.newest.plan import Plan, plan
+
+MEMORY_PER_JOB = 1.5e9
+"""Bytes that a compiler may need."""
+TOOLS = {"cmake": "cmake", "make": "make", "c++": "g++", "dpkg-source": "dpkg-dev"}
+"""Program → the package that brings it."""
+_EXPORT = re.compile(r"^export\s+(DEB_\w+)\s*:?=\s*([^$\n]*)$", re.MULTILINE)
+
+
+def can_be_offered(recipe: Recipe) -> bool:
+    """Where Debian's apt and keyring are; elsewhere an install of the user's own is named."""
+    return recipe.newest is not None and shutil.which("apt-get") is not None and KEYRING.is_file()
+
+
+def minutes(newest: Newest) -> float:
+    """On this machine's processors, as its crate says for `CORES`."""
+    return newest.minutes * CORES / _jobs()
+
+
+def cost(recipe: Recipe) -> str:
+    newest = _newest(recipe)
+    processors = "1 processor" if _jobs() == 1 else f"{_jobs()} processors"
+    return (
+        f"about {max(1.0, minutes(newest)):.0f} min on {processors}, and {newest.gigabytes:g} GB "
+        f"in {place.home(recipe)} meanwhile"
+    )
+
+
+def of(chosen: Sequence[Recipe]) -> list[Recipe]:
+    """Those that can be built newer than the system has them. Raises UserError for none."""
+    able = [recipe for recipe in chosen if recipe.newest is not None]
+    if able:
+        return able
+    known = [name for name, recipe in recipes().items() if recipe.newest is not None]
+    raise UserError(
+        "--newest is for middlewares whose system packages are old",
+        expected="one of " + ", ".join(known),
+        fix="leave out --newest: the others are of the version that rmwbench names",
+    )
+
+
+def prepare(recipe: Recipe, announce: Callable[[str], None]) -> Plan:
+    """Asks Debian's archive, says what would be built and for how long. Raises one UserError for
+    what keeps it from being built."""
+    newest = _newest(recipe)
+    lacking = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
+    if lacking:
+        raise _packages(recipe, lacking)
+    archive = _archive(recipe)
+    announce(f"{recipe.middleware}: asking Debian's archive for its newest source package")
+    archive.update()
+    made = plan(newest, archive)
+    for line in told(recipe, made):
+        announce(line)
+    if not is_there(recipe, made):
+        # `apt` also names the system's own libraries, in whose place these are built
+        apt = tuple(name for name in recipe.apt if not name.startswith("lib"))
+        lacking = [*made.missing, *replace(recipe, apt=apt, probe_headers=()).missing_packages()]
+        if lacking:
+            raise _packages(recipe, lacking)
+        _require_space(recipe)
+    return made
+
+
+def is_there(recipe: Recipe, made: Plan) -> bool:
+    found = place.installed(recipe)
+    return found is not None and found.version == made.source.version
+
+
+def told(recipe: Recipe, made: Plan) -> list[str]:
+    """What would be built, in words, a line each."""
+    lines = [
+        f"{recipe.middleware}: {made.source.name} {made.source.version}, Debian's newest source "
+        f"package ({RELEASE})"
+    ]
+    lines += [f"  built first: {one.name} {one.version}: {why}" for one, why in made.build[:-1]]
+    if made.system:
+        used = ", ".join(f"{name} {version}" for name, version in made.system.items())
+        lines.append(f"  of the system: {used}")
+    if is_there(recipe, made):
+        return [*lines, f"  it is there: {place.prefix(recipe, made.source.version)}"]
+    return [*lines, f"  {cost(recipe)}"]
+
+
+def build(recipe: Recipe, made: Plan, announce: Callable[[str], None]) -> Built:
+    """Gets the sources, compiles and installs them; the compilers' progress goes to the terminal.
+    Raises UserError where they cannot be got."""
+    version, begun = made.source.version, time.monotonic()
+    name = f"{recipe.middleware} {version}"
+    if is_there(recipe, made):
+        return Built(name, None, 0.0)
+    prefix, work = place.prefix(recipe, version), place.home(recipe) / "work"
+    for rest in (work, prefix):
+        shutil.rmtree(rest, ignore_errors=True)
+    trees = [_archive(recipe).get(source, work) for source, _ in made.build]
+    for number, ((source, _), tree) in enumerate(zip(made.build, trees, strict=True), start=1):
+        last = number == len(trees)
+        left = f"; about {minutes(_newest(recipe)):.0f} min" if last else ""
+        announce(f"[{number}/{len(trees)}] {source.name} {source.version}{left}")
+        problem = _compile(tree, prefix, _newest(recipe).cmake if last else ())
+        if problem:
+            return Built(name, f"{source.name}: {problem}", time.monotonic() - begun)
+    _finish(made, prefix)
+    shutil.rmtree(work)
+    return Built(name, None, time.monotonic() - begun)
+
+
+def flags(tree: Path) -> dict[str, str]:
+    """The compilers' variables as Debian's own build of that tree has them, without what is for
+    debuggers alone, which takes ten times the disk."""
+    rules = (tree / "debian" / "rules").read_text(encoding="utf-8", errors="replace")
+    asked = {name: value.strip() for name, value in _EXPORT.findall(rules)}
+    names = ("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")
+    asked |= {f"DEB_{name}_STRIP": "-g" for name in names[:2]}
+    environment = {**os.environ, **asked}
+    found = {
+        name: subprocess.run(
+            ["dpkg-buildflags", "--get", name], cwd=tree, env=environment, capture_output=True,
+            text=True, check=True,
+        ).stdout.strip()
+        for name in names
+    }  # fmt: skip
+    cpp = found.pop("CPPFLAGS")  # CMake knows no such variable
+    return found | {name: f"{found[name]} {cpp}".strip() for name in names[:2]}
+
+
+def _compile(tree: Path, prefix: Path, arguments: tuple[str, ...]) -> str | None:
+    """What went wrong, or None."""
+    out = tree.with_name(f"{tree.name}-build")
+    configure = ["cmake", "-S", str(tree), "-B", str(out), "-DCMAKE_BUILD_TYPE=None"]
+    configure += [f"-DCMAKE_INSTALL_PREFIX={prefix}", f"-DCMAKE_PREFIX_PATH={prefix}"]
+    configure += ["-DBUILD_SHARED_LIBS=ON", *arguments]
+    make = ["cmake", "--build", str(out), "--parallel", str(_jobs()), "--target", "install"]
+    environment = {**os.environ, **flags(tree)}
+    for command in (configure, make):
+        code = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL).returncode
+        if code:
+            return f"`{' '.join(command)}` ended with status {code}"
+    shutil.rmtree(out)
+    return None
+
+
+def _finish(made: Plan, prefix: Path) -> None:
+    """Says what it was built from; with that it is complete."""
+    origin = prefix / place.ORIGIN
+    origin.parent.mkdir(parents=True, exist_ok=True)
+    lines = [f"Debian {made.source.version} of {RELEASE}, built here"]
+    lines += [f"{one.name} {one.version}" for one, _ in made.build[:-1]]
+    origin.write_text("\n".join(lines) + "\n")
+
+
+def _require_space(recipe: Recipe) -> None:
+    home, wanted = place.home(recipe), _newest(recipe).gigabytes
+    home.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(home).free / 1e9
+    if free < wanted:
+        raise UserError(
+            f"there is not enough space to build {recipe.middleware}'s newest version",
+            where=str(home),
+            expected=f"{wanted:g} GB free meanwhile",
+            actual=f"{free:.1f} GB",
+            fix="make some, or let XDG_CACHE_HOME name a directory that has it",
+        )
+
+
+def _packages(recipe: Recipe, lacking: list[str]) -> UserError:
+    return UserError(
+        "packages are missing",
+        actual=f"{recipe.middleware}'s newest version needs {', '.join(lacking)}",
+        fix=apt_command(lacking),
+    )
+
+
+def _archive(recipe: Recipe) -> Archive:
+    return Archive(place.home(recipe) / "apt")
+
+
+def _newest(recipe: Recipe) -> Newest:
+    assert recipe.newest is not None, "its crate says what it is"
+    return recipe.newest
+
+
+def _jobs() -> int:
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1, min(len(os.sched_getaffinity(0)), int(memory / MEMORY_PER_JOB)))
