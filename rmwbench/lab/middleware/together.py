@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rmwbench.lab.middleware.catalogue import CORES
+
 PROGRAMS = ("bin", "cdylib")
 """Kinds of targets that are a worker; the others are on the way to one."""
 
@@ -64,8 +66,8 @@ def build(
 def expected_minutes(alone: Sequence[float]) -> float:
     """Of all together, where each takes so long alone on two processors: alone each keeps about one
     of them busy, and none is done before its own last crate."""
-    processors = min(os.cpu_count() or 2, 8)
-    return max(sum(alone), 2 * max(alone, default=0.0)) / processors
+    processors = min(os.cpu_count() or CORES, 4 * CORES)
+    return max(sum(alone), CORES * max(alone, default=0.0)) / processors
 
 
 def finished(line: str) -> str | None:
