@@ -139,7 +139,7 @@ def build(
     place.remove_replaced(chosen, {result.middleware for result in results if not result.problem})
     results += [result for result in problems if result.problem]
     for result in results:
-        outcome = result.problem or f"built in {result.seconds:.0f} s"
+        outcome = result.problem or f"built within {result.seconds:.0f} s"
         say(f"{result.middleware}: {outcome}")
     for text in offers(chosen):
         say(text)
