@@ -327,7 +327,16 @@ def test_once_there_its_worker_is_built_with_the_systems_in_a_place_of_its_own(m
     assert newest.target == machine.directory / "target" / "newest"
     # also where the system's cannot be built
     assert build.with_newest([], [recipe()]) == [newest]
-    machine.program("cargo", f'echo "$FASTDDS_PREFIX $CARGO_TARGET_DIR" >> {machine.directory}/env')
+    built = {
+        "reason": "compiler-artifact",
+        "package_id": "path+file:///there/fastdds#rmwbench-fastdds@0.1.0",
+        "target": {"kind": ["bin"]},
+    }
+    machine.program(
+        "cargo",
+        f'echo "$FASTDDS_PREFIX $CARGO_TARGET_DIR" >> {machine.directory}/env\n'
+        f"echo '{json.dumps(built)}'",
+    )
     results = build.build([system, newest], lambda text: None)
     assert [result.problem for result in results] == [None, None]
     assert (machine.directory / "env").read_text().splitlines() == [

@@ -110,6 +110,7 @@ def build(
     """Exit status: 0 when all were built, or with `--partly` every tool and any middleware; 1
     otherwise, and 2 where something is missing before anything is built."""
     from rmwbench.lab.middleware import build as building
+    from rmwbench.lab.middleware.catalogue import apt_command
     from rmwbench.lab.middleware.newest import build as newest_build
     from rmwbench.lab.middleware.newest import place
     from rmwbench.lab.middleware.newest.offer import offers
@@ -125,7 +126,7 @@ def build(
         if packages:
             say(
                 f"{recipe.middleware}: left out, it needs {', '.join(packages)}: "
-                f"{building.apt_command(packages)}"
+                f"{apt_command(packages)}"
             )
             chosen.remove(recipe)
     building.check(chosen)
@@ -139,7 +140,7 @@ def build(
     place.remove_replaced(chosen, {result.middleware for result in results if not result.problem})
     results += [result for result in problems if result.problem]
     for result in results:
-        outcome = result.problem or f"built in {result.seconds:.0f} s"
+        outcome = result.problem or f"built within {result.seconds:.0f} s"
         say(f"{result.middleware}: {outcome}")
     for text in offers(chosen):
         say(text)

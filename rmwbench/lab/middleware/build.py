@@ -1,62 +1,18 @@
-"""Builds workers one by one: one `cargo build -p` each, so that the features of one never rebuild
-the dependencies of another.
+"""Builds workers: those of the system's libraries together, by one cargo.
 
 What is missing is found before anything is compiled, and named in one command: nobody should learn
 of the second missing package after waiting for the first build.
 """
 
-import os
-import subprocess
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rmwbench.errors import UserError, nearest
-from rmwbench.lab.middleware import ros2, workspace
+from rmwbench.lab.middleware import ros2, together, workspace
 from rmwbench.lab.middleware.catalogue import Built, Recipe, apt_command, recipes
 from rmwbench.lab.middleware.newest import place
 from rmwbench.lab.process import tool
-
-CORES = 2
-"""Of the machine that `build_minutes` were measured on."""
-
-
-@dataclass
-class TimeLeft:
-    """How long the rest of a build takes: what the crates say, times what was found so far. A
-    program that is there is built again in no time, or nearly so; nothing is promised of it."""
-
-    minutes: dict[tuple[str, Path | None], float]
-    """Of those that are still to be built, from nothing, by crate and target."""
-    pace: float
-    """Of this machine: found ÷ said."""
-    said_min: float = 0.0
-    found_min: float = 0.0
-
-    @staticmethod
-    def of(chosen: Sequence[Recipe], release: Path) -> "TimeLeft":
-        absent = {
-            (r.crate, r.target): r.build_minutes or 0.0
-            for r in chosen
-            if not _there(r.target / "release" if r.target else release, r.crate)
-        }
-        return TimeLeft(absent, CORES / min(os.cpu_count() or CORES, 4 * CORES))
-
-    def took(self, recipe: Recipe, seconds: float) -> None:
-        """Half a minute says nothing of the pace: some of it is cargo's own."""
-        said = self.minutes.pop((recipe.crate, recipe.target), 0.0)
-        self.said_min, self.found_min = (
-            self.said_min + said,
-            self.found_min + (seconds / 60 if said else 0.0),
-        )
-        if self.said_min >= 0.5:
-            self.pace = self.found_min / self.said_min
-
-    def text(self) -> str:
-        """`; about 9 min left`, or nothing where it is less than a minute."""
-        left_min = sum(self.minutes.values()) * self.pace
-        return f"; about {left_min:.0f} min left" if left_min >= 1 else ""
 
 
 def with_newest(chosen: Sequence[Recipe], newer: Sequence[Recipe] = ()) -> list[Recipe]:
@@ -136,27 +92,35 @@ def without_packages(chosen: Sequence[Recipe]) -> dict[str, tuple[str, ...]]:
 
 
 def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Built]:
-    """Builds each; cargo's own progress goes to the terminal. One that fails does not stop the
-    others."""
+    """Builds all of them, in the order of `chosen`; what compiles them writes its own progress and
+    its errors to the terminal. One that fails does not stop the others."""
     root, environment = workspace.root(), workspace.cargo_environment()
-    left = TimeLeft.of(chosen, workspace.target_directory() / "release")
-    done = []
-    for number, recipe in enumerate(chosen, start=1):
-        announce(
-            f"[{number}/{len(chosen)}] {recipe.middleware}: "
-            f"{recipe.summary or recipe.crate}{left.text()}"
-        )
-        begun = time.monotonic()
-        if recipe.middleware == ros2.NAME:
-            problem = ros2.build()
-        else:
-            command = ["cargo", "build", "--release", "--locked", "-p", recipe.crate]
-            code = subprocess.run(
-                command, cwd=root, env=environment | _own(recipe), stdin=subprocess.DEVNULL
-            ).returncode
-            problem = (
-                None if code == 0 else f"`{' '.join(command)}` in {root} ended with status {code}"
+    assert root is not None, "`choose` found it"
+    ours = [recipe for recipe in chosen if recipe.middleware != ros2.NAME]
+    found: dict[str, Built] = {}
+    for target in dict.fromkeys(recipe.target for recipe in ours):
+        of_target = [recipe for recipe in ours if recipe.target == target]
+        variables = environment | _own(of_target[0])
+        programs = [_program(recipe, variables) for recipe in of_target]
+        seconds = together.build(programs, root, variables, announce)
+        for recipe in of_target:
+            command = f"cargo build --release --locked -p {recipe.crate}"
+            found[recipe.middleware] = (
+                Built(recipe.middleware, None, seconds[recipe.crate])
+                if recipe.crate in seconds
+                else Built(recipe.middleware, f"not built; alone: `{command}` in {root}", 0.0)
             )
-        done.append(Built(recipe.middleware, problem, time.monotonic() - begun))
-        left.took(recipe, done[-1].seconds)
-    return done
+    for recipe in chosen:
+        if recipe.middleware == ros2.NAME:
+            announce(f"building {ros2.NAME}: {recipe.summary}")
+            begun = time.monotonic()
+            problem = ros2.build()
+            found[ros2.NAME] = Built(ros2.NAME, problem, time.monotonic() - begun)
+    return [found[recipe.middleware] for recipe in chosen]
+
+
+def _program(recipe: Recipe, variables: Mapping[str, str]) -> together.Program:
+    there = _there(Path(variables["CARGO_TARGET_DIR"]) / "release", recipe.crate)
+    return together.Program(
+        recipe.middleware, recipe.crate, 0.0 if there else recipe.build_minutes or 0.0
+    )

@@ -19,6 +19,9 @@ from typing import Any
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import workspace
 
+CORES = 2
+"""Of the machine that all minutes were measured on."""
+
 _INCLUDE_DIRECTORIES = ("/usr/include", "/usr/local/include")
 
 

@@ -16,8 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware.build import CORES
-from rmwbench.lab.middleware.catalogue import Built, Newest, Recipe, apt_command, recipes
+from rmwbench.lab.middleware.catalogue import CORES, Built, Newest, Recipe, apt_command, recipes
 from rmwbench.lab.middleware.newest import place
 from rmwbench.lab.middleware.newest.apt import KEYRING, RELEASE, Archive
 from rmwbench.lab.middleware.newest.plan import Plan, plan
