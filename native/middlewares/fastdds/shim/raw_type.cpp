@@ -79,7 +79,8 @@ bool RawType::read(rtps::SerializedPayload_t &payload, void *data) {
   // where its fields end.
   if (bytes > sample->expected && bytes - sample->expected < 4) bytes = sample->expected;
   sample->reserve(bytes);
-  std::memcpy(sample->buffer.get(), payload.data + sample->layout->prefix.size(), bytes);
+  // A message without a payload may come before there is a buffer.
+  if (bytes > 0) std::memcpy(sample->buffer.get(), payload.data + sample->layout->prefix.size(), bytes);
   sample->bytes = bytes;
   return true;
 }
