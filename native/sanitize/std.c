@@ -7,9 +7,12 @@
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
 
+#define QUOTED(symbol) #symbol
+#define TEXT(symbol) QUOTED(symbol)
+
 #define AROUND(result, name, symbol, parameters)                 \
-  result real_##name parameters __asm__("__real_" symbol);       \
-  result name parameters __asm__("__wrap_" symbol);              \
+  result real_##name parameters __asm__("__real_" TEXT(symbol)); \
+  result name parameters __asm__("__wrap_" TEXT(symbol));        \
   result name parameters
 
 /* Locking where the lock was taken: what is inlined in our crates sees the other cases. */
