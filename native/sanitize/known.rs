@@ -1,6 +1,6 @@
-//! What ThreadSanitizer must say nothing of, and with the argument `race` what it must report: run
-//! before it is asked about anything else, so that neither std.c nor threads.txt hides what they
-//! should not.
+//! What sanitizers must say nothing of, and with the argument `raced` or `freed` what they must
+//! report: run before they are asked about anything else, so that neither std.c nor threads.txt
+//! hides what they should not.
 
 use std::cell::UnsafeCell;
 use std::sync::{Arc, Barrier, Condvar, Mutex, OnceLock};
@@ -11,11 +11,20 @@ struct Unguarded(UnsafeCell<Vec<u64>>);
 unsafe impl Sync for Unguarded {}
 
 fn main() {
+    let wrong = std::env::args().nth(1).unwrap_or_default();
+    if wrong == "freed" {
+        let freed = Box::into_raw(Box::new(std::process::id()));
+        // SAFETY: none. That is what is to be reported.
+        unsafe {
+            drop(Box::from_raw(freed));
+            println!("{}", freed.read_volatile());
+        }
+    }
     let raced = Arc::new(Unguarded(UnsafeCell::new(vec![0])));
     let guarded = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
     let once = Arc::new(OnceLock::new());
     let begin = Arc::new(Barrier::new(4));
-    let races = std::env::args().any(|word| word == "race");
+    let races = wrong == "raced";
     let threads: Vec<_> = (0..4_u64)
         .map(|number| {
             let (raced, guarded) = (raced.clone(), guarded.clone());
