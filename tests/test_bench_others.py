@@ -229,7 +229,7 @@ def test_a_flow_is_the_steady_messages_of_a_pair():
     assert flow.intended_ns.tolist() == [200, 300, 400, 500]
     assert flow.taken_ns.tolist() == [1002, 1001, ABSENT, ABSENT]
     assert flow.arrived_seq.tolist() == [3, 2, 3]
-    assert habits.flow(Columns(sent, received), endpoints, Window(None, None)) is None
+    assert habits.flow(Columns(sent, received), endpoints, None) is None
 
 
 def test_every_habit_is_shown_by_scenarios_that_exist_and_one_without_faults():

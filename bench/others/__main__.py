@@ -189,7 +189,8 @@ class Work:
         bundle = Bundle(directory)
         cells = {row["cell"]: f"{row['arm']}, {row['workload']}" for row in bundle.rows("cells")}
         for evidence in bundle.evidence(bundle.trials("done")):
-            window = Window(evidence.row.get("steady_begin_ns"), evidence.row.get("steady_end_ns"))
+            edges = [evidence.row.get(f"steady_{edge}_ns") for edge in ("begin", "end")]
+            window = None if None in edges else Window(*edges)
             endpoints = [Endpoint(e["endpoint"], e["kind"], e["topic"]) for e in evidence.endpoints]
             name = f"{cells.get(evidence.cell, 'cell')} ({evidence.cell})"
             self._attempt(

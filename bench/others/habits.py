@@ -58,11 +58,11 @@ class Flow:
         return [self.service_ns[row == second] for second in np.unique(row)]
 
 
-def flow(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> Flow | None:
+def flow(columns: Columns, endpoints: Sequence[Endpoint], window: Window | None) -> Flow | None:
     """The first pair of writer and reader of a trial; None without a pair or a window. Raises
     ValueError where the records contradict their format."""
     pairs = paired(columns, endpoints, window)
-    if not pairs or window.length_ns is None:
+    if not pairs or window is None:
         return None
     pair = pairs[0]
     steady = pair.writer.places.steady

@@ -155,7 +155,7 @@ class _Middleware(TypedDict, total=False):
 
 class _Campaign(TypedDict, total=False):
     __pydantic_config__ = OPEN  # type: ignore[misc]
-    schema: str  # type: ignore[misc]
+    schema: str
     version: int
     campaign: Name | None
     kind: str | None

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -75,11 +76,11 @@ class Answer:
     """The `rows` of a query that were asked for, and how many there are in `total`."""
 
     columns: list[str]
-    rows: list[tuple]
+    rows: list[tuple[Any, ...]]
     total: int
 
 
-def run(bundle: Bundle, sql: str) -> tuple[list[str], list[tuple]]:
+def run(bundle: Bundle, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """(column names, all rows) of one SQL statement, as `ask`."""
     found = ask(bundle, sql)
     return found.columns, found.rows

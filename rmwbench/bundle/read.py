@@ -119,13 +119,7 @@ class Bundle:
     def paths(self, name: str) -> list[Path]:
         """The fewest of the files that the journal names that hold a table: merged ones, then
         trials' own in order."""
-        if name not in TABLES:
-            near = nearest(name, TABLES)
-            raise UserError(
-                f"no table {name!r}",
-                where=str(self.directory),
-                fix=f"did you mean {near}?" if near else ", ".join(TABLES),
-            )
+        self._schema(name)
         if name in WHOLE_CAMPAIGN:
             return [self._path(name, 0)] if name in self.journal.whole_campaign else []
         merged = merge.covered(self.journal, self.directory, name)
@@ -145,7 +139,7 @@ class Bundle:
     ) -> pa.Table:
         """A table as pyarrow, of one trial or of all; empty (with its schema) where the journal
         names no file."""
-        schema = TABLES[name] if name in TABLES else self.paths(name) and None
+        schema = self._schema(name)
         wanted = schema if columns is None else pa.schema([schema.field(c) for c in columns])
         if packed := self._packed(name, trial):
             return self._rows_of(packed, trial, columns)
@@ -164,7 +158,7 @@ class Bundle:
     def count(self, name: str, trial: int) -> int:
         """Rows of a trial's table, 0 where it has none."""
         if packed := self._packed(name, trial):
-            return self._rows_of(packed, trial, ["trial"]).num_rows
+            return int(self._rows_of(packed, trial, ["trial"]).num_rows)
         return sum(self._open(path).metadata.num_rows for path in self._selected(name, trial))
 
     def columns(
@@ -303,6 +297,17 @@ class Bundle:
             and name in (line.get("tables") or ())
             and not self._packed(name, n)
         ]
+
+    def _schema(self, name: str) -> pa.Schema:
+        """The schema of a table; UserError where no table has that name."""
+        if name not in TABLES:
+            near = nearest(name, TABLES)
+            raise UserError(
+                f"no table {name!r}",
+                where=str(self.directory),
+                fix=f"did you mean {near}?" if near else ", ".join(TABLES),
+            )
+        return TABLES[name]
 
     def _packed(self, name: str, trial: int | None) -> Path | None:
         return None if trial is None else merge.packed(self.journal, self.directory, name, trial)
@@ -521,9 +526,10 @@ def _files_in(directory: Path, *below: str) -> list[Path]:
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
     """A column as Python values. Texts of small tables repeat: each is made once."""
-    if not pa.types.is_string(column.type):
-        return column.to_pylist() if column.null_count else column.to_numpy().tolist()
     out: list[Any] = []
+    if not pa.types.is_string(column.type):
+        out = column.to_pylist() if column.null_count else column.to_numpy().tolist()
+        return out
     for chunk in column.chunks:
         encoded = chunk.dictionary_encode()
         texts = [*encoded.dictionary.to_pylist(), None]

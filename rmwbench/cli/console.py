@@ -65,7 +65,7 @@ class StdoutRefused(OSError):
 class _Stdout(io.FileIO):
     """stdout, whose errors can be told from those of other files."""
 
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
         except BrokenPipeError:  # the reader has what it wanted
@@ -88,7 +88,8 @@ def make_streams_safe() -> None:
                 os.close(null)
         if getattr(sys, name) is None:
             setattr(sys, name, open(descriptor, mode, closefd=False))  # noqa: SIM115 (for good)
-    if sys.stdout is sys.__stdout__:
+    untouched = sys.stdout is sys.__stdout__
+    if untouched:
         sys.stdout.flush()
         raw = _Stdout(1, "w", closefd=False)
         sys.stdout = io.TextIOWrapper(
@@ -153,11 +154,11 @@ def _printing(kind: "type[Console]") -> "type[Console]":
             if command() == NAME or not isinstance(renderable, str | Text):
                 return renderable
             given = options or self.options
-            text = renderable
-            if isinstance(renderable, str):
-                text = self.render_str(
-                    renderable, markup=given.markup, highlight=bool(given.highlight)
-                )
+            text: Text = (
+                self.render_str(renderable, markup=given.markup, highlight=bool(given.highlight))
+                if isinstance(renderable, str)
+                else renderable
+            )
             made, done = text.blank_copy(), 0
             for begin, end in calls(text.plain):
                 made.append(text[done:begin]).append(command())

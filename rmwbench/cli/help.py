@@ -1,10 +1,12 @@
 """Help as plain text: what draws frames around it takes longer to import than all verbs
 together."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from typer._click.core import Context
 
 
 class PlainGroup(TyperGroup):
@@ -13,11 +15,11 @@ class PlainGroup(TyperGroup):
 
     ORDER: tuple[str, ...] = ()
 
-    def list_commands(self, ctx: typer.Context) -> list[str]:
+    def list_commands(self, ctx: "Context") -> list[str]:
         names = super().list_commands(ctx)
         return sorted(names, key=self.ORDER.index) if self.ORDER else names
 
-    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:
+    def format_commands(self, ctx: "Context", formatter: Any) -> None:
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(
@@ -29,7 +31,7 @@ class NamesOrVerbs(PlainGroup):
     """A verb that is mostly given names, and has verbs of its own besides: without one of these,
     the names are those of its verb `show`."""
 
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         own = args[:1] == ["--help"] or (bool(args) and args[0] in self.commands)
         completing = ctx.resilient_parsing and not args
         return super().parse_args(ctx, args if own or completing else ["show", *args])

@@ -153,7 +153,7 @@ def ecdf(part: Part, *, narrow: bool = False) -> Spec | None:
         return _finish(lines, height=_LINE_HEIGHT, points=points)
     layers = [lines]
     for left in (True, False):
-        chosen = alt.Chart(alt.Data(values=[label for label in labels if label["left"] is left]))
+        chosen = chart_of([label for label in labels if label["left"] is left])
         layers += _halo(
             chosen, x, alt.Y("share:Q"), align="right" if left else "left", dx=-7 if left else 7
         )
@@ -202,18 +202,18 @@ def spectrum(part: Part, title: str = "response latency", *, narrow: bool = Fals
     lines = _lines(curves, x, y, "rarity:Q", narrow)
     if narrow:
         return _finish(lines, height=_LINE_HEIGHT, points=points)
-    ending = alt.Chart(alt.Data(values=ends))
+    ending = chart_of(ends)
     layers = [
         lines,
         ending.mark_rule(opacity=0.45, strokeWidth=1).encode(
             x=x,
-            x2=alt.X2Value(alt.ExprRef("width + 14")),
+            x2=alt.value(alt.ExprRef("width + 14")),
             y=y,
             y2=alt.Y2("place:Q"),
             color=_literal("colour"),
         ),
         ending.mark_text(align="left", fontSize=12, fontWeight=600).encode(
-            x=_at_px("width + 18"),
+            x=alt.value(alt.ExprRef("width + 18")),
             y=alt.Y("place:Q"),
             text=alt.Text("arm:N"),
             color=_literal("colour"),
@@ -482,7 +482,7 @@ def _lines(curves: list[dict[str, Any]], x: alt.X, y: alt.Y, order: str, legend:
         else None
     )
     dashes = alt.Scale(domain=names, range=[list(look.dash) or [1, 0] for look in style])
-    return (
+    lines: alt.Chart = (
         alt.Chart(_POINTS)
         .mark_line(strokeWidth=1.8)
         .encode(
@@ -494,6 +494,7 @@ def _lines(curves: list[dict[str, Any]], x: alt.X, y: alt.Y, order: str, legend:
             tooltip=[alt.Tooltip("arm:N", title="arm")],
         )
     )
+    return lines
 
 
 def _halo(chart: alt.Chart, x: alt.X, y: alt.Y, **mark: Any) -> list[alt.Chart]:
@@ -511,7 +512,7 @@ def _values_beside(base: alt.Chart, y: alt.Y, narrow: bool) -> list[alt.Chart]:
     """The numbers in a column of their own right of the picture, where they align; and the names,
     if narrow."""
     numbers = base.mark_text(align="left", fontSize=12, fontWeight=600).encode(
-        x=_at_px("width + 12"),
+        x=alt.value(alt.ExprRef("width + 12")),
         y=y,
         text=alt.Text("label:N"),
         color=_literal("label_colour"),
@@ -521,7 +522,7 @@ def _values_beside(base: alt.Chart, y: alt.Y, narrow: bool) -> list[alt.Chart]:
         return [numbers]
     name: dict[str, Any] = {"align": "left", "fontSize": 12, "dy": -15}
     seam = base.mark_text(stroke=SURFACE, strokeWidth=4, strokeJoin="round", **name)
-    left, text = alt.XValue(0), alt.Text("arm:N")  # type: ignore[no-untyped-call]
+    left, text = alt.value(0), alt.Text("arm:N")
     names = [
         mark.encode(x=left, y=y, text=text) for mark in (seam, base.mark_text(color=TEXT, **name))
     ]
@@ -552,11 +553,9 @@ def _floor_line(bound: float, domain: list[float], scale: alt.Scale) -> alt.Char
         ticks=False,
         domain=False,
     )
-    return (
-        alt.Chart(alt.Data(values=[{"value": bound}]))
-        .mark_rule(strokeDash=[2, 3], strokeWidth=1, color=MUTED)
-        .encode(x=alt.X("value:Q", scale=scale, axis=top))
-    )
+    rule = chart_of([{"value": bound}]).mark_rule(strokeDash=[2, 3], strokeWidth=1, color=MUTED)
+    found: alt.Chart = rule.encode(x=alt.X("value:Q", scale=scale, axis=top))
+    return found
 
 
 def _by_arm(rows: list[dict[str, Any]], narrow: bool) -> alt.Y:
@@ -588,8 +587,10 @@ def _literal(field: str) -> alt.Color:
     return alt.Color(f"{field}:N", scale=None, legend=None)
 
 
-def _at_px(expression: str) -> alt.XValue:
-    return alt.XValue(alt.ExprRef(expression))
+def chart_of(rows: list[dict[str, Any]]) -> alt.Chart:
+    """Of rows that stand in the specification itself."""
+    data = alt.Data(values=rows)  # type: ignore[no-untyped-call] # it has no types
+    return alt.Chart(data)
 
 
 def _axis(**settings: Any) -> alt.Axis:
@@ -645,7 +646,7 @@ def _at(points: list[dict[str, float]], share: float) -> float:
         if after["other"] >= share:
             width = after["other"] - before["other"]
             part = min(1.0, max(0.0, (share - before["other"]) / width)) if width else 1.0
-            return before["latency"] * (after["latency"] / before["latency"]) ** part
+            return float(before["latency"] * (after["latency"] / before["latency"]) ** part)
     return points[-1]["latency"]
 
 

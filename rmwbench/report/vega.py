@@ -21,7 +21,8 @@ def vega() -> str:
             return kept.read_text(encoding="utf-8")
     import vl_convert
 
-    bundle = str(vl_convert.javascript_bundle())
+    # Its types do not know that the snippet has a default.
+    bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
     if kept is not None:
         with suppress(UserError):  # a page needs no cache
             make_directory(kept.parent)

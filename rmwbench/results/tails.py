@@ -61,7 +61,7 @@ def _of(bundle: Bundle, found: TrialEvidence) -> tuple[Tail, ...]:
     )
     log = found.frames()
     frames = None if log is None else frames_of(log)
-    interruptions = outages(known.events, found.endpoints, window)
+    interruptions = [] if window is None else outages(known.events, found.endpoints, window)
     hosts = {e["endpoint"]: e["host"] for e in found.endpoints}
     out = []
     lived = lives(found.endpoints, known.events, window)

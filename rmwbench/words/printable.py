@@ -20,6 +20,8 @@ def printable(value: Any) -> Any:
     if isinstance(value, Enum):
         return value
     if isinstance(value, str):
+        if value.isprintable():
+            return value
         return "".join(
             c if c.isprintable() or c in _HARMLESS else "\N{REPLACEMENT CHARACTER}" for c in value
         )
@@ -27,6 +29,8 @@ def printable(value: Any) -> Any:
         return {key: printable(item) for key, item in value.items() if key not in _UNSEEN}
     if isinstance(value, tuple):
         return tuple(map(printable, value))
+    if isinstance(value, int | float | None):
+        return value
     if is_dataclass(value) and not isinstance(value, type):
         return replace(
             value,

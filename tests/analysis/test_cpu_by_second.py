@@ -108,7 +108,7 @@ def test_nothing_is_made_of_nothing(found, reason):
 def test_a_window_below_a_second_has_none():
     found = readings("talker", lambda s: 1.0, hz=10)
     assert cpu_by_second(found, ALONE, Window(1_000_000_000, 1_900_000_000))[1] == NO_SECOND
-    assert cpu_by_second(found, ALONE, Window(None, None))[1] == NOT_SAMPLED
+    assert cpu_by_second(found, ALONE, None)[1] == NOT_SAMPLED
     assert cpu_by_second(found, COUNTERS[2:], WINDOW)[1] == NOT_SAMPLED, (
         "no process of the middleware, which is not 0"
     )

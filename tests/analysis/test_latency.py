@@ -145,7 +145,7 @@ def test_the_longest_stall_includes_the_windows_edges():
 
 
 def test_a_trial_without_window_has_no_rates_and_no_stall():
-    m = measure(Records([message(0, 0)], [{"seq": 0, "taken_ns": 50}]), PAIR, Window(None, None))
+    m = measure(Records([message(0, 0)], [{"seq": 0, "taken_ns": 50}]), PAIR, None)
     assert m.longest_stall_ns is None
     assert m.series is None
     assert m.ledger.delivered == 1

@@ -123,4 +123,4 @@ def test_nothing_at_all_is_stable_and_counts_nothing():
     empty = np.array([])
     s = found(empty, empty, empty)
     assert not s.unstable and s.due == 0
-    assert not stability(Records(empty, empty, empty), ENDPOINTS, Window(None, None)).unstable
+    assert not stability(Records(empty, empty, empty), ENDPOINTS, None).unstable

@@ -22,6 +22,13 @@ def test_version():
     assert found.stdout.startswith("rmwbench ")
 
 
+def test_the_package_runs_as_a_module():
+    command = [sys.executable, "-m", "rmwbench", "--version"]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert found.returncode == 0
+    assert found.stdout.startswith("rmwbench ")
+
+
 def test_help_names_the_verbs_without_importing_what_they_need():
     """Half a second is the promise; what costs time is counted instead, since a loaded machine
     cannot be timed."""

@@ -17,6 +17,10 @@ use std::thread::{self, JoinHandle, ThreadId};
 use crate::clock::now_ns;
 use crate::middleware::{Error, Wait};
 
+mod announced;
+
+pub use announced::{Announced, Announcements, Announcing};
+
 /// Messages taken from one reader before the others are looked at: the same for every middleware.
 pub const TURN: usize = 4;
 

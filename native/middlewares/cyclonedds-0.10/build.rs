@@ -25,28 +25,15 @@ fn main() {
         .define("DDS_NDEBUG", None);
     build.file("shim/type.c").file("shim/blob.c").compile("rmwbench_cyclonedds_0_10_shim");
     println!("cargo:rustc-link-lib=ddsc");
-    // RouDi, which Cyclone does not need and its shared memory does.
-    println!("cargo:rerun-if-changed=../iceoryx/shim/roudi.cpp");
-    let mut roudi = cc::Build::new();
-    roudi.cpp(true).std("c++17").warnings(true).flag("-isystem").flag(&iceoryx);
-    roudi.file("../iceoryx/shim/roudi.cpp").compile("rmwbench_roudi");
-    for library in [
-        "iceoryx_posh_roudi",
-        "iceoryx_posh_config",
-        "iceoryx_posh",
-        "iceoryx_hoofs",
-        "iceoryx_platform",
-    ] {
-        println!("cargo:rustc-link-lib={library}");
-    }
 }
 
 /// The directory of iceoryx's headers, which has its version in its name.
 fn iceoryx() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/include/iceoryx").ok()?;
-    versions.flatten().map(|entry| entry.path()).find(|path| {
-        path.join("iceoryx_binding_c/chunk.h").is_file() && path.join("iceoryx_posh/roudi").is_dir()
-    })
+    versions
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| path.join("iceoryx_binding_c/chunk.h").is_file())
 }
 
 fn said(program: &str, arguments: &[&str]) -> String {

@@ -99,9 +99,6 @@ class ArmSearch:
         the one that holds."""
         below = min(max(math.floor(boundary), 0), len(self.levels) - 1)
         above = min(below + 1, len(self.levels) - 1)
-        if self.whole:
-            found = self.levels[below] * (self.levels[above] / self.levels[below]) ** (
-                boundary - below
-            )
-            return float(math.floor(found + 1e-9))
-        return self.levels[below] * (self.levels[above] / self.levels[below]) ** (boundary - below)
+        step = self.levels[above] / self.levels[below]
+        found = float(self.levels[below] * step ** (boundary - below))
+        return float(math.floor(found + 1e-9)) if self.whole else found

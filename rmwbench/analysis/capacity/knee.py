@@ -43,21 +43,21 @@ class Knee:
 def knee(points: Sequence[Point]) -> Knee | None:
     """The knee of points in ascending order of load; None where the curve has none, or too few
     points to tell."""
-    known = [p for p in points if p.latency_ns is not None and p.latency_ns > 0 and not p.unstable]
+    known = {
+        p: p.latency_ns
+        for p in points
+        if p.latency_ns is not None and p.latency_ns > 0 and not p.unstable
+    }
     if not known:
         return None
-    base = min(known, key=lambda p: p.latency_ns)
-    limit = FACTOR * base.latency_ns
+    base, base_ns = min(known.items(), key=lambda item: item[1])
+    limit = FACTOR * base_ns
     beyond = [p for p in points if p.load >= base.load and (p.unstable or p in known)]
-    last = max(place for place, p in enumerate(beyond) if not p.unstable and p.latency_ns < limit)
+    last = max(place for place, p in enumerate(beyond) if not p.unstable and known[p] < limit)
     if last + 1 == len(beyond):
         return None
     before, after = beyond[last], beyond[last + 1]
-    if after.unstable or math.isinf(after.latency_ns):
-        return Knee(
-            after.load, base.load, base.latency_ns, "queue" if after.unstable else "latency"
-        )
-    part = math.log(limit / before.latency_ns) / math.log(after.latency_ns / before.latency_ns)
-    return Knee(
-        before.load * (after.load / before.load) ** part, base.load, base.latency_ns, "latency"
-    )
+    if after.unstable or math.isinf(known[after]):
+        return Knee(after.load, base.load, base_ns, "queue" if after.unstable else "latency")
+    part = math.log(limit / known[before]) / math.log(known[after] / known[before])
+    return Knee(before.load * (after.load / before.load) ** part, base.load, base_ns, "latency")

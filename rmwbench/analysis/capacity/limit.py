@@ -125,7 +125,7 @@ class Limit:
         """The condition that needs the most messages."""
         return max(self.conditions, key=lambda condition: condition.messages)
 
-    def document(self) -> dict:
+    def document(self) -> dict[str, Any]:
         return {
             "text": self.text,
             "conditions": [

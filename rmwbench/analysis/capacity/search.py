@@ -78,7 +78,8 @@ class Search:
     @property
     def trials(self) -> np.ndarray:
         """Trials so far, shape (campaigns,)."""
-        return (self.held + self.failed).sum(axis=1)
+        found: np.ndarray = (self.held + self.failed).sum(axis=1)
+        return found
 
     @property
     def bounds(self) -> Bounds:
@@ -102,7 +103,8 @@ class Search:
         enough = ((held >= FEWEST) | (bounds.low < 0)) & (
             (failed >= FEWEST) | (bounds.high >= self.levels)
         )
-        return (bounds.high - bounds.low <= 1) & enough & (held + failed >= FEWEST)
+        found: np.ndarray = (bounds.high - bounds.low <= 1) & enough & (held + failed >= FEWEST)
+        return found
 
     def next(self) -> np.ndarray:
         """The level to try next, shape (campaigns,); also given where the search is resolved
@@ -152,17 +154,20 @@ class Search:
         t = np.minimum((cumulative < q).sum(axis=1), self.levels)
         rows = np.arange(self.campaigns)
         before = cumulative[rows, t] - mass[rows, t]
-        return t - 1 + np.clip((q - before) / np.maximum(mass[rows, t], 1e-300), 0, 1)
+        between = np.clip((q - before) / np.maximum(mass[rows, t], 1e-300), 0, 1)
+        found: np.ndarray = t - 1 + between
+        return found
 
     def _stepped(self, level: np.ndarray, *, up: bool) -> np.ndarray:
         """The level a factor of two away, or the end of the range."""
         wanted = self.hardness[np.clip(level, 0, self.levels - 1)] + (STEP if up else -STEP)
         # levels are rounded, so the one meant may lie a hair before the factor
+        place: np.ndarray
         if up:
-            return np.clip(np.searchsorted(self.hardness, wanted - 2e-2), 0, self.levels - 1)
-        return np.clip(
-            np.searchsorted(self.hardness, wanted + 2e-2, side="right") - 1, 0, self.levels - 1
-        )
+            place = np.searchsorted(self.hardness, wanted - 2e-2)
+        else:
+            place = np.searchsorted(self.hardness, wanted + 2e-2, side="right") - 1
+        return place.clip(0, self.levels - 1)
 
 
 def _ogives(levels: int) -> np.ndarray:
@@ -173,7 +178,8 @@ def _ogives(levels: int) -> np.ndarray:
     slopes, lapses = np.array(SLOPES)[None, :, None], np.array(LAPSES)[:, None, None]
     distance = np.arange(-(levels - 1), levels + 1)[None, None, :] - 0.5
     ogive = (1 - lapses) * special.ndtr(distance / slopes + special.ndtri(0.5 / (1 - lapses)))
-    return np.clip(ogive, SURPRISE, 1 - SURPRISE).reshape(len(SLOPES) * len(LAPSES), -1)
+    ogives: np.ndarray = np.clip(ogive, SURPRISE, 1 - SURPRISE)
+    return ogives.reshape(len(SLOPES) * len(LAPSES), -1)
 
 
 def simulate(

@@ -140,7 +140,7 @@ class Tail:
 def pairs(
     columns: Columns,
     endpoints: Sequence[Endpoint],
-    window: Window,
+    window: Window | None,
     lives: Mapping[int, Life] = ALL_THE_TIME,
 ) -> Iterator[tuple[int, int, int, Pair]]:
     """(writer, reader, sequence number of place 0, their messages) of a trial; `lives` as
@@ -328,5 +328,6 @@ def _steal(bins: Bins | None, begin_ns: int, end_ns: int) -> float:
 
 
 def _grew(bins: Bins | None, cause: str, begin_ns: int, end_ns: int) -> bool:
-    counts = bins.counts.get(cause) if bins is not None else None
-    return counts is not None and bool(counts[_touched(bins, begin_ns, end_ns)].any())
+    if bins is None or cause not in bins.counts:
+        return False
+    return bool(bins.counts[cause][_touched(bins, begin_ns, end_ns)].any())

@@ -230,5 +230,6 @@ def root_of(blocks: Sequence[Blocks]) -> np.ndarray:
 def _ranks(values: Sequence[float]) -> np.ndarray:
     """Mean ranks, so that equal values (nothing lost) say nothing."""
     array = np.asarray(values, float)
-    order = (array[:, None] > array[None, :]).sum(1) + (array[:, None] == array[None, :]).sum(1) / 2
-    return order.astype(float)
+    above, equal = array[:, None] > array[None, :], array[:, None] == array[None, :]
+    ranks: np.ndarray = above.sum(1) + equal.sum(1) / 2
+    return ranks

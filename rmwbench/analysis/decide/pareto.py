@@ -97,7 +97,9 @@ def dominates(a: np.ndarray, b: np.ndarray, fractions: Sequence[bool]) -> np.nda
     with np.errstate(invalid="ignore"):
         as_good = (a <= b * times + plus).all(axis=0)
         better = (a * times + plus < b).any(axis=0)
-    return as_good & better & ~np.isnan(a).any(axis=0) & ~np.isnan(b).any(axis=0)
+    known = ~np.isnan(a).any(axis=0) & ~np.isnan(b).any(axis=0)
+    found: np.ndarray = as_good & better & known
+    return found
 
 
 def _is_fraction(candidates: Mapping[str, Mapping[str, Blocks]], metric: str) -> bool:

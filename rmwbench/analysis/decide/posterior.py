@@ -67,9 +67,10 @@ class Blocks:
 
 
 class Posterior(Protocol):
-    """`differ`: the campaigns differ by more than chance."""
-
-    differ: bool
+    @property
+    def differ(self) -> bool:
+        """Whether the campaigns differ by more than chance."""
+        ...
 
     def within(self, most: float) -> float:
         """P(true value ≤ most)."""
@@ -140,8 +141,9 @@ class Mean:
         return self._value(self.mean), low if self.logs else max(low, 0.0), high
 
     def draws(self, u: np.ndarray) -> np.ndarray:
-        found = self.mean + self.error * special.stdtrit(self.count - 1, u)
-        return np.exp(found) if self.logs else np.maximum(found, 0.0)
+        scale = self.mean + self.error * special.stdtrit(self.count - 1, u)
+        found: np.ndarray = np.exp(scale) if self.logs else np.maximum(scale, 0.0)
+        return found
 
     def later(
         self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator
@@ -158,7 +160,8 @@ class Mean:
         error = np.sqrt((freedom * self.sd**2 + inside + between) / (both - 1) / both)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = (self._scale(most) - mean) / error
-        return np.where(error > 0, special.stdtr(both - 1, t), mean <= self._scale(most))
+        found: np.ndarray = special.stdtr(both - 1, t)
+        return np.where(error > 0, found, mean <= self._scale(most))
 
     def _scale(self, value: float) -> float:
         if not self.logs:
@@ -185,7 +188,8 @@ class Share:
 
     def within(self, most: float) -> float:
         found = sum(value <= most for value in self.ordered)
-        return _more_than_half(np.array(found + 0.5), np.array(len(self.ordered) - found + 0.5))
+        a, b = found + 0.5, len(self.ordered) - found + 0.5
+        return float(_more_than_half(np.array(a), np.array(b)))
 
     def interval(self) -> Interval:
         return intervals.median_range(np.array(self.ordered))[0]
@@ -195,7 +199,8 @@ class Share:
         n = len(self.ordered)
         half = (n + 1) / 2
         at = special.betaincinv(half, half, u) * n
-        return np.array(self.ordered)[np.clip(at.astype(int), 0, n - 1)]
+        found: np.ndarray = np.array(self.ordered)[np.clip(at.astype(int), 0, n - 1)]
+        return found
 
     def later(
         self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator
@@ -237,7 +242,8 @@ class Fraction:
         return self.shown
 
     def draws(self, u: np.ndarray) -> np.ndarray:
-        return special.betaincinv(self.events + 0.5, self.of - self.events + 0.5, u)
+        found: np.ndarray = special.betaincinv(self.events + 0.5, self.of - self.events + 0.5, u)
+        return found
 
     def later(
         self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator
@@ -287,12 +293,13 @@ def differ(groups: Sequence[np.ndarray]) -> bool:
     return bool(special.fdtrc(k - 1, total - k, between / within) < DIFFER)
 
 
-def _more_than_half(a: np.ndarray, b: np.ndarray) -> "float | np.ndarray":
-    found = 1 - special.betainc(a, b, 0.5)
-    return float(found) if np.ndim(found) == 0 else found
+def _more_than_half(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    found: np.ndarray = 1 - special.betainc(a, b, 0.5)
+    return found
 
 
 def _beta_within(events: np.ndarray, of: np.ndarray, most: float) -> np.ndarray:
     if most <= 0:
         return np.zeros(np.shape(events))
-    return special.betainc(events + 0.5, of - events + 0.5, min(most, 1.0))
+    found: np.ndarray = special.betainc(events + 0.5, of - events + 0.5, min(most, 1.0))
+    return found

@@ -104,12 +104,10 @@ def _simulated(
             for k, limit in enumerate(limits)
         ]
     )
-    truly = np.column_stack(
-        [
-            u[:, k] <= beliefs[x].within(x.at_most - one.blocks[x].spare)
-            for k, x in enumerate(limits)
-        ]
-    ).all(axis=1)
+    met = [
+        u[:, k] <= beliefs[x].within(x.at_most - one.blocks[x].spare) for k, x in enumerate(limits)
+    ]
+    truly: np.ndarray = np.all(np.column_stack(met), axis=1)
     least = within.min(axis=1)
     if len(limits) == 1:
         return _Simulated(now, least, truly, least)

@@ -146,7 +146,8 @@ def clock_bound(entry: Entry, trial: Trial) -> float:
 def aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
     """The metric of an arm over its done trials."""
     found = _aggregate(entry, trials)
-    bound = max((clock_bound(entry, trial) for trial in trials), default=0.0)
+    two_clocks = [trial for trial in trials if trial.clock_bounds]
+    bound = max((clock_bound(entry, trial) for trial in two_clocks), default=0.0)
     return widened(found, bound) if bound else found
 
 

@@ -56,7 +56,7 @@ def is_floor(cell: Row) -> bool:
     """Whether the cell's arm is a raw primitive: what others are measured against, and not a
     contender."""
     arm = loads(cell["definition"]).get("arm") or {}
-    return arm.get("role", "floor" if cell["layer"] == "floor" else "contender") == "floor"
+    return bool(arm.get("role", "floor" if cell["layer"] == "floor" else "contender") == "floor")
 
 
 def is_reliable(endpoints: Iterable[Row]) -> bool:

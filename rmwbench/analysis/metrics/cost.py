@@ -10,6 +10,8 @@ processes (`harness`) stand apart and are in no other figure.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rmwbench.analysis.stats.missing import complete, total
+
 Values = dict[str, float]
 Reasons = dict[str, str]
 Table = dict[tuple[str, str], dict[tuple[str, str], float]]
@@ -120,12 +122,12 @@ def cost(
     ]
     put(
         "context_switches_per_message",
-        None if None in switches else sum(switches),
+        total(switches),
         delivered,
         missing,
     )
     faults = [_steady(table, MIDDLEWARE, c) for c in ("minor_faults", "major_faults")]
-    put("page_faults_per_message", None if None in faults else sum(faults), delivered, missing)
+    put("page_faults_per_message", total(faults), delivered, missing)
     _allocations(table, put, published, delivered, shared if not apart else None)
     wake_ups = _steady(table, MIDDLEWARE, "voluntary_switches")
     put("wake_ups", wake_ups, None if window_ns is None else window_ns / 1e9, missing)
@@ -210,21 +212,11 @@ def _wire(table: Table, put: Any, delivered: int, delivered_bytes: int | None) -
     packets = [
         _steady(table, ("machine",), f"interface.{name}.tx_packets") for name in sorted(names)
     ]
-    known = bool(sent) and None not in sent.values()
-    put(
-        "wire_bytes_per_payload_byte",
-        sum(sent.values()) if known else None,
-        delivered_bytes,
-        missing,
-    )
+    every = total(sent.values()) if sent else None
+    put("wire_bytes_per_payload_byte", every, delivered_bytes, missing)
     for name in ("lo", "eth0"):
         put(f"wire_bytes_per_payload_byte_{name}", sent.get(name), delivered_bytes, missing)
-    put(
-        "packets_per_message",
-        sum(packets) if packets and None not in packets else None,
-        delivered,
-        missing,
-    )
+    put("packets_per_message", total(packets) if packets else None, delivered, missing)
 
 
 def _energy(table: Table, put: Any, delivered: int, window_ns: int | None, reason: str) -> None:
@@ -295,9 +287,9 @@ def _grown(row: Mapping[tuple[str, str], float], counter: str) -> float:
     """Over the window: what the process counted between its two snapshots, by the ratio of the two
     lengths."""
     grown = row[counter, "steady_end"] - row[counter, "steady_begin"]
-    edges = [row.get((SNAPSHOT, at)) for at in ("steady_begin", "steady_end")]
+    edges = complete(row.get((SNAPSHOT, at)) for at in ("steady_begin", "steady_end"))
     window_ns = row.get((WINDOW, "window"))
-    if counter not in OWN_COUNTERS or None in edges or not window_ns or edges[1] <= edges[0]:
+    if counter not in OWN_COUNTERS or edges is None or not window_ns or edges[1] <= edges[0]:
         return grown
     return grown * window_ns / (edges[1] - edges[0])
 
@@ -308,4 +300,4 @@ def _at_end(table: Table, roles: tuple[str, ...], counter: str) -> float | None:
         next((v[counter, at] for at in ("end", "steady_end") if (counter, at) in v), None)
         for v in parts
     ]
-    return sum(found) if found and None not in found else None
+    return total(found) if found else None

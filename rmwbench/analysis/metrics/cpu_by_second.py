@@ -30,13 +30,13 @@ NEAR_NS = SECOND_NS // 20
 
 
 def cpu_by_second(
-    readings: Sequence[Reading], counters: Iterable[Row], window: Window
+    readings: Sequence[Reading], counters: Iterable[Row], window: Window | None
 ) -> tuple[np.ndarray, str | None]:
     """Cores that all processes of the middleware used together in each second of one trial's
     window, shape (seconds,), and why there are none. `counters` tell the processes' roles."""
     none = np.empty(0)
     names = dict.fromkeys(row["process"] for row in counters if row["role"] in MIDDLEWARE)
-    if not readings or not names or window.begin_ns is None or window.end_ns is None:
+    if not readings or not names or window is None:
         return none, NOT_SAMPLED
     edges_ns = np.arange(window.begin_ns, window.end_ns + 1, SECOND_NS, dtype=np.int64)
     cores, whole = np.zeros(len(edges_ns) - 1), np.ones(len(edges_ns) - 1, bool)

@@ -98,7 +98,7 @@ def bin_of(length_ns: int, messages: int, most: int = 60, least: int = 4) -> int
     at least `least` wanted messages in each, so that a missing message is not a dip to zero."""
     for exponent in range(6, 12):
         for mantissa in (1, 2, 5):
-            bin_ns = mantissa * 10**exponent
+            bin_ns: int = mantissa * 10**exponent
             bins = length_ns / bin_ns
             if bins <= most and messages >= least * bins:
                 return bin_ns

@@ -5,8 +5,9 @@ Every message that the schedule wanted is in every latency sample, once per read
 arrive sound and in time is +inf (rule 4). Latencies of several readers are pooled within the trial.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class Messages:
 def measure(
     columns: Columns,
     endpoints: Sequence[Endpoint],
-    window: Window,
+    window: Window | None,
     lives: Mapping[int, Life] = ALL_THE_TIME,
 ) -> Messages:
     """Everything that follows from SENT and RECEIVED records; `lives` are of endpoints that join
@@ -70,7 +71,7 @@ def measure(
     recorded, columns = columns, answered(columns, endpoints)
     writers, pairs = _pairs(columns, endpoints, window, lives, out)
     _legs(recorded, endpoints, writers, out)
-    if window.length_ns is not None:
+    if window is not None:
         out.calls_in_window = sum(_inside(w.call_ns, window) for w in writers)
     out.scheduled = sum(int(np.count_nonzero(w.places.steady)) for w in writers)
     out.pairs, out.readers = len(pairs), len({p.reader for p in pairs})
@@ -79,11 +80,10 @@ def measure(
         (int(own.max()) for w in writers if len(own := sizes[w.rows])), default=0
     )
 
-    _reconcile(columns, pairs, window, out)
     out.samples["response_latency"] = make_sample(
         responses := [_wanted(p.taken_ns, p.writer.intended_ns, p.places.steady) for p in pairs]
     )
-    if pairs and window.begin_ns is not None:
+    if pairs and window is not None:
         first = pairs[0]
         due_ns = first.writer.intended_ns[first.places.steady]
         out.series = thin_series((due_ns - window.begin_ns) / 1e9, responses[0])
@@ -92,7 +92,7 @@ def measure(
 
     _consumed(columns, pairs, out)
     for w in writers:
-        w.intended_ns = None
+        w.intended_ns = _LET_GO
     out.samples["service_latency"] = make_sample(
         [_wanted(p.taken_ns, p.writer.call_ns, p.places.steady & p.places.attempted) for p in pairs]
     )
@@ -109,7 +109,8 @@ def measure(
 def _called(writer: "_Writer") -> np.ndarray:
     """The steady messages whose publish call was made; of a worker from before, a refused loan has
     no call."""
-    return writer.places.steady & (writer.call_ns != ABSENT)
+    called: np.ndarray = writer.places.steady & (writer.call_ns != ABSENT)
+    return called
 
 
 def _calls(columns: Columns, writer: "_Writer") -> np.ndarray:
@@ -124,44 +125,59 @@ def _calls(columns: Columns, writer: "_Writer") -> np.ndarray:
 def paired(
     columns: Columns,
     endpoints: Sequence[Endpoint],
-    window: Window,
+    window: Window | None,
     lives: Mapping[int, Life] = ALL_THE_TIME,
 ) -> "list[_Pair]":
     """Every writer with each of its readers, ledgers made and first arrivals in place. Raises as
     `measure`."""
-    out = Messages()
-    columns = answered(columns, endpoints)
-    _, pairs = _pairs(columns, endpoints, window, lives, out)
-    _reconcile(columns, pairs, window, out)
-    return pairs
+    return _pairs(answered(columns, endpoints), endpoints, window, lives, Messages())[1]
 
 
 def _pairs(
     columns: Columns,
     endpoints: Sequence[Endpoint],
-    window: Window,
+    window: Window | None,
     lives: Mapping[int, Life],
     out: Messages,
 ) -> "tuple[list[_Writer], list[_Pair]]":
+    """Writers, and each of them with each of its readers; `out` gets ledgers, and what came within
+    the window."""
     sent_rows = _selector(columns.sent("endpoint"))
     received_rows = _pair_selector(columns, out)
     heard = [
         (_writer(columns, e, sent_rows(e.endpoint), window), readers)
         for e, readers in heard_by(endpoints)
     ]
-    pairs = [
-        _Pair(
-            w,
-            r.endpoint,
-            received_rows(r.endpoint, w.endpoint),
-            _of_life(w, lives.get(r.endpoint)),
-            lives.get(r.endpoint),
-            w.reliable and r.reliable,
-            tuple(life for end in (w.endpoint, r.endpoint) if (life := lives.get(end)) is not None),
-        )
-        for w, readers in heard
-        for r in readers
-    ]
+    flags, seq, taken, size = (columns.received(c) for c in ("flags", "seq", "taken_ns", "bytes"))
+    pairs: list[_Pair] = []
+    stalls = []
+    for w, r in ((w, r) for w, readers in heard for r in readers):
+        rows, life = received_rows(r.endpoint, w.endpoint), lives.get(r.endpoint)
+        places = _of_life(w, life)
+        arrivals = Arrivals(seq[rows], taken[rows], flags[rows])
+        ledger, first, order = reconcile(places, arrivals)
+        pairs.append(p := _Pair(w, r.endpoint, rows, places, life, first, taken))
+        if w.reliable and r.reliable:
+            moving = window is not None and _was_moving(p, window)
+            ledger = ledger.still_under_way(moving=moving)
+        out.ledger += ledger
+        if window is None:
+            continue
+        inside = (p.taken_ns >= window.begin_ns) & (p.taken_ns < window.end_ns)
+        count = int(np.count_nonzero(inside))
+        out.arrived_in_window += count
+        sizes = size[rows]
+        if len(sizes) and sizes.strides == (0,):
+            out.bytes_in_window += count * int(sizes[0])
+        elif count:
+            out.bytes_in_window += int(sizes[first[inside]].sum(dtype=np.int64))
+        ordered = arrivals.taken_ns if order is None else arrivals.taken_ns[order]
+        there = window
+        for end in (w.endpoint, r.endpoint):  # nothing can arrive while either end is away
+            there = lives[end].within(there) if end in lives else there
+        begin, stop = np.searchsorted(ordered, [there.begin_ns, there.end_ns])
+        stalls.append(longest_gap(ordered[begin:stop], there))
+    out.longest_stall_ns = max(stalls, default=None)
     return [w for w, _ in heard], pairs
 
 
@@ -199,73 +215,45 @@ class _Writer:
     rows: "Rows"
     order: np.ndarray | None
     places: Writer
-    intended_ns: np.ndarray | None
-    call_ns: np.ndarray | None = None
-    reliable: bool = False
-    loaned: bool = False
+    intended_ns: np.ndarray
+    """`_LET_GO` once nothing asks for it any more."""
+    call_ns: np.ndarray
+    reliable: bool
+    loaned: bool
 
     def placed(self, column: np.ndarray) -> np.ndarray:
-        values = column[self.rows]
-        return values if self.order is None else values[self.order]
+        return _ordered(column, self.rows, self.order)
 
 
 @dataclass
 class _Pair:
-    """A writer and one of its readers; `first` and `taken_ns` (ABSENT where nothing came) by
-    place."""
+    """A writer and one of its readers, whose life this is; `first` and `taken_ns` (ABSENT where
+    nothing came) by place."""
 
     writer: _Writer
     reader: int
     rows: "Rows"
     places: Writer
-    life: Life | None = None
-    reliable: bool = False
-    lives: tuple[Life, ...] = ()
-    """Of both its ends, those that join late or leave early."""
-    first: np.ndarray | None = None
-    missing: np.ndarray | None = None
-    taken_ns: np.ndarray | None = None
+    life: Life | None
+    first: np.ndarray
+    taken: InitVar[np.ndarray]
+    taken_ns: np.ndarray = field(init=False)
+
+    def __post_init__(self, taken: np.ndarray) -> None:
+        self.taken_ns = self.placed(taken)
+
+    @cached_property
+    def missing(self) -> np.ndarray:
+        return np.flatnonzero(self.first < 0)
 
     def placed(self, column: np.ndarray) -> np.ndarray:
         """A column of `received` by place; ABSENT where no message came."""
         values = column[self.rows]
         if not len(values):
             return np.full(len(self.first), ABSENT)
-        out = values[self.first]
-        if self.missing is None:
-            self.missing = np.flatnonzero(self.first < 0)
+        out: np.ndarray = values[self.first]
         out[self.missing] = ABSENT
         return out
-
-
-def _reconcile(columns: Columns, pairs: list[_Pair], window: Window, out: Messages) -> None:
-    """Ledgers, first arrivals, and what came within the window."""
-    flags, seq, taken, size = (columns.received(c) for c in ("flags", "seq", "taken_ns", "bytes"))
-    stalls = []
-    for p in pairs:
-        arrivals = Arrivals(seq[p.rows], taken[p.rows], flags[p.rows])
-        ledger, p.first, order = reconcile(p.places, arrivals)
-        p.taken_ns = p.placed(taken)
-        if p.reliable:
-            ledger = ledger.still_under_way(moving=_was_moving(p, window))
-        out.ledger += ledger
-        if window.length_ns is None:
-            continue
-        inside = (p.taken_ns >= window.begin_ns) & (p.taken_ns < window.end_ns)
-        count = int(np.count_nonzero(inside))
-        out.arrived_in_window += count
-        sizes = size[p.rows]
-        if len(sizes) and sizes.strides == (0,):
-            out.bytes_in_window += count * int(sizes[0])
-        elif count:
-            out.bytes_in_window += int(sizes[p.first[inside]].sum(dtype=np.int64))
-        ordered = arrivals.taken_ns if order is None else arrivals.taken_ns[order]
-        there = window
-        for life in p.lives:  # nothing can arrive while either end is away
-            there = life.within(there)
-        begin, end = np.searchsorted(ordered, [there.begin_ns, there.end_ns])
-        stalls.append(longest_gap(ordered[begin:end], there))
-    out.longest_stall_ns = max(stalls, default=None)
 
 
 QUIET_NS, QUIET_LATENCIES = 1_000_000_000, 3
@@ -281,7 +269,6 @@ def _was_moving(pair: _Pair, window: Window) -> bool:
     if window.drain_end_ns is None or not there.any():
         return False
     intended_ns = pair.writer.intended_ns
-    assert intended_ns is not None, "it is let go after all pairs were judged"
     waits_ns = pair.taken_ns - intended_ns
     own = there if pair.life is None else there & (intended_ns >= pair.life.begin_ns)
     longest_ns = int(waits_ns[own].max(initial=0))
@@ -324,10 +311,13 @@ def jitter(response_ns: np.ndarray) -> np.ndarray:
     n−1,).
     """
     known = np.isfinite(response_ns)
+    found: np.ndarray
     if known.all():
-        return np.abs(np.diff(response_ns))
-    both = known[1:] & known[:-1]
-    return np.abs(response_ns[1:][both] - response_ns[:-1][both])
+        found = np.abs(np.diff(response_ns))
+    else:
+        both = known[1:] & known[:-1]
+        found = np.abs(response_ns[1:][both] - response_ns[:-1][both])
+    return found
 
 
 def thin_series(time_s: np.ndarray, latency_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -341,29 +331,43 @@ def thin_series(time_s: np.ndarray, latency_ns: np.ndarray) -> tuple[np.ndarray,
     return time_s[edges], worst
 
 
-def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window) -> _Writer:
+def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window | None) -> _Writer:
     seq = columns.sent("seq")[rows]
     order = place_order(seq)
     first = int(seq.min()) if len(seq) else 0
     del seq
-    out = _Writer(publisher.endpoint, publisher.kind, publisher.topic, rows, order, None, None)
-    out.reliable = publisher.reliable
-    out.intended_ns = out.placed(columns.sent("intended_ns"))
-    flags = out.placed(columns.sent("flags"))
-    begin_ns = None if window.begin_ns is None else window.begin_ns - window.slack_ns
-    steady = is_steady(flags, out.intended_ns, begin_ns)
-    out.call_ns = out.placed(columns.sent("call_ns"))
+    intended_ns, flags, call_ns = (
+        _ordered(columns.sent(c), rows, order) for c in ("intended_ns", "flags", "call_ns")
+    )
+    begin_ns = None if window is None else window.begin_ns - window.slack_ns
     failed = (flags & FAILED) != 0
-    out.loaned = bool((flags & LOANED).any())
-    # A call that failed was made, also where it was refused a loan before it began to publish.
-    out.places = Writer(first, steady, (out.call_ns != ABSENT) | failed, failed)
-    return out
+    return _Writer(
+        publisher.endpoint,
+        publisher.kind,
+        publisher.topic,
+        rows,
+        order,
+        # A call that failed was made, also where it was refused a loan before it began to publish.
+        Writer(
+            first, is_steady(flags, intended_ns, begin_ns), (call_ns != ABSENT) | failed, failed
+        ),
+        intended_ns,
+        call_ns,
+        publisher.reliable,
+        loaned=bool((flags & LOANED).any()),
+    )
 
 
 Rows = slice | np.ndarray
+_LET_GO = np.empty(0, np.int64)
 
 
-def _selector(endpoint: np.ndarray):
+def _ordered(column: np.ndarray, rows: Rows, order: np.ndarray | None) -> np.ndarray:
+    values = column[rows]
+    return values if order is None else values[order]
+
+
+def _selector(endpoint: np.ndarray) -> Callable[[int], Rows]:
     """endpoint -> its rows; a slice (no copy) where the trial has one writer."""
     if len(endpoint) == 0:
         return lambda _: slice(0, 0)
@@ -374,7 +378,7 @@ def _selector(endpoint: np.ndarray):
     return lambda wanted: rows.get(wanted, slice(0, 0))
 
 
-def _pair_selector(columns: Columns, out: Messages):
+def _pair_selector(columns: Columns, out: Messages) -> Callable[[int, int], Rows]:
     """(reader, writer) -> rows of `received`; rows of no writer are foreign and counted here."""
     reader, writer = columns.received("endpoint"), columns.received("writer")
     if len(reader) == 0:

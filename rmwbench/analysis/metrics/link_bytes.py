@@ -64,9 +64,7 @@ def wire_of(frames: Frames, outages: Sequence[Outage], window: Window, payload_b
     frames = frames.between(window.begin_ns, window.end_ns)
     lost, entered, carried = _met(frames, outages)
     with_data, _, _ = _met(frames.where(frames.kind.among("data")), outages)
-    return Wire(
-        _sent(frames), lost, with_data, entered, carried, payload_bytes, window.length_ns or 0
-    )
+    return Wire(_sent(frames), lost, with_data, entered, carried, payload_bytes, window.length_ns)
 
 
 def crossing_bytes(columns: Columns, rows: Sequence[Row], window: Window) -> int:
@@ -206,7 +204,8 @@ def lost_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
         )
     out_of_range = frames.verdict.among("blackhole", "no_carrier")
     either = frames.verdict.among("too_large", "given_up") | out_of_range
-    return up | (out_of_range & away) | (either & (frames.receiver.codes < 0))
+    found: np.ndarray = up | (out_of_range & away) | (either & (frames.receiver.codes < 0))
+    return found
 
 
 def _first_rows(frames: Frames) -> np.ndarray:

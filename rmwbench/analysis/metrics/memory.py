@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.stats.missing import total
 
 Row = Mapping[str, Any]
 Reading = tuple[int, str, str, float]
@@ -29,7 +30,7 @@ PLACES = (("begin", 0.0, 0.1), ("middle", 0.45, 0.55), ("end", 0.9, 1.0))
 def growth(
     readings: Sequence[Reading],
     counters: Iterable[Row],
-    window: Window,
+    window: Window | None,
     *,
     published: int,
     delivered: int,
@@ -40,7 +41,7 @@ def growth(
     names = [f"pss_growth_per_message_{side}" for side in SIDES] + [
         f"pss_at_{place}" for place, _, _ in PLACES
     ]
-    if not readings or not window.length_ns:
+    if not readings or window is None or not window.length_ns:
         return {}, dict.fromkeys(names, NOT_READ)
     values: dict[str, float] = {}
     reasons: dict[str, str] = {}
@@ -52,7 +53,7 @@ def growth(
     for side, messages in zip(SIDES, (published, delivered, delivered), strict=True):
         metric = f"pss_growth_per_message_{side}"
         own = [series[name] for name in series if role_of[name] == side]
-        slopes = [_slope(*points) for points in own]
+        growth = total(_slope(*points) for points in own)
         if not own:
             shared = (
                 "publisher and subscription share a process" if "both" in role_of.values() else None
@@ -60,14 +61,14 @@ def growth(
             reasons[metric] = (
                 "no daemon ran" if side == "daemon" else shared or f"no {side} process was read"
             )
-        elif None in slopes:
+        elif growth is None:
             reasons[metric] = (
                 f"fewer than {FEWEST} readings of memory in the second half of the window"
             )
         elif not messages:
             reasons[metric] = "no message to divide by"
         else:
-            values[metric] = sum(slopes) / messages
+            values[metric] = growth / messages
     for place, begin, end in PLACES:
         found = [pss[(at >= begin) & (at <= end)] for at, pss in series.values()]
         if found and all(map(len, found)):

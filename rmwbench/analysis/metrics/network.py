@@ -47,7 +47,7 @@ def network(
     rows: Sequence[Row],
     endpoints: Sequence[Endpoint],
     events: Iterable[Row],
-    window: Window,
+    window: Window | None,
     frames: Frames | None,
     definition: Mapping[str, Any],
     focus: Sequence[str] = (),
@@ -58,7 +58,7 @@ def network(
     events = list(events)
     if frames is not None and (others := cross_traffic.asked(definition)):
         frames = frames.where(~frames.sender.among(*others))
-    if not window.length_ns:
+    if window is None or not window.length_ns:
         return {}, {}, dict.fromkeys(_ALL, NO_WINDOW), Network()
     interruptions = outage.outages(events, rows, window)
     late = any(row.get("joins_ns") is not None for row in rows)

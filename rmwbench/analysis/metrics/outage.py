@@ -78,8 +78,6 @@ class Recovery:
 def outages(events: Iterable[Row], endpoints: Sequence[Row], window: Window) -> list[Outage]:
     """Of a trial, by time. A new address while the link is up is an outage of no length, and so is
     the death of a daemon that does not come back."""
-    if window.begin_ns is None:
-        return []
     events = list(events)
     found: list[Outage] = []
     open_: dict[str, tuple[str, float]] = {}

@@ -155,7 +155,8 @@ def _of_topic(
         counts["twice"] += len(numbers) - len(np.unique(numbers))
         counts["unheard"] += 0 if first is None else int((published < first).sum())
     told = {name: counts[name] for name in NUMBERED}
-    return Fates(topic=topic, **told, before=None, cache=None, disk=None, unplaced=0)
+    nowhere: dict[str, Any] = dict.fromkeys(("before", "cache", "disk"))
+    return Fates(topic=topic, contradiction="", **told, **nowhere, unplaced=0)
 
 
 def _placed(

@@ -63,9 +63,9 @@ def _count(value: float) -> str:
     return f"{float(f'{value:.3g}'):,.10g}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
-def stability(columns: Columns, endpoints: Sequence[Endpoint], window: Window) -> Stability:
+def stability(columns: Columns, endpoints: Sequence[Endpoint], window: Window | None) -> Stability:
     """From a trial's records. A reader counts each writer's messages for itself."""
-    if window.length_ns is None or window.length_ns <= 0:
+    if window is None or window.length_ns <= 0:
         return Stability(0.0, 0.0, 0.0, 0, 0, 0.0)
     columns = answered(columns, endpoints)
     instants = np.linspace(window.begin_ns, window.end_ns, INSTANTS)

@@ -9,6 +9,8 @@ to it never leaves it.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rmwbench.analysis.stats.missing import total
+
 STRAY, TO_ITSELF = "stray_bytes", "loopback_bytes"
 NO_FURTHER = "no host has further interfaces"
 NOT_READ = (
@@ -38,14 +40,14 @@ def stray(
             sent[
                 row["process"], name.removeprefix("interface.").removesuffix(".tx_bytes"), row["at"]
             ] = row["value"]
-    values = {}
+    values: dict[str, float] = {}
     places = {
         STRAY: [(host, one["name"]) for host, mine in further.items() for one in mine],
         TO_ITSELF: [(host, LOOPBACK) for host in definition["network"]["hosts"]],
     }
     for metric, wanted in places.items():
-        ends = [[sent.get((*place, at)) for place in wanted] for at in (BEGIN, END)]
-        if None in ends[0] or None in ends[1]:
+        begin, end = (total(sent.get((*place, at)) for place in wanted) for at in (BEGIN, END))
+        if begin is None or end is None:
             return {}, dict.fromkeys((STRAY, TO_ITSELF), NOT_READ)
-        values[metric] = sum(ends[1]) - sum(ends[0])
+        values[metric] = end - begin
     return values, {}

@@ -56,7 +56,8 @@ class Pair:
 
     @property
     def arrived(self) -> np.ndarray:
-        return self.taken_ns != ABSENT
+        found: np.ndarray = self.taken_ns != ABSENT
+        return found
 
     @property
     def name(self) -> tuple[str, str, str]:
@@ -71,11 +72,9 @@ class Pair:
 def pairs_of(
     columns: Columns, rows: Sequence[Row], endpoints: Sequence[Endpoint], window: Window
 ) -> list[Pair]:
-    """All pairs of a trial with a window; `rows` are the bundle's `endpoints`. A service's client
+    """All pairs of a trial; `rows` are the bundle's `endpoints`. A service's client
     is a pair with itself, whose hosts are its own and its service's. Raises as
     `latency.measure`."""
-    if window.begin_ns is None or window.end_ns is None:
-        return []
     ends = {row["endpoint"]: _end(row, window) for row in rows}
     service_host = {row["topic"]: row["host"] for row in rows if row["kind"] == "service"}
     servers: dict[str, list[str]] = {}
@@ -122,4 +121,5 @@ def _end(row: Row, window: Window) -> End:
 def _again(flags: np.ndarray, taken_ns: np.ndarray, first: np.ndarray) -> np.ndarray:
     further = (flags & (CORRUPT | LATE | FOREIGN)) == 0
     further[first[first >= 0]] = False
-    return taken_ns[further]
+    again_ns: np.ndarray = taken_ns[further]
+    return again_ns

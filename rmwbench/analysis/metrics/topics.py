@@ -14,6 +14,7 @@ from typing import Any
 
 from rmwbench.analysis.metrics.comparisons import is_reliable, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.stats.missing import total
 
 Row = Mapping[str, Any]
 
@@ -105,13 +106,13 @@ def _rates(endpoints: Sequence[Row]) -> dict[str, float | None]:
     def rate(topic: str, seen: frozenset[str] = frozenset()) -> float | None:
         if topic in seen:
             return None
-        found = [
+        whole = total(
             rate(reads.get(a.get("from"), ""), seen | {topic})
             if a.get("kind") == "relay"
             else _rate_hz(a)
             for a in asked.get(topic, ())
-        ]
-        return None if not found or None in found else round(sum(found), 6)
+        )
+        return None if topic not in asked or whole is None else round(whole, 6)
 
     return {topic: rate(topic) for topic in asked}
 
@@ -120,7 +121,7 @@ def _rate_hz(arrival: Mapping[str, Any]) -> float | None:
     if arrival.get("rate_hz"):
         return float(arrival["rate_hz"])
     if arrival.get("period_ns"):
-        return 1e9 / arrival["period_ns"] * arrival.get("count", 1)
+        return float(1e9 / arrival["period_ns"] * arrival.get("count", 1))
     return None
 
 

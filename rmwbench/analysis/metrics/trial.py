@@ -83,6 +83,7 @@ def measure_trial(evidence: Evidence) -> Trial:
     """All metrics of one done trial. Raises UserError where its records contradict the format."""
     evidence, known_clocks = told(evidence)
     window = window_of(evidence, known_clocks)
+    end_ns, window_ns = (None, None) if window is None else (window.end_ns, window.length_ns)
     endpoints = endpoints_of(evidence)
     known = lives(evidence.endpoints, evidence.events, window)
     log, definition = evidence.frames(), loads(evidence.definition)
@@ -126,7 +127,7 @@ def measure_trial(evidence: Evidence) -> Trial:
         evidence.trial,
         evidence.block,
         messages,
-        window.length_ns,
+        window_ns,
         fractions=fractions | chains.fractions,
         network=seen,
         chain=chains.chain,
@@ -136,7 +137,7 @@ def measure_trial(evidence: Evidence) -> Trial:
                 evidence.trial,
                 evidence.block,
                 found,
-                window.length_ns,
+                window_ns,
                 clock_bounds=clock_bounds(known_clocks, own, window),
             )
             for name, (own, found) in of_topics.items()
@@ -165,7 +166,7 @@ def measure_trial(evidence: Evidence) -> Trial:
             evidence.counters,
             published=whole.calls_in_window,
             delivered=whole.arrived_in_window,
-            window_ns=window.length_ns,
+            window_ns=window_ns,
             delivered_bytes=whole.bytes_in_window,
             no_data=cost.unread(evidence.events),
         ),
@@ -185,8 +186,8 @@ def measure_trial(evidence: Evidence) -> Trial:
         trial.values |= values
         trial.reasons |= reasons
     _second_by_second(trial, evidence.counters, samples, window)
-    trial.bring_up = bring_up.bring_up(evidence.events, definition, window.end_ns)
-    values, of_nodes, reasons = bring_up.metrics(trial.bring_up, trial.values, window.length_ns)
+    trial.bring_up = bring_up.bring_up(evidence.events, definition, end_ns)
+    values, of_nodes, reasons = bring_up.metrics(trial.bring_up, trial.values, window_ns)
     trial.values |= values
     trial.fractions |= of_nodes
     trial.reasons |= reasons
@@ -203,7 +204,7 @@ def _second_by_second(
     trial: Trial,
     counters: Sequence[Row],
     samples: Sequence[tuple[int, str, str, float]],
-    window: Window,
+    window: Window | None,
 ) -> None:
     """Where a process has no CPU over the window, the sum over all of them has none by second
     either."""
@@ -271,13 +272,14 @@ def told(evidence: Evidence) -> tuple[Evidence, one_clock.Clocks]:
         ) from None
 
 
-def window_of(evidence: Evidence, known: one_clock.Clocks) -> Window:
-    """The steady window of evidence that was `told`."""
-    window = Window(
-        evidence.row.get("steady_begin_ns"),
-        evidence.row.get("steady_end_ns"),
-        drain_end_ns=evidence.row.get("drain_end_ns"),
+def window_of(evidence: Evidence, known: one_clock.Clocks) -> Window | None:
+    """The steady window of evidence that was `told`, if the trial came so far."""
+    begin_ns, end_ns, drain_end_ns = (
+        evidence.row.get(c) for c in ("steady_begin_ns", "steady_end_ns", "drain_end_ns")
     )
+    if begin_ns is None or end_ns is None:
+        return None
+    window = Window(begin_ns, end_ns, drain_end_ns=drain_end_ns)
     return replace(window, slack_ns=known.slack_ns(window))
 
 
@@ -286,7 +288,7 @@ WHOLE_GRAPH = ("graph_time", "match_time", "first_message_time")
 
 
 def clock_bounds(
-    known: one_clock.Clocks, endpoints: Sequence[Endpoint], window: Window
+    known: one_clock.Clocks, endpoints: Sequence[Endpoint], window: Window | None
 ) -> dict[str, float]:
     """Sample or metric -> how far its values may be from the truth for the hosts' clocks, ns; of
     the widest pair of endpoints. Empty where all have one clock. What one host stamped at both
@@ -311,7 +313,7 @@ def clock_bounds(
 
 
 def layers_of(
-    evidence: Evidence, found: Chains, window: Window, known: Mapping[int, Life]
+    evidence: Evidence, found: Chains, window: Window | None, known: Mapping[int, Life]
 ) -> chain_layers.Layers | None:
     """Of chains, and where layers are traced also of single hops."""
     spans = evidence.spans()
@@ -334,7 +336,7 @@ OF_CHAINS = tuple(
 """Metrics that only relayed messages have."""
 
 
-def chain_bounds(known: one_clock.Clocks, found: Chains, window: Window) -> dict[str, float]:
+def chain_bounds(known: one_clock.Clocks, found: Chains, window: Window | None) -> dict[str, float]:
     """The same of what chains measure. From the first to the last it is the bound of these two
     hosts' clocks, whatever the others show: the errors between them cancel. What a relay takes is
     on one clock."""

@@ -123,11 +123,9 @@ class Clock:
         line = (self._line(t, np.array(self.t_ns, np.int64)) - self._origin[1]).astype(float)
         nearest = np.min([np.abs(t - r.t_ns) for r in self.readings], axis=0)
         # A line rounded to whole nanoseconds at both ends is off by up to one in between.
-        return (
-            np.maximum(high - line, line - low)
-            + WANDER * nearest
-            + (1 if len(self.t_ns) > 1 else 0)
-        )
+        rounding = 1 if len(self.t_ns) > 1 else 0
+        bound: np.ndarray = np.maximum(high - line, line - low) + WANDER * nearest + rounding
+        return bound
 
     @property
     def _origin(self) -> tuple[int, int]:
@@ -143,9 +141,9 @@ class Clock:
         segment = np.clip(np.searchsorted(knots, at) - 1, 0, len(knots) - 2)
         rise = np.array([o - first for o in self.offset_ns], float)
         slope = np.diff(rise) / np.diff(knots)
-        return first + np.rint(rise[segment] + slope[segment] * (at - knots[segment])).astype(
-            np.int64
-        )
+        further = np.rint(rise[segment] + slope[segment] * (at - knots[segment]))
+        line: np.ndarray = first + further.astype(np.int64)
+        return line
 
     def _envelope(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The least and the largest offset possible, relative to the origin."""

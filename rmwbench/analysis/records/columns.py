@@ -30,16 +30,16 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Window:
-    """The steady window on the reference clock; None where the trial did not say. `slack_ns`: how
-    far a host with a clock of its own may have begun it from here; up to that its messages are
-    steady as they say themselves. `drain_end_ns`: when readers had stopped waiting for what was on
-    its way."""
+    """The steady window on the reference clock; a trial that did not say has None in its place.
+    `slack_ns`: how far a host with a clock of its own may have begun it from here; up to that its
+    messages are steady as they say themselves. `drain_end_ns`: when readers had stopped waiting for
+    what was on its way."""
 
-    begin_ns: int | None
-    end_ns: int | None
+    begin_ns: int
+    end_ns: int
     slack_ns: int = 0
     drain_end_ns: int | None = None
 
     @property
-    def length_ns(self) -> int | None:
-        return None if self.begin_ns is None or self.end_ns is None else self.end_ns - self.begin_ns
+    def length_ns(self) -> int:
+        return self.end_ns - self.begin_ns

@@ -30,7 +30,12 @@ class Names:
     def among(self, *wanted: str) -> np.ndarray:
         """Whether each row has one of these texts: bool of shape (rows,)."""
         known = np.array([name in wanted for name in self.names] + [False])  # code −1 is the last
-        return known[self.codes]
+        found: np.ndarray = known[self.codes]
+        return found
+
+    def where(self, rows: np.ndarray) -> "Names":
+        """The rows of a mask."""
+        return Names(self.codes[rows], self.names)
 
 
 @dataclass(frozen=True)
@@ -53,15 +58,14 @@ class Frames:
 
     def where(self, rows: np.ndarray) -> "Frames":
         """The rows of a mask."""
-        pick = lambda names: Names(names.codes[rows], names.names)  # noqa: E731
         return Frames(
             self.index[rows],
             self.in_ns[rows],
             self.frame_bytes[rows],
-            pick(self.sender),
-            pick(self.receiver),
-            pick(self.verdict),
-            pick(self.kind),
+            self.sender.where(rows),
+            self.receiver.where(rows),
+            self.verdict.where(rows),
+            self.kind.where(rows),
             self.retransmission[rows],
             self.entered[rows],
         )
@@ -78,7 +82,11 @@ def frames_of(columns: Mapping[str, Any]) -> Frames:
     entered = np.zeros(len(index), bool)
     rows = np.flatnonzero(own)
     entered[rows[np.unique(index[rows], return_index=True)[1]]] = True
-    text = lambda name: Names(np.asarray(columns[name][0], np.int64), tuple(columns[name][1]))  # noqa: E731
+
+    def text(name: str) -> Names:
+        codes, names = columns[name]
+        return Names(np.asarray(codes, np.int64), tuple(names))
+
     return Frames(
         index,
         np.asarray(columns["in_ns"], np.int64),

@@ -41,7 +41,7 @@ class Life:
         return mine if self.percent >= 100 else mine & passes(seq, self.percent)
 
     def within(self, window: Window) -> Window:
-        """The part of a window with both edges in which the reader is there; of no length where
+        """The part of a window in which the reader is there; of no length where
         there is none."""
         begin = max(window.begin_ns, min(self.begin_ns, window.end_ns))
         return Window(int(begin), int(max(begin, min(window.end_ns, self.end_ns))))
@@ -56,10 +56,10 @@ def passes(seq: np.ndarray, percent: int) -> np.ndarray:
     return (scattered * np.uint64(100) >> np.uint64(32)) < np.uint64(percent)
 
 
-def lives(rows: Sequence[Row], events: Iterable[Row], window: Window) -> dict[int, Life]:
+def lives(rows: Sequence[Row], events: Iterable[Row], window: Window | None) -> dict[int, Life]:
     """Endpoint -> its life, of those that join, leave or filter. `rows` are the bundle's
     `endpoints`."""
-    if window.begin_ns is None:
+    if window is None:
         return {}
     special = [
         row

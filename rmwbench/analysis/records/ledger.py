@@ -130,7 +130,7 @@ def is_steady(
 ) -> np.ndarray:
     """Messages of the steady window: not flagged as warm-up and not intended before its
     beginning."""
-    steady = (flags & WARMUP) == 0
+    steady: np.ndarray = (flags & WARMUP) == 0
     if steady_begin_ns is not None:
         steady &= intended_ns >= steady_begin_ns
     return steady
@@ -142,7 +142,8 @@ def reconcile(writer: Writer, arrivals: Arrivals) -> tuple[Ledger, np.ndarray, n
     rows as they stand.
     """
     n, m = len(writer.steady), len(arrivals.seq)
-    index = np.int32 if max(n, m) < 2**31 else np.int64  # half the memory traffic where it suffices
+    # half the memory traffic where it suffices
+    index = np.dtype(np.int32 if max(n, m) < 2**31 else np.int64)
     place = (
         arrivals.seq.view(np.int64)
         if arrivals.seq.dtype == np.uint64
@@ -219,7 +220,7 @@ def _arrival_order(taken_ns: np.ndarray, sound: np.ndarray | None) -> np.ndarray
     return rows
 
 
-def _first_rows(n: int, places: np.ndarray, rows: np.ndarray | None, index: type) -> np.ndarray:
+def _first_rows(n: int, places: np.ndarray, rows: np.ndarray | None, index: np.dtype) -> np.ndarray:
     """Per place the row that came first, −1 where none did. `places` is in order of arrival."""
     first = np.full(n, -1, index)
     order = np.arange(len(places), dtype=index) if rows is None else rows.astype(index)

@@ -56,7 +56,7 @@ class Clocks:
     def of_endpoint(self, endpoint: int) -> Clock:
         return self.hosts.get(self.places.get(endpoint, ""), _REFERENCE)
 
-    def bound_ns(self, one: int, other: int, window: Window) -> float:
+    def bound_ns(self, one: int, other: int, window: Window | None) -> float:
         """How far the difference of a stamp at one endpoint and a stamp at another may be from the
         truth, in the window; 0 on one host, however its clock runs."""
         if self.one or self.places.get(one) == self.places.get(other):
@@ -65,13 +65,13 @@ class Clocks:
             self.of_endpoint(other), window
         )
 
-    def widest_ns(self, window: Window) -> float:
+    def widest_ns(self, window: Window | None) -> float:
         """The same of any two stamps of the trial."""
         if self.one or len(self.hosts) < 2:
             return 0.0
         return sum(sorted(self._most(clock, window) for clock in self.hosts.values())[-2:])
 
-    def slack_ns(self, window: Window) -> int:
+    def slack_ns(self, window: Window | None) -> int:
         """How far a host may have begun its steady state from the reference's begin, by a clock
         that was known less well then than now."""
         return (
@@ -95,8 +95,8 @@ class Clocks:
             return row
         return {**row, "time_ns": int(self.of_process(row["process"]).to_reference(row["time_ns"]))}
 
-    def _most(self, clock: Clock, window: Window) -> float:
-        if window.begin_ns is None or window.end_ns is None:
+    def _most(self, clock: Clock, window: Window | None) -> float:
+        if window is None:
             return float(max(clock.bound([r.t_ns for r in clock.readings])))
         t = (
             np.linspace(0, window.end_ns - window.begin_ns, BOUND_POINTS).astype(np.int64)
@@ -143,11 +143,11 @@ class OneClock:
             return None
         return {**found, "time_ns": self.records.on_reference(found["time_ns"], found["endpoint"])}
 
-    def samples(self) -> list[tuple]:
-        """As the evidence's, whose first two columns are time and process."""
+    def samples(self) -> list[tuple[int, str, str, float]]:
+        """As the evidence's: time, process, counter and value."""
         return [
-            (int(self._clocks.of_process(process).to_reference(time_ns)), process, *rest)
-            for time_ns, process, *rest in self._evidence.samples()
+            (int(self._clocks.of_process(process).to_reference(time_ns)), process, counter, value)
+            for time_ns, process, counter, value in self._evidence.samples()
         ]
 
 

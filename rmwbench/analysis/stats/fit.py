@@ -235,14 +235,15 @@ def _weibull(above: np.ndarray, shift: float) -> tuple[Any, dict[str, float]]:
     return stats.weibull_min(shape, shift, scale), {"shape": shape, "scale_ns": scale}
 
 
-_SHIFTED: Mapping[str, Callable[[np.ndarray, float], tuple[Any, dict[str, float]]]] = {
+_Fit = Callable[[np.ndarray, float], tuple[Any, dict[str, float]]]
+_SHIFTED: Mapping[str, _Fit] = {
     "lognormal": _lognormal,
     "gamma": _gamma,
     "weibull": _weibull,
 }
 
 
-def _shifted(of: Callable, chosen: np.ndarray, ordered: np.ndarray) -> tuple[Any, dict[str, float]]:
+def _shifted(of: _Fit, chosen: np.ndarray, ordered: np.ndarray) -> tuple[Any, dict[str, float]]:
     """The family at the most likely shift: from a twentieth of the way between the fastest message
     and the 5 % quantile below the fastest down to twenty of the data's spreads."""
     from scipy import optimize

@@ -217,7 +217,7 @@ def clustered_fraction(
 def wrong_trials(trials: int, confidence: float = 0.95) -> float:
     """The share of trials that may go wrong as a whole where none of so many did: 1 − (1 −
     confidence)^(1/trials). Not a matter of messages: 45 % after five trials."""
-    return 1 - (1 - confidence) ** (1 / trials)
+    return float(1 - (1 - confidence) ** (1 / trials))
 
 
 def _whole(trials: int) -> str:

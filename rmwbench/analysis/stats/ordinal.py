@@ -12,6 +12,7 @@ from scipy import special
 from rmwbench.analysis.stats.intervals import order_statistic
 from rmwbench.analysis.stats.quantile import rank
 
+Answers = Sequence[int] | np.ndarray
 EXACT_BELOW = 20
 """Answers of the smaller group up to which p is counted out instead of taken from the normal
 approximation."""
@@ -37,7 +38,7 @@ def median(counts: Sequence[int], confidence: float = 0.95) -> tuple[int, int, i
     return at(rank(n, 0.5)), int(low), len(ends) - 1 if math.isinf(high) else int(high)
 
 
-def mann_whitney(a: Sequence[int], b: Sequence[int]) -> tuple[float, str] | None:
+def mann_whitney(a: Answers, b: Answers) -> tuple[float, str] | None:
     """(two-sided p, method) of "neither group tends to answer higher"; None where all answers are
     the same or a group has none.
 
@@ -82,9 +83,7 @@ def _exact(totals: np.ndarray, twice_rank: np.ndarray, m: int, n: int, off: int)
     return min(1.0, float(sums[distance >= off].sum() / sums.sum()))
 
 
-def cliffs_delta(
-    a: Sequence[int], b: Sequence[int], confidence: float = 0.95
-) -> tuple[float, float, float]:
+def cliffs_delta(a: Answers, b: Answers, confidence: float = 0.95) -> tuple[float, float, float]:
     """(delta, low, high): how much likelier an answer of `a` is above one of `b` than below it,
     from −1 to 1.
 

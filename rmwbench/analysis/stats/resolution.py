@@ -241,9 +241,12 @@ def _spreads(freedom: float) -> np.ndarray:
     0.001. From 100 degrees on by Wilson & Hilferty (PNAS 17, 1931), as exact there and a hundred
     times faster.
     """
+    spreads: np.ndarray
     if freedom < 100:
-        return np.sqrt(special.chdtri(freedom, 1 - _STEPS) / freedom)
-    return (1 - 2 / (9 * freedom) + _NORMAL * math.sqrt(2 / (9 * freedom))) ** 1.5
+        spreads = np.sqrt(special.chdtri(freedom, 1 - _STEPS) / freedom)
+    else:
+        spreads = (1 - 2 / (9 * freedom) + _NORMAL * math.sqrt(2 / (9 * freedom))) ** 1.5
+    return spreads
 
 
 def _above(distance: np.ndarray, error: float) -> float:

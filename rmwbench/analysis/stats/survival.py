@@ -41,7 +41,7 @@ class Curve:
         The interval holds every time at which one half is inside the band (Brookmeyer and Crowley,
         Biometrics 38, 1982).
         """
-        return tuple(self._first(band) for band in (self.share, self.low, self.high))
+        return self._first(self.share), self._first(self.low), self._first(self.high)
 
     def _first(self, band: np.ndarray) -> float:
         below = np.flatnonzero(band <= 0.5 + 1e-12)

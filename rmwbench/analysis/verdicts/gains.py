@@ -119,7 +119,8 @@ def _logs(planned: Planned, min_blocks: int) -> np.ndarray | NoRatio:
         return NoRatio(
             f"in {infinite} of {len(blocks)} blocks a side is infinite: that has no ratio"
         )
-    return np.log(values)
+    logs: np.ndarray = np.log(values)
+    return logs
 
 
 def _priors(planned: Sequence[Planned], logs: Sequence[np.ndarray | NoRatio]) -> dict[str, Prior]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rmwbench.analysis.stats.missing import complete
 from rmwbench.analysis.verdicts.ordered_by import TIME, Words
 from rmwbench.analysis.verdicts.verdict import By, NoRatio, Ratio, Verdict
 
@@ -74,8 +75,8 @@ def _worst(per: Mapping[str, Verdict], of: int, lost: Mapping[str, float]) -> Ov
 
 
 def _furthest(per: Mapping[str, Verdict], of: int, lost: Mapping[str, float]) -> Overall:
-    waits = [v.minutes_to_decide for v in per.values()]
-    minutes = None if None in waits else max(waits)
+    waits = complete(v.minutes_to_decide for v in per.values())
+    minutes = None if waits is None else max(waits)
     topic = max(per, key=lambda t: (lost.get(t, 0.0), _size(per[t])))
     v = per[topic]
     reason = f"open in {len(per)} of {of} topics, most in {topic}: {v.reason}"

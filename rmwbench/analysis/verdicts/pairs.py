@@ -43,8 +43,9 @@ class Pairs:
 
     def differences(self, i: int, j: int) -> np.ndarray:
         """The block log-ratios of a pair without infinite values."""
-        found = self.logs[i] - self.logs[j]
-        return found[np.isfinite(found)]
+        both = self.logs[i] - self.logs[j]
+        found: np.ndarray = both[np.isfinite(both)]
+        return found
 
     def ratio(self, i: int, j: int, level: float, min_blocks: int) -> Ratio | NoRatio:
         """As `ratio.ratio` of the two arms."""
@@ -184,7 +185,8 @@ def _only_first_infinite(logs: np.ndarray) -> np.ndarray:
     """[i, j]: i is infinite in some common blocks, j in none. To leave those blocks out makes i
     look faster than it is, so a test of "i is slower" may do it."""
     there, endless = ~np.isnan(logs), np.isposinf(logs)
-    return (_common(endless, there) > 0) & (_common(there, endless) == 0)
+    found: np.ndarray = (_common(endless, there) > 0) & (_common(there, endless) == 0)
+    return found
 
 
 def _shifts(
@@ -204,7 +206,8 @@ def _shifts(
 
     def mean_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         both = a[:, None, :] + b[None, :, :]
-        return np.where(np.isnan(both), 0.0, both).sum(-1) / n
+        mean: np.ndarray = np.where(np.isnan(both), 0.0, both).sum(-1) / n
+        return mean
 
     return mean_sum(down, up), mean_sum(up, down)
 
@@ -222,7 +225,8 @@ def _rounding(values: np.ndarray, used: np.ndarray) -> np.ndarray:
         return np.zeros((len(values), len(values)))
     variance = np.where(used, (steps.min() / values) ** 2 / 12, 0.0)
     variance = variance @ used.T.astype(float)
-    return np.sqrt((variance + variance.T) / np.maximum(_common(used, used), 1))
+    least: np.ndarray = np.sqrt((variance + variance.T) / np.maximum(_common(used, used), 1))
+    return least
 
 
 def _losses(arms: Sequence[Arm], rules: Rules) -> tuple[np.ndarray, np.ndarray]:
@@ -267,7 +271,8 @@ def _blocks(columns: Sequence[Mapping[int, float]]) -> list[int]:
 
 
 def _common(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.rint(a.astype(float) @ b.T.astype(float)).astype(int)
+    counted: np.ndarray = np.rint(a.astype(float) @ b.T.astype(float))
+    return counted.astype(int)
 
 
 def _mean_and_variance(difference: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

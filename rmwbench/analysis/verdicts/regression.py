@@ -107,12 +107,12 @@ def judge(questions: Sequence[Question], rules: Rules) -> list[Answer]:
     """An answer per question, in their order."""
     shared = _priors(questions, rules)
     effects = [_effect(q, rules, shared.get(_kind(q), NOTHING)) for q in questions]
-    tested = [n for n, e in enumerate(effects) if isinstance(e, _Effect)]
+    tested = {n: e for n, e in enumerate(effects) if isinstance(e, _Effect)}
     different = _holm(
-        {n: min(1.0, 2 * min(effects[n].worse, effects[n].better)) for n in tested}, rules.alpha
+        {n: min(1.0, 2 * min(e.worse, e.better)) for n, e in tested.items()}, rules.alpha
     )
     equal = _holm(
-        {n: effects[n].equivalent for n in tested if not _is_fraction(questions[n])}, rules.alpha
+        {n: e.equivalent for n, e in tested.items() if not _is_fraction(questions[n])}, rules.alpha
     )
     answers = [
         Answer("no data", None, e)

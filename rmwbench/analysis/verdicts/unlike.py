@@ -148,13 +148,11 @@ def between(a: Facts, b: Facts) -> list[str]:
         if mine is not None and other is not None and mine != other:
             name = _NAMES.get(attribute, attribute.replace("_", " "))
             out.append(f"{name}: {_word(mine)} in A, {_word(other)} in B")
-    dates = _date(a.release_date), _date(b.release_date)
-    if (
-        all(dates)
-        and abs(months := (dates[1].year - dates[0].year) * 12 + dates[1].month - dates[0].month)
-        > MONTHS
-    ):
-        out.append(f"released {abs(months)} months apart: {dates[0]} in A, {dates[1]} in B")
+    of_a, of_b = _date(a.release_date), _date(b.release_date)
+    if of_a and of_b:
+        months = abs((of_b.year - of_a.year) * 12 + of_b.month - of_a.month)
+        if months > MONTHS:
+            out.append(f"released {months} months apart: {of_a} in A, {of_b} in B")
     return out
 
 

@@ -1,11 +1,12 @@
 """From tests to verdicts in words, each with the reason that a reader needs to disagree with it."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from rmwbench.analysis.stats.missing import complete
 from rmwbench.analysis.stats.resolution import (
     POWER,
     blocks_for,
@@ -76,9 +77,10 @@ def word(
     for name in standing:
         if name != leader:
             verdicts[name] = kept.get(name) or _open(judged[name], judged[leader], rules)
+    told = {name: v for name, v in verdicts.items() if v is not None}
     if leader in standing:
-        verdicts[leader] = _lead(judged[leader], verdicts, order, rules)
-    return {name: v for name, v in verdicts.items() if v is not None}
+        told[leader] = _lead(judged[leader], dict(told), rules)
+    return {name: told[name] for name in order}
 
 
 def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
@@ -201,25 +203,23 @@ def _below_the_clocks(j: Judged, leader: Judged, found: Ratio) -> str | None:
     )
 
 
-def _lead(
-    j: Judged, verdicts: dict[str, Verdict | None], order: list[str], rules: Rules
-) -> Verdict:
-    others = [n for n in order if n != j.arm.name]
+def _lead(j: Judged, others: Mapping[str, Verdict], rules: Rules) -> Verdict:
+    """`others`: the verdict of every other arm, in order."""
     if not others:
         return Verdict(
             "alone", None, None, "the only contender with data: nothing to compare it with"
         )
-    second = next((n for n in others if verdicts[n].verdict != "worse"), others[0])
+    second = next((n for n, v in others.items() if v.verdict != "worse"), next(iter(others)))
     found = (
-        _inverse(verdicts[second].ratio)
-        if verdicts[second].against == j.arm.name
+        _inverse(others[second].ratio)
+        if others[second].against == j.arm.name
         else j.ratio(second, rules)
     )
-    if all(verdicts[n].verdict == "worse" for n in others):
+    if all(v.verdict == "worse" for v in others.values()):
         return Verdict("best", second, found, "every other contender is decided to be worse")
-    open_ones = [n for n in others if verdicts[n].verdict == "undecided"]
-    waits = [verdicts[n].minutes_to_decide for n in open_ones]
-    minutes = None if not waits or None in waits else max(waits)
+    open_ones = [n for n, v in others.items() if v.verdict == "undecided"]
+    waits = complete(others[n].minutes_to_decide for n in open_ones)
+    minutes = max(waits) if waits else None
     if j.equivalent:
         still = f"; {', '.join(open_ones)} may be as {j.arm.order.less}" if open_ones else ""
         return Verdict(
@@ -230,7 +230,7 @@ def _lead(
             f"{percent(rules.margin)}{still}",
             minutes,
         )
-    names = ", ".join(open_ones or [n for n in others if verdicts[n].verdict == "equivalent"])
+    names = ", ".join(open_ones or [n for n, v in others.items() if v.verdict == "equivalent"])
     return Verdict(
         "undecided", second, found, f"leads, but is not decided against {names}", minutes
     )
@@ -253,6 +253,8 @@ def _minutes(j: Judged, leader: Judged, rules: Rules) -> tuple[float | None, str
         float(j.pairs.error[j.at, leader.at]) * math.sqrt(n),
     )
     more = {"margin": rules.margin, "shared_freedom": j.pairs.prior.freedom}
+    power: Callable[..., float]
+    smallest: Callable[..., int | None]
     # Beyond the margin it would be decided as worse, within it as equivalent.
     if mean > math.log1p(rules.margin):
         tests, power, smallest = j.multiplier * j.chances, power_worse, blocks_for

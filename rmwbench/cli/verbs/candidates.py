@@ -71,7 +71,8 @@ def _chosen(names: list[str]) -> "tuple[Candidates, list[Candidate]]":
     from rmwbench.suite.file.candidates import is_file
     from rmwbench.suite.file.load import candidates_of, known_candidates
 
-    known, wanted = known_candidates(), []
+    known = known_candidates()
+    wanted: list[Candidate] = []
     for name in names:
         if is_file(name):
             own = candidates_of(Path(name))
@@ -157,7 +158,7 @@ def _print_lacking(console: Any, found: dict[str, Any]) -> None:
     """Each reason once, with the command that changes it."""
     from rich.markup import escape
 
-    from rmwbench.errors import as_typed
+    from rmwbench.typed import as_typed
 
     lacking: dict[tuple[str, str | None, str | None], list[str]] = {}
     for one in found["candidates"]:

@@ -15,7 +15,9 @@ from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
+    from rmwbench.campaign.plan.cut import Cut
     from rmwbench.campaign.plan.plan import Comparison, Plan
     from rmwbench.suite.cells import Cell
 
@@ -115,7 +117,8 @@ def plan(
     )
     planner = Planner(text, request.suite_file, choice(candidates, added, without))
     request, absent = planner.without_absent(request)
-    machine, left_out = (Machine.here(), None) if cluster is None else (None, None)
+    left_out: Cut | None = None
+    machine = Machine.here() if cluster is None else None
     if machine is not None:
         request, left_out = planner.within_budget(request, machine)
     _, found = planner.chosen(request)
@@ -341,20 +344,15 @@ def _print_recorders(console: "Console", made: "Plan") -> None:
     )
 
 
-def _workload_table(made: "Plan"):
+def _workload_table(made: "Plan") -> "Table":
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, justify in (
-        ("compared in", "left"),
-        ("what", "left"),
-        ("steady", "right"),
-        ("messages", "right"),
-        ("percentiles", "left"),
-    ):
-        table.add_column(heading, justify=justify, overflow="fold")
+    for heading in ("compared in", "what", "steady", "messages", "percentiles"):
+        right = heading in ("steady", "messages")
+        table.add_column(heading, justify="right" if right else "left", overflow="fold")
     for comparison in made.comparisons:
         cell = comparison.cells[0]
         messages = (
@@ -388,7 +386,7 @@ def _percentiles(comparison: "Comparison") -> str:
     )
 
 
-def _print_resolution(console, made: "Plan") -> None:
+def _print_resolution(console: "Console", made: "Plan") -> None:
     """One sentence per number of contenders; mostly one."""
     from rmwbench.suite.suite import DECIDABLE_BLOCKS
 

@@ -1,7 +1,7 @@
 """`rmwbench query SQL [DIR]`: SQL over a campaign's tables, for people and for scripts."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -57,10 +57,10 @@ def query(
         _table(found)
 
 
-def _json(columns: list[str], rows: list[tuple]) -> None:
+def _json(columns: list[str], rows: list[tuple[Any, ...]]) -> None:
     import math
 
-    def plain(value):
+    def plain(value: object) -> object:
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
     print_json(
@@ -68,7 +68,7 @@ def _json(columns: list[str], rows: list[tuple]) -> None:
     )
 
 
-def _csv(columns: list[str], rows: list[tuple]) -> None:
+def _csv(columns: list[str], rows: list[tuple[Any, ...]]) -> None:
     import csv
     import sys
 

@@ -271,7 +271,7 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
         ),
     ]
     if limits:
-        line = alt.Chart(alt.Data(values=[{"value": limit, "text": "limit"} for limit in limits]))
+        line = charts.chart_of([{"value": limit, "text": "limit"} for limit in limits])
         layers += [
             line.mark_rule(color=LOST, strokeWidth=1.2, strokeDash=[6, 3]).encode(y=y),
             line.mark_text(
@@ -280,7 +280,7 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
         ]
     if knees:
         layers.append(
-            alt.Chart(alt.Data(values=knees))
+            charts.chart_of(knees)
             .mark_point(
                 shape="diamond", size=90, filled=True, opacity=1, stroke=SURFACE, strokeWidth=1
             )
@@ -288,7 +288,7 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
         )
     if above:
         layers.append(
-            alt.Chart(alt.Data(values=above))
+            charts.chart_of(above)
             .mark_point(size=45, filled=True, opacity=0.85)
             .encode(
                 x=x("level:Q"),
@@ -358,7 +358,7 @@ def loss(found: Searched, *, narrow: bool = False) -> Spec | None:
     ]
     limits = [c.below for c in search.limit.conditions if c.metric == "loss" and c.below <= top]
     if limits:
-        line = alt.Chart(alt.Data(values=[{"value": limit} for limit in limits]))
+        line = charts.chart_of([{"value": limit} for limit in limits])
         layers.append(line.mark_rule(color=LOST, strokeWidth=1.2, strokeDash=[6, 3]).encode(y=y))
     return charts._finish(alt.layer(*layers), height=170, points=points)
 

@@ -8,7 +8,7 @@ import altair as alt
 
 from rmwbench.analysis.decide.pareto import LOSS_ALIKE, Standing
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.report.charts import FONT
+from rmwbench.report.charts import FONT, chart_of
 from rmwbench.report.style import NEUTRAL, looks
 from rmwbench.results.decide.model import Front, Machine, Place
 from rmwbench.words import numbers as fmt
@@ -29,7 +29,7 @@ def front(found: Front, machine: Machine) -> Spec | None:
         return None
     horizontal, vertical = (_domain(rows, axis) for axis in "xy")
     _place_names(rows, horizontal, vertical)
-    base = alt.Chart(alt.Data(values=rows))
+    base = chart_of(rows)
     x_scale = alt.Scale(type="log", domain=horizontal, nice=False)
     y_scale = alt.Scale(type="log", domain=vertical, nice=False)
     few: dict[str, Any] = {"tickCount": 6, "format": "~g"}
@@ -54,7 +54,8 @@ def front(found: Front, machine: Machine) -> Spec | None:
     chart = chart.configure_axis(
         gridColor=GRID, labelColor=TEXT, titleColor=TEXT, labelFont=FONT, titleFont=FONT
     )
-    return chart.configure_view(stroke=GRID).to_dict()
+    spec: Spec = chart.configure_view(stroke=GRID).to_dict()
+    return spec
 
 
 def _domain(rows: list[dict[str, Any]], axis: str) -> list[float]:
@@ -124,7 +125,8 @@ def to_dark(spec: Spec) -> Spec:
     """The same for a dark page."""
     from rmwbench.report.style import to_dark as pairs
 
-    return _replaced(spec, pairs())
+    dark: Spec = _replaced(spec, pairs())
+    return dark
 
 
 def _replaced(value: Any, pairs: dict[str, str]) -> Any:

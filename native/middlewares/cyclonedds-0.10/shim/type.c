@@ -207,8 +207,8 @@ void rmwbench_view_of(const void *opaque, struct rmwbench_view *view) {
   if (view->shared) {
     if (!body_of(common, &view->bytes, &view->size)) view->size = 0;
   } else {
-    view->bytes = of(common)->cdr;
-    view->size = of(common)->size;
+    view->bytes = of(common)->cdr + HEADER_BYTES;
+    view->size = of(common)->size - HEADER_BYTES;
   }
 }
 

@@ -3,40 +3,23 @@
 //!
 //! Messages are raw CDR under ROS 2's topic and type names, written by one copy, through a type of
 //! this worker's own (`shim/type.c`): the same bytes on the wire as any other DDS of these names,
-//! and in shared memory the body in place. QoS is set as rmw_cyclonedds sets it ([`qos`]) and read
-//! back. One participant serves the process; a node is a DDS publisher and subscriber that carry
-//! its name.
+//! and in shared memory the body in place. Everything that release 11 has too is in
+//! [`rmwbench_cyclone`]; what this release does in a way of its own, [`release`] tells it.
 
-mod client;
-mod domain;
-mod entity;
-mod log;
-mod node;
-mod publisher;
-mod qos;
-mod reader;
-#[path = "../../iceoryx/src/roudi.rs"]
-mod roudi;
+mod release;
 mod security;
-mod service;
-mod session;
 mod settings;
 mod shared_memory;
-#[allow(dead_code)] // another worker's file, which has more than this one needs
-#[path = "../../cyclonedds/src/sockets.rs"]
-mod sockets;
-mod statistics;
-mod subscription;
 mod sys;
-mod wait_set;
-mod writer;
 
 use std::collections::BTreeMap;
 
+use rmwbench_cyclone::node::CycloneSession;
 use rmwbench_harness::middleware::{
     capabilities, modes, Daemon, Description, Error, Middleware, OneHost, Profile, Session,
     SessionConfig,
 };
+use rmwbench_iceoryx::roudi;
 use serde_json::json;
 
 pub struct CycloneDds;
@@ -103,7 +86,7 @@ impl Middleware for CycloneDds {
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
         config.only_options(&[roudi::POOLS])?;
         roudi::pools(config)?;
-        Ok(Box::new(session::CycloneSession::open(config)?))
+        Ok(Box::new(CycloneSession::<release::ThisRelease>::open(config)?))
     }
 
     fn one_host(&self, profile: &str) -> Option<OneHost> {
@@ -122,13 +105,8 @@ impl Middleware for CycloneDds {
     }
 
     fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
-        match name {
-            roudi::NAME => Ok(Box::new(roudi::RouDi::start(config)?)),
-            other => Err(Error::unsupported(
-                format!("daemon {other}"),
-                format!("unknown `{other}`, expected `{}`", roudi::NAME),
-            )),
-        }
+        rmwbench_roudi::named(name)?;
+        Ok(Box::new(roudi::RouDi::start(config)?))
     }
 }
 

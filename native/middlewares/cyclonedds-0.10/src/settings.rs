@@ -1,9 +1,15 @@
 //! The modes as a second fragment of Cyclone's own XML, behind the profile's: Cyclone takes
 //! several, and the later one wins.
 
-use rmwbench_harness::middleware::{Configuration, Error, SessionConfig};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 
-use crate::{roudi, security};
+use rmwbench_cyclone::domain::{self, Domains};
+use rmwbench_cyclone::sockets::Socket;
+use rmwbench_harness::middleware::{Error, SessionConfig};
+use rmwbench_iceoryx::roudi;
+
+use crate::security;
 
 /// For the description.
 pub const MODES: [(&str, &str); 12] = [
@@ -28,23 +34,20 @@ const LARGEST_DATAGRAM: u32 = 65_500;
 /// What a session opens with.
 pub struct Settings {
     /// Fragments of XML, separated as Cyclone takes them.
-    pub text: String,
-    /// Shared memory is configured, so that a RouDi must serve.
-    pub shared_memory: bool,
+    text: String,
+    shared_memory: bool,
     /// RouDi's largest chunks; iceoryx ends a process that asks for a larger one.
     pub largest_chunk: u64,
 }
 
-impl Settings {
-    pub fn of(config: &SessionConfig) -> Result<Settings, Error> {
+impl domain::Settings for Settings {
+    fn domains() -> &'static Domains<Settings> {
+        static OPEN: Domains<Settings> = Mutex::new(BTreeMap::new());
+        &OPEN
+    }
+
+    fn asked(config: &SessionConfig) -> Result<Settings, Error> {
         let profile = &config.profile;
-        let object = || format!("profile {}", profile.name);
-        if profile.format != "xml" {
-            return Err(Error::invalid(
-                object(),
-                format!("Cyclone DDS reads xml, the profile is {}", profile.format),
-            ));
-        }
         let mut shared_memory = enables_shared_memory(&profile.text);
         let (mut domain, mut general, mut internal) = (String::new(), String::new(), String::new());
         match config.mode::<String>("transport")?.as_deref() {
@@ -124,8 +127,27 @@ impl Settings {
         Ok(Settings { text, shared_memory, largest_chunk })
     }
 
-    pub fn configuration(&self) -> Configuration {
-        Configuration { format: "xml".into(), text: self.text.clone() }
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn shared_memory(&self) -> bool {
+        self.shared_memory
+    }
+
+    fn begin(&mut self, config: &SessionConfig) -> Result<(), Error> {
+        if !self.shared_memory || roudi::is_running() {
+            return Ok(());
+        }
+        let message = "shared memory needs a RouDi, and none serves this host: an arm starts one with the option daemons: roudi";
+        Err(match config.modes.contains_key("transport") {
+            true => Error::unsupported("mode transport", message),
+            false => Error::failed(format!("profile {}", config.profile.name), message),
+        })
+    }
+
+    fn made(&self, _: &SessionConfig, _: &[Socket]) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
     }
 }
 
@@ -154,6 +176,7 @@ fn without_comments(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rmwbench_cyclone::domain::Settings as _;
     use rmwbench_harness::middleware::{ErrorKind, Profile};
     use serde_json::{json, Value};
 
@@ -167,7 +190,7 @@ mod tests {
             summary: String::new(),
         };
         let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
-        Settings::of(&SessionConfig {
+        Settings::asked(&SessionConfig {
             profile,
             options: Default::default(),
             modes,

@@ -4,18 +4,10 @@
 use rmwbench_harness::middleware::EndpointConfig;
 use rmwbench_harness::qos::{Durability, History};
 
-use crate::sys::{self, Handle};
-
 /// iceoryx's limits as Debian builds it: what it keeps for a late joiner, and how many messages
 /// wait for a reader.
 const HISTORY_LIMIT: u32 = 16;
 const QUEUE_LIMIT: u32 = 256;
-
-/// Whether an endpoint's messages may go through shared memory.
-pub fn in_use(endpoint: Handle) -> bool {
-    // SAFETY: a plain call on a live entity.
-    unsafe { sys::dds_is_shared_memory_available(endpoint) }
-}
 
 /// Why an endpoint is not in shared memory although it is configured.
 pub fn reason(config: &EndpointConfig) -> String {

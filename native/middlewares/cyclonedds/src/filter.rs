@@ -10,15 +10,15 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use cyclors::{dds_entity_t, dds_set_topic_filter_and_arg};
+use rmwbench_cyclone::entity::words;
+use rmwbench_cyclone::wire::Wire;
 use rmwbench_harness::middleware::{EndpointConfig, Error};
 use rmwbench_harness::payload::{Header, Phase};
 
-use crate::entity::words;
 use crate::topic::Kind;
-use crate::wire::{Wire, ENCAPSULATION_BYTES};
 
-pub const NOTE: &str =
-    "content filter: the reader filters what it received; writers send everything (Cyclone DDS)";
+/// The kind of topic that a filter needs.
+pub const TOPICS: Kind = Kind::Descriptor;
 
 pub struct Filter {
     percent: u32,
@@ -35,16 +35,11 @@ impl Filter {
         let Some(expression) = &config.qos.content_filter else { return Ok(None) };
         Ok(Some(Filter {
             percent: percent(expression, config.endpoint)?,
-            payload_at: wire.message_type.cdr_prefix.len().saturating_sub(ENCAPSULATION_BYTES),
+            payload_at: wire.payload_at(),
             payload_bytes: wire.message_type.payload_bytes as usize,
             evaluated: AtomicI64::new(0),
             refused: AtomicI64::new(0),
         }))
-    }
-
-    /// The kind of topic that it needs.
-    pub fn topics(&self) -> Kind {
-        Kind::Descriptor
     }
 
     /// Filters what readers of this topic receive; `self` must stay where it is until they are

@@ -7,45 +7,33 @@
 //! RouDi must run (see [`roudi`]). The option `topic` (`blob` or `descriptor`) chooses the other
 //! kind on purpose.
 //!
-//! Services are pairs of such topics (see [`service`]). Modes become a second document of
-//! configuration (see [`modes`]).
-//!
-//! QoS is set as rmw_cyclonedds sets it (see [`qos`]) and read back from the created endpoints. One
-//! participant serves the process, as in ROS 2; a node is a DDS publisher and subscriber that carry
-//! its name.
+//! Modes become a second document of configuration (see [`modes`]). Everything that release 0.10
+//! has too is in [`rmwbench_cyclone`]; what this release does in a way of its own, [`release`] tells
+//! it.
+
+// Named before `rmwbench_cyclone`, because rustc gives its linker what it met first last, and a
+// linker that only looks forward must find Cyclone's library behind those who call it.
+extern crate cyclors;
 
 mod batch;
-mod domain;
-mod entity;
 mod filter;
-mod intake;
+mod limits;
 mod locals;
-mod log;
 mod modes;
-mod node;
-mod parents;
 mod profile;
 mod psmx;
-mod publisher;
-mod qos;
-mod reader;
+mod release;
 mod roudi;
-mod service;
-mod session;
-mod shared;
-mod sockets;
-mod statistics;
-mod subscription;
+mod sample;
+mod settings;
 mod topic;
-mod wait_set;
-mod wire;
-mod writer;
 mod xml;
 
 use std::collections::BTreeMap;
 
+use rmwbench_cyclone::node::CycloneSession;
 use rmwbench_harness::middleware::{
-    capabilities, Daemon, Description, Error, Middleware, OneHost, Profile, SessionConfig,
+    capabilities, Daemon, Description, Error, Middleware, OneHost, Profile, Session, SessionConfig,
     SharedHost,
 };
 use serde_json::json;
@@ -66,6 +54,12 @@ const SHM: &str = "shm";
 
 impl Middleware for CycloneDds {
     fn describe(&self) -> Description {
+        let profile = |name: &str, text: &str, summary: &str| Profile {
+            name: name.into(),
+            format: "xml".into(),
+            text: text.into(),
+            summary: summary.into(),
+        };
         Description {
             middleware: "cyclonedds".into(),
             layer: "native".into(),
@@ -100,41 +94,35 @@ impl Middleware for CycloneDds {
             ]),
             modes: modes::described(),
             profiles: vec![
-                Profile {
-                    name: "untouched".into(),
-                    format: "xml".into(),
-                    text: include_str!("../profiles/untouched.xml").into(),
-                    summary: "as installed: no configuration".into(),
-                },
-                Profile {
-                    name: "tuned".into(),
-                    format: "xml".into(),
-                    text: include_str!("../profiles/tuned.xml").into(),
-                    summary: "one machine, large messages: loopback, 64 kB datagrams and fragments, larger buffers and writer cache".into(),
-                },
-                Profile {
-                    name: SHM.into(),
-                    format: "xml".into(),
-                    text: include_str!("../profiles/shm.xml").into(),
-                    summary: "as installed, and shared memory through iceoryx between the processes of one host; needs RouDi".into(),
-                },
+                profile(
+                    "untouched",
+                    include_str!("../profiles/untouched.xml"),
+                    "as installed: no configuration",
+                ),
+                profile(
+                    "tuned",
+                    include_str!("../profiles/tuned.xml"),
+                    "one machine, large messages: loopback, 64 kB datagrams and fragments, larger buffers and writer cache",
+                ),
+                profile(
+                    SHM,
+                    include_str!("../profiles/shm.xml"),
+                    "as installed, and shared memory through iceoryx between the processes of one host; needs RouDi",
+                ),
             ],
         }
     }
 
-    fn open(
-        &self,
-        config: &SessionConfig,
-    ) -> Result<Box<dyn rmwbench_harness::middleware::Session>, Error> {
+    fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
         config.only_options(&[
             "topic",
             roudi::POOLS,
             batch::PERIOD,
-            qos::MAX_BLOCKING,
-            qos::MAX_SAMPLES,
+            limits::MAX_BLOCKING,
+            limits::MAX_SAMPLES,
         ])?;
         roudi::pools(config)?;
-        Ok(Box::new(session::CycloneSession::open(config)?))
+        Ok(Box::new(CycloneSession::<release::ThisRelease>::open(config)?))
     }
 
     fn one_host(&self, profile: &str) -> Option<OneHost> {
@@ -167,12 +155,7 @@ impl Middleware for CycloneDds {
     }
 
     fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
-        match name {
-            roudi::NAME => Ok(Box::new(roudi::RouDi::start(config)?)),
-            other => Err(Error::unsupported(
-                format!("daemon {other}"),
-                format!("unknown `{other}`, expected `{}`", roudi::NAME),
-            )),
-        }
+        rmwbench_roudi::named(name)?;
+        Ok(Box::new(roudi::RouDi::start(config)?))
     }
 }

@@ -12,12 +12,22 @@ use std::sync::{Arc, Mutex};
 pub struct Locals(Mutex<BTreeSet<u64>>);
 
 impl Locals {
-    pub fn add(&self, handle: u64) {
+    /// Until what this returns is dropped.
+    pub fn add(self: &Arc<Self>, handle: u64) -> Local {
         self.0.lock().unwrap().insert(handle);
+        Local { locals: self.clone(), handle }
     }
+}
 
-    pub fn remove(&self, handle: u64) {
-        self.0.lock().unwrap().remove(&handle);
+/// A writer of this process.
+pub struct Local {
+    locals: Arc<Locals>,
+    handle: u64,
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        self.locals.0.lock().unwrap().remove(&self.handle);
     }
 }
 
@@ -27,16 +37,32 @@ pub struct Heard {
     locals: Arc<Locals>,
     local: AtomicU64,
     remote: AtomicU64,
+    /// Messages of this process's own writers.
+    messages: AtomicU64,
 }
 
 impl Heard {
     pub fn new(locals: Arc<Locals>) -> Heard {
-        Heard { locals, local: AtomicU64::new(0), remote: AtomicU64::new(0) }
+        let [local, remote, messages] = [0; 3].map(AtomicU64::new);
+        Heard { locals, local, remote, messages }
+    }
+
+    /// Counts a message of this writer, if it is of this process.
+    #[inline]
+    pub fn hear(&self, handle: u64) {
+        if self.is_local(handle) {
+            self.messages.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How many of this process's own writers it heard.
+    pub fn messages(&self) -> u64 {
+        self.messages.load(Ordering::Relaxed)
     }
 
     /// Whether the writer of this handle is of this process.
     #[inline]
-    pub fn is_local(&self, handle: u64) -> bool {
+    fn is_local(&self, handle: u64) -> bool {
         if handle == self.local.load(Ordering::Relaxed) {
             return true;
         }
@@ -57,13 +83,15 @@ mod tests {
     #[test]
     fn writers_are_told_apart_also_when_they_take_turns() {
         let locals = Arc::new(Locals::default());
-        (1..4).for_each(|handle| locals.add(handle));
+        let mut writers: Vec<_> = (1..4).map(|handle| locals.add(handle)).collect();
         let heard = Heard::new(locals.clone());
         for _ in 0..3 {
             assert!((1..4).all(|handle| heard.is_local(handle)));
             assert!((7..9).all(|handle| !heard.is_local(handle)));
+            (2..9).for_each(|handle| heard.hear(handle));
         }
-        locals.remove(2);
+        writers.remove(1);
         assert!(!heard.is_local(2) && heard.is_local(1));
+        assert_eq!(heard.messages(), 6);
     }
 }

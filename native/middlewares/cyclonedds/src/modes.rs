@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use rmwbench_cyclone::sockets::{self, Socket};
 use rmwbench_harness::middleware::{modes, Error, ErrorKind, SessionConfig};
 use rmwbench_harness::shared_host;
 use serde::Deserialize;
 
-use crate::sockets::{self, Socket};
 use crate::xml;
 
 /// Cyclone reads a buffer's size as a signed number of 32 bits.

@@ -1,27 +1,19 @@
-//! Cyclone's shared-memory exchange (PSMX): whether a profile configures it, whether an endpoint
-//! uses it, and if not, why.
+//! Cyclone's shared-memory exchange (PSMX): why an endpoint does not use it, and what it is like.
 //!
 //! Cyclone tells only whether (`dds_is_shared_memory_available`); the reasons are those of its
 //! iceoryx plug-in, read in its source.
 
-use cyclors::{dds_entity_t, dds_is_shared_memory_available};
 use rmwbench_harness::middleware::EndpointConfig;
 use rmwbench_harness::qos::{Durability, History};
 
 use crate::topic::Kind;
 
-pub const BLOB: &str = "blob topics never use PSMX: their serialiser cannot make a message from shared memory (topic: descriptor can)";
+const BLOB: &str = "blob topics never use PSMX: their serialiser cannot make a message from shared memory (topic: descriptor can)";
 /// What iceoryx keeps for a late joiner, and what a reader may hold of it, samples in Cyclone's
 /// cache included (`IOX_MAX_PUBLISHER_HISTORY` and
 /// `IOX_MAX_CHUNKS_HELD_PER_SUBSCRIBER_SIMULTANEOUSLY` of the bundled build).
 const HISTORY_LIMIT: u32 = 16;
 const HELD_LIMIT: u32 = 256;
-
-/// Whether an endpoint's messages may go over PSMX.
-pub fn in_use(endpoint: dds_entity_t) -> bool {
-    // SAFETY: a plain call on a live entity.
-    unsafe { dds_is_shared_memory_available(endpoint) }
-}
 
 /// What keeps an endpoint that does not use a configured PSMX from it.
 pub fn reason(kind: Kind, config: &EndpointConfig) -> String {

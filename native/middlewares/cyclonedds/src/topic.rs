@@ -7,12 +7,10 @@
 //! writers loan it.
 
 use cyclors::*;
-use rmwbench_harness::message_type::MessageType;
+use rmwbench_cyclone::entity::{c_string, Entity};
+use rmwbench_cyclone::wire::{Wire, ENCAPSULATION_BYTES};
 use rmwbench_harness::middleware::Error;
 use serde::Deserialize;
-
-use crate::entity::{c_string, Entity};
-use crate::wire::{Wire, ENCAPSULATION_BYTES};
 
 const PLAIN_CDR_LITTLE_ENDIAN: [u8; ENCAPSULATION_BYTES] = [0, 1, 0, 0];
 
@@ -44,8 +42,7 @@ pub fn create(
             )
         },
         Kind::Descriptor => {
-            let body_bytes = body_bytes(&wire.message_type)
-                .map_err(|message| Error::invalid(object, message))?;
+            let body_bytes = body_bytes(wire).map_err(|message| Error::invalid(object, message))?;
             let ops = [
                 dds_stream_opcode_DDS_OP_ADR
                     | dds_stream_typecode_primary_DDS_OP_TYPE_ARR
@@ -87,14 +84,15 @@ pub fn create(
 }
 
 /// The message without its encapsulation header: what a sample of the described type holds.
-fn body_bytes(message_type: &MessageType) -> Result<u32, String> {
+fn body_bytes(wire: &Wire) -> Result<u32, String> {
+    let message_type = &wire.message_type;
     if !message_type.cdr_prefix.starts_with(&PLAIN_CDR_LITTLE_ENDIAN) {
         return Err(format!(
             "type {}: a described type is sent as plain little-endian CDR, this one is not",
             message_type.name
         ));
     }
-    match message_type.cdr_bytes() - ENCAPSULATION_BYTES {
+    match wire.body_bytes() {
         0 => Err(format!("type {} is empty: an array cannot be", message_type.name)),
         bytes => {
             u32::try_from(bytes).map_err(|_| format!("type {} is too large", message_type.name))
@@ -104,24 +102,31 @@ fn body_bytes(message_type: &MessageType) -> Result<u32, String> {
 
 #[cfg(test)]
 mod tests {
+    use rmwbench_harness::message_type::MessageType;
+
     use super::*;
+
+    fn body_of(message_type: MessageType) -> Result<u32, String> {
+        let (topic, user_data) = (String::new(), None);
+        body_bytes(&Wire { topic, message_type, header_bytes: 0, user_data })
+    }
 
     #[test]
     fn the_body_is_the_cdr_without_its_header() {
         // layout: two lengths of four bytes; then the length of the data
-        assert_eq!(body_bytes(&MessageType::bytes(100)), Ok(12 + 100));
+        assert_eq!(body_of(MessageType::bytes(100)), Ok(12 + 100));
         let mut suffixed = MessageType::bytes(1);
         suffixed.cdr_suffix = vec![0; 16];
-        assert_eq!(body_bytes(&suffixed), Ok(12 + 1 + 16));
+        assert_eq!(body_of(suffixed), Ok(12 + 1 + 16));
     }
 
     #[test]
     fn what_a_descriptor_cannot_describe_is_told() {
         let mut other = MessageType::bytes(8);
         other.cdr_prefix[1] = 0;
-        assert!(body_bytes(&other).unwrap_err().contains("little-endian"));
+        assert!(body_of(other).unwrap_err().contains("little-endian"));
         let empty =
             MessageType { cdr_prefix: PLAIN_CDR_LITTLE_ENDIAN.to_vec(), ..MessageType::bytes(0) };
-        assert!(body_bytes(&empty).unwrap_err().contains("empty"));
+        assert!(body_of(empty).unwrap_err().contains("empty"));
     }
 }

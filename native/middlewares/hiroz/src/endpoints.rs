@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hiroz::entity::EndpointKind;
 use hiroz::msg::{ZDeserializer, ZMessage};
 use hiroz::node::ZNode;
-use hiroz::pubsub::{ZPub, ZSub};
+use hiroz::pubsub::ZPub;
 use hiroz::qos::{QosDurability, QosHistory, QosProfile, QosReliability};
 use hiroz::{Builder as _, ZBuf};
 use rmwbench_harness::clock::now_ns;
@@ -17,10 +17,17 @@ use rmwbench_harness::middleware::{
     Account, Delivery, EndpointConfig, Error, Granted, PublishError, PublishMode, Sink, TakenAs,
     Wait, WhenFull,
 };
+use rmwbench_harness::pump::{self, Registration};
 use rmwbench_harness::qos::{Durability, History, Reliability};
 
-use crate::queues::{Deliver, Queue, Queues};
+use crate::readers::{Bell, Reader, Readers};
 use crate::types;
+
+const TYPED: &str =
+    "take typed: a deserialiser of hiroz copies each message into memory of the reader's own";
+const KEEPS_LAST: &str = "hiroz's own queue, of the history's depth; full, it drops its oldest";
+const KEEPS_ALL: &str = "hiroz's own queue, without a limit: it is never full";
+const NO_QUEUE: &str = "wait callback has no queue: Zenoh's receiving thread delivers each message";
 
 /// What stands in for a message type: hiroz wants one, and never sees a message of it.
 type Any = ZBuf;
@@ -48,14 +55,30 @@ pub struct HirozPublisher {
 }
 
 pub struct HirozSubscription {
-    /// Dropped before the queue closes.
-    subscriber: Option<ZSub<Any, (), AsItCame>>,
-    queue: Option<Arc<Queue>>,
-    _queues: Option<Arc<Queues>>,
+    /// Dropped first: no take follows. None where Zenoh's thread delivers.
+    queued: Option<Queued>,
+    /// hiroz's, of whichever kind.
+    _subscriber: Box<dyn Send>,
     node: Arc<ZNode>,
     topic: String,
     malformed: Arc<AtomicU64>,
     granted: Granted,
+}
+
+/// A queue of hiroz that the session's receive loop empties.
+struct Queued {
+    _registration: Registration<Reader>,
+    bell: Arc<Bell>,
+    taken: Arc<AtomicU64>,
+    waiting: Box<dyn Fn() -> usize + Send>,
+}
+
+impl Queued {
+    /// Messages that were queued, are not any more, and were not taken either.
+    fn dropped(&self) -> u64 {
+        let taken = self.taken.load(Ordering::Relaxed);
+        self.bell.rung().saturating_sub(taken + (self.waiting)() as u64)
+    }
 }
 
 fn ros_name(topic: &str) -> String {
@@ -169,7 +192,7 @@ impl HirozSubscription {
         node: &Arc<ZNode>,
         config: &EndpointConfig,
         sink: Arc<dyn Sink>,
-        queues: &dyn Fn() -> std::io::Result<Arc<Queues>>,
+        readers: &Readers,
     ) -> Result<Self, Error> {
         let object = format!("endpoint {}", config.endpoint);
         let topic = ros_name(&config.topic);
@@ -183,76 +206,67 @@ impl HirozSubscription {
         let deliver =
             move |message: &[u8], notified_ns: i64| match message.get(start..start + bytes) {
                 Some(payload) => sink.deliver(&Delivery::taken(notified_ns, payload, false)),
-                None => drop(counted.fetch_add(1, Ordering::Relaxed) + 1),
+                None => drop(counted.fetch_add(1, Ordering::Relaxed)),
             };
         let failed = |e: &dyn std::fmt::Display| Error::failed(object.clone(), e);
-        let mut notes =
-            vec!["each message is copied once, as hiroz's deserialisers do".to_string()];
-        let (subscriber, queue, kept) = match config.wait {
-            Wait::Poll => {
-                return Err(Error::unsupported(
-                    object,
-                    "wait poll: a callback of hiroz is given messages",
-                ))
-            }
-            Wait::Callback => {
-                notes.push(
-                    "wait callback has no queue: Zenoh's receiving thread delivers each message"
-                        .into(),
-                );
-                (
-                    builder
-                        .build_with_callback(move |message: Vec<u8>| deliver(&message, now_ns()))
-                        .map_err(|e| failed(&e))?,
-                    None,
-                    None,
-                )
-            }
-            Wait::Block => {
-                let queues = queues().map_err(|e| failed(&e))?;
-                let depth =
-                    (config.qos.history == History::KeepLast).then_some(config.qos.depth as usize);
-                notes.push("a queue behind hiroz's callback, of the history's depth; full, it drops its oldest".into());
-                let queue = queues.queue(depth, Box::new(deliver) as Deliver);
-                let into = queue.clone();
-                let subscriber = builder
-                    .build_with_callback(move |message: Vec<u8>| into.put(message))
-                    .map_err(|e| failed(&e))?;
-                (subscriber, Some(queue), Some(queues))
-            }
+        let keeps_last = config.qos.history == History::KeepLast;
+        let (subscriber, queued, when_full, mut notes): (Box<dyn Send>, _, _, _) = if config.wait
+            == Wait::Callback
+        {
+            let subscriber = builder
+                .build_with_callback(move |message: Vec<u8>| deliver(&message, now_ns()))
+                .map_err(|e| failed(&e))?;
+            (Box::new(subscriber), None, Some(WhenFull::Blocks), vec![NO_QUEUE.to_string()])
+        } else {
+            let bell = readers.bell();
+            let rings = bell.clone();
+            let subscriber =
+                builder.build_with_notifier(move || rings.ring()).map_err(|e| failed(&e))?;
+            let queue =
+                subscriber.queue.clone().ok_or_else(|| failed(&"a subscriber without queue"))?;
+            let (asked, taken) = (queue.clone(), Arc::new(AtomicU64::new(0)));
+            let count = taken.clone();
+            // As hiroz's own `recv` takes, which waits for a single queue.
+            let take = move |notified_ns| {
+                let Some(sample) = queue.try_recv() else { return false };
+                count.fetch_add(1, Ordering::Relaxed);
+                let Ok(message) = AsItCame::deserialize(&sample.payload().to_bytes());
+                drop(sample);
+                deliver(&message, notified_ns);
+                true
+            };
+            let queued = Queued {
+                _registration: readers.add(config.wait, bell.clone(), Box::new(take))?,
+                bell,
+                taken,
+                waiting: Box::new(move || asked.len()),
+            };
+            let when_full = keeps_last.then_some(WhenFull::DropsAtReader);
+            let of_queue = if keeps_last { KEEPS_LAST } else { KEEPS_ALL };
+            (
+                Box::new(subscriber),
+                Some(queued),
+                when_full,
+                vec![pump::NOTE.into(), of_queue.into()],
+            )
         };
-        let when_full = match (config.wait, config.qos.history) {
-            (Wait::Callback, _) => Some(WhenFull::Blocks),
-            (_, History::KeepLast) => Some(WhenFull::DropsAtReader),
-            (_, History::KeepAll) => None, // a queue without a limit
-        };
-        let (qos, take) = (config.qos.clone(), Some(TakenAs::Typed));
+        notes.push(TYPED.into());
         let granted = Granted {
-            qos,
+            qos: config.qos.clone(),
             publish_mode: PublishMode::Async,
             wait: config.wait,
-            take,
+            take: Some(TakenAs::Typed),
             when_full,
             notes,
         };
         Ok(HirozSubscription {
-            subscriber: Some(subscriber),
-            queue,
-            _queues: kept,
+            queued,
+            _subscriber: subscriber,
             node: node.clone(),
             topic,
             malformed,
             granted,
         })
-    }
-}
-
-impl Drop for HirozSubscription {
-    fn drop(&mut self) {
-        if let Some(queue) = &self.queue {
-            queue.close();
-        }
-        self.subscriber.take();
     }
 }
 
@@ -267,7 +281,7 @@ impl trait_::Endpoint for HirozSubscription {
 
     fn account(&self) -> Account {
         Account {
-            reader_drops: self.queue.as_ref().map(|queue| queue.dropped()),
+            reader_drops: self.queued.as_ref().map(Queued::dropped),
             counters: [("malformed".to_string(), self.malformed.load(Ordering::Relaxed) as i64)]
                 .into(),
             ..Account::default()

@@ -4,12 +4,12 @@
 //! domain, topic, type and the type's RIHS01 hash. The hashes are those that ROS 2 Jazzy generates
 //! for the types of this benchmark ([`types`]).
 //!
-//! hiroz hands a message to a callback in Zenoh's receiving thread. `block` puts it into a queue
-//! that one thread of the session empties ([`queues`]), as rmw_zenoh does with its wait set. Peers
-//! need a router to find each other, as rmw_zenoh's do.
+//! `block` and `poll` read hiroz's own queue of each subscription, which the harness's receive loop
+//! empties ([`readers`]); `callback` is called in Zenoh's receiving thread. Peers need a router to
+//! find each other, as rmw_zenoh's do.
 
 mod endpoints;
-mod queues;
+mod readers;
 mod session;
 mod types;
 
@@ -32,7 +32,7 @@ impl Middleware for Hiroz {
             layer: "native".into(),
             version: "0.2.1".into(),
             release_date: "2026-10-24".into(), // crates.io publication
-            build: BTreeMap::from([("source".into(), json!("crate hiroz 0.2.1")), ("features".into(), json!(["jazzy", "rmw-zenoh"]))]),
+            build: BTreeMap::from([("source".into(), json!("crate hiroz 0.2.1")), ("features".into(), json!(["jazzy", "rmw-zenoh", "rmw"]))]),
             capabilities: capabilities(&[
                 ("reliable", "yes"),
                 ("best_effort", "yes"),
@@ -42,7 +42,7 @@ impl Middleware for Hiroz {
                 ("loan", "no: a publisher of hiroz serialises into a buffer of its own making"),
                 ("zero_copy", "no: a callback of hiroz gets what its deserialiser copied"),
                 ("block", "yes"),
-                ("poll", "no: a callback of hiroz is given messages, it does not look for them"),
+                ("poll", "yes"),
                 ("callback", "yes"),
                 ("publish_sync", "no: a put hands the message to the link's sending task"),
                 ("publish_async", "yes"),

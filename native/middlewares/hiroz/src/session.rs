@@ -1,7 +1,7 @@
 //! The context of a process, and the router that its host needs.
 
 use std::net::{Ipv4Addr, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use hiroz::context::{ZContext, ZContextBuilder};
 use hiroz::node::ZNode;
@@ -12,7 +12,7 @@ use rmwbench_harness::middleware::{
 };
 
 use crate::endpoints::{HirozPublisher, HirozSubscription};
-use crate::queues::Queues;
+use crate::readers::Readers;
 
 pub const UNTOUCHED: &str = "untouched";
 pub const ROUTER: &str = "router";
@@ -51,7 +51,7 @@ impl Drop for Router {
 
 pub struct HirozSession {
     context: ZContext,
-    queues: Arc<Mutex<Option<Arc<Queues>>>>,
+    readers: Arc<Readers>,
     configuration: String,
 }
 
@@ -91,7 +91,7 @@ impl HirozSession {
         )));
         Ok(HirozSession {
             context: context.map_err(|e| failed(&e))?,
-            queues: Arc::default(),
+            readers: Arc::default(),
             configuration,
         })
     }
@@ -108,7 +108,7 @@ impl trait_::Session for HirozSession {
         // Parameters are services of their own, which a bare node does not need.
         let node = self.context.create_node(ros_node_name(name)).without_parameters().build();
         let node = Arc::new(node.map_err(|e| Error::failed(format!("node {name}"), e))?);
-        Ok(Box::new(HirozNode { node, queues: self.queues.clone() }))
+        Ok(Box::new(HirozNode { node, readers: self.readers.clone() }))
     }
 
     fn configuration(&self) -> Option<Configuration> {
@@ -123,7 +123,7 @@ fn ros_node_name(name: &str) -> String {
 
 struct HirozNode {
     node: Arc<ZNode>,
-    queues: Arc<Mutex<Option<Arc<Queues>>>>,
+    readers: Arc<Readers>,
 }
 
 impl trait_::Node for HirozNode {
@@ -136,13 +136,6 @@ impl trait_::Node for HirozNode {
         config: &EndpointConfig,
         sink: Arc<dyn Sink>,
     ) -> Result<Box<dyn trait_::Subscription>, Error> {
-        let queues = || {
-            let mut place = self.queues.lock().expect("starting a thread panicked");
-            match &*place {
-                Some(queues) => Ok(queues.clone()),
-                None => Ok(place.insert(Arc::new(Queues::open()?)).clone()),
-            }
-        };
-        Ok(Box::new(HirozSubscription::create(&self.node, config, sink, &queues)?))
+        Ok(Box::new(HirozSubscription::create(&self.node, config, sink, &self.readers)?))
     }
 }

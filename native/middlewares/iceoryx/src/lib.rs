@@ -13,7 +13,7 @@ mod intake;
 mod presence;
 mod publisher;
 mod qos;
-mod roudi;
+pub mod roudi;
 mod service;
 mod session;
 mod subscription;
@@ -111,12 +111,7 @@ impl Middleware for Iceoryx {
     }
 
     fn daemon(&self, name: &str, config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
-        match name {
-            roudi::NAME => Ok(Box::new(roudi::RouDi::start(config)?)),
-            other => Err(Error::unsupported(
-                format!("daemon {other}"),
-                format!("unknown `{other}`, expected `{}`", roudi::NAME),
-            )),
-        }
+        rmwbench_roudi::named(name)?;
+        Ok(Box::new(roudi::RouDi::start(config)?))
     }
 }

@@ -1,24 +1,32 @@
-//! A reader: takes messages one by one, in the session's thread.
+//! A reader: what the harness's receive loop takes from, one message after the other.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware as trait_;
 use rmwbench_harness::middleware::{
     Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Sink, TakenAs, Wait,
     WhenFull,
 };
+use rmwbench_harness::pump::{self, Registration, Source};
 use rustdds::no_key::SimpleDataReader;
 use rustdds::{DataReaderStatus, SampleIdentity, StatusEvented as _};
 
+use crate::history::{History, Message};
 use crate::peers::{Card, Side};
 use crate::qos;
 use crate::raw::{CopyTo, Layout, Raw};
 use crate::session::Shared;
 use crate::watch::{Watched, Watching};
+
+const TYPED: &str =
+    "take typed: the payload is copied once, from RustDDS's receive buffer into the reader's own memory, as a deserialiser does";
+const KEEPS_LAST: &str =
+    "RustDDS's cache of a topic has room for 64 messages and more whatever the depth: what is there is taken into a history of the depth, as RustDDS's DataReader does; full, it drops its oldest";
+const KEEPS_ALL: &str =
+    "keep_all: what exceeds max_samples in RustDDS's cache of the topic is lost, and no writer waits for it";
 
 /// Where a reader's messages go.
 pub trait Outlet: Send {
@@ -42,17 +50,21 @@ impl Outlet for Arc<dyn Sink> {
 }
 
 pub struct Reader {
+    /// Dropped first: no take follows.
+    registration: Registration<Inner>,
     _watching: Watching,
-    inner: Arc<Inner>,
     granted: Granted,
     card: Card,
     shared: Arc<Shared>,
 }
 
-struct Inner {
+/// A reader as its loop sees it.
+pub struct Inner {
+    /// By which RustDDS's events tell of it.
+    pub number: usize,
     reader: SimpleDataReader<(), Raw>,
-    /// None once the subscription is dropped; locked while it delivers.
-    intake: Mutex<Option<Intake>>,
+    /// Of the loop's thread alone.
+    intake: Mutex<Intake>,
     taken: AtomicU64,
     /// Of another type or encoding under our name.
     malformed: AtomicU64,
@@ -64,8 +76,7 @@ struct Inner {
 struct Intake {
     outlet: Box<dyn Outlet>,
     layout: Layout,
-    /// Used again for each message.
-    body: RefCell<Vec<u8>>,
+    history: History,
 }
 
 impl Reader {
@@ -92,76 +103,111 @@ impl Reader {
             shared.subscriber.create_simple_datareader_no_key::<(), Raw>(&topic, Some(policies));
         let mut reader = reader.map_err(|e| Error::failed(object(), e))?;
         let failed = |e: std::io::Error| Error::failed(object(), e);
-        shared.watch.register_statuses(reader.as_status_source_mio1(), number).map_err(failed)?;
+        shared.watch.register(reader.as_status_source_mio1(), number).map_err(failed)?;
         if config.wait != Wait::Poll {
-            shared.watch.register_data(&mut reader, number).map_err(failed)?;
+            shared.readers.register(&mut reader, number).map_err(failed)?;
         }
+        let qos = qos::granted(reader.qos());
+        let depth =
+            (qos.history == rmwbench_harness::qos::History::KeepLast).then_some(qos.depth as usize);
+        let of_history = if depth.is_some() { KEEPS_LAST } else { KEEPS_ALL };
         let granted = Granted {
-            qos: qos::granted(reader.qos()),
+            qos,
             publish_mode: PublishMode::Async,
             wait: config.wait,
             take: Some(TakenAs::Typed),
-            when_full: WhenFull::of_dds_reader(&qos::granted(reader.qos())),
-            notes: vec!["each message is copied once, from RustDDS's receive buffer".into()],
+            // RustDDS acknowledges what it received, not what was taken: no writer waits.
+            when_full: Some(WhenFull::DropsAtReader),
+            notes: vec![pump::NOTE.into(), TYPED.into(), of_history.into()],
         };
         let intake = Intake {
             outlet,
             layout: Layout::new(message_type, header_bytes),
-            body: RefCell::new(Vec::with_capacity(message_type.cdr_bytes() + header_bytes)),
+            history: History::new(depth, message_type.cdr_bytes() + header_bytes),
         };
         let inner = Arc::new(Inner {
+            number,
             reader,
-            intake: Mutex::new(Some(intake)),
+            intake: Mutex::new(intake),
             taken: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
             lost: AtomicI32::new(0),
             incompatible: AtomicI32::new(0),
         });
-        let watching = shared.watch.begin(number, inner.clone(), config.wait).map_err(failed)?;
+        let watching = shared.watch.begin(number, inner.clone()).map_err(failed)?;
+        let registration = shared.readers.add(config.wait, inner)?;
         shared.peers.enter(card.clone());
-        Ok(Reader { _watching: watching, inner, granted, card, shared: shared.clone() })
+        Ok(Reader { registration, _watching: watching, granted, card, shared: shared.clone() })
     }
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
         self.shared.peers.leave(self.card.number);
-        // Waits for a delivery that runs; none comes after.
-        self.inner.intake.lock().expect("a delivery panicked").take();
+    }
+}
+
+impl Inner {
+    /// Until messages come after this, nothing wakes.
+    pub fn drain_notifications(&self) {
+        self.reader.drain_read_notifications();
+    }
+
+    /// Takes the next message that RustDDS has into `history`; whether there was one.
+    fn take_into(&self, history: &mut History) -> bool {
+        let body = RefCell::new(history.memory());
+        let taken = loop {
+            match self.reader.try_take_one_with(CopyTo(&body)) {
+                Ok(taken) => break taken,
+                Err(_) => drop(self.malformed.fetch_add(1, Ordering::Relaxed)),
+            }
+        };
+        let body = body.into_inner();
+        let Some(change) = taken else {
+            history.give_back(body);
+            return false;
+        };
+        let identity = SampleIdentity {
+            writer_guid: change.writer_guid,
+            sequence_number: change.sequence_number,
+        };
+        let related = change.write_options.related_sample_identity();
+        history.push(Message { body, identity, related });
+        true
+    }
+}
+
+impl Source for Inner {
+    fn take(&self, notified_ns: i64) -> bool {
+        if notified_ns == 0 {
+            self.drain_notifications(); // RustDDS's manual wants it before each take
+        }
+        let mut intake = self.intake.lock().expect("a delivery panicked");
+        let Intake { outlet, layout, history } = &mut *intake;
+        for _ in 0..history.at_once() {
+            if !self.take_into(history) {
+                break;
+            }
+        }
+        let Some(message) = history.pop() else { return false };
+        match layout.payload(&message.body) {
+            Some(payload) => {
+                self.taken.fetch_add(1, Ordering::Relaxed);
+                outlet.sample(&Sample {
+                    body: &message.body,
+                    delivery: Delivery::taken(notified_ns, payload, false),
+                    identity: message.identity,
+                    related: message.related,
+                });
+            }
+            None => drop(self.malformed.fetch_add(1, Ordering::Relaxed)),
+        }
+        history.give_back(message.body);
+        true
     }
 }
 
 impl Watched for Inner {
-    fn take(&self, notified_ns: Option<i64>) {
-        let guard = self.intake.lock().expect("a delivery panicked");
-        let Some(intake) = guard.as_ref() else { return };
-        self.reader.drain_read_notifications();
-        loop {
-            match self.reader.try_take_one_with(CopyTo(&intake.body)) {
-                Ok(None) => return,
-                Ok(Some(change)) => {
-                    let body = intake.body.borrow();
-                    let Some(payload) = intake.layout.payload(&body) else {
-                        self.malformed.fetch_add(1, Ordering::Relaxed);
-                        continue;
-                    };
-                    self.taken.fetch_add(1, Ordering::Relaxed);
-                    let delivery = Delivery::taken(notified_ns.unwrap_or(0), payload, false);
-                    intake.outlet.sample(&Sample {
-                        body: &body,
-                        delivery,
-                        identity: SampleIdentity {
-                            writer_guid: change.writer_guid,
-                            sequence_number: change.sequence_number,
-                        },
-                        related: change.write_options.related_sample_identity(),
-                    });
-                }
-                Err(_) => drop(self.malformed.fetch_add(1, Ordering::Relaxed)),
-            }
-        }
-    }
-
     fn statuses(&self) {
         while let Some(status) = self.reader.try_recv_status() {
             match status {
@@ -187,15 +233,13 @@ impl trait_::Endpoint for Reader {
     }
 
     fn account(&self) -> Account {
-        let taken = self.inner.taken.load(Ordering::Relaxed);
+        let inner = self.registration.source();
+        let taken = inner.taken.load(Ordering::Relaxed);
         let mut counters = std::collections::BTreeMap::from([
-            ("malformed".to_string(), self.inner.malformed.load(Ordering::Relaxed) as i64),
-            (
-                "incompatible_qos".to_string(),
-                i64::from(self.inner.incompatible.load(Ordering::Relaxed)),
-            ),
+            ("malformed".to_string(), inner.malformed.load(Ordering::Relaxed) as i64),
+            ("incompatible_qos".to_string(), i64::from(inner.incompatible.load(Ordering::Relaxed))),
         ]);
-        let lost = self.inner.lost.load(Ordering::Relaxed);
+        let lost = inner.lost.load(Ordering::Relaxed);
         if lost > 0 {
             counters.insert("sample_lost".into(), i64::from(lost));
         }

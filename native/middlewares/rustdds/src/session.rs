@@ -18,6 +18,7 @@ use crate::peers::Peers;
 use crate::qos::{self, Limits};
 use crate::reader::Reader;
 use crate::service::{Client, Service};
+use crate::wait_set::Readers;
 use crate::watch::Watch;
 use crate::writer::Writer;
 
@@ -39,6 +40,7 @@ pub struct Shared {
     pub publisher: Publisher,
     pub subscriber: Subscriber,
     /// Before the participant goes, its endpoints are no longer waited for.
+    pub readers: Readers,
     pub watch: Watch,
     pub limits: Limits,
     /// Whether a best-effort write may wait for the socket; None: as RustDDS has it, which is no.
@@ -102,6 +104,7 @@ impl RustDdsSession {
         let shared = Shared {
             publisher: participant.create_publisher(&none).map_err(|e| failed(&e))?,
             subscriber: participant.create_subscriber(&none).map_err(|e| failed(&e))?,
+            readers: Readers::open().map_err(|e| failed(&e))?,
             watch: Watch::open().map_err(|e| failed(&e))?,
             limits,
             may_block,

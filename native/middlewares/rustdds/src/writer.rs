@@ -9,7 +9,7 @@ use rmwbench_harness::middleware as trait_;
 use rmwbench_harness::middleware::{
     Account, EndpointConfig, Error, Granted, PublishError, PublishMode, Wait, WhenFull,
 };
-use rmwbench_harness::qos::Reliability;
+use rmwbench_harness::qos::{History, Reliability};
 use rustdds::dds::qos::HasQoSPolicy as _;
 use rustdds::dds::result::WriteError;
 use rustdds::no_key::DataWriter;
@@ -23,6 +23,10 @@ use crate::qos;
 use crate::raw::{Layout, Raw};
 use crate::session::Shared;
 use crate::watch::{Watched, Watching};
+
+/// Messages that RustDDS's reliable writer sends ahead of acknowledgements where its QoS limits no
+/// resources.
+const WINDOW: i32 = 8192;
 
 pub struct Writer {
     _watching: Watching,
@@ -72,14 +76,20 @@ impl Writer {
             shared.publisher.create_datawriter_no_key::<Bytes, Raw>(&topic, Some(policies));
         let mut writer = writer.map_err(|e| Error::failed(object(), e))?;
         let failed = |e: std::io::Error| Error::failed(object(), e);
-        shared.watch.register_statuses(writer.as_status_source_mio1(), number).map_err(failed)?;
+        shared.watch.register(writer.as_status_source_mio1(), number).map_err(failed)?;
         let may_block = shared.may_block.unwrap_or(false);
         let mut notes =
             vec!["a write stores the message, RustDDS's one thread sends it".to_string()];
         match config.qos.reliability {
-            Reliability::Reliable => notes.push(
-                "a write waits while the readers owe acknowledgements for a whole history".into(),
-            ),
+            Reliability::Reliable => {
+                let window = match config.qos.history {
+                    History::KeepLast => WINDOW,
+                    History::KeepAll => shared.limits.max_samples,
+                };
+                notes.push(format!(
+                    "a write waits while the readers owe acknowledgements for {window} messages, whatever the depth"
+                ))
+            }
             Reliability::BestEffort if may_block => {
                 notes.push("a write waits while the socket has no room".into())
             }
@@ -102,7 +112,7 @@ impl Writer {
             notes,
         };
         let inner = Arc::new(Inner { writer, incompatible: AtomicI32::new(0) });
-        let watching = shared.watch.begin(number, inner.clone(), Wait::Block).map_err(failed)?;
+        let watching = shared.watch.begin(number, inner.clone()).map_err(failed)?;
         shared.peers.enter(card.clone());
         let layout = Layout::new(message_type, header_bytes);
         Ok(Writer {
@@ -143,8 +153,6 @@ impl Writer {
 }
 
 impl Watched for Inner {
-    fn take(&self, _: Option<i64>) {}
-
     fn statuses(&self) {
         while let Some(status) = self.writer.try_recv_status() {
             if let DataWriterStatus::OfferedIncompatibleQos { count, .. } = status {

@@ -180,11 +180,71 @@ fn qos_that_does_not_fit_is_counted_and_not_matched() {
     });
 }
 
-/// A fault of RustDDS 0.15.1: fragments that the reader's socket has no room for come again at 8 kB
-/// per 10 ms.
+/// RustDDS's cache of a topic keeps 64 messages and more, whatever a reader's depth: a reader that
+/// took from it one by one had room for all of these.
 #[test]
-fn a_message_beyond_the_sockets_buffer_takes_seconds() {
-    isolated("a_message_beyond_the_sockets_buffer_takes_seconds", || {
+fn a_slow_reader_has_the_room_of_its_depth() {
+    isolated("a_slow_reader_has_the_room_of_its_depth", || {
+        // Each write waits until all before it have been received.
+        let one_by_one =
+            with(&[("max_samples", json!(1)), ("max_blocking_ms", json!(30_000))], &[]);
+        let (mut there, mut here) =
+            (RustDds.open(&with(&[], &[])).unwrap(), RustDds.open(&one_by_one).unwrap());
+        let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+        let memory = Memory::new();
+        let last = with_qos(endpoint(1, "t", 1), Reliability::Reliable, History::KeepLast, 3);
+        let _reader = far.subscription(&last, memory.clone()).unwrap();
+        let all = with_qos(endpoint(2, "t", 1), Reliability::Reliable, History::KeepAll, 0);
+        let mut writer = near.publisher(&all).unwrap();
+        until_heard(&mut *writer, &memory, &byte(255));
+        overrun(&mut *writer, &memory, 40);
+        memory.open_gate();
+        wait_until("the last message", || memory.last() == Some(byte(40)));
+        let kept: Vec<_> =
+            memory.wait_for(0).into_iter().filter(|m| (1..=40).contains(&m[0])).collect();
+        // The last one may have been on its way when the reader looked.
+        assert!(kept == [37, 38, 39, 40].map(byte) || kept == [38, 39, 40].map(byte), "{kept:?}");
+    });
+}
+
+/// A writer of RustDDS 0.15.1 sends 8192 messages ahead of acknowledgements, whatever its depth: one
+/// that must not wait at all writes a thousand in a row.
+#[test]
+fn a_writers_depth_does_not_bound_what_it_sends_ahead() {
+    isolated("a_writers_depth_does_not_bound_what_it_sends_ahead", || {
+        let never_wait = with(&[("max_blocking_ms", json!(0))], &[]);
+        let (mut there, mut here) =
+            (RustDds.open(&with(&[], &[])).unwrap(), RustDds.open(&never_wait).unwrap());
+        let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+        let last = |number| {
+            with_qos(endpoint(number, "t", 1), Reliability::Reliable, History::KeepLast, 1)
+        };
+        let memory = Memory::new();
+        let _reader = far.subscription(&last(1), memory.clone()).unwrap();
+        let mut writer = near.publisher(&last(2)).unwrap();
+        until_heard(&mut *writer, &memory, &byte(0));
+        (0..1000).for_each(|_| writer.publish(&byte(1)).expect("RustDDS is repaired?"));
+        wait_until("the last message", || {
+            writer.publish(&byte(2)).unwrap();
+            std::thread::sleep(Duration::from_millis(5));
+            memory.last() == Some(byte(2))
+        });
+    });
+}
+
+/// UDP datagrams that were received in this network namespace so far.
+fn datagrams() -> u64 {
+    let snmp = std::fs::read_to_string("/proc/net/snmp").unwrap();
+    let udp = snmp.lines().filter(|line| line.starts_with("Udp:")).nth(1).unwrap();
+    udp.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// A fault of RustDDS 0.15.1: while a reader has a message in part, it answers each heartbeat with
+/// an acknowledgement that asks for nothing, and the writer answers that with a heartbeat at once.
+/// The missing fragments come 8 at a time meanwhile.
+#[test]
+fn a_message_beyond_the_sockets_buffer_is_repaired_slowly_and_in_a_storm() {
+    isolated("a_message_beyond_the_sockets_buffer_is_repaired_slowly_and_in_a_storm", || {
         let took = |domain_id, buffer: u64| {
             let config =
                 SessionConfig { domain_id, ..with(&[], &[("socket_buffer_bytes", json!(buffer))]) };
@@ -192,40 +252,41 @@ fn a_message_beyond_the_sockets_buffer_takes_seconds() {
                 (RustDds.open(&config).unwrap(), RustDds.open(&config).unwrap());
             let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
             let memory = Memory::new();
-            let bytes = 1 << 20;
+            let bytes = 1 << 19;
             let reader = far.subscription(&endpoint(1, "t", bytes), memory.clone()).unwrap();
             let mut writer = near.publisher(&endpoint(2, "t", bytes)).unwrap();
             matched(&*writer, &*reader);
-            let began = std::time::Instant::now();
+            let (began, before) = (std::time::Instant::now(), datagrams());
             writer.publish(&vec![7; bytes as usize]).unwrap();
             assert!(memory.wait_for(1) == [vec![7; bytes as usize]]);
-            began.elapsed()
+            (began.elapsed(), datagrams() - before)
         };
-        let (enough, short) = (took(0, 8 << 20), took(1, 512 << 10));
-        println!("1 MiB: {enough:?} with socket buffers of 8 MiB, {short:?} with 512 KiB");
+        let (enough, short) = (took(0, 8 << 20), took(1, 128 << 10));
+        println!("512 KiB (time, datagrams): {enough:?} with socket buffers of 8 MiB, {short:?} with 128 KiB");
         assert!(
-            short > Duration::from_millis(300) && short > 4 * enough,
+            short.0 > 4 * enough.0 && short.1 > 20 * enough.1,
             "RustDDS is repaired? {enough:?} and {short:?}"
         );
     });
 }
 
-/// A fault of RustDDS 0.15.1: a writer trims its history every 6 s.
+/// A fault of RustDDS 0.15.1: a writer trims its history every 6 s. The late joiner's own depth does
+/// not hide it: there is room for all.
 #[test]
 fn a_late_joiner_gets_more_than_the_depth() {
     isolated("a_late_joiner_gets_more_than_the_depth", || {
         let (mut there, mut here) =
             (RustDds.open(&with(&[], &[])).unwrap(), RustDds.open(&with(&[], &[])).unwrap());
         let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
-        let kept = |c| {
-            let mut config = with_qos(c, Reliability::Reliable, History::KeepLast, 2);
+        let kept = |c, depth| {
+            let mut config = with_qos(c, Reliability::Reliable, History::KeepLast, depth);
             config.qos.durability = Durability::TransientLocal;
             config
         };
-        let mut writer = near.publisher(&kept(endpoint(1, "t", 1))).unwrap();
+        let mut writer = near.publisher(&kept(endpoint(1, "t", 1), 2)).unwrap();
         (0..10).for_each(|n| writer.publish(&byte(n)).unwrap());
         let memory = Memory::new();
-        let _reader = far.subscription(&kept(endpoint(2, "t", 1)), memory.clone()).unwrap();
+        let _reader = far.subscription(&kept(endpoint(2, "t", 1), 10), memory.clone()).unwrap();
         assert_eq!(
             memory.wait_for(10),
             (0..10).map(byte).collect::<Vec<_>>(),

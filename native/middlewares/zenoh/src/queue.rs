@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use rmwbench_harness::middleware::{Error, Wait};
-use rmwbench_harness::pump::{self, Pumps, Registration, Source};
+use rmwbench_harness::pump::{Announcements, Announcing, Pumps, Registration, Source};
 use zenoh::query::Query;
 use zenoh::sample::Sample;
 
@@ -41,7 +41,7 @@ pub struct Queue {
     room: Condvar,
     depth: usize,
     when_full: FullQueue,
-    announced: Arc<Announced>,
+    announced: Arc<Announcements>,
     deliver: Deliver,
 }
 
@@ -59,7 +59,7 @@ struct State {
 #[derive(Default)]
 pub struct Queues {
     pumps: Pumps<Queue>,
-    announced: Arc<Announced>,
+    announced: Arc<Announcements>,
 }
 
 impl Queues {
@@ -77,10 +77,7 @@ impl Queues {
         let (state, length, room, announced) =
             (Mutex::new(state), AtomicUsize::new(0), Condvar::new(), self.announced.clone());
         let queue = Queue { state, length, room, depth, when_full, announced, deliver };
-        self.pumps.add(wait, Arc::new(queue), || {
-            let (waiting, waking) = (self.announced.clone(), self.announced.clone());
-            Ok((WaitSet(waiting), Box::new(move || waking.tell(|told| told.woken = true))))
-        })
+        self.pumps.add(wait, Arc::new(queue), || Ok(self.announced.wait_set()))
     }
 }
 
@@ -121,7 +118,7 @@ impl Queue {
         let announce = state.token.filter(|_| state.arrivals.len() == 1);
         drop(state);
         if let Some(token) = announce {
-            self.announced.tell(|told| told.add(token));
+            self.announced.announce(token);
         }
         drop(displaced);
     }
@@ -160,59 +157,8 @@ impl Source for Queue {
     }
 }
 
-/// Which queues of a session were empty and are no longer so.
-#[derive(Default)]
-struct Announced {
-    told: Mutex<Told>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct Told {
-    tokens: Vec<usize>,
-    woken: bool,
-    sleeping: bool,
-}
-
-impl Told {
-    fn add(&mut self, token: usize) {
-        if !self.tokens.contains(&token) {
-            self.tokens.push(token);
-        }
-    }
-}
-
-impl Announced {
-    #[inline]
-    fn tell(&self, what: impl FnOnce(&mut Told)) {
-        let mut told = self.told.lock().expect("nothing panics with it");
-        what(&mut told);
-        let wake = std::mem::take(&mut told.sleeping);
-        drop(told);
-        if wake {
-            self.changed.notify_one();
-        }
-    }
-}
-
-struct WaitSet(Arc<Announced>);
-
-impl pump::WaitSet<Queue> for WaitSet {
-    fn attach(&mut self, queue: &Arc<Queue>, token: usize) {
-        queue.lock().token = Some(token);
-    }
-
-    fn detach(&mut self, queue: &Queue, _token: usize) {
-        queue.lock().token = None;
-    }
-
-    fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
-        let mut told = self.0.told.lock().expect("nothing panics with it");
-        while block && told.tokens.is_empty() && !told.woken {
-            told.sleeping = true;
-            told = self.0.changed.wait(told).expect("nothing panics with it");
-        }
-        told.woken = false;
-        ready.append(&mut told.tokens);
+impl Announcing for Queue {
+    fn announce_by(&self, token: Option<usize>) {
+        self.lock().token = token;
     }
 }

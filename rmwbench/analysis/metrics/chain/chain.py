@@ -108,7 +108,7 @@ class Chains:
 def measure_chains(
     columns: Columns,
     rows: Sequence[Row],
-    window: Window,
+    window: Window | None,
     lives: Mapping[int, Life],
     focus: Sequence[str] = (),
 ) -> Chains:
@@ -158,7 +158,8 @@ class _Stretch:
 
     @property
     def passed(self) -> np.ndarray:
-        return self.reached & np.isfinite(self.took_ns)
+        passed: np.ndarray = self.reached & np.isfinite(self.took_ns)
+        return passed
 
 
 def _stretches(trace: Trace, nodes: Mapping[int, str]) -> Iterator[_Stretch]:
@@ -213,7 +214,8 @@ def _sum(trace: Trace, parts: Sequence[_Stretch]) -> np.ndarray:
     for part in parts:
         total += part.took_ns
     total[~trace.last.arrived] = np.inf
-    return total[trace.wanted]
+    wanted: np.ndarray = total[trace.wanted]
+    return wanted
 
 
 def _counts(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]], out: Chains) -> None:
@@ -270,8 +272,8 @@ def _both(found: Sequence[Trace]) -> tuple[list[np.ndarray], list[np.ndarray]]:
     return [t.wanted for t in found], [t.wanted & t.last.arrived for t in found]
 
 
-def _series(trace: Trace, window: Window) -> tuple[np.ndarray, np.ndarray] | None:
-    if window.begin_ns is None:
+def _series(trace: Trace, window: Window | None) -> tuple[np.ndarray, np.ndarray] | None:
+    if window is None:
         return None
     return thin_series(
         (trace.intended_ns[trace.wanted] - window.begin_ns) / 1e9, trace.end_to_end_ns

@@ -9,8 +9,9 @@ its own, leaves the time on both its sides to the remainder, which is stated: no
 layer that was not seen.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -128,18 +129,16 @@ def _categories(trace: Trace, noted: "_Noted | None") -> Iterator[tuple[str, np.
     for hop in trace.hops:
         yield label, _between(before, hop.call_ns)
         if noted is None:
-            moments = (hop.call_ns, hop.notified_ns, hop.taken_ns, hop.callback_ns)
+            moments = [hop.call_ns, hop.notified_ns, hop.taken_ns, hop.callback_ns]
             labels: Sequence[str] = STAMPED
         else:
-            at: Callable[[int, int], np.ndarray] = lambda endpoint, layer, h=hop: noted.of(  # noqa: E731
-                h, endpoint, layer
-            )
+            at = partial(noted.of, hop)
             publish = [at(hop.writer.endpoint, layer) for layer in (RMW_PUBLISH, WRITE)]
             take = [
                 at(hop.reader, x)
                 for x in (RMW_WAIT_RETURNS, RCL_TAKE, RMW_TAKE, RMW_TOOK, RCL_TOOK)
             ]
-            moments = (hop.call_ns, *publish, *take, hop.callback_ns)
+            moments = [hop.call_ns, *publish, *take, hop.callback_ns]
             labels = (*TRACED[:4], "take: rcl", "take: rmw", "take: rcl", "hand over")
         for name, (since, until) in zip(labels, pairwise(_in_order(moments)), strict=True):
             yield name, _between(since, until)

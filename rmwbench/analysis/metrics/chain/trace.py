@@ -65,7 +65,8 @@ class Hop:
 
     @property
     def arrived(self) -> np.ndarray:
-        return self.taken_ns != ABSENT
+        found: np.ndarray = self.taken_ns != ABSENT
+        return found
 
 
 @dataclass(frozen=True)
@@ -90,18 +91,21 @@ class Trace:
     def end_to_end_ns(self) -> np.ndarray:
         """From the intended time until the last reader has it, of the wanted ones: float64, +inf
         where never."""
-        return elapsed(self.last.taken_ns, self.intended_ns)[self.wanted]
+        found: np.ndarray = elapsed(self.last.taken_ns, self.intended_ns)[self.wanted]
+        return found
 
     @cached_property
     def service_ns(self) -> np.ndarray:
         """From the source's publish call, of those that the call accepted."""
-        return elapsed(self.last.taken_ns, self.first.call_ns)[self.wanted & self.first.accepted]
+        accepted = self.wanted & self.first.accepted
+        found: np.ndarray = elapsed(self.last.taken_ns, self.first.call_ns)[accepted]
+        return found
 
 
 def elapsed(until_ns: np.ndarray, since_ns: np.ndarray) -> np.ndarray:
     """until − since, float64; +inf where `until` is ABSENT. Subtracted as integers: a clock may
     pass 2^53 ns."""
-    out = (until_ns - since_ns).astype(float)
+    out: np.ndarray = (until_ns - since_ns).astype(float)
     out[until_ns == ABSENT] = np.inf
     return out
 
@@ -110,7 +114,7 @@ class Tracer:
     """Follows paths through one trial's records. Raises ValueError where they contradict their
     format."""
 
-    def __init__(self, columns: Columns, window: Window, lives: Mapping[int, Life]):
+    def __init__(self, columns: Columns, window: Window | None, lives: Mapping[int, Life]):
         self._columns, self._window, self._lives = columns, window, lives
         self._sent = grouped(columns.sent("endpoint"))
         reader, writer = (columns.received(c).astype(np.int64) for c in ("endpoint", "writer"))
@@ -160,9 +164,8 @@ class Tracer:
             self._columns.sent(name)[rows]
             for name in ("intended_ns", "call_ns", "flags", "cause_endpoint", "cause_seq")
         )
-        begin_ns = (
-            None if self._window.begin_ns is None else self._window.begin_ns - self._window.slack_ns
-        )
+        window = self._window
+        begin_ns = None if window is None else window.begin_ns - window.slack_ns
         return Writer(
             endpoint,
             int(seq.min()) if len(seq) else 0,
@@ -242,7 +245,7 @@ def _at(
 
 
 def traces(
-    columns: Columns, paths: Sequence[Path], window: Window, lives: Mapping[int, Life]
+    columns: Columns, paths: Sequence[Path], window: Window | None, lives: Mapping[int, Life]
 ) -> Iterator[Trace]:
     """Each path's, one after the other. ValueError as `Tracer`."""
     if paths:

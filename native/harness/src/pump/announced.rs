@@ -1,0 +1,76 @@
+//! The wait set of middlewares that call when a message was queued, and have none of their own.
+
+use std::sync::{Arc, Condvar, Mutex};
+
+use super::{Source, WaitSet, Waker};
+
+/// A reader that tells by a token of its loop that it is not empty any more.
+pub trait Announcing: Source {
+    /// From now on it announces itself by this token; None: by none.
+    fn announce_by(&self, token: Option<usize>);
+}
+
+/// Which readers of a session have something since the loop looked last.
+#[derive(Default)]
+pub struct Announcements {
+    told: Mutex<Told>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Told {
+    tokens: Vec<usize>,
+    woken: bool,
+    sleeping: bool,
+}
+
+impl Announcements {
+    /// Called by the middleware's threads, or by the publisher's own.
+    #[inline]
+    pub fn announce(&self, token: usize) {
+        self.tell(|told| {
+            if !told.tokens.contains(&token) {
+                told.tokens.push(token);
+            }
+        });
+    }
+
+    /// What [`Pumps::add`](super::Pumps::add) asks for.
+    pub fn wait_set(self: &Arc<Self>) -> (Announced, Waker) {
+        let waking = self.clone();
+        (Announced(self.clone()), Box::new(move || waking.tell(|told| told.woken = true)))
+    }
+
+    #[inline]
+    fn tell(&self, what: impl FnOnce(&mut Told)) {
+        let mut told = self.told.lock().expect("nothing panics with it");
+        what(&mut told);
+        let wake = std::mem::take(&mut told.sleeping);
+        drop(told);
+        if wake {
+            self.changed.notify_one();
+        }
+    }
+}
+
+pub struct Announced(Arc<Announcements>);
+
+impl<S: Announcing> WaitSet<S> for Announced {
+    fn attach(&mut self, source: &Arc<S>, token: usize) {
+        source.announce_by(Some(token));
+    }
+
+    fn detach(&mut self, source: &S, _token: usize) {
+        source.announce_by(None);
+    }
+
+    fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
+        let mut told = self.0.told.lock().expect("nothing panics with it");
+        while block && told.tokens.is_empty() && !told.woken {
+            told.sleeping = true;
+            told = self.0.changed.wait(told).expect("nothing panics with it");
+        }
+        told.woken = false;
+        ready.append(&mut told.tokens);
+    }
+}

@@ -1,0 +1,144 @@
+//! A reader: its entity, what it was granted, and where its messages are taken.
+
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+
+use rmwbench_harness::middleware::{
+    Account, EndpointConfig, Error, Evidence, Granted, PublishMode, Take, TakenAs, Wait, WhenFull,
+};
+use rmwbench_harness::pump::{self, Registration};
+
+use crate::domain::Settings;
+use crate::entity::Entity;
+use crate::intake::{Deliver, Intake, Listener, Watched};
+use crate::qos;
+use crate::release::{self, Release, Side, Topic};
+use crate::session::Parents;
+use crate::statistics;
+use crate::sys::{self, Lost, Matched, Rejected};
+use crate::wire::Wire;
+
+const RAW: &str = "take raw: read in Cyclone DDS's receive buffer, no deserialiser ran";
+const TYPED: &str = "take typed: the payload is copied into the reader's own memory before it is taken, as a deserialiser does";
+
+pub struct Reader<R: Release> {
+    /// Dropped first: no take follows. None where Cyclone's own threads deliver.
+    _registration: Option<Registration<Watched<R::Message>>>,
+    /// Dropped before `intake` and `topic`, whose addresses Cyclone holds: deleting a reader waits
+    /// for its listener to return.
+    reader: Entity,
+    topic: Topic<R>,
+    intake: Arc<Intake<R::Message>>,
+    granted: Granted,
+    parents: Arc<Parents<R>>,
+}
+
+/// `config` for a reader whose delivering writes reliably. A listener runs in Cyclone's receive
+/// thread, which alone could take the acknowledgements that such a write may have to wait for:
+/// `wait: callback` then means a thread of ours, and `block` is granted.
+pub fn off_the_receive_thread(config: &EndpointConfig) -> EndpointConfig {
+    let wait = if config.wait == Wait::Callback { Wait::Block } else { config.wait };
+    EndpointConfig { wait, ..config.clone() }
+}
+
+impl<R: Release> Reader<R> {
+    pub fn new(
+        config: &EndpointConfig,
+        wire: &Wire,
+        deliver: Deliver,
+        parents: Arc<Parents<R>>,
+    ) -> Result<Self, Error> {
+        let object = || format!("endpoint {}", config.endpoint);
+        let session = &parents.session;
+        let asked = R::qos(&parents, config, Side::Reader)?;
+        if let Some(text) = &wire.user_data {
+            R::set_user_data(&asked, text);
+        }
+        let topic = R::topic(&parents, config, wire, Side::Reader)?;
+        let intake = Arc::new(Intake::new(config, wire, deliver, R::heard(&parents)));
+        let listener = (config.wait == Wait::Callback).then(|| Listener::new(&intake));
+        let listener = listener.as_ref().map_or(std::ptr::null(), |l| l.0.cast_const());
+        // SAFETY: live parent, topic, QoS and listener, which Cyclone copies.
+        let handle = unsafe {
+            sys::dds_create_reader(
+                parents.subscriber.handle(),
+                topic.entity.handle(),
+                asked.as_ptr(),
+                listener,
+            )
+        };
+        let reader = Entity::owned(handle, || format!("{}: reader", object()))?;
+        let qos = qos::granted(reader.handle(), config)?;
+        let mut notes = release::notes(&parents, reader.handle(), config, Side::Reader);
+        if config.wait == Wait::Callback {
+            notes.push(R::IN_WRITERS_THREAD.into());
+        } else {
+            notes.push(pump::NOTE.into());
+        }
+        let take = match config.take {
+            _ if release::in_shared_memory(&parents, reader.handle()) => TakenAs::Lent,
+            Take::Raw => TakenAs::Raw,
+            Take::Typed => TakenAs::Typed,
+        };
+        notes.extend(match take {
+            TakenAs::Raw => Some(RAW.into()),
+            TakenAs::Typed => Some(TYPED.into()),
+            TakenAs::Lent => None,
+        });
+        let registration = match config.wait {
+            Wait::Callback => None,
+            wait => Some(session.watch(wait, Watched::new(reader.handle(), intake.clone())?)?),
+        };
+        let when_full = WhenFull::of_dds_reader(&qos);
+        let granted = Granted {
+            qos,
+            publish_mode: PublishMode::Default,
+            wait: config.wait,
+            take: Some(take),
+            when_full,
+            notes,
+        };
+        Ok(Reader { _registration: registration, reader, topic, intake, granted, parents })
+    }
+
+    /// Writers matched now.
+    pub fn matched(&self) -> u32 {
+        let mut status = Matched::default();
+        // SAFETY: fills a plain struct.
+        unsafe { sys::dds_get_subscription_matched_status(self.reader.handle(), &mut status) };
+        status.current_count
+    }
+
+    pub fn granted(&self) -> &Granted {
+        &self.granted
+    }
+
+    pub fn account(&self) -> Account {
+        let mut counters = statistics::of(self.reader.handle());
+        let (mut lost, mut rejected) = (Lost::default(), Rejected::default());
+        // SAFETY: fill plain structs.
+        unsafe {
+            sys::dds_get_sample_lost_status(self.reader.handle(), &mut lost);
+            sys::dds_get_sample_rejected_status(self.reader.handle(), &mut rejected);
+        }
+        let (lost, rejected) = (lost.total_count, rejected.total_count);
+        // Cyclone counts what never reached the reader's cache, not what keep-last overwrote there:
+        // that only the ledger shows.
+        counters.insert("sample_lost".into(), lost.into());
+        counters.insert("sample_rejected".into(), rejected.into());
+        counters.insert("malformed".into(), self.intake.malformed.load(Ordering::Relaxed) as i64);
+        counters.extend(R::reader_counters(&self.topic.own));
+        // Also when none came that way: what Cyclone does not vouch for then went elsewhere,
+        // whatever segments are mapped.
+        let shared = self.parents.session.domain.settings.shared_memory().then(|| Evidence {
+            path: "shm".into(),
+            messages: self.intake.shared.load(Ordering::Relaxed),
+            note: "read in the chunk of shared memory that the writer filled".into(),
+        });
+        Account {
+            reader_drops: Some(u64::from(lost) + u64::from(rejected)),
+            counters,
+            evidence: shared.into_iter().chain(R::evidence(&self.intake.heard)).collect(),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What the releases of Cyclone DDS do differently: the worker of each says it here.
+
+use std::ffi::c_void;
+
+use rmwbench_harness::middleware::{EndpointConfig, Error, Evidence, Granted};
+
+use crate::domain::Settings;
+use crate::entity::Entity;
+use crate::intake::Message;
+use crate::qos::DdsQos;
+use crate::session::{Parents, Types};
+use crate::sys::{self, Handle, Part};
+use crate::wire::Wire;
+
+pub type Heard<R> = <<R as Types>::Message as Message>::Heard;
+
+const FILTER: &str =
+    "content filter: the reader filters what it received; writers send everything (Cyclone DDS)";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Writer,
+    Reader,
+}
+
+/// A topic, and what must outlive its readers and writers.
+pub struct Topic<R: Release> {
+    pub entity: Entity,
+    pub own: R::Topic,
+}
+
+pub trait Release: Types {
+    type Topic: Send + Sync;
+    /// What a writer keeps besides; dropped before it.
+    type Writer: Send + Sync;
+
+    /// What a reader of callback numbers must know.
+    const IN_WRITERS_THREAD: &'static str;
+    /// Whether `other_clients_reply_bytes` counts the request headers.
+    const OTHERS_WITH_HEADERS: bool;
+
+    /// The QoS of an endpoint, once it may be made.
+    fn qos(parents: &Parents<Self>, config: &EndpointConfig, side: Side) -> Result<DdsQos, Error>;
+
+    fn topic(
+        parents: &Parents<Self>,
+        config: &EndpointConfig,
+        wire: &Wire,
+        side: Side,
+    ) -> Result<Topic<Self>, Error>;
+
+    /// Sets the USER_DATA of an endpoint.
+    fn set_user_data(_qos: &DdsQos, _text: &str) {}
+
+    /// What keeps an endpoint out of the shared memory that is configured.
+    fn not_shared(parents: &Parents<Self>, config: &EndpointConfig, side: Side) -> String;
+
+    /// What shared memory makes of a QoS that it accepts, where that is not what Cyclone does over
+    /// the network.
+    fn surprises(config: &EndpointConfig) -> Vec<String>;
+
+    /// Whether a writer is lent its samples.
+    fn lends(parents: &Parents<Self>, writer: Handle) -> bool;
+
+    /// Called with a writer that was made, and its notes so far.
+    fn writer(
+        parents: &Parents<Self>,
+        config: &EndpointConfig,
+        wire: &Wire,
+        writer: Handle,
+        notes: &mut Vec<String>,
+    ) -> Result<Self::Writer, Error>;
+
+    /// The type that makes a writer's messages; it lives as long as the topic. Errors: a return
+    /// code.
+    fn written_as(writer: Handle, topic: &Self::Topic) -> Result<*const c_void, i32>;
+
+    /// Writes the concatenated parts as one message, by one copy.
+    ///
+    /// # Safety
+    /// A live writer and its type; the parts outlive the call.
+    unsafe fn write(writer: Handle, written_as: *const c_void, parts: &[Part]) -> i32;
+
+    /// # Safety
+    /// A live writer, which lends.
+    unsafe fn loan(writer: Handle, sample: *mut *mut c_void) -> i32;
+
+    /// For a new reader.
+    fn heard(parents: &Parents<Self>) -> Heard<Self>;
+
+    fn evidence(_heard: &Heard<Self>) -> Option<Evidence> {
+        None
+    }
+
+    /// Counters of a reader besides.
+    fn reader_counters(_topic: &Self::Topic) -> Vec<(String, i64)> {
+        Vec::new()
+    }
+
+    /// The number that names a client to its service, by the writer of its requests.
+    fn client(writer: Handle) -> u64;
+
+    /// The USER_DATA of a client's or service's endpoints, under rmw_cyclonedds's key.
+    fn user_data(_: &str, _: &EndpointConfig, _: &Parents<Self>) -> Option<String> {
+        None
+    }
+
+    /// What a client was granted, by what its two endpoints were.
+    fn client_granted(requests: &Granted, replies: &Granted) -> Granted;
+
+    fn service_granted(requests: &Granted, replies: &Granted) -> Granted;
+}
+
+/// Whether an endpoint's messages may go through shared memory.
+pub fn in_shared_memory<R: Release>(parents: &Parents<R>, endpoint: Handle) -> bool {
+    // SAFETY: a plain call on a live entity.
+    parents.session.domain.settings.shared_memory()
+        && unsafe { sys::dds_is_shared_memory_available(endpoint) }
+}
+
+/// What a reader of an endpoint's numbers must know; how it stands to shared memory if that is
+/// configured.
+pub fn notes<R: Release>(
+    parents: &Parents<R>,
+    endpoint: Handle,
+    config: &EndpointConfig,
+    side: Side,
+) -> Vec<String> {
+    let domain = &parents.session.domain;
+    let mut notes = domain.notes.clone();
+    if in_shared_memory(parents, endpoint) {
+        notes.extend(R::surprises(config));
+    } else if domain.settings.shared_memory() {
+        notes.push(format!("path: {}", R::not_shared(parents, config, side)));
+    }
+    notes.extend(config.qos.content_filter.as_ref().map(|_| FILTER.into()));
+    notes
+}

@@ -1,0 +1,152 @@
+//! Services as rmw_cyclonedds has them: a pair of topics, on which every client reads every reply.
+//!
+//! A client knows its replies by the header that comes back and drops the others, which reached it
+//! all the same: they are counted. A service replies within the callback of the request, in the
+//! thread that took it.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::Arc;
+
+use rmwbench_harness::middleware::{
+    Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, Publisher,
+    Sink,
+};
+
+use crate::reader::{off_the_receive_thread, Reader};
+use crate::release::Release;
+use crate::session::Parents;
+use crate::wire::{RequestHeader, Wire, HEADER_BYTES};
+use crate::writer::Writer;
+
+/// What no client of this process has asked before: rmw_cyclonedds numbers the requests of a
+/// process through.
+static LAST_REQUEST: AtomicI64 = AtomicI64::new(0);
+
+pub struct CycloneClient<R: Release> {
+    /// Dropped first: nothing is delivered after that.
+    replies: Reader<R>,
+    requests: Writer<R>,
+    name: u64,
+    foreign: Arc<Foreign>,
+}
+
+/// Replies to other clients.
+#[derive(Default)]
+struct Foreign {
+    replies: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl<R: Release> CycloneClient<R> {
+    pub fn new(
+        config: &EndpointConfig,
+        sink: Arc<dyn Sink>,
+        parents: Arc<Parents<R>>,
+    ) -> Result<Self, Error> {
+        let user_data = R::user_data("clientid", config, &parents);
+        let (request, reply) = Wire::service(config, user_data)?;
+        let requests = Writer::new(config, &request, parents.clone())?;
+        let name = R::client(requests.handle());
+        let reading =
+            if sink.publishes_reliably() { off_the_receive_thread(config) } else { config.clone() };
+        let foreign = Arc::new(Foreign::default());
+        let counted = foreign.clone();
+        let deliver =
+            Box::new(move |body: &[u8], delivery: &Delivery<'_>| match RequestHeader::of(body) {
+                Some(header) if header.client == name => sink.deliver(delivery),
+                _ => {
+                    let bytes =
+                        if R::OTHERS_WITH_HEADERS { body.len() } else { delivery.payload.len() };
+                    counted.replies.fetch_add(1, Ordering::Relaxed);
+                    counted.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+                }
+            });
+        let replies = Reader::new(&reading, &reply, deliver, parents)?;
+        Ok(CycloneClient { replies, requests, name, foreign })
+    }
+
+    #[inline]
+    fn next(&self) -> [u8; HEADER_BYTES] {
+        let seq = LAST_REQUEST.fetch_add(1, Ordering::Relaxed) + 1;
+        RequestHeader { client: self.name, seq }.bytes()
+    }
+}
+
+impl<R: Release> Publisher for CycloneClient<R> {
+    fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
+        self.requests.write(&self.next(), payload)
+    }
+
+    fn publish_loaned(
+        &mut self,
+        bytes: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), PublishError> {
+        self.requests.write_in_place(&self.next(), bytes, fill)
+    }
+}
+
+impl<R: Release> Endpoint for CycloneClient<R> {
+    /// Services that both get the requests and send replies.
+    fn matched(&self) -> u32 {
+        self.requests.matched().min(self.replies.matched())
+    }
+
+    fn granted(&self) -> Granted {
+        R::client_granted(self.requests.granted(), self.replies.granted())
+    }
+
+    fn account(&self) -> Account {
+        let mut account = both(&self.replies, &self.requests);
+        let counted = |count: &AtomicU64| count.load(Ordering::Relaxed) as i64;
+        account.counters.insert("other_clients_replies".into(), counted(&self.foreign.replies));
+        account.counters.insert("other_clients_reply_bytes".into(), counted(&self.foreign.bytes));
+        account
+    }
+}
+
+pub struct CycloneService<R: Release> {
+    /// Dropped first: nothing is handled after that.
+    requests: Reader<R>,
+    replies: Arc<Writer<R>>,
+}
+
+impl<R: Release> CycloneService<R> {
+    pub fn new(
+        config: &EndpointConfig,
+        handler: Arc<dyn Handler>,
+        parents: Arc<Parents<R>>,
+    ) -> Result<Self, Error> {
+        let user_data = R::user_data("serviceid", config, &parents);
+        let (request, reply) = Wire::service(config, user_data)?;
+        let replies = Arc::new(Writer::new(config, &reply, parents.clone())?);
+        let writer = replies.clone();
+        let deliver = Box::new(move |body: &[u8], request: &Delivery<'_>| {
+            let Some(header) = body.get(..HEADER_BYTES) else { return };
+            handler.handle(request, &mut |reply| writer.write(header, reply));
+        });
+        let requests = Reader::new(&off_the_receive_thread(config), &request, deliver, parents)?;
+        Ok(CycloneService { requests, replies })
+    }
+}
+
+impl<R: Release> Endpoint for CycloneService<R> {
+    /// Clients that both send requests and get the replies.
+    fn matched(&self) -> u32 {
+        self.requests.matched().min(self.replies.matched())
+    }
+
+    fn granted(&self) -> Granted {
+        R::service_granted(self.requests.granted(), self.replies.granted())
+    }
+
+    fn account(&self) -> Account {
+        both(&self.requests, &self.replies)
+    }
+}
+
+fn both<R: Release>(reader: &Reader<R>, writer: &Writer<R>) -> Account {
+    let mut account = reader.account();
+    account.counters.extend(writer.counters());
+    account
+}

@@ -1,0 +1,84 @@
+//! What the endpoints of a session share: a participant in a domain, and the receive loops; and
+//! those of a node, a DDS publisher and subscriber that carry its name.
+
+use std::sync::Arc;
+
+use rmwbench_harness::middleware::{Error, SessionConfig, Wait};
+use rmwbench_harness::pump::{Pumps, Registration};
+
+use crate::domain::{Domain, Settings};
+use crate::entity::{c_string, Entity};
+use crate::intake::{Message, Watched};
+use crate::qos::DdsQos;
+use crate::sys;
+use crate::wait_set::WaitSet;
+
+/// The types in which the two releases differ.
+pub trait Types: Sized + Send + Sync + 'static {
+    type Settings: Settings;
+    type Message: Message;
+    /// What a session keeps besides.
+    type Session: Send + Sync;
+
+    /// Called before the domain opens. Errors: options that make no sense.
+    fn session(config: &SessionConfig) -> Result<Self::Session, Error>;
+}
+
+/// Dropped when the last node and endpoint are gone. The fields' order is the order of closing.
+pub struct Shared<T: Types> {
+    pumps: Pumps<Watched<T::Message>>,
+    pub own: T::Session,
+    pub participant: Entity,
+    pub domain: Arc<Domain<T::Settings>>,
+}
+
+impl<T: Types> Shared<T> {
+    pub fn open(config: &SessionConfig) -> Result<Self, Error> {
+        let own = T::session(config)?;
+        let domain = Domain::open(config)?;
+        let qos = DdsQos::named(&c_string("rmwbench", "participant")?);
+        // SAFETY: a plain call; the domain exists already.
+        let handle = unsafe {
+            sys::dds_create_participant(config.domain_id, qos.as_ptr(), std::ptr::null())
+        };
+        let participant =
+            Entity::owned(handle, || format!("participant in domain {}", config.domain_id))?;
+        Ok(Shared { pumps: Pumps::default(), own, participant, domain })
+    }
+
+    /// Has the loop for `wait` take for a reader until what this returns is dropped.
+    pub fn watch(
+        &self,
+        wait: Wait,
+        watched: Watched<T::Message>,
+    ) -> Result<Registration<Watched<T::Message>>, Error> {
+        self.pumps.add(wait, Arc::new(watched), || WaitSet::new(self.participant.handle()))
+    }
+}
+
+/// What the endpoints of a node need to outlive them: its writers and readers are children of these
+/// two.
+pub struct Parents<T: Types> {
+    pub publisher: Entity,
+    pub subscriber: Entity,
+    pub session: Arc<Shared<T>>,
+}
+
+impl<T: Types> Parents<T> {
+    pub fn new(name: &str, session: Arc<Shared<T>>) -> Result<Self, Error> {
+        let qos = DdsQos::named(&c_string(name, "node name")?);
+        let participant = session.participant.handle();
+        // SAFETY: plain calls on a live participant.
+        let (publisher, subscriber) = unsafe {
+            (
+                sys::dds_create_publisher(participant, qos.as_ptr(), std::ptr::null()),
+                sys::dds_create_subscriber(participant, qos.as_ptr(), std::ptr::null()),
+            )
+        };
+        Ok(Parents {
+            publisher: Entity::owned(publisher, || format!("DDS publisher of node {name}"))?,
+            subscriber: Entity::owned(subscriber, || format!("DDS subscriber of node {name}"))?,
+            session,
+        })
+    }
+}

@@ -1,0 +1,285 @@
+//! RouDi, the daemon that owns iceoryx's shared memory, as far as every iceoryx has it alike: its
+//! pools, asked for by option or mode, and whether one serves. Starting one is for the worker that
+//! links it.
+//!
+//! As installed its largest pools are 30 chunks of 1 MiB and 10 of 4 MiB, headers included, and
+//! iceoryx takes the smallest pool whose chunks fit and never a larger one: images exhaust them at
+//! once. So workers have pools sized for robots' messages.
+
+use std::io::ErrorKind;
+use std::os::unix::net::UnixDatagram;
+
+use rmwbench_harness::middleware::{Error, SessionConfig};
+use serde::Deserialize;
+
+/// Of the daemon, for [`rmwbench_harness::middleware::Middleware::daemons`].
+pub const NAME: &str = "roudi";
+/// The option that sizes its pools one by one.
+pub const POOLS: &str = "roudi_pools";
+/// The modes that size them in a portable way.
+pub const POOL_BYTES: &str = "shm_pool_bytes";
+pub const LAYOUT: &str = "shm_layout";
+pub const MODES: [&str; 2] = [POOL_BYTES, LAYOUT];
+/// Message size and count: 468 MiB. A reader that does not take holds its history's depth in
+/// iceoryx and may hold as many in its middleware's cache: 24 of a size is one of ROS 2's default
+/// depth, and the writer's next messages.
+const DEFAULT_POOLS: &str = "1K:4096 4K:2048 16K:2048 64K:256 256K:64 1M:48 2M:24 4M:24 8M:24";
+/// Room in each chunk beyond the message size, for the parts of a message around its payload and
+/// the middleware's headers.
+const MARGIN_BYTES: u64 = 1024;
+
+/// Chunks of one size; also as C takes it (`struct rmwbench_pool` in the worker of Cyclone DDS).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pool {
+    pub chunk_bytes: u64,
+    pub chunks: u32,
+}
+
+impl Pool {
+    pub fn bytes(&self) -> u64 {
+        self.chunk_bytes * u64::from(self.chunks)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Layout {
+    /// One pool, of chunks for the largest messages of the default.
+    Unified,
+    /// The default's sizes, in the default's proportions.
+    Tiered,
+}
+
+/// How a release of iceoryx has its pools.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// What a chunk's size is a multiple of.
+    pub multiple_bytes: u64,
+    /// What is asked of a total in which not every pool has a chunk.
+    pub few: Few,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Few {
+    /// It is not supported.
+    Refused,
+    /// Pools without a chunk are left out.
+    LeftOut,
+}
+
+/// Errors: a daemon of another name.
+pub fn named(name: &str) -> Result<(), Error> {
+    match name {
+        NAME => Ok(()),
+        other => Err(Error::unsupported(
+            format!("daemon {other}"),
+            format!("unknown `{other}`, expected `{NAME}`"),
+        )),
+    }
+}
+
+/// Whether a RouDi listens at `socket`, in this host. Without one iceoryx waits for a minute and
+/// then ends the process.
+pub fn listens(socket: &str) -> bool {
+    let connected = UnixDatagram::unbound().and_then(|own| own.connect(socket));
+    // A socket that we may not connect to has an owner too.
+    connected.map_or_else(|error| error.kind() == ErrorKind::PermissionDenied, |()| true)
+}
+
+/// Errors: a RouDi serves already.
+pub fn refuse_second(socket: &str) -> Result<(), Error> {
+    if listens(socket) {
+        let message = format!("another RouDi serves this host already ({socket})");
+        return Err(Error::failed(format!("daemon {NAME}"), message));
+    }
+    Ok(())
+}
+
+impl Rules {
+    pub fn default_pools(&self) -> Vec<Pool> {
+        self.listed(DEFAULT_POOLS).expect("written here")
+    }
+
+    /// The pools that option or modes ask for, smallest first; None where neither does.
+    pub fn asked(&self, config: &SessionConfig) -> Result<Option<Vec<Pool>>, Error> {
+        let text: Option<String> = config.option(POOLS, None)?;
+        let (bytes, layout) = (config.mode(POOL_BYTES)?, config.mode(LAYOUT)?);
+        match (text, bytes.is_some() || layout.is_some()) {
+            (Some(_), true) => Err(Error::invalid(
+                format!("option {POOLS}"),
+                format!("it says what the modes {POOL_BYTES} and {LAYOUT} say: give one of them"),
+            )),
+            (None, true) => self.laid_out(layout.unwrap_or(Layout::Tiered), bytes).map(Some),
+            (Some(text), false) => self.listed(&text).map(Some),
+            (None, false) => Ok(None),
+        }
+    }
+
+    /// Pools of `bytes` in all, headers included, or less by what no whole chunk fits in; as large
+    /// as the default where that is None.
+    fn laid_out(&self, layout: Layout, bytes: Option<u64>) -> Result<Vec<Pool>, Error> {
+        let mut pools = self.default_pools();
+        let whole: u64 = pools.iter().map(Pool::bytes).sum();
+        let bytes = bytes.unwrap_or(whole);
+        let least = match layout {
+            Layout::Tiered => {
+                let least = pools.iter().map(|p| whole.div_ceil(u64::from(p.chunks))).max();
+                for pool in &mut pools {
+                    let scaled = u128::from(pool.chunks) * u128::from(bytes) / u128::from(whole);
+                    pool.chunks = scaled as u32;
+                }
+                least.unwrap_or(0)
+            }
+            Layout::Unified => {
+                pools.drain(..pools.len() - 1);
+                pools[0].chunks = u32::try_from(bytes / pools[0].chunk_bytes).unwrap_or(u32::MAX);
+                pools[0].chunk_bytes
+            }
+        };
+        match self.few {
+            Few::Refused if bytes < least => {
+                let message = format!(
+                    "{bytes}: RouDi's pools need at least {least} bytes for a chunk of each size"
+                );
+                Err(Error::unsupported(format!("mode {POOL_BYTES}"), message))
+            }
+            Few::Refused => Ok(pools),
+            Few::LeftOut => {
+                pools.retain(|pool| pool.chunks > 0);
+                if pools.is_empty() {
+                    let message = format!("{bytes} bytes hold no chunk");
+                    return Err(Error::invalid(format!("mode {POOL_BYTES}"), message));
+                }
+                Ok(pools)
+            }
+        }
+    }
+
+    fn listed(&self, text: &str) -> Result<Vec<Pool>, Error> {
+        let invalid = |message: String| Error::invalid(format!("option {POOLS}"), message);
+        let mut pools = Vec::new();
+        for item in text.split_whitespace() {
+            let pool = self.pool(item).ok_or_else(|| {
+                invalid(format!(
+                    "{item:?}: expected SIZE:COUNT, such as 1M:64 (sizes in bytes, K or M)"
+                ))
+            })?;
+            pools.push(pool);
+        }
+        pools.sort_by_key(|pool| pool.chunk_bytes);
+        match pools.len() {
+            0 => Err(invalid("expected at least one SIZE:COUNT".into())),
+            1..=32 => Ok(pools),
+            more => Err(invalid(format!("{more} pools: iceoryx has room for 32"))),
+        }
+    }
+
+    fn pool(&self, item: &str) -> Option<Pool> {
+        let (size, count) = item.split_once(':')?;
+        let (digits, unit) = match size.as_bytes().last()? {
+            b'K' => (&size[..size.len() - 1], 1 << 10),
+            b'M' => (&size[..size.len() - 1], 1 << 20),
+            _ => (size, 1),
+        };
+        let bytes = digits
+            .parse::<u64>()
+            .ok()
+            .and_then(|n| n.checked_mul(unit))
+            .filter(|&bytes| bytes > 0 && bytes <= 1 << 31)?;
+        Some(Pool {
+            chunk_bytes: (bytes + MARGIN_BYTES).next_multiple_of(self.multiple_bytes),
+            chunks: count.parse().ok().filter(|&chunks| chunks > 0)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use rmwbench_harness::middleware::{ErrorKind, Profile};
+    use serde_json::{json, Value};
+
+    use super::*;
+
+    const REFUSED: Rules = Rules { multiple_bytes: 8, few: Few::Refused };
+    const LEFT_OUT: Rules = Rules { multiple_bytes: 32, few: Few::LeftOut };
+
+    fn asked(option: Option<&str>, modes: &[(&str, Value)]) -> SessionConfig {
+        let profile = Profile {
+            name: "p".into(),
+            format: "xml".into(),
+            text: String::new(),
+            summary: String::new(),
+        };
+        let options = option.map(|text| (POOLS.to_string(), json!(text))).into_iter().collect();
+        let modes: BTreeMap<String, Value> =
+            modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
+        SessionConfig { profile, options, modes, domain_id: 0, trial_nonce: 1 }
+    }
+
+    fn bytes(pools: &[Pool]) -> u64 {
+        pools.iter().map(Pool::bytes).sum()
+    }
+
+    #[test]
+    fn pools_are_sorted_and_have_room_for_headers() {
+        for (rules, smallest) in [(REFUSED, 1128), (LEFT_OUT, 1152)] {
+            let pools = rules.asked(&asked(Some("1M:3 100:7 16K:2"), &[])).unwrap().unwrap();
+            let expected = [(smallest, 7), (17 * 1024, 2), (1025 * 1024, 3)];
+            assert_eq!(pools, expected.map(|(chunk_bytes, chunks)| Pool { chunk_bytes, chunks }));
+        }
+    }
+
+    #[test]
+    fn modes_scale_the_tiers_or_make_one_of_all() {
+        let half = 234_u64 << 20;
+        for rules in [REFUSED, LEFT_OUT] {
+            let pools = |modes: &[(&str, Value)]| rules.asked(&asked(None, modes)).unwrap();
+            let default = rules.default_pools();
+            assert_eq!((default.len(), bytes(&default) >> 20), (9, 468));
+            assert_eq!(pools(&[]), None);
+            assert_eq!(pools(&[(LAYOUT, json!("tiered"))]), Some(default));
+            let tiered = pools(&[(POOL_BYTES, json!(half))]).unwrap();
+            assert_eq!(tiered.len(), 9);
+            assert!((half * 9 / 10..=half).contains(&bytes(&tiered)), "{tiered:?}");
+            let unified = [(LAYOUT, json!("unified")), (POOL_BYTES, json!(half))];
+            let one = Pool { chunk_bytes: (8 << 20) + 1024, chunks: 29 };
+            assert_eq!(pools(&unified), Some(vec![one]));
+            let twice = asked(Some("1M:3"), &[(LAYOUT, json!("tiered"))]);
+            assert_eq!(rules.asked(&twice).unwrap_err().kind, ErrorKind::Invalid);
+        }
+    }
+
+    #[test]
+    fn too_few_bytes_are_refused_or_leave_pools_out() {
+        let few = [(POOL_BYTES, json!(1 << 20))];
+        let none = [(LAYOUT, json!("unified")), (POOL_BYTES, json!(8 << 20))];
+        for (rules, modes, kind) in [
+            (REFUSED, &few[..], ErrorKind::Unsupported),
+            (REFUSED, &none[..], ErrorKind::Unsupported),
+            (LEFT_OUT, &none[..], ErrorKind::Invalid),
+        ] {
+            let error = rules.asked(&asked(None, modes)).unwrap_err();
+            assert_eq!((error.kind, error.object.as_str()), (kind, "mode shm_pool_bytes"));
+        }
+        let left = LEFT_OUT.asked(&asked(None, &few)).unwrap().unwrap();
+        assert!(left.len() < 9 && bytes(&left) <= 1 << 20, "{left:?}");
+    }
+
+    #[test]
+    fn what_is_not_a_list_of_pools_is_refused() {
+        let many = "1K:1 ".repeat(33);
+        for text in
+            ["", "1M", "1M:0", "0:4", "1G:4", "x:4", "1M:-1", "1M:4,2M:4", "4096M:1", "M:1", &many]
+        {
+            let error = REFUSED.asked(&asked(Some(text), &[])).unwrap_err();
+            assert_eq!(
+                (error.kind, error.object.as_str()),
+                (ErrorKind::Invalid, "option roudi_pools"),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Without a build script Cargo would not look at the build dependencies.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+}
