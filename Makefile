@@ -1,5 +1,5 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
-.PHONY: help preflight wheel site demo test test-all check rust fuzz fuzz-native bench setup-run setup-test workers clean
+.PHONY: help preflight wheel site demo test test-all check rust fuzz fuzz-native sanitize bench setup-run setup-test workers clean
 .PHONY: lint-python lint-text lint-rust types test-rust rust-suites test-python test-untimed test-timed
 
 UV = $$(setup/uv)
@@ -30,6 +30,7 @@ help:
 	@echo "make bench     how fast the instrument itself is, against bare programs"
 	@echo "make fuzz      5 000 bad inputs to the command line; FUZZ=\"--cases 500 --keep\" for others"
 	@echo "make fuzz-native  broken inputs for all that reads bytes of others in native/ (half an hour)"
+	@echo "make sanitize  native/ under the compilers' sanitizers; PART=\"tsan miri\" for some (native/sanitize/run has their names)"
 	@echo "make workers   build the workers of the first set"
 	@echo "make wheel     one file for pip in dist/, with the workers inside: for machines without compilers"
 	@echo "make site      the documents as pages in dist/site, which open without a server and without the network"
@@ -130,6 +131,10 @@ test-all: test
 # Needs a nightly compiler; ten minutes for each target.
 fuzz-native:
 	@native/fuzz/run
+
+# By hand: C and C++ of the workers, threads and memory of the harness. PART names some of its parts.
+sanitize:
+	@native/sanitize/run $(PART)
 
 bench: workers
 	@$(RUN) python -m bench

@@ -390,4 +390,43 @@ mod tests {
             .contains("section bounds"));
         assert!(Records::map(memfd(b"short").unwrap()).is_err());
     }
+
+    /// Without a file, which Miri cannot map (`native/sanitize/run miri`).
+    #[test]
+    fn in_memory_slots_are_written_by_several_threads_and_kept_ones_finished_later() {
+        const CAPACITY: u64 = 20;
+        let file = layout(5, &[(Kind::Received, 2, CAPACITY)]);
+        let words = file.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+        let memory = Box::into_raw(words.collect::<Box<[u64]>>());
+        let records =
+            Records { map: NonNull::new(memory).unwrap().cast(), bytes: file.len(), nonce: 0 };
+        let records = Arc::new(records.checked().unwrap());
+        let section = records.section(Kind::Received, 2).unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..3 {
+                let section = &section;
+                scope.spawn(move || {
+                    for seq in 0..10 {
+                        let kept = section.taken(&Received { seq, writer, ..Default::default() });
+                        kept.into_iter().for_each(|kept| kept.consumed(77));
+                    }
+                });
+            }
+        });
+        drop(section);
+        // It was never mapped, so it is not unmapped.
+        std::mem::forget(Arc::into_inner(records));
+        // SAFETY: nothing else refers to it any more.
+        let memory = unsafe { Box::from_raw(memory) };
+        assert_eq!(memory[8 + 3], 30, "claims");
+        let mut messages: Vec<(u64, u64)> = memory[512..]
+            .chunks(8)
+            .take(CAPACITY as usize)
+            .inspect(|slot| assert_eq!((slot[4], slot[7] >> 32), (77, Kind::Received as u64)))
+            .map(|slot| (slot[6] & 0xFFFF_FFFF, slot[0]))
+            .collect();
+        messages.sort_unstable();
+        messages.dedup();
+        assert_eq!(messages.len() as u64, CAPACITY, "no slot was written twice");
+    }
 }

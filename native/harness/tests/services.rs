@@ -10,6 +10,9 @@ use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::records::Kind;
 use serde_json::{json, Value};
 
+/// Each message is sent, however late the machine lets its thread run.
+const GRACE_MS: i64 = 500;
+
 fn service_endpoint(number: u32, kind: &str) -> Value {
     let (request, reply) = MessageType::service_bytes(64, 100);
     let mut spec = endpoint(number, kind, "sum");
@@ -50,7 +53,7 @@ fn a_request_and_its_reply_are_two_messages_joined_by_cause() {
         0,
         "probes leave no record"
     );
-    play.ok(start(1, 50, 20));
+    play.ok(start(1, 50, GRACE_MS));
     let (asked, answered) = (
         play.finished(1, Duration::from_secs(2)).unwrap(),
         play.finished(2, Duration::from_secs(2)).unwrap(),
@@ -89,7 +92,7 @@ fn a_clients_drain_waits_for_each_answer_and_takes_no_copy_for_one() {
     let mut play = play();
     play.stage.replies.lock().unwrap().extend([(2, 0), (3, 2), (9, 3)]);
     play.ok(create("n", vec![client(1, 5), service(2)]));
-    play.ok(start(1, 50, 20));
+    play.ok(start(1, 50, GRACE_MS));
     play.finished(1, Duration::from_secs(2)).unwrap();
     let drain =
         |last: u64| json!({"cmd": "drain", "expect": {"1": {"1": last}}, "timeout_ns": 30 * MS});
@@ -103,7 +106,7 @@ fn a_clients_drain_waits_for_each_answer_and_takes_no_copy_for_one() {
     let mut one_lost = play::play();
     one_lost.stage.replies.lock().unwrap().extend([(2, 0), (3, 4)]);
     one_lost.ok(create("n", vec![client(1, 5), service(2)]));
-    one_lost.ok(start(1, 20, 20));
+    one_lost.ok(start(1, 20, GRACE_MS));
     one_lost.finished(1, Duration::from_secs(2)).unwrap();
     assert_eq!(one_lost.ok(drain(3))["complete"], false, "request 2 was never answered");
 }
@@ -113,7 +116,7 @@ fn two_services_that_both_answer_do_not_make_up_for_a_request_without_answer() {
     let mut play = play();
     play.stage.replies.lock().unwrap().extend([(1, 0)]);
     play.ok(create("n", vec![client(1, 5), service(2), service(3)]));
-    play.ok(start(1, 20, 20));
+    play.ok(start(1, 20, GRACE_MS));
     play.finished(1, Duration::from_secs(2)).unwrap();
     assert_eq!(play.claimed(Kind::Received, 1), 6);
     let drained =
@@ -143,8 +146,10 @@ fn a_blocked_reply_does_not_block_the_control_thread() {
     let mut play = play();
     play.ok(create("n", vec![client(1, 5), service(2)]));
     play.stage.blocked.store(true, Ordering::Relaxed);
-    play.ok(start(1, 50, 0));
-    std::thread::sleep(Duration::from_millis(100));
+    play.ok(start(1, 10_000, 0));
+    while !play.stage.waiting.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     let id = play.post(json!({"cmd": "destroy", "endpoints": [2]}));
     let answered = play.ask(json!({"cmd": "collect"})).get("ok").is_some();
     assert!(

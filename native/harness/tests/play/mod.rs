@@ -31,6 +31,8 @@ pub struct Stage {
     pub sinks: Mutex<BTreeMap<u32, Arc<dyn Sink>>>,
     handlers: Mutex<BTreeMap<u32, Arc<dyn Handler>>>,
     pub blocked: AtomicBool,
+    /// Whether a publish call has met that it is blocked.
+    pub waiting: AtomicBool,
     pub slow: AtomicBool,
     pub matched: AtomicBool,
     /// Times that the reply to a request with this number comes; 1 where nothing is said.
@@ -193,6 +195,7 @@ impl Publisher for Part {
 impl Part {
     fn publish(&self, _: &[u8]) -> Result<(), PublishError> {
         while self.stage.blocked.load(Ordering::Relaxed) {
+            self.stage.waiting.store(true, Ordering::Relaxed);
             thread::sleep(Duration::from_millis(1));
         }
         if self.stage.slow.load(Ordering::Relaxed) {

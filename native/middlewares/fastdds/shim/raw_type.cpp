@@ -1,5 +1,6 @@
 #include "raw_type.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace rmwbench {
@@ -12,7 +13,7 @@ constexpr uint32_t reserved_bytes = 1024;
 uint8_t *Layout::construct(uint8_t *sample, size_t bytes) const {
   uint8_t *payload = sample + prefix.size() - encapsulation_bytes;
   std::memcpy(sample, prefix.data() + encapsulation_bytes, prefix.size() - encapsulation_bytes);
-  std::memcpy(payload + bytes, suffix.data(), suffix.size());
+  std::copy(suffix.begin(), suffix.end(), payload + bytes);  // may be empty, where memcpy must not be called
   return payload;
 }
 
@@ -56,7 +57,7 @@ bool RawType::write(const void *data, rtps::SerializedPayload_t &payload) {
   uint8_t *to = payload.data;
   std::memcpy(to, layout.prefix.data(), layout.prefix.size());
   std::memcpy(to + layout.prefix.size(), sample->payload, sample->bytes);
-  std::memcpy(to + layout.prefix.size() + sample->bytes, layout.suffix.data(), layout.suffix.size());
+  std::copy(layout.suffix.begin(), layout.suffix.end(), to + layout.prefix.size() + sample->bytes);
   payload.length = static_cast<uint32_t>(total);
   payload.encapsulation = CDR_LE;
   return true;
@@ -78,7 +79,8 @@ bool RawType::read(rtps::SerializedPayload_t &payload, void *data) {
   // where its fields end.
   if (bytes > sample->expected && bytes - sample->expected < 4) bytes = sample->expected;
   sample->reserve(bytes);
-  std::memcpy(sample->buffer.get(), payload.data + sample->layout->prefix.size(), bytes);
+  // A message without a payload may come before there is a buffer.
+  if (bytes > 0) std::memcpy(sample->buffer.get(), payload.data + sample->layout->prefix.size(), bytes);
   sample->bytes = bytes;
   return true;
 }
