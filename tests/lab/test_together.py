@@ -92,7 +92,8 @@ def _built(release: Path, crate: str) -> bool:
 
 
 def _artifacts(crates: list[str]) -> set[tuple[str, str, str]]:
-    """(package, features, file) of everything that these crates are made of."""
+    """(package, features, file) of all that others wrote and these crates are made of; what of ours
+    is asked for by name is copied to another place."""
     command = ["cargo", "build", "--release", "--locked", "--message-format", "json"]
     command += [word for crate in crates for word in ("-p", crate)]
     done = subprocess.run(
@@ -107,6 +108,6 @@ def _artifacts(crates: list[str]) -> set[tuple[str, str, str]]:
     return {
         (line["package_id"].rpartition("#")[2], ",".join(line["features"]), file)
         for line in lines
-        if line["reason"] == "compiler-artifact"
+        if line["reason"] == "compiler-artifact" and not line["package_id"].startswith("path+")
         for file in line["filenames"]
     }
