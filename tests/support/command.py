@@ -178,14 +178,12 @@ def _serve() -> None:
             message, streams, _, _ = socket.recv_fds(connection, MOST_REQUEST_BYTES, 3)
             pid = os.fork()
             if pid == 0:
-                for fileno in (
-                    *children,
-                    listening.fileno(),
-                    connection.fileno(),
-                    selector.fileno(),
-                ):
-                    os.close(fileno)
-                for _, other in children.values():
+                # By their objects: those that a circle keeps would close the numbers again later.
+                selector.close()
+                listening.close()
+                connection.close()
+                for pidfd, (_, other) in children.items():
+                    os.close(pidfd)
                     other.close()
                 _become(json.loads(message), streams)
                 return
