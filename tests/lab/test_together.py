@@ -36,13 +36,13 @@ def test_the_worker_itself_says_that_it_is_built(line, crate):
     assert together.finished(line) == crate
 
 
-def test_what_is_built_together_takes_half_of_the_sum_but_no_less_than_the_longest(monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    assert together.expected_minutes([4, 2, 2]) == 4
-    assert together.expected_minutes([3, 3, 2]) == 4
+def test_what_is_built_together_takes_less_than_the_sum_and_no_less_than_the_longest(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: together.CORES)
+    assert together.expected_minutes([4, 2, 4]) == pytest.approx(10 * together.SHARE)
+    assert together.expected_minutes([9, 0.5]) == 9
     assert together.expected_minutes([]) == 0
-    monkeypatch.setattr(os, "cpu_count", lambda: 4)
-    assert together.expected_minutes([3, 3, 2]) == 2
+    monkeypatch.setattr(os, "cpu_count", lambda: 2 * together.CORES)
+    assert together.expected_minutes([9]) == 4.5
 
 
 def test_one_that_fails_is_absent_and_stops_no_other(tmp_path):
