@@ -81,8 +81,8 @@ def test_a_worker_alone_is_made_of_what_all_together_are_made_of():
     for crate in crates:
         more = _artifacts([crate]) - group
         assert not more, (
-            f"{crate} alone chooses other features than beside the others; add a line to "
-            f"native/shared/unified/Cargo.toml for the first of {sorted(more)}"
+            f"{crate} alone chooses other features than beside the others; native/shared/unified/"
+            f"Cargo.toml lacks a line for the one that the others rest on, of {sorted(more)}"
         )
 
 
