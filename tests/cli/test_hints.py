@@ -9,7 +9,7 @@ from rich.text import Text
 from rmwbench.cli.console import say, stdout_console
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import build
-from rmwbench.lab.middleware.catalogue import Recipe, recipes
+from rmwbench.lab.middleware.catalogue import recipes
 from rmwbench.lab.process import tool
 from rmwbench.suite.file.load import load
 from rmwbench.typed import COMMAND, as_typed
@@ -110,8 +110,7 @@ def test_what_lacks_its_packages_is_left_out_before_the_build(monkeypatch, capsy
         "build",
         lambda chosen, announce: [build.Built(r.middleware, None, 0.1) for r in chosen],
     )
-    lacks = {"fastdds": ("libfastrtps-dev",)}
-    monkeypatch.setattr(Recipe, "missing_packages", lambda recipe: lacks.get(recipe.middleware, ()))
+    monkeypatch.setattr(build, "without_packages", lambda chosen: {"fastdds": ("libfastrtps-dev",)})
     code = exit_code("middlewares", "build", "floor", "fastdds", "--partly")
     output = capsys.readouterr().out
     assert code == 0 and "fastdds: left out, it needs libfastrtps-dev: " in output

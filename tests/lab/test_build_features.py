@@ -1,12 +1,13 @@
-"""The harness and what it stands on have the same features in every worker: else each set of them
-is a build of its own, which costs a build from nothing some two minutes of a processor
-(native/harness/Cargo.toml)."""
+"""What workers share has the same features in each of them, alone and together: else each set of
+them is a build of its own, which costs a build from nothing minutes of a processor
+(native/harness/Cargo.toml, and native/shared/unified/Cargo.toml for what only some share)."""
 
+import json
 import subprocess
 
 import pytest
 
-from rmwbench.lab.middleware import catalogue, workspace
+from rmwbench.lab.middleware import build, catalogue, workspace
 from rmwbench.lab.process import tool
 
 FIRST = [
@@ -16,29 +17,20 @@ FIRST = [
 ]
 
 
-def features(crate: str, edges: str = "normal") -> dict[str, set[str]]:
-    """`NAME VERSION` → its sets of features below a crate."""
-    command = [
-        "cargo",
-        "tree",
-        "--locked",
-        "--offline",
-        "-p",
-        crate,
-        "-e",
-        edges,
-        "--prefix",
-        "none",
-        "-f",
-        "{p}|{f}",
-    ]
-    done = subprocess.run(
-        command,
+def cargo(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        ["cargo", *words],
         cwd=workspace.root(),
         env=workspace.cargo_environment(),
         capture_output=True,
         text=True,
     )
+
+
+def features(crate: str, edges: str = "normal") -> dict[str, set[str]]:
+    """`NAME VERSION` → its sets of features below a crate."""
+    how = ("--locked", "--offline", "-e", edges, "--prefix", "none", "-f", "{p}|{f}")
+    done = cargo("tree", "-p", crate, *how)
     if done.returncode:
         pytest.skip(f"the crates are not here yet: {done.stderr.strip().splitlines()[-1]}")
     found: dict[str, set[str]] = {}
@@ -57,3 +49,36 @@ def test_no_worker_asks_the_harness_for_other_features(crate):
     assert not other, (
         f"name these in native/harness/Cargo.toml: {other}, where the harness has less"
     )
+
+
+def artifacts(crates: list[str]) -> set[tuple[str, str, str]]:
+    """(package, features, file) of all that others wrote and these crates are made of; what of ours
+    is asked for by name is copied to another place."""
+    selected = (word for crate in crates for word in ("-p", crate))
+    done = cargo("build", "--release", "--locked", "--message-format", "json", *selected)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return {
+        (line["package_id"].rpartition("#")[2], ",".join(line["features"]), file)
+        for line in lines
+        if line["reason"] == "compiler-artifact" and not line["package_id"].startswith("path+")
+        for file in line["filenames"]
+    }
+
+
+def test_a_worker_alone_is_made_of_what_all_together_are_made_of():
+    """Where a feature of a shared crate differs, cargo compiles that crate and all that rests on it
+    twice: minutes, of which nobody is told."""
+    if workspace.root() is None or workspace.cargo() is None:
+        pytest.skip("needs a checkout and a Rust toolchain")
+    release = workspace.target_directory() / "release"
+    absent = [crate for crate in FIRST if not build.is_there(release, crate)]
+    if absent:
+        pytest.skip(f"needs the workers of the first set (make workers), not there: {absent}")
+    group = artifacts(FIRST)
+    for crate in FIRST:
+        more = artifacts([crate]) - group
+        assert not more, (
+            f"{crate} alone chooses other features than beside the others; native/shared/unified/"
+            f"Cargo.toml lacks a line for the one that the others rest on, of {sorted(more)}"
+        )

@@ -34,7 +34,8 @@ def _own(recipe: Recipe) -> dict[str, str]:
     return {recipe.prefix_env: str(recipe.prefix), "CARGO_TARGET_DIR": str(recipe.target)}
 
 
-def _there(release: Path, crate: str) -> bool:
+def is_there(release: Path, crate: str) -> bool:
+    """Whether cargo built the crate's worker into `release` before."""
     return (release / crate).exists() or (release / f"lib{crate.replace('-', '_')}.so").exists()
 
 
@@ -120,7 +121,7 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
 
 
 def _program(recipe: Recipe, variables: Mapping[str, str]) -> together.Program:
-    there = _there(Path(variables["CARGO_TARGET_DIR"]) / "release", recipe.crate)
+    there = is_there(Path(variables["CARGO_TARGET_DIR"]) / "release", recipe.crate)
     return together.Program(
         recipe.middleware, recipe.crate, 0.0 if there else recipe.build_minutes or 0.0
     )
