@@ -163,14 +163,7 @@ def _pairs(
         out.ledger += ledger
         if window is None:
             continue
-        inside = (p.taken_ns >= window.begin_ns) & (p.taken_ns < window.end_ns)
-        count = int(np.count_nonzero(inside))
-        out.arrived_in_window += count
-        sizes = size[rows]
-        if len(sizes) and sizes.strides == (0,):
-            out.bytes_in_window += count * int(sizes[0])
-        elif count:
-            out.bytes_in_window += int(sizes[first[inside]].sum(dtype=np.int64))
+        _count_within(window, p, size[rows], out)
         ordered = arrivals.taken_ns if order is None else arrivals.taken_ns[order]
         there = window
         for end in (w.endpoint, r.endpoint):  # nothing can arrive while either end is away
@@ -179,6 +172,17 @@ def _pairs(
         stalls.append(longest_gap(ordered[begin:stop], there))
     out.longest_stall_ns = max(stalls, default=None)
     return [w for w, _ in heard], pairs
+
+
+def _count_within(window: Window, pair: "_Pair", sizes: np.ndarray, out: Messages) -> None:
+    """First arrivals in the window and their bytes; `sizes` by row of the pair."""
+    inside = (pair.taken_ns >= window.begin_ns) & (pair.taken_ns < window.end_ns)
+    count = int(np.count_nonzero(inside))
+    out.arrived_in_window += count
+    if len(sizes) and sizes.strides == (0,):
+        out.bytes_in_window += count * int(sizes[0])
+    elif count:
+        out.bytes_in_window += int(sizes[pair.first[inside]].sum(dtype=np.int64))
 
 
 def _of_life(writer: "_Writer", life: Life | None) -> Writer:

@@ -155,8 +155,9 @@ def _of_topic(
         counts["twice"] += len(numbers) - len(np.unique(numbers))
         counts["unheard"] += 0 if first is None else int((published < first).sum())
     told = {name: counts[name] for name in NUMBERED}
-    nowhere: dict[str, Any] = dict.fromkeys(("before", "cache", "disk"))
-    return Fates(topic=topic, contradiction="", **told, **nowhere, unplaced=0)
+    return Fates(
+        topic=topic, before=None, cache=None, disk=None, unplaced=0, contradiction="", **told
+    )
 
 
 def _placed(

@@ -142,9 +142,9 @@ def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
                 texts.append(
                     f"released {released}, {months} months before the newest here ({by}, {newest})"
                 )
-        for text in texts[:1]:
-            out[a.arm].append(f"version {a.version}, {text}" if a.version else text)
-        out[a.arm] += texts[1:]
+        if texts and a.version:
+            texts[0] = f"version {a.version}, {texts[0]}"
+        out[a.arm] += texts
     return out
 
 

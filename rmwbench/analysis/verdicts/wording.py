@@ -79,7 +79,7 @@ def word(
             verdicts[name] = kept.get(name) or _open(judged[name], judged[leader], rules)
     told = {name: v for name, v in verdicts.items() if v is not None}
     if leader in standing:
-        told[leader] = _lead(judged[leader], dict(told), rules)
+        told[leader] = _lead(judged[leader], told, rules)
     return {name: told[name] for name in order}
 
 

@@ -121,14 +121,9 @@ def build(
 
     chosen = building.choose(names or [])
     newer = newest_build.of(chosen) if newest else []
-    for recipe in [*chosen]:
-        packages = recipe.missing_packages() if partly or recipe in newer else ()
-        if packages:
-            say(
-                f"{recipe.middleware}: left out, it needs {', '.join(packages)}: "
-                f"{apt_command(packages)}"
-            )
-            chosen.remove(recipe)
+    for name, packages in building.without_packages(chosen if partly else newer).items():
+        say(f"{name}: left out, it needs {', '.join(packages)}: {apt_command(packages)}")
+        chosen = [recipe for recipe in chosen if recipe.middleware != name]
     building.check(chosen)
     plans = [(recipe, newest_build.prepare(recipe, announce)) for recipe in newer]
     problems = [newest_build.build(recipe, plan, announce) for recipe, plan in plans]

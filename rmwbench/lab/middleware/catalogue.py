@@ -122,6 +122,10 @@ def _installed(package: str) -> bool:
 
 
 def apt_command(packages: tuple[str, ...] | list[str]) -> str:
-    """One command that installs them; `sudo` only for those who need it."""
-    prefix = "" if os.geteuid() == 0 else "sudo "
-    return f"{prefix}apt-get install -y --no-install-recommends {' '.join(dict.fromkeys(packages))}"
+    """One command that installs them."""
+    return f"{sudo()}apt-get install -y --no-install-recommends {' '.join(dict.fromkeys(packages))}"
+
+
+def sudo() -> str:
+    """What stands before a command for root: nothing where it is typed by root."""
+    return "" if os.geteuid() == 0 else "sudo "

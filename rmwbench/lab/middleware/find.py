@@ -200,10 +200,10 @@ def _places() -> list[tuple[Path, set[str] | None]]:
     # Without a toolchain there is nothing that cargo built; `require_workers` explains it where it
     # matters.
     with contextlib.suppress(UserError):
-        programs = {name: program_of(name) for name in recipes()}
-        newest = {programs[name] for name, recipe in recipes().items() if recipe.newest}
-        places.append((workspace.newest_directory() / "release", newest))
-        places.append((workspace.target_directory() / "release", set(programs.values())))
+        built, known = workspace.target_directory(), recipes()
+        newest = {program_of(name) for name, recipe in known.items() if recipe.newest}
+        places.append((workspace.newest_directory(built) / "release", newest))
+        places.append((built / "release", {program_of(name) for name in known}))
         if directory := ros2.worker_directory():
             places.append((directory, None))
     if came := brought.directory():

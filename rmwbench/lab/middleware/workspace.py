@@ -41,10 +41,10 @@ def target_directory() -> Path:
     return Path(done.stdout.strip())
 
 
-def newest_directory() -> Path:
-    """Where cargo builds the workers of versions that are newer than the system's. Raises UserError
-    as `target_directory`."""
-    return target_directory() / "newest"
+def newest_directory(target: Path | None = None) -> Path:
+    """Where cargo builds the workers of versions that are newer than the system's, below `target`:
+    where that is not given, it is asked for. Raises UserError as `target_directory`."""
+    return (target or target_directory()) / "newest"
 
 
 def cache() -> Path:

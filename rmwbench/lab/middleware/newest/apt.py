@@ -14,7 +14,7 @@ from functools import cmp_to_key
 from pathlib import Path
 
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware.catalogue import apt_command
+from rmwbench.lab.middleware.catalogue import apt_command, sudo
 
 RELEASE = "unstable"
 """Debian's name of the release that a new version of a package reaches first."""
@@ -50,7 +50,7 @@ def archives() -> list[str]:
         expected="an entry with the component main in /etc/apt/sources.list or "
         "/etc/apt/sources.list.d, and its list",
         actual=_complaints(done) or "no list of packages has the origin Debian",
-        fix=f"{_sudo()}apt-get update",
+        fix=f"{sudo()}apt-get update",
     )
 
 
@@ -126,23 +126,20 @@ class Archive:
         """Downloads and unpacks it; returns its tree. Raises UserError."""
         into.mkdir(parents=True, exist_ok=True)
         tree = into / f"{source.name}-tree"
-        for command in (
-            ["apt-get", "source", "--only-source", "--download-only", "-qq"],
-            ["dpkg-source", "--extract", "--no-check"],  # apt checked it: the list names its hash
-        ):
-            if command[0] == "apt-get":
-                done = self._ask(*command, f"{source.name}={source.version}", directory=into)
-            else:
-                version = source.version.partition(":")[2] or source.version
-                described = f"{source.name}_{version}.dsc"
-                done = _run([*command, described, tree.name], directory=into)
-            if done.returncode:
-                raise UserError(
-                    f"Debian's source package {source.name} {source.version} cannot be had",
-                    where=str(into),
-                    actual=_complaints(done) or done.stderr.strip(),
-                    fix=f"do it again when the archive has it whole; {WITHOUT}",
-                )
+        get = ["apt-get", "source", "--only-source", "--download-only", "-qq"]
+        done = self._ask(*get, f"{source.name}={source.version}", directory=into)
+        if done.returncode == 0:
+            version = source.version.partition(":")[2] or source.version
+            # apt checked it: the list names its hash
+            unpack = ["dpkg-source", "--extract", "--no-check", f"{source.name}_{version}.dsc"]
+            done = _run([*unpack, tree.name], directory=into)
+        if done.returncode:
+            raise UserError(
+                f"Debian's source package {source.name} {source.version} cannot be had",
+                where=str(into),
+                actual=_complaints(done) or done.stderr.strip(),
+                fix=f"do it again when the archive has it whole; {WITHOUT}",
+            )
         return tree
 
     def _ask(
@@ -205,7 +202,3 @@ def _complaints(done: subprocess.CompletedProcess[str]) -> str:
 
 def _rank(line: str) -> bool:
     return not line.startswith("E:")
-
-
-def _sudo() -> str:
-    return "" if os.geteuid() == 0 else "sudo "
