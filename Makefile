@@ -27,7 +27,7 @@ help:
 	@echo "make rust T=\"-p rmwbench-harness schedule\"  some tests in Rust"
 	@echo "make test-all  those, the tests of the other workers, which it builds, and of a Ray cluster"
 	@echo "make preflight what this machine will do with both, in a second, changing nothing"
-	@echo "make bench     how fast the instrument itself is, against bare programs"
+	@echo "make bench     how fast the instrument itself is, against bare programs (15 to 45 minutes)"
 	@echo "make fuzz      5 000 bad inputs to the command line; FUZZ=\"--cases 500 --keep\" for others"
 	@echo "make fuzz-native  broken inputs for all that reads bytes of others in native/ (half an hour)"
 	@echo "make sanitize  native/ under the compilers' sanitizers; PART=\"tsan miri\" for some (native/sanitize/run has their names)"

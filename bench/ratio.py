@@ -1,7 +1,9 @@
 """A ratio of two things measured in pairs, as one line of the form that all bench programs print.
 
 The interval assumes no distribution: the number of pairs below the true median is binomial (n,
-1/2), which gives the ranks that hold it with at least 95 %. The same rule as in the Rust programs
+1/2), which gives the ranks that hold it. A line that is still open gets as many pairs again, so it
+may be looked at several times: each look has an interval of 1 - 5 % / LOOKS, so that together they
+hold the median with at least 95 % (Bonferroni). The same rules as in the Rust programs
 (native/bench/common/src/ratio.rs).
 """
 
@@ -9,6 +11,14 @@ import statistics
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from bench.verdict import verdict
+
+LOOKS = 4
+"""How often a line is looked at, at most; the pairs double from look to look."""
+
+_ERROR = 0.025 / LOOKS
+"""Of one side of one look."""
 
 
 def line(
@@ -45,21 +55,30 @@ def line(
     }
 
 
-def repeated(run: Callable[[], dict[str, Any]], times: int) -> list[dict[str, Any]]:
-    """What `run` returns each time, with its `seconds`; each is said as it comes."""
-    runs = []
-    for n in range(times):
-        runs.append(run())
-        print(f"  run {n + 1} of {times}: {runs[-1]['seconds']:.2f} s", file=sys.stderr, flush=True)
-    return runs
+def until_decided(
+    first: int, pair: Callable[[int], str], lines: Callable[[], list[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """What `lines` says once none of them is open: after `first` pairs, or after as many again as
+    there were, LOOKS times at most. `pair` measures one, given its number from 0, and returns what
+    is said of it."""
+    done = 0
+    for look in range(LOOKS):
+        until = first << look
+        for number in range(done, until):
+            print(f"  {number + 1} of {until}: {pair(number)}", file=sys.stderr, flush=True)
+        done = until
+        found = lines()
+        if all(verdict(line) != "undecided" for line in found):
+            break
+    return found
 
 
 def lowest_rank(pairs: int) -> int | None:
-    """The highest rank k (from 0) with P(binomial(pairs, 1/2) <= k) <= 2.5 %; None below 6
-    pairs."""
+    """The highest rank k (from 0) with P(binomial(pairs, 1/2) <= k) within the error of one look;
+    None below 8 pairs."""
     from scipy.stats import binom
 
     rank = -1
-    while binom.cdf(rank + 1, pairs, 0.5) <= 0.025:
+    while binom.cdf(rank + 1, pairs, 0.5) <= _ERROR:
         rank += 1
     return rank if rank >= 0 else None

@@ -1,7 +1,7 @@
 """What the sampler takes from the window of a trial: a series at 10 Hz of 20 processes in a host of
 their own.
 
-    python -m bench.sampler [--runs 6] [--seconds 5] [--times 1]
+    python -m bench.sampler [--runs 8] [--seconds 5] [--times 1]
 
 Its CPU time between the edges of the window, per second, divided by what is promised: 0.2 % of a
 core. A second line is for comparison: what a trial's sampler takes without a series, with the
@@ -11,11 +11,10 @@ canary that wakes 100 times a second. Prints two lines (docs/benchmarks.md).
 import argparse
 import contextlib
 import json
-import sys
 import time
 from pathlib import Path
 
-from bench.ratio import line
+from bench.ratio import line, until_decided
 from rmwbench.lab.host import Host
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.sampling.sampler import Sampler
@@ -29,7 +28,7 @@ TIMEOUT_S = 30.0
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=6, help="6 are the fewest with an interval")
+    parser.add_argument("--runs", type=int, default=8, help="8 are the fewest with an interval")
     parser.add_argument("--seconds", type=float, default=5.0, help="length of a window")
     parser.add_argument("--times", type=int, default=1, help="a factor for the runs")
     arguments = parser.parse_args()
@@ -45,11 +44,28 @@ def main() -> None:
     )
     runs = arguments.runs * arguments.times
     for name, sampling, canary_ns, limit in asked:
-        found = []
-        for number in range(runs):
-            found.append(measure(sampling, arguments.seconds, canary_ns))
-            text = f"  run {number + 1} of {runs}: {found[-1]['cores']:.4%} of a core"
-            print(text, file=sys.stderr, flush=True)
+        print(
+            json.dumps(compare(name, sampling, canary_ns, limit, arguments.seconds, runs)),
+            flush=True,
+        )
+
+
+def compare(
+    name: str,
+    sampling: Sampling,
+    canary_ns: int | None,
+    limit: tuple[float | None, float | None] | None,
+    seconds: float,
+    runs: int,
+) -> dict:
+    """The one line."""
+    found = []
+
+    def pair(_: int) -> str:
+        found.append(measure(sampling, seconds, canary_ns))
+        return f"{found[-1]['cores']:.4%} of a core"
+
+    def lines() -> list[dict]:
         result = line(
             bench="sampler",
             name=name,
@@ -58,10 +74,12 @@ def main() -> None:
             unit="cores",
             limit=limit,
             ours=[run["cores"] for run in found],
-            theirs=[LIMIT_CORES] * runs,
+            theirs=[LIMIT_CORES] * len(found),
             details={"edge_ns": max(run["edge_ns"] for run in found), "processes": PROCESSES},
         )
-        print(json.dumps(result), flush=True)
+        return [result]
+
+    return until_decided(runs, pair, lines)[0]
 
 
 def measure(sampling: Sampling, seconds: float, canary_ns: int | None) -> dict[str, float]:

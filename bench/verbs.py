@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.command import timed
-from bench.ratio import line
+from bench.ratio import line, until_decided
 
 BLOCKS = 10
 
@@ -50,25 +50,32 @@ def measure(verb: Verb, directory: Path, bytecode: Path, pairs: int) -> dict:
     arguments = [str(directory) if word == "DIR" else word for word in verb.arguments]
     timed(arguments, bytecode)
     ours, theirs = [], []
-    for _ in range(pairs):
+
+    def pair(_: int) -> str:
         ours.append(timed(arguments, bytecode))
         theirs.append(timed((), bytecode, program="pass"))
-    return line(
-        bench="verbs",
-        name=f"{verb.name} / a bare interpreter",
-        message_bytes=0,
-        metric="cpu",
-        unit="s",
-        limit=(None, verb.limit),
-        ours=[one["seconds"] for one in ours],
-        theirs=[one["seconds"] for one in theirs],
-        details={"peak_bytes": max(one["peak_bytes"] for one in ours)},
-    )
+        return f"{verb.name} {ours[-1]['seconds']:.2f} s"
+
+    def lines() -> list[dict]:
+        found = line(
+            bench="verbs",
+            name=f"{verb.name} / a bare interpreter",
+            message_bytes=0,
+            metric="cpu",
+            unit="s",
+            limit=(None, verb.limit),
+            ours=[one["seconds"] for one in ours],
+            theirs=[one["seconds"] for one in theirs],
+            details={"peak_bytes": max(one["peak_bytes"] for one in ours)},
+        )
+        return [found]
+
+    return until_decided(pairs, pair, lines)[0]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=8, help="6 are the fewest with an interval")
+    parser.add_argument("--pairs", type=int, default=8, help="8 are the fewest with an interval")
     parser.add_argument("--times", type=int, default=1, help="a factor for the pairs")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rmwbench-bench-") as temporary:

@@ -11,7 +11,7 @@ import pytest
 from bench import importing, metrics, table, verbs
 from bench.command import timed
 from bench.programs import Crashed, run
-from bench.ratio import line, lowest_rank
+from bench.ratio import line, lowest_rank, until_decided
 from bench.verdict import KEYS, verdict
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,7 +28,7 @@ ABOUT = {
 
 
 def a_line(**changes):
-    return {**line(**ABOUT, limit=(0.95, 1.05), ours=[1.0] * 6, theirs=[1.0] * 6), **changes}
+    return {**line(**ABOUT, limit=(0.95, 1.05), ours=[1.0] * 8, theirs=[1.0] * 8), **changes}
 
 
 @pytest.mark.parametrize(
@@ -59,17 +59,42 @@ def test_without_pairs_there_is_no_data():
 
 
 def test_ranks_are_those_of_the_sign_test():
-    assert [lowest_rank(n) for n in (1, 5, 6, 8, 9, 20, 60)] == [None, None, 0, 0, 1, 5, 21]
+    assert [lowest_rank(n) for n in (1, 7, 8, 10, 20, 60)] == [None, None, 0, 0, 4, 19]
 
 
 def test_a_known_ratio_comes_back_with_its_interval():
     theirs = [float(n) for n in range(1, 22)]
     ours = [t * (1 + i / 100) for i, t in enumerate(theirs)]
     found = line(**ABOUT, limit=None, ours=ours, theirs=theirs)
-    assert (found["ratio"], found["low"], found["high"]) == pytest.approx((1.10, 1.05, 1.15))
+    assert (found["ratio"], found["low"], found["high"]) == pytest.approx((1.10, 1.04, 1.16))
     assert tuple(found) == KEYS
-    five = line(**ABOUT, limit=None, ours=[2.0] * 5, theirs=[1.0] * 5)
-    assert (five["ratio"], five["low"], five["high"]) == (2.0, None, None)
+    seven = line(**ABOUT, limit=None, ours=[2.0] * 7, theirs=[1.0] * 7)
+    assert (seven["ratio"], seven["low"], seven["high"]) == (2.0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "limit", "pairs", "expected"),
+    [
+        (lambda _: 2.0, (None, 5.0), 8, "met"),
+        (lambda n: 0.9 if n < 8 or n % 9 else 1.1, (0.85, 0.95), 8, "met"),
+        # An outlier among the first eight leaves it open, and twice as many decide it.
+        (lambda n: 9.0 if n == 3 else 2.0, (None, 5.0), 16, "met"),
+        (lambda n: 9.0 if n % 2 else 2.0, (None, 5.0), 64, "undecided"),
+        (lambda n: 9.0 if n % 2 else 2.0, None, 8, "no promise"),
+    ],
+)
+def test_what_is_open_gets_as_many_pairs_again(ratios, limit, pairs, expected):
+    found = []
+
+    def pair(number):
+        found.append(ratios(number))
+        return "said"
+
+    def lines():
+        return [line(**ABOUT, limit=limit, ours=found, theirs=[1.0] * len(found))]
+
+    [result] = until_decided(8, pair, lines)
+    assert (len(found), result["pairs"], verdict(result)) == (pairs, pairs, expected)
 
 
 def test_every_key_is_documented():
@@ -112,7 +137,12 @@ def test_an_unknown_name_is_answered_with_the_nearest():
     assert done.stdout == ""
 
 
-def test_metrics_are_timed_on_a_real_bundle(tmp_path):
+@pytest.fixture
+def one_look(monkeypatch):
+    monkeypatch.setattr("bench.ratio.LOOKS", 1)
+
+
+def test_metrics_are_timed_on_a_real_bundle(tmp_path, one_look):
     metrics.generate(tmp_path / "bundle", 5_000)
     time, memory = metrics.compare(tmp_path / "bundle", 5_000, pairs=1)
     assert tuple(time) == tuple(memory) == KEYS
@@ -121,7 +151,7 @@ def test_metrics_are_timed_on_a_real_bundle(tmp_path):
     assert 10e6 < memory["ours"] < 2e9 and verdict(memory) == "undecided"
 
 
-def test_an_import_is_timed_on_a_real_archive(tmp_path):
+def test_an_import_is_timed_on_a_real_archive(tmp_path, one_look):
     archive = tmp_path / "archive.tar.gz"
     assert importing.generate(archive, runs=1) == 90 * 3
     found = importing.measure(archive, 270, tmp_path, pairs=1)
@@ -132,7 +162,7 @@ def test_an_import_is_timed_on_a_real_archive(tmp_path):
     assert verdict(found) == "undecided"  # one pair has no interval
 
 
-def test_verbs_are_timed_on_a_real_campaign(tmp_path):
+def test_verbs_are_timed_on_a_real_campaign(tmp_path, one_look):
     directory = verbs.campaign(tmp_path / "campaign", blocks=2)
     show = next(verb for verb in verbs.VERBS if "show" in verb.arguments)
     found = verbs.measure(show, directory, tmp_path / "pyc", pairs=1)

@@ -24,6 +24,19 @@ impl Limit {
     /// Equivalent within 5 %.
     pub const EQUIVALENT: Limit = Limit::Within(0.95, 1.05);
 
+    /// Whether all of an interval lies within, or all of it outside; true where nothing is promised.
+    fn is_decided_by(self, bounds: Option<(f64, f64)>) -> bool {
+        let (lower, upper) = match self {
+            Limit::None => return true,
+            Limit::AtMost(upper) => (f64::NEG_INFINITY, upper),
+            Limit::AtLeast(lower) => (lower, f64::INFINITY),
+            Limit::Within(lower, upper) => (lower, upper),
+        };
+        bounds.is_some_and(|(low, high)| {
+            (lower <= low && high <= upper) || high < lower || upper < low
+        })
+    }
+
     /// [lower, upper]; null for a side that is open.
     fn json(self) -> Value {
         match self {
@@ -64,6 +77,11 @@ impl Line<'_> {
             _ => json!(format!("{without} pairs without a ratio: neither side's messages arrived")),
         };
         line
+    }
+
+    /// Whether more pairs would change nothing.
+    pub fn is_decided_by(&self, ours: &[f64], theirs: &[f64]) -> bool {
+        self.limit.is_decided_by(ratio::of_pairs(ours, theirs).bounds)
     }
 
     /// A line without a value, and why.
@@ -112,10 +130,10 @@ mod tests {
 
     #[test]
     fn every_key_is_there_with_and_without_data() {
-        let full = line(Limit::EQUIVALENT).of_pairs(&[2.0; 6], &[1.0; 6]);
+        let full = line(Limit::EQUIVALENT).of_pairs(&[2.0; 8], &[1.0; 8]);
         assert_eq!(
             (full["ratio"].as_f64(), full["low"].as_f64(), full["pairs"].as_u64()),
-            (Some(2.0), Some(2.0), Some(6))
+            (Some(2.0), Some(2.0), Some(8))
         );
         assert_eq!((&full["limit"], &full["note"]), (&json!([0.95, 1.05]), &Value::Null));
         let none = line(Limit::AtMost(1.0)).no_data("one core");
@@ -125,6 +143,17 @@ mod tests {
         );
         let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         assert_eq!(keys(&full), keys(&none));
+    }
+
+    #[test]
+    fn an_interval_decides_when_all_of_it_is_on_one_side() {
+        let decided = |limit: Limit, low, high| limit.is_decided_by(Some((low, high)));
+        assert!(decided(Limit::EQUIVALENT, 0.95, 1.05) && decided(Limit::EQUIVALENT, 1.06, 1.2));
+        assert!(decided(Limit::EQUIVALENT, 0.8, 0.9) && !decided(Limit::EQUIVALENT, 0.96, 1.06));
+        assert!(decided(Limit::AtMost(1.0), 0.1, 0.9) && !decided(Limit::AtMost(1.0), 0.9, 1.1));
+        assert!(decided(Limit::AtLeast(1.0), 0.1, 0.9) && !decided(Limit::AtLeast(1.0), 0.9, 1.1));
+        // Too few pairs decide nothing, and where nothing is promised nothing is open.
+        assert!(!Limit::EQUIVALENT.is_decided_by(None) && Limit::None.is_decided_by(None));
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub struct Ours {
     sink: Arc<RecordingSink>,
     file: OwnedFd,
     sent: u64,
+    loan: bool,
     _nodes: [Box<dyn Node>; 2],
     _sessions: [Box<dyn Session>; 2],
 }
@@ -87,6 +88,7 @@ impl Ours {
             sink,
             file,
             sent: 0,
+            loan,
             _nodes: nodes,
             _sessions: sessions,
         })
@@ -132,7 +134,11 @@ impl Path for Ours {
     fn latencies_ns(&self) -> Vec<Option<f64>> {
         let [sent, received] = self.slots();
         let mut call_ns = vec![0; self.sent as usize];
-        sent.iter().for_each(|slot| call_ns[word(slot, 0) as usize] = word(slot, 24));
+        for slot in &sent {
+            // What a loan's payload took to write lies within the call, and is the user's.
+            let fill_ns = if self.loan { word(slot, 40) } else { 0 };
+            call_ns[word(slot, 0) as usize] = word(slot, 24) + fill_ns;
+        }
         let mut latencies = vec![None; self.sent as usize];
         for slot in &received {
             let seq = word(slot, 0) as usize;

@@ -2,12 +2,40 @@
 //! statistics around it.
 //!
 //! No distribution is assumed, because a busy machine's has outliers: the number of pairs below the
-//! true median is binomial (n, 1/2), which gives the ranks that hold it with at least 95 %.
+//! true median is binomial (n, 1/2), which gives the ranks that hold it.
+//!
+//! A ratio that is still open gets as many pairs again, so it may be looked at several times. Each
+//! look has an interval of 1 - 5 % / [`LOOKS`], so that together they hold the median with at least
+//! 95 % (Bonferroni), whichever look is the last.
+
+use std::ops::Range;
+
+/// How often a ratio is looked at, at most; the pairs double from look to look.
+pub const LOOKS: u32 = 4;
+/// Of one side of one look.
+const ERROR: f64 = 0.025 / LOOKS as f64;
+
+/// Hands the numbers of the next rounds to `run`, first `first` of them and then as many again as
+/// there were, until `run` says that everything is decided; [`LOOKS`] times at most.
+pub fn until_decided(
+    first: usize,
+    mut run: impl FnMut(Range<usize>) -> Result<bool, String>,
+) -> Result<(), String> {
+    let mut done = 0;
+    for look in 0..LOOKS {
+        let next = first << look;
+        if run(done..next)? {
+            break;
+        }
+        done = next;
+    }
+    Ok(())
+}
 
 /// Ratios of pairs. All are NaN-free; a value that never came is infinite.
 pub struct Ratio {
     pub median: f64,
-    /// 95 % bounds of the median; None below 6 pairs.
+    /// Of the median; None below 8 pairs.
     pub bounds: Option<(f64, f64)>,
     pub pairs: usize,
     /// Pairs without a ratio, because neither side has a value.
@@ -41,7 +69,7 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The highest rank k (from 0) with P(binomial(n, 1/2) ≤ k) ≤ 2.5 %; None below 6 pairs.
+/// The highest rank k (from 0) with P(binomial(n, 1/2) ≤ k) ≤ [`ERROR`]; None below 8 pairs.
 fn lowest_rank(n: usize) -> Option<usize> {
     // In logarithms: 2^-n leaves the range of a double at a thousand pairs.
     let mut ln_term = n as f64 * 0.5_f64.ln();
@@ -49,7 +77,7 @@ fn lowest_rank(n: usize) -> Option<usize> {
     let mut rank = None;
     for k in 0..n {
         at_most += ln_term.exp();
-        if at_most > 0.025 {
+        if at_most > ERROR {
             break;
         }
         rank = Some(k);
@@ -64,14 +92,14 @@ mod tests {
 
     #[test]
     fn ranks_are_those_of_the_sign_test() {
-        // Tables of the sign test, two-sided 5 %.
+        // By scipy's binom.cdf, two-sided 1.25 %.
         assert_eq!(
-            [0, 5, 6, 8, 9, 20, 60].map(lowest_rank),
-            [None, None, Some(0), Some(0), Some(1), Some(5), Some(21)]
+            [0, 7, 8, 10, 20, 60].map(lowest_rank),
+            [None, None, Some(0), Some(0), Some(4), Some(19)]
         );
-        // n/2 - 0.98 √n for many.
+        // n/2 - 1.249 √n for many.
         for n in [1_000, 1_100, 10_000] {
-            let expected = n as f64 / 2.0 - 0.98 * (n as f64).sqrt();
+            let expected = n as f64 / 2.0 - 1.249 * (n as f64).sqrt();
             assert!(
                 (lowest_rank(n).unwrap() as f64 - expected).abs() < 2.0,
                 "{n}: {:?}, {expected}",
@@ -89,11 +117,28 @@ mod tests {
         let (low, high) = ratio.bounds.unwrap();
         assert!(
             (ratio.median - 1.10).abs() < 1e-9
-                && (low - 1.05).abs() < 1e-9
-                && (high - 1.15).abs() < 1e-9,
+                && (low - 1.04).abs() < 1e-9
+                && (high - 1.16).abs() < 1e-9,
             "{low} {high}"
         );
-        assert!(of_pairs(&ours[..5], &theirs[..5]).bounds.is_none());
+        assert!(of_pairs(&ours[..7], &theirs[..7]).bounds.is_none());
+    }
+
+    #[test]
+    fn what_is_open_gets_as_many_rounds_again_and_ends_at_the_last_look() {
+        let looks = |decided_at: usize| {
+            let mut rounds = Vec::new();
+            until_decided(3, |more| {
+                rounds.push(more.clone());
+                Ok(more.end >= decided_at)
+            })
+            .unwrap();
+            rounds
+        };
+        assert_eq!(looks(1), [0..3]);
+        assert_eq!(looks(6), [0..3, 3..6]);
+        assert_eq!(looks(1_000), [0..3, 3..6, 6..12, 12..24]);
+        assert_eq!(until_decided(1, |_| Err("broken".into())), Err("broken".into()));
     }
 
     #[test]

@@ -85,27 +85,62 @@ struct Measured {
 }
 
 /// Prints for each load a line for CPU per message and one for the median latency, of `times` as
-/// many rounds as the load has.
+/// many rounds as the load has, and of more while one of the two is open.
 pub fn run(compared: &Compared<'_>, loads: &[Load], times: usize) -> Result<(), String> {
     for load in loads {
         let mut measured = [Measured::default(), Measured::default()];
-        for number in 0..load.rounds * times {
-            round(&Round { load: *load, number }, [compared.ours, compared.bare], &mut measured)?;
-        }
+        ratio::until_decided(load.rounds * times, |numbers| {
+            for number in numbers {
+                let next = Round { load: *load, number };
+                round(&next, [compared.ours, compared.bare], &mut measured)?;
+            }
+            Ok(METRICS.iter().all(|metric| {
+                let [ours, bare] = metric.of(&measured);
+                metric.line(compared, load).is_decided_by(ours, bare)
+            }))
+        })?;
         let [ours, bare] = &measured;
-        for (metric, ours_ns, bare_ns) in [
-            ("cpu_per_message", &ours.cpu_ns, &bare.cpu_ns),
-            ("latency_p50", &ours.p50_ns, &bare.p50_ns),
-        ] {
-            let (bench, name, message_bytes) = (compared.bench, compared.name, load.payload_bytes);
-            let line =
-                Line { bench, name, message_bytes, metric, unit: "ns", limit: compared.limit };
-            let mut line = line.of_pairs(ours_ns, bare_ns);
+        for metric in METRICS {
+            let [ours_ns, bare_ns] = metric.of(&measured);
+            let mut line = metric.line(compared, load).of_pairs(ours_ns, bare_ns);
             line["details"] = json!({"lost": {"ours": ours.lost, "theirs": bare.lost}});
             print(&line);
         }
     }
     Ok(())
+}
+
+/// What is compared of every load.
+#[derive(Clone, Copy)]
+enum Metric {
+    CpuPerMessage,
+    LatencyP50,
+}
+
+const METRICS: [Metric; 2] = [Metric::CpuPerMessage, Metric::LatencyP50];
+
+impl Metric {
+    /// Ours and the bare program's, in nanoseconds, pair by pair.
+    fn of(self, measured: &[Measured; 2]) -> [&[f64]; 2] {
+        measured.each_ref().map(|one| match self {
+            Metric::CpuPerMessage => one.cpu_ns.as_slice(),
+            Metric::LatencyP50 => one.p50_ns.as_slice(),
+        })
+    }
+
+    fn line<'a>(self, compared: &Compared<'a>, load: &Load) -> Line<'a> {
+        Line {
+            bench: compared.bench,
+            name: compared.name,
+            message_bytes: load.payload_bytes,
+            metric: match self {
+                Metric::CpuPerMessage => "cpu_per_message",
+                Metric::LatencyP50 => "latency_p50",
+            },
+            unit: "ns",
+            limit: compared.limit,
+        }
+    }
 }
 
 fn round(round: &Round, make: [&Make<'_>; 2], measured: &mut [Measured; 2]) -> Result<(), String> {

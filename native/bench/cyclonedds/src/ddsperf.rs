@@ -21,7 +21,8 @@ use crate::{network, worker};
 
 /// The stretch over which CPU and latency are taken, after half a second of warm-up.
 pub const STEADY: Duration = Duration::from_millis(1200);
-const ROUNDS: usize = 6;
+/// The fewest that have an interval.
+const ROUNDS: usize = 8;
 
 pub struct Load {
     pub payload_bytes: u32,
@@ -42,6 +43,15 @@ pub struct Outcome {
     pub cpu_per_message_ns: f64,
 }
 
+type Value = fn(&Outcome) -> f64;
+
+const METRICS: [(&str, Value); 2] =
+    [("cpu_per_message", |o| o.cpu_per_message_ns), ("latency_p50", |o| o.latency_p50_ns)];
+
+fn values(outcomes: &[Outcome], value: Value) -> Vec<f64> {
+    outcomes.iter().map(value).collect()
+}
+
 pub fn run(times: usize) -> Result<(), String> {
     let here = std::env::current_exe().map_err(|e| e.to_string())?;
     let directory = here.parent().ok_or("no directory of our own")?;
@@ -55,34 +65,34 @@ pub fn run(times: usize) -> Result<(), String> {
     let theirs = build(directory)?;
     let profile = network::profile(None);
     for load in &LOADS {
-        let (mut our_outcomes, mut their_outcomes) = (Vec::new(), Vec::new());
-        for round in 0..ROUNDS * times {
-            for ours_now in [round % 2 == 0, round % 2 == 1] {
-                if ours_now {
-                    our_outcomes.push(worker::run(&ours, &profile, load)?);
-                } else {
-                    their_outcomes.push(trial(&theirs, &profile, load)?);
-                }
-            }
-        }
         let name = &format!("our worker, touch {} / ddsperf", load.touch);
         // Within 5 % is not worse; ddsperf does not touch the payload, so nothing is promised where
         // we do.
         let limit = if load.touch == "header" { Limit::AtMost(1.05) } else { Limit::None };
-        let line = |metric: &str, value: fn(&Outcome) -> f64| {
-            let values = |outcomes: &[Outcome]| outcomes.iter().map(value).collect::<Vec<_>>();
-            let line = Line {
-                bench: "ddsperf",
-                name,
-                message_bytes: load.payload_bytes,
-                metric,
-                unit: "ns",
-                limit,
-            };
-            print(&line.of_pairs(&values(&our_outcomes), &values(&their_outcomes)));
-        };
-        line("cpu_per_message", |o| o.cpu_per_message_ns);
-        line("latency_p50", |o| o.latency_p50_ns);
+        let lines = METRICS.map(|(metric, value)| {
+            let (bench, message_bytes, unit) = ("ddsperf", load.payload_bytes, "ns");
+            (Line { bench, name, message_bytes, metric, unit, limit }, value)
+        });
+        let mut outcomes = [Vec::new(), Vec::new()];
+        ratio::until_decided(ROUNDS * times, |rounds| {
+            for round in rounds {
+                for which in [round % 2, 1 - round % 2] {
+                    outcomes[which].push(if which == 0 {
+                        worker::run(&ours, &profile, load)?
+                    } else {
+                        trial(&theirs, &profile, load)?
+                    });
+                }
+            }
+            Ok(lines.iter().all(|(line, value)| {
+                let [ours, theirs] = outcomes.each_ref().map(|all| values(all, *value));
+                line.is_decided_by(&ours, &theirs)
+            }))
+        })?;
+        for (line, value) in &lines {
+            let [ours, theirs] = outcomes.each_ref().map(|all| values(all, *value));
+            print(&line.of_pairs(&ours, &theirs));
+        }
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ const WINDOW_NS: i64 = 500_000_000;
 const PERIODS_NS: [i64; 5] = [4000, 2000, 1000, 500, 250];
 const PROMISED_PER_SECOND: f64 = 500_000.0;
 /// The fewest runs that have an interval.
-const RUNS: usize = 6;
+const RUNS: usize = 8;
 
 pub fn run(times: usize) -> Result<(), String> {
     for wait in [Wait::Block, Wait::Poll] {
