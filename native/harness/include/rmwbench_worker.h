@@ -128,7 +128,8 @@ enum {
   RMWBENCH_FULL_BLOCKS = 1,
   RMWBENCH_FULL_OVERWRITES_AT_WRITER = 2,
   RMWBENCH_FULL_DROPS_AT_WRITER = 3,
-  RMWBENCH_FULL_DROPS_AT_READER = 4
+  RMWBENCH_FULL_DROPS_AT_READER = 4,
+  RMWBENCH_FULL_NEVER = 5 /* it grows without a limit */
 };
 /* Messages taken from one reader before the others of its thread are looked at: the same for every middleware. */
 enum { RMWBENCH_TURN = 4 };
