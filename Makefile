@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
 .PHONY: help preflight wheel site demo test test-all check rust fuzz fuzz-native sanitize bench setup-run setup-test workers clean
-.PHONY: lint-python lint-text lint-rust types test-rust rust-suites test-python test-untimed test-timed
+.PHONY: lint-python lint-text lint-cpp lint-rust types test-rust rust-suites test-python test-untimed test-timed
 
 UV = $$(setup/uv)
 # What hints print is what works when pasted: there is no `rmwbench` on the PATH of who types `make`.
@@ -73,7 +73,7 @@ PYTHON = rmwbench tests bench workers setup
 SHELL_SCRIPTS = $$(git ls-files setup .ci native | xargs grep -lE '^\#!/(usr/)?bin/(env )?(ba|da)?sh')
 
 # What a mistake in style, types or logic meets first, in a few minutes: nothing here runs traffic.
-check: setup-test lint-python lint-text types lint-rust test-untimed
+check: setup-test lint-python lint-text lint-cpp types lint-rust test-untimed
 
 ifdef T
 test: setup-test
@@ -82,7 +82,7 @@ rust: setup-run
 	@($(CARGO) test --release --quiet --locked $(T))
 else
 # Workers before the tests of `check`: some untimed ones start them, and none is to be skipped because a build is missing.
-test: preflight setup-test lint-python lint-text types workers check test-rust test-timed
+test: preflight setup-test lint-python lint-text lint-cpp types workers check test-rust test-timed
 rust: test-rust
 endif
 
@@ -108,6 +108,9 @@ lint-python:
 lint-text:
 	@$(RUN) typos
 	@$(RUN) shellcheck --severity=warning $(SHELL_SCRIPTS)
+
+lint-cpp:
+	@git ls-files '*.c' '*.cpp' '*.h' '*.hpp' | $(RUN) xargs clang-format --dry-run --Werror
 
 # Strict, where a package is clean; elsewhere no worse than setup/types-allowed.txt says.
 types:
