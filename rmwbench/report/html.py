@@ -23,8 +23,7 @@ from rmwbench.report.chain_chart import chains
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.explain.figures import explained
 from rmwbench.report.explain.links import links
-from rmwbench.report.page import asset, environment
-from rmwbench.report.vega import vega
+from rmwbench.report.page import asset, environment, vega
 from rmwbench.report.workload_charts import card, figures, of_topic
 from rmwbench.results import bring_up, effects, interop, outcomes, recordings, ros_variables, topics
 from rmwbench.results import groups as wire

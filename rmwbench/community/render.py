@@ -1,4 +1,6 @@
-"""A view in the terminal: the same sentences and tables as on the page, without the pictures.
+"""A view in the terminal, and as one HTML file that opens offline, in the frame of the report's page
+(rmwbench/report/html.py). The terminal has the same sentences and tables as the page, without the
+pictures.
 
 Words are never broken: a name in two pieces cannot be copied. A table whose longest words do not
 fit side by side is printed in parts, each with the columns that tell its rows apart; where not even
@@ -7,6 +9,8 @@ those leave room for one more, as a paragraph per row.
 
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.cells import cell_len
@@ -15,6 +19,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from rmwbench.report.view import Table, View
+from rmwbench.whole_file import write_whole
 from rmwbench.words.printable import printable
 
 
@@ -126,3 +131,22 @@ def _print_rows(names: Sequence[str], rows: Sequence[Sequence[str]], console: Co
             break_on_hyphens=False,
         )
         console.print(Text("\n".join(lines)), soft_wrap=True)
+
+
+def write_html(view: View, path: Path | str) -> None:
+    """Write the page to `path`."""
+    write_whole(path, render_html(view))
+
+
+def render_html(view: View) -> str:
+    """The page as text; everything that others wrote is escaped by the template."""
+    from rmwbench.report.html import render_page
+
+    specs: list[dict[str, Any]] = []
+    places: dict[str, int] = {}
+    for section in view.sections:
+        for picture in section.pictures:
+            places[picture.key] = len(specs)
+            bare = {key: value for key, value in picture.spec.items() if key != "datasets"}
+            specs.append({"datasets": picture.spec["datasets"], "wide": bare, "narrow": None})
+    return render_page("community.html.j2", specs, view=view, places=places)

@@ -1,10 +1,13 @@
-"""docs/questionnaire.md, or a report of one's own, from the questionnaire's document. A test keeps
-the page up to date."""
+"""The questionnaire's document as pages: Markdown for docs/questionnaire.md (a test keeps it up to
+date) or a report of one's own, and one HTML file without any script, readable on a phone and on
+paper."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from rmwbench.evaluations.questionnaire.document import OPEN, STATES
+from rmwbench.whole_file import write_whole
 
 HEAD = (
     "In 2021 ROS 2's technical steering committee asked the makers of its middlewares to answer a "
@@ -130,3 +133,20 @@ def _place(item: Mapping[str, Any]) -> str:
 
 def _cell(text: str) -> str:
     return " ".join(str(text).split()).replace("|", "\\|")
+
+
+def write_html(document: dict[str, Any], path: Path | str) -> None:
+    """Writes the page to `path`, one file of some 100 kB."""
+    write_whole(path, render_html(document))
+
+
+def render_html(document: dict[str, Any]) -> str:
+    """The page as text; whatever others wrote is escaped."""
+    from markupsafe import Markup
+
+    from rmwbench.report.page import asset, environment
+
+    made = environment()
+    style = asset("questionnaire.css")
+    template = made.get_template("questionnaire.html.j2")
+    return template.render(doc=document, states=STATES, style=Markup(style))

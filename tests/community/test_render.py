@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from rmwbench.community.terminal import print_view
+from rmwbench.community.render import print_view
 from rmwbench.report.view import Section, Table, View
 
 NUMBERS = Table(
