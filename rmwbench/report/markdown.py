@@ -17,22 +17,14 @@ from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
 from rmwbench.report.workload_charts import card, figures
-from rmwbench.results import (
-    bring_up,
-    effects,
-    groups,
-    interop,
-    outcomes,
-    recordings,
-    ros_variables,
-    topics,
-)
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.calibration import calibration_line
 from rmwbench.results.model import Machine
+from rmwbench.results.ros import bring_up, recordings, ros_variables
 from rmwbench.results.shown import Shown, Workload
+from rmwbench.results.workload import effects, groups, interop, outcomes, topics
 from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt
 

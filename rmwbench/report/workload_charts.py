@@ -12,8 +12,8 @@ from rmwbench.report import bring_up_chart, columns, idle, over_time
 from rmwbench.report import charts as pictures
 from rmwbench.report.captioned import Figure
 from rmwbench.report.charts import Spec
-from rmwbench.results import chart_points
 from rmwbench.results.shown import Part, Shown, Topic, Workload
+from rmwbench.results.workload import chart_points
 from rmwbench.words import numbers as fmt
 
 

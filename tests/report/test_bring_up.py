@@ -12,8 +12,8 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report import bring_up_chart, columns
 from rmwbench.report.markdown import bring_up_lines
 from rmwbench.report.terminal import print_bring_up
-from rmwbench.results.bring_up import MOST_POINTS, active_after, brought_up, chart, shown
 from rmwbench.results.model import document
+from rmwbench.results.ros.bring_up import MOST_POINTS, active_after, brought_up, chart, shown
 from rmwbench.results.shown import Charts, Shown, Workload
 from tests.report.printed import printed
 from tests.support.typed import typed

@@ -15,9 +15,9 @@ from rmwbench.report.html import render_html
 from rmwbench.report.markdown import render_markdown
 from rmwbench.report.terminal import print_show
 from rmwbench.report.workload_charts import figures
-from rmwbench.results.groups import groups
 from rmwbench.results.model import document as answer_document
 from rmwbench.results.show import summarise
+from rmwbench.results.workload.groups import groups
 from tests.report import test_browser
 from tests.report.example_document import example
 from tests.support import network_bundle, synthetic_bundle

@@ -9,8 +9,8 @@ from rmwbench.report.captioned import Figure
 from rmwbench.report.explain.charts import shares as draw
 from rmwbench.report.explain.figures import Explained, Table
 from rmwbench.report.explain.shares import COUNTED, Bar, Key, Part, percent
-from rmwbench.results.groups import VERDICTS, slowest
 from rmwbench.results.shown import Arm, Workload
+from rmwbench.results.workload.groups import VERDICTS, slowest
 from rmwbench.words import numbers as fmt
 
 KINDS = {

@@ -16,8 +16,8 @@ from rmwbench.analysis.metrics.recording import PLACES, Fates, Recorded, recorde
 from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.results.few_trials import undecided, why_none
 from rmwbench.results.measure import Small
+from rmwbench.results.ros.few_trials import undecided, why_none
 from rmwbench.results.shown import (
     RecordedTopic,
     Recordings,

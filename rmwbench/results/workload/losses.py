@@ -9,8 +9,8 @@ from rmwbench.analysis.causes.loss_places import drops, locate
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.verdicts import outcomes
 from rmwbench.results.explain.model import Losses, LossPlace
-from rmwbench.results.groups import VERDICTS
 from rmwbench.results.measure import Small
+from rmwbench.results.workload.groups import VERDICTS
 from rmwbench.words import numbers as fmt
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.bring_up import PLACES, BringUp
 from rmwbench.results import shown as answer
-from rmwbench.results.arm import ArmReport
 from rmwbench.results.model import Metric
 from rmwbench.results.shown import ActiveAfter, BringUpArm, BringUpRow, Shown, Stopped, Up
+from rmwbench.results.workload.arm import ArmReport
 from rmwbench.words import numbers as fmt
 
 TIMES_S = (0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600)

@@ -16,7 +16,6 @@ from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.verdicts import outcomes
 from rmwbench.analysis.verdicts.outcomes import AtLeast, AtMost
 from rmwbench.results.explain.model import Trials
-from rmwbench.results.losses import slow
 from rmwbench.results.model import Metric
 from rmwbench.results.shown import (
     Arm,
@@ -29,6 +28,7 @@ from rmwbench.results.shown import (
     TopicArm,
     Workload,
 )
+from rmwbench.results.workload.losses import slow
 from rmwbench.words import numbers as fmt
 
 MARKS = {

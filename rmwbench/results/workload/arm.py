@@ -16,13 +16,13 @@ from rmwbench.analysis.verdicts import best, disturbed, interim
 from rmwbench.analysis.verdicts.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.results import chain, groups
 from rmwbench.results.explain.model import Failure, Tail, Trials, Verdict, VerdictName
-from rmwbench.results.interop import pair_of
-from rmwbench.results.losses import losses
 from rmwbench.results.measure import Small
 from rmwbench.results.model import Metric, Ratio, number
 from rmwbench.results.shown import Arm, ArmVerdict, Configuration, PathShare, TrialValue
+from rmwbench.results.workload import chain, groups
+from rmwbench.results.workload.interop import pair_of
+from rmwbench.results.workload.losses import losses
 from rmwbench.suite.side import bare
 
 

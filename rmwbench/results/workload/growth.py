@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rmwbench.analysis.stats.growth import METRICS, growth, sizes_of, words
-from rmwbench.results.arm import ArmReport
 from rmwbench.results.shown import Growth
+from rmwbench.results.workload.arm import ArmReport
 
 
 def nodes_of(definition: Mapping[str, Any]) -> int | None:

@@ -20,9 +20,9 @@ from rmwbench.analysis.verdicts.failing import with_lost
 from rmwbench.analysis.verdicts.interim import failed_blocks, is_untimed
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.results import shown
-from rmwbench.results.arm import ArmReport
 from rmwbench.results.model import Metric
 from rmwbench.results.shown import Judged, Workload
+from rmwbench.results.workload.arm import ArmReport
 from rmwbench.words import numbers as fmt
 
 METRICS = (

@@ -10,10 +10,10 @@ from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.verdicts import best
-from rmwbench.results import chart_points
-from rmwbench.results.arm import ArmReport, per_trial, verdict_of
 from rmwbench.results.model import Metric, Ratio
 from rmwbench.results.shown import Topic, TopicArm, TopicTrials
+from rmwbench.results.workload import chart_points
+from rmwbench.results.workload.arm import ArmReport, per_trial, verdict_of
 from rmwbench.words import numbers as fmt
 
 Verdicts = Mapping[str | None, Mapping[str, best.Verdict]]
