@@ -17,14 +17,14 @@ from typing import Any
 from markupsafe import Markup
 
 from rmwbench.report import columns, topic_rows
-from rmwbench.report import style as look
-from rmwbench.report.captioned import Figure
-from rmwbench.report.chain_chart import chains
+from rmwbench.report.chart import style as look
+from rmwbench.report.chart.captioned import Figure
+from rmwbench.report.chart.chain import chains
+from rmwbench.report.chart.workload import card, figures, of_topic
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.explain.figures import explained
 from rmwbench.report.explain.links import links
 from rmwbench.report.page import asset, environment, vega
-from rmwbench.report.workload_charts import card, figures, of_topic
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.headline import conditions, headline

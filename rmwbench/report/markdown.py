@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rmwbench.report import columns, topic_rows
-from rmwbench.report.captioned import Figure
-from rmwbench.report.drawing import svg_of
+from rmwbench.report.chart.captioned import Figure
+from rmwbench.report.chart.drawing import svg_of
+from rmwbench.report.chart.workload import card, figures
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
-from rmwbench.report.workload_charts import card, figures
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.headline import conditions, headline
@@ -42,7 +42,7 @@ def write_markdown(
     SVG. `charts`: only those of these keys; all where None."""
     import vl_convert
 
-    from rmwbench.report.charts import with_card
+    from rmwbench.report.chart.charts import with_card
 
     path = Path(path)
     directory = charts_directory(path)

@@ -9,7 +9,8 @@ import pytest
 from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.bring_up import NAMES, BringUp, metrics
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.report import bring_up_chart, columns
+from rmwbench.report import columns
+from rmwbench.report.chart import bring_up as bring_up_chart
 from rmwbench.report.markdown import bring_up_lines
 from rmwbench.report.terminal import print_bring_up
 from rmwbench.results.model import document

@@ -6,7 +6,7 @@ sentence says so.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rmwbench.report.captioned import Figure
+from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.explain import shares
 from rmwbench.report.explain.charts import shares as draw
 from rmwbench.report.explain.shares import CLAIMED, COUNTED, INFERRED, Bar, Key, percent

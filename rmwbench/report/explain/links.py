@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rmwbench.analysis.metrics.link_bytes import BYTES
 from rmwbench.analysis.records.frames import CLASSES
-from rmwbench.report.captioned import Figure
+from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.explain.charts import shares as draw
 from rmwbench.report.explain.figures import Explained, Table
 from rmwbench.report.explain.shares import COUNTED, Bar, Key, Part, percent

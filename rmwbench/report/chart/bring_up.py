@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import altair as alt
 
-from rmwbench.report import charts
-from rmwbench.report.captioned import Figure
-from rmwbench.report.charts import MUTED, TEXT, Spec
-from rmwbench.report.style import looks
+from rmwbench.report.chart import charts
+from rmwbench.report.chart.captioned import Figure
+from rmwbench.report.chart.charts import MUTED, TEXT, Spec
+from rmwbench.report.chart.style import looks
 from rmwbench.results.shown import Workload
 
 _READING = (

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
-from rmwbench.report import charts, style
-from rmwbench.report.captioned import Figure
-from rmwbench.report.charts import Spec
+from rmwbench.report.chart import charts, style
+from rmwbench.report.chart.captioned import Figure
+from rmwbench.report.chart.charts import Spec
 from rmwbench.report.explain.figures import Explained, Table
 from rmwbench.report.explain.shares import COUNTED, INFERRED, Key, percent
 from rmwbench.results.explain.model import Chain

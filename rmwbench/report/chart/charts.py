@@ -15,7 +15,7 @@ from typing import Any
 
 import altair as alt
 
-from rmwbench.report.style import NEUTRAL, Look, looks
+from rmwbench.report.chart.style import NEUTRAL, Look, looks
 from rmwbench.results.model import Metric
 from rmwbench.results.shown import Part, Workload
 from rmwbench.words import numbers as fmt

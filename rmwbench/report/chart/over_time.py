@@ -7,9 +7,9 @@ from typing import Any
 
 import altair as alt
 
-from rmwbench.report import charts
-from rmwbench.report.charts import MUTED, Spec
-from rmwbench.report.style import looks
+from rmwbench.report.chart import charts
+from rmwbench.report.chart.charts import MUTED, Spec
+from rmwbench.report.chart.style import looks
 from rmwbench.results.shown import Workload
 
 _HEIGHT = 72

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rmwbench.report.charts import Spec
+from rmwbench.report.chart.charts import Spec
 
 
 @dataclass(frozen=True)

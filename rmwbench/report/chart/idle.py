@@ -3,8 +3,8 @@ with intervals."""
 
 from collections.abc import Iterator
 
-from rmwbench.report import charts
-from rmwbench.report.captioned import Figure
+from rmwbench.report.chart import charts
+from rmwbench.report.chart.captioned import Figure
 from rmwbench.results.shown import Workload
 
 _READING = (

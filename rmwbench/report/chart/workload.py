@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.report import bring_up_chart, columns, idle, over_time
-from rmwbench.report import charts as pictures
-from rmwbench.report.captioned import Figure
-from rmwbench.report.charts import Spec
+from rmwbench.report import columns
+from rmwbench.report.chart import bring_up as bring_up_chart
+from rmwbench.report.chart import charts as pictures
+from rmwbench.report.chart import idle, over_time
+from rmwbench.report.chart.captioned import Figure
+from rmwbench.report.chart.charts import Spec
 from rmwbench.results.shown import Part, Shown, Topic, Workload
 from rmwbench.results.workload import chart_points
 from rmwbench.words import numbers as fmt
