@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from rmwbench.analysis.metrics import link_bytes
+from rmwbench.analysis.metrics.network import link_bytes
 from rmwbench.analysis.verdicts.unlike import Facts, between
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial.outcome import Order

@@ -21,12 +21,12 @@ from rmwbench.analysis.metrics.chain.chain import Chains, measure_chains
 from rmwbench.analysis.metrics.chain.paths import paths
 from rmwbench.analysis.metrics.chain.trace import traces
 from rmwbench.analysis.metrics.comparisons import is_reliable, loads
-from rmwbench.analysis.metrics.cross_traffic import cross_traffic
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import measure
-from rmwbench.analysis.metrics.network import network
+from rmwbench.analysis.metrics.network.cross_traffic import cross_traffic
+from rmwbench.analysis.metrics.network.network import network
+from rmwbench.analysis.metrics.network.stray import stray
 from rmwbench.analysis.metrics.sample import make_sample
-from rmwbench.analysis.metrics.stray import stray
 from rmwbench.analysis.metrics.topics import judged_topics
 from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.calls import LEGS, heard_by

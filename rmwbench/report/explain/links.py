@@ -3,7 +3,7 @@ and to what, and how long each stream took to recover."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rmwbench.analysis.metrics.link_bytes import BYTES
+from rmwbench.analysis.metrics.network.link_bytes import BYTES
 from rmwbench.analysis.records.frames import CLASSES
 from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.explain.charts import shares as draw

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rmwbench.analysis.metrics import cross_traffic, delivery
 from rmwbench.analysis.metrics.aggregate import Trial, over_trials
 from rmwbench.analysis.metrics.glossary import Entry, Kind
-from rmwbench.analysis.metrics.link_bytes import BYTES, LOST, RETRANSMITTED, UP, USED, Wire
-from rmwbench.analysis.metrics.network import Network
-from rmwbench.analysis.metrics.stray import STRAY, TO_ITSELF
+from rmwbench.analysis.metrics.network import cross_traffic, delivery
+from rmwbench.analysis.metrics.network.link_bytes import BYTES, LOST, RETRANSMITTED, UP, USED, Wire
+from rmwbench.analysis.metrics.network.network import Network
+from rmwbench.analysis.metrics.network.stray import STRAY, TO_ITSELF
 from rmwbench.analysis.records.frames import CLASSES
 from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.metric import Measured, NoData

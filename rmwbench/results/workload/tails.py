@@ -7,7 +7,7 @@ from rmwbench.analysis.causes.tail import CAUSES, UNEXPLAINED, explain, pairs
 from rmwbench.analysis.causes.tail import Tail as Explained
 from rmwbench.analysis.causes.witness import between, witnesses
 from rmwbench.analysis.metrics.aggregate import Trial
-from rmwbench.analysis.metrics.outage import outages
+from rmwbench.analysis.metrics.network.outage import outages
 from rmwbench.analysis.metrics.trial import endpoints_of, told, window_of
 from rmwbench.analysis.records.frames import frames_of
 from rmwbench.analysis.records.joining import lives

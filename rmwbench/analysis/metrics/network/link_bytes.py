@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics.outage import Outage
+from rmwbench.analysis.metrics.network.outage import Outage
 from rmwbench.analysis.records.columns import Columns, Window
 from rmwbench.analysis.records.frames import CLASSES, DELIVERED, NOT_LOST, Frames
 from rmwbench.analysis.records.ledger import CORRUPT, FOREIGN

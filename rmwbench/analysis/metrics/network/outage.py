@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics.streams import Pair
+from rmwbench.analysis.metrics.network.streams import Pair
 from rmwbench.analysis.records.columns import Window
 from rmwbench.analysis.records.frames import Frames
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics import cross_traffic, delivery, outage
-from rmwbench.analysis.metrics import link_bytes as wire
-from rmwbench.analysis.metrics.link_bytes import Wire
-from rmwbench.analysis.metrics.outage import Outage, Recovery
-from rmwbench.analysis.metrics.streams import Pair, pairs_of
+from rmwbench.analysis.metrics.network import cross_traffic, delivery, outage
+from rmwbench.analysis.metrics.network import link_bytes as wire
+from rmwbench.analysis.metrics.network.link_bytes import Wire
+from rmwbench.analysis.metrics.network.outage import Outage, Recovery
+from rmwbench.analysis.metrics.network.streams import Pair, pairs_of
 from rmwbench.analysis.records.columns import Columns, Endpoint, Window
 from rmwbench.analysis.records.frames import Frames
 

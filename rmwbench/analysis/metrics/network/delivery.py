@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics.streams import Pair
+from rmwbench.analysis.metrics.network.streams import Pair
 from rmwbench.analysis.records.columns import Window
 
 Counts = dict[str, tuple[int, int]]
