@@ -14,7 +14,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.errors import UserError
 from rmwbench.importers import KINDS, import_published
-from rmwbench.importers.formats.mininet import RUNS_AT_ONCE
+from rmwbench.importers.formats.mininet.mininet import RUNS_AT_ONCE
 from rmwbench.importers.kinds import recognise
 from rmwbench.importers.published import Published
 from rmwbench.importers.source.source import Item, Source

@@ -12,7 +12,7 @@ from rmwbench.importers.formats.perf_log import SIZEOF
 from rmwbench.importers.published import Published
 
 if TYPE_CHECKING:
-    from rmwbench.importers.formats.build_farm import Result
+    from rmwbench.importers.formats.build_farm.build_farm import Result
 
 MIB = 1024 * 1024
 PAGES = 4.0

@@ -1,10 +1,10 @@
-"""The build farm of the TSC report of 2020; the format is in build_farm.py."""
+"""The build farm of the TSC report of 2021; the format is in build_farm.py."""
 
-from rmwbench.importers.formats import build_farm
+from rmwbench.importers.formats.build_farm import build_farm
 from rmwbench.importers.published import Published
 from rmwbench.importers.source.source import Item, Source
 
-YEAR = 2020
+YEAR = 2021
 
 
 def recognises(item: Item) -> bool:

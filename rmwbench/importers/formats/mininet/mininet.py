@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from rmwbench.errors import UserError
-from rmwbench.importers.formats import mininet_figures as figures
-from rmwbench.importers.formats import mininet_loss, perf_log, perf_windows
-from rmwbench.importers.formats.mininet_figures import Condition, Run
+from rmwbench.importers.formats import perf_log, perf_windows
+from rmwbench.importers.formats.mininet import figures
+from rmwbench.importers.formats.mininet import loss as mininet_loss
+from rmwbench.importers.formats.mininet.figures import Condition, Run
 from rmwbench.importers.formats.perf_log import SIZEOF, Log
 from rmwbench.importers.published import Published
 from rmwbench.importers.source.plausible import LATENCY_MS, PERCENT, Plausible, Range

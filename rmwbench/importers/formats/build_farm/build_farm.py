@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rmwbench.importers.formats import build_farm_figures as figures
+from rmwbench.importers.formats.build_farm import figures
 from rmwbench.importers.formats.perf_log import SIZEOF
 from rmwbench.importers.published import Endpoint, Published
 from rmwbench.importers.source.plausible import LATENCY_MS, MIB, PERCENT, RATE, Plausible, Range

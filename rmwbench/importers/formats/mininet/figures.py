@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rmwbench.importers.formats.mininet_loss import Loss, sent_counts
+from rmwbench.importers.formats.mininet.loss import Loss, sent_counts
 from rmwbench.importers.published import Published
 
 POOR_LOSS_PERCENT, POOR_LATENCY_MS = 1.0, 30.0
