@@ -53,7 +53,7 @@ def doctor(
 def _tools() -> dict[str, dict[str, str]]:
     """Name → why it cannot be used, or ""; of middlewares also name → the command that changes it,
     where one does."""
-    from rmwbench.cli.verbs.middlewares import document
+    from rmwbench.cli.machine.middlewares import document
     from rmwbench.errors import UserError
     from rmwbench.lab.process import tool
 
