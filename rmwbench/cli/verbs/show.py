@@ -99,14 +99,15 @@ def _capacity(bundle: "Bundle", as_json: bool) -> None:
 def _fit(bundle: "Bundle", *, as_json: bool, as_csv: bool) -> None:
     from rmwbench.report import fits as shown
     from rmwbench.results.fits import fits
+    from rmwbench.results.model import document
 
-    document = fits(bundle)
+    answer = fits(bundle)
     if as_csv:
-        typer.echo(shown.as_csv(document), nl=False)
+        typer.echo(shown.as_csv(answer), nl=False)
     elif as_json:
-        print_json(document)
+        print_json(document(answer))
     else:
-        shown.print_fits(document, stdout_console())
+        shown.print_fits(answer, stdout_console())
 
 
 def _imported(bundle: "Bundle", as_json: bool) -> None:
