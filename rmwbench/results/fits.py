@@ -10,8 +10,8 @@ from rmwbench.analysis.metrics.comparisons import comparisons, loads
 from rmwbench.analysis.metrics.trial import latencies
 from rmwbench.analysis.stats.fit import fit
 from rmwbench.bundle import Bundle
+from rmwbench.results.fields import exact
 from rmwbench.results.imported import refuse_imported
-from rmwbench.results.model import exact
 
 
 @dataclass(frozen=True, kw_only=True)

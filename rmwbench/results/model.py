@@ -11,22 +11,11 @@ page of docs/formats is generated from these classes (`schema.py`).
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, Self
 
 from rmwbench.analysis.stats.metric import finite, finites
-
-ABSENT, EXACT = "absent", "exact"
-
-
-def absent() -> Any:
-    """None by default, and then left out of the document."""
-    return field(default=None, metadata={ABSENT: True})
-
-
-def exact() -> Any:
-    """Written as it is, with all its digits."""
-    return field(metadata={EXACT: True})
+from rmwbench.results.fields import ABSENT, EXACT, absent
 
 
 def document(value: Any) -> Any:

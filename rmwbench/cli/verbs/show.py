@@ -112,9 +112,11 @@ def _fit(bundle: "Bundle", *, as_json: bool, as_csv: bool) -> None:
 
 def _imported(bundle: "Bundle", as_json: bool) -> None:
     from rmwbench.report.imported import print_imported
-    from rmwbench.results.imported import document
+    from rmwbench.results.imported import summarise
+    from rmwbench.results.model import document
 
+    answer = summarise(bundle)
     if as_json:
-        print_json(document(bundle))
+        print_json(document(answer))
         return
-    print_imported(document(bundle), stdout_console())
+    print_imported(answer, stdout_console())
