@@ -25,7 +25,7 @@ from rmwbench.report.terminal_topics import print_topics
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.headline import conditions, headline
-from rmwbench.results.calibration import calibration_line
+from rmwbench.results.machine.calibration import calibration_line
 from rmwbench.results.ros import bring_up, recordings, ros_variables
 from rmwbench.results.shown import Arm, Matrix, Shown, Workload
 from rmwbench.results.workload import effects, groups, interop, outcomes

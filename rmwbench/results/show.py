@@ -23,7 +23,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.more import more
 from rmwbench.results.judged import Judged, judged
-from rmwbench.results.machine import machine
+from rmwbench.results.machine.machine import machine
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.results.ros import bring_up, recordings, ros_variables
 from rmwbench.results.shown import (

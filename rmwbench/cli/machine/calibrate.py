@@ -38,7 +38,7 @@ def calibrate(
 ) -> None:
     from rmwbench.campaign.calibrate.session import Interrupted, Session, fresh_directory
     from rmwbench.report.calibration import print_calibration
-    from rmwbench.results.calibration import exit_code
+    from rmwbench.results.machine.calibration import exit_code
     from rmwbench.results.model import document as as_document
     from rmwbench.results.show import summarise
 

@@ -72,7 +72,7 @@ def line(found: Mapping[str, Any], age_days: float | None) -> str:
 
 def own_text(own: Mapping[str, Any]) -> str:
     """What of each number is ours; empty where it was not measured. Where a calibration
-    knows several sizes, the conclusions say it (own_cost.py)."""
+    knows several sizes, the conclusions say it (workload/own_cost.py)."""
     if own.get("sizes"):
         return (
             "What the instrument itself adds stands under “What you may not”; nothing is "

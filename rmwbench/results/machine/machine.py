@@ -1,7 +1,7 @@
 """The machine of a campaign, as every answer shows it."""
 
 from rmwbench.bundle import Bundle
-from rmwbench.results.calibration import calibration
+from rmwbench.results.machine.calibration import calibration
 from rmwbench.results.model import Calibration, Fact, Machine
 
 
