@@ -20,7 +20,8 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab.host import HostBroken, Hosts
-from rmwbench.lab.network import Emulation, NetworkBroken, chance, kernel_tries
+from rmwbench.lab.network import Emulation, NetworkBroken, kernel_tries
+from rmwbench.lab.network.probe import chance_bound
 from rmwbench.lab.network.promise import lateness
 from rmwbench.lab.process.crew import Crew
 from rmwbench.suite.network.network import Access, Links, Network
@@ -141,7 +142,7 @@ class Lost:
     @property
     def within(self) -> bool:
         """Whether chance explains it, at 99 %."""
-        return chance.at_most(self.counted, self.sent, self.asked) >= AGREED_CHANCE
+        return chance_bound(self.counted, self.sent, self.asked) >= AGREED_CHANCE
 
 
 def main(arguments: list[str]) -> int:

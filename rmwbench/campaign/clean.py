@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.campaign.trial.recording import PARTIAL_BAGS
+from rmwbench.campaign.trial.beside.recording import PARTIAL_BAGS
 from rmwbench.errors import UserError
 from rmwbench.lab.host import marker
 

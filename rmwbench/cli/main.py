@@ -21,8 +21,11 @@ import typer
 from rmwbench.cli.help import PlainGroup
 from rmwbench.typed import VERBS
 
-EVALUATIONS = ("claims", "questionnaire", "figures")
-"""Verbs of the published evaluations, in their own folder."""
+FOLDERS = {
+    **dict.fromkeys(("claims", "questionnaire", "figures", "evaluate"), "evaluations"),
+    **dict.fromkeys(("doctor", "calibrate", "middlewares", "clean"), "machine"),
+}
+"""Of verbs that are not in `verbs`."""
 
 GATES = (
     "doctor",
@@ -88,7 +91,7 @@ def _app(asked: str) -> typer.Typer:
 
     for verb in (asked,) if asked in VERBS else VERBS:
         # A module may not have a keyword's name: `import` is in import_.py.
-        folder = "evaluations" if verb in EVALUATIONS else "verbs"
+        folder = FOLDERS.get(verb, "verbs")
         import_module(f"{__package__}.{folder}.{verb}{'_' * iskeyword(verb)}").register(app)
     return app
 

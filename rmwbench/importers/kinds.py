@@ -46,19 +46,19 @@ _KINDS = (
         "OSRF's TSC report 2020: build farm, empty node, publisher and subscriber, "
         "interoperability",
         "one of the five merged CSV files, or their directory",
-        "build_farm_2020",
+        "build_farm.year_2020",
     ),
     Kind(
         "tsc-2021-build-farm",
         "OSRF's TSC report 2021: build farm, the same experiments a year later",
         "merged CSV files, their directory, or the raw one-line files (tar.gz or directory)",
-        "build_farm_2021",
+        "build_farm.year_2021",
     ),
     Kind(
         "tsc-2020-mininet",
         "OSRF's TSC report 2020: Mininet",
         "raw logs (tar.gz or directory), or MininetResults.csv",
-        "mininet",
+        "mininet.mininet",
         within=("perf-test", "tsc-2020-wifi"),
     ),
     Kind(

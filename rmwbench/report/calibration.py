@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.results.calibration import exit_code, own_text
+from rmwbench.results.machine.calibration import exit_code, own_text
 from rmwbench.results.model import Metric
 from rmwbench.words import numbers as fmt
 

@@ -17,22 +17,22 @@ from typing import Any
 from markupsafe import Markup
 
 from rmwbench.report import columns, topic_rows
-from rmwbench.report import style as look
-from rmwbench.report.captioned import Figure
-from rmwbench.report.chain_chart import chains
+from rmwbench.report.chart import style as look
+from rmwbench.report.chart.captioned import Figure
+from rmwbench.report.chart.chain import chains
+from rmwbench.report.chart.workload import card, figures, of_topic
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.explain.figures import explained
 from rmwbench.report.explain.links import links
-from rmwbench.report.page import asset, environment
-from rmwbench.report.vega import vega
-from rmwbench.report.workload_charts import card, figures, of_topic
-from rmwbench.results import bring_up, effects, interop, outcomes, recordings, ros_variables, topics
-from rmwbench.results import groups as wire
+from rmwbench.report.page import asset, environment, vega
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.headline import conditions, headline
-from rmwbench.results.calibration import calibration_line
+from rmwbench.results.machine.calibration import calibration_line
+from rmwbench.results.ros import bring_up, recordings, ros_variables
 from rmwbench.results.shown import Arm, Shown, Topic, Workload
+from rmwbench.results.workload import effects, interop, outcomes, topics
+from rmwbench.results.workload import groups as wire
 from rmwbench.whole_file import write_whole
 from rmwbench.words import numbers as fmt
 

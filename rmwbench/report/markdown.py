@@ -11,28 +11,20 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rmwbench.report import columns, topic_rows
-from rmwbench.report.captioned import Figure
-from rmwbench.report.drawing import svg_of
+from rmwbench.report.chart.captioned import Figure
+from rmwbench.report.chart.drawing import svg_of
+from rmwbench.report.chart.workload import card, figures
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
-from rmwbench.report.workload_charts import card, figures
-from rmwbench.results import (
-    bring_up,
-    effects,
-    groups,
-    interop,
-    outcomes,
-    recordings,
-    ros_variables,
-    topics,
-)
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.headline import conditions, headline
-from rmwbench.results.calibration import calibration_line
+from rmwbench.results.machine.calibration import calibration_line
 from rmwbench.results.model import Machine
+from rmwbench.results.ros import bring_up, recordings, ros_variables
 from rmwbench.results.shown import Shown, Workload
+from rmwbench.results.workload import effects, groups, interop, outcomes, topics
 from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt
 
@@ -50,7 +42,7 @@ def write_markdown(
     SVG. `charts`: only those of these keys; all where None."""
     import vl_convert
 
-    from rmwbench.report.charts import with_card
+    from rmwbench.report.chart.charts import with_card
 
     path = Path(path)
     directory = charts_directory(path)

@@ -22,12 +22,13 @@ from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
 from rmwbench.report.terminal_table import plain_table
 from rmwbench.report.terminal_topics import print_topics
-from rmwbench.results import bring_up, effects, groups, interop, outcomes, recordings, ros_variables
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.headline import conditions, headline
-from rmwbench.results.calibration import calibration_line
+from rmwbench.results.machine.calibration import calibration_line
+from rmwbench.results.ros import bring_up, recordings, ros_variables
 from rmwbench.results.shown import Arm, Matrix, Shown, Workload
+from rmwbench.results.workload import effects, groups, interop, outcomes
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable
 

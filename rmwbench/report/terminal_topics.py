@@ -9,8 +9,8 @@ from rich.text import Text
 from rmwbench.report import narrow, topic_rows
 from rmwbench.report.marks import marks
 from rmwbench.report.terminal_table import plain_table
-from rmwbench.results import topics
 from rmwbench.results.shown import Workload
+from rmwbench.results.workload import topics
 
 _STYLES = {"best": "green", "equivalent": "green", "worse": "red", "undecided": "yellow"}
 

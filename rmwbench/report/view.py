@@ -3,7 +3,7 @@ made once for both."""
 
 from dataclasses import dataclass, field
 
-from rmwbench.report.charts import Spec
+from rmwbench.report.chart.charts import Spec
 
 
 @dataclass(frozen=True)

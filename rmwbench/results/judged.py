@@ -19,11 +19,11 @@ from rmwbench.analysis.verdicts.likeness import Likeness
 from rmwbench.analysis.verdicts.variances import Prior
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.results.arm import ArmReport
 from rmwbench.results.imported import refuse_imported
 from rmwbench.results.measure import Small
 from rmwbench.results.shown import Campaign, CampaignTrials, JudgedAt, Look
-from rmwbench.results.tails import of_worst
+from rmwbench.results.workload.arm import ArmReport
+from rmwbench.results.workload.tails import of_worst
 from rmwbench.suite.left_out import told_left_out
 
 Topic = str | None

@@ -3,24 +3,19 @@ JSON document.
 
 An answer is frozen objects whose names are the keys of its document (docs/formats), with real
 numbers: an infinite one is infinite, and only the document writes the word. A field that is
-`absent()` is left out of the document where it is None; any other None is written as null. A name
+`absent()` is left out of the document where it is None; any other None is written as null. One that
+is `exact()` is written with all its digits, since whoever made it has rounded it. A name
 that Python keeps for itself ends in `_` here (`from_`) and not there. The JSON Schema beside each
 page of docs/formats is generated from these classes (`schema.py`).
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, Self
 
 from rmwbench.analysis.stats.metric import finite, finites
-
-ABSENT = "absent"
-
-
-def absent() -> Any:
-    """None by default, and then left out of the document."""
-    return field(default=None, metadata={ABSENT: True})
+from rmwbench.results.fields import ABSENT, EXACT, absent
 
 
 def document(value: Any) -> Any:
@@ -29,7 +24,7 @@ def document(value: Any) -> Any:
     if is_dataclass(value):
         found = ((one, getattr(value, one.name)) for one in fields(value))
         return {
-            one.name.removesuffix("_"): document(held)
+            one.name.removesuffix("_"): held if EXACT in one.metadata else document(held)
             for one, held in found
             if held is not None or ABSENT not in one.metadata
         }

@@ -14,6 +14,8 @@ from rmwbench.results.capacity.model import Searched
 from rmwbench.results.compare.model import Compared
 from rmwbench.results.decide.model import Decided
 from rmwbench.results.explain.model import Explanation
+from rmwbench.results.fits import Fitted
+from rmwbench.results.imported import ImportedBundle
 from rmwbench.results.shown import Shown
 
 DOCUMENTS: Mapping[str, Any] = {
@@ -21,6 +23,8 @@ DOCUMENTS: Mapping[str, Any] = {
     "compare": Compared,
     "decide": Decided,
     "explain": tuple[Explanation, ...],
+    "fit": tuple[Fitted, ...],
+    "imported": ImportedBundle,
     "show": Shown,
 }
 FOLDER = Path(__file__).parents[2] / "docs" / "formats"

@@ -20,25 +20,12 @@ from rmwbench.analysis.verdicts.over_topics import over_topics
 from rmwbench.analysis.verdicts.unlike import flags
 from rmwbench.analysis.verdicts.variances import Prior
 from rmwbench.bundle import Bundle
-from rmwbench.results import (
-    bring_up,
-    chart_points,
-    effects,
-    groups,
-    outcomes,
-    recordings,
-    ros_variables,
-    topics,
-)
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.more import more
-from rmwbench.results.arm import ArmReport
-from rmwbench.results.growth import growths
-from rmwbench.results.interop import matrix
 from rmwbench.results.judged import Judged, judged
-from rmwbench.results.machine import machine
+from rmwbench.results.machine.machine import machine
 from rmwbench.results.model import GlossaryEntry
-from rmwbench.results.own_cost import own_share
+from rmwbench.results.ros import bring_up, recordings, ros_variables
 from rmwbench.results.shown import (
     BlockCorrelation,
     Charts,
@@ -49,6 +36,11 @@ from rmwbench.results.shown import (
     Workload,
 )
 from rmwbench.results.shown import Judged as RatioJudged
+from rmwbench.results.workload import chart_points, effects, groups, outcomes, topics
+from rmwbench.results.workload.arm import ArmReport
+from rmwbench.results.workload.growth import growths
+from rmwbench.results.workload.interop import matrix
+from rmwbench.results.workload.own_cost import own_share
 from rmwbench.suite.file.limits_file import check_topics, no_such_case
 from rmwbench.suite.limits import LimitsFile
 from rmwbench.words import numbers as fmt

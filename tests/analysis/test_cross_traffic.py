@@ -3,7 +3,7 @@ nothing, and its frames in no figure of a middleware."""
 
 import pytest
 
-from rmwbench.analysis.metrics.cross_traffic import (
+from rmwbench.analysis.metrics.network.cross_traffic import (
     METRICS,
     NO_ACCOUNT,
     NONE,
@@ -12,7 +12,7 @@ from rmwbench.analysis.metrics.cross_traffic import (
     asked,
     cross_traffic,
 )
-from rmwbench.analysis.metrics.network import network
+from rmwbench.analysis.metrics.network.network import network
 from rmwbench.analysis.records.columns import Window
 from tests.analysis.test_latency import Records
 from tests.analysis.test_wire import log

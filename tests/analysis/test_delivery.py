@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmwbench.analysis.metrics.delivery import (
+from rmwbench.analysis.metrics.network.delivery import (
     AFTER_FIRST,
     DELIVERY,
     DISCOVERY,

@@ -1,8 +1,8 @@
 """What is left behind, and what goes where nobody is: counted where it was looked at, never zero
 where it was not."""
 
-from rmwbench.analysis.metrics.leftovers import NOT_ASKED, leftovers
-from rmwbench.analysis.metrics.stray import NO_FURTHER, NOT_READ, stray
+from rmwbench.analysis.metrics.network.stray import NO_FURTHER, NOT_READ, stray
+from rmwbench.analysis.metrics.trial import NOT_ASKED, leftovers
 
 
 def left(host, value, text):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmwbench.analysis.metrics.outage import METRICS, Outage, around, outages, recoveries
-from rmwbench.analysis.metrics.streams import End, Pair, pairs_of
+from rmwbench.analysis.metrics.network.outage import METRICS, Outage, around, outages, recoveries
+from rmwbench.analysis.metrics.network.streams import End, Pair, pairs_of
 from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.analysis.records.ledger import ABSENT
 from tests.analysis.test_latency import Records, message

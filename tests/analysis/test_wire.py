@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rmwbench.analysis.metrics.aggregate import over_trials
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.link_bytes import (
+from rmwbench.analysis.metrics.network.link_bytes import (
     BYTES,
     LOST,
     RETRANSMITTED,
@@ -19,7 +19,7 @@ from rmwbench.analysis.metrics.link_bytes import (
     values,
     wire_of,
 )
-from rmwbench.analysis.metrics.outage import Outage
+from rmwbench.analysis.metrics.network.outage import Outage
 from rmwbench.analysis.records.columns import Window
 from rmwbench.analysis.records.frames import CLASSES, frames_of
 from tests.analysis.test_latency import Records

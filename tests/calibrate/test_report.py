@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from rmwbench.report.calibration import print_calibration
-from rmwbench.results.calibration import (
+from rmwbench.results.machine.calibration import (
     FLEET,
     NEVER,
     calibration,

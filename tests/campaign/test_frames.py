@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from rmwbench.campaign.trial import sources
+from rmwbench.campaign.trial.beside import sources
 from rmwbench.campaign.trial.outcome import Outcome, TimeFacts
 from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.lab.camera import source

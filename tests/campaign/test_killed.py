@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.outage import outages
+from rmwbench.analysis.metrics.network.outage import outages
 from rmwbench.analysis.records.columns import Window
 from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial import killed, spawn

@@ -4,8 +4,7 @@ completion of them."""
 import json
 import os
 
-from rmwbench.suite.file.listed import listed
-from rmwbench.suite.file.load import load, shipped_suites
+from rmwbench.suite.file.load import listed, load, shipped_suites
 from rmwbench.suite.workload.message_type import message_type_names
 from tests.support import command
 

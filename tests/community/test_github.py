@@ -384,11 +384,11 @@ def test_the_verb_refuses_clearly(base, arguments, words, capsys):
 
 def test_a_name_that_tries_to_be_markup(wheels, tmp_path):
     from rmwbench.community.github.show import view
-    from rmwbench.community.page import render
+    from rmwbench.community.render import render_html
 
     place = tmp_path / "x"
     place.mkdir()
     (place / "issues.json").write_text(json.dumps(wheels.lists["issues"]))
     (place / "collected.json").write_text(json.dumps({"name": "<script>alert(1)</script>/x"}))
-    html = render(view(document(load(tmp_path)), draw=True))
+    html = render_html(view(document(load(tmp_path)), draw=True))
     assert "<script>alert(1)" not in html

@@ -10,7 +10,7 @@ import pytest
 from rmwbench.community.github import history, show
 from rmwbench.community.github.measure import document
 from rmwbench.community.github.project import is_bot_name
-from rmwbench.community.page import render
+from rmwbench.community.render import render_html
 from rmwbench.community.repository import opened
 from rmwbench.errors import UserError
 from tests.community.git_repository import ANN, BOB, BOT, WEB, Git, lines
@@ -304,7 +304,7 @@ def test_a_branch_that_tries_to_be_markup(git, tmp_path, capsys):
         "\x1b[31mve" not in shown.out + shown.err and "Malory" not in shown.out + page.read_text()
     )
     assert "Activity in git" in shown.out and "<script>alert(1)</script>" in shown.out
-    assert render(show.view(document([read(git.path, 9)]), draw=True))
+    assert render_html(show.view(document([read(git.path, 9)]), draw=True))
 
 
 def test_the_verb_reads_git_beside_the_api_and_asks_only_for_the_rest(wheels, api, base, capsys):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rmwbench.cli.verbs.evaluate import _beside
+from rmwbench.cli.evaluations.evaluate import _beside
 from rmwbench.community.shown import SHIPPED, shipped, view_of
 from rmwbench.evaluations.committee.session import begin
 from rmwbench.suite.file.candidates import NO_CHOICE

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from rmwbench.community.survey import analyse, form, published, show
-from rmwbench.community.survey.read import item_of, read
+from rmwbench.community.survey import analyse, form, show
+from rmwbench.community.survey.read import item_of, published_figures, read
 from rmwbench.community.survey.scale import AGREEMENT, of, told
 from rmwbench.errors import UserError
 from tests.importers.original import path as original
@@ -88,7 +88,7 @@ def test_the_survey_of_2020():
     path = original("tsc-galactic-2020", "user_survey", "2020RMWUserSurveyREDACTED.csv")
     item = item_of(path)
     found = read(item, group_by="middleware layer are you primarily")
-    doc = analyse.document(found, ("Cyclone", "Fast"), published.figures(item, path))
+    doc = analyse.document(found, ("Cyclone", "Fast"), published_figures(item, path))
     assert doc["people"] == 94 and len(doc["questions"]) == 19
     p = {row["label"]: (row["p"], row["p_holm"], row["verdict"]) for row in doc["comparison"]["of"]}
     assert {label for label, (alone, _, _) in p.items() if alone < 0.05} == {

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.evaluations.figures import document, shipped
+from rmwbench.evaluations.figures import document
+from rmwbench.evaluations.figures.measured import shipped_summaries
 from rmwbench.evaluations.figures.model import load, published_file
 from rmwbench.evaluations.figures.page import write_html
 from rmwbench.evaluations.figures.points import read
@@ -34,7 +35,7 @@ def page(tmp_path_factory) -> Path:
         (load("galactic-2020"), read(published_file("galactic-2020")), "shipped"),
         (load("pipeline-2021"), {}, "nothing"),
     ]
-    doc = document.document(sources, shipped.summaries())
+    doc = document.document(sources, shipped_summaries())
     source = doc["sources"][0]
     source["figures"] = [f for f in source["figures"] if f["id"].startswith(SHOWN)]
     assert {p["chart"] for f in source["figures"] for p in f["parts"]} == {

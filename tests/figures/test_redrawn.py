@@ -241,7 +241,7 @@ def test_latencies_are_told_by_the_second(file):
 
 
 def shipped(*arms, date="2026-11-22", name="s"):
-    """A summary as `redrawn_shipped.summaries` gives it."""
+    """A summary as `shipped_summaries` gives it."""
     return measured(
         *arms,
         shipped=True,

@@ -11,8 +11,8 @@ import pytest
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.evaluations.claims.measured_files import shipped as summaries_of
 from rmwbench.evaluations.figures import document
-from rmwbench.evaluations.figures import shipped as redrawn_shipped
 from rmwbench.evaluations.figures.charts import specs
+from rmwbench.evaluations.figures.measured import shipped_summaries
 from rmwbench.evaluations.figures.model import OVER_TIME, load, published_file, sources
 from rmwbench.evaluations.figures.points import read, written
 from rmwbench.evaluations.figures.words import line, words
@@ -170,7 +170,7 @@ def measured(name):
     """The source's figures with what is shipped of today's measurements."""
     shipped = published_file(name)
     rows = read(shipped) if shipped.is_file() else {}
-    return document.document([(FILES[name], rows, "shipped")], redrawn_shipped.summaries())
+    return document.document([(FILES[name], rows, "shipped")], shipped_summaries())
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if summaries_of(name)])

@@ -14,11 +14,11 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.errors import UserError
 from rmwbench.importers import KINDS, import_published
-from rmwbench.importers.formats.mininet import RUNS_AT_ONCE
+from rmwbench.importers.formats.mininet.mininet import RUNS_AT_ONCE
 from rmwbench.importers.kinds import recognise
 from rmwbench.importers.published import Published
 from rmwbench.importers.source.source import Item, Source
-from rmwbench.results.imported import document
+from rmwbench.results.imported import summarise
 from tests.importers import PATIENT
 from tests.importers.samples import SAMPLES
 
@@ -253,7 +253,7 @@ def test_a_directory_and_an_archive_of_it_give_the_same_bundle(name, tmp_path):
     assert bundles[0].rows("figures") == bundles[1].rows("figures")
     for table in ("cells", "windows", "endpoints"):
         assert bundles[0].table(table).equals(bundles[1].table(table))
-    assert document(bundles[0])["summary"] and document(bundles[0])["trials"] == found[0].trials
+    assert summarise(bundles[0]).summary and summarise(bundles[0]).trials == found[0].trials
     sources = [b.campaign["imported"]["source"] for b in bundles]
     assert sources[0]["sha256"] == sources[1]["sha256"] and sources[0]["files"] == len(files)
 

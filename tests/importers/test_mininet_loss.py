@@ -4,7 +4,7 @@ message."""
 import numpy as np
 import pytest
 
-from rmwbench.importers.formats.mininet_loss import after_first_reception, first_reception
+from rmwbench.importers.formats.mininet.loss import after_first_reception, first_reception
 from rmwbench.importers.formats.perf_log import Log
 
 SIZE, RATE, SECONDS = 1040, 30, 15

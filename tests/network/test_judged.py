@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rmwbench.lab.network import chance, netlink, plumbing
+from rmwbench.campaign.record.tables import frames_columns
+from rmwbench.lab.network import netlink, plumbing
 from rmwbench.lab.network.emulation import _made_by
-from rmwbench.lab.network.frames import frames_columns
-from rmwbench.lab.network.probe import STOPPED, Seen, flows, judged
+from rmwbench.lab.network.probe import STOPPED, Seen, chance_bound, flows, judged
 from rmwbench.lab.network.probe_program import BURST, SMALL
 from rmwbench.lab.network.promise import kept, lateness
 from rmwbench.lab.network.switch import RECORD, Mark, log_records
@@ -170,17 +170,17 @@ def test_no_burst_is_larger_than_the_queue():
 def test_the_bound_is_never_below_the_exact_probability(n, p, at):
     count = round(at * n)
     exact = min(stats.binom.cdf(count, n, p), stats.binom.sf(count - 1, n, p))
-    assert chance.at_most(count, n, p) >= exact * (1 - 1e-9)
+    assert chance_bound(count, n, p) >= exact * (1 - 1e-9)
 
 
 def test_the_bound_is_not_much_above_it():
-    assert chance.at_most(60, 300, 0.2) == 1
-    assert chance.at_most(30, 300, 0.2) < 1e-4 and chance.at_most(0, 300, 0.2) < 1e-20
-    assert chance.at_most(0, 0, 0.2) == 1 and chance.at_most(1, 10, 0.0) == 0
+    assert chance_bound(60, 300, 0.2) == 1
+    assert chance_bound(30, 300, 0.2) < 1e-4 and chance_bound(0, 300, 0.2) < 1e-20
+    assert chance_bound(0, 0, 0.2) == 1 and chance_bound(1, 10, 0.0) == 0
 
 
 def test_bursts_are_fewer_draws():
-    assert chance.at_most(20, 300, 0.024, 0.8) > chance.at_most(20, 300, 0.024)
+    assert chance_bound(20, 300, 0.024, 0.8) > chance_bound(20, 300, 0.024)
 
 
 # --- promise ---

@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from rmwbench.analysis.metrics import link_bytes
+from rmwbench.analysis.metrics.network import link_bytes
 from rmwbench.analysis.verdicts.unlike import Facts, between
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial.outcome import Order
@@ -18,9 +18,10 @@ from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.machine.checks.network import kernel_backend
-from rmwbench.lab.network import NetworkBroken, bpf, bridge, chance, kernel_tries
+from rmwbench.lab.network import NetworkBroken, bpf, bridge, kernel_tries
 from rmwbench.lab.network.kernel import Kernel
 from rmwbench.lab.network.netlink import ACT_SHOT, ACT_UNSPEC
+from rmwbench.lab.network.probe import chance_bound
 from rmwbench.lab.process.crew import Crew
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.file.load import parse
@@ -254,7 +255,7 @@ def test_losses_are_those_asked_for_and_every_frame_is_counted_once():
         ("base", "down"): 0,
     }.items():
         came, lost, delivered = grown[host, way]
-        assert came == lost + delivered and chance.at_most(lost, came, p) > 1e-9, (host, way, grown)
+        assert came == lost + delivered and chance_bound(lost, came, p) > 1e-9, (host, way, grown)
     assert grown["robot", "up"][0] >= 2000 and grown["base", "down"][0] == grown["robot", "up"][2]
     assert document["devices"]["robot"]["mean_frame_bytes"] <= 1514
     assert document["devices"]["base"]["dropped"] == 0
@@ -283,7 +284,7 @@ def test_both_backends_do_the_same():
         came, lost, full = (
             after.grown(before, "robot", "up", name) for name in ("frames", "lost", "queue_full")
         )
-        assert came >= 1500 and chance.at_most(lost, came - full, 0.3) > 1e-9, (
+        assert came >= 1500 and chance_bound(lost, came - full, 0.3) > 1e-9, (
             backend,
             came,
             lost,

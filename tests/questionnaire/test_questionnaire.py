@@ -23,8 +23,6 @@ from rmwbench.evaluations.questionnaire.document import (
     reduced,
     renewed,
 )
-from rmwbench.evaluations.questionnaire.html import render
-from rmwbench.evaluations.questionnaire.markdown import page
 from rmwbench.evaluations.questionnaire.model import (
     Answers,
     Evidence,
@@ -36,6 +34,7 @@ from rmwbench.evaluations.questionnaire.model import (
     name_in_bundles,
     of_kept,
 )
+from rmwbench.evaluations.questionnaire.pages import page, render_html
 from rmwbench.evaluations.questionnaire.terminal import lines
 from rmwbench.results.model import document as as_document
 from rmwbench.suite.file.load import load as load_suite
@@ -192,7 +191,7 @@ def test_all_forms_show_every_answer_and_nothing_breaks_out_of_the_page():
     value = next(
         r["text"] for r in found["Zenoh"]["measured"] if r["metric"] == "response_latency_p50"
     )
-    html, markdown = render(made), page(made)
+    html, markdown = render_html(made), page(made)
     terminal = "\n".join(text for _, text in lines(made))
     for form in (html, markdown, terminal):
         assert value in form
@@ -303,7 +302,7 @@ def test_what_was_measured_before_the_correction_is_marked_in_every_page(created
     assert [one["before_correction"] for one in made["campaigns"]] == [marked]
     assert ("*measured before the correction*" in page(made)) is marked
     assert ("slow messages counted as lost" in page(made)) is marked
-    assert ("measured before the correction" in render(made)) is marked
+    assert ("measured before the correction" in render_html(made)) is marked
 
 
 def test_no_time_that_is_shipped_was_measured_on_a_busy_machine():

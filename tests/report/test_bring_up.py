@@ -9,11 +9,12 @@ import pytest
 from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.bring_up import NAMES, BringUp, metrics
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.report import bring_up_chart, columns
+from rmwbench.report import columns
+from rmwbench.report.chart import bring_up as bring_up_chart
 from rmwbench.report.markdown import bring_up_lines
 from rmwbench.report.terminal import print_bring_up
-from rmwbench.results.bring_up import MOST_POINTS, active_after, brought_up, chart, shown
 from rmwbench.results.model import document
+from rmwbench.results.ros.bring_up import MOST_POINTS, active_after, brought_up, chart, shown
 from rmwbench.results.shown import Charts, Shown, Workload
 from tests.report.printed import printed
 from tests.support.typed import typed

@@ -17,9 +17,9 @@ from rmwbench.report.explain.terminal import print_explanations
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.explain.document import explanations
 from rmwbench.results.explain.model import Explanation, Failure, Losses
-from rmwbench.results.losses import slow
 from rmwbench.results.model import document
 from rmwbench.results.show import summarise
+from rmwbench.results.workload.losses import slow
 from tests.support import synthetic_bundle
 
 

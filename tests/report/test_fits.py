@@ -34,12 +34,10 @@ def run(capsys):
 
 def test_every_arm_has_its_messages_in_some_family_or_a_reason(directory):
     found = fits(Bundle(directory))
-    assert {one["arm"] for one in found} == {arm.arm for arm in ARMS}
+    assert {one.arm for one in found} == {arm.arm for arm in ARMS}
     for one in found:
-        assert one["metric"] == "response_latency" and one["messages"] + one["lost"] == 2 * 1100
-        assert [f["aic"] for f in one["families"]] == sorted(
-            f["aic"] for f in one["families"]
-        ) and one["text"]
+        assert one.metric == "response_latency" and one.messages + one.lost == 2 * 1100
+        assert [f.aic for f in one.families] == sorted(f.aic for f in one.families) and one.text
 
 
 def test_json_csv_and_text_say_the_same(directory, run):

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.results import interop
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.shown import Arm, Workload
+from rmwbench.results.workload import interop
 from tests.support.typed import typed
 
 

@@ -3,8 +3,8 @@ texts."""
 
 from dataclasses import replace
 
+from rmwbench.report.chart.workload import figures
 from rmwbench.report.markdown import escape, render_markdown, write_markdown
-from rmwbench.report.workload_charts import figures
 from tests.report.example_document import HOSTILE, example
 from tests.report.snapshot import check
 

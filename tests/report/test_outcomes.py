@@ -11,11 +11,11 @@ from rmwbench.bundle import Bundle
 from rmwbench.report.html import render_html
 from rmwbench.report.markdown import render_markdown
 from rmwbench.report.terminal import print_show
-from rmwbench.results import outcomes
 from rmwbench.results.explain.model import Losses, Trials
 from rmwbench.results.model import Metric, document
 from rmwbench.results.show import summarise
 from rmwbench.results.shown import ArmInCondition
+from rmwbench.results.workload import outcomes
 from tests.report.printed import printed
 from tests.support import synthetic_bundle
 from tests.support.typed import typed

@@ -3,10 +3,10 @@ an image."""
 
 import pytest
 
-from rmwbench.results import own_cost
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.model import document
 from rmwbench.results.shown import Arm, Shown
+from rmwbench.results.workload import own_cost
 from tests.support.typed import typed
 
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from rmwbench.report import charts, style
-from rmwbench.report.workload_charts import card, figures
+from rmwbench.report.chart import charts, style
+from rmwbench.report.chart.workload import card, figures
 from rmwbench.results.shown import Arm, Charts
 from tests.report.example_document import example
 from tests.support.typed import typed

@@ -11,7 +11,7 @@ from rmwbench.analysis.metrics.recording import Fates
 from rmwbench.bundle.read import TrialLine
 from rmwbench.report.markdown import recording_lines
 from rmwbench.report.terminal import print_recordings
-from rmwbench.results.recordings import judged, notes, recordings, shown
+from rmwbench.results.ros.recordings import judged, notes, recordings, shown
 from rmwbench.results.shown import Shown
 from tests.report.printed import printed
 from tests.support.typed import typed

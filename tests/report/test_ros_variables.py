@@ -13,7 +13,7 @@ from rmwbench.analysis.records.ledger import Ledger
 from rmwbench.bundle.read import TrialLine
 from rmwbench.report.markdown import ros_variable_lines
 from rmwbench.report.terminal import print_ros_variables
-from rmwbench.results.ros_variables import (
+from rmwbench.results.ros.ros_variables import (
     TAKEN_AS_LOAN,
     Seen,
     answered,

@@ -8,12 +8,12 @@ from pydantic import TypeAdapter
 from rmwbench.analysis.metrics.topics import POOLED
 from rmwbench.analysis.verdicts.interim import Looks
 from rmwbench.bundle import Bundle
+from rmwbench.report.chart.workload import figures
 from rmwbench.report.compare.terminal import answer
 from rmwbench.report.explain.terminal import print_explanations
 from rmwbench.report.html import render_html
 from rmwbench.report.markdown import render_markdown
 from rmwbench.report.terminal import print_show
-from rmwbench.report.workload_charts import figures
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.compare.document import compare
 from rmwbench.results.compare.select import side

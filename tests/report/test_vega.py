@@ -3,7 +3,7 @@ can be kept."""
 
 import pytest
 
-from rmwbench.report.vega import vega
+from rmwbench.report.page import vega
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from rich.console import Console
 
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.bundle import Bundle
+from rmwbench.report.chart.workload import figures
 from rmwbench.report.html import render_html
 from rmwbench.report.markdown import render_markdown
 from rmwbench.report.terminal import print_show
-from rmwbench.report.workload_charts import figures
-from rmwbench.results.groups import groups
 from rmwbench.results.model import document as answer_document
 from rmwbench.results.show import summarise
+from rmwbench.results.workload.groups import groups
 from tests.report import test_browser
 from tests.report.example_document import example
 from tests.support import network_bundle, synthetic_bundle

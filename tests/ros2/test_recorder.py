@@ -4,7 +4,7 @@ sent."""
 import pytest
 
 from rmwbench.lab.recording import recorder
-from rmwbench.results.recordings import PLACES
+from rmwbench.results.ros.recordings import PLACES
 from tests.ros2 import sourced
 
 needs_rosbag2 = pytest.mark.skipif(

@@ -8,7 +8,7 @@ import pytest
 from rmwbench.campaign.plan import preflight
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.plan.unsupported import described
-from rmwbench.campaign.trial import recording
+from rmwbench.campaign.trial.beside import recording
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.errors import UserError
 from rmwbench.lab.host.kind import SHARED, Kind

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.causes.tail import Bins, Witnesses
-from rmwbench.analysis.metrics.outage import Outage
+from rmwbench.analysis.metrics.network.outage import Outage
 from rmwbench.analysis.records.frames import NOT_LOST, Frames
 
 Row = Mapping[str, Any]

@@ -14,7 +14,7 @@ from rmwbench.analysis.metrics.chain.chain import Chain
 from rmwbench.analysis.metrics.chain.layers import Layers
 from rmwbench.analysis.metrics.glossary import Entry
 from rmwbench.analysis.metrics.latency import Messages
-from rmwbench.analysis.metrics.network import Network
+from rmwbench.analysis.metrics.network.network import Network
 from rmwbench.analysis.metrics.sample import Sample
 from rmwbench.analysis.records.ledger import Ledger
 from rmwbench.analysis.stats import intervals

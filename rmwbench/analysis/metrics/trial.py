@@ -5,7 +5,8 @@ Where the evidence comes from is not our business (a bundle, a test): it is desc
 must offer.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from typing import Any, Protocol
@@ -20,13 +21,12 @@ from rmwbench.analysis.metrics.chain.chain import Chains, measure_chains
 from rmwbench.analysis.metrics.chain.paths import paths
 from rmwbench.analysis.metrics.chain.trace import traces
 from rmwbench.analysis.metrics.comparisons import is_reliable, loads
-from rmwbench.analysis.metrics.cross_traffic import cross_traffic
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import measure
-from rmwbench.analysis.metrics.leftovers import leftovers
-from rmwbench.analysis.metrics.network import network
+from rmwbench.analysis.metrics.network.cross_traffic import cross_traffic
+from rmwbench.analysis.metrics.network.network import network
+from rmwbench.analysis.metrics.network.stray import stray
 from rmwbench.analysis.metrics.sample import make_sample
-from rmwbench.analysis.metrics.stray import stray
 from rmwbench.analysis.metrics.topics import judged_topics
 from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.calls import LEGS, heard_by
@@ -41,6 +41,10 @@ UNFINISHED = "unfinished"
 it."""
 AWAITED = ("subscription", "service")
 """Late joiners whose match is asked for; of one that sends at once it cannot be."""
+LEFTOVERS = "leftovers"
+"""Event of a host with what its processes left behind in /dev/shm and /tmp."""
+LEFTOVER_FILES, LEFTOVER_BYTES = "leftover_files", "leftover_bytes"
+NOT_ASKED = "nobody looked: the suite does not say `sampling: {leftovers: true}`"
 
 
 class Evidence(Protocol):
@@ -352,3 +356,15 @@ def _within(event: Row, row: Row) -> bool:
     """Whether it is of the window and not of the barrier: late joiners are matched there too."""
     start_ns = row.get("start_ns")
     return start_ns is not None and event["time_ns"] is not None and event["time_ns"] >= start_ns
+
+
+def leftovers(events: Iterable[Row]) -> tuple[dict[str, float], dict[str, str]]:
+    """(values, reasons) of one trial, all hosts together: files and sockets (a directory by itself
+    is not a leftover), and the bytes that all of it takes."""
+    found = [event for event in events if event["event"] == LEFTOVERS]
+    if not found:
+        return {}, dict.fromkeys((LEFTOVER_FILES, LEFTOVER_BYTES), NOT_ASKED)
+    kinds = [json.loads(event["text"] or "{}") for event in found]
+    files = sum(count for one in kinds for kind, count in one.items() if kind != "directory")
+    taken = sum(event["value"] or 0 for event in found)
+    return {LEFTOVER_FILES: float(files), LEFTOVER_BYTES: float(taken)}, {}

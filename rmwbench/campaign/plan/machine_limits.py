@@ -11,7 +11,7 @@ from typing import Any
 
 from rmwbench.campaign.plan.preflight import memory_bytes
 from rmwbench.lab.machine.card import hardware
-from rmwbench.lab.machine.copying import copy_bytes_per_s
+from rmwbench.lab.machine.probe import copy_bytes_per_s
 from rmwbench.suite.cells import Cell
 
 ANY_MACHINE_BYTES_PER_S = 1e9

@@ -2,7 +2,7 @@
 judgement, no input or output."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from rmwbench.bundle.schema import table_from_columns, table_from_rows
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.schedule import never_sent_due_ns, planned
 from rmwbench.campaign.trial.outcome import Outcome
-from rmwbench.lab.network.frames import frames_columns
+from rmwbench.lab.network.switch import CLASSES, FLAGS, NOWHERE, VERDICTS
 from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, Section
 from rmwbench.suite.timeline import to_ns
 from rmwbench.suite.workload.recorder import NAME as RECORDER
@@ -287,3 +287,25 @@ def _spans(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
     for section in (s for s in outcome.sections if s.kind == SPAN):
         columns = {name: section.rows[name] for name in ("writer", "seq", "layer", "time_ns")}
         yield {"endpoint": np.full(len(section.rows), section.endpoint, np.uint32), **columns}
+
+
+def frames_columns(frames: np.ndarray, hosts: Sequence[str]) -> dict[str, Any]:
+    """Columns of shape (frames,) of the table `frames` from records of `switch.RECORD`; `hosts`:
+    the host of each port. Absent times and destinations are masked: 0 and 65535 in the log."""
+    found: dict[str, Any] = {
+        name: frames[name] for name in ("index", "in_ns", "frame_bytes", "payload_bytes")
+    }
+    found |= {name: np.ma.masked_equal(frames[name], 0) for name in ("due_ns", "out_ns")}
+    found["from_host"] = _words(frames["from_port"], hosts)
+    found["to_host"] = _words(frames["to_port"], hosts, absent=frames["to_port"] == NOWHERE)
+    found["verdict"], found["class"] = (
+        _words(frames["verdict"], VERDICTS),
+        _words(frames["class"], CLASSES),
+    )
+    found |= {name: (frames["flags"] & bit) != 0 for name, bit in FLAGS.items()}
+    return found | {"attempts": frames["attempts"]}
+
+
+def _words(numbers: np.ndarray, words: Sequence[str], absent: np.ndarray | None = None) -> pa.Array:
+    codes = pa.array(np.minimum(numbers, len(words) - 1).astype(np.int32), mask=absent)
+    return pa.DictionaryArray.from_arrays(codes, pa.array(words, pa.string()))

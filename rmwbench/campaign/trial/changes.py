@@ -20,8 +20,8 @@ from rmwbench.campaign.plan.profile import (
 )
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.barrier import fields_of, take_created, take_opened
+from rmwbench.campaign.trial.beside.network import noted
 from rmwbench.campaign.trial.killed import KILLED
-from rmwbench.campaign.trial.network import noted
 from rmwbench.campaign.trial.noting import note, note_hello
 from rmwbench.campaign.trial.outcome import Outcome, Window
 from rmwbench.campaign.trial.spawn import Spawner

@@ -19,11 +19,12 @@ import pyarrow as pa
 from rmwbench.campaign.plan.profile import Workers, address_environment, domain_id, needed_daemons
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.tables import trial_tables
-from rmwbench.campaign.trial import machines, real_time, recording, siblings, sources, timeouts
-from rmwbench.campaign.trial import network as the_network
+from rmwbench.campaign.trial import machines, real_time, siblings, timeouts
 from rmwbench.campaign.trial.attest import attestations
 from rmwbench.campaign.trial.barrier import open_and_match
-from rmwbench.campaign.trial.beside import Beside
+from rmwbench.campaign.trial.beside import network as the_network
+from rmwbench.campaign.trial.beside import recording, sources
+from rmwbench.campaign.trial.beside.beside import Beside
 from rmwbench.campaign.trial.failing import delivered_nothing, of_worker
 from rmwbench.campaign.trial.killed import tell_held
 from rmwbench.campaign.trial.leftovers import take_leftovers

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rmwbench.campaign.trial import machines, network, sources
+from rmwbench.campaign.trial import machines
 from rmwbench.campaign.trial.attest import contradiction, reasons
+from rmwbench.campaign.trial.beside import network, sources
 from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.codes import Code, Reason
 from rmwbench.errors import UserError

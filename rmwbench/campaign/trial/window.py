@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from rmwbench.campaign.plan.profile import Workers
 from rmwbench.campaign.trial import machines, timeouts
-from rmwbench.campaign.trial.beside import Beside
+from rmwbench.campaign.trial.beside.beside import Beside
 from rmwbench.campaign.trial.changes import Changes, start_fields
 from rmwbench.campaign.trial.noting import note, step, take_events
 from rmwbench.campaign.trial.outcome import Outcome, Window

@@ -1,1 +1,2 @@
-"""The verbs of the published evaluations."""
+"""The verbs of the published evaluations, and of the next one (`evaluate`). A module per verb, each
+with `register(app)`."""

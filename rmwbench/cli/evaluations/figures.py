@@ -73,7 +73,7 @@ def figures(
     from rmwbench.cli.evaluations.campaigns import campaigns_in
     from rmwbench.errors import UserError
     from rmwbench.evaluations.figures import document as redrawn
-    from rmwbench.evaluations.figures import shipped as redrawn_shipped
+    from rmwbench.evaluations.figures.measured import shipped_summaries
     from rmwbench.evaluations.figures.model import load, sources
 
     path = page(out, html)
@@ -87,7 +87,7 @@ def figures(
     given = campaigns_in(
         campaign or (), "figures", imported="what `rmwbench import` made goes to --data"
     )
-    given += redrawn_shipped.summaries() if shipped else []
+    given += shipped_summaries() if shipped else []
     parts = [
         (file, *_points(name, file, found, data)) for name, file in zip(names, files, strict=True)
     ]

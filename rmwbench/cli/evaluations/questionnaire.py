@@ -71,14 +71,14 @@ def questionnaire(
     given = campaigns_in(campaign, WHO) if campaign else measured_here(SOURCE)
     made = document(asked, evidence, given)
     if path is not None:
-        from rmwbench.evaluations.questionnaire.html import write_html
+        from rmwbench.evaluations.questionnaire.pages import write_html
 
         write_html(made, path)
         say_written(path)
     elif as_json:
         print_json(made)
     elif markdown:
-        from rmwbench.evaluations.questionnaire.markdown import page as markdown_page
+        from rmwbench.evaluations.questionnaire.pages import page as markdown_page
 
         typer.echo(markdown_page(made, generated=not campaign), nl=False)
     else:

@@ -308,14 +308,14 @@ def survey(
         return
     if file is None:
         raise UserError("no answers to read", expected="FILE.csv, or --form DIR for a blank form")
-    from rmwbench.community.survey import analyse, published, read, show
+    from rmwbench.community.survey import analyse, read, show
     from rmwbench.community.survey.scale import told
 
     item = read.item_of(file)
     found = read.read(
         item, scale=told(scale) if scale else None, columns=column or (), group_by=group
     )
-    doc = analyse.document(found, compare, published.figures(item, file))
+    doc = analyse.document(found, compare, read.published_figures(item, file))
     _show(doc, lambda draw: show.view(doc, draw=draw), page(out, report), as_json)
 
 
@@ -350,13 +350,13 @@ def _show(
 ) -> None:
     """The page if asked for, and the terminal's tables or the document."""
     if out is not None:
-        from rmwbench.community.page import write_page
+        from rmwbench.community.render import write_html
 
-        write_page(view(True), out)
+        write_html(view(True), out)
     if as_json:
         print_json(doc)
         return
-    from rmwbench.community.terminal import print_view
+    from rmwbench.community.render import print_view
 
     print_view(view(False), stdout_console())
     if out is not None:

@@ -51,14 +51,16 @@ def import_(
     from rmwbench.bundle import Bundle
     from rmwbench.importers import import_published
     from rmwbench.report.imported import print_imported
-    from rmwbench.results.imported import document
+    from rmwbench.results.imported import summarise
 
     kind, path = _kind_and_path(words or [])
     _end_on_signals()
     done = import_published(path, out or _place(kind, path), kind)
-    found = document(Bundle(done.directory))
+    found = summarise(Bundle(done.directory))
     if as_json:
-        print_json(found)
+        from rmwbench.results.model import document
+
+        print_json(document(found))
     else:
         print_imported(found, stdout_console(), figures=figures)
 

@@ -78,7 +78,7 @@ def report(
 
 def _of_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> None:
     """The committee's report of what has been measured so far."""
-    from rmwbench.cli.verbs.evaluate import say_files, write
+    from rmwbench.cli.evaluations.evaluate import say_files, write
     from rmwbench.errors import UserError
     from rmwbench.evaluations.committee.session import load
 

@@ -59,7 +59,7 @@ def resume(
         "what was begun keeps its plan; only the campaigns of claims get new time",
     )
     if is_evaluation(directory):
-        from rmwbench.cli.verbs.evaluate import go_on
+        from rmwbench.cli.evaluations.evaluate import go_on
 
         _refuse("--no-report", no_report or None, "an evaluation ends with its document")
         go_on(directory, cluster)

@@ -99,21 +99,24 @@ def _capacity(bundle: "Bundle", as_json: bool) -> None:
 def _fit(bundle: "Bundle", *, as_json: bool, as_csv: bool) -> None:
     from rmwbench.report import fits as shown
     from rmwbench.results.fits import fits
+    from rmwbench.results.model import document
 
-    document = fits(bundle)
+    answer = fits(bundle)
     if as_csv:
-        typer.echo(shown.as_csv(document), nl=False)
+        typer.echo(shown.as_csv(answer), nl=False)
     elif as_json:
-        print_json(document)
+        print_json(document(answer))
     else:
-        shown.print_fits(document, stdout_console())
+        shown.print_fits(answer, stdout_console())
 
 
 def _imported(bundle: "Bundle", as_json: bool) -> None:
     from rmwbench.report.imported import print_imported
-    from rmwbench.results.imported import document
+    from rmwbench.results.imported import summarise
+    from rmwbench.results.model import document
 
+    answer = summarise(bundle)
     if as_json:
-        print_json(document(bundle))
+        print_json(document(answer))
         return
-    print_imported(document(bundle), stdout_console())
+    print_imported(answer, stdout_console())

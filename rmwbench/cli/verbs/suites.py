@@ -16,7 +16,7 @@ def suites(
         bool, typer.Option("--json", help='Print a list of {"suite", "title"}.')
     ] = False,
 ) -> None:
-    from rmwbench.suite.file.listed import listed
+    from rmwbench.suite.file.load import listed
 
     found = listed()
     if as_json:

@@ -5,9 +5,9 @@ from typing import Any
 
 import altair as alt
 
-from rmwbench.report import charts
-from rmwbench.report.charts import TEXT, Spec
-from rmwbench.report.style import looks_of_middlewares
+from rmwbench.report.chart import charts
+from rmwbench.report.chart.charts import TEXT, Spec
+from rmwbench.report.chart.style import looks_of_middlewares
 
 LEAST_DAYS = 1 / 24
 """The left end of the time axis: whatever took less than an hour is drawn there."""

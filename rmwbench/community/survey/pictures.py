@@ -5,9 +5,9 @@ from typing import Any
 
 import altair as alt
 
-from rmwbench.report import charts
-from rmwbench.report.charts import TEXT, Spec
-from rmwbench.report.style import PARTS
+from rmwbench.report.chart import charts
+from rmwbench.report.chart.charts import TEXT, Spec
+from rmwbench.report.chart.style import PARTS
 
 _SHADES = ("publisher", "reader", "machine", "way", "process")
 _ROW = 22

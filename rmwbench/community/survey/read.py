@@ -5,16 +5,21 @@ further.
 """
 
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rmwbench.community.survey.scale import KNOWN, Scale, is_no_opinion, of
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.importers.formats import survey as importer
 from rmwbench.importers.source.sheet import malformed, parsed
 from rmwbench.importers.source.source import Item, Source
 
+PUBLISHED = ("survey_mean", "survey_difference")
+"""Figures of the evaluation of 2020."""
 BRACKETS = re.compile(r".*\[(?P<text>[^\]]+)\]\s*", re.DOTALL)
 
 
@@ -157,3 +162,18 @@ def _name(header: str) -> str:
 def sizes(survey: Survey) -> Counter[str]:
     """How many people are in each group."""
     return Counter(survey.groups)
+
+
+def published_figures(item: Item, path: Path) -> list[dict[str, Any]] | None:
+    """Points of the figures of the evaluation of 2020, as published and as corrected, by its
+    importer, not again here; None where the file is another survey."""
+    if not importer.recognises(item):
+        return None
+    from rmwbench.bundle import Bundle
+    from rmwbench.importers import import_published
+
+    with tempfile.TemporaryDirectory(prefix="rmwbench-survey-") as place:
+        done = import_published(path, Path(place) / "bundle", "survey")
+        rows = Bundle(done.directory).rows("figures")
+    wanted = ("figure", "series", "x", "as_published", "as_corrected", "count", "note")
+    return [{name: row[name] for name in wanted} for row in rows if row["figure"] in PUBLISHED]

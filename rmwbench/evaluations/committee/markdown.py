@@ -18,8 +18,8 @@ from rmwbench.evaluations.committee.document import (
     decidable,
 )
 from rmwbench.evaluations.questionnaire.document import MEASURED
-from rmwbench.evaluations.questionnaire.markdown import page as questionnaire_page
-from rmwbench.evaluations.questionnaire.markdown import summary as questionnaire_summary
+from rmwbench.evaluations.questionnaire.pages import page as questionnaire_page
+from rmwbench.evaluations.questionnaire.pages import summary as questionnaire_summary
 from rmwbench.report import topic_rows
 from rmwbench.report.markdown import (
     bring_up_lines,

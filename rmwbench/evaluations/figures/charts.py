@@ -14,9 +14,9 @@ from typing import Any
 import altair as alt
 
 from rmwbench.evaluations.figures.document import VERSIONS
-from rmwbench.report import charts
-from rmwbench.report.charts import MUTED, TEXT, Spec
-from rmwbench.report.style import NEUTRAL, looks_of_middlewares
+from rmwbench.report.chart import charts
+from rmwbench.report.chart.charts import MUTED, TEXT, Spec
+from rmwbench.report.chart.style import NEUTRAL, looks_of_middlewares
 
 TITLES = {"published": "as published", "corrected": "as corrected"}
 HEIGHT, SMALL_HEIGHT = 220, 74

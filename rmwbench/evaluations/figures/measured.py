@@ -2,26 +2,44 @@
 they are from, and how many of the cells of the whole suite they are.
 
 Of a cell that was measured several times the first campaign with a value stands: those that were
-given come before the shipped ones, and of these the newest first (`shipped.py`). Of shipped ones a
+given come before the shipped ones, and of these the newest first (`shipped_summaries`). Of shipped ones a
 part takes those of one machine.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from statistics import fmean, pvariance
 from typing import Any
 
 from rmwbench.analysis.metrics.latency import SERIES_POINTS
 from rmwbench.errors import UserError
 from rmwbench.evaluations.campaign import Arm, Campaign
+from rmwbench.evaluations.claims.measured import expanded
+from rmwbench.evaluations.claims.measured_files import FOLDER, shipped
 from rmwbench.evaluations.claims.model import is_suite
 from rmwbench.evaluations.figures import cells as figure_cells
 from rmwbench.evaluations.figures.model import OVER_TIME, Measured, Part
 from rmwbench.results.model import Metric
+from rmwbench.suite.file.load import sources_with
 from rmwbench.words import numbers as fmt
 
 Rows = list[dict[str, Any]]
 Key = tuple[Any, ...]
 NOT_MEASURED = Metric(unit="", no_data="not measured for this arm")
+
+
+def shipped_summaries(directory: Path | None = None) -> list[Campaign]:
+    """What was measured for the shipped ledger, as campaigns that figures can be drawn from, the
+    newest first: all of `suites/published/*/measured/*.json`, since one source's cells may have
+    been measured for another's claims. Raises UserError for a file that is not a summary."""
+    if directory is None:
+        sources = sources_with(FOLDER)
+    else:
+        sources = sorted(path.parent.name for path in directory.glob(f"*/{FOLDER}"))
+    found = [
+        one for source in sources for file in shipped(source, directory) for one in expanded(file)
+    ]
+    return sorted(found, key=lambda one: one.created_utc or "", reverse=True)
 
 
 def of_suite(suite: str, campaign: Campaign) -> bool:

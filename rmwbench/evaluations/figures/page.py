@@ -7,7 +7,7 @@ from typing import Any
 
 from rmwbench.evaluations.figures.charts import axis_title, for_export, legend_of, specs
 from rmwbench.evaluations.figures.words import origins, words
-from rmwbench.report.drawing import svg_of
+from rmwbench.report.chart.drawing import svg_of
 from rmwbench.report.html import render_page
 from rmwbench.whole_file import make_directory, write_whole
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rmwbench.evaluations.questionnaire.document import OPEN
-from rmwbench.evaluations.questionnaire.markdown import summary
+from rmwbench.evaluations.questionnaire.pages import summary
 from rmwbench.words.printable import printable
 
 Line = tuple[str, str]

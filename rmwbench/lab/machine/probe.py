@@ -1,5 +1,5 @@
 """How the machine behaves around a trial: a few milliseconds of probing before it, and the kernel's
-counters over its window.
+counters over its window. And how fast it copies memory, of which a plan is told.
 
 The counters cost one reading before and one after the window, so nothing of ours runs inside it.
 There is no detector of gaps in a spinning loop: within the few milliseconds that a trial can pay
@@ -10,11 +10,15 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
+from math import floor, log10
 from pathlib import Path
 from typing import Any, NamedTuple
 
 SLEEPS = 4
 SLEEP_NS = 1_000_000
+COPIED_BYTES = 64 << 20
+"""Beyond the caches, as ten large messages of a history are together."""
+COPYING_S = 0.15
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 _STAT = Path("/proc/stat")
 _FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -214,3 +218,26 @@ def attributed_probes(
 
 def _row(probe: str, value: float, unit: str = "fraction") -> dict[str, Any]:
     return {"probe": probe, "unit": unit, "at": "window", "value": value}
+
+
+@cache
+def copy_bytes_per_s() -> float:
+    """Bytes copied per second by one thread, which bounds every middleware that carries large
+    messages: the best of as many whole copies as fit into COPYING_S,
+    since a slower one was interrupted. To one significant digit, so that two plans of one day
+    agree. Measured once per process."""
+    import numpy as np
+
+    source, target = np.ones(COPIED_BYTES, dtype=np.uint8), np.empty(COPIED_BYTES, dtype=np.uint8)
+    np.copyto(target, source)  # its pages are there from now on
+    best_s, end_s = float("inf"), time.perf_counter() + COPYING_S
+    while True:
+        begin_s = time.perf_counter()
+        np.copyto(target, source)
+        now_s = time.perf_counter()
+        best_s = min(best_s, now_s - begin_s)
+        if now_s >= end_s:
+            break
+    exact = COPIED_BYTES / best_s
+    digit = 10 ** floor(log10(exact))
+    return float(round(exact / digit) * digit)

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 import altair as alt
 
-from rmwbench.report import charts
 from rmwbench.report.capacity.rows import FEWEST_TRIALS, latency
-from rmwbench.report.captioned import Figure
-from rmwbench.report.charts import LOST, MUTED, SURFACE, TEXT, Spec
-from rmwbench.report.style import looks
+from rmwbench.report.chart import charts
+from rmwbench.report.chart.captioned import Figure
+from rmwbench.report.chart.charts import LOST, MUTED, SURFACE, TEXT, Spec
+from rmwbench.report.chart.style import looks
 from rmwbench.results.capacity import words
 from rmwbench.results.capacity.model import Search, Searched
 from rmwbench.words import numbers as fmt

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rmwbench.report import style as look
 from rmwbench.report.capacity.charts import figures
 from rmwbench.report.capacity.rows import LEFT, Row, rows
-from rmwbench.report.captioned import Figure
+from rmwbench.report.chart import style as look
+from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.html import render_page
-from rmwbench.results.calibration import calibration_line
 from rmwbench.results.capacity import words
 from rmwbench.results.capacity.model import Arm, Search, Searched
+from rmwbench.results.machine.calibration import calibration_line
 from rmwbench.whole_file import write_whole
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from rmwbench.report.capacity.charts import figures
 from rmwbench.report.capacity.html import card
 from rmwbench.report.capacity.rows import rows
-from rmwbench.report.drawing import svg_of
+from rmwbench.report.chart.drawing import svg_of
 from rmwbench.report.markdown import escape
 from rmwbench.results.capacity import words
 from rmwbench.results.capacity.model import Searched
@@ -19,7 +19,7 @@ def write_markdown(found: Searched, path: Path | str) -> list[Path]:
     written."""
     import vl_convert
 
-    from rmwbench.report.charts import with_card
+    from rmwbench.report.chart.charts import with_card
 
     path = Path(path)
     directory = path.with_name(f"{path.stem}-charts")

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from rmwbench.report.capacity.rows import CAUSE, LEFT, Row, rows
 from rmwbench.report.terminal_table import plain_table
-from rmwbench.results.calibration import calibration_line
 from rmwbench.results.capacity import words
 from rmwbench.results.capacity.model import Arm, Search, Searched
+from rmwbench.results.machine.calibration import calibration_line
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable
 

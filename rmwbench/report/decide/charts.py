@@ -8,8 +8,8 @@ import altair as alt
 
 from rmwbench.analysis.decide.pareto import LOSS_ALIKE, Standing
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.report.charts import FONT, chart_of
-from rmwbench.report.style import NEUTRAL, looks
+from rmwbench.report.chart.charts import FONT, chart_of
+from rmwbench.report.chart.style import NEUTRAL, looks
 from rmwbench.results.decide.model import Front, Machine, Place
 from rmwbench.words import numbers as fmt
 
@@ -123,7 +123,7 @@ def _value(one: Place, metric: str) -> float | None:
 
 def to_dark(spec: Spec) -> Spec:
     """The same for a dark page."""
-    from rmwbench.report.style import to_dark as pairs
+    from rmwbench.report.chart.style import to_dark as pairs
 
     dark: Spec = _replaced(spec, pairs())
     return dark

@@ -7,9 +7,9 @@ from pathlib import Path
 from markupsafe import Markup
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.report.chart.drawing import svg_of
 from rmwbench.report.decide import charts
 from rmwbench.report.decide.terminal import standing
-from rmwbench.report.drawing import svg_of
 from rmwbench.report.page import asset, environment
 from rmwbench.results.decide import words
 from rmwbench.results.decide.model import Decided, Front, Machine

@@ -11,8 +11,8 @@ from typing import Any
 
 import altair as alt
 
-from rmwbench.report import charts, style
-from rmwbench.report.charts import SURFACE, TEXT, Spec
+from rmwbench.report.chart import charts, style
+from rmwbench.report.chart.charts import SURFACE, TEXT, Spec
 from rmwbench.report.explain.shares import CLAIMED, COUNTED, Bar
 
 _LETTER = 6.4  # px of a letter of a label in a part

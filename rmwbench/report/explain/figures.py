@@ -6,12 +6,12 @@ sentence says so.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rmwbench.report.captioned import Figure
+from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.explain import shares
 from rmwbench.report.explain.charts import shares as draw
 from rmwbench.report.explain.shares import CLAIMED, COUNTED, INFERRED, Bar, Key, percent
-from rmwbench.results.losses import measure, slow
 from rmwbench.results.shown import Arm, Workload
+from rmwbench.results.workload.losses import measure, slow
 from rmwbench.words import numbers as fmt
 
 PHASES = {"late": "waiting to be sent", "writing": "writing", "flight": "in flight"}

@@ -3,14 +3,14 @@ and to what, and how long each stream took to recover."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rmwbench.analysis.metrics.link_bytes import BYTES
+from rmwbench.analysis.metrics.network.link_bytes import BYTES
 from rmwbench.analysis.records.frames import CLASSES
-from rmwbench.report.captioned import Figure
+from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.explain.charts import shares as draw
 from rmwbench.report.explain.figures import Explained, Table
 from rmwbench.report.explain.shares import COUNTED, Bar, Key, Part, percent
-from rmwbench.results.groups import VERDICTS, slowest
 from rmwbench.results.shown import Arm, Workload
+from rmwbench.results.workload.groups import VERDICTS, slowest
 from rmwbench.words import numbers as fmt
 
 KINDS = {

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rmwbench.results.explain.model import Losses
-from rmwbench.results.losses import measure
 from rmwbench.results.shown import Arm, PathShare
+from rmwbench.results.workload.losses import measure
 from rmwbench.words import numbers as fmt
 
 SEEN = 0.005

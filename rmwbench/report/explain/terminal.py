@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.console import Console
 from rich.markup import escape
 
-from rmwbench.report.chain_chart import KINDS
+from rmwbench.report.chart.chain import KINDS
 from rmwbench.report.explain.shares import percent
 from rmwbench.results.explain.model import Chain, Explanation, Layer, Losses, Tail, Topic
-from rmwbench.results.losses import slow
+from rmwbench.results.workload.losses import slow
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable
 

@@ -13,10 +13,10 @@ from rmwbench.analysis.verdicts.ordered_by import is_cost, words
 from rmwbench.analysis.verdicts.wording import percent
 from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import headline, is_untimed
-from rmwbench.results.losses import slow
 from rmwbench.results.model import Conclusion
-from rmwbench.results.own_cost import LARGE
 from rmwbench.results.shown import AnyArm, Part, Shown, Workload
+from rmwbench.results.workload.losses import slow
+from rmwbench.results.workload.own_cost import LARGE
 from rmwbench.words import numbers as fmt
 
 Kind = Literal["conclude", "caution"]

@@ -288,7 +288,7 @@ class AtWorst:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Arms that are pairs of middlewares, by what arrived (results/interop.py): of how many every
+    """Arms that are pairs of middlewares, by what arrived (results/workload/interop.py): of how many every
     message came sound, once and in order, and the others by outcome."""
 
     deliver: int

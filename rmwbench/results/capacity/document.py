@@ -36,7 +36,7 @@ from rmwbench.results.capacity.model import (
     Trials,
     Unit,
 )
-from rmwbench.results.machine import machine
+from rmwbench.results.machine.machine import machine
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.results.model import Metric as MetricShown
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from rmwbench.results.model import Conclusion, GlossaryEntry, Machine, Metric, absent
+from rmwbench.results.fields import absent
+from rmwbench.results.model import Conclusion, GlossaryEntry, Machine, Metric
 
 State = Literal["bracketed", "at least", "below", "no data"]
 Unit = Literal["hz", "bytes", ""]

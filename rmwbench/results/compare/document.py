@@ -27,7 +27,6 @@ from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.results.arm import ArmReport
 from rmwbench.results.compare.environment import definition_differences, environment
 from rmwbench.results.compare.model import (
     Compared,
@@ -42,6 +41,7 @@ from rmwbench.results.compare.model import (
 from rmwbench.results.compare.select import Alone, Match, Side, match, name
 from rmwbench.results.measure import Small
 from rmwbench.results.model import Change, Metric, Ratio
+from rmwbench.results.workload.arm import ArmReport
 
 COST = ("cpu_per_message", "pss")
 """Judged beside the primary metric and loss, where neither side names metrics."""

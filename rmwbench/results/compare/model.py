@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from rmwbench.results.model import Change, Metric, Ratio, absent
+from rmwbench.results.fields import absent
+from rmwbench.results.model import Change, Metric, Ratio
 
 Verdict = Literal["worse", "better", "equivalent", "undecided", "no data"]
 TopicName = Literal["machine", "workload", "software", "instrument", "day"]

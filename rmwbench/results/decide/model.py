@@ -9,7 +9,8 @@ from pydantic import Field
 
 from rmwbench.analysis.decide.answer import Outcome, Why
 from rmwbench.analysis.decide.pareto import Standing
-from rmwbench.results.model import GlossaryEntry, Interval, Metric, absent
+from rmwbench.results.fields import absent
+from rmwbench.results.model import GlossaryEntry, Interval, Metric
 
 Level = bool | int | float | str
 """Of a factor."""

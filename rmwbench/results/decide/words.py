@@ -8,7 +8,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.results.answer.facts import names
 from rmwbench.results.decide.model import Along, Answer, Flip, Limits, Machine, Met, Worth
 from rmwbench.results.model import Metric
-from rmwbench.results.outcomes import amount as amount  # a page says `words.amount`
+from rmwbench.results.workload.outcomes import amount as amount  # a page says `words.amount`
 from rmwbench.words import numbers as fmt
 
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.errors import UserError
-from rmwbench.results import chain
-from rmwbench.results.arm import ArmReport, verdict_of
 from rmwbench.results.explain.model import Explanation, Topic
 from rmwbench.results.judged import Judged, judged
-from rmwbench.results.tails import tails
-from rmwbench.results.topics import in_topic, metrics_in, topics, verdict_in
+from rmwbench.results.workload import chain
+from rmwbench.results.workload.arm import ArmReport, verdict_of
+from rmwbench.results.workload.tails import tails
+from rmwbench.results.workload.topics import in_topic, metrics_in, topics, verdict_in
 
 
 def explanations(bundle: Bundle, trial: int | None = None) -> tuple[Explanation, ...]:

@@ -6,6 +6,7 @@ here and nowhere else.
 
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -107,6 +108,29 @@ def source_file(source: str | Path, file: str, what: str) -> Path:
 def shipped_suites() -> list[str]:
     """Names that `load` accepts besides paths: `quick`, or `folder/name`."""
     return sorted(_suite_files())
+
+
+@dataclass(frozen=True)
+class Listed:
+    """`name` is what `rmwbench run` takes."""
+
+    name: str
+    title: str
+
+
+def listed() -> list[Listed]:
+    """The shipped suites with their titles. Only the title of each file is read: all of every suite
+    takes seconds."""
+    return [Listed(name, _title(name)) for name in shipped_suites()]
+
+
+def _title(name: str) -> str:
+    """The entry `title` of the file, from its key to the next one of the same level."""
+    lines = read(suite_file(name)).split("\n")
+    begin = next(n for n, line in enumerate(lines) if line.startswith("title:"))
+    rest = lines[begin + 1 :]
+    end = next((n for n, line in enumerate(rest) if line and not line[0].isspace()), len(rest))
+    return str(YAML(typ="safe").load("\n".join([lines[begin], *rest[:end]]))["title"])
 
 
 def suite_file(name: str) -> Path:

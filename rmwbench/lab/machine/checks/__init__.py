@@ -9,14 +9,14 @@ source of truth.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rmwbench.lab.machine.checks import machinery, memory, network, processors, programs
+from rmwbench.lab.machine.checks import machinery, memory, network, processors
 from rmwbench.lab.machine.finding import LEVELS, Absent, Finding
 
 Rule = Callable[[Mapping[str, Any]], Finding]
 
 RULES: tuple[Rule, ...] = (
     *machinery.RULES,
-    *programs.RULES,
+    processors.robot,  # before all that is slower by it
     *network.RULES,
     *processors.RULES,
     *memory.RULES,

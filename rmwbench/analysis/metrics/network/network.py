@@ -1,0 +1,118 @@
+"""What a trial says about links, outages and late nodes: for trials that have any of them, and
+reasons for the others.
+
+Messages are read a second time for it, stream by stream, so a trial of one host without an
+interruption skips it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rmwbench.analysis.metrics.network import cross_traffic, delivery, outage
+from rmwbench.analysis.metrics.network import link_bytes as wire
+from rmwbench.analysis.metrics.network.link_bytes import Wire
+from rmwbench.analysis.metrics.network.outage import Outage, Recovery
+from rmwbench.analysis.metrics.network.streams import Pair, pairs_of
+from rmwbench.analysis.records.columns import Columns, Endpoint, Window
+from rmwbench.analysis.records.frames import Frames
+
+Row = Mapping[str, Any]
+NO_WINDOW = "the trial recorded no steady window"
+
+
+@dataclass(frozen=True)
+class Network:
+    """`wire` is None without a frame log. `bin_ns`, `wanted` and `arrived`: messages due and taken
+    in each bin of the window, once per reader, shape (bins,), empty where it was not asked for.
+    Times of outages in the workers' clock."""
+
+    wire: Wire | None = None
+    outages: tuple[Outage, ...] = ()
+    recoveries: tuple[Recovery, ...] = ()
+    begin_ns: int = 0
+    length_ns: int = 0
+    bin_ns: int = 0
+    wanted: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    arrived: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+Found = tuple[dict[str, float], dict[str, tuple[int, int]], dict[str, str], Network]
+
+
+def network(
+    columns: Columns,
+    rows: Sequence[Row],
+    endpoints: Sequence[Endpoint],
+    events: Iterable[Row],
+    window: Window | None,
+    frames: Frames | None,
+    definition: Mapping[str, Any],
+    focus: Sequence[str] = (),
+) -> Found:
+    """(amounts, (events, of) of fractions, reasons, the rest) of one trial. `rows` are the bundle's
+    `endpoints`, and `definition` its cell's. With `focus` messages are those of its topics; frames
+    are everybody's but those of cross traffic. Raises as `latency.measure`."""
+    events = list(events)
+    if frames is not None and (others := cross_traffic.asked(definition)):
+        frames = frames.where(~frames.sender.among(*others))
+    if window is None or not window.length_ns:
+        return {}, {}, dict.fromkeys(_ALL, NO_WINDOW), Network()
+    interruptions = outage.outages(events, rows, window)
+    late = any(row.get("joins_ns") is not None for row in rows)
+    if frames is None and not interruptions and not late:
+        reasons = dict.fromkeys(wire.METRICS, wire.why_no_log(definition)) | dict.fromkeys(
+            outage.METRICS, outage.NONE
+        )
+        reasons |= dict.fromkeys(delivery.SPLIT, delivery.WAITED)
+        reasons["stall_outside_outages"] = "nothing was interrupted: it is the longest stall"
+        return {}, {}, reasons, Network()
+    judged = [e for e in endpoints if not focus or e.topic in focus]
+    pairs = pairs_of(columns, rows, judged, window)
+    recovered = outage.recoveries(pairs, interruptions)
+    fractions, reasons = delivery.split(pairs, events)
+    values, why = outage.around(pairs, interruptions, recovered, frames, window)
+    reasons |= why
+    seen = None
+    if frames is None:
+        of_frames = (
+            *wire.METRICS,
+            *(name for name in ("recovery_bytes",) if name in why and interruptions),
+        )
+        reasons |= dict.fromkeys(of_frames, wire.why_no_log(definition))
+    else:
+        seen = wire.wire_of(
+            frames, interruptions, window, wire.crossing_bytes(columns, rows, window)
+        )
+        more, shares, why = wire.values(seen, frames, window, wire.rates_of(definition))
+        values |= more
+        fractions |= shares
+        reasons |= why
+    return values, fractions, reasons, _over_time(pairs, window, seen, interruptions, recovered)
+
+
+def _over_time(
+    pairs: Sequence[Pair],
+    window: Window,
+    seen: Wire | None,
+    interruptions: Sequence[Outage],
+    recovered: Sequence[Recovery],
+) -> Network:
+    due = [pair.due_ns for pair in pairs]
+    bin_ns = delivery.bin_of(window.length_ns, sum(map(len, due)))
+    edges = delivery.edges_ns(window, bin_ns)
+    return Network(
+        seen,
+        tuple(interruptions),
+        tuple(recovered),
+        window.begin_ns,
+        window.length_ns,
+        bin_ns,
+        delivery.per_bin(due, edges),
+        delivery.per_bin([pair.taken_ns[pair.arrived] for pair in pairs], edges),
+    )
+
+
+_ALL = (*wire.METRICS, *outage.METRICS, "stall_outside_outages", *delivery.SPLIT)

@@ -1,0 +1,254 @@
+"""What happens around an outage: a link that goes away and comes back, a node that restarts, a
+process that is killed.
+
+*Recovered* is the reader's word: its first message that was published after the link or node was
+back. Messages that were published during the outage and repeated afterwards are counted as
+repaired, not as recovery; a link that carries heartbeats again but no new message has not
+recovered.
+"""
+
+import math
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rmwbench.analysis.metrics.network.streams import Pair
+from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.frames import Frames
+
+Row = Mapping[str, Any]
+DOWN = ("blackhole", "carrier_loss", "admin_down")
+ROAM, ROAMED = "roam ", "roamed "
+"""How the text of a change begins, with the medium behind it: it left the one that it was on, it is
+on another."""
+METRICS = (
+    "recovery_time",
+    "outage_stall",
+    "lost_in_outage",
+    "repaired_after_outage",
+    "lost_before_recovery",
+    "lost_after_recovery",
+    "duplicates_after_outage",
+    "recovery_bytes",
+)
+OF_A_WORKER = "killed_s"
+"""How the text of an event `killed` begins that tells of a worker, whose nodes are outages; else it
+is a daemon's."""
+SUCCESSOR = " again"
+"""Of a daemon's name, for the process that takes its place."""
+NONE = "nothing was interrupted in this trial"
+NOT_BACK = "nothing came back within the window"
+
+
+@dataclass(frozen=True)
+class Outage:
+    """From `down_ns` until `up_ns` (inf: not within the trial), of a host's link, a node or a
+    daemon."""
+
+    kind: str
+    who: str
+    what: str
+    down_ns: float
+    up_ns: float
+
+    def touches(self, pair: Pair) -> bool:
+        if self.kind == "network":
+            return pair.hosts[0] != pair.hosts[1] and self.who in pair.hosts
+        return self.kind == "daemon" or self.who in (
+            pair.writer.node,
+            pair.reader.node,
+            *pair.servers,
+        )
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """One stream after one outage: ns from `up_ns` until its first new message, inf where none
+    came."""
+
+    outage: Outage
+    topic: str
+    writer: str
+    reader: str
+    time_ns: float
+
+
+def outages(events: Iterable[Row], endpoints: Sequence[Row], window: Window) -> list[Outage]:
+    """Of a trial, by time. A new address while the link is up is an outage of no length, and so is
+    the death of a daemon that does not come back."""
+    events = list(events)
+    found: list[Outage] = []
+    open_: dict[str, tuple[str, float]] = {}
+    dead: dict[str, float] = {}
+    roaming: dict[str, tuple[str, float]] = {}
+    for row in sorted((e for e in events if e["time_ns"] is not None), key=lambda e: e["time_ns"]):
+        who, what, at = row["process"], row["text"] or "", float(row["time_ns"])
+        if row["event"] == "killed":
+            if not what.startswith(OF_A_WORKER):
+                dead.setdefault(who, at)
+        elif row["event"] == "returned":
+            who = who.removesuffix(SUCCESSOR)
+            found.append(Outage("daemon", who, "killed", dead.pop(who, at), at))
+        elif row["event"] != "network":
+            continue
+        elif what in DOWN:
+            open_.setdefault(who, (what, at))
+        elif what.startswith(ROAM):
+            roaming[who] = what, at
+        elif what.startswith(ROAMED) and who in roaming:
+            how, down = roaming.pop(who)
+            found.append(Outage("network", who, how, down, at))
+        elif what == "up" and who in open_:
+            how, down = open_.pop(who)
+            found.append(Outage("network", who, how, down, at))
+        elif what == "new_address":
+            if who in open_:
+                open_[who] = (f"{open_[who][0]}, new address", open_[who][1])
+            else:
+                found.append(Outage("network", who, "new address", at, at))
+    left = [*open_.items(), *roaming.items()]
+    found += [Outage("network", who, what, down, math.inf) for who, (what, down) in left]
+    # Streams go on without a daemon, or do not: nothing is to be waited for.
+    found += [Outage("daemon", who, "killed", at, at) for who, at in dead.items()]
+    killed = {
+        e["process"]
+        for e in events
+        if e["event"] == "killed" and (e["text"] or "").startswith(OF_A_WORKER)
+    }
+    return sorted(
+        found + _restarts(endpoints, killed, window.begin_ns), key=lambda o: (o.down_ns, o.who)
+    )
+
+
+def _restarts(endpoints: Sequence[Row], killed: Container[str], begin_ns: int) -> list[Outage]:
+    """Of nodes that left and came back, and of those that were killed, whether they came back or
+    not."""
+    left = {row["node"]: row for row in endpoints if row.get("leaves_ns") is not None}
+    came = {row["node"]: row["joins_ns"] for row in endpoints if row.get("joins_ns") is not None}
+    found = []
+    for node, row in left.items():
+        down, up, dead = row["leaves_ns"], came.get(node), row.get("process") in killed
+        if up is not None and up >= down:
+            found.append(
+                Outage(
+                    "restart", node, "killed" if dead else "restart", begin_ns + down, begin_ns + up
+                )
+            )
+        elif dead:
+            found.append(Outage("restart", node, "killed", begin_ns + down, math.inf))
+    return found
+
+
+def recoveries(pairs: Sequence[Pair], found: Sequence[Outage]) -> list[Recovery]:
+    """Per outage and stream that it touches; of streams on which a message was sent after the
+    outage."""
+    out = []
+    for outage in found:
+        if math.isinf(outage.up_ns):
+            continue
+        for name in dict.fromkeys(pair.name for pair in pairs if outage.touches(pair)):
+            parts = [pair for pair in pairs if pair.name == name]
+            due = sum(int(np.count_nonzero(p.due_ns >= outage.up_ns)) for p in parts)
+            new = [p.taken_ns[p.arrived & p.sent & (p.call_ns >= outage.up_ns)] for p in parts]
+            first = min((int(taken.min()) for taken in new if len(taken)), default=None)
+            # A node that came back and never published did not recover, even if no message was due.
+            if due or outage.kind == "restart":
+                out.append(
+                    Recovery(outage, *name, math.inf if first is None else first - outage.up_ns)
+                )
+    return out
+
+
+def around(
+    pairs: Sequence[Pair],
+    found: Sequence[Outage],
+    recovered: Sequence[Recovery],
+    frames: Frames | None,
+    window: Window,
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Values of METRICS and `stall_outside_outages`, and reasons for what is missing. Counts are
+    messages, once per reader, over all outages of the trial."""
+    values: dict[str, float] = {}
+    inside, outside = _stalls(pairs, found, window)
+    if outside is not None:
+        values["stall_outside_outages"] = outside
+    if not found:
+        return values, dict.fromkeys(METRICS, NONE)
+    if inside is not None:
+        values["outage_stall"] = inside
+    lost = repaired = 0
+    for outage in found:
+        for pair in (p for p in pairs if outage.touches(p)):
+            during = pair.sent & (pair.due_ns >= outage.down_ns) & (pair.due_ns < outage.up_ns)
+            lost += int(np.count_nonzero(during & ~pair.arrived))
+            repaired += int(
+                np.count_nonzero(during & pair.arrived & (pair.taken_ns >= outage.up_ns))
+            )
+    values |= {"lost_in_outage": lost, "repaired_after_outage": repaired}
+    if not recovered:
+        missing = [name for name in METRICS if name not in values]
+        return values, dict.fromkeys(missing, NOT_BACK)
+    values["recovery_time"] = max(one.time_ns for one in recovered)
+    before = after = again = 0
+    for one in recovered:
+        up, end = one.outage.up_ns, _next(found, one.outage)
+        for pair in (p for p in pairs if p.name == (one.topic, one.writer, one.reader)):
+            missing = pair.sent & ~pair.arrived & (pair.due_ns >= up) & (pair.due_ns < end)
+            early = pair.due_ns < up + one.time_ns
+            before += int(np.count_nonzero(missing & early))
+            after += int(np.count_nonzero(missing & ~early))
+            again += int(np.count_nonzero((pair.again_ns >= up) & (pair.again_ns < end)))
+    values |= {
+        "lost_before_recovery": before,
+        "lost_after_recovery": after,
+        "duplicates_after_outage": again,
+    }
+    reasons = {}
+    if frames is None:
+        reasons["recovery_bytes"] = "the trial has no frame log: its hosts are not behind links"
+    elif math.isinf(values["recovery_time"]):
+        reasons["recovery_bytes"] = "a stream did not recover within the trial"
+    else:
+        values["recovery_bytes"] = float(_bytes(recovered, frames))
+    return values, reasons
+
+
+def _next(found: Sequence[Outage], outage: Outage) -> float:
+    """When the next outage begins."""
+    return min((o.down_ns for o in found if o.down_ns > outage.up_ns), default=math.inf)
+
+
+def _bytes(recovered: Sequence[Recovery], frames: Frames) -> int:
+    """What hosts sent besides new data from each outage's end until its last stream had
+    recovered."""
+    total = 0
+    for outage in dict.fromkeys(one.outage for one in recovered):
+        slowest = max(one.time_ns for one in recovered if one.outage == outage)
+        spent = frames.between(outage.up_ns, outage.up_ns + slowest)
+        besides = spent.entered & (~spent.kind.among("data") | spent.retransmission)
+        total += int(spent.frame_bytes[besides].sum())
+    return total
+
+
+def _stalls(
+    pairs: Sequence[Pair], found: Sequence[Outage], window: Window
+) -> tuple[float | None, float | None]:
+    """The longest gap between arrivals of a stream that an outage falls into, and the longest
+    without one."""
+    inside, outside = [], []
+    for name in dict.fromkeys(pair.name for pair in pairs):
+        parts = [pair for pair in pairs if pair.name == name]
+        begin = max(window.begin_ns, min(max(p.writer.begin_ns, p.reader.begin_ns) for p in parts))
+        end = min(window.end_ns, max(min(p.writer.end_ns, p.reader.end_ns) for p in parts))
+        taken = np.sort(np.concatenate([p.taken_ns[p.arrived] for p in parts]))
+        taken = taken[(taken >= begin) & (taken < end)]
+        edges = np.concatenate([[begin], taken, [end]]).astype(float)
+        hit = np.zeros(len(edges) - 1, bool)
+        for outage in (o for o in found if any(o.touches(p) for p in parts)):
+            hit |= (edges[:-1] <= outage.up_ns) & (edges[1:] >= outage.down_ns)
+        gaps = np.diff(edges)
+        inside += [float(gaps[hit].max())] if hit.any() else []
+        outside += [float(gaps[~hit].max())] if (~hit).any() else []
+    return max(inside, default=None), max(outside, default=None)

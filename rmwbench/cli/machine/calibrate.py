@@ -1,0 +1,69 @@
+"""`rmwbench calibrate`: does the instrument find what was injected, and does it keep quiet where
+nothing differs?"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rmwbench.cli.console import print_json, stderr_console, stdout_console
+from rmwbench.errors import UserError
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        name="calibrate",
+        help="Prove the instrument on this machine: known truths, and A/A comparisons.",
+        epilog="Exit code 0: all truths recovered and no A/A difference, 1: something failed, 2: "
+        "could not tell, 130: stopped.",
+    )(calibrate)
+
+
+def calibrate(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The small grid, within three minutes on two cores.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the calibration (docs/formats/calibration.md).")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where its campaigns go; ./campaigns/calibrate-DATE-TIME if absent."
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Draws what is injected, the order and the schedules.")
+    ] = 1,
+) -> None:
+    from rmwbench.campaign.calibrate.session import Interrupted, Session, fresh_directory
+    from rmwbench.report.calibration import print_calibration
+    from rmwbench.results.machine.calibration import exit_code
+    from rmwbench.results.model import document as as_document
+    from rmwbench.results.show import summarise
+
+    console = stderr_console()
+    session = Session(
+        fresh_directory(out),
+        lambda bundle: as_document(summarise(bundle)),
+        console,
+        quick=quick,
+        seed=seed,
+    )
+    try:
+        document: dict[str, Any] = session.run()
+    except OSError as error:
+        raise UserError(
+            "the calibration cannot be written",
+            where=error.filename or str(session.directory),
+            actual=error.strerror,
+            fix="make room, or choose another place with --out DIR",
+        ) from error
+    except Interrupted as stopped:
+        console.print(f"stopped by {stopped}: nothing is stored")
+        raise typer.Exit(130) from None
+    if as_json:
+        print_json(document)
+    else:
+        print_calibration(document, stdout_console())
+    raise typer.Exit(exit_code(document))

@@ -1,0 +1,133 @@
+"""`rmwbench doctor`: what on this machine will spoil or explain results, and the command that
+changes it."""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rmwbench.cli.console import print_json, stdout_console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rmwbench.lab.machine.finding import Finding
+
+TOOLS = ("sampler", "load")
+STYLES = {"red": "bold red", "yellow": "yellow", "unknown": "magenta", "green": "green"}
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        name="doctor",
+        help="Say what on this machine will spoil or explain results, and how to fix it.",
+        epilog="Exit code 0: nothing is red, 1: something is, 2: this machine cannot be looked at.",
+    )(doctor)
+
+
+def doctor(
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the document of docs/doctor.md.")
+    ] = False,
+) -> None:
+    from rmwbench.errors import UserError
+    from rmwbench.lab import machine
+
+    try:
+        found = machine.checkup(tools=_tools(), calibration=_calibration())
+    except OSError as error:
+        raise UserError(
+            "cannot look at this machine",
+            where=error.filename,
+            expected="Linux with /proc and /sys",
+            actual=error.strerror or str(error),
+        ) from error
+    if as_json:
+        print_json(found.document())
+    else:
+        _print(stdout_console(), found.summary, found.findings)
+    raise typer.Exit(1 if found.level == "red" else 0)
+
+
+def _tools() -> dict[str, dict[str, str]]:
+    """Name → why it cannot be used, or ""; of middlewares also name → the command that changes it,
+    where one does."""
+    from rmwbench.cli.machine.middlewares import document
+    from rmwbench.errors import UserError
+    from rmwbench.lab.process import tool
+
+    entries = document()["middlewares"]
+    middlewares = {e["middleware"]: "" if e["built"] else e["reason"] for e in entries}
+    commands = {e["middleware"]: e["command"] for e in entries if e["command"]}
+    tools = {}
+    for name in TOOLS:
+        try:
+            tool.find(name)
+            tools[name] = ""
+        except UserError as error:
+            tools[name] = error.what
+    return {"middlewares": middlewares, "commands": commands, "tools": tools}
+
+
+def _calibration() -> dict[str, Any] | None:
+    """The newest calibration of this machine as the rules want it: `summary` and `age_days`."""
+    from datetime import UTC, datetime
+
+    from rmwbench.campaign.calibrate.store import newest
+    from rmwbench.lab import machine
+
+    document = newest(machine.describe())
+    if document is None:
+        return None
+    made = datetime.strptime(document["created_utc"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    truths, pairs = document["truths"], document["aa"]
+    summary = (
+        f"recovered {truths['recovered']} of {truths['total']} injected truths, "
+        f"A/A declared different in {pairs['different']} of {pairs['total']}"
+    )
+    return {"summary": summary, "age_days": (datetime.now(UTC) - made).total_seconds() / 86400}
+
+
+def _print(console: "Console", summary: str, findings: "Sequence[Finding]") -> None:
+    from rich.markup import escape
+    from rich.padding import Padding
+
+    console.print(f"[bold]{escape(summary)}[/bold]")
+    for finding in findings:
+        if finding.level == "green":
+            continue
+        style = STYLES[finding.level]
+        console.print()
+        head = (
+            f"[{style}]{finding.level}[/{style}] [bold]{escape(finding.check)}[/bold]: "
+            f"{escape(finding.found)}"
+        )
+        console.print(head)
+        for label, text, is_command in _lines(finding):
+            line = f"[dim]{label}:[/dim] {escape(text)}"
+            if is_command:  # in one piece, so that it can be copied
+                console.print(f"    {line}", soft_wrap=True)
+            else:
+                console.print(Padding.indent(line, 4))
+    green = [finding.check for finding in findings if finding.level == "green"]
+    if green:
+        console.print()
+        console.print(f"[green]green[/green] {escape(', '.join(green))}")
+    console.print()
+    counts = [(level, sum(f.level == level for f in findings)) for level in STYLES]
+    total = ", ".join(f"[{STYLES[level]}]{count} {level}[/]" for level, count in counts if count)
+    if os.geteuid() and any(finding.fix for finding in findings):
+        total += "; commands that change the system are for root"
+    console.print(total)
+
+
+def _lines(finding: "Finding") -> list[tuple[str, str, bool]]:
+    rows = [
+        ("expected", finding.expected, False),
+        ("why", finding.why, False),
+        ("do", finding.fix, True),
+        ("for good", finding.permanent, True),
+        ("worth", finding.worth, False),
+    ]
+    return [(label, text, is_command) for label, text, is_command in rows if text]

@@ -1,0 +1,94 @@
+"""The charts of a workload that brings up lifecycle nodes: how many are active after how long, and
+what each costs."""
+
+from collections.abc import Iterator
+
+import altair as alt
+
+from rmwbench.report.chart import charts
+from rmwbench.report.chart.captioned import Figure
+from rmwbench.report.chart.charts import MUTED, TEXT, Spec
+from rmwbench.report.chart.style import looks
+from rmwbench.results.shown import Workload
+
+_READING = (
+    "Dot: mean over trials. Line: its interval; where two lines overlap widely, the order is open."
+)
+_HEIGHT = 300
+
+
+def figures(workload: Workload, *, phone: bool) -> Iterator[Figure]:
+    """In reading order; a chart without data has no specification."""
+    yield Figure(
+        "comparison",
+        "Time until all nodes are active",
+        f"{_READING} An arm of which a node was never active in half of its trials has no dot.",
+        charts.comparison(workload, "time until all nodes are active"),
+        wide=True,
+        narrow=charts.comparison(workload, "time until all nodes are active", narrow=True)
+        if phone
+        else None,
+    )
+    yield Figure(
+        "up",
+        "Nodes up",
+        "How many nodes are active after how long, the mean over trials. A curve that ends below "
+        "the dashed line left nodes that never were.",
+        up(workload),
+        wide=True,
+    )
+    for metric, key, title in (
+        ("cpu_per_node", "cpu", "Processor time per node"),
+        ("pss_per_node", "memory", "Memory per node"),
+    ):
+        spec = charts.comparison(workload, title.lower(), metric=metric)
+        narrow = (
+            charts.comparison(workload, title.lower(), metric=metric, narrow=True)
+            if phone
+            else None
+        )
+        yield Figure(key, title, f"Manager and daemons included. {_READING}", spec, True, narrow)
+
+
+def up(workload: Workload) -> Spec | None:
+    """A stepped curve per arm; None where no trial brought anything up."""
+    arms = looks(workload.arms)
+    curves = [one for one in workload.charts.up if one.arm in arms]
+    if not curves:
+        return None
+    end_s = max(one.time_s[-1] for one in curves) * 1.03
+    points = [
+        {"arm": one.arm, "t": t, "y": y}
+        for one in curves
+        for t, y in zip([*one.time_s, end_s], [*one.active, one.active[-1]], strict=True)
+    ]
+    names = [one.arm for one in curves]
+    colours = alt.Scale(domain=names, range=[arms[name].colour for name in names])
+    dashes = alt.Scale(domain=names, range=[list(arms[name].dash) or [1, 0] for name in names])
+    key = alt.Legend(
+        orient="bottom", columns=2, title=None, symbolType="stroke", symbolSize=300, labelColor=TEXT
+    )
+    lines = (
+        alt.Chart(alt.NamedData("points"))
+        .mark_line(strokeWidth=2, interpolate="step-after")
+        .encode(
+            x=alt.X(
+                "t:Q",
+                scale=alt.Scale(nice=False),
+                axis=charts._axis(title="time since the launch, s"),
+            ),
+            y=alt.Y("y:Q", axis=charts._axis(title="active nodes", tickCount=5)),
+            order=alt.Order("t:Q"),
+            color=alt.Color("arm:N", scale=colours, legend=key),
+            strokeDash=alt.StrokeDash("arm:N", scale=dashes, legend=key),
+        )
+    )
+    nodes = max(one.nodes for one in curves)
+    whole = (
+        alt.Chart(alt.NamedData("whole"))
+        .mark_rule(strokeDash=[3, 3], color=MUTED)
+        .encode(y=alt.Y("y:Q"))
+    )
+    return charts._finish(
+        alt.layer(whole, lines), height=_HEIGHT, points=points, whole=[{"y": nodes}]
+    )

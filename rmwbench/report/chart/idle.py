@@ -1,0 +1,57 @@
+"""The charts of a workload in which nothing is sent: what being there costs, processor and memory,
+with intervals."""
+
+from collections.abc import Iterator
+
+from rmwbench.report.chart import charts
+from rmwbench.report.chart.captioned import Figure
+from rmwbench.results.shown import Workload
+
+_READING = (
+    "Dot: mean over trials. Line: its interval; where two lines overlap widely, the order is open."
+)
+FIGURES = {
+    "pss": (
+        "memory",
+        "Memory of an idle node",
+        "memory (PSS)",
+        "All its processes and daemons, without the recorder and shared segments.",
+    ),
+    "rss": (
+        "resident",
+        "Resident memory of an idle node",
+        "memory (RSS)",
+        "All its processes, libraries that others map too counted whole, without the recorder.",
+    ),
+    "cpu_cores": (
+        "cpu",
+        "Processor time of an idle node",
+        "of one core",
+        "In the steady window, after discovery: what start-up cost is not in it.",
+    ),
+    "wake_ups": (
+        "wake_ups",
+        "Wake-ups of an idle node",
+        "per second",
+        "How often its threads are woken per second.",
+    ),
+}
+"""Metric → key, title, axis, and what it is of. The primary one comes first."""
+
+
+def figures(workload: Workload, *, phone: bool) -> Iterator[Figure]:
+    primary = workload.primary_metric
+    for metric in dict.fromkeys((primary, *FIGURES)):
+        if metric not in FIGURES:
+            continue
+        key, title, axis, what = FIGURES[metric]
+        spec = charts.comparison(workload, axis, metric=metric)
+        narrow = charts.comparison(workload, axis, metric=metric, narrow=True) if phone else None
+        yield Figure(
+            "comparison" if metric == primary else key,
+            title,
+            f"{what} {_READING}",
+            spec,
+            True,
+            narrow,
+        )

@@ -1,0 +1,21 @@
+"""The machine of a campaign, as every answer shows it."""
+
+from rmwbench.bundle import Bundle
+from rmwbench.results.machine.calibration import calibration
+from rmwbench.results.model import Calibration, Fact, Machine
+
+
+def machine(bundle: Bundle) -> Machine:
+    found = bundle.campaign.get("machine") or {}
+    machines = len((bundle.campaign.get("cluster") or {}).get("machines") or ()) or 1
+    calibrated = calibration(found, bundle.campaign.get("created_utc"), machines)
+    warnings = calibrated.pop("warnings")
+    return Machine(
+        summary=found.get("summary") or "machine not described",
+        facts=tuple(
+            Fact(name=one["name"], value=str(one["value"]), note=one["note"])
+            for one in found.get("facts") or ()
+        ),
+        warnings=(*(found.get("warnings") or ()), *warnings),
+        calibration=Calibration(**calibrated),
+    )

@@ -1,0 +1,201 @@
+"""Bring-up: for each workload with lifecycle nodes and each arm, in how many trials all were
+active, how many nodes were active after how long, and where those stopped that never were. The
+verdict is the workload's own, by its primary metric."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.bring_up import PLACES, BringUp
+from rmwbench.results import shown as answer
+from rmwbench.results.model import Metric
+from rmwbench.results.shown import ActiveAfter, BringUpArm, BringUpRow, Shown, Stopped, Up
+from rmwbench.results.workload.arm import ArmReport
+from rmwbench.words import numbers as fmt
+
+TIMES_S = (0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600)
+"""After which the nodes that are active are counted for a reader."""
+MOST_POINTS = 400
+"""Of a curve of the chart, which is some hundred pixels wide."""
+SHOWN = {
+    "half": "half_up_time",
+    "all": "bring_up_time",
+    "never active": "never_active",
+    "longest change": "longest_change",
+    "CPU per node": "cpu_per_node",
+    "PSS per node": "pss_per_node",
+}
+"""Columns and their metrics."""
+TEXT = (
+    "Time counts from the launch of the nodes, whose programs had been started before; a node is "
+    "active when the manager knows it. Half and all: until so many are active; complete: trials in "
+    "which all were, as Nav2's manager demands, which ends at the first node that fails. This one "
+    "leaves such a node alone and goes on."
+)
+
+
+def brought_up(
+    arms: Mapping[str, Sequence[ArmReport]], titles: Mapping[str, str]
+) -> answer.BringUp | None:
+    """None where nothing is brought up. `arms`: comparison → its arms; `titles` are those of the
+    comparisons."""
+    rows = []
+    for name, found in arms.items():
+        asked = [arm for arm in found if arm.definition.get("bring_up")]
+        if not asked:
+            continue
+        managed = asked[0].definition["bring_up"]
+        window_s = _window_s(asked)
+        times_s = _times_s(asked, window_s)
+        rows.append(
+            BringUpRow(
+                workload=name,
+                title=titles[name],
+                nodes=len(managed["nodes"]),
+                service_timeout_s=managed["service_timeout_s"],
+                window_s=window_s,
+                arms=tuple(_arm(arm, times_s) for arm in asked),
+            )
+        )
+    return answer.BringUp(text=TEXT, rows=tuple(rows)) if rows else None
+
+
+def _window_s(arms: Sequence[ArmReport]) -> float | None:
+    return next(
+        (arm.definition["timeline"]["steady_s"] for arm in arms if arm.definition.get("timeline")),
+        None,
+    )
+
+
+def _arm(arm: ArmReport, times_s: Sequence[float]) -> BringUpArm:
+    found = [trial.bring_up for trial in arm.trials if trial.bring_up is not None]
+    stopped = sum((Counter(one.stopped) for one in found), Counter[str]())
+    return BringUpArm(
+        arm=arm.name,
+        middleware=arm.cell["middleware"],
+        version=arm.cell["version"],
+        cell=arm.cell["cell"],
+        not_supported=arm.not_supported,
+        trials=len(found),
+        blocks=len({trial.block for trial in arm.trials if trial.bring_up is not None}),
+        complete=sum(one.whole for one in found),
+        stopped=tuple(
+            Stopped(place=place, text=PLACES[place], nodes=stopped[place])
+            for place in PLACES
+            if stopped[place]
+        ),
+        nodes_of_all_trials=sum(one.nodes for one in found),
+        up=tuple(
+            ActiveAfter(after_s=after_s, nodes=round(active_after(found, after_s), 3))
+            for after_s in times_s
+            if found
+        ),
+    )
+
+
+def active_after(found: Sequence[BringUp], after_s: float) -> float:
+    """Nodes that are active so long after the launch, the mean over trials."""
+    return sum(ns <= after_s * 1e9 for one in found for ns in one.up_ns) / len(found)
+
+
+def _times_s(arms: Sequence[ArmReport], window_s: float | None) -> list[float]:
+    """At which a reader is told how many nodes are active: until all that ever are are there."""
+    last_ns = max(
+        (t.bring_up.up_ns[-1] for a in arms for t in a.trials if t.bring_up and t.bring_up.up_ns),
+        default=0,
+    )
+    within = [time_s for time_s in TIMES_S if window_s is None or time_s <= window_s]
+    needed = [time_s for time_s in within if time_s * 1e9 < last_ns]
+    return within[: len(needed) + 1]
+
+
+def chart(arm: str, trials: Sequence[Trial]) -> Up | None:
+    """The points of `charts.up` of an arm: nodes that are active after each time, the mean over
+    trials; a point for each node that becomes active, the first at 0. None where nothing is brought
+    up."""
+    found = [trial.bring_up for trial in trials if trial.bring_up is not None]
+    if not found:
+        return None
+    times_s = np.sort(np.array([ns for one in found for ns in one.up_ns], float)) / 1e9
+    active = np.arange(1, len(times_s) + 1) / len(found)
+    kept = np.unique(np.linspace(0, len(times_s) - 1, min(len(times_s), MOST_POINTS)).astype(int))
+    return Up(
+        arm=arm,
+        nodes=found[0].nodes,
+        time_s=(0.0, *(round(float(times_s[i]), 4) for i in kept)),
+        active=(0.0, *(round(float(active[i]), 3) for i in kept)),
+    )
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Of a workload. `rows`: arm, complete, the metrics of `SHOWN`, where others stopped;
+    `up_rows`: arm, nodes active after each time."""
+
+    workload: str
+    title: str
+    about: str
+    heads: list[str]
+    rows: list[list[str]]
+    up_heads: list[str]
+    up_rows: list[list[str]]
+
+
+def shown(doc: Shown) -> list[Tables]:
+    """As every renderer has them; empty without any."""
+    if doc.bring_up is None:
+        return []
+    metrics = {w.workload: {a.arm: a.metrics for a in w.arms} for w in doc.workloads}
+    parts = []
+    for row in doc.bring_up.rows:
+        about = (
+            f"{fmt.counted(row.nodes, 'lifecycle node')}, service time-out "
+            f"{row.service_timeout_s:g} s"
+        )
+        if row.window_s is not None:
+            about += f", window {row.window_s:g} s"
+        parts.append(
+            Tables(
+                workload=row.workload,
+                title=row.title,
+                about=about,
+                heads=["", "complete", *SHOWN, "stopped"],
+                rows=[_row(arm, metrics[row.workload][arm.arm]) for arm in row.arms],
+                up_heads=[
+                    "nodes up after",
+                    *next((_heads(arm.up) for arm in row.arms if arm.up), ()),
+                ],
+                up_rows=[
+                    [arm.arm, *(f"{one.nodes:.3g}" for one in arm.up)] for arm in row.arms if arm.up
+                ],
+            )
+        )
+    return parts
+
+
+def _heads(up: Sequence[ActiveAfter]) -> list[str]:
+    return [f"{one.after_s:g} s" for one in up]
+
+
+def _row(arm: BringUpArm, metrics: Mapping[str, Metric]) -> list[str]:
+    complete = f"{arm.complete} of {arm.trials}" if arm.trials else "no data"
+    found = [fmt.metric(metrics.get(name)) for name in SHOWN.values()]
+    return [
+        arm.arm,
+        complete,
+        *("never" if one.state == "never" else one.full for one in found),
+        _stopped(arm),
+    ]
+
+
+def _stopped(arm: BringUpArm) -> str:
+    """`service not available 12, configure timed out 3 (of 100)`."""
+    if arm.not_supported:
+        return f"not supported: {arm.not_supported}"
+    if not arm.trials:
+        return "no trial is done"
+    said = ", ".join(f"{one.text} {one.nodes}" for one in arm.stopped)
+    return f"{said} (of {arm.nodes_of_all_trials})" if said else "none"

@@ -1,0 +1,279 @@
+"""What rosbag2's recorder kept beside the readers of a workload, and where it lost the rest: for
+each case and each arm, of all done trials together.
+
+No interval: the places are counts, and what is asked is whether there are any. Whether an arm loses
+messages at a place is said from five trials on, where all of them agree; fewer decide nothing, here
+as everywhere.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, cast
+
+from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.metrics.recording import PLACES, Fates, Recorded, recorded, total
+from rmwbench.analysis.records.ledger import ABSENT
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.read import TrialLine
+from rmwbench.results.measure import Small
+from rmwbench.results.ros.few_trials import undecided, why_none
+from rmwbench.results.shown import (
+    RecordedTopic,
+    Recordings,
+    RecordingsArm,
+    RecordingsRow,
+    Shown,
+)
+from rmwbench.words import numbers as fmt
+
+Word = Literal["kept all", "loses", "no data", "not supported"]
+KEPT_ALL: Word = "kept all"
+LOSES: Word = "loses"
+NO_DATA: Word = "no data"
+NOT_SUPPORTED: Word = "not supported"
+MARKS = {KEPT_ALL: "✓", LOSES: "✗", NO_DATA: "·", NOT_SUPPORTED: "–"}
+NAMES = {
+    "unheard": "unheard",
+    "before": "before rosbag2",
+    "cache": "cache",
+    "disk": "disk",
+    "unplaced": "not told",
+}
+HEADS = (
+    "arm",
+    "answer",
+    "sent",
+    "kept",
+    *NAMES.values(),
+    "RMW told",
+    "beside",
+    "MB/s",
+    "cores",
+    "memory",
+    "stop",
+)
+TEXT = (
+    "Messages of all done trials, warm-up included: sent = kept + the five places. Unheard: sent "
+    "before the first message of that publisher in the bag, while discovery was under way. Before "
+    "rosbag2: it never reached the recorder's callback; the middleware lost it, or the executor "
+    "came too late for a full queue, and nobody counts these two apart. RMW told: how many the "
+    "recorder's own RMW said were lost on the way, by its message-lost events; “–” where this "
+    "rosbag2 does not count them. Cache: dropped by rosbag2's cache. Disk: handed to the storage "
+    "and not in the file. Not told: rosbag2 did not end in order and gave no account. Beside: "
+    "taken by a reader of ours of the same quality of service."
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`places` are those at which every trial lost messages."""
+
+    answer: Word
+    reason: str = ""
+    places: tuple[str, ...] = ()
+
+
+def judged(trials: Sequence[Fates], missed: Sequence[TrialLine] = ()) -> Answer:
+    """From the fates of each trial's messages, all topics together; `missed` are the finished
+    trials that are not done."""
+    if not trials:
+        return Answer(
+            NO_DATA, ": ".join(filter(None, ("no trial with a bag is done", why_none(missed))))
+        )
+    contradiction = next((one.contradiction for one in trials if one.contradiction), "")
+    lossy = sum(one.lost > 0 for one in trials)
+    places = tuple(name for name in PLACES[1:] if all(getattr(one, name) for one in trials))
+    if lossy not in (0, len(trials)):
+        said = f"{lossy} of {fmt.counted(len(trials), 'trial')} lost messages and the others none"
+        return Answer(NO_DATA, _and(f"trials disagree: {said}", contradiction))
+    answer = LOSES if lossy else KEPT_ALL
+    where = f" ({', '.join(NAMES[name] for name in places)})" if places else ""
+    if few := undecided(f"{answer}{where}", len(trials)):
+        return Answer(NO_DATA, _and(few, contradiction))
+    elsewhere = [
+        f"{NAMES[name]} in {some} of {len(trials)} trials"
+        for name in PLACES[1:]
+        if 0 < (some := sum(bool(getattr(one, name)) for one in trials)) < len(trials)
+    ]
+    return Answer(answer, _and(", ".join(elsewhere), contradiction), places)
+
+
+def _and(*texts: str) -> str:
+    return "; ".join(filter(None, texts))
+
+
+def of_trial(bundle: Bundle, trial: int, topics: Sequence[str], small: Small) -> Recorded | None:
+    """From a trial's tables; None where no bag was read."""
+    sent = bundle.columns("sent", trial, ["endpoint", "seq", "flags", "call_ns"])
+    received = bundle.columns("received", trial, ["writer", "seq", "flags"])
+    in_bag = bundle.columns("recorded", trial, ["endpoint", "seq"])
+    columns = {**sent, "called": sent["call_ns"] != ABSENT}
+    return recorded(
+        small.endpoints[trial], topics, columns, received, in_bag, small.counters[trial]
+    )
+
+
+def recordings(
+    bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Small
+) -> Recordings | None:
+    """None where no cell has a recorder."""
+    cases: dict[str, Mapping[str, Any]] = {}
+    arms: dict[str, list[RecordingsArm]] = {}
+    for cell in bundle.rows("cells"):
+        definition = loads(cell["definition"])
+        asked = definition.get("recorder")
+        if not asked:
+            continue
+        comparison = definition["comparison"]
+        cases.setdefault(comparison, {"title": definition["workload"]["title"], **asked})
+        lines = measured.get(cell["cell"], ())
+        found = [one for t in lines if (one := of_trial(bundle, t.trial, asked["topics"], small))]
+        if reason := bundle.unsupported.get(cell["cell"]):
+            answer = Answer(NOT_SUPPORTED, reason)
+        else:
+            missed = [
+                line
+                for line in bundle.trials()
+                if line.cell == cell["cell"] and line.status != "done"
+            ]
+            answer = judged([one.all for one in found], missed)
+        arms.setdefault(comparison, []).append(_arm(cell, answer, found, definition["timeline"]))
+    rows = tuple(
+        RecordingsRow(
+            workload=name,
+            title=case["title"],
+            place=case["place"],
+            cache_mib=case["cache_mib"],
+            host=case["host"],
+            topics=tuple(case["topics"]),
+            arms=tuple(arms[name]),
+        )
+        for name, case in cases.items()
+    )
+    return Recordings(text=TEXT, rows=rows) if rows else None
+
+
+def _arm(
+    cell: Mapping[str, Any],
+    answer: Answer,
+    found: Sequence[Recorded],
+    timeline: Mapping[str, float],
+) -> RecordingsArm:
+    """Counts of all trials together; of costs their mean, None where a trial has none."""
+    steady_s = timeline["steady_s"]
+    span_s = steady_s + timeline["warmup_s"]
+    transport = [one.transport for one in found]
+    return RecordingsArm(
+        arm=cell["arm"],
+        middleware=cell["middleware"],
+        version=cell["version"],
+        cell=cell["cell"],
+        answer=answer.answer,
+        reason=answer.reason,
+        places=answer.places,
+        trials=len(found),
+        **(_counts(total([one.all for one in found])) if found else {}),
+        transport=sum(cast("list[int]", transport)) if found and None not in transport else None,
+        bag_bytes=_mean([one.bag_bytes for one in found]),
+        written_bytes_per_s=_mean([one.bag_bytes for one in found], span_s),
+        stop_s=_mean([one.stop_ns for one in found], 1e9),
+        cpu_cores=_mean([one.cpu_ns for one in found], 1e9 * steady_s),
+        peak_rss_bytes=_mean([one.peak_rss_bytes for one in found]),
+        topics=tuple(
+            RecordedTopic(topic=str(parts[0].topic), **_counts(total(parts)))
+            for parts in zip(*(one.topics for one in found), strict=True)
+        ),
+    )
+
+
+def _counts(fates: Fates) -> dict[str, int | None]:
+    return {
+        name: value
+        for name, value in asdict(fates).items()
+        if name not in ("topic", "contradiction")
+    }
+
+
+def _mean(values: Sequence[float | None], divisor: float = 1.0) -> float | None:
+    read = [value for value in values if value is not None]
+    return sum(read) / len(read) / divisor if read and len(read) == len(values) else None
+
+
+@dataclass(frozen=True)
+class Row:
+    """An arm; `cells` in the order of `HEADS`."""
+
+    arm: str
+    answer: Word
+    mark: str
+    reason: str
+    cells: list[str]
+
+
+@dataclass(frozen=True)
+class Case:
+    title: str
+    workload: str
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Table:
+    heads: Sequence[str]
+    parts: list[Case]
+    text: str
+
+
+def shown(doc: Shown) -> Table | None:
+    """The table as every renderer has it; None without one."""
+    if doc.recordings is None:
+        return None
+    parts = []
+    for row in doc.recordings.rows:
+        cache = f"cache of {row.cache_mib} MiB" if row.cache_mib else "no cache"
+        place = {"tmpfs": "in memory", "disk": "on disk"}[row.place]
+        title = f"{row.title}: bag {place}, {cache}"
+        parts.append(Case(title, row.workload, [_row(arm) for arm in row.arms]))
+    return Table(HEADS, parts, doc.recordings.text)
+
+
+def _row(arm: RecordingsArm) -> Row:
+    mark = MARKS[arm.answer]
+    where = f": {', '.join(NAMES[name] for name in arm.places)}" if arm.places else ""
+    cells = [arm.arm, f"{mark} {arm.answer}{where}"]
+    if not arm.trials or arm.sent is None:
+        cells = [arm.arm, f"{mark} {arm.answer}", *([""] * (len(HEADS) - 2))]
+        return Row(arm.arm, arm.answer, mark, arm.reason, cells)
+    places = (arm.unheard, arm.before, arm.cache, arm.disk, arm.unplaced)
+    cells += [str(arm.sent), _of(arm.kept, arm.sent), *(_of(one, arm.sent) for one in places)]
+    cells += ["–" if arm.transport is None else str(arm.transport), _of(arm.beside, arm.sent)]
+    cells += [
+        _number(arm.written_bytes_per_s, 1e-6, ""),
+        _number(arm.cpu_cores, 1.0, ""),
+        _number(arm.peak_rss_bytes, 1e-6, " MB"),
+        _number(arm.stop_s, 1.0, " s"),
+    ]
+    return Row(arm.arm, arm.answer, mark, arm.reason, cells)
+
+
+def _of(count: int | None, sent: int) -> str:
+    """`12 (3.1 %)`; `–` for what nobody counted."""
+    if count is None:
+        return "–"
+    return f"{count} ({fmt.significant(100 * count / sent)} %)" if count and sent else str(count)
+
+
+def _number(value: float | None, factor: float, unit: str) -> str:
+    return "–" if value is None else f"{fmt.significant(value * factor)}{unit}"
+
+
+def notes(doc: Shown) -> list[str]:
+    """`ARM in CASE: REASON` of each arm with a reason."""
+    rows = () if doc.recordings is None else doc.recordings.rows
+    return [
+        f"{arm.arm} in {row.workload}: {arm.answer}: {arm.reason}"
+        for row in rows
+        for arm in row.arms
+        if arm.reason
+    ]

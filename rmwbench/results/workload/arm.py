@@ -1,0 +1,345 @@
+"""What the show document says of one arm in one workload: how it was configured, what was granted
+and attested, its metrics.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
+from rmwbench.analysis.metrics.comparisons import is_floor, is_reliable, loads
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.topics import POOLED, WHY_NOT_POOLED, judged_topics
+from rmwbench.analysis.metrics.trial import focus_of
+from rmwbench.analysis.stats.metric import finites
+from rmwbench.analysis.verdicts import best, disturbed, interim
+from rmwbench.analysis.verdicts.unlike import Facts
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.read import TrialLine
+from rmwbench.results.explain.model import Failure, Tail, Trials, Verdict, VerdictName
+from rmwbench.results.measure import Small
+from rmwbench.results.model import Metric, Ratio, number
+from rmwbench.results.shown import Arm, ArmVerdict, Configuration, PathShare, TrialValue
+from rmwbench.results.workload import chain, groups
+from rmwbench.results.workload.interop import pair_of
+from rmwbench.results.workload.losses import losses
+from rmwbench.suite.side import bare
+
+
+class ArmReport:
+    """One cell's trials with everything the document says about them."""
+
+    def __init__(
+        self,
+        name: str,
+        cell: dict[str, Any],
+        trials: list[Trial],
+        lines: list[TrialLine],
+        small: Small,
+        bundle: Bundle,
+        primary: str,
+        tails: tuple[Tail, ...] = (),
+    ):
+        self.host = bundle.host
+        self.cell, self.trials, self.lines, self.primary = cell, trials, lines, primary
+        self.name = name
+        self.not_supported = bundle.unsupported.get(cell["cell"])
+        self.definition = loads(cell["definition"])
+        self.arm: dict[str, Any] = self.definition.get("arm") or {}
+        self.floor = is_floor(cell)
+        endpoints = [e for t in trials for e in small.endpoints[t.trial]]
+        granted = [(e["kind"], loads(e["asked"]), loads(e["granted"])) for e in endpoints]
+        self.publish_mode = _one(
+            g.get("publish_mode") for kind, _, g in granted if kind == "publisher"
+        )
+        self.payload_bytes = max(
+            (e["payload_bytes"] or 0 for e in endpoints if e["kind"] == "publisher"), default=None
+        )
+        self.touch = _one(a.get("touch") for _, a, _ in granted)
+        self.qos = _one(_qos(g["qos"]) for _, _, g in granted if g.get("qos"))
+        self.take = _one(g.get("take") for kind, _, g in granted if kind == "subscription")
+        self.when_full = _when_full(granted)
+        self.reliable = is_reliable(endpoints)
+        focus = focus_of(self.definition)
+        self.topics = judged_topics(small.endpoints[trials[0].trial], focus) if trials else []
+        """Those that are judged one by one; empty where all are alike."""
+        self.topic_names = list(
+            dict.fromkeys(e["topic"] for e in endpoints if not focus or e["topic"] in focus)
+        )
+        self._of_topics = [(e["topic"], loads(e["granted"]).get("qos")) for e in endpoints]
+        self.found = interim.Found()
+        for trial in trials:
+            bound = interim.is_bound(small.events[trial.trial])
+            self.found.add(trial, primary, small.endpoints[trial.trial], focus, bound)
+        self.regrant = sorted(
+            {t for _, a, g in granted for t in _regranted(a.get("qos") or {}, g.get("qos") or {})}
+        )
+        disturbances = disturbed.disturbances([t.trial for t in trials], small.events)
+        self.disturbed = [one.text for one in disturbances]
+        self.disturbed_by = {one.code: one.trials for one in disturbances}
+        self.notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
+        attested = [r for t in trials for r in small.attestations[t.trial]]
+        untold = {
+            r["note"]
+            for r in attested
+            if r["path"] == "other" and (r["fraction"] or 0) >= 0.5 and r["note"]
+        }
+        self.notes += [f"path: {note}" for note in sorted(untold)]
+        self.paths = _paths(
+            attested,
+            sum(1 for t in trials if small.attestations[t.trial]),
+        )
+        self.path, self.main_path = _path(self.paths)
+        self.values = {
+            name: []
+            if self.topics and name in POOLED
+            else [(t, v) for t in trials if (v := trial_value(e, t)) is not None]
+            for name, e in GLOSSARY.items()
+        }
+        self.configuration = self._configuration(bundle)
+        keep_last = any((g.get("qos") or {}).get("history") == "keep_last" for _, _, g in granted)
+        self.losses = losses(trials, small, reliable=self.reliable, keep_last=keep_last)
+        self.tails = tails
+
+    @property
+    def facts(self) -> Facts:
+        return Facts(
+            self.name,
+            self.cell["layer"],
+            self.qos,
+            self.main_path,
+            self.publish_mode,
+            self.touch,
+            self.cell["release_date"],
+            self.floor,
+            disturbed.conditions(self.definition),
+            network.get("backend", "switch")
+            if (network := self.definition.get("network"))
+            else None,
+            self.host,
+            self.take,
+            self.when_full,
+            " + ".join(map(bare, self.cell["middleware"].split(" + "))),
+            self.cell["version"],
+        )
+
+    @property
+    def counts(self) -> Trials:
+        by = Counter(line.status for line in self.lines)
+        return Trials(
+            done=by["done"],
+            failed=by["failed"],
+            void=by["void"],
+            voided_by=Counter(code for x in self.lines if x.status == "void" for code in x.codes),
+            numbers=tuple(t.trial for t in self.trials),
+            failures=tuple(
+                Failure(
+                    trial=x.trial,
+                    block=x.block,
+                    status=x.status,
+                    reason=x.reason,
+                    cause=x.cause,
+                    failed_by=x.failed_by,
+                    codes=x.codes,
+                )
+                for x in self.lines
+                if x.status != "done"
+            ),
+        )
+
+    @property
+    def compared(self) -> best.Arm:
+        return self.compared_in(None)
+
+    def compared_in(self, topic: str | None) -> best.Arm:
+        """As `compare.judge` takes it, in that topic alone, or in the whole workload."""
+        return self.found.arm(self.name, self.cell, topic, self.lines)
+
+    def qos_of(self, topic: str) -> str | None:
+        """What was granted to the topic's endpoints, in words; several joined where they differ."""
+        members = next((one.members for one in self.topics if one.name == topic), ())
+        return _one(_qos(qos) for name, qos in self._of_topics if name in members and qos)
+
+    def _configuration(self, bundle: Bundle) -> Configuration | None:
+        own = self.arm.get("profile") or {}
+        if own.get("text") is not None:
+            return Configuration(format=own.get("format"), text=own["text"])
+        for described in bundle.campaign.get("middlewares") or []:
+            if (
+                described.get("middleware") == self.cell["middleware"]
+                and described.get("layer") == self.cell["layer"]
+            ):
+                for profile in described.get("profiles") or []:
+                    if profile.get("name") == self.cell["profile"]:
+                        return Configuration(format=profile.get("format"), text=profile.get("text"))
+        return None
+
+    def shown(
+        self,
+        verdict: best.Verdict,
+        topic: str | None,
+        unlike: list[str],
+        floor: "ArmReport | None",
+    ) -> Arm:
+        """`topic`: the one that the verdict rests on, where the workload is judged by several."""
+        if interim.is_untimed(self.cell) and not self.floor:
+            untimed = "allocations were counted, so nothing here was timed"
+            verdict, topic = best.Verdict("no data", None, None, untimed), None
+        flags = (
+            *(str(f) for f in self.definition.get("flags") or []),
+            *self.regrant,
+            *unlike,
+            *self.disturbed,
+        )
+        return Arm(
+            arm=self.name,
+            middleware=self.cell["middleware"],
+            layer=self.cell["layer"],
+            version=self.cell["version"],
+            profile=self.cell["profile"],
+            release_date=self.cell["release_date"],
+            role="floor" if self.floor else "contender",
+            cell=self.cell["cell"],
+            factors=loads(self.cell["factors"]),
+            flags=flags,
+            unlike=tuple(unlike),
+            disturbed=tuple(self.disturbed),
+            disturbed_by=self.disturbed_by,
+            conditions=disturbed.conditions(self.definition),
+            notes=tuple(self.notes),
+            path=self.path,
+            paths=self.paths,
+            publish_mode=self.publish_mode,
+            take=self.take,
+            when_full=self.when_full,
+            qos=self.qos,
+            touch=self.touch,
+            configuration=self.configuration,
+            options=self.arm.get("options") or {},
+            pair=pair_of(self.arm),
+            not_supported=self.not_supported,
+            trials=self.counts,
+            losses=self.losses,
+            tails=tuple(self.tails),
+            network=groups.network(self.trials),
+            chain=chain.chain(self.trials),
+            layers=chain.layers(self.trials),
+            metrics=self._metrics(),
+            per_trial=per_trial(self.values),
+            times_floor=self._times_floor(floor),
+            verdict=ArmVerdict(**vars(verdict_of(verdict)), topic=topic),
+        )
+
+    def _metrics(self) -> dict[str, Metric]:
+        """A median over an IMU and a camera is that of neither."""
+        found = {
+            name: Metric.of(aggregate(entry, self.trials).document())
+            for name, entry in GLOSSARY.items()
+            if chain.applies(name, self.trials, self.primary)
+        }
+        if self.topics:
+            found |= {
+                name: Metric(unit=GLOSSARY[name].unit, no_data=WHY_NOT_POOLED)
+                for name in sorted(POOLED)
+            }
+        return found
+
+    def _times_floor(self, floor: "ArmReport | None") -> Ratio:
+        if floor is None:
+            return Ratio(no_data="the workload has no floor arm")
+        if floor is self:
+            return Ratio(no_data="this is the floor")
+        if self.topics and self.primary in POOLED:
+            return Ratio(no_data=WHY_NOT_POOLED)
+        return Ratio.of(best.ratio(self.compared.primary, floor.compared.primary).document())
+
+
+def verdict_of(found: best.Verdict) -> Verdict:
+    """As every answer shows it."""
+    return Verdict(
+        verdict=cast(VerdictName, found.verdict),
+        against=found.against,
+        ratio=None if found.ratio is None else Ratio.of(found.ratio.document()),
+        reason=found.reason,
+        minutes_to_decide=found.minutes_to_decide,
+        by=found.by,
+    )
+
+
+def per_trial(
+    values: Mapping[str, Sequence[tuple[Trial, float]]],
+) -> dict[str, tuple[TrialValue, ...]]:
+    """Metric -> its value in each trial, of those that have any."""
+    return {
+        name: tuple(
+            TrialValue(trial=t.trial, block=t.block, value=float(number(rounded)))
+            for (t, _), rounded in zip(found, finites(v for _, v in found), strict=True)
+        )
+        for name, found in values.items()
+        if found
+    }
+
+
+def _paths(rows: list[dict[str, Any]], trials: int) -> tuple[PathShare, ...]:
+    """Path, interface, how it is known, and its fraction of the payload, the largest first:
+    fractions averaged over trials; bytes where there are no fractions."""
+    use = "fraction" if all(r["fraction"] is not None for r in rows) else "bytes"
+    weight: Counter[tuple[str, str, str]] = Counter()
+    for r in rows:
+        if r[use]:
+            weight[r["path"], r.get("interface") or "", r["label"]] += r[use]
+    total = trials if use == "fraction" else sum(weight.values())
+    return tuple(
+        PathShare(path=path, interface=interface or None, label=label, fraction=n / total)
+        for (path, interface, label), n in sorted(weight.items(), key=lambda x: (-x[1], x[0]))
+    )
+
+
+def _path(paths: Sequence[PathShare]) -> tuple[str | None, str | None]:
+    """("shm 97 % (inferred), udp 3 %", "shm") of what `_paths` gives."""
+    fractions: dict[str, float] = {}
+    labels: dict[str, set[str]] = {}
+    for one in paths:
+        fractions[one.path] = fractions.get(one.path, 0.0) + one.fraction
+        labels.setdefault(one.path, set()).add(one.label)
+    if not fractions:
+        return None, None
+    ordered = sorted(fractions.items(), key=lambda x: (-x[1], x[0]))
+    texts = [
+        f"{p} {100 * n:.0f} %{' (inferred)' if labels[p] == {'inferred'} else ''}"
+        for p, n in ordered
+        if n >= 0.005
+    ]
+    return ", ".join(texts), ordered[0][0]
+
+
+def _qos(qos: dict[str, Any]) -> str:
+    depth = f" {qos['depth']}" if qos.get("history") == "keep_last" and "depth" in qos else ""
+    return f"{qos.get('reliability')}, {qos.get('history')}{depth}, {qos.get('durability')}"
+
+
+def _regranted(asked: dict[str, Any], granted: dict[str, Any]) -> list[str]:
+    """What was granted otherwise; a depth means nothing beside keep_all."""
+    compared = asked.keys() & granted.keys() - (
+        {"depth"} if asked.get("history") == "keep_all" else set()
+    )
+    return [
+        f"asked for {k} {asked[k]}, granted {granted[k]}"
+        for k in asked
+        if k in compared and granted[k] != asked[k]
+    ]
+
+
+def _when_full(granted: Iterable[tuple[str, dict[str, Any], dict[str, Any]]]) -> str | None:
+    """`publisher blocks, subscription drops at reader`; None where nothing was granted."""
+    said = []
+    for kind in ("publisher", "subscription"):
+        what = _one(g.get("when_full") for k, _, g in granted if k == kind)
+        if what is not None:
+            said.append(f"{kind} {what.replace('_', ' ')}")
+    return ", ".join(said) or None
+
+
+def _one(values: Iterable[str | None]) -> str | None:
+    """The value, several joined where endpoints differ, None where none is known."""
+    return " / ".join(dict.fromkeys(v for v in values if v)) or None

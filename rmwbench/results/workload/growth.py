@@ -1,0 +1,51 @@
+"""How discovery grows with the number of nodes: a line per arm and cost, where graphs of several
+sizes were run."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rmwbench.analysis.stats.growth import METRICS, growth, sizes_of, words
+from rmwbench.results.shown import Growth
+from rmwbench.results.workload.arm import ArmReport
+
+
+def nodes_of(definition: Mapping[str, Any]) -> int | None:
+    """How many nodes a cell brings up, or has at its start; None where some join late: then the
+    graph is never complete at once."""
+    if managed := definition.get("bring_up"):
+        return len(managed["nodes"])
+    if any(endpoint.get("joins_s") is not None for endpoint in definition.get("endpoints") or ()):
+        return None
+    return (
+        sum(len(process.get("nodes") or ()) for process in definition.get("processes") or ())
+        or None
+    )
+
+
+def growths(arms: Mapping[str, Sequence[ArmReport]]) -> tuple[Growth, ...]:
+    """`growth` of the show document. `arms`: comparison -> its arms."""
+    counts = {name: nodes_of(found[0].definition) for name, found in arms.items() if found}
+    sizes = sizes_of(list(arms), counts)
+    out = []
+    for name in dict.fromkeys(arm.name for workload in sizes for arm in arms[workload]):
+        of_arm = {
+            n: arm for workload, n in sizes.items() for arm in arms[workload] if arm.name == name
+        }
+        for metric in METRICS:
+            found = growth(
+                {n: {t.block: v for t, v in arm.values[metric]} for n, arm in of_arm.items()}
+            )
+            if found is not None:
+                out.append(
+                    Growth(
+                        arm=name,
+                        metric=metric,
+                        exponent=round(found.exponent, 3),
+                        low=round(found.low, 3),
+                        high=round(found.high, 3),
+                        blocks=found.blocks,
+                        nodes=tuple(found.sizes),
+                        text=words(found),
+                    )
+                )
+    return tuple(out)

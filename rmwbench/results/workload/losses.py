@@ -1,0 +1,72 @@
+"""Where an arm's messages were lost, over its done trials."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import add
+
+from rmwbench.analysis.causes.loss_places import drops, locate
+from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.verdicts import outcomes
+from rmwbench.results.explain.model import Losses, LossPlace
+from rmwbench.results.measure import Small
+from rmwbench.results.workload.groups import VERDICTS
+from rmwbench.words import numbers as fmt
+
+
+def losses(
+    trials: Sequence[Trial], small: Small, *, reliable: bool, keep_last: bool
+) -> Losses | None:
+    """None where everything had arrived when the trials ended, or no trial is done. What was under
+    way then is slow and not lost: it stands beside, and in none of the places."""
+    if not trials:
+        return None
+    ledger = reduce(add, (t.messages.ledger for t in trials))
+    if not ledger.undelivered and not ledger.under_way:
+        return None
+    counted = reduce(
+        add, (replace(drops(small.counters[t.trial]), links=_links(t)) for t in trials)
+    )
+    found = locate(ledger, counted, reliable=reliable, keep_last=keep_last)
+    document = found.document()
+    places = tuple(LossPlace(**one) for one in document.pop("places"))
+    uncounted = tuple(document.pop("uncounted"))
+    return Losses(
+        wanted=ledger.wanted,
+        under_way=ledger.under_way,
+        places=places,
+        uncounted=uncounted,
+        **document,
+    )
+
+
+def _links(trial: Trial) -> dict[str, int]:
+    """Maps a link and what happened on it to the number of frames with data that it lost, in
+    words."""
+    found = trial.network.wire.lost_data if trial.network.wire else {}
+    return {
+        f"{host} {way}: {VERDICTS.get(verdict, verdict)}": n
+        for (host, way, verdict), n in found.items()
+    }
+
+
+def measure(place: LossPlace) -> str:
+    """`at most 32 messages (40 datagrams counted there)`, `32 messages, inferred`."""
+    text = "at most " if place.label == "at most" else ""
+    text += fmt.counted(place.messages, "message")
+    if place.unit != "messages":
+        text += f" ({fmt.significant_count(place.count)} {place.unit} counted there)"
+    return text + (", inferred" if place.label == "inferred" else "")
+
+
+def slow(losses: outcomes.Losses | None) -> str | None:
+    """`7 messages (23 %) were still under way when the trials ended: slow, not lost`; None where
+    none was."""
+    if losses is None or not losses.under_way:
+        return None
+    verb = "was" if losses.under_way == 1 else "were"
+    share = fmt.quantity(losses.under_way / losses.wanted, "fraction")
+    return (
+        f"{fmt.counted(losses.under_way, 'message')} ({share}) {verb} still under way when the "
+        "trials ended: slow, not lost"
+    )

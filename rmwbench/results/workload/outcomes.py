@@ -1,0 +1,392 @@
+"""The outcome matrix: for each condition (a combination of levels) what becomes of each arm, and of
+all of them.
+
+Made where the suite says what is acceptable (`outcomes:`, docs/suites.md); judged in
+`analysis/verdicts/outcomes.py`.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from rmwbench.analysis.metrics.aggregate import WITHOUT_UNDER_WAY
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.topics import OF_TOPICS
+from rmwbench.analysis.verdicts import outcomes
+from rmwbench.analysis.verdicts.outcomes import AtLeast, AtMost
+from rmwbench.results.explain.model import Trials
+from rmwbench.results.model import Metric
+from rmwbench.results.shown import (
+    Arm,
+    ArmInCondition,
+    ArmOutcome,
+    Condition,
+    ConditionOutcome,
+    Outcomes,
+    Shown,
+    TopicArm,
+    Workload,
+)
+from rmwbench.results.workload.losses import slow
+from rmwbench.words import numbers as fmt
+
+MARKS = {
+    "acceptable": "✓",
+    "degraded": "!",
+    "none": "✗",
+    "undecided": "?",
+    "no data": "·",
+    "not supported": "–",
+}
+_TOLD = 3
+"""Of more outcomes than these that a condition may have, naming them tells nothing."""
+_CONDITION_MARKS = {"all acceptable": "✓", "only": "!"} | MARKS
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the suite or the user accepts. `topics`: of single topics, which take the place of those
+    of the same metric there; `nothing`: from which on nothing is said to arrive."""
+
+    acceptable: tuple[AtMost, ...]
+    topics: Mapping[str, tuple[AtMost, ...]]
+    nothing: AtLeast
+
+
+def declared(thresholds: Mapping[str, Any]) -> Limits:
+    """The plan's `outcomes` (suite/limits.py)."""
+    return Limits(
+        _at_most(thresholds["acceptable"]),
+        {name: _at_most(found) for name, found in (thresholds.get("topics") or {}).items()},
+        AtLeast(**thresholds["none"]),
+    )
+
+
+def _at_most(limits: Sequence[Mapping[str, Any]]) -> tuple[AtMost, ...]:
+    return tuple(AtMost(**limit) for limit in limits)
+
+
+def judged(limits: Limits | None, workloads: Sequence[Workload]) -> Outcomes | None:
+    """None where neither the suite nor the user has any limits."""
+    if limits is None:
+        return None
+    conditions = tuple(
+        _condition(limits, workload) for workload in workloads if _has_limits(limits, workload)
+    )
+    return Outcomes(
+        acceptable=limits.acceptable,
+        topics=limits.topics or None,
+        none=limits.nothing,
+        text=_text(limits),
+        conditions=conditions,
+        summary=_summary(conditions),
+    )
+
+
+def _has_limits(limits: Limits, workload: Workload) -> bool:
+    """Whether any limit is of this workload or one of its topics."""
+    names = {*workload.topic_names, *(topic.topic for topic in workload.topics)}
+    return bool(limits.acceptable) or bool(names & limits.topics.keys())
+
+
+def _condition(limits: Limits, workload: Workload) -> Condition:
+    arms = [arm for arm in workload.arms if arm.role != "floor"]
+    of = {arm.arm: _of_arm(limits, workload, arm) for arm in arms}
+    found = outcomes.of_condition({name: one.judged for name, one in of.items()})
+    return Condition(
+        workload=workload.workload,
+        levels=dict(arms[0].factors) if arms else {},
+        outcome=cast(ConditionOutcome, found.outcome),
+        only=found.only,
+        may=found.may,
+        arms=tuple(
+            ArmInCondition(
+                arm=name,
+                outcome=cast(ArmOutcome, one.judged.outcome),
+                metric=one.judged.metric,
+                topic=one.topic,
+                reason=one.judged.reason or one.reason,
+            )
+            for name, one in of.items()
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """`topic`: the one that decides the arm or leaves it open; None where no single one does."""
+
+    judged: outcomes.Judged
+    topic: str | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Losses:
+    """In messages, as far as a limit asks."""
+
+    wanted: int
+    missing: int
+    under_way: int
+
+
+@dataclass(frozen=True)
+class _InTopic:
+    """An arm with what it did in one topic."""
+
+    not_supported: str | None
+    trials: Trials
+    disturbed_by: Mapping[str, int]
+    losses: _Losses | None
+    metrics: Mapping[str, Metric]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What has limits of its own: a topic, or the whole workload."""
+
+    acceptable: Sequence[AtMost]
+    arm: Arm | _InTopic
+
+
+def _of_arm(limits: Limits, workload: Workload, arm: Arm) -> _Judged:
+    """By each of its topics where the workload has unlike ones, and by what no topic has alone."""
+    parts = dict(_parts(limits, workload, arm))
+    found = {
+        name: outcomes.of_arm(part.acceptable, limits.nothing, part.arm)
+        for name, part in parts.items()
+    }
+    said = {
+        name: one.reason or _reason(parts[name], limits.nothing, one) for name, one in found.items()
+    }
+    if list(found) == [None]:
+        return _Judged(found[None], None, said[None])
+    judged, topic = outcomes.of_topics(found)
+    if judged.outcome in (outcomes.ACCEPTABLE, outcomes.NO_DATA, outcomes.NOT_SUPPORTED):
+        text = "; ".join(f"{name}: {text}" if name else text for name, text in said.items())
+        return _Judged(judged, None, text)
+    text = f"{topic}: {said[topic]}" if topic else said[topic]
+    return _Judged(replace(judged, reason=""), topic, text)
+
+
+def _parts(limits: Limits, workload: Workload, arm: Arm) -> Iterator[tuple[str | None, _Part]]:
+    """Topic, or None for the whole workload -> its limits and the arm there: only what has a
+    limit."""
+    if not workload.topics:
+        yield None, _Part(_overlaid(limits.acceptable, limits.topics, workload.topic_names), arm)
+        return
+    place = next(n for n, other in enumerate(workload.arms) if other.arm == arm.arm)
+    for topic in workload.topics:
+        general = [limit for limit in limits.acceptable if limit.metric in OF_TOPICS]
+        own = _overlaid(general, limits.topics, (topic.topic, *topic.members))
+        if own:
+            there = topic.arms[place]
+            yield (
+                topic.topic,
+                _Part(
+                    own,
+                    _InTopic(
+                        arm.not_supported,
+                        arm.trials,
+                        arm.disturbed_by,
+                        _losses(there),
+                        there.metrics,
+                    ),
+                ),
+            )
+    whole = [limit for limit in limits.acceptable if limit.metric not in OF_TOPICS]
+    if whole:
+        yield None, _Part(whole, arm)
+
+
+def _overlaid(
+    general: Sequence[AtMost], own: Mapping[str, Sequence[AtMost]], names: Sequence[str]
+) -> list[AtMost]:
+    """The general limits, those of the same metric replaced by the topic's own."""
+    mine = {limit.metric: limit for name in names for limit in own.get(name, ())}
+    return [*(limit for limit in general if limit.metric not in mine), *mine.values()]
+
+
+def _losses(there: TopicArm) -> _Losses | None:
+    undelivered = there.metrics.get("undelivered")
+    value = None if undelivered is None else fmt.finite(undelivered.value)
+    if undelivered is None or (not value and not there.under_way):
+        return None
+    wanted = undelivered.count or 0
+    return _Losses(wanted, round((value or 0.0) * wanted), there.under_way)
+
+
+def _reason(part: _Part, nothing: AtLeast, judged: outcomes.Judged) -> str:
+    """Of the metric that decided or leaves it open: its value, and the limit. Where all are within,
+    each of them."""
+    if judged.metric is None:
+        return "; ".join(_measured(limit.metric, part.arm) for limit in part.acceptable)
+    said = _measured(judged.metric, part.arm)
+    if judged.outcome == "none" or "none" in judged.may:
+        bound = amount(nothing.at_least, nothing.metric)
+        shown = "at least" if judged.outcome == "none" else "too few messages to show"
+        return f"nothing arrived; {said}: {shown} {bound}"
+    limit = next(limit for limit in part.acceptable if limit.metric == judged.metric)
+    return f"{said}; acceptable is at most {amount(limit.at_most, judged.metric)}"
+
+
+def _measured(metric: str, arm: Arm | _InTopic) -> str:
+    shown = fmt.metric(arm.metrics.get(metric))
+    value = f"no data ({shown.basis})" if shown.state == "absent" else shown.full
+    waiting = slow(arm.losses) if metric in WITHOUT_UNDER_WAY else None
+    return f"{GLOSSARY[metric].title} {value}" + (f", and {waiting}" if waiting else "")
+
+
+def amount(value: float, metric: str) -> str:
+    """A limit as its file says it: `1 %`, `30 ms`, `1.5 cores`, `400 MiB`."""
+    unit = GLOSSARY[metric].unit
+    if unit == "bytes":
+        return f"{value / (1 << 20):.4g} MiB"
+    if unit == "cores":
+        return f"{value:.4g} cores"
+    return f"{value * 100:.4g} %" if unit == "fraction" else f"{value / 1e6:.4g} ms"
+
+
+def _text(limits: Limits) -> str:
+    said = [_in_words(limits.acceptable)] if limits.acceptable else []
+    said += [f"in {name} {_in_words(found)}" for name, found in limits.topics.items()]
+    most = amount(1 - limits.nothing.at_least, limits.nothing.metric)
+    return (
+        f"Acceptable: {'; '.join(said)}, with the whole interval. None: nothing arrived, and the "
+        f"interval leaves at most {most} that does. Degraded: messages arrive, and a limit is "
+        "missed. Undecided: an interval reaches to both sides of its limit."
+    )
+
+
+def _in_words(limits: Sequence[AtMost]) -> str:
+    return " and ".join(
+        f"{GLOSSARY[limit.metric].title} of at most {amount(limit.at_most, limit.metric)}"
+        for limit in limits
+    )
+
+
+def _summary(conditions: Sequence[Condition]) -> str:
+    """`Of 30 conditions: 5 all acceptable, 10 degraded, 4 only cyclonedds, 11 none.`"""
+    counts = Counter(f"only {one.only}" if one.only else one.outcome for one in conditions)
+    order = ("all acceptable", "degraded", *(name for name in counts if name.startswith("only ")))
+    found = [
+        f"{counts[name]} {name}"
+        for name in (*order, "none", "undecided", "no data")
+        if counts[name]
+    ]
+    return f"Of {fmt.counted(len(conditions), 'condition')}: {', '.join(found)}."
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`value` of the metric that decided, or why none did; `place` among the workloads and their
+    arms."""
+
+    arm: str
+    outcome: ArmOutcome
+    mark: str
+    value: str
+    reason: str
+    place: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A condition: a label for each head, and a cell for each arm, None where the condition does
+    not have it."""
+
+    labels: tuple[str, ...]
+    cells: tuple[Cell | None, ...]
+    outcome: ConditionOutcome
+    mark: str
+    words: str
+    more: str
+
+
+@dataclass(frozen=True)
+class OutcomeMatrix:
+    """`everywhere`: what is the same in all conditions; `heads`: the factors that differ."""
+
+    everywhere: str
+    heads: tuple[str, ...]
+    arms: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def shown(doc: Shown) -> OutcomeMatrix | None:
+    """The matrix as every renderer has it; None without one."""
+    if doc.outcomes is None:
+        return None
+    conditions = doc.outcomes.conditions
+    names = dict.fromkeys(name for one in conditions for name in one.levels)
+    levels = {name: [_level(one.levels.get(name)) for one in conditions] for name in names}
+    workloads = [one.workload.partition(" [")[0] for one in conditions]
+    axes = {"workload": workloads} if len(set(workloads)) > 1 or not levels else {}
+    axes |= {name: found for name, found in levels.items() if len(set(found)) > 1}
+    arms = tuple(dict.fromkeys(arm.arm for one in conditions for arm in one.arms))
+    places = {workload.workload: place for place, workload in enumerate(doc.workloads)}
+    return OutcomeMatrix(
+        everywhere=", ".join(
+            f"{name}={found[0]}" for name, found in levels.items() if name not in axes
+        ),
+        heads=tuple(axes),
+        arms=arms,
+        rows=tuple(
+            _row(
+                doc.workloads[places[one.workload]],
+                one,
+                tuple(axis[place] for axis in axes.values()),
+                arms,
+                places[one.workload],
+            )
+            for place, one in enumerate(conditions)
+        ),
+    )
+
+
+def _row(
+    workload: Workload,
+    condition: Condition,
+    labels: tuple[str, ...],
+    arms: Sequence[str],
+    at: int,
+) -> Row:
+    judged = {arm.arm: arm for arm in condition.arms}
+    places = {arm.arm: place for place, arm in enumerate(workload.arms)}
+    only, outcome = condition.only, condition.outcome
+    good = [arm.arm for arm in condition.arms if arm.outcome == "acceptable"]
+    return Row(
+        labels=labels,
+        cells=tuple(
+            _cell(workload, judged[name], at, places[name]) if name in judged else None
+            for name in arms
+        ),
+        outcome=outcome,
+        mark=_CONDITION_MARKS[outcome],
+        words=f"only {only}" if only else outcome,
+        more=f"acceptable with {', '.join(good)}"
+        if outcome == "degraded" and good
+        else " or ".join(condition.may)
+        if len(condition.may) <= _TOLD
+        else "",
+    )
+
+
+def _cell(workload: Workload, one: ArmInCondition, at: int, place: int) -> Cell:
+    known = workload.arms[place].metrics
+    if one.topic:
+        (topic,) = [t for t in workload.topics if t.topic == one.topic]
+        known = topic.arms[place].metrics
+    shown = fmt.metric(known.get(one.metric)) if one.metric and one.outcome != "none" else None
+    # What an undecided one may be is in its interval; of the others the value is enough.
+    value = "" if shown is None else shown.full if one.outcome == "undecided" else shown.text
+    if one.outcome in ("undecided", "no data") and shown is None:
+        value = one.reason.partition(":")[0]
+    if one.topic and value:
+        value = f"{one.topic} {value}"
+    return Cell(one.arm, one.outcome, MARKS[one.outcome], value, one.reason, (at, place))
+
+
+def _level(value: Any) -> str:
+    return "–" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,103 @@
+"""The slowest messages of an arm, explained: of its worst trial, because a cause belongs to a
+moment."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rmwbench.analysis.causes.tail import CAUSES, UNEXPLAINED, explain, pairs
+from rmwbench.analysis.causes.tail import Tail as Explained
+from rmwbench.analysis.causes.witness import between, witnesses
+from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.network.outage import outages
+from rmwbench.analysis.metrics.trial import endpoints_of, told, window_of
+from rmwbench.analysis.records.frames import frames_of
+from rmwbench.analysis.records.joining import lives
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.evidence import TrialEvidence, evidence
+from rmwbench.bundle.read import TrialLine
+from rmwbench.results.explain.model import Cause, SlowMessage, Tail
+from rmwbench.results.measure import Small
+
+SOURCE = "response_latency"
+EXAMPLES = 5
+"""Of a tail, the slowest messages that are told one by one."""
+
+
+def worst_trial(trials: Sequence[Trial]) -> Trial | None:
+    """The trial with the slowest message that arrived; None where none did."""
+
+    def slowest(trial: Trial) -> float:
+        sample = trial.messages.samples.get(SOURCE)
+        return sample.largest_finite if sample is not None else 0.0
+
+    found = max(trials, key=slowest, default=None)
+    return found if found is not None and slowest(found) > 0 else None
+
+
+def of_worst(
+    bundle: Bundle, cells: Mapping[int, Sequence[Trial]], lines: Iterable[TrialLine], small: Small
+) -> dict[int, tuple[Tail, ...]]:
+    """Cell -> the tails of its worst trial, where it has one. In order of trials: that is how they
+    are stored."""
+    worst = {trial.trial for found in cells.values() if (trial := worst_trial(found)) is not None}
+    return {
+        x.cell: _of(bundle, x)
+        for x in evidence(bundle, (x for x in lines if x.trial in worst), small)
+    }
+
+
+def tails(bundle: Bundle, line: TrialLine, small: Small) -> tuple[Tail, ...]:
+    """One per writer and reader of the trial, the longest first."""
+    (found,) = evidence(bundle, [line], small)
+    return _of(bundle, found)
+
+
+def _of(bundle: Bundle, found: TrialEvidence) -> tuple[Tail, ...]:
+    places = {e["endpoint"]: e["process"] for e in found.endpoints}
+    endpoints = endpoints_of(found)
+    known, clocks = told(found)
+    window = window_of(known, clocks)
+    samples, schedule = (
+        clocks.samples(bundle.rows(name, found.trial)) for name in ("samples", "schedule")
+    )
+    log = found.frames()
+    frames = None if log is None else frames_of(log)
+    interruptions = [] if window is None else outages(known.events, found.endpoints, window)
+    hosts = {e["endpoint"]: e["host"] for e in found.endpoints}
+    out = []
+    lived = lives(found.endpoints, known.events, window)
+    for writer, reader, first_seq, pair in pairs(known.records, endpoints, window, lived):
+        seen = witnesses(
+            known.events, samples, schedule, publisher=places[writer], receiver=places[reader]
+        )
+        seen = between(seen, frames, interruptions, writer=hosts[writer], reader=hosts[reader])
+        tail = explain(pair, seen)
+        if tail is not None and tail.messages:
+            out.append(_tail(tail, found.trial, writer, reader, first_seq))
+    return tuple(sorted(out, key=lambda tail: -tail.worst[0].latency_ns))
+
+
+def _tail(tail: Explained, trial: int, writer: int, reader: int, first_seq: int) -> Tail:
+    total = len(tail.messages)
+    return Tail(
+        trial=trial,
+        writer=writer,
+        reader=reader,
+        median_ns=tail.median_ns,
+        of=tail.of,
+        messages=total,
+        explained=total - dict(tail.causes).get(UNEXPLAINED, 0),
+        causes=tuple(
+            Cause(cause=cause, messages=count, share=count / total, text=CAUSES[cause])
+            for cause, count in tail.causes
+        ),
+        worst=tuple(
+            SlowMessage(
+                seq=first_seq + slow.place,
+                latency_ns=slow.latency_ns,
+                cause=slow.cause,
+                phases_ns=slow.phases_ns,
+            )
+            for slow in tail.messages[:EXAMPLES]
+        ),
+        unwatched=tuple(tail.unwatched),
+    )

@@ -1,0 +1,141 @@
+"""The topics of a workload that are judged one by one, as the show document has them: each is
+shaped like a workload, so that whatever renders a workload (headline, table, charts) renders a
+topic too.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from rmwbench.analysis.metrics import topics as measured
+from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.topics import OF_TOPICS
+from rmwbench.analysis.verdicts import best
+from rmwbench.results.model import Metric, Ratio
+from rmwbench.results.shown import Topic, TopicArm, TopicTrials
+from rmwbench.results.workload import chart_points
+from rmwbench.results.workload.arm import ArmReport, per_trial, verdict_of
+from rmwbench.words import numbers as fmt
+
+Verdicts = Mapping[str | None, Mapping[str, best.Verdict]]
+"""Topic -> arm -> verdict. Only of None, the whole, where the workload is judged by a metric that is
+not one of messages, such as a time to recover: then its topics are told and not judged."""
+
+
+def topics(arms: Sequence[ArmReport]) -> list[measured.Topic]:
+    """Those of the first arm that has any, with what other arms have besides."""
+    found: dict[str, measured.Topic] = {}
+    for arm in arms:
+        for one in arm.topics:
+            found.setdefault(one.name, one)
+    return list(found.values())
+
+
+def shown(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> tuple[Topic, ...]:
+    """`topics` of a workload: empty where it has one topic or only ones that are alike."""
+    judged = any(topic is not None for topic in verdicts)
+    return tuple(
+        _topic(one, arms, primary if judged else "response_latency_p50", verdicts)
+        for one in topics(arms)
+    )
+
+
+def in_topic(arm: ArmReport, topic: str) -> list[Trial]:
+    """The arm's trials, of that topic alone."""
+    return [t.topics[topic] for t in arm.trials if topic in t.topics]
+
+
+def metrics_in(trials: Sequence[Trial]) -> dict[str, Metric]:
+    """Those that a topic has by itself; `trials` are of it alone."""
+    return {name: Metric.of(aggregate(GLOSSARY[name], trials).document()) for name in OF_TOPICS}
+
+
+def verdict_in(topic: str, arm: ArmReport, verdicts: Verdicts) -> best.Verdict:
+    """No data where the workload is not judged by its topics."""
+    found = verdicts.get(topic, {}).get(arm.name)
+    return found or best.Verdict("no data", None, None, "the workload is not judged by its topics")
+
+
+def _topic(
+    topic: measured.Topic, arms: Sequence[ArmReport], primary: str, verdicts: Verdicts
+) -> Topic:
+    floor = next((arm for arm in arms if arm.floor), None)
+    trials = {arm.name: in_topic(arm, topic.name) for arm in arms}
+    return Topic(
+        topic=topic.name,
+        title=topic.name,
+        members=tuple(topic.members),
+        message=topic.message,
+        payload_bytes=topic.payload_bytes,
+        rate_hz=topic.rate_hz,
+        reliable=topic.reliable,
+        judged=topic.name in verdicts,
+        primary_metric=primary,
+        arms=tuple(
+            _arm(
+                arm,
+                topic.name,
+                trials[arm.name],
+                floor,
+                verdict_in(topic.name, arm, verdicts),
+            )
+            for arm in arms
+        ),
+        charts=chart_points.curves(trials, primary),
+    )
+
+
+def _arm(
+    arm: ArmReport,
+    topic: str,
+    trials: Sequence[Trial],
+    floor: ArmReport | None,
+    verdict: best.Verdict,
+) -> TopicArm:
+    values = {
+        name: [(t, v) for t in trials if (v := trial_value(GLOSSARY[name], t)) is not None]
+        for name in OF_TOPICS
+    }
+    return TopicArm(
+        arm=arm.name,
+        middleware=arm.cell["middleware"],
+        layer=arm.cell["layer"],
+        version=arm.cell["version"],
+        profile=arm.cell["profile"],
+        release_date=arm.cell["release_date"],
+        role="floor" if arm.floor else "contender",
+        cell=arm.cell["cell"],
+        qos=arm.qos_of(topic),
+        trials=TopicTrials(
+            done=len(trials),
+            failed=sum(line.status == "failed" for line in arm.lines),
+            void=sum(line.status == "void" for line in arm.lines),
+            numbers=tuple(t.trial for t in trials),
+        ),
+        under_way=sum(t.messages.ledger.under_way for t in trials),
+        metrics=metrics_in(trials),
+        per_trial=per_trial(values),
+        times_floor=_times_floor(arm, floor, topic),
+        verdict=verdict_of(verdict),
+    )
+
+
+def _times_floor(arm: ArmReport, floor: ArmReport | None, topic: str) -> Ratio:
+    if floor is None or floor is arm:
+        return Ratio(no_data="this is the floor" if floor else "the workload has no floor arm")
+    found = best.ratio(arm.compared_in(topic).primary, floor.compared_in(topic).primary)
+    return Ratio.of(found.document())
+
+
+def facts(topic: Topic) -> str:
+    """`PointCloud512k, 524 kB at 10 Hz, best effort`; `8 topics` where it is several that are
+    alike."""
+    parts = [f"{len(topic.members)} topics"] if len(topic.members) > 1 else []
+    size = (
+        fmt.quantity(topic.payload_bytes, "bytes")
+        if topic.payload_bytes is not None
+        else "any size"
+    )
+    rate = topic.rate_hz
+    parts.append(size + ("" if rate is None else f" at {fmt.quantity(rate, 'hz')}"))
+    parts.append("reliable" if topic.reliable else "best effort")
+    return ", ".join(parts)
