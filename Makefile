@@ -1,5 +1,5 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
-.PHONY: help preflight wheel site demo test test-all check rust fuzz fuzz-native sanitize bench setup-run setup-test workers clean
+.PHONY: help preflight wheel site demo test test-all check rust fuzz fuzz-native sanitize bench setup-run setup-test workers cross clean
 .PHONY: lint-python lint-text lint-cpp lint-rust types test-rust rust-suites test-python test-untimed test-timed
 
 UV = $$(setup/uv)
@@ -32,7 +32,7 @@ help:
 	@echo "make fuzz-native  broken inputs for all that reads bytes of others in native/ (half an hour)"
 	@echo "make sanitize  native/ under the compilers' sanitizers; PART=\"tsan miri\" for some (native/sanitize/run has their names)"
 	@echo "make workers   build the workers of the first set"
-	@echo "make wheel     one file for pip in dist/, with the workers inside: for machines without compilers"
+	@echo "make wheel     one file for pip in dist/, with the workers inside: for machines without compilers; TARGET=aarch64-unknown-linux-gnu for those"
 	@echo "make site      the documents as pages in dist/site, which open without a server and without the network"
 	@echo "make clean     remove the Python environment (workers stay in the cache)"
 
@@ -48,12 +48,15 @@ setup-test: setup-run
 preflight:
 	@setup/preflight
 
+cross: setup-run
+	@setup/cross $(TARGET)
+
 workers: setup-run
 	@$(RUN) rmwbench middlewares build
 
-# One file for machines without compilers or a checkout: robots, clusters, CI.
-wheel: workers
-	@RMWBENCH_WHEEL="$$(native/target-dir)/release" $(UV) build --quiet --wheel --out-dir dist
+# One file for machines without compilers or a checkout: robots, clusters, CI. TARGET is Rust's name of another kind of machine.
+wheel: $(if $(TARGET),cross,workers)
+	@RMWBENCH_WHEEL="$$(native/target-dir)$(TARGET:%=/%)/release" $(UV) build --quiet --wheel --out-dir dist
 	@ls -l dist/*.whl
 
 # MkDocs alone makes these pages and nothing else needs it, so it is not part of the Python environment.
