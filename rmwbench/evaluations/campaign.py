@@ -4,12 +4,14 @@ questionnaire/model.py)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rmwbench import codes
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
-from rmwbench.results import shown
 from rmwbench.results.model import Fact, Metric
+
+if TYPE_CHECKING:  # what was shipped is judged without all that it was shown by
+    from rmwbench.results import shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +49,8 @@ class Arm(Values):
     done: int | None = None
     topic: str | None = None
     topics: Mapping[str, Values] = field(default_factory=dict)
-    delivered: shown.Delivered | None = None
-    series: shown.Series | None = None
+    delivered: "shown.Delivered | None" = None
+    series: "shown.Series | None" = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +99,7 @@ class Campaign:
         return next((fact.value for fact in self.facts if fact.name == name), None)
 
 
-def of_shown(found: shown.Shown, asked: Sequence[str] | None = None) -> Campaign:
+def of_shown(found: "shown.Shown", asked: Sequence[str] | None = None) -> Campaign:
     """All that is taken of a campaign that was shown. `asked`: as in `Campaign`."""
     campaign = found.campaign
     return Campaign(
@@ -117,11 +119,11 @@ def of_shown(found: shown.Shown, asked: Sequence[str] | None = None) -> Campaign
     )
 
 
-def _workload(found: shown.Workload) -> Workload:
+def _workload(found: "shown.Workload") -> Workload:
     return Workload(workload=found.workload, arms=tuple(_arm(found, arm) for arm in found.arms))
 
 
-def _arm(workload: shown.Workload, found: shown.Arm) -> Arm:
+def _arm(workload: "shown.Workload", found: "shown.Arm") -> Arm:
     charts = workload.charts
     return Arm(
         arm=found.arm,
@@ -151,11 +153,11 @@ def _arm(workload: shown.Workload, found: shown.Arm) -> Arm:
     )
 
 
-def _by_block(arm: shown.CommonArm) -> dict[str, dict[int, float]]:
+def _by_block(arm: "shown.CommonArm") -> dict[str, dict[int, float]]:
     return {
         name: {one.block: one.value for one in values} for name, values in arm.per_trial.items()
     }
 
 
-def _lost_blocks(arm: shown.Arm) -> tuple[int, ...]:
+def _lost_blocks(arm: "shown.Arm") -> tuple[int, ...]:
     return tuple(sorted({one.block for one in arm.trials.failures if lost_by_its_arm(one)}))
