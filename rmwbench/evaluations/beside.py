@@ -4,8 +4,9 @@ from functools import partial
 from pathlib import Path
 
 from rmwbench.evaluations.campaign import Campaign, of_shown
-from rmwbench.evaluations.claims.render.rows import ANSWERS, of_campaign
+from rmwbench.evaluations.claims.about import sources_about
 from rmwbench.evaluations.claims.render.short import lines, table
+from rmwbench.evaluations.claims.state import ANSWERS
 from rmwbench.report.evaluated import Evaluated
 from rmwbench.results.shown import Shown
 
@@ -13,7 +14,11 @@ from rmwbench.results.shown import Shown
 def evaluated(shown: Shown) -> Evaluated:
     """What the shipped claims and figures say of the campaign."""
     campaign = of_shown(shown)
-    section = of_campaign(campaign)
+    section = None
+    if sources_about(str(campaign.suite)):
+        from rmwbench.evaluations.claims.render.rows import of_campaign
+
+        section = of_campaign(campaign)
     return Evaluated(
         section=section,
         answers=ANSWERS,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
-from rmwbench.results.capacity.document import is_capacity
+from rmwbench.results.capacity.kind import is_capacity
 from rmwbench.results.imported import is_imported
 from rmwbench.results.show import summarise
 from rmwbench.results.shown import Shown

@@ -5,7 +5,7 @@ Markdown are rendered. Same bundle, same answer.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rmwbench.analysis.metrics.comparisons import Comparison
 from rmwbench.analysis.metrics.glossary import GLOSSARY
@@ -41,12 +41,13 @@ from rmwbench.results.workload.arm import ArmReport
 from rmwbench.results.workload.growth import growths
 from rmwbench.results.workload.interop import matrix
 from rmwbench.results.workload.own_cost import own_share
-from rmwbench.suite.file.limits_file import check_topics, no_such_case
-from rmwbench.suite.limits import LimitsFile
 from rmwbench.words import numbers as fmt
 
+if TYPE_CHECKING:  # what reads suites takes long to import
+    from rmwbench.suite.limits import LimitsFile
 
-def summarise(bundle: Bundle, limits: LimitsFile | None = None) -> Shown:
+
+def summarise(bundle: Bundle, limits: "LimitsFile | None" = None) -> Shown:
     """Reads every record once; memory is one trial's columns. UserError for a broken bundle, and
     for an imported one, which has no records. `limits` take the place of the suite's own.
     """
@@ -98,16 +99,18 @@ def _correlation(found: Judged) -> BlockCorrelation | None:
     return BlockCorrelation(value=alike.correlation, error=alike.error, inflates=inflates)
 
 
-def _limits(found: Judged, limits: LimitsFile | None) -> outcomes.Limits | None:
+def _limits(found: Judged, limits: "LimitsFile | None") -> outcomes.Limits | None:
     """Those of the user, else those of the suite."""
     declared = found.plan.get("outcomes") if limits is None else limits.document()
     return outcomes.declared(declared) if declared else None
 
 
-def _limited(workloads: Sequence[Workload], limits: LimitsFile | None) -> Sequence[Workload]:
+def _limited(workloads: Sequence[Workload], limits: "LimitsFile | None") -> Sequence[Workload]:
     """The workloads that the limits are of. Raises UserError where there is none."""
     if limits is None:
         return workloads
+    from rmwbench.suite.file.limits_file import check_topics, no_such_case
+
     found = [w for w in workloads if limits.of.has(w.workload.partition(" [")[0], _levels(w))]
     if not found:
         raise no_such_case(limits, [w.workload for w in workloads])

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from rmwbench.suite.arm import Arm
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.factors import check_factor_name
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.file.scalar import Scalar
@@ -17,9 +18,6 @@ from rmwbench.suite.workload.workload import Workload
 
 MOST_ENTRIES = 1000
 """Arms, and workloads, of a suite; the largest that is shipped has some thirty."""
-DECIDABLE_BLOCKS = 5
-"""With fewer nothing is decided (`rmwbench.analysis.verdicts.verdict.Rules.min_blocks`), so a look
-at fewer would be wasted."""
 
 
 class Blocks(Strict):

@@ -19,7 +19,7 @@ from rmwbench.campaign.pace import SPOILT_TOLERANCE, has_time, limit_s, may_repe
 from rmwbench.campaign.run import Campaign
 from rmwbench.campaign.trial.trial import TrialResult
 from rmwbench.errors import UserError
-from rmwbench.suite.suite import DECIDABLE_BLOCKS
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from tests.campaign.test_course import plan
 from tests.lab import tools
 from tests.support.command import exit_code

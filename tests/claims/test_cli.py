@@ -9,7 +9,7 @@ from rmwbench.evaluations.claims.by_suite import by_suite
 from rmwbench.evaluations.claims.document import ledger
 from rmwbench.evaluations.claims.markdown import evaluations_table, page
 from rmwbench.evaluations.claims.measured import shipped_of
-from rmwbench.suite.suite import DECIDABLE_BLOCKS
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from tests.claims.shipped import FILES
 from tests.claims.test_predicates import FAST, SLOW, arm, campaign, renamed
 from tests.support.command import exit_code

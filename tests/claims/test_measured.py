@@ -13,7 +13,7 @@ from rmwbench.evaluations.claims.markdown import page
 from rmwbench.evaluations.claims.measured import expanded, file_name, measured, text
 from rmwbench.evaluations.claims.measured_files import FOLDER, shipped
 from rmwbench.results.model import Fact, Metric
-from rmwbench.suite.file.load import suites_directory
+from rmwbench.suite.file.places import suites_directory
 from tests.claims.shipped import FILES
 from tests.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, campaign
 

@@ -12,8 +12,8 @@ from rmwbench.campaign import run as running
 from rmwbench.evaluations.committee.document import gather
 from rmwbench.evaluations.committee.run import Sections
 from rmwbench.evaluations.committee.session import Planned, begin, load
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.candidates import NO_CHOICE
-from rmwbench.suite.suite import DECIDABLE_BLOCKS
 from tests.lab import tools
 
 pytestmark = pytest.mark.timing

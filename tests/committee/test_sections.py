@@ -23,7 +23,8 @@ from rmwbench.evaluations.committee.sections import (
 from rmwbench.evaluations.committee.session import begin
 from rmwbench.suite.file.candidates import NO_CHOICE
 from rmwbench.suite.file.limits_file import read_limits
-from rmwbench.suite.file.load import limits_directory, load, shipped_suites
+from rmwbench.suite.file.load import load, shipped_suites
+from rmwbench.suite.file.places import limits_directory
 from tests.support.command import rmwbench
 
 

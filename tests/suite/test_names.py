@@ -4,13 +4,8 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.file import load as module
-from rmwbench.suite.file.load import (
-    find,
-    shipped_suites,
-    source_directory,
-    sources_with,
-    suite_file,
-)
+from rmwbench.suite.file.load import find, shipped_suites, suite_file
+from rmwbench.suite.file.places import source_directory, sources_with
 
 
 @pytest.fixture

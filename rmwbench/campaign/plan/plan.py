@@ -19,9 +19,10 @@ from rmwbench.campaign.plan.cut import Cut
 from rmwbench.errors import UserError
 from rmwbench.lab.host.kind import NAMESPACES, Kind
 from rmwbench.suite.cells import Cell, comparisons
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.percentiles import QUANTILES, messages_needed, percentile_name
 from rmwbench.suite.seed import derive_seed
-from rmwbench.suite.suite import DECIDABLE_BLOCKS, Suite
+from rmwbench.suite.suite import Suite
 
 DEFAULT_FIXED_COST_S = 0.3
 """Start, match, collect and clean up: what a trial costs besides its timeline, until the machine

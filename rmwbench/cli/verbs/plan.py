@@ -179,8 +179,8 @@ def _print(made: "Plan", order: bool) -> None:
 
     from rmwbench.campaign.plan import unsupported
     from rmwbench.campaign.plan.plan import duration_text
+    from rmwbench.suite.decidable import DECIDABLE_BLOCKS
     from rmwbench.suite.left_out import told_left_out
-    from rmwbench.suite.suite import DECIDABLE_BLOCKS
 
     console = stdout_console(soft_wrap=True)
     suite = made.suite
@@ -388,7 +388,7 @@ def _percentiles(comparison: "Comparison") -> str:
 
 def _print_resolution(console: "Console", made: "Plan") -> None:
     """One sentence per number of contenders; mostly one."""
-    from rmwbench.suite.suite import DECIDABLE_BLOCKS
+    from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 
     if made.blocks < DECIDABLE_BLOCKS:
         console.print(

@@ -57,7 +57,7 @@ def report(
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
     from rmwbench.evaluations.committee.session import is_session
-    from rmwbench.results.capacity.document import is_capacity
+    from rmwbench.results.capacity.kind import is_capacity
 
     directory = directory or newest_campaign()
     if is_session(directory):

@@ -54,15 +54,18 @@ def show(
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
-    from rmwbench.results.capacity import document as capacity
+    from rmwbench.results.capacity.kind import is_capacity
     from rmwbench.results.imported import is_imported
     from rmwbench.results.model import document
     from rmwbench.results.show import summarise
-    from rmwbench.suite.file.limits_file import read_limits
 
     if as_csv and (as_json or not fit):
         raise UserError("`--csv` is for `--fit` alone, and not beside `--json`", where="--csv")
-    asked = None if limits is None else read_limits(limits)
+    asked = None
+    if limits is not None:
+        from rmwbench.suite.file.limits_file import read_limits
+
+        asked = read_limits(limits)
     bundle = Bundle(directory or newest_campaign())
     if fit:
         _fit(bundle, as_json=as_json, as_csv=as_csv)
@@ -70,7 +73,7 @@ def show(
     if is_imported(bundle):
         _imported(bundle, as_json)
         return
-    if capacity.is_capacity(bundle):
+    if is_capacity(bundle):
         _capacity(bundle, as_json)
         return
     shown = summarise(bundle, asked)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.evaluations.campaign import Campaign
-from rmwbench.evaluations.claims.model import is_suite
+from rmwbench.evaluations.claims.about import is_suite
 from rmwbench.suite.cells import cells, comparisons
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.load import load
-from rmwbench.suite.suite import DECIDABLE_BLOCKS
 
 RMWS = ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp")
 """Those that ROS 2 releases with every distribution."""

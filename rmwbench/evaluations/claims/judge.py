@@ -15,7 +15,8 @@ from typing import Any
 
 from rmwbench.analysis.metrics.topics import unit
 from rmwbench.evaluations.campaign import NOTHING, Arm, Campaign, Workload
-from rmwbench.evaluations.claims.model import Claim, Claims, Conditions, Test, is_suite
+from rmwbench.evaluations.claims.about import is_suite
+from rmwbench.evaluations.claims.model import Claim, Claims, Conditions, Test
 from rmwbench.evaluations.claims.rules import (
     LEAST_BLOCKS,
     Answer,

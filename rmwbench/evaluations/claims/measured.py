@@ -13,9 +13,10 @@ from typing import Any
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
 from rmwbench.evaluations.campaign import Arm, Campaign, Values, Workload
+from rmwbench.evaluations.claims.about import is_suite
 from rmwbench.evaluations.claims.judge import compared
 from rmwbench.evaluations.claims.measured_files import METHOD, SCHEMA, VERSION, shipped
-from rmwbench.evaluations.claims.model import Claims, is_suite
+from rmwbench.evaluations.claims.model import Claims
 from rmwbench.evaluations.figures import cells
 from rmwbench.evaluations.figures.model import Measured as Drawn
 from rmwbench.results.model import Fact, Metric, document

@@ -6,7 +6,7 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
-from rmwbench.suite.file.load import source_directory
+from rmwbench.suite.file.places import source_directory
 
 FOLDER = "measured"
 SCHEMA, VERSION = "rmwbench/measured", 1

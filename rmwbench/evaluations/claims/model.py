@@ -7,22 +7,14 @@ data in `evaluations/claims/original_data.py`.
 """
 
 import re
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.file.load import (
-    CLAIMS_FILE,
-    read,
-    shown,
-    source_directory,
-    source_file,
-    sources_with,
-    validated,
-)
+from rmwbench.suite.file.load import read, shown, source_file, validated
+from rmwbench.suite.file.places import CLAIMS_FILE
 
 Kind = Literal[
     "comparison", "scaling", "threshold", "ratio", "absence", "count", "declaration", "opinion"
@@ -420,32 +412,6 @@ class Claims(Strict):
 
     def layer_of(self, claim: Claim) -> str:
         return claim.layer or self.layer
-
-
-def sources() -> list[str]:
-    """The sources that have claims, by the name of their folder."""
-    return sources_with(CLAIMS_FILE)
-
-
-def sources_about(suite: str) -> list[str]:
-    """The sources with a claim whose test runs a suite that calls itself so. Only their texts are
-    searched: reading a claims file takes a quarter of a second, and most campaigns are about no
-    claim."""
-    found = []
-    for source in sources():
-        text = (source_directory(source) / CLAIMS_FILE).read_text(encoding="utf-8")
-        if any(is_suite(name, suite) for name in set(re.findall(r"\bsuite: *([^\s,}]+)", text))):
-            found.append(source)
-    return found
-
-
-@cache
-def is_suite(name: str, suite: str) -> bool:
-    """Whether a test's `suite: NAME` means the suite that calls itself `suite`: a file
-    `folder/name` may call itself `folder-name` or `name`, and a file of one's own is known by its
-    name without suffix."""
-    name = name.strip("\"'").removesuffix(".yaml").removesuffix(".yml")
-    return suite in (name, name.replace("/", "-"), name.rpartition("/")[2])
 
 
 def load(source: str | Path) -> Claims:

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.evaluations.claims.model import Claims, load, sources
-from rmwbench.suite.file.load import CLAIMS_FILE, SUFFIXES, source_directory
+from rmwbench.evaluations.claims.about import sources
+from rmwbench.evaluations.claims.model import Claims, load
+from rmwbench.suite.file.load import SUFFIXES
+from rmwbench.suite.file.places import CLAIMS_FILE, source_directory
 
 
 @dataclass

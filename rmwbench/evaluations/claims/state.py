@@ -25,6 +25,8 @@ STATES = {
 DECIDED = ("holds", "does not hold")
 SIDE_BY_SIDE = (*DECIDED, "undecided", "no data", "machines differ")
 """States of claims that something was measured of."""
+ANSWERS = {name: words for name, words in STATES.items() if name in SIDE_BY_SIDE}
+"""Those, with what they mean."""
 OF_THE_DATA = (
     *(
         "supported",

@@ -29,10 +29,10 @@ from rmwbench.results.decide.model import Decided
 from rmwbench.results.model import document
 from rmwbench.results.show import summarise
 from rmwbench.results.shown import Arm, Shown, Workload
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.limits_file import read_limits
-from rmwbench.suite.file.load import limits_directory
+from rmwbench.suite.file.places import limits_directory
 from rmwbench.suite.limits import Of
-from rmwbench.suite.suite import DECIDABLE_BLOCKS
 from rmwbench.words import numbers as fmt
 
 QUESTIONS = "fastdds-2021"

@@ -42,7 +42,7 @@ from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.decide import words as decided_words
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.results.shown import Arm, Condition, Shown, Workload
-from rmwbench.suite.suite import DECIDABLE_BLOCKS
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt
 

@@ -17,7 +17,7 @@ from rmwbench.campaign.run import Ending, Runner
 from rmwbench.campaign.start import course_of, new_campaign, resumed_campaign
 from rmwbench.errors import UserError
 from rmwbench.evaluations.committee.session import Planned, Session
-from rmwbench.suite.suite import DECIDABLE_BLOCKS
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 
 
 class Sections:

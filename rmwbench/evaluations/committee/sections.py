@@ -22,9 +22,9 @@ from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.campaign.plan.spread import spread_s
 from rmwbench.errors import UserError
 from rmwbench.lab.host.kind import NAMESPACES
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.candidates import NO_CHOICE, Choice
 from rmwbench.suite.file.load import find, plain, read
-from rmwbench.suite.suite import DECIDABLE_BLOCKS
 
 SCATTER = 0.1
 """The standard deviation of a block log-ratio on a calm machine: what the resolution is quoted

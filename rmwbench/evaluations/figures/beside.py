@@ -13,7 +13,7 @@ from rmwbench.evaluations.figures.measured import of_suite
 from rmwbench.evaluations.figures.model import FIGURES_FILE, load, published_file, sources
 from rmwbench.evaluations.figures.page import write_html
 from rmwbench.evaluations.figures.points import read
-from rmwbench.suite.file.load import source_directory
+from rmwbench.suite.file.places import source_directory
 from rmwbench.whole_file import is_written_through
 
 SHIPPED = "the points extracted from the published data, five digits"

@@ -14,13 +14,13 @@ from typing import Any
 from rmwbench.analysis.metrics.latency import SERIES_POINTS
 from rmwbench.errors import UserError
 from rmwbench.evaluations.campaign import Arm, Campaign
+from rmwbench.evaluations.claims.about import is_suite
 from rmwbench.evaluations.claims.measured import expanded
 from rmwbench.evaluations.claims.measured_files import FOLDER, shipped
-from rmwbench.evaluations.claims.model import is_suite
 from rmwbench.evaluations.figures import cells as figure_cells
 from rmwbench.evaluations.figures.model import OVER_TIME, Measured, Part
 from rmwbench.results.model import Metric
-from rmwbench.suite.file.load import sources_with
+from rmwbench.suite.file.places import sources_with
 from rmwbench.words import numbers as fmt
 
 Rows = list[dict[str, Any]]

@@ -40,7 +40,6 @@ from rmwbench.results.machine.machine import machine
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.results.model import Metric as MetricShown
 
-KIND = "capacity"
 MACHINE_BOUND_IDLE = 0.10
 """Rule 10: a cell that leaves the machine less is bound by the machine."""
 MEDIAN, TAIL = "response_latency_p50", "response_latency_p99"
@@ -71,10 +70,6 @@ class ArmProbes:
     cells: dict[float, dict[str, Any]]
     probes: list[Probe] = field(default_factory=list)
     ended: str | None = None
-
-
-def is_capacity(bundle: Bundle) -> bool:
-    return bundle.campaign.get("kind") == KIND
 
 
 def summarise(bundle: Bundle) -> Searched:

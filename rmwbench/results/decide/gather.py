@@ -30,7 +30,7 @@ from rmwbench.bundle.evidence import Small
 from rmwbench.bundle.read import TrialLine
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
-from rmwbench.results.capacity.document import is_capacity
+from rmwbench.results.capacity.kind import is_capacity
 from rmwbench.results.imported import refuse_imported
 from rmwbench.suite.limits import LimitsFile
 

@@ -23,6 +23,16 @@ from rmwbench.suite.cells import cells
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.file import candidates, matrix, pairs, short, yaml_tree
 from rmwbench.suite.file.candidates import NO_CHOICE, Candidate, Candidates, CandidatesFile, Choice
+from rmwbench.suite.file.places import (
+    CLAIMS_FILE,
+    EVIDENCE_FILE,
+    FIGURES_FILE,
+    PUBLISHED,
+    QUESTIONNAIRE_FILE,
+    source_directory,
+    sources_with,
+    suites_directory,
+)
 from rmwbench.suite.file.shipped import shipped_middlewares
 from rmwbench.suite.side import FORMAT_OF_SUFFIX
 from rmwbench.suite.suite import Suite
@@ -37,12 +47,6 @@ MAX_FILE_BYTES = 256 * 1024
 a third of it."""
 MOST_VALUES = 200_000
 """Of a file with its aliases written out; a bomb of a few lines has billions."""
-CLAIMS_FILE = "claims.yaml"
-"""Beside the suites of a published evaluation: what it claims (model.py). No suite."""
-FIGURES_FILE = "figures.yaml"
-"""Likewise: what it draws (model.py)."""
-QUESTIONNAIRE_FILE, EVIDENCE_FILE = "questionnaire.yaml", "evidence.yaml"
-"""Likewise: what it asks, and answers that were not measured (model.py)."""
 CANDIDATES_FILE = "candidates.yaml"
 """Beside all suites: what they compare, by name (candidates.py)."""
 CANDIDATES_VARIABLE = "RMWBENCH_CANDIDATES"
@@ -56,36 +60,6 @@ NOTHING_RUNS = {
 }
 """Parts of published evaluations in which no middleware runs, and the verbs that are these
 parts."""
-PUBLISHED = "published"
-"""The folder of the published evaluations, one folder each; it is not part of a suite's name."""
-
-
-def suites_directory() -> Path:
-    """Where the shipped suites are: inside the package when installed from a wheel, beside it in a
-    checkout."""
-    package = Path(__file__).resolve().parents[2]
-    inside = package / "suites"
-    return inside if inside.is_dir() else package.parent / "suites"
-
-
-def limits_directory() -> Path:
-    """Where the shipped limits files are: as with the suites."""
-    return suites_directory().parent / "limits"
-
-
-def sources_with(file: str) -> list[str]:
-    """The published evaluations that have such a file or folder, by the name of their own
-    folder."""
-    directory = suites_directory()
-    found = (*directory.glob(f"*/{file}"), *directory.glob(f"{PUBLISHED}/*/{file}"))
-    return sorted(path.parent.name for path in found)
-
-
-def source_directory(source: str | Path) -> Path:
-    """The folder of a published evaluation, whether it is there or not."""
-    directory = suites_directory()
-    published = directory / PUBLISHED / source
-    return published if published.is_dir() else directory / source
 
 
 def source_file(source: str | Path, file: str, what: str) -> Path:

@@ -7,16 +7,14 @@ from typing import Any
 
 from rmwbench.analysis.metrics.topics import unit
 from rmwbench.evaluations.campaign import Campaign
+from rmwbench.evaluations.claims.about import sources_about
 from rmwbench.evaluations.claims.document import ledger
 from rmwbench.evaluations.claims.markdown import here
-from rmwbench.evaluations.claims.model import Claims, load, sources_about
+from rmwbench.evaluations.claims.model import Claims, load
 from rmwbench.evaluations.claims.render.picture import picture
-from rmwbench.evaluations.claims.state import OF_THE_DATA, SIDE_BY_SIDE, STATES, state_of
+from rmwbench.evaluations.claims.state import OF_THE_DATA, STATES, state_of
 from rmwbench.evaluations.claims.words import title_of, unit_of
 from rmwbench.words import numbers as fmt
-
-ANSWERS = {name: words for name, words in STATES.items() if name in SIDE_BY_SIDE}
-"""The states of claims that a campaign says something of."""
 
 Link = Callable[[str, str, str, str], str | None]
 """(campaign, workload, arm, metric) -> where its evidence is."""
