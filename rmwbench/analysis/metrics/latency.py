@@ -23,6 +23,7 @@ from rmwbench.analysis.records.ledger import (
     Arrivals,
     Ledger,
     Writer,
+    arranged,
     is_steady,
     place_order,
     reconcile,
@@ -128,9 +129,29 @@ def paired(
     window: Window | None,
     lives: Mapping[int, Life] = ALL_THE_TIME,
 ) -> "list[_Pair]":
-    """Every writer with each of its readers, ledgers made and first arrivals in place. Raises as
-    `measure`."""
-    return _pairs(answered(columns, endpoints), endpoints, window, lives, Messages())[1]
+    """Every writer with each of its readers, first arrivals in place. Raises as `measure`."""
+    columns = answered(columns, endpoints)
+    heard, received_rows = _heard(columns, endpoints, window, Messages())
+    flags, seq, taken = (columns.received(c) for c in ("flags", "seq", "taken_ns"))
+    pairs = []
+    for w, r in ((w, r) for w, readers in heard for r in readers):
+        rows, life = received_rows(r.endpoint, w.endpoint), lives.get(r.endpoint)
+        places = _of_life(w, life)
+        first = arranged(places, Arrivals(seq[rows], taken[rows], flags[rows])).first
+        pairs.append(_Pair(w, r.endpoint, rows, places, life, first, taken))
+    return pairs
+
+
+def _heard(
+    columns: Columns, endpoints: Sequence[Endpoint], window: Window | None, out: Messages
+) -> "tuple[list[tuple[_Writer, tuple[Endpoint, ...]]], Callable[[int, int], Rows]]":
+    """Writers with their readers, and (reader, writer) -> rows of `received`."""
+    sent_rows = _selector(columns.sent("endpoint"))
+    received_rows = _pair_selector(columns, out)
+    return [
+        (_writer(columns, e, sent_rows(e.endpoint), window), readers)
+        for e, readers in heard_by(endpoints)
+    ], received_rows
 
 
 def _pairs(
@@ -142,12 +163,7 @@ def _pairs(
 ) -> "tuple[list[_Writer], list[_Pair]]":
     """Writers, and each of them with each of its readers; `out` gets ledgers, and what came within
     the window."""
-    sent_rows = _selector(columns.sent("endpoint"))
-    received_rows = _pair_selector(columns, out)
-    heard = [
-        (_writer(columns, e, sent_rows(e.endpoint), window), readers)
-        for e, readers in heard_by(endpoints)
-    ]
+    heard, received_rows = _heard(columns, endpoints, window, out)
     flags, seq, taken, size = (columns.received(c) for c in ("flags", "seq", "taken_ns", "bytes"))
     pairs: list[_Pair] = []
     stalls = []

@@ -136,11 +136,23 @@ def is_steady(
     return steady
 
 
-def reconcile(writer: Writer, arrivals: Arrivals) -> tuple[Ledger, np.ndarray, np.ndarray | None]:
-    """The ledger of one pair; per place the row of the first sound arrival in time, −1 where there
-    is none, shape (n,); and the rows of all sound arrivals in order of time, None where that is all
-    rows as they stand.
-    """
+@dataclass(frozen=True)
+class Arranged:
+    """A reader's rows of a writer, arranged. `first`: per place the row of the first sound arrival
+    in time, −1 where there is none, shape (n,); `rows`: all sound arrivals in order of time, None
+    where that is all rows as they stand, and `places` theirs. Of all rows the `place`, what is
+    `odd` about them, and which are `known`; None where all are known and sound."""
+
+    first: np.ndarray
+    rows: np.ndarray | None
+    places: np.ndarray
+    place: np.ndarray
+    odd: np.ndarray
+    known: np.ndarray | None
+
+
+def arranged(writer: Writer, arrivals: Arrivals) -> Arranged:
+    """What the ledger of one pair is made from."""
     n, m = len(writer.steady), len(arrivals.seq)
     # half the memory traffic where it suffices
     index = np.dtype(np.int32 if max(n, m) < 2**31 else np.int64)
@@ -159,8 +171,14 @@ def reconcile(writer: Writer, arrivals: Arrivals) -> tuple[Ledger, np.ndarray, n
         sound = known & (odd == 0)
     rows = _arrival_order(arrivals.taken_ns, sound)
     places = (place if rows is None else place[rows]).astype(index)
-    first = _first_rows(n, places, rows, index)
+    return Arranged(_first_rows(n, places, rows, index), rows, places, place, odd, known)
 
+
+def reconcile(writer: Writer, arrivals: Arrivals) -> tuple[Ledger, np.ndarray, np.ndarray | None]:
+    """The ledger of one pair; and as `Arranged` its `first` and `rows`."""
+    n, found = len(writer.steady), arranged(writer, arrivals)
+    first, rows, places, place = found.first, found.rows, found.places, found.place
+    odd, known = found.odd, found.known
     delivered = first >= 0
     delivered_steady = int(np.count_nonzero(delivered & writer.steady))
     arrived = int(np.count_nonzero(delivered))
