@@ -14,6 +14,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from altair.utils.schemapi import debug_mode
 from markupsafe import Markup
 
 from rmwbench.report import columns, topic_rows
@@ -59,9 +60,10 @@ def render_html(
 ) -> str:
     """`redrawn`: the page with the redrawn figures beside it, if there is one."""
     specs: list[dict[str, Any]] = []
-    workloads = [
-        _workload(doc, number, workload, specs) for number, workload in enumerate(doc.workloads)
-    ]
+    with debug_mode(False):  # the schema's checks of what we write take longer than to write it
+        workloads = [
+            _workload(doc, number, workload, specs) for number, workload in enumerate(doc.workloads)
+        ]
     return render_page(
         "page.html.j2",
         specs,

@@ -60,8 +60,8 @@ def shares(bars: Sequence[Bar], title: str, *, narrow: bool = False) -> Spec | N
             fill=colour,
             fillOpacity=alt.FillOpacity("tint:Q", scale=None),
             stroke=colour,
-            strokeDash=alt.condition(
-                f"datum.known == '{CLAIMED}'", alt.value([1, 0]), alt.value([4, 3])
+            strokeDash=alt.StrokeDashValue(
+                [4, 3], condition={"test": f"datum.known == '{CLAIMED}'", "value": [1, 0]}
             ),
             tooltip=told,
         ),
