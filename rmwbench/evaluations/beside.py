@@ -7,6 +7,7 @@ from rmwbench.evaluations.campaign import Campaign, of_shown
 from rmwbench.evaluations.claims.about import sources_about
 from rmwbench.evaluations.claims.render.short import lines, table
 from rmwbench.evaluations.claims.state import ANSWERS
+from rmwbench.evaluations.figures.about import sources_about as figures_about
 from rmwbench.report.evaluated import Evaluated
 from rmwbench.results.shown import Shown
 
@@ -29,7 +30,10 @@ def evaluated(shown: Shown) -> Evaluated:
 
 
 def _write_figures(campaign: Campaign, report: Path) -> str | None:
-    """Charts take long to import: an answer in the terminal has none."""
+    """Charts take long to import: an answer in the terminal has none, and most reports have none of
+    an evaluation."""
+    if not figures_about(str(campaign.suite)):
+        return None
     from rmwbench.evaluations.figures.beside import write_beside
 
     return write_beside(campaign, report)

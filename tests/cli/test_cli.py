@@ -13,6 +13,7 @@ from rmwbench.cli.main import VERBS
 from rmwbench.cli.verbs.plan import parse_duration_s
 from rmwbench.errors import UserError
 from tests.importers.logs import Second, text_2020
+from tests.support import synthetic_bundle
 from tests.support.command import COMMAND, rmwbench
 
 
@@ -87,6 +88,36 @@ def test_an_import_waits_for_nothing_that_it_does_not_need(tmp_path):
     )
     assert "imported from log" in found.stdout, found.stderr
     assert "heavy: []" in found.stdout and "campaign: []" in found.stdout
+
+
+@pytest.mark.parametrize("verb", ["claims", "show", "report"])
+def test_an_answer_waits_for_nothing_that_it_does_not_need(verb, tmp_path):
+    """Start-up is most of what these verbs take (`python -m bench verbs`). What reads suites is for
+    claims, charts are for a report; the campaign is of no published evaluation."""
+    campaign = synthetic_bundle.write(tmp_path / "c", blocks=2, workloads=("camera",))
+    arguments = {
+        "claims": ["claims"],
+        "show": ["show", str(campaign)],
+        "report": ["report", str(campaign), "-o", str(tmp_path / "r.html")],
+    }[verb]
+    needless = {
+        "claims": ("pyarrow", "altair", "rmwbench.results.shown", "rmwbench.lab"),
+        "show": ("altair", "jinja2", "ruamel.yaml", "rmwbench.suite.suite", *NOT_SHOWN),
+        "report": ("ruamel.yaml", "rmwbench.suite.suite", *NOT_SHOWN),
+    }[verb] + ("duckdb", "scipy.stats", "scipy.optimize", "rmwbench.campaign")
+    program = (
+        f"import sys\nfrom rmwbench.cli.main import main\ntry: main({arguments!r})\nexcept "
+        f"SystemExit: pass\nprint('needless:', sorted({set(needless)!r} & set(sys.modules)))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
+    )
+    assert not found.stderr
+    assert found.stdout.endswith("needless: []\n")
+
+
+NOT_SHOWN = ("rmwbench.evaluations.claims.model", "rmwbench.results.capacity.document")
+"""Of what `show` and `report` need for other campaigns only."""
 
 
 @pytest.mark.own_host

@@ -8,7 +8,7 @@ the source draws, and their values trial by trial.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
@@ -17,9 +17,10 @@ from rmwbench.evaluations.claims.about import is_suite
 from rmwbench.evaluations.claims.judge import compared
 from rmwbench.evaluations.claims.measured_files import METHOD, SCHEMA, VERSION, shipped
 from rmwbench.evaluations.claims.model import Claims
-from rmwbench.evaluations.figures import cells
-from rmwbench.evaluations.figures.model import Measured as Drawn
 from rmwbench.results.model import Fact, Metric, document
+
+if TYPE_CHECKING:
+    from rmwbench.evaluations.figures.model import Measured as Drawn
 
 Asked = dict[str | None, set[str]]
 """Topic -> the metrics that are kept of it; None for the whole workload."""
@@ -27,7 +28,7 @@ FACTS = ("cores", "virtualization", "kernel", "load average", "steal since boot"
 
 
 def measured(
-    source: Claims, campaigns: Sequence[Campaign], drawn: Sequence[Drawn] = ()
+    source: Claims, campaigns: Sequence[Campaign], drawn: "Sequence[Drawn]" = ()
 ) -> dict[str, Any] | None:
     """The summary of one machine's campaigns; None where they say nothing of this source's claims
     and of its figures' cells (`drawn`). Raises UserError for campaigns of two machines."""
@@ -92,7 +93,7 @@ def shipped_of(sources: Sequence[Claims]) -> dict[str, list[Campaign]]:
     }
 
 
-def _campaign(source: Claims, found: Campaign, drawn: Sequence[Drawn]) -> dict[str, Any] | None:
+def _campaign(source: Claims, found: Campaign, drawn: "Sequence[Drawn]") -> dict[str, Any] | None:
     metrics: dict[tuple[str, str], Asked] = {}
     for claim in source.items:
         for workload, topic, arm, names in compared(source, claim, found):
@@ -133,8 +134,10 @@ def _campaign(source: Claims, found: Campaign, drawn: Sequence[Drawn]) -> dict[s
     return {"asked": [x.id for x in source.items if x.id in found.asked], **made}
 
 
-def _cells_of(one: Drawn, campaign: Campaign) -> Iterator[tuple[str, str]]:
+def _cells_of(one: "Drawn", campaign: Campaign) -> Iterator[tuple[str, str]]:
     """(workload, arm) of the cells of a campaign that a figure draws."""
+    from rmwbench.evaluations.figures import cells  # which only those who save a summary need
+
     if not is_suite(one.suite, str(campaign.suite)):
         return
     for workload in campaign.workloads:

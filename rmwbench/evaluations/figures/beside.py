@@ -3,17 +3,15 @@ the shipped points of the originals. It lies beside the report and is linked the
 other suites have none.
 """
 
-import re
 from pathlib import Path
 from typing import Any
 
 from rmwbench.evaluations.campaign import Campaign
 from rmwbench.evaluations.figures import document as redrawn
-from rmwbench.evaluations.figures.measured import of_suite
-from rmwbench.evaluations.figures.model import FIGURES_FILE, load, published_file, sources
+from rmwbench.evaluations.figures.about import sources_about
+from rmwbench.evaluations.figures.model import load, published_file
 from rmwbench.evaluations.figures.page import write_html
 from rmwbench.evaluations.figures.points import read
-from rmwbench.suite.file.places import source_directory
 from rmwbench.whole_file import is_written_through
 
 SHIPPED = "the points extracted from the published data, five digits"
@@ -22,7 +20,7 @@ SHIPPED = "the points extracted from the published data, five digits"
 def document(campaign: Campaign) -> dict[str, Any] | None:
     """The figures document of a campaign with what it measures alone; None where it measures no
     figure."""
-    files = [(name, load(name)) for name in sources() if _mentions(name, campaign)]
+    files = [(name, load(name)) for name in sources_about(str(campaign.suite))]
     found = []
     for name, file in files:
         shipped = published_file(name)
@@ -42,10 +40,3 @@ def write_beside(campaign: Campaign, report: Path) -> str | None:
     path = report.with_name(f"{report.stem}-figures.html")
     write_html(made, path)
     return path.name
-
-
-def _mentions(name: str, campaign: Campaign) -> bool:
-    """Whether a figures file names the campaign's suite: most are of none, and reading YAML takes
-    long."""
-    text = (source_directory(name) / FIGURES_FILE).read_text(encoding="utf-8")
-    return any(of_suite(suite, campaign) for suite in set(re.findall(r"suite: ([\w./-]+)", text)))
