@@ -44,6 +44,7 @@ class TrialEvidence:
     has_frames: bool = False
     clock_map: Rows = field(default_factory=list)
     has_spans: bool = False
+    has_samples: bool = False
 
     def spans(self) -> dict[str, np.ndarray] | None:
         """The columns of the table `spans`; None where no layer was traced."""
@@ -60,6 +61,8 @@ class TrialEvidence:
     def samples(self) -> list[tuple[int, str, str, float]]:
         """(time_ns, process, `cpu`, `pss` or `file_pss`, ns or bytes) of the time series; empty
         where it was not asked for."""
+        if not self.has_samples:  # of most trials: even an empty table takes a millisecond
+            return []
         names = ["time_ns", "process", "counter", "value"]
         table = self.bundle.table("samples", self.trial, names)
         table = table.filter(pc.is_in(table["counter"], pa.array(["cpu", "pss", "file_pss"])))
@@ -144,6 +147,7 @@ def evidence(
             "frames" in x.tables,
             small.clock_map[x.trial],
             "spans" in x.tables,
+            "samples" in x.tables,
         )
 
 
