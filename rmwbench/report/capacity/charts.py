@@ -276,7 +276,7 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
             line.mark_rule(color=LOST, strokeWidth=1.2, strokeDash=[6, 3]).encode(y=y),
             line.mark_text(
                 color=LOST, align="left", baseline="bottom", dx=4, dy=-3, fontSize=11
-            ).encode(x=charts._at(alt.XValue, 0), y=y, text=alt.Text("text:N")),
+            ).encode(x=charts._fixed(alt.XValue, 0), y=y, text=alt.Text("text:N")),
         ]
     if knees:
         layers.append(
@@ -292,7 +292,7 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
             .mark_point(size=45, filled=True, opacity=0.85)
             .encode(
                 x=x("level:Q"),
-                y=charts._at(alt.YValue, 7),
+                y=charts._fixed(alt.YValue, 7),
                 color=colour,
                 shape=alt.Shape("shape:N", scale=None),
                 tooltip=charts._TOOLTIP,

@@ -207,13 +207,13 @@ def spectrum(part: Part, title: str = "response latency", *, narrow: bool = Fals
         lines,
         ending.mark_rule(opacity=0.45, strokeWidth=1).encode(
             x=x,
-            x2=_at(alt.X2Value, alt.ExprRef("width + 14")),
+            x2=_fixed(alt.X2Value, alt.ExprRef("width + 14")),
             y=y,
             y2=alt.Y2("place:Q"),
             color=_literal("colour"),
         ),
         ending.mark_text(align="left", fontSize=12, fontWeight=600).encode(
-            x=_at(alt.XValue, alt.ExprRef("width + 18")),
+            x=_fixed(alt.XValue, alt.ExprRef("width + 18")),
             y=alt.Y("place:Q"),
             text=alt.Text("arm:N"),
             color=_literal("colour"),
@@ -262,7 +262,7 @@ def series(part: Part) -> Spec | None:
         alt.Chart()
         .transform_filter("datum.y == null")
         .mark_tick(orient="vertical", thickness=1.5, size=9, color=LOST)
-        .encode(x=x, y=_at(alt.YValue, 5))
+        .encode(x=x, y=_fixed(alt.YValue, 5))
     )
     layers = [arrived, lost] if any(value["y"] is None for value in values) else [arrived]
     return _finish(_panels(layers, names, _PANEL_HEIGHT), height=None, points=values)
@@ -508,7 +508,7 @@ def _halo(chart: alt.Chart, x: alt.X, y: alt.Y, **mark: Any) -> list[alt.Chart]:
     ]
 
 
-def _at(channel: Any, value: Any) -> Any:
+def _fixed(channel: Any, value: Any) -> Any:
     """A place that no datum gives. Of `alt.value` Altair tries all of its classes."""
     return channel(value)
 
@@ -517,7 +517,7 @@ def _values_beside(base: alt.Chart, y: alt.Y, narrow: bool) -> list[alt.Chart]:
     """The numbers in a column of their own right of the picture, where they align; and the names,
     if narrow."""
     numbers = base.mark_text(align="left", fontSize=12, fontWeight=600).encode(
-        x=_at(alt.XValue, alt.ExprRef("width + 12")),
+        x=_fixed(alt.XValue, alt.ExprRef("width + 12")),
         y=y,
         text=alt.Text("label:N"),
         color=_literal("label_colour"),
@@ -527,7 +527,7 @@ def _values_beside(base: alt.Chart, y: alt.Y, narrow: bool) -> list[alt.Chart]:
         return [numbers]
     name: dict[str, Any] = {"align": "left", "fontSize": 12, "dy": -15}
     seam = base.mark_text(stroke=SURFACE, strokeWidth=4, strokeJoin="round", **name)
-    left, text = _at(alt.XValue, 0), alt.Text("arm:N")
+    left, text = _fixed(alt.XValue, 0), alt.Text("arm:N")
     names = [
         mark.encode(x=left, y=y, text=text) for mark in (seam, base.mark_text(color=TEXT, **name))
     ]
