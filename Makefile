@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
-.PHONY: help preflight wheel site demo test test-all check rust fuzz fuzz-native sanitize bench setup-run setup-test workers clean
-.PHONY: lint-python lint-text lint-rust types test-rust rust-suites test-python test-untimed test-timed
+.PHONY: help preflight wheel site demo test test-all check rust fuzz fuzz-native sanitize bench setup-run setup-test workers cross clean
+.PHONY: lint-python lint-text lint-cpp lint-rust types test-rust rust-suites test-python test-untimed test-timed
 
 UV = $$(setup/uv)
 # What hints print is what works when pasted: there is no `rmwbench` on the PATH of who types `make`.
@@ -32,7 +32,7 @@ help:
 	@echo "make fuzz-native  broken inputs for all that reads bytes of others in native/ (half an hour)"
 	@echo "make sanitize  native/ under the compilers' sanitizers; PART=\"tsan miri\" for some (native/sanitize/run has their names)"
 	@echo "make workers   build the workers of the first set"
-	@echo "make wheel     one file for pip in dist/, with the workers inside: for machines without compilers"
+	@echo "make wheel     one file for pip in dist/, with the workers inside: for machines without compilers; TARGET=aarch64-unknown-linux-gnu for those"
 	@echo "make site      the documents as pages in dist/site, which open without a server and without the network"
 	@echo "make clean     remove the Python environment (workers stay in the cache)"
 
@@ -48,12 +48,15 @@ setup-test: setup-run
 preflight:
 	@setup/preflight
 
+cross: setup-run
+	@setup/cross $(TARGET)
+
 workers: setup-run
 	@$(RUN) rmwbench middlewares build
 
-# One file for machines without compilers or a checkout: robots, clusters, CI.
-wheel: workers
-	@RMWBENCH_WHEEL="$$(native/target-dir)/release" $(UV) build --quiet --wheel --out-dir dist
+# One file for machines without compilers or a checkout: robots, clusters, CI. TARGET is Rust's name of another kind of machine.
+wheel: $(if $(TARGET),cross,workers)
+	@RMWBENCH_WHEEL="$$(native/target-dir)$(TARGET:%=/%)/release" $(UV) build --quiet --wheel --out-dir dist
 	@ls -l dist/*.whl
 
 # MkDocs alone makes these pages and nothing else needs it, so it is not part of the Python environment.
@@ -73,7 +76,7 @@ PYTHON = rmwbench tests bench workers setup
 SHELL_SCRIPTS = $$(git ls-files setup .ci native | xargs grep -lE '^\#!/(usr/)?bin/(env )?(ba|da)?sh')
 
 # What a mistake in style, types or logic meets first, in a few minutes: nothing here runs traffic.
-check: setup-test lint-python lint-text types lint-rust test-untimed
+check: setup-test lint-python lint-text lint-cpp types lint-rust test-untimed
 
 ifdef T
 test: setup-test
@@ -82,7 +85,7 @@ rust: setup-run
 	@($(CARGO) test --release --quiet --locked $(T))
 else
 # Workers before the tests of `check`: some untimed ones start them, and none is to be skipped because a build is missing.
-test: preflight setup-test lint-python lint-text types workers check test-rust test-timed
+test: preflight setup-test lint-python lint-text lint-cpp types workers check test-rust test-timed
 rust: test-rust
 endif
 
@@ -108,6 +111,9 @@ lint-python:
 lint-text:
 	@$(RUN) typos
 	@$(RUN) shellcheck --severity=warning $(SHELL_SCRIPTS)
+
+lint-cpp:
+	@git ls-files '*.c' '*.cpp' '*.h' '*.hpp' | $(RUN) xargs clang-format --dry-run --Werror
 
 # Strict, where a package is clean; elsewhere no worse than setup/types-allowed.txt says.
 types:

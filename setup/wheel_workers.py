@@ -3,7 +3,7 @@ cargo built them in (`make wheel` does). Every other wheel and an editable insta
 are.
 
 The wheel is then of one processor and of a C library not older than the workers ask for, which its
-name says.
+name says. Both are read from the workers: they need not be of this machine's kind.
 """
 
 import json
@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -23,6 +22,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 VARIABLE = "RMWBENCH_WHEEL"
 INSIDE = "rmwbench/workers"
+MACHINES = {62: "x86_64", 183: "aarch64"}
+"""ELF's number of a kind of machine → the name that `uname -m` and wheels have for it."""
 LIBRARY, HEADER = "librmwbench_worker.so", "harness/include/rmwbench_worker.h"
 EVERYWHERE = re.compile(r"(ld-linux.*|linux-vdso|libc|libm|libgcc_s|libpthread|libdl|librt)\.so.*")
 """Libraries that every system with the C library has."""
@@ -37,14 +38,15 @@ class Workers(BuildHookInterface):
             return
         self._stage = tempfile.TemporaryDirectory(prefix="rmwbench-wheel-")
         stage = Path(self._stage.name)
-        files = list(_stripped(Path(self.root, "native"), Path(built), stage))
-        libc = max(_libc_versions(files))
-        (stage / "needs.json").write_text(
-            json.dumps(_needs(files), indent=1, sort_keys=True) + "\n"
-        )
+        sources = list(_built(Path(self.root, "native"), Path(built)))
+        machine = _machine(sources)
+        files = [_stripped(path, stage, machine) for path in sources]
+        headers = "".join(_headers(path, machine) for path in files)
+        needs = json.dumps(_needs(headers, machine), indent=1, sort_keys=True)
+        (stage / "needs.json").write_text(needs + "\n")
         shutil.copy(Path(self.root, "native", HEADER), stage)
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-manylinux_{libc[0]}_{libc[1]}_{platform.machine()}"
+        build_data["tag"] = f"py3-none-manylinux_{_libc(headers)}_{machine}"
         build_data["force_include"] |= {
             str(path): f"{INSIDE}/{path.name}" for path in stage.iterdir()
         }
@@ -54,7 +56,7 @@ class Workers(BuildHookInterface):
             self._stage.cleanup()
 
 
-def _stripped(native: Path, built: Path, stage: Path) -> Iterator[Path]:
+def _built(native: Path, built: Path) -> Iterator[Path]:
     """The tools, the workers of the first set and the library. Ends the build where a tool is
     missing; a worker that is not built is left out, and said."""
     wanted = [(LIBRARY, True)]
@@ -66,35 +68,64 @@ def _stripped(native: Path, built: Path, stage: Path) -> Iterator[Path]:
         elif table.get("first_set"):
             wanted.append((package["name"], False))
     for name, needed in wanted:
-        if not (built / name).is_file():
-            if needed:
-                sys.exit(f"{built / name}: not built\n  do: make workers")
+        if (built / name).is_file():
+            yield built / name
+        elif needed:
+            sys.exit(f"{built / name}: not built\n  do: make workers")
+        else:
             print(f"left out of the wheel: {name} is not built", file=sys.stderr)
-            continue
-        path = stage / name
-        subprocess.run(["strip", "--strip-all", "-o", path, built / name], check=True)
-        path.chmod(0o755)
-        yield path
 
 
-def _headers(path: Path) -> str:
+def _machine(files: list[Path]) -> str:
+    """The kind of machine that all of them are for, from their ELF headers, as `uname -m` calls
+    it."""
+    found = [MACHINES.get(int.from_bytes(path.read_bytes()[18:20], "little")) for path in files]
+    for path, machine in zip(files, found, strict=True):
+        if machine is None or machine != found[0]:
+            sys.exit(
+                f"{path}: a program for {machine or 'another kind of machine'}\n"
+                f"  expected: {found[0] or ' or '.join(MACHINES.values())}, like all that is packed\n"
+                f"  do: remove {path.parent} and build again"
+            )
+    assert found[0], "the library is always packed"
+    return found[0]
+
+
+def _stripped(built: Path, stage: Path, machine: str) -> Path:
+    path = stage / built.name
+    subprocess.run([_tool("strip", machine), "--strip-all", "-o", path, built], check=True)
+    path.chmod(0o755)
+    return path
+
+
+def _headers(path: Path, machine: str) -> str:
     return subprocess.run(
-        ["objdump", "-p", path], check=True, capture_output=True, text=True
+        [_tool("objdump", machine), "-p", path], check=True, capture_output=True, text=True
     ).stdout
 
 
-def _libc_versions(files: list[Path]) -> Iterator[tuple[int, int]]:
-    for path in files:
-        for major, minor in re.findall(r"\bGLIBC_(\d+)\.(\d+)", _headers(path)):
-            yield int(major), int(minor)
+def _tool(name: str, machine: str) -> str:
+    """Of the binutils for this kind of machine: those of another one do not read its programs."""
+    other = "" if machine == platform.machine() else f"{machine}-linux-gnu"
+    program = f"{other}-{name}" if other else name
+    if shutil.which(program) is None:
+        package = f"binutils-{other.replace('_', '-')}" if other else "binutils"
+        sys.exit(f"{program}: not on the PATH\n  do: as root: apt-get install -y {package}")
+    return program
 
 
-def _needs(files: list[Path]) -> dict[str, object]:
+def _libc(headers: str) -> str:
+    """The newest version of the C library that a symbol asks for, as a wheel's name has it."""
+    asked = re.findall(r"\bGLIBC_(\d+)\.(\d+)", headers)
+    return "{}_{}".format(*max((int(major), int(minor)) for major, minor in asked))
+
+
+def _needs(headers: str, machine: str) -> dict[str, object]:
     """The format of rmwbench/lab/middleware/brought.py."""
-    libraries = {name for path in files for name in re.findall(r"NEEDED\s+(\S+)", _headers(path))}
+    libraries = set(re.findall(r"NEEDED\s+(\S+)", headers))
     packages = {}
     for library in sorted(name for name in libraries if not EVERYWHERE.fullmatch(name)):
-        path = Path("/usr/lib", sysconfig.get_config_var("MULTIARCH") or "", library)
+        path = Path("/usr/lib", f"{machine}-linux-gnu", library)
         asked = ["dpkg-query", "--search", path] if shutil.which("dpkg-query") else ["false"]
         owner = subprocess.run(asked, capture_output=True, text=True).stdout.partition(":")[0]
         if owner:

@@ -14,7 +14,9 @@ fn main() {
     println!("cargo:rerun-if-env-changed=CC");
     let library = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"))
         .join("librmwbench_allocations.so");
-    let compiler = env::var("CC").unwrap_or_else(|_| "cc".into());
+    let compiler = linker_of_another_machine()
+        .or_else(|| env::var("CC").ok())
+        .unwrap_or_else(|| "cc".into());
     let mut words = compiler.split_whitespace();
     let mut command = Command::new(words.next().unwrap_or("cc"));
     command.args(words);
@@ -42,6 +44,15 @@ fn main() {
             String::from_utf8_lossy(&output.stderr)
         ));
     }
+}
+
+/// What cargo links with where it builds for another kind of machine than this one: the library
+/// would else be for this one, and no loader would say so before a trial counts allocations.
+fn linker_of_another_machine() -> Option<String> {
+    if env::var_os("TARGET") == env::var_os("HOST") {
+        return None;
+    }
+    env::var("RUSTC_LINKER").ok()
 }
 
 fn fail(message: &str) -> ! {

@@ -1,6 +1,7 @@
-/* What ThreadSanitizer cannot see of Rust's standard library, which comes uninstrumented: the linker puts these functions
- * around the library's (`--wrap`), and they say what each of them orders. Without them everything behind a contended Mutex
- * looks like a race. The names are the compiler's own, which native/sanitize/run looks up. */
+/* What ThreadSanitizer cannot see of Rust's standard library, which comes uninstrumented: the
+ * linker puts these functions around the library's (`--wrap`), and they say what each of them
+ * orders. Without them everything behind a contended Mutex looks like a race. The names are the
+ * compiler's own, which native/sanitize/run looks up. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -37,7 +38,8 @@ AROUND(void, wait, WAIT, (void *condition, void *mutex)) {
   __tsan_acquire(mutex);
 }
 
-AROUND(bool, wait_timeout, WAIT_TIMEOUT, (void *condition, void *mutex, uint64_t seconds, uint32_t nanoseconds)) {
+AROUND(bool, wait_timeout, WAIT_TIMEOUT,
+       (void *condition, void *mutex, uint64_t seconds, uint32_t nanoseconds)) {
   __tsan_release(mutex);
   const bool woken = real_wait_timeout(condition, mutex, seconds, nanoseconds);
   __tsan_acquire(mutex);
@@ -64,12 +66,14 @@ AROUND(void, leave, SCOPE, (char *scope, bool panicked)) {
   real_leave(scope, panicked);
 }
 
-/* Arc: the last owner has a fence between its subtraction and its look at the data, and ThreadSanitizer knows no fences. Hence
- * a subtraction that releases acquires as well. */
-#define AROUND_SUBTRACTION(bits)                                                                    \
-  uint##bits##_t __real___tsan_atomic##bits##_fetch_sub(volatile void *, uint##bits##_t, int);      \
-  uint##bits##_t __wrap___tsan_atomic##bits##_fetch_sub(volatile void *at, uint##bits##_t by, int order) { \
-    return __real___tsan_atomic##bits##_fetch_sub(at, by, order == __ATOMIC_RELEASE ? __ATOMIC_ACQ_REL : order); \
+/* Arc: the last owner has a fence between its subtraction and its look at the data, and
+ * ThreadSanitizer knows no fences. Hence a subtraction that releases acquires as well. */
+#define AROUND_SUBTRACTION(bits)                                                               \
+  uint##bits##_t __real___tsan_atomic##bits##_fetch_sub(volatile void *, uint##bits##_t, int); \
+  uint##bits##_t __wrap___tsan_atomic##bits##_fetch_sub(volatile void *at, uint##bits##_t by,  \
+                                                        int order) {                           \
+    return __real___tsan_atomic##bits##_fetch_sub(                                             \
+        at, by, order == __ATOMIC_RELEASE ? __ATOMIC_ACQ_REL : order);                         \
   }
 
 AROUND_SUBTRACTION(32)

@@ -11,13 +11,14 @@ from typing import Any
 
 _HARMLESS = "\n\t\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # not `printable` to Python
 _UNSEEN = ("charts", "per_trial")
+_NO_TEXT = (float, int, bool, type(None))  # most of a document
 
 
 def printable(value: Any) -> Any:
     """A text, or a document or a typed answer with all its texts, without control characters.
     `charts` and `per_trial` are not for a terminal: dropped of a document, left as they are in an
     answer."""
-    if isinstance(value, Enum):
+    if type(value) in _NO_TEXT or isinstance(value, Enum):
         return value
     if isinstance(value, str):
         if value.isprintable():
@@ -29,7 +30,7 @@ def printable(value: Any) -> Any:
         return {key: printable(item) for key, item in value.items() if key not in _UNSEEN}
     if isinstance(value, tuple):
         return tuple(map(printable, value))
-    if isinstance(value, int | float | None):
+    if isinstance(value, int | float):
         return value
     if is_dataclass(value) and not isinstance(value, type):
         return replace(

@@ -139,6 +139,7 @@ _CLIENT = {
 }  # fmt: skip
 _READERS = [
     ("typed", "drops_at_reader"), ("raw", "overwrites_at_writer"), ("lent", "blocks"), ("typed", "drops_at_writer"),
+    ("typed", "never_full"),
 ]  # fmt: skip
 _ARRIVALS = [
     {"kind": "poisson", "rate_hz": 100.5, "seed": 7},

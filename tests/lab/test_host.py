@@ -253,6 +253,10 @@ def test_a_stray_init_is_found_by_its_marker_and_a_living_one_is_not():
         )
         stray = subprocess.Popen(["/bin/sleep", "1000"], env={marker.VARIABLE: text})
         try:
+            # Popen returns within the exec, a moment before the kernel shows the new environment.
+            while not Path(f"/proc/{stray.pid}/environ").read_bytes():
+                assert stray.poll() is None
+                time.sleep(0.01)
             found = [s for s in marker.strays() if s.pid in (stray.pid, living._init.pid)]
             assert [(s.pid, s.marker.name) for s in found] == [(stray.pid, "stray:with:colons")]
         finally:

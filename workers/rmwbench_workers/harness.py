@@ -28,7 +28,14 @@ OK, STATUS_FULL, STATUS_FAILED = 0, 1, 4
 WAITS = ("block", "poll", "callback")
 PUBLISH_MODES = ("default", "sync", "async")
 TAKES = ("typed", "raw", "lent")
-WHEN_FULL = ("", "blocks", "overwrites_at_writer", "drops_at_writer", "drops_at_reader")
+WHEN_FULL = (
+    "",
+    "blocks",
+    "overwrites_at_writer",
+    "drops_at_writer",
+    "drops_at_reader",
+    "never_full",
+)
 
 
 def run(middleware: Middleware) -> int:

@@ -24,6 +24,7 @@ ffi = cffi.FFI()
 def declarations(text: str) -> str:
     """What cffi can read of a C header: everything but directives, comments and the `extern "C"`
     bracket. Numeric `#define`s are kept, without their suffix."""
+    text = text.replace("\\\n", " ")  # a directive goes on behind a backslash
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.DOTALL)
     kept = []

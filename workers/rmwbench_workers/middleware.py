@@ -89,8 +89,8 @@ class Granted:
     take: str = "typed"
     """typed or lent; of what reads. Python's workers copy into an object of the reader's own."""
     when_full: str = ""
-    """blocks, overwrites_at_writer, drops_at_writer, drops_at_reader; empty where it is not
-    known."""
+    """blocks, overwrites_at_writer, drops_at_writer, drops_at_reader, never_full; empty where it is
+    not known."""
 
 
 @dataclass

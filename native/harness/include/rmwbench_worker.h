@@ -1,20 +1,22 @@
 /* The boundary for middlewares written in C or C++, ABI version 4.
  *
- * A middleware fills one table of function pointers and hands it to the harness, which owns everything else: protocol, schedule,
- * payload, records. The table mirrors the Rust traits in `harness/src/middleware.rs` one to one. It is versioned and sized rather
- * than a C++ class, because a shim, its library and the harness come from different compilers.
+ * A middleware fills one table of function pointers and hands it to the harness, which owns
+ * everything else: protocol, schedule, payload, records. The table mirrors the Rust traits in
+ * `harness/src/middleware.rs` one to one. It is versioned and sized rather than a C++ class,
+ * because a shim, its library and the harness come from different compilers.
  *
  * Rules that hold everywhere
- * - Text is UTF-8 and ends with a NUL. What the harness passes in is borrowed for the call. What a table function returns as text
- *   lives as long as the process.
+ * - Text is UTF-8 and ends with a NUL. What the harness passes in is borrowed for the call. What a
+ * table function returns as text lives as long as the process.
  * - Every time is in nanoseconds of CLOCK_MONOTONIC; take it from rmwbench_now_ns().
- * - Calls that concern one object never overlap; calls that concern different objects do, from any thread.
- * - Objects are destroyed leaf first: endpoints before their node, nodes before their session. Every object that was created is
- *   destroyed exactly once.
- * - A function that returns a pointer returns NULL for an error and has then filled `error`. Nothing may throw or longjmp across
- *   this boundary.
- * - What a middleware does not have it leaves NULL where the table says so (loans, services, daemons, ...); the harness answers
- *   `unsupported` for it.
+ * - Calls that concern one object never overlap; calls that concern different objects do, from any
+ * thread.
+ * - Objects are destroyed leaf first: endpoints before their node, nodes before their session.
+ * Every object that was created is destroyed exactly once.
+ * - A function that returns a pointer returns NULL for an error and has then filled `error`.
+ * Nothing may throw or longjmp across this boundary.
+ * - What a middleware does not have it leaves NULL where the table says so (loans, services,
+ * daemons, ...); the harness answers `unsupported` for it.
  */
 #ifndef RMWBENCH_WORKER_H
 #define RMWBENCH_WORKER_H
@@ -37,7 +39,7 @@ typedef struct rmwbench_client rmwbench_client;
 typedef struct rmwbench_service rmwbench_service;
 typedef struct rmwbench_daemon rmwbench_daemon;
 
-/* ---- Errors ------------------------------------------------------------------------------------------------------------- */
+/* ---- Errors ---- */
 
 enum {
   RMWBENCH_ERROR_UNSUPPORTED = 0, /* known to be impossible with this middleware */
@@ -48,11 +50,12 @@ enum {
 /* Filled by the function that fails. Longer texts are cut; they must still end with a NUL. */
 typedef struct rmwbench_error {
   int32_t kind;
-  char object[128];  /* what it is about: "endpoint 3", "option transport" */
+  char object[128];   /* what it is about: "endpoint 3", "option transport" */
   char message[1920]; /* worded for the person who wrote the suite */
 } rmwbench_error;
 
-/* What a publish call came to. The middleware's words go to the account: nothing is formatted in the path of a message. */
+/* What a publish call came to. The middleware's words go to the account: nothing is formatted in
+ * the path of a message. */
 typedef enum rmwbench_status {
   RMWBENCH_OK = 0,
   RMWBENCH_FULL = 1,        /* a queue, history or pool was full and the call gave up */
@@ -61,7 +64,7 @@ typedef enum rmwbench_status {
   RMWBENCH_FAILED = 4
 } rmwbench_status;
 
-/* ---- Description -------------------------------------------------------------------------------------------------------- */
+/* ---- Description ---- */
 
 typedef struct rmwbench_pair {
   const char *name;
@@ -79,29 +82,33 @@ typedef struct rmwbench_description {
   const char *middleware;
   const char *layer; /* "native", "rclcpp", ... */
   const char *version;
-  const char *release_date;    /* ISO date of this version's release; empty when unknown */
-  const rmwbench_pair *build;  /* facts: source, compiler, ... */
+  const char *release_date;   /* ISO date of this version's release; empty when unknown */
+  const rmwbench_pair *build; /* facts: source, compiler, ... */
   size_t build_count;
-  const rmwbench_pair *capabilities; /* name -> "yes", "no: REASON", "partly: REASON"; what is not listed is "no" */
+  const rmwbench_pair
+      *capabilities; /* name -> "yes", "no: REASON", "partly: REASON"; what is not listed is "no" */
   size_t capability_count;
   const rmwbench_profile *profiles;
   size_t profile_count;
-  /* name -> the levels that it can ("udp|tcp", "true|false", "N" for any whole number from 1) or "no: REASON"; what is not listed
-   * is refused as not mapped. The names and their levels: docs/formats/worker-protocol.md, "Modes". */
+  /* name -> the levels that it can ("udp|tcp", "true|false", "N" for any whole number from 1) or
+   * "no: REASON"; what is not listed is refused as not mapped. The names and their levels:
+   * docs/formats/worker-protocol.md, "Modes". */
   const rmwbench_pair *modes;
   size_t mode_count;
 } rmwbench_description;
 
-/* ---- What is asked ------------------------------------------------------------------------------------------------------ */
+/* ---- What is asked ---- */
 
 typedef struct rmwbench_session_config {
   rmwbench_profile profile;
-  const rmwbench_pair *options; /* strings without quotes; numbers and booleans as JSON writes them; refuse unknown names */
+  const rmwbench_pair *options; /* strings without quotes; numbers and booleans as JSON writes them;
+                                   refuse unknown names */
   size_t option_count;
   uint32_t domain_id;
   uint64_t trial_nonce;
-  /* Replace what the profile says; written as options are. The harness has refused what the description says "no" to; a level
-   * that is named elsewhere and not possible here is UNSUPPORTED, object "mode NAME". */
+  /* Replace what the profile says; written as options are. The harness has refused what the
+   * description says "no" to; a level that is named elsewhere and not possible here is UNSUPPORTED,
+   * object "mode NAME". */
   const rmwbench_pair *modes;
   size_t mode_count;
 } rmwbench_session_config;
@@ -111,15 +118,18 @@ enum { RMWBENCH_VOLATILE = 0, RMWBENCH_TRANSIENT_LOCAL = 1 };
 enum { RMWBENCH_KEEP_LAST = 0, RMWBENCH_KEEP_ALL = 1 };
 enum { RMWBENCH_PUBLISH_DEFAULT = 0, RMWBENCH_PUBLISH_SYNC = 1, RMWBENCH_PUBLISH_ASYNC = 2 };
 enum {
-  RMWBENCH_WAIT_BLOCK = 0,   /* a thread blocks on the middleware's own wait primitive; one thread for all of a session */
-  RMWBENCH_WAIT_POLL = 1,    /* a thread spins; one thread for all of a session */
+  RMWBENCH_WAIT_BLOCK = 0, /* a thread blocks on the middleware's own wait primitive; one thread for
+                              all of a session */
+  RMWBENCH_WAIT_POLL = 1,  /* a thread spins; one thread for all of a session */
   RMWBENCH_WAIT_CALLBACK = 2 /* the middleware's own thread calls */
 };
 
-/* Into whose memory a subscription takes (asked), and where a payload is when it is taken (granted). */
+/* Into whose memory a subscription takes (asked), and where a payload is when it is taken
+ * (granted). */
 enum {
   RMWBENCH_TAKE_TYPED = 0, /* in memory of the reader's own */
-  RMWBENCH_TAKE_RAW = 1,   /* serialised, in the middleware's receive buffer; asked only where capability take_raw says so */
+  RMWBENCH_TAKE_RAW = 1,   /* serialised, in the middleware's receive buffer; asked only where
+                              capability take_raw says so */
   RMWBENCH_TAKE_LENT = 2   /* granted only: in memory that the API lends */
 };
 /* What happens at an endpoint when its own queue is full. */
@@ -128,24 +138,27 @@ enum {
   RMWBENCH_FULL_BLOCKS = 1,
   RMWBENCH_FULL_OVERWRITES_AT_WRITER = 2,
   RMWBENCH_FULL_DROPS_AT_WRITER = 3,
-  RMWBENCH_FULL_DROPS_AT_READER = 4
+  RMWBENCH_FULL_DROPS_AT_READER = 4,
+  RMWBENCH_FULL_NEVER = 5 /* it grows without a limit */
 };
-/* Messages taken from one reader before the others of its thread are looked at: the same for every middleware. */
+/* Messages taken from one reader before the others of its thread are looked at: the same for every
+ * middleware. */
 enum { RMWBENCH_TURN = 4 };
 /* The note that tells it; for every reader that such a thread serves. */
-#define RMWBENCH_TURN_NOTE "one thread takes for all readers of the process, up to 4 messages of each in its turn"
+#define RMWBENCH_TURN_NOTE \
+  "one thread takes for all readers of the process, up to 4 messages of each in its turn"
 
 typedef struct rmwbench_qos {
   int32_t reliability;
   int32_t durability;
   int32_t history;
-  uint32_t depth; /* messages kept with KEEP_LAST; without meaning for KEEP_ALL */
+  uint32_t depth;             /* messages kept with KEEP_LAST; without meaning for KEEP_ALL */
   const char *content_filter; /* NULL when none is asked */
   const char *instance_key;   /* NULL when none is asked */
 } rmwbench_qos;
 
-/* An exact layout: `cdr_prefix`, then `payload_bytes` of payload, then `cdr_suffix` are a complete XCDR1 message, encapsulation
- * included. A middleware without CDR carries the payload alone. */
+/* An exact layout: `cdr_prefix`, then `payload_bytes` of payload, then `cdr_suffix` are a complete
+ * XCDR1 message, encapsulation included. A middleware without CDR carries the payload alone. */
 typedef struct rmwbench_message_type {
   const char *name;     /* the suite's name: "Image1080p" */
   const char *ros_type; /* "sensor_msgs/msg/Image" */
@@ -165,58 +178,66 @@ typedef struct rmwbench_endpoint_config {
   rmwbench_qos qos;
   int32_t loan; /* non-zero: will be published by loan and commit */
   int32_t publish_mode;
-  int32_t wait; /* of what reads: subscriptions, clients, services */
+  int32_t wait;                            /* of what reads: subscriptions, clients, services */
   const rmwbench_message_type *reply_type; /* of clients and services; NULL for the others */
-  const char *dds_reply_topic;             /* of clients and services: "rr/cameraReply"; NULL for the others */
-  int32_t take;                            /* of subscriptions; TYPED for the others */
+  const char *dds_reply_topic; /* of clients and services: "rr/cameraReply"; NULL for the others */
+  int32_t take;                /* of subscriptions; TYPED for the others */
 } rmwbench_endpoint_config;
 
-/* ---- What is delivered -------------------------------------------------------------------------------------------------- */
+/* ---- What is delivered ---- */
 
 typedef struct rmwbench_delivery {
-  int64_t notified_ns; /* the wait returned, or the callback began, that announced this message; taken_ns where nothing did */
-  int64_t taken_ns;    /* the last instant before the reader's code can look at this payload: one stamp for one message */
+  int64_t notified_ns; /* the wait returned, or the callback began, that announced this message;
+                          taken_ns where nothing did */
+  int64_t taken_ns; /* the last instant before the reader's code can look at this payload: one stamp
+                       for one message */
   const uint8_t *payload; /* the middleware's own memory where it has it; valid during the call */
   size_t bytes;
   int32_t zero_copy; /* non-zero: read in place, by the middleware's own evidence */
-  int32_t lossy; /* non-zero: behind the header it need not be the bytes that were published; it is read and not checked, its size is */
+  int32_t lossy; /* non-zero: behind the header it need not be the bytes that were published; it is
+                    read and not checked, its size is */
 } rmwbench_delivery;
 
-/* Where a subscription's messages go. `deliver` may be called from any thread, from several at once, and already before
- * subscription_create returned; it returns soon unless the endpoint is a relay, which publishes from within, or a consumer that was
- * asked to keep each message for a while: it sleeps within, and the message's memory stays the reader's until then. */
+/* Where a subscription's messages go. `deliver` may be called from any thread, from several at
+ * once, and already before subscription_create returned; it returns soon unless the endpoint is a
+ * relay, which publishes from within, or a consumer that was asked to keep each message for a
+ * while: it sleeps within, and the message's memory stays the reader's until then. */
 typedef struct rmwbench_sink {
   void *context;
   void (*deliver)(void *context, const rmwbench_delivery *delivery);
-  /* Non-zero: delivering publishes on, reliably. A middleware that calls back in the thread which takes acknowledgements would wait
-   * there for what only that thread can bring: it must deliver from another one, and grant what that is. */
+  /* Non-zero: delivering publishes on, reliably. A middleware that calls back in the thread which
+   * takes acknowledgements would wait there for what only that thread can bring: it must deliver
+   * from another one, and grant what that is. */
   int32_t publishes_reliably;
 } rmwbench_sink;
 
-/* Sends the answer to one request, to the client that asked; returns when the middleware's call does. */
+/* Sends the answer to one request, to the client that asked; returns when the middleware's call
+ * does. */
 typedef struct rmwbench_reply {
   void *context;
   rmwbench_status (*send)(void *context, const uint8_t *payload, size_t bytes);
 } rmwbench_reply;
 
-/* Where a service's requests go. `handle` may be called from any thread and from several at once; it calls `reply->send` from
- * within, in the same thread, once or (for what no client of this trial sent) not at all. */
+/* Where a service's requests go. `handle` may be called from any thread and from several at once;
+ * it calls `reply->send` from within, in the same thread, once or (for what no client of this trial
+ * sent) not at all. */
 typedef struct rmwbench_handler {
   void *context;
   void (*handle)(void *context, const rmwbench_delivery *request, const rmwbench_reply *reply);
 } rmwbench_handler;
 
-/* ---- What is told ------------------------------------------------------------------------------------------------------- */
+/* ---- What is told ---- */
 
-/* What was granted, read back from the middleware. Fill the fields, and call `note` for each thing that a reader of the numbers
- * must know. `qos.content_filter` and `qos.instance_key` point to what is in force and lives as long as the endpoint; NULL for none. */
+/* What was granted, read back from the middleware. Fill the fields, and call `note` for each thing
+ * that a reader of the numbers must know. `qos.content_filter` and `qos.instance_key` point to what
+ * is in force and lives as long as the endpoint; NULL for none. */
 typedef struct rmwbench_granted {
   rmwbench_qos qos;
   int32_t publish_mode; /* RMWBENCH_PUBLISH_DEFAULT only when it cannot be known */
   int32_t wait;
   void *context;
   void (*note)(void *context, const char *text);
-  int32_t take;      /* of what reads */
+  int32_t take; /* of what reads */
   int32_t when_full;
 } rmwbench_granted;
 
@@ -229,26 +250,31 @@ typedef struct rmwbench_account {
   void (*evidence)(void *context, const char *path, uint64_t messages, const char *note);
 } rmwbench_account;
 
-/* Receives the configuration in force; call `tell` once, or not at all where there is no such thing. */
+/* Receives the configuration in force; call `tell` once, or not at all where there is no such
+ * thing. */
 typedef struct rmwbench_configuration {
   void *context;
-  void (*tell)(void *context, const char *format, const char *text); /* format as in rmwbench_profile */
+  void (*tell)(void *context, const char *format,
+               const char *text); /* format as in rmwbench_profile */
 } rmwbench_configuration;
 
 /* Why a profile is for one host; the reason ends with what to ask for instead. */
 typedef struct rmwbench_one_host {
   const char *reason;
-  const char *const *unless; /* modes that replace what is in the way; ends with NULL; NULL for none */
+  const char *const
+      *unless; /* modes that replace what is in the way; ends with NULL; NULL for none */
 } rmwbench_one_host;
 
-/* What is forced on every profile on a host without namespaces of its own, and the daemons that cannot run there. */
+/* What is forced on every profile on a host without namespaces of its own, and the daemons that
+ * cannot run there. */
 typedef struct rmwbench_shared_host {
   const char *forced;
   const rmwbench_pair *without; /* name -> why */
   size_t without_count;
 } rmwbench_shared_host;
 
-/* What a process takes of /dev/shm whatever it sends, and whether a publisher's full history lies there besides. */
+/* What a process takes of /dev/shm whatever it sends, and whether a publisher's full history lies
+ * there besides. */
 typedef struct rmwbench_shared_memory {
   uint64_t process_bytes;
   int32_t histories;
@@ -261,28 +287,33 @@ typedef struct rmwbench_mode_daemons {
   const char *const *daemons;
 } rmwbench_mode_daemons;
 
-/* ---- The table ---------------------------------------------------------------------------------------------------------- */
+/* ---- The table ---- */
 
 typedef struct rmwbench_middleware {
-  uint32_t abi_version; /* RMWBENCH_ABI_VERSION */
-  uint32_t struct_bytes; /* sizeof(rmwbench_middleware); functions are added at the end, and a shorter table of this version is taken */
+  uint32_t abi_version;  /* RMWBENCH_ABI_VERSION */
+  uint32_t struct_bytes; /* sizeof(rmwbench_middleware); functions are added at the end, and a
+                            shorter table of this version is taken */
 
   /* Must work where the middleware itself cannot run. The result lives as long as the process. */
   const rmwbench_description *(*describe)(void);
 
-  /* Opens the process's session (a DDS participant, a ROS context). Options that are not known are INVALID. */
+  /* Opens the process's session (a DDS participant, a ROS context). Options that are not known are
+   * INVALID. */
   rmwbench_session *(*session_open)(const rmwbench_session_config *config, rmwbench_error *error);
   void (*session_close)(rmwbench_session *session);
 
   rmwbench_node *(*node_create)(rmwbench_session *session, const char *name, rmwbench_error *error);
   void (*node_destroy)(rmwbench_node *node);
 
-  rmwbench_publisher *(*publisher_create)(rmwbench_node *node, const rmwbench_endpoint_config *config, rmwbench_error *error);
+  rmwbench_publisher *(*publisher_create)(rmwbench_node *node,
+                                          const rmwbench_endpoint_config *config,
+                                          rmwbench_error *error);
   void (*publisher_destroy)(rmwbench_publisher *publisher);
-  /* Publishes a copy of `payload`; returns when the middleware's publish call does. `payload` is never NULL, also with 0 bytes. */
+  /* Publishes a copy of `payload`; returns when the middleware's publish call does. `payload` is
+   * never NULL, also with 0 bytes. */
   rmwbench_status (*publish)(rmwbench_publisher *publisher, const uint8_t *payload, size_t bytes);
-  /* Both NULL where there are no loans. `loan` gives memory of at least `bytes`; `commit` publishes it and takes it back,
-   * whatever it returns. */
+  /* Both NULL where there are no loans. `loan` gives memory of at least `bytes`; `commit` publishes
+   * it and takes it back, whatever it returns. */
   rmwbench_status (*loan)(rmwbench_publisher *publisher, size_t bytes, uint8_t **memory);
   rmwbench_status (*commit)(rmwbench_publisher *publisher, uint8_t *memory, size_t bytes);
   /* Peers matched now; cheap enough to be asked a thousand times a second. */
@@ -290,30 +321,35 @@ typedef struct rmwbench_middleware {
   void (*publisher_granted)(rmwbench_publisher *publisher, rmwbench_granted *granted);
   void (*publisher_account)(rmwbench_publisher *publisher, const rmwbench_account *account);
 
-  /* `sink` is copied; its context lives until subscription_destroy returned (or until this returned NULL). */
-  rmwbench_subscription *(*subscription_create)(rmwbench_node *node, const rmwbench_endpoint_config *config,
+  /* `sink` is copied; its context lives until subscription_destroy returned (or until this returned
+   * NULL). */
+  rmwbench_subscription *(*subscription_create)(rmwbench_node *node,
+                                                const rmwbench_endpoint_config *config,
                                                 const rmwbench_sink *sink, rmwbench_error *error);
   /* Unregisters at once. After it returned, the sink is called no more. */
   void (*subscription_destroy)(rmwbench_subscription *subscription);
   uint32_t (*subscription_matched)(rmwbench_subscription *subscription);
   void (*subscription_granted)(rmwbench_subscription *subscription, rmwbench_granted *granted);
-  void (*subscription_account)(rmwbench_subscription *subscription, const rmwbench_account *account);
+  void (*subscription_account)(rmwbench_subscription *subscription,
+                               const rmwbench_account *account);
 
-  /* ---- From here on: NULL where there is none; functions of one group are all there or all NULL. ---- */
+  /* ---- From here on: NULL where there is none; functions of one group are all there or all NULL.
+   * ---- */
 
-  /* Clients: `client_request` sends a request as `publish` does, without waiting for the answer; replies go to the sink, from any
-   * thread. Drop those that are for other clients, and count them: counters "other_clients_replies" and
-   * "other_clients_reply_bytes". `client_matched` counts services. */
-  rmwbench_client *(*client_create)(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink,
-                                    rmwbench_error *error);
+  /* Clients: `client_request` sends a request as `publish` does, without waiting for the answer;
+   * replies go to the sink, from any thread. Drop those that are for other clients, and count them:
+   * counters "other_clients_replies" and "other_clients_reply_bytes". `client_matched` counts
+   * services. */
+  rmwbench_client *(*client_create)(rmwbench_node *node, const rmwbench_endpoint_config *config,
+                                    const rmwbench_sink *sink, rmwbench_error *error);
   void (*client_destroy)(rmwbench_client *client);
   rmwbench_status (*client_request)(rmwbench_client *client, const uint8_t *payload, size_t bytes);
   uint32_t (*client_matched)(rmwbench_client *client);
   void (*client_granted)(rmwbench_client *client, rmwbench_granted *granted);
   void (*client_account)(rmwbench_client *client, const rmwbench_account *account);
 
-  /* Services, of the same group as clients. `handler` is copied; its context lives as a sink's does. `service_matched` counts
-   * clients. */
+  /* Services, of the same group as clients. `handler` is copied; its context lives as a sink's
+   * does. `service_matched` counts clients. */
   rmwbench_service *(*service_create)(rmwbench_node *node, const rmwbench_endpoint_config *config,
                                       const rmwbench_handler *handler, rmwbench_error *error);
   void (*service_destroy)(rmwbench_service *service);
@@ -322,29 +358,33 @@ typedef struct rmwbench_middleware {
   void (*service_account)(rmwbench_service *service, const rmwbench_account *account);
 
   /* The configuration in force, profile and modes together; it is stored with the trial. */
-  void (*session_configuration)(rmwbench_session *session, const rmwbench_configuration *configuration);
+  void (*session_configuration)(rmwbench_session *session,
+                                const rmwbench_configuration *configuration);
 
-  /* What the isolation of trials or this worker forces on an embedded profile, NULL for nothing: it is then shown with an asterisk
-   * and this text, which lives as long as the process. */
+  /* What the isolation of trials or this worker forces on an embedded profile, NULL for nothing: it
+   * is then shown with an asterisk and this text, which lives as long as the process. */
   const char *(*profile_forced)(const char *profile);
 
-  /* Daemons: the names of those that an embedded profile needs, in the order of their start; ends with NULL, lives as long as the
-   * process. Each runs in a process of its own (`WORKER --daemon NAME`): `daemon_open` returns when it serves, `daemon_close` ends
-   * it and removes what it left outside the process. */
+  /* Daemons: the names of those that an embedded profile needs, in the order of their start; ends
+   * with NULL, lives as long as the process. Each runs in a process of its own (`WORKER --daemon
+   * NAME`): `daemon_open` returns when it serves, `daemon_close` ends it and removes what it left
+   * outside the process. */
   const char *const *(*profile_daemons)(const char *profile);
-  rmwbench_daemon *(*daemon_open)(const char *name, const rmwbench_session_config *config, rmwbench_error *error);
+  rmwbench_daemon *(*daemon_open)(const char *name, const rmwbench_session_config *config,
+                                  rmwbench_error *error);
   void (*daemon_close)(rmwbench_daemon *daemon);
 
-  /* Where users of the API write into a message of its own before they publish it: that message's payload, `bytes` long, or NULL
-   * where it cannot be had. It stays where it is until `publish` is called with it, which then copies nothing; `publish` still takes
-   * any other memory. */
+  /* Where users of the API write into a message of its own before they publish it: that message's
+   * payload, `bytes` long, or NULL where it cannot be had. It stays where it is until `publish` is
+   * called with it, which then copies nothing; `publish` still takes any other memory. */
   uint8_t *(*publisher_message)(rmwbench_publisher *publisher, size_t bytes);
 
   /* What these return lives as long as the process. */
 
   /* What keeps an embedded profile within one host; NULL for nothing. */
   const rmwbench_one_host *(*profile_one_host)(const char *profile);
-  /* How the middleware keeps to a shared host (docs/formats/worker-protocol.md); NULL: it does not, and is left out there. */
+  /* How the middleware keeps to a shared host (docs/formats/worker-protocol.md); NULL: it does not,
+   * and is left out there. */
   const rmwbench_shared_host *(*shared_host)(void);
   /* What processes with an embedded profile take of /dev/shm; NULL for nothing. */
   const rmwbench_shared_memory *(*profile_shared_memory)(const char *profile);
@@ -354,59 +394,72 @@ typedef struct rmwbench_middleware {
   const char *const *(*daemons_each_host)(void);
 } rmwbench_middleware;
 
-/* ---- What the harness offers -------------------------------------------------------------------------------------------- */
+/* ---- What the harness offers
+ * -------------------------------------------------------------------------------------------- */
 
 /* Now, in nanoseconds of CLOCK_MONOTONIC. Callable from any thread. */
 int64_t rmwbench_now_ns(void);
 
-/* The receive loops of a session: one blocks in the middleware's wait set, one spins; the first reader that waits so starts its
- * thread. They hold equal what a comparison must: RMWBENCH_TURN messages of a reader in its turn, what `notified_ns` means, that no
- * reader starves another, and that ending a registration waits for the message under delivery and for nothing else. */
+/* The receive loops of a session: one blocks in the middleware's wait set, one spins; the first
+ * reader that waits so starts its thread. They hold equal what a comparison must: RMWBENCH_TURN
+ * messages of a reader in its turn, what `notified_ns` means, that no reader starves another, and
+ * that ending a registration waits for the message under delivery and for nothing else. */
 typedef struct rmwbench_pumps rmwbench_pumps;
 typedef struct rmwbench_registration rmwbench_registration;
 
-/* A reader. `take` takes one message, if there is one, and delivers it; it returns non-zero if it took one. It takes one and not
- * several: what is taken is out of the reader's history, which would then have more room than it was granted. `notified_ns` is for
- * the delivery; where it is 0, nobody waited, and the delivery's is its taken_ns. */
+/* A reader. `take` takes one message, if there is one, and delivers it; it returns non-zero if it
+ * took one. It takes one and not several: what is taken is out of the reader's history, which would
+ * then have more room than it was granted. `notified_ns` is for the delivery; where it is 0, nobody
+ * waited, and the delivery's is its taken_ns. */
 typedef struct rmwbench_source {
   void *context;
   int32_t (*take)(void *context, int64_t notified_ns);
 } rmwbench_source;
 
-/* A way to block on many readers. `wake` is called from any thread; the loop's thread alone calls the others, and detaches a reader
- * before its registration has ended. `source` is a reader's context. */
+/* A way to block on many readers. `wake` is called from any thread; the loop's thread alone calls
+ * the others, and detaches a reader before its registration has ended. `source` is a reader's
+ * context. */
 typedef struct rmwbench_wait_set {
   void *context;
   /* From now on `wait` tells of this reader by `token`. */
   void (*attach)(void *context, void *source, size_t token);
   void (*detach)(void *context, void *source, size_t token);
-  /* Waits until a reader may have messages or `wake` was called; where `block` is 0, it returns at once with what is there. Writes
-   * the readers' tokens to `ready`, which has room for all that are attached, and returns how many. */
+  /* Waits until a reader may have messages or `wake` was called; where `block` is 0, it returns at
+   * once with what is there. Writes the readers' tokens to `ready`, which has room for all that are
+   * attached, and returns how many. */
   size_t (*wait)(void *context, int32_t block, size_t *ready, size_t room);
   /* Ends a wait that is under way or about to begin. */
   void (*wake)(void *context);
 } rmwbench_wait_set;
 
-/* `wait_set` is copied; its context lives until rmwbench_pumps_destroy() returned, which is called after the last registration. */
+/* `wait_set` is copied; its context lives until rmwbench_pumps_destroy() returned, which is called
+ * after the last registration. */
 rmwbench_pumps *rmwbench_pumps_create(const rmwbench_wait_set *wait_set);
 void rmwbench_pumps_destroy(rmwbench_pumps *pumps);
-/* Has the loop for `wait` (BLOCK or POLL) take for `source`, which is copied, until its registration ends; `take` may be called
- * before this returned. NULL where no thread could be started. */
-rmwbench_registration *rmwbench_pumps_add(rmwbench_pumps *pumps, int32_t wait, const rmwbench_source *source);
+/* Has the loop for `wait` (BLOCK or POLL) take for `source`, which is copied, until its
+ * registration ends; `take` may be called before this returned. NULL where no thread could be
+ * started. */
+rmwbench_registration *rmwbench_pumps_add(rmwbench_pumps *pumps, int32_t wait,
+                                          const rmwbench_source *source);
 /* After it returned, `take` is called no more. */
 void rmwbench_registration_end(rmwbench_registration *registration);
 
-/* The keystore of a trial, for mode security: laid out as ROS 2's sros2 does it, so DIRECTORY/enclaves/rmwbench has the files
- * identity_ca.cert.pem, cert.pem, key.pem, permissions_ca.cert.pem, governance.p7s and permissions.p7s. The first process of the host
- * that asks makes it. Writes DIRECTORY and its NUL and returns 1; returns 0 where it could not be made, and `error` says why. */
-int32_t rmwbench_security_keystore(uint64_t trial_nonce, char *directory, size_t room, rmwbench_error *error);
+/* The keystore of a trial, for mode security: laid out as ROS 2's sros2 does it, so
+ * DIRECTORY/enclaves/rmwbench has the files identity_ca.cert.pem, cert.pem, key.pem,
+ * permissions_ca.cert.pem, governance.p7s and permissions.p7s. The first process of the host that
+ * asks makes it. Writes DIRECTORY and its NUL and returns 1; returns 0 where it could not be made,
+ * and `error` says why. */
+int32_t rmwbench_security_keystore(uint64_t trial_nonce, char *directory, size_t room,
+                                   rmwbench_error *error);
 
-/* Layer times (SPAN records, docs/formats/records.md) of an endpoint in a traced trial: NULL where the plan has no room for them, else
- * valid as long as the process. Ask once, at creation. */
+/* Layer times (SPAN records, docs/formats/records.md) of an endpoint in a traced trial: NULL where
+ * the plan has no room for them, else valid as long as the process. Ask once, at creation. */
 typedef struct rmwbench_spans rmwbench_spans;
 const rmwbench_spans *rmwbench_spans_of(uint32_t endpoint);
-/* Records that message `seq` of `writer` passed `layer` at `time_ns`. Callable from any thread; no allocation, lock or system call. */
-void rmwbench_span(const rmwbench_spans *spans, uint32_t writer, uint64_t seq, uint32_t layer, int64_t time_ns);
+/* Records that message `seq` of `writer` passed `layer` at `time_ns`. Callable from any thread; no
+ * allocation, lock or system call. */
+void rmwbench_span(const rmwbench_spans *spans, uint32_t writer, uint64_t seq, uint32_t layer,
+                   int64_t time_ns);
 
 /* What a manager of lifecycle nodes does with each of them, and how it ends. */
 enum {
@@ -419,11 +472,14 @@ enum {
   RMWBENCH_STEP_TIMED_OUT = 1, /* no service or no answer in time */
   RMWBENCH_STEP_REFUSED = 2    /* the node answered no, or was in another state afterwards */
 };
-/* Reports the end of a step with `node`, which was begun at `asked_ns`. Callable from any thread; not in the path of a message. */
-void rmwbench_step(const char *node, int32_t step, int32_t outcome, int64_t asked_ns, int64_t answered_ns);
+/* Reports the end of a step with `node`, which was begun at `asked_ns`. Callable from any thread;
+ * not in the path of a message. */
+void rmwbench_step(const char *node, int32_t step, int32_t outcome, int64_t asked_ns,
+                   int64_t answered_ns);
 
-/* The whole main() of a worker: `return rmwbench_worker_main(&table, argc, argv);`. The table must outlive the call. Returns the
- * process's exit code; a table of another ABI version or size is refused with a message on stderr and code 2. */
+/* The whole main() of a worker: `return rmwbench_worker_main(&table, argc, argv);`. The table must
+ * outlive the call. Returns the process's exit code; a table of another ABI version or size is
+ * refused with a message on stderr and code 2. */
 int rmwbench_worker_main(const rmwbench_middleware *middleware, int argc, char **argv);
 
 #ifdef __cplusplus

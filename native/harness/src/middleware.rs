@@ -328,6 +328,8 @@ pub enum WhenFull {
     DropsAtWriter,
     /// A reader loses a message that reached it.
     DropsAtReader,
+    /// The queue grows without a limit.
+    NeverFull,
 }
 
 impl WhenFull {

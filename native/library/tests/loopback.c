@@ -1,7 +1,8 @@
-/* The smallest worker in C, with services: every message goes to the readers of its topic in this process, within the publish call.
+/* The smallest worker in C, with services: every message goes to the readers of its topic in this
+ * process, within the publish call.
  *
- * Built by tests/c_worker.rs against the library's archive and header alone, as a C programmer would:
- *   cc loopback.c librmwbench_worker.a -lpthread -ldl -lm
+ * Built by tests/c_worker.rs against the library's archive and header alone, as a C programmer
+ * would: cc loopback.c librmwbench_worker.a -lpthread -ldl -lm
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -36,52 +37,71 @@ static void *failed(rmwbench_error *error, int32_t kind, const char *object, con
 }
 
 static const rmwbench_pair capabilities[] = {
-    {"reliable", "yes"}, {"best_effort", "yes"}, {"keep_last", "yes"}, {"keep_all", "yes"}, {"callback", "yes"},
-    {"block", "partly: the publish call is the delivery"}, {"poll", "partly: the publish call is the delivery"},
-    {"publish_sync", "yes"}, {"intra_process", "yes"}, {"services", "yes"}, {"evidence", "yes"},
+    {"reliable", "yes"},
+    {"best_effort", "yes"},
+    {"keep_last", "yes"},
+    {"keep_all", "yes"},
+    {"callback", "yes"},
+    {"block", "partly: the publish call is the delivery"},
+    {"poll", "partly: the publish call is the delivery"},
+    {"publish_sync", "yes"},
+    {"intra_process", "yes"},
+    {"services", "yes"},
+    {"evidence", "yes"},
 };
 static const rmwbench_pair build[] = {{"source", "loopback.c"}};
 static const rmwbench_pair modes[] = {{"transport", "intra_process"}};
 static const rmwbench_profile profiles[] = {{"untouched", "ini", "", "one process"}};
 static const rmwbench_description description = {
-    "loopback", "native", "1.0", "2026-11-21", build, 1, capabilities, sizeof capabilities / sizeof *capabilities, profiles, 1, modes, 1,
+    "loopback", "native", "1.0",        "2026-11-21",
+    build,      1,        capabilities, sizeof capabilities / sizeof *capabilities,
+    profiles,   1,        modes,        1,
 };
 
 static const rmwbench_description *describe(void) { return &description; }
 
-static rmwbench_session *session_open(const rmwbench_session_config *config, rmwbench_error *error) {
-  if (config->option_count > 0) return failed(error, RMWBENCH_ERROR_INVALID, config->options[0].name, "there are no options");
+static rmwbench_session *session_open(const rmwbench_session_config *config,
+                                      rmwbench_error *error) {
+  if (config->option_count > 0)
+    return failed(error, RMWBENCH_ERROR_INVALID, config->options[0].name, "there are no options");
   for (size_t i = 0; i < config->mode_count; i++) /* the harness lets no other name through */
     if (strcmp(config->modes[i].value, "intra_process") != 0)
-      return failed(error, RMWBENCH_ERROR_UNSUPPORTED, "mode transport", "nothing leaves this process");
+      return failed(error, RMWBENCH_ERROR_UNSUPPORTED, "mode transport",
+                    "nothing leaves this process");
   return (rmwbench_session *)&ends;
 }
 
 static void session_close(rmwbench_session *session) { (void)session; }
 
-static void session_configuration(rmwbench_session *session, const rmwbench_configuration *configuration) {
+static void session_configuration(rmwbench_session *session,
+                                  const rmwbench_configuration *configuration) {
   (void)session;
   configuration->tell(configuration->context, "ini", "transport = intra_process\n");
 }
 
-static rmwbench_node *node_create(rmwbench_session *session, const char *name, rmwbench_error *error) {
+static rmwbench_node *node_create(rmwbench_session *session, const char *name,
+                                  rmwbench_error *error) {
   (void)name, (void)error;
   return (rmwbench_node *)session;
 }
 
 static void node_destroy(rmwbench_node *node) { (void)node; }
 
-static struct end *create(enum kind kind, const rmwbench_endpoint_config *config, rmwbench_error *error) {
+static struct end *create(enum kind kind, const rmwbench_endpoint_config *config,
+                          rmwbench_error *error) {
   char object[32];
   snprintf(object, sizeof object, "endpoint %u", (unsigned)config->endpoint);
   if (config->qos.durability == RMWBENCH_TRANSIENT_LOCAL)
     return failed(error, RMWBENCH_ERROR_UNSUPPORTED, object, "transient_local: nothing is kept");
-  if (config->loan) return failed(error, RMWBENCH_ERROR_UNSUPPORTED, object, "loan: there is nothing to lend");
+  if (config->loan)
+    return failed(error, RMWBENCH_ERROR_UNSUPPORTED, object, "loan: there is nothing to lend");
   if (config->publish_mode == RMWBENCH_PUBLISH_ASYNC)
-    return failed(error, RMWBENCH_ERROR_UNSUPPORTED, object, "publish_async: the publish call is the delivery");
+    return failed(error, RMWBENCH_ERROR_UNSUPPORTED, object,
+                  "publish_async: the publish call is the delivery");
   struct end *end = calloc(1, sizeof *end);
   end->kind = kind;
-  snprintf(end->topic, sizeof end->topic, "%s", config->dds_topic); /* a service's differs from any topic's */
+  snprintf(end->topic, sizeof end->topic, "%s",
+           config->dds_topic); /* a service's differs from any topic's */
   end->qos = config->qos;
   end->wait = config->wait;
   return end;
@@ -109,7 +129,8 @@ static uint32_t matched(struct end *own) {
   static const enum kind peer[] = {SUBSCRIPTION, PUBLISHER, SERVICE, CLIENT};
   uint32_t count = 0;
   pthread_mutex_lock(&lock);
-  for (struct end *end = ends; end; end = end->next) count += end->kind == peer[own->kind] && strcmp(end->topic, own->topic) == 0;
+  for (struct end *end = ends; end; end = end->next)
+    count += end->kind == peer[own->kind] && strcmp(end->topic, own->topic) == 0;
   pthread_mutex_unlock(&lock);
   return count;
 }
@@ -118,7 +139,8 @@ static void granted(struct end *end, rmwbench_granted *granted) {
   granted->qos = end->qos;
   granted->publish_mode = RMWBENCH_PUBLISH_SYNC;
   granted->wait = end->wait;
-  granted->take = RMWBENCH_TAKE_LENT; /* the memory that was published, until the delivery returns */
+  granted->take =
+      RMWBENCH_TAKE_LENT; /* the memory that was published, until the delivery returns */
   granted->when_full = RMWBENCH_FULL_BLOCKS;
   granted->note(granted->context, "delivered within the publish call");
 }
@@ -156,43 +178,53 @@ static rmwbench_status send_to_all(struct end *own, const uint8_t *payload, size
 }
 
 /* The table's functions for one kind: the opaque type is the struct above. */
-#define KIND(name)                                                                                                              \
-  static void name##_destroy(rmwbench_##name *p) { destroy((struct end *)p); }                                                  \
-  static uint32_t name##_matched(rmwbench_##name *p) { return matched((struct end *)p); }                                       \
-  static void name##_granted(rmwbench_##name *p, rmwbench_granted *g) { granted((struct end *)p, g); }                          \
-  static void name##_account(rmwbench_##name *p, const rmwbench_account *a) { account((struct end *)p, a); }
+#define KIND(name)                                                                        \
+  static void name##_destroy(rmwbench_##name *p) { destroy((struct end *)p); }            \
+  static uint32_t name##_matched(rmwbench_##name *p) { return matched((struct end *)p); } \
+  static void name##_granted(rmwbench_##name *p, rmwbench_granted *g) {                   \
+    granted((struct end *)p, g);                                                          \
+  }                                                                                       \
+  static void name##_account(rmwbench_##name *p, const rmwbench_account *a) {             \
+    account((struct end *)p, a);                                                          \
+  }
 KIND(publisher)
 KIND(subscription)
 KIND(client)
 KIND(service)
 
-static rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoint_config *config, rmwbench_error *error) {
+static rmwbench_publisher *publisher_create(rmwbench_node *node,
+                                            const rmwbench_endpoint_config *config,
+                                            rmwbench_error *error) {
   (void)node;
   struct end *end = create(PUBLISHER, config, error);
   return end ? (rmwbench_publisher *)joined(end) : NULL;
 }
 
-static rmwbench_status publish(rmwbench_publisher *publisher, const uint8_t *payload, size_t bytes) {
+static rmwbench_status publish(rmwbench_publisher *publisher, const uint8_t *payload,
+                               size_t bytes) {
   return send_to_all((struct end *)publisher, payload, bytes);
 }
 
-static rmwbench_subscription *subscription_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
-                                                  const rmwbench_sink *sink, rmwbench_error *error) {
+static rmwbench_subscription *subscription_create(rmwbench_node *node,
+                                                  const rmwbench_endpoint_config *config,
+                                                  const rmwbench_sink *sink,
+                                                  rmwbench_error *error) {
   (void)node;
   struct end *end = create(SUBSCRIPTION, config, error);
   if (end) end->sink = *sink;
   return end ? (rmwbench_subscription *)joined(end) : NULL;
 }
 
-static rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink,
-                                      rmwbench_error *error) {
+static rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
+                                      const rmwbench_sink *sink, rmwbench_error *error) {
   (void)node;
   struct end *end = create(CLIENT, config, error);
   if (end) end->sink = *sink;
   return end ? (rmwbench_client *)joined(end) : NULL;
 }
 
-static rmwbench_status client_request(rmwbench_client *client, const uint8_t *payload, size_t bytes) {
+static rmwbench_status client_request(rmwbench_client *client, const uint8_t *payload,
+                                      size_t bytes) {
   return send_to_all((struct end *)client, payload, bytes);
 }
 

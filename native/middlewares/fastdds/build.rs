@@ -140,13 +140,15 @@ fn origin(prefix: &Path) -> Option<String> {
 }
 
 /// ` (Debian 2.9.1+ds-1+deb12u2)`, so that a report can name the very build; empty where there is
-/// no dpkg.
+/// no dpkg. Installed for several kinds of machine, the package has a line for each, all of one
+/// version.
 fn debian_revision() -> String {
     let query =
-        Command::new("dpkg-query").args(["-W", "-f=${Version}", "libfastrtps-dev"]).output();
+        Command::new("dpkg-query").args(["-W", "-f=${Version}\\n", "libfastrtps-dev"]).output();
     match query {
         Ok(output) if output.status.success() => {
-            format!(" (Debian {})", String::from_utf8_lossy(&output.stdout).trim())
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            format!(" (Debian {})", text.lines().next().unwrap_or_default())
         }
         _ => String::new(),
     }

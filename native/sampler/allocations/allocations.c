@@ -1,10 +1,13 @@
-/* Counts what a process allocates: preloaded before the C library, in trials that are for nothing else.
+/* Counts what a process allocates: preloaded before the C library, in trials that are for nothing
+ * else.
  *
- * Everything in a worker ends here, whatever its language: operator new and Rust's allocator call malloc. The real work is
- * done by glibc's own names (__libc_malloc …), so that nothing has to be looked up, which could itself allocate.
+ * Everything in a worker ends here, whatever its language: operator new and Rust's allocator call
+ * malloc. The real work is done by glibc's own names (__libc_malloc …), so that nothing has to be
+ * looked up, which could itself allocate.
  *
- * The harness finds the two functions at the end by name and reads the counts at both ends of the window. What a thread
- * does while it holds itself uncounted is left out: the harness's reports are not a cost of a middleware.
+ * The harness finds the two functions at the end by name and reads the counts at both ends of the
+ * window. What a thread does while it holds itself uncounted is left out: the harness's reports are
+ * not a cost of a middleware.
  *
  * Compiled by ../build.rs, without any header, by the compiler that Rust links with anyway. */
 
@@ -18,7 +21,7 @@ extern void *__libc_memalign(size_t alignment, size_t bytes);
 extern void __libc_free(void *memory);
 
 #define EXPORTED __attribute__((visibility("default")))
-#define INVALID 22 /* EINVAL */
+#define INVALID 22   /* EINVAL */
 #define NO_MEMORY 12 /* ENOMEM */
 
 /* Beside each other but changed by every thread: trials with this library are not timed. */
@@ -40,9 +43,12 @@ static void *counted(void *memory, size_t bytes) {
 
 EXPORTED void *malloc(size_t bytes) { return counted(__libc_malloc(bytes), bytes); }
 
-EXPORTED void *calloc(size_t number, size_t bytes) { return counted(__libc_calloc(number, bytes), number * bytes); }
+EXPORTED void *calloc(size_t number, size_t bytes) {
+  return counted(__libc_calloc(number, bytes), number * bytes);
+}
 
-/* One allocation of the new size, moved or not: a program that waits for no one may not ask for either. */
+/* One allocation of the new size, moved or not: a program that waits for no one may not ask for
+ * either. */
 EXPORTED void *realloc(void *old, size_t bytes) {
   void *memory = __libc_realloc(old, bytes);
   if (bytes || memory) count(bytes);
@@ -56,12 +62,15 @@ EXPORTED void *reallocarray(void *old, size_t number, size_t bytes) {
   return realloc(old, all);
 }
 
-EXPORTED void *memalign(size_t alignment, size_t bytes) { return counted(__libc_memalign(alignment, bytes), bytes); }
+EXPORTED void *memalign(size_t alignment, size_t bytes) {
+  return counted(__libc_memalign(alignment, bytes), bytes);
+}
 
 EXPORTED void *aligned_alloc(size_t alignment, size_t bytes) { return memalign(alignment, bytes); }
 
 EXPORTED int posix_memalign(void **memory, size_t alignment, size_t bytes) {
-  if (alignment % sizeof(void *) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return INVALID;
+  if (alignment % sizeof(void *) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0)
+    return INVALID;
   void *found = memalign(alignment, bytes);
   if (!found) return NO_MEMORY;
   *memory = found;

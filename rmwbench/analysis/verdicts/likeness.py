@@ -25,16 +25,28 @@ GATE = 1.28
 
 @dataclass(frozen=True)
 class Likeness:
-    """`correlation` from block to block of one arm's own deviations, its bias removed; `error` that
-    it would have by chance were there none; None where too few blocks tell it. `told`: whether
-    blocks and arms are enough to use it; `inflates`: whether variances are multiplied for it, then
-    with the correlation `used`."""
+    """What was `found` of so many `blocks`; `error` of the `correlation` by chance were there none;
+    None where too few blocks tell it. `told`: whether blocks and arms are enough to use it;
+    `inflates`: whether variances are multiplied for it, then with the correlation `used`."""
 
-    correlation: float | None = None
+    found: float | None = None
+    blocks: int = 0
     error: float | None = None
     told: bool = False
     inflates: bool = False
     used: float = 0.0
+
+    @property
+    def correlation(self) -> float | None:
+        """From block to block of one arm's own deviations, its bias removed. Not a field: its
+        simulation takes longer than all tests of a claim, and most claims do not need it."""
+        if self.found is None:
+            return None
+        least = -1 / self.blocks  # what is expected without any correlation
+        if self.found <= least:
+            return max(self.found - least, -1.0)
+        rho, expected = _expected(self.blocks)
+        return float(np.interp(self.found, expected, rho))
 
     def variance_factor(self, blocks: int) -> float:
         """By how much the variance of a mean over so many blocks exceeds what their scatter
@@ -59,6 +71,8 @@ def likenesses(workloads: Sequence[np.ndarray], pooled: Likeness) -> list[Likene
     more than GATE errors above its own where its own blocks and arms tell it. (Its own alone would
     miss what is there too often: of reports of three workloads whose blocks resemble each other by
     0.3, 21 % claimed something false, and 6 % with that of the report.)"""
+    if not pooled.inflates:
+        return [pooled] * len(workloads)
     return [_bounded(pooled, likeness([logs])) for logs in workloads]
 
 
@@ -98,14 +112,12 @@ def likeness(workloads: Sequence[np.ndarray]) -> Likeness:
         return NONE
     n, found = int(np.median(blocks)), float(np.concatenate(seen).mean())
     error = 1 / math.sqrt(n * contrasts)
-    rho, expected = _expected(n)
-    correlation = (
-        float(np.interp(found, expected, rho)) if found > expected[0] else max(found + 1 / n, -1.0)
-    )
     told = n >= FEW or n * contrasts >= LEAST_WORTH
     z = (found + 1 / n) / error
-    used = correlation * max(0.0, 1 - z**-2) if z > 1 else 0.0
-    return Likeness(correlation, error, told, told and z > GATE, used)
+    alike = Likeness(found, n, error, told, inflates=told and z > GATE)
+    if not alike.inflates or alike.correlation is None:
+        return alike
+    return replace(alike, used=alike.correlation * (1 - z**-2))
 
 
 @functools.lru_cache(maxsize=64)

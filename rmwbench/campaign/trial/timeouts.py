@@ -1,5 +1,7 @@
 """How long each step of a trial may take: every one has its own limit, so a trial has one too."""
 
+from rmwbench.suite.side import bare
+
 HELLO_TIMEOUT_S = 10.0
 COMMAND_TIMEOUT_S = 10.0
 PER_PROCESS_S = 0.2
@@ -18,11 +20,17 @@ START_LEAD_MACHINES_NS = 400_000_000  # a WiFi between machines may hold a comma
 # A drain of reliable endpoints ends when nothing came for the longest of these.
 DRAIN_QUIET_S = 1.0
 DRAIN_QUIET_LATENCIES = 3.0  # times the longest latency that the arm has shown
-# until a lost tail is repeated: heartbeatPeriod as installed
-HEARTBEAT_S = {"fastdds": 3.0, "rclcpp_fastrtps": 3.0}
+# until a lost tail is repeated: heartbeatPeriod as installed, natively and through a client library
+HEARTBEAT_S = {"fastdds": 3.0, "rmw_fastrtps_cpp": 3.0, "rmw_fastrtps_dynamic_cpp": 3.0}
 
 JOIN_LEAD_NS = 1_000_000
 TICKS_LEAD_NS = 2_000_000
+
+
+def heartbeat_s(middleware: str) -> float:
+    """How long a writer of it may wait before it repeats the last message; 0 where that is shorter
+    than everything else."""
+    return HEARTBEAT_S.get(bare(middleware).rpartition("/")[2], 0.0)
 
 
 def of_all(limit_s: float, processes: int) -> float:

@@ -18,7 +18,6 @@ from rmwbench.lab import machine
 from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed
-from rmwbench.suite.side import bare
 
 UNFINISHED = "unfinished"
 """Event of an endpoint whose schedule did not end, in a trial in which somebody was killed."""
@@ -168,9 +167,7 @@ def _expected(
 def _quiet_s(outcome: Outcome, files: Mapping[str, int]) -> float:
     """How long nothing must come before a reliable stream has come to its end: longer than a late
     message or the next repeat of a lost one takes, as far as this trial has shown."""
-    heartbeats = (
-        timeouts.HEARTBEAT_S.get(bare(name), 0.0) for name in outcome.order.cell.middlewares
-    )
+    heartbeats = (timeouts.heartbeat_s(name) for name in outcome.order.cell.middlewares)
     longest_s = _longest_latency_ns(outcome, files) / 1e9
     return max(timeouts.DRAIN_QUIET_S, timeouts.DRAIN_QUIET_LATENCIES * longest_s, *heartbeats)
 

@@ -132,10 +132,14 @@ def _today(found: Today) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     """As JSON has it, of dataclasses too. It has no infinity: as in the show document it is the
     text `inf`."""
+    if isinstance(value, float):
+        return "inf" if math.isinf(value) else value
+    if value is None or isinstance(value, str | int):
+        return value
     if is_dataclass(value):
         return {field: _plain(getattr(value, field)) for field in value.__dataclass_fields__}
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return "inf" if isinstance(value, float) and math.isinf(value) else value
+    return value

@@ -457,10 +457,14 @@ def _arms(
     for item in campaign.workloads:
         if workload is not None and item.plain != workload:
             continue
-        arms = [a for a in arms_of(item, topic) if a.arm in names and layer in (None, a.layer)]
-        here = [a for a in arms if _stands(a.factors, at)]
+        here = [
+            arm
+            for arm in item.arms
+            if arm.arm in names and layer in (None, arm.layer) and _stands(arm.factors, at)
+        ]
         if here:
-            yield item.workload, min(here, key=lambda arm: list(names).index(arm.arm))
+            first = min(here, key=lambda arm: list(names).index(arm.arm))
+            yield item.workload, first if topic is None else _in_topic(first, topic)
 
 
 def _stands(factors: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
@@ -469,12 +473,16 @@ def _stands(factors: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
 
 def _is_meant(level: Any, asked: Any) -> bool:
     """`asked` is a level, or several of which any is meant."""
-    return any(_same(level, one) for one in (asked if isinstance(asked, list) else [asked]))
+    if isinstance(asked, list):
+        return any(_same(level, one) for one in asked)
+    return _same(level, asked)
 
 
 def _same(a: Any, b: Any) -> bool:
+    if a == b:
+        return True
     numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (a, b))
-    return math.isclose(a, b) if numbers else a == b
+    return numbers and math.isclose(a, b)
 
 
 def _rest(arm: Arm, free: set[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ data in `evaluations/claims/original_data.py`.
 """
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -438,6 +439,7 @@ def sources_about(suite: str) -> list[str]:
     return found
 
 
+@cache
 def is_suite(name: str, suite: str) -> bool:
     """Whether a test's `suite: NAME` means the suite that calls itself `suite`: a file
     `folder/name` may call itself `folder-name` or `name`, and a file of one's own is known by its

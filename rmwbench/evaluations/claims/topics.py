@@ -88,10 +88,13 @@ def _of_suite(name: str) -> dict[str, tuple[str, ...]] | None:
 @lru_cache(maxsize=8)
 def _of_text(text: str, where: str, directory: Path) -> dict[str, tuple[str, ...]]:
     """As `_of_suite`. What was read once is not read again."""
-    # which a report, that reads claims too, has no use for
-    from rmwbench.lab.middleware import names_here
+    try:
+        suite = parse(text, where=where, directory=directory)
+    except UserError:
+        # A middleware of the user's own? To look for those takes as long as all claims of a source.
+        from rmwbench.lab.middleware import names_here
 
-    suite = parse(text, where=where, directory=directory, middlewares=names_here())
+        suite = parse(text, where=where, directory=directory, middlewares=names_here())
     found: dict[str, dict[str, None]] = {workload.name: {} for workload in suite.workloads}
     seen = set()
     for cell in cells(suite):

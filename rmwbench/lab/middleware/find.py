@@ -109,12 +109,12 @@ def program_of(middleware: str) -> str:
 def names_here() -> list[str]:
     """Middlewares whose programs are here, for a suite that names them. Only a user's own are
     asked: of the others the program's name tells, and some take half a second to answer."""
-    found = []
+    found, known = [], recipes()
     for directory, only in _places():
         for path in _programs(directory, only):
             own = only is None and directory == Path(os.environ.get(VARIABLE, ""))
             found += [d["middleware"] for d in _answer(path).descriptions] if own else []
-            found.append(_name_of(path.name))
+            found.append(_name_of(path.name, known))
     return list(dict.fromkeys(found))
 
 
@@ -141,7 +141,7 @@ def find_workers(wanted: Iterable[str] | None = None) -> dict[str, Worker]:
                 Worker(description["middleware"], path, description, None),
             )
         if answer.problem is not None:
-            name = _name_of(path.name)
+            name = _name_of(path.name, recipes())
             found.setdefault(name, Worker(name, path, None, answer.problem, answer.fix))
     for worker in others:
         first = found.get(bare(worker.middleware))
@@ -177,10 +177,10 @@ def _programs(directory: Path, only: set[str] | None) -> Iterator[Path]:
             yield path
 
 
-def _name_of(program: str) -> str:
-    """The middleware of a program that does not say it."""
+def _name_of(program: str, known: Iterable[str]) -> str:
+    """The middleware of a program that does not say it, of those that are known."""
     return next(
-        (name for name in recipes() if program_of(name) == program), program.removeprefix(PREFIX)
+        (name for name in known if program_of(name) == program), program.removeprefix(PREFIX)
     )
 
 

@@ -49,7 +49,10 @@ class _Granted(_Part):
     wait: str | None = None
     take: Literal["typed", "raw", "lent"] | None = None
     when_full: (
-        Literal["blocks", "overwrites_at_writer", "drops_at_writer", "drops_at_reader"] | None
+        Literal[
+            "blocks", "overwrites_at_writer", "drops_at_writer", "drops_at_reader", "never_full"
+        ]
+        | None
     ) = None
 
 

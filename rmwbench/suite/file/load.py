@@ -5,6 +5,7 @@ here and nowhere else.
 """
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -534,7 +535,7 @@ def _plain(node: Any, where: str, above: tuple[int, ...] = ()) -> Any:
     for kind in (bool, int, float, str):
         if isinstance(node, kind):
             plain = kind(node)
-            if kind is str and any("\ud800" <= sign <= "\udfff" for sign in plain):
+            if kind is str and not plain.isascii() and _HALF.search(plain):
                 raise UserError(
                     "a text has half a character, which no file can hold",
                     where=where,
@@ -542,6 +543,9 @@ def _plain(node: Any, where: str, above: tuple[int, ...] = ()) -> Any:
                 )
             return plain
     return node
+
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def _find(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:

@@ -1,4 +1,5 @@
-// Errors inside are exceptions; at the C boundary they become the header's struct, whatever was thrown.
+// Errors inside are exceptions; at the C boundary they become the header's struct, whatever was
+// thrown.
 #pragma once
 
 #include <cstdio>
@@ -15,9 +16,12 @@ struct Fault {
   std::string message;
 };
 
-inline std::string endpoint_name(uint32_t endpoint) { return "endpoint " + std::to_string(endpoint); }
+inline std::string endpoint_name(uint32_t endpoint) {
+  return "endpoint " + std::to_string(endpoint);
+}
 
-inline void tell(rmwbench_error *error, int32_t kind, const std::string &object, const std::string &message) {
+inline void tell(rmwbench_error *error, int32_t kind, const std::string &object,
+                 const std::string &message) {
   error->kind = kind;
   std::snprintf(error->object, sizeof error->object, "%s", object.c_str());
   std::snprintf(error->message, sizeof error->message, "%s", message.c_str());
@@ -38,8 +42,9 @@ auto guarded(rmwbench_error *error, const char *object, Create create) -> declty
   return nullptr;
 }
 
-// Runs what may not fail towards the harness; what it throws all the same goes to stderr, and the harness hears nothing of it. No exception
-// crosses the C boundary: behind it is Rust, which cannot catch one.
+// Runs what may not fail towards the harness; what it throws all the same goes to stderr, and the
+// harness hears nothing of it. No exception crosses the C boundary: behind it is Rust, which cannot
+// catch one.
 template <class Tell>
 auto told(Tell tell) noexcept -> decltype(tell()) {
   try {

@@ -1,4 +1,5 @@
-// What the program read from `open` and the worker library acts on. Both are compiled together, so plain C++ may cross between them.
+// What the program read from `open` and the worker library acts on. Both are compiled together, so
+// plain C++ may cross between them.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,12 @@ namespace rmwbench {
 enum class Executor { single_threaded, multi_threaded, events, wait_set, static_single_threaded };
 enum class PublishAs { const_ref, unique_ptr };
 enum class CallbackAs { const_ref, shared_ptr, unique_ptr };
-// What image_transport makes of an image: `raw` sends it as it is, of the others only `jpeg` changes pixels.
+// What image_transport makes of an image: `raw` sends it as it is, of the others only `jpeg`
+// changes pixels.
 enum class ImageCodec { raw, jpeg, png, zstd };
 
-// What a call is: the services of rmwbench_msgs, an action of its own, or the parameter of a node that is set.
+// What a call is: the services of rmwbench_msgs, an action of its own, or the parameter of a node
+// that is set.
 enum class Calls { service, action, parameter };
 
 // QoS of topics beside the portable one; none: as installed, which is without an end.
@@ -51,22 +54,26 @@ struct Settings {
   bool intra_process = false;
   PublishAs publish = PublishAs::const_ref;
   CallbackAs callback = CallbackAs::const_ref;
-  bool bare_nodes = false;   // without parameter services and rosout
-  std::optional<bool> loaned_take;  // whether rclcpp may take messages in the memory of the middleware; none: as installed
+  bool bare_nodes = false;          // without parameter services and rosout
+  std::optional<bool> loaned_take;  // whether rclcpp may take messages in the memory of the
+                                    // middleware; none: as installed
   bool layers = false;
   Calls calls = Calls::service;
   TopicQos topic_qos;
   std::optional<ImageCodec> images;  // through image_transport; none: as any other message
-  std::string congestion;  // "drop" or "block" where the mode congestion is asked; empty: the RMW decides
+  std::string
+      congestion;  // "drop" or "block" where the mode congestion is asked; empty: the RMW decides
   std::map<std::string, LifecycleTimes> lifecycle_nodes;  // those of this process, by name
   Manages manages;
-  uint64_t pool_bytes = 0;  // of shared memory, which the RMW makes at its first large message; 0: it makes none
+  uint64_t pool_bytes =
+      0;  // of shared memory, which the RMW makes at its first large message; 0: it makes none
 };
 
 // The whole of the worker library, found by the name `rmwbench_rclcpp_worker`.
 struct WorkerLibrary {
   rmwbench_session *(*open)(const Settings &settings, rmwbench_error *error);
-  const rmwbench_middleware *table;  // its describe and session_open are NULL: they are the program's
+  const rmwbench_middleware
+      *table;  // its describe and session_open are NULL: they are the program's
 };
 
 }  // namespace rmwbench

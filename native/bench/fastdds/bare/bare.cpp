@@ -60,18 +60,29 @@ class Type : public fd::TopicDataType {
 #endif
   }
 #if RMWBENCH_FASTDDS_MAJOR >= 3
-  bool serialize(const void *const data, rtps::SerializedPayload_t &to, fd::DataRepresentationId_t) override { return write(data, to); }
-  bool deserialize(rtps::SerializedPayload_t &from, void *data) override { return read(from, data); }
-  uint32_t calculate_serialized_size(const void *const data, fd::DataRepresentationId_t) override { return size(data); }
+  bool serialize(const void *const data, rtps::SerializedPayload_t &to,
+                 fd::DataRepresentationId_t) override {
+    return write(data, to);
+  }
+  bool deserialize(rtps::SerializedPayload_t &from, void *data) override {
+    return read(from, data);
+  }
+  uint32_t calculate_serialized_size(const void *const data, fd::DataRepresentationId_t) override {
+    return size(data);
+  }
   void *create_data() override { return new Message(); }
   void delete_data(void *data) override { delete static_cast<Message *>(data); }
-  bool compute_key(rtps::SerializedPayload_t &, rtps::InstanceHandle_t &, bool) override { return false; }
+  bool compute_key(rtps::SerializedPayload_t &, rtps::InstanceHandle_t &, bool) override {
+    return false;
+  }
   bool compute_key(const void *const, rtps::InstanceHandle_t &, bool) override { return false; }
 #else
   using fd::TopicDataType::getSerializedSizeProvider;
   using fd::TopicDataType::serialize;
   bool serialize(void *data, rtps::SerializedPayload_t *to) override { return write(data, *to); }
-  bool deserialize(rtps::SerializedPayload_t *from, void *data) override { return read(*from, data); }
+  bool deserialize(rtps::SerializedPayload_t *from, void *data) override {
+    return read(*from, data);
+  }
   std::function<uint32_t()> getSerializedSizeProvider(void *data) override {
     return [data] { return size(data); };
   }
@@ -104,7 +115,8 @@ class Type : public fd::TopicDataType {
 template <typename Qos>
 void as_ros_does(Qos &qos) {
   qos.reliability().kind = fd::RELIABLE_RELIABILITY_QOS;
-  qos.durability().kind = fd::VOLATILE_DURABILITY_QOS;  // Fast DDS's writers are transient local by themselves, which costs more
+  qos.durability().kind = fd::VOLATILE_DURABILITY_QOS;  // Fast DDS's writers are transient local by
+                                                        // themselves, which costs more
   qos.history().kind = fd::KEEP_LAST_HISTORY_QOS;
   qos.history().depth = 10;
   qos.endpoint().history_memory_policy = rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
@@ -210,8 +222,8 @@ struct bare {
   }
 };
 
-bare *bare_open(uint32_t domain, const char *profile, const char *topic, const uint8_t *prefix, size_t prefix_bytes, size_t payload_bytes,
-                size_t capacity) {
+bare *bare_open(uint32_t domain, const char *profile, const char *topic, const uint8_t *prefix,
+                size_t prefix_bytes, size_t payload_bytes, size_t capacity) {
   auto made = std::make_unique<bare>(capacity);
   made->prefix.assign(prefix, prefix + prefix_bytes);
   made->outgoing.prefix = &made->prefix;
@@ -232,7 +244,9 @@ int bare_matched(bare *bare) {
 
 void bare_send(bare *bare) { bare->send(); }
 
-int bare_all_received(const bare *bare) { return bare->received.load(std::memory_order_acquire) >= bare->sent_ns.size(); }
+int bare_all_received(const bare *bare) {
+  return bare->received.load(std::memory_order_acquire) >= bare->sent_ns.size();
+}
 
 size_t bare_latencies_ns(const bare *bare, int64_t *latencies_ns) {
   for (size_t seq = 0; seq < bare->sent_ns.size(); ++seq) {

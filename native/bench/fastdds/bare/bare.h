@@ -10,16 +10,18 @@ extern "C" {
 
 typedef struct bare bare;
 
-/* Two participants of `domain`, a writer in the first and a reader with its thread in the second, all with the default profiles of
- * name `profile` (loaded before). NULL when Fast DDS refuses. `capacity` is the number of messages that will be sent at most. */
-bare *bare_open(uint32_t domain, const char *profile, const char *topic, const uint8_t *prefix, size_t prefix_bytes, size_t payload_bytes,
-                size_t capacity);
+/* Two participants of `domain`, a writer in the first and a reader with its thread in the second,
+ * all with the default profiles of name `profile` (loaded before). NULL when Fast DDS refuses.
+ * `capacity` is the number of messages that will be sent at most. */
+bare *bare_open(uint32_t domain, const char *profile, const char *topic, const uint8_t *prefix,
+                size_t prefix_bytes, size_t payload_bytes, size_t capacity);
 void bare_close(bare *bare);
 int bare_matched(bare *bare);
 void bare_send(bare *bare);
 /* Whether the last message sent has been received. */
 int bare_all_received(const bare *bare);
-/* From write to take in nanoseconds, by sequence number; -1 for what never arrived. Returns the number sent. */
+/* From write to take in nanoseconds, by sequence number; -1 for what never arrived. Returns the
+ * number sent. */
 size_t bare_latencies_ns(const bare *bare, int64_t *latencies_ns);
 int bare_corrupt(const bare *bare);
 

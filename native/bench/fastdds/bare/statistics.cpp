@@ -54,8 +54,10 @@ struct Watched {
 
 const Watched watched[] = {
     {"history_latency_ns", statistics::HISTORY_LATENCY_TOPIC, "WriterReaderData", 32, Value::real},
-    {"publication_throughput", statistics::PUBLICATION_THROUGHPUT_TOPIC, "EntityData", 16, Value::real},
-    {"subscription_throughput", statistics::SUBSCRIPTION_THROUGHPUT_TOPIC, "EntityData", 16, Value::real},
+    {"publication_throughput", statistics::PUBLICATION_THROUGHPUT_TOPIC, "EntityData", 16,
+     Value::real},
+    {"subscription_throughput", statistics::SUBSCRIPTION_THROUGHPUT_TOPIC, "EntityData", 16,
+     Value::real},
     {"rtps_lost_packets", statistics::RTPS_LOST_TOPIC, "Entity2LocatorTraffic", 40, Value::count},
     {"data_count", statistics::DATA_COUNT_TOPIC, "EntityCount", 16, Value::count},
 };
@@ -95,7 +97,8 @@ class RawType : public fd::TopicDataType {
     const auto *sample = static_cast<const Sample *>(data);
     rtps::octet folded[16] = {};
     for (size_t i = 0; i < key_bytes_ && encapsulation_bytes + i < sample->length; ++i) {
-      folded[i % 16] = static_cast<rtps::octet>(folded[i % 16] * 31 + sample->bytes[encapsulation_bytes + i]);
+      folded[i % 16] =
+          static_cast<rtps::octet>(folded[i % 16] * 31 + sample->bytes[encapsulation_bytes + i]);
     }
     for (size_t i = 0; i < 16; ++i) handle->value[i] = folded[i];
     return true;
@@ -117,7 +120,8 @@ class Listener : public fd::DataReaderListener {
  public:
   explicit Listener(const Watched &watched) : watched_(watched) {}
 
-  void on_subscription_matched(fd::DataReader *, const fd::SubscriptionMatchedStatus &status) override {
+  void on_subscription_matched(fd::DataReader *,
+                               const fd::SubscriptionMatchedStatus &status) override {
     std::lock_guard<std::mutex> lock(printing);
     std::printf("{\"matched\": \"%s\", \"writers\": %d}\n", watched_.label, status.current_count);
   }
@@ -136,9 +140,11 @@ class Listener : public fd::DataReaderListener {
     const bool real = watched_.value == Value::real;
     if (sample.length < at + (real ? sizeof(float) : sizeof(uint64_t))) return;
     char guid[2 * guid_bytes + 1];
-    for (size_t i = 0; i < guid_bytes; ++i) std::snprintf(guid + 2 * i, 3, "%02x", sample.bytes[encapsulation_bytes + i]);
+    for (size_t i = 0; i < guid_bytes; ++i)
+      std::snprintf(guid + 2 * i, 3, "%02x", sample.bytes[encapsulation_bytes + i]);
     std::lock_guard<std::mutex> lock(printing);
-    std::printf("{\"time_ns\": %" PRId64 ", \"statistic\": \"%s\", \"guid\": \"%s\", \"value\": ", now_ns(), watched_.label, guid);
+    std::printf("{\"time_ns\": %" PRId64 ", \"statistic\": \"%s\", \"guid\": \"%s\", \"value\": ",
+                now_ns(), watched_.label, guid);
     if (real) {
       float value;
       std::memcpy(&value, sample.bytes.data() + at, sizeof value);
@@ -162,17 +168,21 @@ int absent(const char *why) {
 // statistics writer registers the library's own types, beside which ours cannot be.
 std::string asked(uint32_t domain, int *answer) {
   auto *factory = fd::DomainParticipantFactory::get_instance();
-  fd::DomainParticipant *participant = factory->create_participant(domain, fd::PARTICIPANT_QOS_DEFAULT);
+  fd::DomainParticipant *participant =
+      factory->create_participant(domain, fd::PARTICIPANT_QOS_DEFAULT);
   if (participant == nullptr) return "Fast DDS refuses a participant";
   auto *narrowed = statistics::dds::DomainParticipant::narrow(participant);
   std::string problem;
   if (narrowed == nullptr) {
     problem = "this libfastrtps was built without FASTDDS_STATISTICS: narrow() gives nothing";
   } else {
-    const auto code = narrowed->enable_statistics_datawriter(statistics::DATA_COUNT_TOPIC, statistics::dds::STATISTICS_DATAWRITER_QOS);
+    const auto code = narrowed->enable_statistics_datawriter(
+        statistics::DATA_COUNT_TOPIC, statistics::dds::STATISTICS_DATAWRITER_QOS);
     *answer = number(code);
     if (code == ReturnCode::RETCODE_UNSUPPORTED) {
-      problem = "this libfastrtps was built without FASTDDS_STATISTICS: enable_statistics_datawriter answers RETCODE_UNSUPPORTED";
+      problem =
+          "this libfastrtps was built without FASTDDS_STATISTICS: enable_statistics_datawriter "
+          "answers RETCODE_UNSUPPORTED";
     }
     narrowed->disable_statistics_datawriter(statistics::DATA_COUNT_TOPIC);
   }
@@ -190,9 +200,11 @@ extern "C" int statistics_watch(uint32_t domain) {
   int answer = -1;
   const std::string problem = asked(domain, &answer);
   if (!problem.empty()) return absent(problem.c_str());
-  std::printf("{\"library\": \"%s\", \"enable_statistics_datawriter\": %d}\n", RMWBENCH_FASTDDS_VERSION, answer);
+  std::printf("{\"library\": \"%s\", \"enable_statistics_datawriter\": %d}\n",
+              RMWBENCH_FASTDDS_VERSION, answer);
   fd::DomainParticipant *participant =
-      fd::DomainParticipantFactory::get_instance()->create_participant(domain, fd::PARTICIPANT_QOS_DEFAULT);
+      fd::DomainParticipantFactory::get_instance()->create_participant(domain,
+                                                                       fd::PARTICIPANT_QOS_DEFAULT);
   if (participant == nullptr) return absent("Fast DDS refuses a participant");
   fd::Subscriber *subscriber = participant->create_subscriber(fd::SUBSCRIBER_QOS_DEFAULT);
   for (const Watched &one : watched) {
@@ -205,7 +217,8 @@ extern "C" int statistics_watch(uint32_t domain) {
     qos.resource_limits().max_samples = 0;
     qos.resource_limits().max_instances = 0;
     qos.resource_limits().max_samples_per_instance = 0;
-    if (topic == nullptr || subscriber->create_datareader(topic, qos, new Listener(one)) == nullptr) return absent(one.topic);
+    if (topic == nullptr || subscriber->create_datareader(topic, qos, new Listener(one)) == nullptr)
+      return absent(one.topic);
   }
   return 0;
 }
@@ -213,7 +226,9 @@ extern "C" int statistics_watch(uint32_t domain) {
 #else
 
 extern "C" int statistics_watch(uint32_t) {
-  std::printf("{\"absent\": \"%s\"}\n", "these headers of Fast DDS have no statistics module, or are of 3.x, which nobody tried");
+  std::printf(
+      "{\"absent\": \"%s\"}\n",
+      "these headers of Fast DDS have no statistics module, or are of 3.x, which nobody tried");
   return 1;
 }
 

@@ -264,11 +264,12 @@ fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Strin
     let ledger = rig.ledger(1, 2)?;
     let lost = ledger.lost.len();
     let answers = [told.when_full, heard.when_full];
-    let drops = answers.iter().flatten().any(|answer| *answer != WhenFull::Blocks);
+    let keeps = |answer: &WhenFull| matches!(answer, WhenFull::Blocks | WhenFull::NeverFull);
+    let drops = !answers.iter().flatten().all(keeps);
     match (heard.when_full, drops) {
         (None, _) => return Err(format!("{name}: the reader was granted no when_full")),
         // The reader holds the writer up, or has room for all: either way nothing accepted is lost.
-        (Some(WhenFull::Blocks), _) if lost > 0 => {
+        (Some(answer), _) if keeps(&answer) && lost > 0 => {
             return Err(format!(
                 "{name}: granted {answers:?}, yet {lost} of {} accepted messages were lost",
                 ledger.accepted

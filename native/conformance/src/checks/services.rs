@@ -210,6 +210,8 @@ pub fn service_dies(context: &Context<'_>) -> Outcome {
     sleep(Duration::from_millis(300));
     rig.workers[0].kill()?;
     let before = rig.answered(1)?.len();
+    // Long enough for more requests than the client's history holds.
+    sleep(Duration::from_millis(300));
     let place = rig.open(&[&second])?;
     rig.create(place, second)?;
     let deadline = Instant::now() + Duration::from_secs(10);

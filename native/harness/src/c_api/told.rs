@@ -137,6 +137,7 @@ pub fn granted(fill: impl FnOnce(*mut raw::Granted)) -> Granted {
         2 => Some(WhenFull::OverwritesAtWriter),
         3 => Some(WhenFull::DropsAtWriter),
         4 => Some(WhenFull::DropsAtReader),
+        5 => Some(WhenFull::NeverFull),
         _ => None,
     };
     let take = match raw.take {

@@ -3,7 +3,8 @@
 
 #include "type.h"
 
-int32_t rmwbench_topic(int32_t participant, const char *name, const char *type_name, uint32_t body_bytes, const void **type) {
+int32_t rmwbench_topic(int32_t participant, const char *name, const char *type_name,
+                       uint32_t body_bytes, const void **type) {
   struct ddsi_sertype *made = rmwbench_type_new(type_name, body_bytes);
   const dds_entity_t topic = dds_create_topic_sertype(participant, name, &made, NULL, NULL, NULL);
   /* The topic has taken our reference, and `made` is now the one in use, which it keeps alive. */
@@ -15,7 +16,8 @@ int32_t rmwbench_topic(int32_t participant, const char *name, const char *type_n
 int32_t rmwbench_write(int32_t writer, const void *type, const struct iovec *parts, size_t count) {
   size_t size = 0;
   for (size_t i = 0; i < count; i++) size += parts[i].iov_len;
-  struct ddsi_serdata *message = ddsi_serdata_from_ser_iov(type, SDK_DATA, (ddsrt_msg_iovlen_t)count, parts, size);
+  struct ddsi_serdata *message =
+      ddsi_serdata_from_ser_iov(type, SDK_DATA, (ddsrt_msg_iovlen_t)count, parts, size);
   return dds_writecdr(writer, message);
 }
 

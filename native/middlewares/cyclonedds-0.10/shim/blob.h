@@ -7,21 +7,24 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-/* A message in the reader's hands: its body, which is the CDR without the four bytes of the header; `shared`: in shared memory. */
+/* A message in the reader's hands: its body, which is the CDR without the four bytes of the header;
+ * `shared`: in shared memory. */
 struct rmwbench_view {
   const uint8_t *bytes;
   size_t size;
   bool shared;
 };
 
-/* A topic of raw CDR under any type name, `body_bytes` of it fixed: shared memory carries just that. `*type` is borrowed from the topic.
- * Returns the topic or a negative return code. */
-int32_t rmwbench_topic(int32_t participant, const char *name, const char *type_name, uint32_t body_bytes, const void **type);
+/* A topic of raw CDR under any type name, `body_bytes` of it fixed: shared memory carries just
+ * that. `*type` is borrowed from the topic. Returns the topic or a negative return code. */
+int32_t rmwbench_topic(int32_t participant, const char *name, const char *type_name,
+                       uint32_t body_bytes, const void **type);
 
 /* Writes the concatenated parts as one message (CDR, header included), by one copy. */
 int32_t rmwbench_write(int32_t writer, const void *type, const struct iovec *parts, size_t count);
 
-/* Takes one message and returns how many it took (0 or 1), or a negative return code. What has no data is released: NULL. */
+/* Takes one message and returns how many it took (0 or 1), or a negative return code. What has no
+ * data is released: NULL. */
 int32_t rmwbench_take(int32_t reader, void **message);
 void rmwbench_view_of(const void *message, struct rmwbench_view *view);
 void rmwbench_release(void *message);

@@ -1,8 +1,10 @@
 /* A type of raw CDR for Cyclone DDS 0.10: bytes of any layout, keyless, under any name.
  *
- * 0.10 exports no way to the type that it makes of a descriptor, so that nobody could write CDR with one; but its own types are made of
- * two tables of functions, and anybody may fill another pair. A message on its way to the network is one block: the CDR with its header.
- * A message in shared memory is the body alone, in iceoryx's chunk: of fixed size, so that Cyclone lends chunks and reads them in place. */
+ * 0.10 exports no way to the type that it makes of a descriptor, so that nobody could write CDR
+ * with one; but its own types are made of two tables of functions, and anybody may fill another
+ * pair. A message on its way to the network is one block: the CDR with its header. A message in
+ * shared memory is the body alone, in iceoryx's chunk: of fixed size, so that Cyclone lends chunks
+ * and reads them in place. */
 #include "type.h"
 
 #include <stdio.h>
@@ -19,7 +21,8 @@ static const uint8_t plain_cdr_little_endian[HEADER_BYTES] = {0, 1, 0, 0};
 
 /* ---- Messages ---- */
 
-static struct rmwbench_message *message_new(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, size_t size) {
+static struct rmwbench_message *message_new(const struct ddsi_sertype *type,
+                                            enum ddsi_serdata_kind kind, size_t size) {
   /* Zeros behind it, because RTPS sends multiples of four bytes and asks for what is there. */
   const size_t padded = (size + 3) & ~(size_t)3;
   struct rmwbench_message *message = ddsrt_malloc(sizeof *message + padded);
@@ -30,14 +33,17 @@ static struct rmwbench_message *message_new(const struct ddsi_sertype *type, enu
   return message;
 }
 
-static const struct rmwbench_message *of(const struct ddsi_serdata *common) { return (const struct rmwbench_message *)common; }
+static const struct rmwbench_message *of(const struct ddsi_serdata *common) {
+  return (const struct rmwbench_message *)common;
+}
 
 static uint32_t body_bytes_of(const struct ddsi_serdata *common) {
   return iceoryx_header_from_chunk(common->iox_chunk)->data_size;
 }
 
 static uint32_t get_size(const struct ddsi_serdata *common) {
-  return common->iox_chunk != NULL && of(common)->size == 0 ? HEADER_BYTES + body_bytes_of(common) : of(common)->size;
+  return common->iox_chunk != NULL && of(common)->size == 0 ? HEADER_BYTES + body_bytes_of(common)
+                                                            : of(common)->size;
 }
 
 static void free_message(struct ddsi_serdata *common) {
@@ -47,15 +53,16 @@ static void free_message(struct ddsi_serdata *common) {
   ddsrt_free(common);
 }
 
-static struct ddsi_serdata *from_ser(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, const struct nn_rdata *fragment,
-                                     size_t size) {
+static struct ddsi_serdata *from_ser(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
+                                     const struct nn_rdata *fragment, size_t size) {
   if (size < HEADER_BYTES) return NULL;
   struct rmwbench_message *message = message_new(type, kind, size);
   /* Fragments come in order and may overlap. */
   size_t filled = 0;
   for (; fragment != NULL; fragment = fragment->nextfrag) {
     if (fragment->maxp1 > filled) {
-      const unsigned char *payload = NN_RMSG_PAYLOADOFF(fragment->rmsg, NN_RDATA_PAYLOAD_OFF(fragment));
+      const unsigned char *payload =
+          NN_RMSG_PAYLOADOFF(fragment->rmsg, NN_RDATA_PAYLOAD_OFF(fragment));
       memcpy(message->cdr + filled, payload + (filled - fragment->min), fragment->maxp1 - filled);
       filled = fragment->maxp1;
     }
@@ -63,7 +70,8 @@ static struct ddsi_serdata *from_ser(const struct ddsi_sertype *type, enum ddsi_
   return &message->common;
 }
 
-static struct ddsi_serdata *from_ser_iov(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, ddsrt_msg_iovlen_t count,
+static struct ddsi_serdata *from_ser_iov(const struct ddsi_sertype *type,
+                                         enum ddsi_serdata_kind kind, ddsrt_msg_iovlen_t count,
                                          const ddsrt_iovec_t *parts, size_t size) {
   if (size < HEADER_BYTES) return NULL;
   struct rmwbench_message *message = message_new(type, kind, size);
@@ -82,13 +90,15 @@ static struct ddsi_serdata *key_of(const struct ddsi_sertype *type) {
   return &message->common;
 }
 
-static struct ddsi_serdata *from_keyhash(const struct ddsi_sertype *type, const struct ddsi_keyhash *keyhash) {
+static struct ddsi_serdata *from_keyhash(const struct ddsi_sertype *type,
+                                         const struct ddsi_keyhash *keyhash) {
   (void)keyhash;
   return key_of(type);
 }
 
 /* `sample` is a body. */
-static struct ddsi_serdata *from_sample(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, const void *sample) {
+static struct ddsi_serdata *from_sample(const struct ddsi_sertype *type,
+                                        enum ddsi_serdata_kind kind, const void *sample) {
   if (kind != SDK_DATA) return key_of(type);
   struct rmwbench_message *message = message_new(type, kind, HEADER_BYTES + type->iox_size);
   memcpy(message->cdr, plain_cdr_little_endian, HEADER_BYTES);
@@ -97,7 +107,8 @@ static struct ddsi_serdata *from_sample(const struct ddsi_sertype *type, enum dd
 }
 
 /* Of a writer (no subscriber) the chunk that it loaned, of a reader the one that arrived. */
-static struct ddsi_serdata *from_iox(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, void *subscriber, void *chunk) {
+static struct ddsi_serdata *from_iox(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
+                                     void *subscriber, void *chunk) {
   struct rmwbench_message *message = ddsrt_malloc(sizeof *message);
   ddsi_serdata_init(&message->common, type, kind);
   message->common.hash = type->serdata_basehash;
@@ -107,7 +118,8 @@ static struct ddsi_serdata *from_iox(const struct ddsi_sertype *type, enum ddsi_
   return &message->common;
 }
 
-/* A chunk of another writer of this topic and type: not ours if it was serialised with its header. */
+/* A chunk of another writer of this topic and type: not ours if it was serialised with its header.
+ */
 static bool body_of(const struct ddsi_serdata *common, const uint8_t **bytes, size_t *size) {
   *bytes = common->iox_chunk;
   *size = body_bytes_of(common);
@@ -129,11 +141,14 @@ static void to_ser(const struct ddsi_serdata *common, size_t offset, size_t size
   for (size_t i = 0; i < size; i++) {
     const size_t at = offset + i;
     const bool in_body = at >= HEADER_BYTES && at - HEADER_BYTES < body_bytes;
-    ((uint8_t *)buffer)[i] = at < HEADER_BYTES ? plain_cdr_little_endian[at] : in_body ? body[at - HEADER_BYTES] : 0;
+    ((uint8_t *)buffer)[i] = at < HEADER_BYTES ? plain_cdr_little_endian[at]
+                             : in_body         ? body[at - HEADER_BYTES]
+                                               : 0;
   }
 }
 
-static struct ddsi_serdata *to_ser_ref(const struct ddsi_serdata *common, size_t offset, size_t size, ddsrt_iovec_t *reference) {
+static struct ddsi_serdata *to_ser_ref(const struct ddsi_serdata *common, size_t offset,
+                                       size_t size, ddsrt_iovec_t *reference) {
   reference->iov_len = (ddsrt_iov_len_t)size;
   if (of(common)->size != 0) {
     reference->iov_base = (void *)(of(common)->cdr + offset);
@@ -156,13 +171,14 @@ static struct ddsi_serdata *to_untyped(const struct ddsi_serdata *common) {
 }
 
 /* Samples of the typed API: this worker takes CDR, and nobody else has topics of this type. */
-static bool to_sample(const struct ddsi_serdata *common, void *sample, void **bufptr, void *buflim) {
+static bool to_sample(const struct ddsi_serdata *common, void *sample, void **bufptr,
+                      void *buflim) {
   (void)common, (void)sample, (void)bufptr, (void)buflim;
   return false;
 }
 
-static bool untyped_to_sample(const struct ddsi_sertype *type, const struct ddsi_serdata *common, void *sample, void **bufptr,
-                              void *buflim) {
+static bool untyped_to_sample(const struct ddsi_sertype *type, const struct ddsi_serdata *common,
+                              void *sample, void **bufptr, void *buflim) {
   (void)type, (void)common, (void)sample, (void)bufptr, (void)buflim;
   return true;
 }
@@ -172,12 +188,14 @@ static bool eqkey(const struct ddsi_serdata *a, const struct ddsi_serdata *b) {
   return true;
 }
 
-static size_t print(const struct ddsi_sertype *type, const struct ddsi_serdata *common, char *buffer, size_t size) {
+static size_t print(const struct ddsi_sertype *type, const struct ddsi_serdata *common,
+                    char *buffer, size_t size) {
   (void)type;
   return (size_t)snprintf(buffer, size, "(%" PRIu32 " bytes)", get_size(common));
 }
 
-static void get_keyhash(const struct ddsi_serdata *common, struct ddsi_keyhash *hash, bool force_md5) {
+static void get_keyhash(const struct ddsi_serdata *common, struct ddsi_keyhash *hash,
+                        bool force_md5) {
   (void)common, (void)force_md5;
   memset(hash->value, 0, sizeof hash->value);
 }
@@ -219,21 +237,27 @@ static void free_type(struct ddsi_sertype *type) {
   ddsrt_free(type);
 }
 
-static void zero_samples(const struct ddsi_sertype *type, void *samples, size_t count) { memset(samples, 0, count * type->iox_size); }
+static void zero_samples(const struct ddsi_sertype *type, void *samples, size_t count) {
+  memset(samples, 0, count * type->iox_size);
+}
 
-static void realloc_samples(void **samples, const struct ddsi_sertype *type, void *old, size_t old_count, size_t count) {
+static void realloc_samples(void **samples, const struct ddsi_sertype *type, void *old,
+                            size_t old_count, size_t count) {
   const size_t size = type->iox_size;
   char *block = ddsrt_realloc(old, count * size);
   if (count > old_count) memset(block + old_count * size, 0, (count - old_count) * size);
   for (size_t i = 0; i < count; i++) samples[i] = block + i * size;
 }
 
-static void free_samples(const struct ddsi_sertype *type, void **samples, size_t count, dds_free_op_t operation) {
+static void free_samples(const struct ddsi_sertype *type, void **samples, size_t count,
+                         dds_free_op_t operation) {
   (void)type;
   if (count > 0 && (operation & DDS_FREE_ALL_BIT)) ddsrt_free(samples[0]);
 }
 
-static bool equal(const struct ddsi_sertype *a, const struct ddsi_sertype *b) { return a->iox_size == b->iox_size; }
+static bool equal(const struct ddsi_sertype *a, const struct ddsi_sertype *b) {
+  return a->iox_size == b->iox_size;
+}
 
 static uint32_t hash(const struct ddsi_sertype *type) { return type->iox_size; }
 
@@ -249,7 +273,8 @@ static const struct ddsi_sertype_ops type_ops = {
 
 struct ddsi_sertype *rmwbench_type_new(const char *name, uint32_t body_bytes) {
   struct ddsi_sertype *type = ddsrt_calloc(1, sizeof *type);
-  ddsi_sertype_init_flags(type, name, &type_ops, &message_ops, DDSI_SERTYPE_FLAG_TOPICKIND_NO_KEY | DDSI_SERTYPE_FLAG_FIXED_SIZE);
+  ddsi_sertype_init_flags(type, name, &type_ops, &message_ops,
+                          DDSI_SERTYPE_FLAG_TOPICKIND_NO_KEY | DDSI_SERTYPE_FLAG_FIXED_SIZE);
   type->allowed_data_representation = DDS_DATA_REPRESENTATION_FLAG_XCDR1;
   type->iox_size = body_bytes;
   return type;

@@ -20,7 +20,9 @@ struct Setting {
     throw Fault{RMWBENCH_ERROR_INVALID, object, "expected " + expected + ", found " + value};
   }
 
-  [[noreturn]] void unsupported(const std::string &reason) const { throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object, reason}; }
+  [[noreturn]] void unsupported(const std::string &reason) const {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object, reason};
+  }
 
   template <typename Level>
   Level one_of(std::initializer_list<std::pair<const char *, Level>> levels) const {
@@ -41,7 +43,8 @@ struct Setting {
     const double found = std::strtod(value.c_str(), &end);
     if (value.empty() || *end != '\0' || !(found >= least && found <= most)) {
       std::ostringstream range;
-      range << "a number from " << static_cast<int64_t>(least) << " to " << static_cast<int64_t>(most);
+      range << "a number from " << static_cast<int64_t>(least) << " to "
+            << static_cast<int64_t>(most);
       invalid(range.str());
     }
     return found;
@@ -76,14 +79,16 @@ struct Setting {
 
 using Take = std::function<void(const Setting &)>;
 
-void take(const char *kind, const rmwbench_pair *pairs, size_t count, const std::map<std::string, Take> &known) {
+void take(const char *kind, const rmwbench_pair *pairs, size_t count,
+          const std::map<std::string, Take> &known) {
   for (const rmwbench_pair *pair = pairs; pair != pairs + count; ++pair) {
     const Setting setting{std::string(kind) + " " + pair->name, pair->value};
     const auto found = known.find(pair->name);
     if (found == known.end()) {
       std::string names;
       for (const auto &each : known) names += (names.empty() ? "" : ", ") + each.first;
-      throw Fault{RMWBENCH_ERROR_INVALID, setting.object, std::string("Fast DDS's known ") + kind + "s: " + names};
+      throw Fault{RMWBENCH_ERROR_INVALID, setting.object,
+                  std::string("Fast DDS's known ") + kind + "s: " + names};
     }
     found->second(setting);
   }
@@ -91,29 +96,40 @@ void take(const char *kind, const rmwbench_pair *pairs, size_t count, const std:
 
 }  // namespace
 
-Asked::Asked(const rmwbench_pair *modes, size_t mode_count, const rmwbench_pair *options, size_t option_count) {
+Asked::Asked(const rmwbench_pair *modes, size_t mode_count, const rmwbench_pair *options,
+             size_t option_count) {
   const std::map<std::string, Take> known_modes{
       {"transport",
        [this](const Setting &s) {
-         if (s.value == "unix") s.unsupported("Fast DDS has no transport over Unix-domain sockets; it has udp, tcp, shm, intra_process");
-         transport = s.one_of<Transport>({{"udp", Transport::udp}, {"tcp", Transport::tcp}, {"shm", Transport::shm},
+         if (s.value == "unix")
+           s.unsupported(
+               "Fast DDS has no transport over Unix-domain sockets; it has udp, tcp, shm, "
+               "intra_process");
+         transport = s.one_of<Transport>({{"udp", Transport::udp},
+                                          {"tcp", Transport::tcp},
+                                          {"shm", Transport::shm},
                                           {"intra_process", Transport::intra_process}});
        }},
       {"discovery",
        [this](const Setting &s) {
-         discovery = s.one_of<Discovery>(
-             {{"multicast", Discovery::multicast}, {"peers", Discovery::peers}, {"server", Discovery::server}});
+         discovery = s.one_of<Discovery>({{"multicast", Discovery::multicast},
+                                          {"peers", Discovery::peers},
+                                          {"server", Discovery::server}});
        }},
       {"congestion",
        [this](const Setting &s) {
-         congestion = s.one_of<Congestion>({{"drop", Congestion::drop}, {"block", Congestion::block}});
+         congestion =
+             s.one_of<Congestion>({{"drop", Congestion::drop}, {"block", Congestion::block}});
        }},
       {"fragment_bytes", [this](const Setting &s) { fragment_bytes = s.count(1000); }},
       {"socket_buffer_bytes", [this](const Setting &s) { socket_buffer_bytes = s.count(1); }},
       {"shm_pool_bytes", [this](const Setting &s) { shm_pool_bytes = s.count(1); }},
       {"shm_layout",
        [](const Setting &s) {
-         if (s.value == "tiered") s.unsupported("a Fast DDS participant has one shared-memory segment, from which all sizes are cut");
+         if (s.value == "tiered")
+           s.unsupported(
+               "a Fast DDS participant has one shared-memory segment, from which all sizes are "
+               "cut");
          s.one_of<bool>({{"unified", true}});
        }},
       {"security", [this](const Setting &s) { security = s.yes(); }},
@@ -125,28 +141,44 @@ Asked::Asked(const rmwbench_pair *modes, size_t mode_count, const rmwbench_pair 
   const std::map<std::string, Take> known_options{
       {"flow_controller",
        [&](const Setting &s) {
-         asked_flow.scheduler = s.one_of<const char *>({{"FIFO", "FIFO"}, {"ROUND_ROBIN", "ROUND_ROBIN"},
-                                                        {"HIGH_PRIORITY", "HIGH_PRIORITY"},
-                                                        {"PRIORITY_WITH_RESERVATION", "PRIORITY_WITH_RESERVATION"}});
+         asked_flow.scheduler =
+             s.one_of<const char *>({{"FIFO", "FIFO"},
+                                     {"ROUND_ROBIN", "ROUND_ROBIN"},
+                                     {"HIGH_PRIORITY", "HIGH_PRIORITY"},
+                                     {"PRIORITY_WITH_RESERVATION", "PRIORITY_WITH_RESERVATION"}});
        }},
       {"max_bytes_per_period",
-       [&](const Setting &s) { asked_flow.max_bytes_per_period = static_cast<int32_t>(s.count(0)), flow_detail = s.object; }},
-      {"flow_period_ms", [&](const Setting &s) { asked_flow.period_ms = s.count(1), flow_detail = s.object; }},
-      {"flow_topics", [&](const Setting &s) { asked_flow.topics = s.words(), flow_detail = s.object; }},
-      {"flow_priority", [&](const Setting &s) { asked_flow.priority = s.by_topic(-10, 10), flow_detail = s.object; }},
-      {"flow_reservation", [&](const Setting &s) { asked_flow.reservation = s.by_topic(0, 100), flow_detail = s.object; }},
+       [&](const Setting &s) {
+         asked_flow.max_bytes_per_period = static_cast<int32_t>(s.count(0)), flow_detail = s.object;
+       }},
+      {"flow_period_ms",
+       [&](const Setting &s) { asked_flow.period_ms = s.count(1), flow_detail = s.object; }},
+      {"flow_topics",
+       [&](const Setting &s) { asked_flow.topics = s.words(), flow_detail = s.object; }},
+      {"flow_priority",
+       [&](const Setting &s) {
+         asked_flow.priority = s.by_topic(-10, 10), flow_detail = s.object;
+       }},
+      {"flow_reservation",
+       [&](const Setting &s) {
+         asked_flow.reservation = s.by_topic(0, 100), flow_detail = s.object;
+       }},
       {"data_sharing",
        [this](const Setting &s) {
-         data_sharing =
-             s.one_of<DataSharing>({{"off", DataSharing::off}, {"on", DataSharing::on}, {"auto", DataSharing::automatic}});
+         data_sharing = s.one_of<DataSharing>({{"off", DataSharing::off},
+                                               {"on", DataSharing::on},
+                                               {"auto", DataSharing::automatic}});
        }},
       {"plain_types", [this](const Setting &s) { plain_types = s.yes(); }},
       {"heartbeat_period_ms", [this](const Setting &s) { heartbeat_period_ms = s.number(0, 1e9); }},
-      {"max_blocking_time_ms", [this](const Setting &s) { max_blocking_time_ms = s.number(0, 1e9); }},
+      {"max_blocking_time_ms",
+       [this](const Setting &s) { max_blocking_time_ms = s.number(0, 1e9); }},
       {"server_count", [this](const Setting &s) { server_count = s.count(1, 16); }},
       {"server_added_s", [this](const Setting &s) { server_added_s = s.number(0, 86400); }},
       {"server_added_by",
-       [this](const Setting &s) { server_added_by_file = s.one_of<bool>({{"set_qos", false}, {"file", true}}); }},
+       [this](const Setting &s) {
+         server_added_by_file = s.one_of<bool>({{"set_qos", false}, {"file", true}});
+       }},
       {"max_samples", [this](const Setting &s) { max_samples = static_cast<int32_t>(s.count(1)); }},
       {"server_persistence", [this](const Setting &s) { server_persistence = s.yes(); }},
       {"peer_range", [this](const Setting &s) { peer_range = s.count(1, 120); }},
@@ -159,7 +191,8 @@ Asked::Asked(const rmwbench_pair *modes, size_t mode_count, const rmwbench_pair 
   if (!asked_flow.scheduler.empty()) {
     flow = asked_flow;
   } else if (!flow_detail.empty()) {
-    throw Fault{RMWBENCH_ERROR_INVALID, flow_detail, "it is a detail of a flow controller: say option flow_controller too"};
+    throw Fault{RMWBENCH_ERROR_INVALID, flow_detail,
+                "it is a detail of a flow controller: say option flow_controller too"};
   }
 }
 

@@ -23,7 +23,7 @@ struct Flow {
   std::string scheduler;
   int32_t max_bytes_per_period = 0;  // 0: no limit
   uint64_t period_ms = 100;
-  std::vector<std::string> topics;               // empty: all
+  std::vector<std::string> topics;                 // empty: all
   std::map<std::string, std::string> priority;     // topic -> -10 (first) to 10 (last)
   std::map<std::string, std::string> reservation;  // topic -> percent
 };
@@ -31,7 +31,8 @@ struct Flow {
 struct Asked {
   // Throws Fault: UNSUPPORTED for a mode that Fast DDS does not have, INVALID for an option that it
   // does not know.
-  Asked(const rmwbench_pair *modes, size_t mode_count, const rmwbench_pair *options, size_t option_count);
+  Asked(const rmwbench_pair *modes, size_t mode_count, const rmwbench_pair *options,
+        size_t option_count);
   Asked() = default;
 
   std::optional<Transport> transport;
@@ -46,7 +47,8 @@ struct Asked {
   std::optional<double> heartbeat_period_ms, max_blocking_time_ms;
   std::optional<int32_t> max_samples;
   uint32_t server_count = 1;
-  std::optional<double> server_added_s;  // when a client's list of servers is extended by one, after its session opened
+  std::optional<double> server_added_s;  // when a client's list of servers is extended by one,
+                                         // after its session opened
   bool server_added_by_file = false;     // else by set_qos
   bool server_persistence = false;
   uint32_t peer_range = 32;

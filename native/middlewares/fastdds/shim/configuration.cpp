@@ -48,10 +48,14 @@ class Xml {
   static std::string escaped(const std::string &text) {
     std::string safe;
     for (const char c : text) {
-      if (c == '&') safe += "&amp;";
-      else if (c == '<') safe += "&lt;";
-      else if (c == '>') safe += "&gt;";
-      else safe += c;
+      if (c == '&')
+        safe += "&amp;";
+      else if (c == '<')
+        safe += "&lt;";
+      else if (c == '>')
+        safe += "&gt;";
+      else
+        safe += c;
     }
     return safe;
   }
@@ -65,7 +69,8 @@ class Xml {
   size_t depth_ = 0;
 };
 
-void transport(Xml &xml, const transports::TransportDescriptorInterface &any, const std::string &id) {
+void transport(Xml &xml, const transports::TransportDescriptorInterface &any,
+               const std::string &id) {
   xml.in("transport_descriptor", [&] {
     xml.leaf("transport_id", id);
     if (const auto *memory = dynamic_cast<const transports::SharedMemTransportDescriptor *>(&any)) {
@@ -73,7 +78,8 @@ void transport(Xml &xml, const transports::TransportDescriptorInterface &any, co
       xml.leaf("segment_size", memory->segment_size());
       xml.leaf("port_queue_capacity", memory->port_queue_capacity());
       xml.leaf("healthy_check_timeout_ms", memory->healthy_check_timeout_ms());
-    } else if (const auto *socket = dynamic_cast<const transports::SocketTransportDescriptor *>(&any)) {
+    } else if (const auto *socket =
+                   dynamic_cast<const transports::SocketTransportDescriptor *>(&any)) {
       const auto *tcp = dynamic_cast<const transports::TCPv4TransportDescriptor *>(&any);
       xml.leaf("type", tcp != nullptr ? "TCPv4" : "UDPv4");
       xml.leaf("sendBufferSize", socket->sendBufferSize);
@@ -120,11 +126,16 @@ void locators(Xml &xml, const std::string &tag, const rtps::LocatorList_t &list)
 const char *protocol_name(rtps::DiscoveryProtocol protocol) {
   using Protocol = rtps::DiscoveryProtocol;
   switch (protocol) {
-    case Protocol::CLIENT: return "CLIENT";
-    case Protocol::SERVER: return "SERVER";
-    case Protocol::BACKUP: return "BACKUP";
-    case Protocol::SUPER_CLIENT: return "SUPER_CLIENT";
-    default: return "SIMPLE";
+    case Protocol::CLIENT:
+      return "CLIENT";
+    case Protocol::SERVER:
+      return "SERVER";
+    case Protocol::BACKUP:
+      return "BACKUP";
+    case Protocol::SUPER_CLIENT:
+      return "SUPER_CLIENT";
+    default:
+      return "SIMPLE";
   }
 }
 
@@ -173,7 +184,8 @@ void builtin(Xml &xml, const rtps::BuiltinAttributes &config) {
 
 void properties(Xml &xml, const fd::PropertyPolicyQos &policy) {
   const auto &all = policy.properties();
-  if (std::all_of(all.begin(), all.end(), [](const auto &each) { return each.value().empty(); })) return;
+  if (std::all_of(all.begin(), all.end(), [](const auto &each) { return each.value().empty(); }))
+    return;
   xml.in("propertiesPolicy", [&] {
     xml.in("properties", [&] {
       for (const auto &each : all) {
@@ -189,29 +201,37 @@ void properties(Xml &xml, const fd::PropertyPolicyQos &policy) {
 
 void participant(Xml &xml, const fd::DomainParticipantQos &qos) {
   const auto &config = qos.transport();
-  xml.in("participant", [&] {
-    xml.in("rtps", [&] {
-      xml.leaf("name", qos.name().c_str());
-      xml.leaf("sendSocketBufferSize", config.send_socket_buffer_size);
-      xml.leaf("listenSocketBufferSize", config.listen_socket_buffer_size);
-      if (!config.user_transports.empty()) {
-        xml.in("userTransports", [&] {
-          for (size_t i = 0; i < config.user_transports.size(); ++i) xml.leaf("transport_id", "transport_" + std::to_string(i));
+  xml.in(
+      "participant",
+      [&] {
+        xml.in("rtps", [&] {
+          xml.leaf("name", qos.name().c_str());
+          xml.leaf("sendSocketBufferSize", config.send_socket_buffer_size);
+          xml.leaf("listenSocketBufferSize", config.listen_socket_buffer_size);
+          if (!config.user_transports.empty()) {
+            xml.in("userTransports", [&] {
+              for (size_t i = 0; i < config.user_transports.size(); ++i)
+                xml.leaf("transport_id", "transport_" + std::to_string(i));
+            });
+          }
+          xml.leaf("useBuiltinTransports", config.use_builtin_transports);
+          locators(xml, "defaultUnicastLocatorList",
+                   qos.wire_protocol().default_unicast_locator_list);
+          builtin(xml, qos.wire_protocol().builtin);
+          properties(xml, qos.properties());
         });
-      }
-      xml.leaf("useBuiltinTransports", config.use_builtin_transports);
-      locators(xml, "defaultUnicastLocatorList", qos.wire_protocol().default_unicast_locator_list);
-      builtin(xml, qos.wire_protocol().builtin);
-      properties(xml, qos.properties());
-    });
-  }, " profile_name=\"rmwbench\" is_default_profile=\"true\"");
+      },
+      " profile_name=\"rmwbench\" is_default_profile=\"true\"");
 }
 
 const char *data_sharing(const fd::DataSharingQosPolicy &policy) {
   switch (policy.kind()) {
-    case fd::ON: return "ON";
-    case fd::OFF: return "OFF";
-    default: return "AUTOMATIC";
+    case fd::ON:
+      return "ON";
+    case fd::OFF:
+      return "OFF";
+    default:
+      return "AUTOMATIC";
   }
 }
 
@@ -222,45 +242,55 @@ void writer(Xml &xml, const rmwbench_session &session) {
   apply_times(session.asked, qos);
   if (!session.plain_types) qos.data_sharing().off();
   const auto &times = qos.reliable_writer_qos().times;
-  xml.in("data_writer", [&] {
-    xml.in("qos", [&] {
-      const bool async = qos.publish_mode().kind == fd::ASYNCHRONOUS_PUBLISH_MODE;
-      xml.in("publishMode", [&] { xml.leaf("kind", async ? "ASYNCHRONOUS" : "SYNCHRONOUS"); });
-      xml.in("data_sharing", [&] { xml.leaf("kind", data_sharing(qos.data_sharing())); });
-    });
-    xml.in("times", [&] {
+  xml.in(
+      "data_writer",
+      [&] {
+        xml.in("qos", [&] {
+          const bool async = qos.publish_mode().kind == fd::ASYNCHRONOUS_PUBLISH_MODE;
+          xml.in("publishMode", [&] { xml.leaf("kind", async ? "ASYNCHRONOUS" : "SYNCHRONOUS"); });
+          xml.in("data_sharing", [&] { xml.leaf("kind", data_sharing(qos.data_sharing())); });
+        });
+        xml.in("times", [&] {
 #if RMWBENCH_FASTDDS_MAJOR >= 3
-      xml.duration("heartbeat_period", times.heartbeat_period);
-      xml.duration("nack_response_delay", times.nack_response_delay);
+          xml.duration("heartbeat_period", times.heartbeat_period);
+          xml.duration("nack_response_delay", times.nack_response_delay);
 #else
       xml.duration("heartbeatPeriod", times.heartbeatPeriod);
       xml.duration("nackResponseDelay", times.nackResponseDelay);
 #endif
-    });
-  }, of_default);
+        });
+      },
+      of_default);
 }
 
 void reader(Xml &xml, const rmwbench_session &session) {
   fd::DataReaderQos qos = session.profile.reader(*session.subscriber, "");
   if (!session.plain_types) qos.data_sharing().off();
-  xml.in("data_reader", [&] {
-    xml.in("qos", [&] { xml.in("data_sharing", [&] { xml.leaf("kind", data_sharing(qos.data_sharing())); }); });
-    xml.in("times", [&] {
+  xml.in(
+      "data_reader",
+      [&] {
+        xml.in("qos", [&] {
+          xml.in("data_sharing", [&] { xml.leaf("kind", data_sharing(qos.data_sharing())); });
+        });
+        xml.in("times", [&] {
 #if RMWBENCH_FASTDDS_MAJOR >= 3
-      xml.duration("heartbeat_response_delay", qos.reliable_reader_qos().times.heartbeat_response_delay);
+          xml.duration("heartbeat_response_delay",
+                       qos.reliable_reader_qos().times.heartbeat_response_delay);
 #else
       xml.duration("heartbeatResponseDelay", qos.reliable_reader_qos().times.heartbeatResponseDelay);
 #endif
-    });
-  }, of_default);
+        });
+      },
+      of_default);
 }
 
 void flow(Xml &xml, const rmwbench_session &session, const fd::DomainParticipantQos &qos) {
   if (!session.asked.flow) return;
   for (const auto &controller : qos.flow_controllers()) {
     std::ostringstream words;
-    words << "flow controller " << controller->name << ": " << session.asked.flow->scheduler << ", " << controller->max_bytes_per_period
-          << " bytes (0: no limit) in " << controller->period_ms << " ms; topics:";
+    words << "flow controller " << controller->name << ": " << session.asked.flow->scheduler << ", "
+          << controller->max_bytes_per_period << " bytes (0: no limit) in " << controller->period_ms
+          << " ms; topics:";
     for (const auto &topic : session.asked.flow->topics) words << " " << topic;
     if (session.asked.flow->topics.empty()) words << " all";
     xml.comment(words.str());
@@ -270,8 +300,9 @@ void flow(Xml &xml, const rmwbench_session &session, const fd::DomainParticipant
 void kernel(Xml &xml) {
   const Buffers granted = granted_buffers();
   if (granted.receive == 0) return;
-  xml.comment("granted by the kernel to this process's UDP sockets, at least: receive buffer " + std::to_string(granted.receive) +
-              " bytes, send buffer " + std::to_string(granted.send) + " bytes");
+  xml.comment("granted by the kernel to this process's UDP sockets, at least: receive buffer " +
+              std::to_string(granted.receive) + " bytes, send buffer " +
+              std::to_string(granted.send) + " bytes");
 }
 
 }  // namespace
@@ -281,28 +312,36 @@ std::string configuration(const rmwbench_session &session) {
   out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
   Xml xml(out);
   const fd::DomainParticipantQos &qos = session.participant->get_qos();
-  xml.comment("in force: profile, modes and options together; a publisher's or subscription's own QoS stands above it");
-  xml.in("dds", [&] {
-    if (session.asked.transport) {
-      xml.in("library_settings", [&] {
-        xml.leaf("intraprocess_delivery", *session.asked.transport == Transport::intra_process ? "FULL" : "OFF");
-      });
-    }
-    xml.in("profiles", [&] {
-      kernel(xml);
-      flow(xml, session, qos);
-      if (session.plain_types) xml.comment("topics have plain types: history memory policy PREALLOCATED, loans");
-      if (!qos.transport().user_transports.empty()) {
-        xml.in("transport_descriptors", [&] {
-          size_t number = 0;
-          for (const auto &each : qos.transport().user_transports) transport(xml, *each, "transport_" + std::to_string(number++));
+  xml.comment(
+      "in force: profile, modes and options together; a publisher's or subscription's own QoS "
+      "stands above it");
+  xml.in(
+      "dds",
+      [&] {
+        if (session.asked.transport) {
+          xml.in("library_settings", [&] {
+            xml.leaf("intraprocess_delivery",
+                     *session.asked.transport == Transport::intra_process ? "FULL" : "OFF");
+          });
+        }
+        xml.in("profiles", [&] {
+          kernel(xml);
+          flow(xml, session, qos);
+          if (session.plain_types)
+            xml.comment("topics have plain types: history memory policy PREALLOCATED, loans");
+          if (!qos.transport().user_transports.empty()) {
+            xml.in("transport_descriptors", [&] {
+              size_t number = 0;
+              for (const auto &each : qos.transport().user_transports)
+                transport(xml, *each, "transport_" + std::to_string(number++));
+            });
+          }
+          participant(xml, qos);
+          writer(xml, session);
+          reader(xml, session);
         });
-      }
-      participant(xml, qos);
-      writer(xml, session);
-      reader(xml, session);
-    });
-  }, " xmlns=\"http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles\"");
+      },
+      " xmlns=\"http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles\"");
   return out.str();
 }
 

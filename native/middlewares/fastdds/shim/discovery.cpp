@@ -39,14 +39,17 @@ rtps::Locator_t udp_at(const char *address, uint16_t port) {
 
 // The identity that ROS 2 gives to its servers: 44.53.NN.5f.45.50.52.4f.53.49.4d.41.
 void name_server(uint32_t number, rtps::GuidPrefix_t &prefix) {
-  const unsigned char bytes[12] = {0x44, 0x53, static_cast<unsigned char>(number), 0x5f, 0x45, 0x50, 0x52, 0x4f, 0x53, 0x49, 0x4d, 0x41};
+  const unsigned char bytes[12] = {
+      0x44, 0x53, static_cast<unsigned char>(number), 0x5f, 0x45, 0x50, 0x52, 0x4f, 0x53, 0x49,
+      0x4d, 0x41};
   for (int i = 0; i < 12; ++i) prefix.value[i] = bytes[i];
 }
 
 bool has_only_shared_memory(const fd::TransportConfigQos &config) {
   if (config.use_builtin_transports) return false;
   for (const auto &each : config.user_transports) {
-    if (dynamic_cast<transports::SharedMemTransportDescriptor *>(each.get()) == nullptr) return false;
+    if (dynamic_cast<transports::SharedMemTransportDescriptor *>(each.get()) == nullptr)
+      return false;
   }
   return true;
 }
@@ -56,7 +59,8 @@ bool has_only_shared_memory(const fd::TransportConfigQos &config) {
 void by_peers(const Asked &asked, fd::DomainParticipantQos &qos) {
   if (has_only_shared_memory(qos.transport())) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode discovery",
-                "peers are addresses, and this arm has only shared memory, which Fast DDS searches through ports of its own; leave "
+                "peers are addresses, and this arm has only shared memory, which Fast DDS searches "
+                "through ports of its own; leave "
                 "transport: shm away (as installed it is preferred within a host)"};
   }
   auto &builtin = qos.wire_protocol().builtin;
@@ -67,7 +71,8 @@ void by_peers(const Asked &asked, fd::DomainParticipantQos &qos) {
   std::set<std::string> addresses{named("RMWBENCH_ADDRESS")};
   std::istringstream others(named("RMWBENCH_PEERS"));
   for (std::string address; others >> address;) addresses.insert(address);
-  for (const std::string &address : addresses) builtin.initialPeersList.push_back(udp_at(address.c_str(), 0));
+  for (const std::string &address : addresses)
+    builtin.initialPeersList.push_back(udp_at(address.c_str(), 0));
   builtin.avoid_builtin_multicast = true;
   fd::TransportConfigQos &config = qos.transport();
   if (config.use_builtin_transports) {
@@ -81,7 +86,8 @@ void by_peers(const Asked &asked, fd::DomainParticipantQos &qos) {
 
 [[noreturn]] void unreachable_server(const char *object) {
   throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object,
-              "Fast DDS's discovery server is reached by UDP or TCP, and this arm has only shared memory; leave transport: shm away (as "
+              "Fast DDS's discovery server is reached by UDP or TCP, and this arm has only shared "
+              "memory; leave transport: shm away (as "
               "installed it is preferred within a host)"};
 }
 
@@ -122,11 +128,13 @@ uint16_t server_port(uint32_t number) {
 void apply_discovery(const Asked &asked, fd::DomainParticipantQos &qos) {
   auto &builtin = qos.wire_protocol().builtin;
   if (asked.server_added_s) {
-    const bool by_servers = asked.discovery ? *asked.discovery == Discovery::server
-                                            : builtin.discovery_config.discoveryProtocol == Protocol::CLIENT;
+    const bool by_servers = asked.discovery
+                                ? *asked.discovery == Discovery::server
+                                : builtin.discovery_config.discoveryProtocol == Protocol::CLIENT;
     if (!by_servers) {
       throw Fault{RMWBENCH_ERROR_INVALID, "option server_added_s",
-                  "this arm finds its participants without a discovery server; say discovery: server, or take the profile discovery_server"};
+                  "this arm finds its participants without a discovery server; say discovery: "
+                  "server, or take the profile discovery_server"};
     }
     if (has_only_shared_memory(qos.transport())) unreachable_server("option server_added_s");
     if (asked.server_added_by_file) {
@@ -142,7 +150,8 @@ void apply_discovery(const Asked &asked, fd::DomainParticipantQos &qos) {
     if (asked.server_count == 1) return;
     if (!client) {
       throw Fault{RMWBENCH_ERROR_INVALID, "option server_count",
-                  "this arm finds its participants without a discovery server; say discovery: server, or take the profile discovery_server"};
+                  "this arm finds its participants without a discovery server; say discovery: "
+                  "server, or take the profile discovery_server"};
     }
     by_server(asked, qos);
     return;
@@ -153,22 +162,29 @@ void apply_discovery(const Asked &asked, fd::DomainParticipantQos &qos) {
       builtin.discovery_config.m_DiscoveryServers.clear();
       builtin.initialPeersList.clear();
       break;
-    case Discovery::peers: by_peers(asked, qos); break;
-    case Discovery::server: by_server(asked, qos); break;
+    case Discovery::peers:
+      by_peers(asked, qos);
+      break;
+    case Discovery::server:
+      by_server(asked, qos);
+      break;
   }
 }
 
 void become_server(uint32_t number, bool persistent, fd::DomainParticipantQos &qos) {
   auto &wire = qos.wire_protocol();
   name_server(number, wire.prefix);
-  wire.builtin.discovery_config.discoveryProtocol = persistent ? Protocol::BACKUP : Protocol::SERVER;
+  wire.builtin.discovery_config.discoveryProtocol =
+      persistent ? Protocol::BACKUP : Protocol::SERVER;
   // Not every address: where the host has none but loopback, 2.9.1 takes that for a port that it
   // could not get.
-  wire.builtin.metatrafficUnicastLocatorList.push_back(udp_at(named("RMWBENCH_ADDRESS").c_str(), server_port(number)));
+  wire.builtin.metatrafficUnicastLocatorList.push_back(
+      udp_at(named("RMWBENCH_ADDRESS").c_str(), server_port(number)));
 }
 
 uint32_t servers_listening(uint32_t count) {
-  if (named("RMWBENCH_DAEMON_ADDRESS") != named("RMWBENCH_ADDRESS")) return count;  // on another host, out of sight
+  if (named("RMWBENCH_DAEMON_ADDRESS") != named("RMWBENCH_ADDRESS"))
+    return count;  // on another host, out of sight
   uint32_t found = 0;
   for (uint32_t number = 0; number < count; ++number) {
     char port[8];

@@ -16,7 +16,8 @@ namespace rmwbench {
 void apply_discovery(const Asked &asked, eprosima::fastdds::dds::DomainParticipantQos &qos);
 
 // What a participant needs to be server `number` (0 to 15) of its host.
-void become_server(uint32_t number, bool persistent, eprosima::fastdds::dds::DomainParticipantQos &qos);
+void become_server(uint32_t number, bool persistent,
+                   eprosima::fastdds::dds::DomainParticipantQos &qos);
 
 // Lets a client look for server `number` too.
 void add_server(uint32_t number, eprosima::fastdds::dds::DomainParticipantQos &qos);

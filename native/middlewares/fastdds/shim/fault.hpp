@@ -18,7 +18,9 @@ struct Fault {
   std::string message;
 };
 
-inline std::string endpoint_name(uint32_t endpoint) { return "endpoint " + std::to_string(endpoint); }
+inline std::string endpoint_name(uint32_t endpoint) {
+  return "endpoint " + std::to_string(endpoint);
+}
 
 inline void fill(rmwbench_error *error, int32_t kind, const char *object, const char *message) {
   error->kind = kind;

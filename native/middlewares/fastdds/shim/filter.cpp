@@ -19,7 +19,8 @@ struct Filter : fd::IContentFilter {
   virtual ~Filter() = default;
   virtual bool passes(const SerializedPayload &payload, const FilterSampleInfo &info) const = 0;
 
-  bool evaluate(const SerializedPayload &payload, const FilterSampleInfo &info, const GUID_t &) const override {
+  bool evaluate(const SerializedPayload &payload, const FilterSampleInfo &info,
+                const GUID_t &) const override {
     // Samples of one writer are evaluated one at a time, under its lock.
     if (!tally->known.load(std::memory_order_relaxed)) {
       tally->writer = info.sample_identity.writer_guid();
@@ -35,7 +36,8 @@ struct Filter : fd::IContentFilter {
 };
 
 struct Percent : Filter {
-  Percent(std::shared_ptr<Tally> counts, uint32_t some, size_t at) : Filter(std::move(counts)), percent(some), offset(at) {}
+  Percent(std::shared_ptr<Tally> counts, uint32_t some, size_t at)
+      : Filter(std::move(counts)), percent(some), offset(at) {}
 
   bool passes(const SerializedPayload &payload, const FilterSampleInfo &) const override {
     if (payload.data == nullptr || payload.length < offset + header_bytes) return true;
@@ -55,7 +57,8 @@ struct Percent : Filter {
 };
 
 struct ReplyTo : Filter {
-  ReplyTo(std::shared_ptr<Tally> counts, const rtps::GUID_t &to) : Filter(std::move(counts)), client(to) {}
+  ReplyTo(std::shared_ptr<Tally> counts, const rtps::GUID_t &to)
+      : Filter(std::move(counts)), client(to) {}
 
   bool passes(const SerializedPayload &, const FilterSampleInfo &info) const override {
     return info.related_sample_identity.writer_guid() == client;
@@ -68,7 +71,8 @@ struct ReplyTo : Filter {
 bool percent_of(const std::string &expression, uint32_t &percent) {
   std::istringstream words(expression);
   std::string name, sign, rest;
-  return words >> name >> sign >> percent && name == "percent" && sign == "<" && percent <= 100 && !(words >> rest);
+  return words >> name >> sign >> percent && name == "percent" && sign == "<" && percent <= 100 &&
+         !(words >> rest);
 }
 
 }  // namespace
@@ -80,13 +84,16 @@ void Filters::check(const std::string &expression, const std::string &object) {
   uint32_t percent;
   if (!percent_of(expression, percent)) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object,
-                "content filter: expected `percent < N` with N from 0 to 100, found `" + expression +
-                    "`; Fast DDS's own language reads fields of typed samples, and this worker's are raw CDR"};
+                "content filter: expected `percent < N` with N from 0 to 100, found `" +
+                    expression +
+                    "`; Fast DDS's own language reads fields of typed samples, and this worker's "
+                    "are raw CDR"};
   }
 }
 
-ReturnCode Filters::create_content_filter(const char *, const char *, const fd::TopicDataType *, const char *expression,
-                                          const ParameterSeq &parameters, fd::IContentFilter *&instance) {
+ReturnCode Filters::create_content_filter(const char *, const char *, const fd::TopicDataType *,
+                                          const char *expression, const ParameterSeq &parameters,
+                                          fd::IContentFilter *&instance) {
   const auto tally = for_reader != nullptr ? *for_reader : std::make_shared<Tally>();
   // An expression that stays is announced anew with its parameters alone.
   if (expression == nullptr || parameters.length() < 1) return ok;
@@ -118,7 +125,9 @@ bool Filters::at_writer(const rtps::GUID_t &writer, int64_t &evaluated, int64_t 
   bool any = false;
   std::lock_guard<std::mutex> lock(mutex_);
   for (const auto &tally : tallies_) {
-    if (tally->at_reader || !tally->known.load(std::memory_order_acquire) || tally->writer != writer) continue;
+    if (tally->at_reader || !tally->known.load(std::memory_order_acquire) ||
+        tally->writer != writer)
+      continue;
     any = true;
     evaluated += tally->evaluated.load(std::memory_order_relaxed);
     refused += tally->refused.load(std::memory_order_relaxed);

@@ -34,8 +34,9 @@ class Filters : public fd::IContentFilterFactory {
   // Throws Fault where `expression` is not `percent < N`. `object` names whose it is.
   static void check(const std::string &expression, const std::string &object);
 
-  ReturnCode create_content_filter(const char *, const char *, const fd::TopicDataType *, const char *expression,
-                                   const ParameterSeq &parameters, fd::IContentFilter *&instance) override;
+  ReturnCode create_content_filter(const char *, const char *, const fd::TopicDataType *,
+                                   const char *expression, const ParameterSeq &parameters,
+                                   fd::IContentFilter *&instance) override;
   ReturnCode delete_content_filter(const char *, fd::IContentFilter *instance) override;
 
   // Fast DDS does not say for which side it makes a filter. While `make` runs, this thread makes

@@ -22,7 +22,8 @@ transports::FlowControllerSchedulerPolicy policy(const std::string &scheduler) {
   return Policy::FIFO;
 }
 
-void set_property(fd::DataWriterQos &qos, const char *property, const std::map<std::string, std::string> &by_topic, const char *topic) {
+void set_property(fd::DataWriterQos &qos, const char *property,
+                  const std::map<std::string, std::string> &by_topic, const char *topic) {
   const auto found = by_topic.find(topic);
   if (found != by_topic.end()) qos.properties().properties().emplace_back(property, found->second);
 }
@@ -39,14 +40,18 @@ void apply_flow(const Asked &asked, fd::DomainParticipantQos &qos) {
   qos.flow_controllers().push_back(controller);
 }
 
-void apply_flow(const Asked &asked, const rmwbench_endpoint_config &config, fd::DataWriterQos &qos) {
+void apply_flow(const Asked &asked, const rmwbench_endpoint_config &config,
+                fd::DataWriterQos &qos) {
   if (!asked.flow) return;
   const auto &topics = asked.flow->topics;
-  if (!topics.empty() && std::find(topics.begin(), topics.end(), config.topic) == topics.end()) return;
+  if (!topics.empty() && std::find(topics.begin(), topics.end(), config.topic) == topics.end())
+    return;
   if (config.publish_mode == RMWBENCH_PUBLISH_SYNC) {
-    throw Fault{RMWBENCH_ERROR_INVALID, endpoint_name(config.endpoint),
-                std::string("topic ") + config.topic + " goes through a flow controller, which schedules asynchronous writers only, "
-                "and publish_mode is sync; say async, or name the topics in option flow_topics"};
+    throw Fault{
+        RMWBENCH_ERROR_INVALID, endpoint_name(config.endpoint),
+        std::string("topic ") + config.topic +
+            " goes through a flow controller, which schedules asynchronous writers only, "
+            "and publish_mode is sync; say async, or name the topics in option flow_topics"};
   }
   qos.publish_mode().kind = fd::ASYNCHRONOUS_PUBLISH_MODE;
   qos.publish_mode().flow_controller_name = name;

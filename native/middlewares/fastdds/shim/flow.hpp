@@ -14,6 +14,7 @@ void apply_flow(const Asked &asked, eprosima::fastdds::dds::DomainParticipantQos
 
 // A writer whose topic goes through the controller becomes asynchronous: synchronous ones are not
 // scheduled. Throws Fault when the suite asked for synchronous publishing.
-void apply_flow(const Asked &asked, const rmwbench_endpoint_config &config, eprosima::fastdds::dds::DataWriterQos &qos);
+void apply_flow(const Asked &asked, const rmwbench_endpoint_config &config,
+                eprosima::fastdds::dds::DataWriterQos &qos);
 
 }  // namespace rmwbench

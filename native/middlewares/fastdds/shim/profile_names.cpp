@@ -27,10 +27,12 @@ std::vector<NamedProfile> profiles_in(const std::string &xml, const std::string 
   for (size_t at = text.find(opening); at != std::string::npos; at = text.find(opening, at + 1)) {
     const size_t after = at + opening.size();
     const size_t end = text.find('>', at);
-    if (end == std::string::npos || std::string(" \t\r\n").find(text[after]) == std::string::npos) continue;
+    if (end == std::string::npos || std::string(" \t\r\n").find(text[after]) == std::string::npos)
+      continue;
     const std::string attributes = text.substr(after, end - after);
     const std::string name = attribute(attributes, "profile_name");
-    if (!name.empty()) found.push_back({name, attribute(attributes, "is_default_profile") == "true"});
+    if (!name.empty())
+      found.push_back({name, attribute(attributes, "is_default_profile") == "true"});
   }
   return found;
 }

@@ -25,8 +25,10 @@ void reserve_plain(size_t bytes, Qos &qos) {
   int32_t needed = qos.history().depth;
   if (qos.history().kind == fd::KEEP_ALL_HISTORY_QOS) {
     if (limits.max_samples <= 0 || limits.max_samples > places) limits.max_samples = places;
-    if (limits.max_samples_per_instance > limits.max_samples) limits.max_samples_per_instance = limits.max_samples;
-    if (limits.max_samples < limits.max_instances * limits.max_samples_per_instance) limits.max_instances = 1;
+    if (limits.max_samples_per_instance > limits.max_samples)
+      limits.max_samples_per_instance = limits.max_samples;
+    if (limits.max_samples < limits.max_instances * limits.max_samples_per_instance)
+      limits.max_instances = 1;
     needed = limits.max_samples;
   }
   limits.allocated_samples = std::min({limits.allocated_samples, needed, places});
@@ -35,32 +37,43 @@ void reserve_plain(size_t bytes, Qos &qos) {
 void share_data(const Asked &asked, fd::DataSharingQosPolicy &policy) {
   if (!asked.data_sharing) return;
   switch (*asked.data_sharing) {
-    case DataSharing::off: policy.off(); break;
-    case DataSharing::on: policy.on(""); break;
-    case DataSharing::automatic: policy.automatic(); break;
+    case DataSharing::off:
+      policy.off();
+      break;
+    case DataSharing::on:
+      policy.on("");
+      break;
+    case DataSharing::automatic:
+      policy.automatic();
+      break;
   }
 }
 
 template <typename Qos>
-void apply_common(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes, Qos &qos) {
+void apply_common(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes,
+                  Qos &qos) {
   const rmwbench_qos &wanted = config.qos;
   const auto unsupported = [&](const char *message) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint), message};
   };
-  if (wanted.content_filter != nullptr) Filters::check(wanted.content_filter, endpoint_name(config.endpoint));
+  if (wanted.content_filter != nullptr)
+    Filters::check(wanted.content_filter, endpoint_name(config.endpoint));
   if (wanted.instance_key != nullptr) {
     unsupported("instance key: ROS 2 topics are keyless, and this worker's type is raw CDR");
   }
-  qos.reliability().kind =
-      wanted.reliability == RMWBENCH_RELIABLE ? fd::RELIABLE_RELIABILITY_QOS : fd::BEST_EFFORT_RELIABILITY_QOS;
-  qos.durability().kind =
-      wanted.durability == RMWBENCH_TRANSIENT_LOCAL ? fd::TRANSIENT_LOCAL_DURABILITY_QOS : fd::VOLATILE_DURABILITY_QOS;
+  qos.reliability().kind = wanted.reliability == RMWBENCH_RELIABLE
+                               ? fd::RELIABLE_RELIABILITY_QOS
+                               : fd::BEST_EFFORT_RELIABILITY_QOS;
+  qos.durability().kind = wanted.durability == RMWBENCH_TRANSIENT_LOCAL
+                              ? fd::TRANSIENT_LOCAL_DURABILITY_QOS
+                              : fd::VOLATILE_DURABILITY_QOS;
   if (wanted.history == RMWBENCH_KEEP_ALL) {
     qos.history().kind = fd::KEEP_ALL_HISTORY_QOS;
   } else {
     const auto depth = static_cast<int32_t>(wanted.depth);
     if (depth <= 0) {
-      throw Fault{RMWBENCH_ERROR_INVALID, endpoint_name(config.endpoint), "depth: keep_last needs from 1 to 2147483647"};
+      throw Fault{RMWBENCH_ERROR_INVALID, endpoint_name(config.endpoint),
+                  "depth: keep_last needs from 1 to 2147483647"};
     }
     qos.history().kind = fd::KEEP_LAST_HISTORY_QOS;
     qos.history().depth = depth;
@@ -68,7 +81,8 @@ void apply_common(const rmwbench_endpoint_config &config, const Asked &asked, si
     // cut it.
     auto &limits = qos.resource_limits();
     if (limits.max_samples > 0) limits.max_samples = std::max(limits.max_samples, depth);
-    if (limits.max_samples_per_instance > 0) limits.max_samples_per_instance = std::max(limits.max_samples_per_instance, depth);
+    if (limits.max_samples_per_instance > 0)
+      limits.max_samples_per_instance = std::max(limits.max_samples_per_instance, depth);
   }
   if (plain_bytes > 0) {
     qos.endpoint().history_memory_policy = rtps::PREALLOCATED_MEMORY_MODE;
@@ -84,13 +98,18 @@ void apply_common(const rmwbench_endpoint_config &config, const Asked &asked, si
 
 template <typename Qos>
 void tell_common(const Qos &qos, rmwbench_granted &granted) {
-  granted.qos.reliability = qos.reliability().kind == fd::RELIABLE_RELIABILITY_QOS ? RMWBENCH_RELIABLE : RMWBENCH_BEST_EFFORT;
-  granted.qos.durability =
-      qos.durability().kind == fd::VOLATILE_DURABILITY_QOS ? RMWBENCH_VOLATILE : RMWBENCH_TRANSIENT_LOCAL;
-  granted.qos.history = qos.history().kind == fd::KEEP_ALL_HISTORY_QOS ? RMWBENCH_KEEP_ALL : RMWBENCH_KEEP_LAST;
+  granted.qos.reliability = qos.reliability().kind == fd::RELIABLE_RELIABILITY_QOS
+                                ? RMWBENCH_RELIABLE
+                                : RMWBENCH_BEST_EFFORT;
+  granted.qos.durability = qos.durability().kind == fd::VOLATILE_DURABILITY_QOS
+                               ? RMWBENCH_VOLATILE
+                               : RMWBENCH_TRANSIENT_LOCAL;
+  granted.qos.history =
+      qos.history().kind == fd::KEEP_ALL_HISTORY_QOS ? RMWBENCH_KEEP_ALL : RMWBENCH_KEEP_LAST;
   granted.qos.depth = static_cast<uint32_t>(std::max(qos.history().depth, 0));
   if (granted.qos.history == RMWBENCH_KEEP_ALL && qos.resource_limits().max_samples > 0) {
-    const std::string words = "keep_all holds at most " + std::to_string(qos.resource_limits().max_samples) +
+    const std::string words = "keep_all holds at most " +
+                              std::to_string(qos.resource_limits().max_samples) +
                               " messages (resource_limits.max_samples)";
     granted.note(granted.context, words.c_str());
   }
@@ -106,19 +125,26 @@ std::string milliseconds(const Duration &duration) {
 
 // 2.x keeps the reader's representation within its type consistency; 3.x beside it.
 #if RMWBENCH_FASTDDS_MAJOR >= 3
-fd::DataRepresentationQosPolicy &representation(fd::DataReaderQos &qos) { return qos.representation(); }
+fd::DataRepresentationQosPolicy &representation(fd::DataReaderQos &qos) {
+  return qos.representation();
+}
 #else
-fd::DataRepresentationQosPolicy &representation(fd::DataReaderQos &qos) { return qos.type_consistency().representation; }
+fd::DataRepresentationQosPolicy &representation(fd::DataReaderQos &qos) {
+  return qos.type_consistency().representation;
+}
 #endif
 
 }  // namespace
 
-void apply(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes, fd::DataWriterQos &qos) {
+void apply(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes,
+           fd::DataWriterQos &qos) {
   apply_common(config, asked, plain_bytes, qos);
   // As rmw_fastrtps, whose type support writes XCDR1.
   qos.representation().m_value.assign(1, fd::XCDR_DATA_REPRESENTATION);
-  if (config.publish_mode == RMWBENCH_PUBLISH_SYNC) qos.publish_mode().kind = fd::SYNCHRONOUS_PUBLISH_MODE;
-  if (config.publish_mode == RMWBENCH_PUBLISH_ASYNC) qos.publish_mode().kind = fd::ASYNCHRONOUS_PUBLISH_MODE;
+  if (config.publish_mode == RMWBENCH_PUBLISH_SYNC)
+    qos.publish_mode().kind = fd::SYNCHRONOUS_PUBLISH_MODE;
+  if (config.publish_mode == RMWBENCH_PUBLISH_ASYNC)
+    qos.publish_mode().kind = fd::ASYNCHRONOUS_PUBLISH_MODE;
   apply_flow(asked, config, qos);
   apply_times(asked, qos);
 }
@@ -140,36 +166,46 @@ void apply_times(const Asked &asked, fd::DataWriterQos &qos) {
     limits.max_instances = 1;
     limits.allocated_samples = std::min(limits.allocated_samples, *asked.max_samples);
   }
-  if (asked.max_blocking_time_ms) qos.reliability().max_blocking_time = seconds(*asked.max_blocking_time_ms);
+  if (asked.max_blocking_time_ms)
+    qos.reliability().max_blocking_time = seconds(*asked.max_blocking_time_ms);
 }
 
-void apply(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes, fd::DataReaderQos &qos) {
+void apply(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes,
+           fd::DataReaderQos &qos) {
   apply_common(config, asked, plain_bytes, qos);
   representation(qos).m_value.assign(1, fd::XCDR_DATA_REPRESENTATION);
-  if (asked.unique_flows) qos.properties().properties().emplace_back("fastdds.unique_network_flows", "");
+  if (asked.unique_flows)
+    qos.properties().properties().emplace_back("fastdds.unique_network_flows", "");
 }
 
 void tell(const fd::DataWriterQos &qos, const Asked &asked, rmwbench_granted &granted) {
   tell_common(qos, granted);
   if (granted.qos.reliability == RMWBENCH_RELIABLE) {
-    granted.when_full = granted.qos.history == RMWBENCH_KEEP_ALL ? RMWBENCH_FULL_BLOCKS : RMWBENCH_FULL_OVERWRITES_AT_WRITER;
+    granted.when_full = granted.qos.history == RMWBENCH_KEEP_ALL
+                            ? RMWBENCH_FULL_BLOCKS
+                            : RMWBENCH_FULL_OVERWRITES_AT_WRITER;
   }
   const auto note = [&](const std::string &words) { granted.note(granted.context, words.c_str()); };
   const bool async = qos.publish_mode().kind == fd::ASYNCHRONOUS_PUBLISH_MODE;
   granted.publish_mode = async ? RMWBENCH_PUBLISH_ASYNC : RMWBENCH_PUBLISH_SYNC;
-  note(async ? "asynchronous publishing: the call returns when the message is queued for Fast DDS's own thread"
-             : "synchronous publishing: the call returns when the message was handed to the transport (Fast DDS's default, and "
+  note(async ? "asynchronous publishing: the call returns when the message is queued for Fast "
+               "DDS's own thread"
+             : "synchronous publishing: the call returns when the message was handed to the "
+               "transport (Fast DDS's default, and "
                "rmw_fastrtps's since Humble; before that rmw_fastrtps published asynchronously)");
   if (async && granted.qos.history == RMWBENCH_KEEP_LAST) {
-    note("asynchronous with keep_last " + std::to_string(granted.qos.depth) + ": what Fast DDS's thread has not sent yet is pushed out of "
+    note("asynchronous with keep_last " + std::to_string(granted.qos.depth) +
+         ": what Fast DDS's thread has not sent yet is pushed out of "
          "the history by later messages, and lost, also where it is reliable");
   }
   if (asked.flow && async) {
     const Flow &flow = *asked.flow;
-    note("flow controller " + std::string(qos.publish_mode().flow_controller_name) + ": " + flow.scheduler + ", " +
-         (flow.max_bytes_per_period == 0 ? std::string("no limit")
-                                         : "at most " + std::to_string(flow.max_bytes_per_period) + " bytes in each " +
-                                               std::to_string(flow.period_ms) + " ms"));
+    note("flow controller " + std::string(qos.publish_mode().flow_controller_name) + ": " +
+         flow.scheduler + ", " +
+         (flow.max_bytes_per_period == 0
+              ? std::string("no limit")
+              : "at most " + std::to_string(flow.max_bytes_per_period) + " bytes in each " +
+                    std::to_string(flow.period_ms) + " ms"));
   }
   if (asked.heartbeat_period_ms) {
 #if RMWBENCH_FASTDDS_MAJOR >= 3
@@ -179,15 +215,17 @@ void tell(const fd::DataWriterQos &qos, const Asked &asked, rmwbench_granted &gr
 #endif
     note("heartbeat period " + milliseconds(period) + " ms");
   }
-  if (asked.max_blocking_time_ms || (granted.qos.history == RMWBENCH_KEEP_ALL && granted.qos.reliability == RMWBENCH_RELIABLE)) {
-    note("a full history blocks a publish call for at most " + milliseconds(qos.reliability().max_blocking_time) +
-         " ms (max_blocking_time)");
+  if (asked.max_blocking_time_ms ||
+      (granted.qos.history == RMWBENCH_KEEP_ALL && granted.qos.reliability == RMWBENCH_RELIABLE)) {
+    note("a full history blocks a publish call for at most " +
+         milliseconds(qos.reliability().max_blocking_time) + " ms (max_blocking_time)");
   }
 }
 
 void tell(const fd::DataReaderQos &qos, const Asked &, rmwbench_granted &granted) {
   tell_common(qos, granted);
-  const bool holds = granted.qos.history == RMWBENCH_KEEP_ALL && granted.qos.reliability == RMWBENCH_RELIABLE;
+  const bool holds =
+      granted.qos.history == RMWBENCH_KEEP_ALL && granted.qos.reliability == RMWBENCH_RELIABLE;
   granted.when_full = holds ? RMWBENCH_FULL_BLOCKS : RMWBENCH_FULL_DROPS_AT_READER;
 }
 

@@ -13,7 +13,8 @@ constexpr uint32_t reserved_bytes = 1024;
 uint8_t *Layout::construct(uint8_t *sample, size_t bytes) const {
   uint8_t *payload = sample + prefix.size() - encapsulation_bytes;
   std::memcpy(sample, prefix.data() + encapsulation_bytes, prefix.size() - encapsulation_bytes);
-  std::copy(suffix.begin(), suffix.end(), payload + bytes);  // may be empty, where memcpy must not be called
+  std::copy(suffix.begin(), suffix.end(),
+            payload + bytes);  // may be empty, where memcpy must not be called
   return payload;
 }
 
@@ -80,7 +81,8 @@ bool RawType::read(rtps::SerializedPayload_t &payload, void *data) {
   if (bytes > sample->expected && bytes - sample->expected < 4) bytes = sample->expected;
   sample->reserve(bytes);
   // A message without a payload may come before there is a buffer.
-  if (bytes > 0) std::memcpy(sample->buffer.get(), payload.data + sample->layout->prefix.size(), bytes);
+  if (bytes > 0)
+    std::memcpy(sample->buffer.get(), payload.data + sample->layout->prefix.size(), bytes);
   sample->bytes = bytes;
   return true;
 }

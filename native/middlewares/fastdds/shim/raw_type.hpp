@@ -40,8 +40,12 @@ struct Layout {
   // A lent sample is the message behind its encapsulation, which Fast DDS writes itself. Writes
   // what stands around `bytes` of payload and returns where the payload begins.
   uint8_t *construct(uint8_t *sample, size_t bytes) const;
-  const uint8_t *payload_of(const uint8_t *sample) const { return sample + prefix.size() - encapsulation_bytes; }
-  void *sample_of(uint8_t *payload) const { return payload - (prefix.size() - encapsulation_bytes); }
+  const uint8_t *payload_of(const uint8_t *sample) const {
+    return sample + prefix.size() - encapsulation_bytes;
+  }
+  void *sample_of(uint8_t *payload) const {
+    return payload - (prefix.size() - encapsulation_bytes);
+  }
 
   static constexpr size_t encapsulation_bytes = 4;
 };
@@ -57,7 +61,7 @@ struct Outgoing {
 // it must.
 struct Incoming {
   const Layout *layout = nullptr;
-  size_t expected = 0;  // bytes of payload that the type has
+  size_t expected = 0;                      // bytes of payload that the type has
   std::atomic<int64_t> *refused = nullptr;  // messages too short to hold their own layout
   std::unique_ptr<uint8_t[]> buffer;
   size_t capacity = 0;
@@ -85,24 +89,37 @@ class RawType : public fd::TopicDataType {
   bool is_plain(fd::DataRepresentationId_t) const override { return plain_; }
 #else
   bool is_plain() const override { return plain_; }
-  bool is_plain(fd::DataRepresentationId_t) const { return plain_; }  // overrides what later 2.x ask instead
+  bool is_plain(fd::DataRepresentationId_t) const {
+    return plain_;
+  }  // overrides what later 2.x ask instead
 #endif
-  bool construct_sample(void *) const override { return plain_; }  // the writer lays out what it lends, see Layout::construct
+  bool construct_sample(void *) const override {
+    return plain_;
+  }  // the writer lays out what it lends, see Layout::construct
 
 #if RMWBENCH_FASTDDS_MAJOR >= 3
-  bool serialize(const void *const data, rtps::SerializedPayload_t &payload, fd::DataRepresentationId_t) override {
+  bool serialize(const void *const data, rtps::SerializedPayload_t &payload,
+                 fd::DataRepresentationId_t) override {
     return write(data, payload);
   }
-  bool deserialize(rtps::SerializedPayload_t &payload, void *data) override { return read(payload, data); }
-  uint32_t calculate_serialized_size(const void *const data, fd::DataRepresentationId_t) override { return size(data); }
+  bool deserialize(rtps::SerializedPayload_t &payload, void *data) override {
+    return read(payload, data);
+  }
+  uint32_t calculate_serialized_size(const void *const data, fd::DataRepresentationId_t) override {
+    return size(data);
+  }
   void *create_data() override { return new Incoming(); }
   void delete_data(void *data) override { delete static_cast<Incoming *>(data); }
-  bool compute_key(rtps::SerializedPayload_t &, rtps::InstanceHandle_t &, bool) override { return false; }
+  bool compute_key(rtps::SerializedPayload_t &, rtps::InstanceHandle_t &, bool) override {
+    return false;
+  }
   bool compute_key(const void *const, rtps::InstanceHandle_t &, bool) override { return false; }
 #else
-  using fd::TopicDataType::serialize;  // 2.14 adds overloads, which call these
   using fd::TopicDataType::getSerializedSizeProvider;
-  bool serialize(void *data, rtps::SerializedPayload_t *payload) override { return write(data, *payload); }
+  using fd::TopicDataType::serialize;  // 2.14 adds overloads, which call these
+  bool serialize(void *data, rtps::SerializedPayload_t *payload) override {
+    return write(data, *payload);
+  }
   bool deserialize(rtps::SerializedPayload_t *payload, void *data) override {
     return payload != nullptr && read(*payload, data);
   }

@@ -5,11 +5,12 @@
 
 namespace rmwbench {
 
-Reader::Reader(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic, const rmwbench_message_type &type,
-               bool reliable_relay)
+Reader::Reader(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic,
+               const rmwbench_message_type &type, bool reliable_relay)
     : session_(session),
       endpoint_(config.endpoint),
-      wait_(reliable_relay && config.wait == RMWBENCH_WAIT_CALLBACK ? RMWBENCH_WAIT_BLOCK : config.wait),
+      wait_(reliable_relay && config.wait == RMWBENCH_WAIT_CALLBACK ? RMWBENCH_WAIT_BLOCK
+                                                                    : config.wait),
       payload_bytes_(type.payload_bytes),
       content_filter_(config.qos.content_filter == nullptr ? "" : config.qos.content_filter),
       layout_(type),
@@ -36,25 +37,30 @@ void Reader::filter(const std::string &expression, const std::string &parameter)
   static std::atomic<uint32_t> made{0};
   const std::string name = topic_->get_name() + "~" + std::to_string(++made);
   tally_ = session_.filters.of_reader([&] {
-    filtered_ = session_.participant->create_contentfilteredtopic(name, topic_, expression, {parameter}, Filters::class_name);
+    filtered_ = session_.participant->create_contentfilteredtopic(name, topic_, expression,
+                                                                  {parameter}, Filters::class_name);
   });
   if (filtered_ == nullptr) {
-    throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(endpoint_), "Fast DDS refused the content filter; its words are on stderr"};
+    throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(endpoint_),
+                "Fast DDS refused the content filter; its words are on stderr"};
   }
 }
 
 void Reader::open() {
   const bool callback = wait_ == RMWBENCH_WAIT_CALLBACK;
   const auto mask = callback ? fd::StatusMask::data_available() : fd::StatusMask::none();
-  fd::TopicDescription *topic = filtered_ != nullptr ? static_cast<fd::TopicDescription *>(filtered_) : topic_;
+  fd::TopicDescription *topic =
+      filtered_ != nullptr ? static_cast<fd::TopicDescription *>(filtered_) : topic_;
   {
     const auto held = type_->sized(layout_.size(payload_bytes_));
     reader_ = session_.subscriber->create_datareader(topic, qos_, callback ? this : nullptr, mask);
   }
   if (reader_ == nullptr) {
-    throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(endpoint_), "Fast DDS refused the reader; its words are on stderr"};
+    throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(endpoint_),
+                "Fast DDS refused the reader; its words are on stderr"};
   }
-  if (wait_ == RMWBENCH_WAIT_BLOCK) condition().set_enabled_statuses(fd::StatusMask::data_available());
+  if (wait_ == RMWBENCH_WAIT_BLOCK)
+    condition().set_enabled_statuses(fd::StatusMask::data_available());
   if (!callback) registration_ = session_.pumps.add(wait_, *this);
 }
 
@@ -74,7 +80,8 @@ void Reader::on_data_available(fd::DataReader *reader) {
 namespace {
 
 // The stamp of one message: the last instant before the reader's code can look at it.
-rmwbench_delivery taken(int64_t notified_ns, const uint8_t *payload, size_t bytes, int32_t zero_copy) {
+rmwbench_delivery taken(int64_t notified_ns, const uint8_t *payload, size_t bytes,
+                        int32_t zero_copy) {
   const int64_t taken_ns = rmwbench_now_ns();
   return {notified_ns == 0 ? taken_ns : notified_ns, taken_ns, payload, bytes, zero_copy, 0};
 }
@@ -111,7 +118,9 @@ bool Reader::take_loan(fd::DataReader &reader, int64_t notified_ns) {
     const bool in_place = segments_.contain(payload);
     // A writer waits for nobody before it writes again where it wrote: Fast DDS asks its users to
     // look whether a sample still stands.
-    const auto stands = [&] { return !in_place || reader.is_sample_valid(&lent_[0], &lent_info_[0]); };
+    const auto stands = [&] {
+      return !in_place || reader.is_sample_valid(&lent_[0], &lent_info_[0]);
+    };
     if (!stands()) {
       overwritten_unread_.fetch_add(1, std::memory_order_relaxed);
     } else {
@@ -134,32 +143,40 @@ void Reader::granted(rmwbench_granted &granted) const {
   tell(reader_->get_qos(), session_.asked, granted);
   granted.wait = wait_;
   granted.take = session_.plain_types ? RMWBENCH_TAKE_LENT : RMWBENCH_TAKE_TYPED;
-  granted.note(granted.context, session_.plain_types ? "take: lent by Fast DDS, by loan and return"
-                                                     : "take typed: deserialised into the reader's own memory, one copy");
+  granted.note(granted.context,
+               session_.plain_types
+                   ? "take: lent by Fast DDS, by loan and return"
+                   : "take typed: deserialised into the reader's own memory, one copy");
   if (wait_ != RMWBENCH_WAIT_CALLBACK) granted.note(granted.context, RMWBENCH_TURN_NOTE);
   if (!content_filter_.empty()) {
     granted.qos.content_filter = content_filter_.c_str();
-    granted.note(granted.context, "content filter: writers filter before they send, where they know the filter; the counters tell which "
-                                  "side did");
+    granted.note(granted.context,
+                 "content filter: writers filter before they send, where they know the filter; the "
+                 "counters tell which "
+                 "side did");
   }
   if (session_.asked.unique_flows) {
     rtps::LocatorList_t listening;
     reader_->get_listening_locators(listening);
     std::string ports = "unique_flows: this reader listens at";
-    for (const auto &locator : listening) ports += (ports.back() == 't' ? " port " : ", ") + std::to_string(locator.port);
+    for (const auto &locator : listening)
+      ports += (ports.back() == 't' ? " port " : ", ") + std::to_string(locator.port);
     granted.note(granted.context, ports.c_str());
   }
 }
 
 void Reader::account(const rmwbench_account &account) const {
-  const auto counter = [&](const char *name, int64_t value) { account.counter(account.context, name, value); };
+  const auto counter = [&](const char *name, int64_t value) {
+    account.counter(account.context, name, value);
+  };
   fd::SampleLostStatus lost;
   if (reader_->get_sample_lost_status(lost) == ok) {
     account.reader_drops(account.context, static_cast<uint64_t>(lost.total_count));
     counter("sample_lost", lost.total_count);
   }
   fd::SampleRejectedStatus rejected;
-  if (reader_->get_sample_rejected_status(rejected) == ok) counter("sample_rejected", rejected.total_count);
+  if (reader_->get_sample_rejected_status(rejected) == ok)
+    counter("sample_rejected", rejected.total_count);
   fd::RequestedIncompatibleQosStatus incompatible;
   if (reader_->get_requested_incompatible_qos_status(incompatible) == ok) {
     counter("requested_incompatible_qos", incompatible.total_count);
@@ -175,7 +192,8 @@ void Reader::account(const rmwbench_account &account) const {
   }
   const int64_t in_place = in_place_.load(std::memory_order_relaxed);
   if (in_place > 0) {
-    account.evidence(account.context, "shm", static_cast<uint64_t>(in_place), "read in place in the writer's data-sharing segment");
+    account.evidence(account.context, "shm", static_cast<uint64_t>(in_place),
+                     "read in place in the writer's data-sharing segment");
   }
 }
 

@@ -37,8 +37,8 @@ class Reader : private fd::DataReaderListener {
   // `topic` and `type` are DDS's; the rest is as `config` has it. Throws Fault. `reliable_relay`:
   // delivering publishes reliably, which must not be done in Fast DDS's receiving thread: it alone
   // could take the acknowledgements that such a publish call may have to wait for.
-  Reader(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic, const rmwbench_message_type &type,
-         bool reliable_relay);
+  Reader(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic,
+         const rmwbench_message_type &type, bool reliable_relay);
   ~Reader() override;
   Reader(const Reader &) = delete;
 
@@ -94,10 +94,13 @@ class Reader : private fd::DataReaderListener {
 }  // namespace rmwbench
 
 struct rmwbench_subscription : rmwbench::Reader {
-  rmwbench_subscription(rmwbench_session &session, const rmwbench_endpoint_config &config, const rmwbench_sink &sink)
-      : Reader(session, config, config.dds_topic, config.type, sink.publishes_reliably != 0), sink_(sink) {
+  rmwbench_subscription(rmwbench_session &session, const rmwbench_endpoint_config &config,
+                        const rmwbench_sink &sink)
+      : Reader(session, config, config.dds_topic, config.type, sink.publishes_reliably != 0),
+        sink_(sink) {
     // Where the payload begins: a writer that filters for us has only the serialised message.
-    if (config.qos.content_filter != nullptr) filter(config.qos.content_filter, std::to_string(config.type.cdr_prefix_bytes));
+    if (config.qos.content_filter != nullptr)
+      filter(config.qos.content_filter, std::to_string(config.type.cdr_prefix_bytes));
     open();
   }
   ~rmwbench_subscription() override { close(); }

@@ -25,7 +25,8 @@ uint32_t number_of(const std::string &name) {
   const std::string digits = name.rfind(first + "-", 0) == 0 ? name.substr(first.size() + 1) : "";
   const unsigned long number = std::strtoul(digits.c_str(), &end, 10);
   if (digits.empty() || *end != '\0' || number > 15) {
-    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "daemon " + name, "Fast DDS's daemons are server, server-1 ... server-15"};
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "daemon " + name,
+                "Fast DDS's daemons are server, server-1 ... server-15"};
   }
   return static_cast<uint32_t>(number);
 }
@@ -46,12 +47,17 @@ rmwbench_daemon::rmwbench_daemon(const std::string &name, const rmwbench_session
   // Where a server that persists writes what it knows; private to the host.
   const char *directory = std::getenv("TMPDIR");
   if (asked.server_persistence && chdir(directory && *directory ? directory : "/tmp") != 0) {
-    throw Fault{RMWBENCH_ERROR_FAILED, "daemon " + name, "it cannot enter the temporary directory, where it would keep what it knows"};
+    throw Fault{RMWBENCH_ERROR_FAILED, "daemon " + name,
+                "it cannot enter the temporary directory, where it would keep what it knows"};
   }
-  participant_ = fd::DomainParticipantFactory::get_instance()->create_participant(config.domain_id, qos);
+  participant_ =
+      fd::DomainParticipantFactory::get_instance()->create_participant(config.domain_id, qos);
   if (participant_ == nullptr) {
-    throw Fault{RMWBENCH_ERROR_FAILED, "daemon " + name, "Fast DDS could not create a server; its words are on stderr"};
+    throw Fault{RMWBENCH_ERROR_FAILED, "daemon " + name,
+                "Fast DDS could not create a server; its words are on stderr"};
   }
 }
 
-rmwbench_daemon::~rmwbench_daemon() { fd::DomainParticipantFactory::get_instance()->delete_participant(participant_); }
+rmwbench_daemon::~rmwbench_daemon() {
+  fd::DomainParticipantFactory::get_instance()->delete_participant(participant_);
+}

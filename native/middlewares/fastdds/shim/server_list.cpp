@@ -14,22 +14,27 @@ namespace rmwbench {
 void ServerList::write() const {
   std::string servers;
   for (uint32_t number = 0; number < count_; ++number) {
-    servers += (number == 0 ? "" : ";") + server_address() + ":" + std::to_string(server_port(number));
+    servers +=
+        (number == 0 ? "" : ";") + server_address() + ":" + std::to_string(server_port(number));
   }
   const std::string text = "{\"ROS_DISCOVERY_SERVER\": \"" + servers + "\"}\n";
   // In one piece over the old text, which is shorter: Fast DDS reads when it is told of a change,
   // and must not find half of it.
   const int file = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  const bool written = file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool written =
+      file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (file >= 0) close(file);
-  if (!written) throw Fault{RMWBENCH_ERROR_FAILED, "option server_added_s", "the list of servers could not be written to " + path_};
+  if (!written)
+    throw Fault{RMWBENCH_ERROR_FAILED, "option server_added_s",
+                "the list of servers could not be written to " + path_};
 }
 
 ServerList::ServerList(uint32_t count) : count_(count) {
   if (count == 0) return;
   // Private to the host, and the process's own.
   const char *directory = std::getenv("TMPDIR");
-  path_ = std::string(directory && *directory ? directory : "/tmp") + "/rmwbench-fastdds-servers-" + std::to_string(getpid()) + ".json";
+  path_ = std::string(directory && *directory ? directory : "/tmp") + "/rmwbench-fastdds-servers-" +
+          std::to_string(getpid()) + ".json";
   write();
 }
 
@@ -46,7 +51,8 @@ void ServerList::extend() {
 void ServerList::add_after(double seconds, std::function<void()> add) {
   thread_ = std::thread([this, seconds, add = std::move(add)] {
     std::unique_lock<std::mutex> lock(mutex_);
-    if (!wake_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return stopped_; })) add();
+    if (!wake_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return stopped_; }))
+      add();
   });
 }
 

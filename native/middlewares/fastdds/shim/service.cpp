@@ -5,8 +5,10 @@
 
 using namespace rmwbench;
 
-rmwbench_client::rmwbench_client(rmwbench_session &session, const rmwbench_endpoint_config &config, const rmwbench_sink &replies)
-    : Reader(session, config, config.dds_reply_topic, *config.reply_type, replies.publishes_reliably != 0),
+rmwbench_client::rmwbench_client(rmwbench_session &session, const rmwbench_endpoint_config &config,
+                                 const rmwbench_sink &replies)
+    : Reader(session, config, config.dds_reply_topic, *config.reply_type,
+             replies.publishes_reliably != 0),
       sink_(replies),
       filtering_(session.asked.reply_filter),
       requests_(session, config, config.dds_topic, config.type) {
@@ -22,7 +24,9 @@ rmwbench_client::rmwbench_client(rmwbench_session &session, const rmwbench_endpo
   if (!filtering_) reply_to_.writer_guid(reader_);
 }
 
-rmwbench_status rmwbench_client::publish(const uint8_t *payload, size_t bytes) { return requests_.publish(payload, bytes, reply_to_); }
+rmwbench_status rmwbench_client::publish(const uint8_t *payload, size_t bytes) {
+  return requests_.publish(payload, bytes, reply_to_);
+}
 
 void rmwbench_client::deliver(const fd::SampleInfo &info, const rmwbench_delivery &delivery) {
   const rtps::GUID_t &to = info.related_sample_identity.writer_guid();
@@ -35,7 +39,9 @@ void rmwbench_client::deliver(const fd::SampleInfo &info, const rmwbench_deliver
 }
 
 // A service is there when both of its topics are, as in ROS 2's service_is_ready().
-uint32_t rmwbench_client::matched() const { return std::min(Reader::matched(), requests_.matched()); }
+uint32_t rmwbench_client::matched() const {
+  return std::min(Reader::matched(), requests_.matched());
+}
 
 void rmwbench_client::granted(rmwbench_granted &granted) const {
   Reader::granted(granted);
@@ -45,11 +51,15 @@ void rmwbench_client::granted(rmwbench_granted &granted) const {
 void rmwbench_client::account(const rmwbench_account &account) const {
   Reader::account(account);
   requests_.account(account);
-  account.counter(account.context, "other_clients_replies", others_.load(std::memory_order_relaxed));
-  account.counter(account.context, "other_clients_reply_bytes", other_bytes_.load(std::memory_order_relaxed));
+  account.counter(account.context, "other_clients_replies",
+                  others_.load(std::memory_order_relaxed));
+  account.counter(account.context, "other_clients_reply_bytes",
+                  other_bytes_.load(std::memory_order_relaxed));
 }
 
-rmwbench_service::rmwbench_service(rmwbench_session &session, const rmwbench_endpoint_config &config, const rmwbench_handler &handler)
+rmwbench_service::rmwbench_service(rmwbench_session &session,
+                                   const rmwbench_endpoint_config &config,
+                                   const rmwbench_handler &handler)
     : Reader(session, config, config.dds_topic, config.type, false),
       handler_(handler),
       replies_(session, config, config.dds_reply_topic, *config.reply_type) {
@@ -78,7 +88,9 @@ void rmwbench_service::deliver(const fd::SampleInfo &info, const rmwbench_delive
   handler_.handle(handler_.context, &delivery, &reply);
 }
 
-uint32_t rmwbench_service::matched() const { return std::min(Reader::matched(), replies_.matched()); }
+uint32_t rmwbench_service::matched() const {
+  return std::min(Reader::matched(), replies_.matched());
+}
 
 void rmwbench_service::granted(rmwbench_granted &granted) const {
   replies_.granted(granted);

@@ -16,7 +16,8 @@
 #include "writer.hpp"
 
 struct rmwbench_client : private rmwbench::Reader {
-  rmwbench_client(rmwbench_session &session, const rmwbench_endpoint_config &config, const rmwbench_sink &replies);
+  rmwbench_client(rmwbench_session &session, const rmwbench_endpoint_config &config,
+                  const rmwbench_sink &replies);
   ~rmwbench_client() override { close(); }
 
   rmwbench_status publish(const uint8_t *payload, size_t bytes);
@@ -38,7 +39,8 @@ struct rmwbench_client : private rmwbench::Reader {
 };
 
 struct rmwbench_service : private rmwbench::Reader {
-  rmwbench_service(rmwbench_session &session, const rmwbench_endpoint_config &config, const rmwbench_handler &handler);
+  rmwbench_service(rmwbench_session &session, const rmwbench_endpoint_config &config,
+                   const rmwbench_handler &handler);
   ~rmwbench_service() override { close(); }
 
   uint32_t matched() const;

@@ -26,7 +26,9 @@ bool shares_data(const Profile &profile, const fd::Publisher &publisher) {
 // Whether a participant stays until the process ends. A thread of 2.x's TCP that still receives
 // calls into what the participant's destructor has freed (seven starts of nineteen with 2.9.1);
 // 3.6.2 waits for its threads.
-bool is_never_deleted(const Asked &asked) { return RMWBENCH_FASTDDS_MAJOR < 3 && asked.transport == Transport::tcp; }
+bool is_never_deleted(const Asked &asked) {
+  return RMWBENCH_FASTDDS_MAJOR < 3 && asked.transport == Transport::tcp;
+}
 
 // The destructors of static objects would delete it after all.
 void end_without_static_destructors() {
@@ -46,7 +48,8 @@ rmwbench_session::rmwbench_session(const rmwbench_profile &named, Asked what, ui
       servers(asked.server_added_s && asked.server_added_by_file ? asked.server_count : 0),
       profile(named, servers.path()) {
   if (domain_id > 232) {
-    throw Fault{RMWBENCH_ERROR_INVALID, "domain_id", "expected 0 to 232, found " + std::to_string(domain_id)};
+    throw Fault{RMWBENCH_ERROR_INVALID, "domain_id",
+                "expected 0 to 232, found " + std::to_string(domain_id)};
   }
   log_to_stderr();
   fd::DomainParticipantQos qos = profile.participant();
@@ -58,7 +61,8 @@ rmwbench_session::rmwbench_session(const rmwbench_profile &named, Asked what, ui
   apply_discovery(asked, qos);
   if (asked.discovery == Discovery::server && servers_listening(asked.server_count) == 0) {
     throw Fault{RMWBENCH_ERROR_INVALID, "option daemons",
-                "discovery: server, and no discovery server listens in this host; the arm needs the option daemons: server (or the profile "
+                "discovery: server, and no discovery server listens in this host; the arm needs "
+                "the option daemons: server (or the profile "
                 "discovery_server)"};
   }
   keep_to_loopback(qos);
@@ -67,7 +71,8 @@ rmwbench_session::rmwbench_session(const rmwbench_profile &named, Asked what, ui
   apply_statistics(asked, qos);
   participant = fd::DomainParticipantFactory::get_instance()->create_participant(domain_id, qos);
   if (participant == nullptr) {
-    throw Fault{RMWBENCH_ERROR_FAILED, "participant", "Fast DDS could not create a participant; its words are on stderr"};
+    throw Fault{RMWBENCH_ERROR_FAILED, "participant",
+                "Fast DDS could not create a participant; its words are on stderr"};
   }
   try {
     check_buffers(asked);
@@ -77,12 +82,16 @@ rmwbench_session::rmwbench_session(const rmwbench_profile &named, Asked what, ui
   }
   publisher = participant->create_publisher(participant->get_default_publisher_qos());
   subscriber = participant->create_subscriber(participant->get_default_subscriber_qos());
-  if (publisher == nullptr || subscriber == nullptr || participant->register_content_filter_factory(Filters::class_name, &filters) != ok) {
+  if (publisher == nullptr || subscriber == nullptr ||
+      participant->register_content_filter_factory(Filters::class_name, &filters) != ok) {
     close();
-    throw Fault{RMWBENCH_ERROR_FAILED, "participant", "Fast DDS could not create its publisher, subscriber and content filter"};
+    throw Fault{RMWBENCH_ERROR_FAILED, "participant",
+                "Fast DDS could not create its publisher, subscriber and content filter"};
   }
   if (asked.server_added_s) servers.add_after(*asked.server_added_s, [this] { add_server_now(); });
-  plain_types = asked.plain_types || (asked.data_sharing && *asked.data_sharing != DataSharing::off) || shares_data(profile, *publisher);
+  plain_types = asked.plain_types ||
+                (asked.data_sharing && *asked.data_sharing != DataSharing::off) ||
+                shares_data(profile, *publisher);
 }
 
 void rmwbench_session::add_server_now() {
@@ -111,7 +120,8 @@ fd::Topic *rmwbench_session::topic(const char *name, const char *type, uint32_t 
   if (known != topics_.end()) {
     if (known->second.topic->get_type_name() != type) {
       throw Fault{RMWBENCH_ERROR_INVALID, endpoint_name(endpoint),
-                  std::string("topic ") + name + " has type " + known->second.topic->get_type_name() + " already, asked for " + type};
+                  std::string("topic ") + name + " has type " +
+                      known->second.topic->get_type_name() + " already, asked for " + type};
     }
     ++known->second.users;
     return known->second.topic;
@@ -120,18 +130,22 @@ fd::Topic *rmwbench_session::topic(const char *name, const char *type, uint32_t 
   if (support.empty()) {
     support.reset(new RawType(type, plain_types));
     if (support.register_type(participant) != ok) {
-      throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(endpoint), std::string("Fast DDS refused type ") + type};
+      throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(endpoint),
+                  std::string("Fast DDS refused type ") + type};
     }
   }
   fd::Topic *made = participant->create_topic(name, type, fd::TOPIC_QOS_DEFAULT);
   if (made == nullptr) {
-    throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(endpoint), std::string("Fast DDS could not create topic ") + name};
+    throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(endpoint),
+                std::string("Fast DDS could not create topic ") + name};
   }
   topics_[name] = Shared{made, 1};
   return made;
 }
 
-RawType *rmwbench_session::type(const char *name) const { return static_cast<RawType *>(participant->find_type(name).get()); }
+RawType *rmwbench_session::type(const char *name) const {
+  return static_cast<RawType *>(participant->find_type(name).get());
+}
 
 void rmwbench_session::release_topic(fd::Topic *topic) {
   std::lock_guard<std::mutex> lock(topics_mutex_);

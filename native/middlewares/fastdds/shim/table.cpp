@@ -28,7 +28,8 @@ rmwbench_node *node_create(rmwbench_session *session, const char *, rmwbench_err
 
 void node_destroy(rmwbench_node *node) { delete node; }
 
-rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoint_config *config, rmwbench_error *error) {
+rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
+                                     rmwbench_error *error) {
   return rmwbench::guarded(error, [&] { return new rmwbench_publisher(node->session, *config); });
 }
 
@@ -58,9 +59,11 @@ void publisher_account(rmwbench_publisher *publisher, const rmwbench_account *ac
   rmwbench::told([&] { publisher->account(*account); });
 }
 
-rmwbench_subscription *subscription_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink,
-                                           rmwbench_error *error) {
-  return rmwbench::guarded(error, [&] { return new rmwbench_subscription(node->session, *config, *sink); });
+rmwbench_subscription *subscription_create(rmwbench_node *node,
+                                           const rmwbench_endpoint_config *config,
+                                           const rmwbench_sink *sink, rmwbench_error *error) {
+  return rmwbench::guarded(
+      error, [&] { return new rmwbench_subscription(node->session, *config, *sink); });
 }
 
 void subscription_destroy(rmwbench_subscription *subscription) { delete subscription; }
@@ -77,9 +80,10 @@ void subscription_account(rmwbench_subscription *subscription, const rmwbench_ac
   rmwbench::told([&] { subscription->account(*account); });
 }
 
-rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink,
-                               rmwbench_error *error) {
-  return rmwbench::guarded(error, [&] { return new rmwbench_client(node->session, *config, *sink); });
+rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
+                               const rmwbench_sink *sink, rmwbench_error *error) {
+  return rmwbench::guarded(error,
+                           [&] { return new rmwbench_client(node->session, *config, *sink); });
 }
 
 void client_destroy(rmwbench_client *client) { delete client; }
@@ -100,9 +104,10 @@ void client_account(rmwbench_client *client, const rmwbench_account *account) {
   rmwbench::told([&] { client->account(*account); });
 }
 
-rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_handler *handler,
-                                 rmwbench_error *error) {
-  return rmwbench::guarded(error, [&] { return new rmwbench_service(node->session, *config, *handler); });
+rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
+                                 const rmwbench_handler *handler, rmwbench_error *error) {
+  return rmwbench::guarded(error,
+                           [&] { return new rmwbench_service(node->session, *config, *handler); });
 }
 
 void service_destroy(rmwbench_service *service) { delete service; }
@@ -120,7 +125,9 @@ void service_account(rmwbench_service *service, const rmwbench_account *account)
 }
 
 void session_configuration(rmwbench_session *session, const rmwbench_configuration *configuration) {
-  rmwbench::told([&] { configuration->tell(configuration->context, "xml", rmwbench::configuration(*session).c_str()); });
+  rmwbench::told([&] {
+    configuration->tell(configuration->context, "xml", rmwbench::configuration(*session).c_str());
+  });
 }
 
 const char *const *profile_daemons(const char *) {
@@ -128,7 +135,8 @@ const char *const *profile_daemons(const char *) {
   return none;
 }
 
-rmwbench_daemon *daemon_open(const char *name, const rmwbench_session_config *config, rmwbench_error *error) {
+rmwbench_daemon *daemon_open(const char *name, const rmwbench_session_config *config,
+                             rmwbench_error *error) {
   return rmwbench::guarded(error, [&] { return new rmwbench_daemon(name, *config); });
 }
 
@@ -174,16 +182,22 @@ extern "C" const rmwbench_middleware rmwbench_fastdds_middleware = {
     daemon_open,
     daemon_close,
     nullptr,  // publisher_message: what is published is serialised from any memory
-    nullptr,  // profile_one_host, shared_host, profile_shared_memory, mode_daemons, daemons_each_host: the Rust side has the profiles
-    nullptr, nullptr, nullptr, nullptr,
+    nullptr,  // profile_one_host, shared_host, profile_shared_memory, mode_daemons,
+              // daemons_each_host: the Rust side has the profiles
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
 };
 
 // The sizes of the header's structs as this compiler sees them: the Rust side's test compares them
 // with its own.
 extern "C" const size_t rmwbench_fastdds_struct_bytes[] = {
-    sizeof(rmwbench_error),    sizeof(rmwbench_pair),         sizeof(rmwbench_profile),
-    sizeof(rmwbench_description), sizeof(rmwbench_session_config), sizeof(rmwbench_qos),
-    sizeof(rmwbench_message_type), sizeof(rmwbench_endpoint_config), sizeof(rmwbench_delivery),
-    sizeof(rmwbench_sink),     sizeof(rmwbench_granted),      sizeof(rmwbench_account),
-    sizeof(rmwbench_source),   sizeof(rmwbench_wait_set),
+    sizeof(rmwbench_error),          sizeof(rmwbench_pair),
+    sizeof(rmwbench_profile),        sizeof(rmwbench_description),
+    sizeof(rmwbench_session_config), sizeof(rmwbench_qos),
+    sizeof(rmwbench_message_type),   sizeof(rmwbench_endpoint_config),
+    sizeof(rmwbench_delivery),       sizeof(rmwbench_sink),
+    sizeof(rmwbench_granted),        sizeof(rmwbench_account),
+    sizeof(rmwbench_source),         sizeof(rmwbench_wait_set),
 };

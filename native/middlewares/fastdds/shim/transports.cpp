@@ -30,7 +30,8 @@ Kind *as(const Descriptor &descriptor) {
 
 template <typename Kind>
 bool has(const std::vector<Descriptor> &all) {
-  return std::any_of(all.begin(), all.end(), [](const Descriptor &d) { return as<Kind>(d) != nullptr; });
+  return std::any_of(all.begin(), all.end(),
+                     [](const Descriptor &d) { return as<Kind>(d) != nullptr; });
 }
 
 // What Fast DDS makes by itself when no profile names transports.
@@ -40,9 +41,11 @@ void write_out_builtin(fd::TransportConfigQos &config) {
   udp->sendBufferSize = config.send_socket_buffer_size;
   udp->receiveBufferSize = config.listen_socket_buffer_size;
   auto shared_memory = std::make_shared<SharedMemory>();
-  shared_memory->segment_size(2 * std::max(config.send_socket_buffer_size, config.listen_socket_buffer_size));
+  shared_memory->segment_size(
+      2 * std::max(config.send_socket_buffer_size, config.listen_socket_buffer_size));
   shared_memory->max_message_size(udp->max_message_size());
-  if (!has<SharedMemory>(config.user_transports)) config.user_transports.insert(config.user_transports.begin(), shared_memory);
+  if (!has<SharedMemory>(config.user_transports))
+    config.user_transports.insert(config.user_transports.begin(), shared_memory);
   if (!has<Udp>(config.user_transports)) config.user_transports.push_back(udp);
   config.use_builtin_transports = false;
 }
@@ -50,15 +53,20 @@ void write_out_builtin(fd::TransportConfigQos &config) {
 // The profile's descriptors belong to the library and serve its other sessions too.
 void copy_descriptors(fd::TransportConfigQos &config) {
   for (Descriptor &each : config.user_transports) {
-    if (auto *udp = as<Udp>(each)) each = std::make_shared<Udp>(*udp);
-    else if (auto *tcp = as<Tcp>(each)) each = std::make_shared<Tcp>(*tcp);
-    else if (auto *shared_memory = as<SharedMemory>(each)) each = std::make_shared<SharedMemory>(*shared_memory);
+    if (auto *udp = as<Udp>(each))
+      each = std::make_shared<Udp>(*udp);
+    else if (auto *tcp = as<Tcp>(each))
+      each = std::make_shared<Tcp>(*tcp);
+    else if (auto *shared_memory = as<SharedMemory>(each))
+      each = std::make_shared<SharedMemory>(*shared_memory);
   }
 }
 
 template <typename Kind>
 void keep_only(std::vector<Descriptor> &all) {
-  all.erase(std::remove_if(all.begin(), all.end(), [](const Descriptor &d) { return as<Kind>(d) == nullptr; }), all.end());
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [](const Descriptor &d) { return as<Kind>(d) == nullptr; }),
+            all.end());
   if (all.empty()) all.push_back(std::make_shared<Kind>());
 }
 
@@ -79,7 +87,9 @@ uint16_t free_tcp_port() {
 // multicast to discover by.
 void over_tcp(fd::DomainParticipantQos &qos) {
   auto &all = qos.transport().user_transports;
-  all.erase(std::remove_if(all.begin(), all.end(), [](const Descriptor &d) { return as<SharedMemory>(d) != nullptr; }), all.end());
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [](const Descriptor &d) { return as<SharedMemory>(d) != nullptr; }),
+            all.end());
   if (!has<Udp>(all)) all.push_back(std::make_shared<Udp>());
   if (!has<Tcp>(all)) {
     auto tcp = std::make_shared<Tcp>();
@@ -91,12 +101,14 @@ void over_tcp(fd::DomainParticipantQos &qos) {
     tcp->enable_tcp_nodelay = true;
     all.push_back(tcp);
   }
-  const auto found = std::find_if(all.begin(), all.end(), [](const Descriptor &d) { return as<Tcp>(d) != nullptr; });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [](const Descriptor &d) { return as<Tcp>(d) != nullptr; });
   const Tcp &tcp = *as<Tcp>(*found);
   rtps::Locator_t data;
   data.kind = LOCATOR_KIND_TCPv4;
   rtps::IPLocator::setIPv4(data, std::string("0.0.0.0"));
-  rtps::IPLocator::setPhysicalPort(data, tcp.listening_ports.empty() ? 0 : tcp.listening_ports.front());
+  rtps::IPLocator::setPhysicalPort(data,
+                                   tcp.listening_ports.empty() ? 0 : tcp.listening_ports.front());
   qos.wire_protocol().default_unicast_locator_list.clear();
   qos.wire_protocol().default_unicast_locator_list.push_back(data);
 
@@ -112,33 +124,44 @@ void over_tcp(fd::DomainParticipantQos &qos) {
 void choose(const Asked &asked, fd::DomainParticipantQos &qos) {
   auto &all = qos.transport().user_transports;
   switch (*asked.transport) {
-    case Transport::udp: keep_only<Udp>(all); break;
-    case Transport::shm: keep_only<SharedMemory>(all); break;
-    case Transport::tcp: over_tcp(qos); break;
-    case Transport::intra_process: break;  // the transports carry discovery, and what other processes may want
+    case Transport::udp:
+      keep_only<Udp>(all);
+      break;
+    case Transport::shm:
+      keep_only<SharedMemory>(all);
+      break;
+    case Transport::tcp:
+      over_tcp(qos);
+      break;
+    case Transport::intra_process:
+      break;  // the transports carry discovery, and what other processes may want
   }
 }
 
 [[noreturn]] void no_such_transport(const char *mode, const char *kind) {
-  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, std::string("mode ") + mode, std::string("this arm has no ") + kind + " transport to size"};
+  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, std::string("mode ") + mode,
+              std::string("this arm has no ") + kind + " transport to size"};
 }
 
 void size_messages(const Asked &asked, fd::TransportConfigQos &config) {
   constexpr uint32_t largest_datagram = 65500;
   if (has<Udp>(config.user_transports) && *asked.fragment_bytes > largest_datagram) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode fragment_bytes",
-                "a UDP datagram of Fast DDS holds at most 65500 bytes, and fragments have one size over all transports of a "
+                "a UDP datagram of Fast DDS holds at most 65500 bytes, and fragments have one size "
+                "over all transports of a "
                 "participant; larger ones need transport: shm"};
   }
   for (const Descriptor &each : config.user_transports) {
     each->maxMessageSize = *asked.fragment_bytes;
     auto *shared_memory = as<SharedMemory>(each);
     if (shared_memory == nullptr) continue;
-    const uint32_t segment = shared_memory->segment_size() == 0 ? default_segment_bytes : shared_memory->segment_size();
+    const uint32_t segment =
+        shared_memory->segment_size() == 0 ? default_segment_bytes : shared_memory->segment_size();
     if (segment < *asked.fragment_bytes) {
       throw Fault{RMWBENCH_ERROR_INVALID, "mode fragment_bytes",
-                  "expected at most the shared-memory segment's " + std::to_string(segment) + " bytes, found " +
-                      std::to_string(*asked.fragment_bytes) + "; ask for more with shm_pool_bytes"};
+                  "expected at most the shared-memory segment's " + std::to_string(segment) +
+                      " bytes, found " + std::to_string(*asked.fragment_bytes) +
+                      "; ask for more with shm_pool_bytes"};
     }
   }
 }
@@ -146,7 +169,9 @@ void size_messages(const Asked &asked, fd::TransportConfigQos &config) {
 }  // namespace
 
 void apply_transports(const Asked &asked, fd::DomainParticipantQos &qos) {
-  if (!asked.transport && !asked.congestion && !asked.fragment_bytes && !asked.socket_buffer_bytes && !asked.shm_pool_bytes) return;
+  if (!asked.transport && !asked.congestion && !asked.fragment_bytes &&
+      !asked.socket_buffer_bytes && !asked.shm_pool_bytes)
+    return;
   fd::TransportConfigQos &config = qos.transport();
   write_out_builtin(config);
   copy_descriptors(config);
@@ -159,7 +184,8 @@ void apply_transports(const Asked &asked, fd::DomainParticipantQos &qos) {
     }
     if (auto *socket = as<transports::SocketTransportDescriptor>(each)) {
       sockets = true;
-      if (asked.socket_buffer_bytes) socket->sendBufferSize = socket->receiveBufferSize = *asked.socket_buffer_bytes;
+      if (asked.socket_buffer_bytes)
+        socket->sendBufferSize = socket->receiveBufferSize = *asked.socket_buffer_bytes;
     }
     if (auto *udp = as<Udp>(each)) {
       datagrams = true;
@@ -170,7 +196,8 @@ void apply_transports(const Asked &asked, fd::DomainParticipantQos &qos) {
   if (asked.socket_buffer_bytes && !sockets) no_such_transport("socket_buffer_bytes", "socket");
   if (asked.congestion && (!datagrams || asked.transport == Transport::tcp)) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode congestion",
-                "Fast DDS can choose between dropping and blocking on a full socket with UDP only; its shared memory always drops and "
+                "Fast DDS can choose between dropping and blocking on a full socket with UDP only; "
+                "its shared memory always drops and "
                 "repairs, its TCP always blocks"};
   }
   if (asked.fragment_bytes) size_messages(asked, config);
@@ -182,17 +209,22 @@ void keep_to_loopback(fd::DomainParticipantQos &qos) {
   write_out_builtin(qos.transport());
   copy_descriptors(qos.transport());
   for (const Descriptor &each : qos.transport().user_transports) {
-    if (auto *socket = as<transports::SocketTransportDescriptor>(each)) socket->interfaceWhiteList = {"127.0.0.1"};
+    if (auto *socket = as<transports::SocketTransportDescriptor>(each))
+      socket->interfaceWhiteList = {"127.0.0.1"};
   }
 }
 
 void apply_intra_process(const Asked &asked) {
   if (!asked.transport) return;
   const std::string level = *asked.transport == Transport::intra_process ? "FULL" : "OFF";
-  const std::string xml = "<?xml version=\"1.0\"?><dds xmlns=\"http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles\">"
-                          "<library_settings><intraprocess_delivery>" + level + "</intraprocess_delivery></library_settings></dds>";
-  if (fd::DomainParticipantFactory::get_instance()->load_XML_profiles_string(xml.data(), xml.size()) != ok) {
-    throw Fault{RMWBENCH_ERROR_FAILED, "mode transport", "Fast DDS refused intraprocess_delivery " + level + "; its words are on stderr"};
+  const std::string xml =
+      "<?xml version=\"1.0\"?><dds xmlns=\"http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles\">"
+      "<library_settings><intraprocess_delivery>" +
+      level + "</intraprocess_delivery></library_settings></dds>";
+  if (fd::DomainParticipantFactory::get_instance()->load_XML_profiles_string(xml.data(),
+                                                                             xml.size()) != ok) {
+    throw Fault{RMWBENCH_ERROR_FAILED, "mode transport",
+                "Fast DDS refused intraprocess_delivery " + level + "; its words are on stderr"};
   }
 }
 
@@ -219,10 +251,12 @@ Buffers granted_buffers() {
 void check_buffers(const Asked &asked) {
   if (!asked.socket_buffer_bytes) return;
   const Buffers granted = granted_buffers();
-  if (granted.receive == 0 || std::min(granted.receive, granted.send) >= *asked.socket_buffer_bytes) return;
+  if (granted.receive == 0 || std::min(granted.receive, granted.send) >= *asked.socket_buffer_bytes)
+    return;
   throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode socket_buffer_bytes",
-              "asked for " + std::to_string(*asked.socket_buffer_bytes) + " bytes, and the kernel granted " +
-                  std::to_string(granted.receive) + " to receive and " + std::to_string(granted.send) +
+              "asked for " + std::to_string(*asked.socket_buffer_bytes) +
+                  " bytes, and the kernel granted " + std::to_string(granted.receive) +
+                  " to receive and " + std::to_string(granted.send) +
                   " to send; raise net.core.rmem_max and net.core.wmem_max"};
 }
 

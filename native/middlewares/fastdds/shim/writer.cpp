@@ -20,13 +20,15 @@ rmwbench_status status_of(const ReturnCode &code) {
 
 }  // namespace
 
-Writer::Writer(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic, const rmwbench_message_type &type)
+Writer::Writer(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic,
+               const rmwbench_message_type &type)
     : session_(session),
       layout_(type),
       content_filter_(config.qos.content_filter == nullptr ? "" : config.qos.content_filter) {
   if (config.loan != 0 && !session.plain_types) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint),
-                "loan: Fast DDS lends memory of plain types only, and ROS 2's sequences are not plain; the profile data_sharing and the "
+                "loan: Fast DDS lends memory of plain types only, and ROS 2's sequences are not "
+                "plain; the profile data_sharing and the "
                 "option plain_types give topics types of one size"};
   }
   fd::DataWriterQos qos = session.profile.writer(*session.publisher, config.topic);
@@ -39,7 +41,8 @@ Writer::Writer(rmwbench_session &session, const rmwbench_endpoint_config &config
   }
   if (writer_ == nullptr) {
     session.release_topic(topic_);
-    throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(config.endpoint), "Fast DDS refused the writer; its words are on stderr"};
+    throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(config.endpoint),
+                "Fast DDS refused the writer; its words are on stderr"};
   }
 }
 
@@ -55,7 +58,8 @@ rmwbench_status Writer::publish(const uint8_t *payload, size_t bytes) {
   return status_of(writer_->write(&sample, fd::HANDLE_NIL));
 }
 
-rmwbench_status Writer::publish(const uint8_t *payload, size_t bytes, const rtps::SampleIdentity &related) {
+rmwbench_status Writer::publish(const uint8_t *payload, size_t bytes,
+                                const rtps::SampleIdentity &related) {
   Outgoing sample{&layout_, payload, bytes};
   rtps::WriteParams params;
   params.related_sample_identity(related);
@@ -72,7 +76,8 @@ rmwbench_status Writer::loan(size_t bytes, uint8_t **memory) {
   {
     // Fast DDS lends as much as the type is large, and types of one name share one object.
     const auto held = type_->sized(layout_.size(bytes));
-    const ReturnCode code = writer_->loan_sample(sample, fd::DataWriter::LoanInitializationKind::NO_LOAN_INITIALIZATION);
+    const ReturnCode code = writer_->loan_sample(
+        sample, fd::DataWriter::LoanInitializationKind::NO_LOAN_INITIALIZATION);
     if (code != ok) return status_of(code);
   }
   *memory = layout_.construct(static_cast<uint8_t *>(sample), bytes);

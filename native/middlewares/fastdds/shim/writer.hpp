@@ -13,14 +13,16 @@ namespace rmwbench {
 class Writer {
  public:
   // `topic` and `type` are DDS's; the rest is as `config` has it. Throws Fault.
-  Writer(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic, const rmwbench_message_type &type);
+  Writer(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic,
+         const rmwbench_message_type &type);
   ~Writer();
   Writer(const Writer &) = delete;
 
   // The one call that a user of this API makes.
   rmwbench_status publish(const uint8_t *payload, size_t bytes);
   // As a request or a reply, which name what they are related to.
-  rmwbench_status publish(const uint8_t *payload, size_t bytes, const rtps::SampleIdentity &related);
+  rmwbench_status publish(const uint8_t *payload, size_t bytes,
+                          const rtps::SampleIdentity &related);
   rmwbench_status loan(size_t bytes, uint8_t **memory);
   rmwbench_status commit(uint8_t *memory);
 

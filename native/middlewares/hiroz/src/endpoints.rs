@@ -209,7 +209,6 @@ impl HirozSubscription {
                 None => drop(counted.fetch_add(1, Ordering::Relaxed)),
             };
         let failed = |e: &dyn std::fmt::Display| Error::failed(object.clone(), e);
-        let keeps_last = config.qos.history == History::KeepLast;
         let (subscriber, queued, when_full, mut notes): (Box<dyn Send>, _, _, _) = if config.wait
             == Wait::Callback
         {
@@ -241,12 +240,14 @@ impl HirozSubscription {
                 taken,
                 waiting: Box::new(move || asked.len()),
             };
-            let when_full = keeps_last.then_some(WhenFull::DropsAtReader);
-            let of_queue = if keeps_last { KEEPS_LAST } else { KEEPS_ALL };
+            let (when_full, of_queue) = match config.qos.history {
+                History::KeepLast => (WhenFull::DropsAtReader, KEEPS_LAST),
+                History::KeepAll => (WhenFull::NeverFull, KEEPS_ALL),
+            };
             (
                 Box::new(subscriber),
                 Some(queued),
-                when_full,
+                Some(when_full),
                 vec![pump::NOTE.into(), of_queue.into()],
             )
         };

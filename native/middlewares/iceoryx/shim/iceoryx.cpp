@@ -22,29 +22,38 @@ namespace {
 
 constexpr uint32_t alignment = 8;
 
-iox::capro::IdString_t id(const char *text) { return iox::capro::IdString_t(iox::cxx::TruncateToCapacity, text); }
+iox::capro::IdString_t id(const char *text) {
+  return iox::capro::IdString_t(iox::cxx::TruncateToCapacity, text);
+}
 
-iox::capro::ServiceDescription description(const char *service, const char *instance, const char *event) {
+iox::capro::ServiceDescription description(const char *service, const char *instance,
+                                           const char *event) {
   return {id(service), id(instance), id(event)};
 }
 
 iox::popo::QueueFullPolicy full(bool block) {
-  return block ? iox::popo::QueueFullPolicy::BLOCK_PRODUCER : iox::popo::QueueFullPolicy::DISCARD_OLDEST_DATA;
+  return block ? iox::popo::QueueFullPolicy::BLOCK_PRODUCER
+               : iox::popo::QueueFullPolicy::DISCARD_OLDEST_DATA;
 }
 
 iox::popo::ConsumerTooSlowPolicy slow(bool block) {
-  return block ? iox::popo::ConsumerTooSlowPolicy::WAIT_FOR_CONSUMER : iox::popo::ConsumerTooSlowPolicy::DISCARD_OLDEST_DATA;
+  return block ? iox::popo::ConsumerTooSlowPolicy::WAIT_FOR_CONSUMER
+               : iox::popo::ConsumerTooSlowPolicy::DISCARD_OLDEST_DATA;
 }
 
-size_t size_of(const void *payload) { return iox::mepoo::ChunkHeader::fromUserPayload(payload)->userPayloadSize(); }
+size_t size_of(const void *payload) {
+  return iox::mepoo::ChunkHeader::fromUserPayload(payload)->userPayloadSize();
+}
 
 }  // namespace
 
 struct rmwbench_publisher {
   using Data = iox::PublisherPortUserType::MemberType_t;
 
-  rmwbench_publisher(const iox::capro::ServiceDescription &service, const iox::popo::PublisherOptions &options)
-      : data(iox::runtime::PoshRuntime::getInstance().getMiddlewarePublisher(service, options)), port(data) {}
+  rmwbench_publisher(const iox::capro::ServiceDescription &service,
+                     const iox::popo::PublisherOptions &options)
+      : data(iox::runtime::PoshRuntime::getInstance().getMiddlewarePublisher(service, options)),
+        port(data) {}
 
   ~rmwbench_publisher() {
     port.stopOffer();
@@ -71,9 +80,11 @@ struct rmwbench_origin {
   template <typename Work>
   void with(Work work) {
     if (subscriber) {
-      work(*subscriber, iox::popo::SubscriberState::HAS_DATA, iox::popo::SubscriberEvent::DATA_RECEIVED);
+      work(*subscriber, iox::popo::SubscriberState::HAS_DATA,
+           iox::popo::SubscriberEvent::DATA_RECEIVED);
     } else if (client) {
-      work(*client, iox::popo::ClientState::HAS_RESPONSE, iox::popo::ClientEvent::RESPONSE_RECEIVED);
+      work(*client, iox::popo::ClientState::HAS_RESPONSE,
+           iox::popo::ClientEvent::RESPONSE_RECEIVED);
     } else {
       work(*server, iox::popo::ServerState::HAS_REQUEST, iox::popo::ServerEvent::REQUEST_RECEIVED);
     }
@@ -99,13 +110,15 @@ struct rmwbench_wait_set {
 extern "C" {
 
 void rmwbench_runtime(const char *name) {
-  iox::log::LogManager::GetLogManager().SetDefaultLogLevel(iox::log::LogLevel::kWarn, iox::log::LogLevelOutput::kHideLogLevel);
+  iox::log::LogManager::GetLogManager().SetDefaultLogLevel(iox::log::LogLevel::kWarn,
+                                                           iox::log::LogLevelOutput::kHideLogLevel);
   iox::runtime::PoshRuntime::initRuntime(iox::RuntimeName_t(iox::cxx::TruncateToCapacity, name));
 }
 
 // ---- Publishers ----
 
-rmwbench_publisher *rmwbench_publisher_new(const char *service, const char *instance, const char *event, uint64_t history, bool block) {
+rmwbench_publisher *rmwbench_publisher_new(const char *service, const char *instance,
+                                           const char *event, uint64_t history, bool block) {
   iox::popo::PublisherOptions options;
   options.historyCapacity = history;
   options.subscriberTooSlowPolicy = slow(block);
@@ -132,35 +145,41 @@ uint32_t rmwbench_publisher_matched(rmwbench_publisher *publisher) {
 
 // ---- What takes ----
 
-rmwbench_origin *rmwbench_subscriber_new(const char *service, const char *instance, const char *event, uint64_t queue,
-                                         uint64_t history, bool block) {
+rmwbench_origin *rmwbench_subscriber_new(const char *service, const char *instance,
+                                         const char *event, uint64_t queue, uint64_t history,
+                                         bool block) {
   iox::popo::SubscriberOptions options;
   options.queueCapacity = queue;
   options.historyRequest = history;
   options.requiresPublisherHistorySupport = history > 0;
   options.queueFullPolicy = full(block);
   auto *origin = new rmwbench_origin;
-  origin->subscriber = std::make_unique<iox::popo::UntypedSubscriber>(description(service, instance, event), options);
+  origin->subscriber = std::make_unique<iox::popo::UntypedSubscriber>(
+      description(service, instance, event), options);
   return origin;
 }
 
-rmwbench_origin *rmwbench_client_new(const char *service, const char *instance, const char *event, uint64_t queue, bool block) {
+rmwbench_origin *rmwbench_client_new(const char *service, const char *instance, const char *event,
+                                     uint64_t queue, bool block) {
   iox::popo::ClientOptions options;
   options.responseQueueCapacity = queue;
   options.responseQueueFullPolicy = full(block);
   options.serverTooSlowPolicy = slow(block);
   auto *origin = new rmwbench_origin;
-  origin->client = std::make_unique<iox::popo::UntypedClient>(description(service, instance, event), options);
+  origin->client =
+      std::make_unique<iox::popo::UntypedClient>(description(service, instance, event), options);
   return origin;
 }
 
-rmwbench_origin *rmwbench_server_new(const char *service, const char *instance, const char *event, uint64_t queue, bool block) {
+rmwbench_origin *rmwbench_server_new(const char *service, const char *instance, const char *event,
+                                     uint64_t queue, bool block) {
   iox::popo::ServerOptions options;
   options.requestQueueCapacity = queue;
   options.requestQueueFullPolicy = full(block);
   options.clientTooSlowPolicy = slow(block);
   auto *origin = new rmwbench_origin;
-  origin->server = std::make_unique<iox::popo::UntypedServer>(description(service, instance, event), options);
+  origin->server =
+      std::make_unique<iox::popo::UntypedServer>(description(service, instance, event), options);
   return origin;
 }
 
@@ -191,8 +210,10 @@ bool rmwbench_origin_missed(rmwbench_origin *origin) {
 
 // Whether there is any peer.
 bool rmwbench_origin_connected(rmwbench_origin *origin) {
-  if (origin->subscriber) return origin->subscriber->getSubscriptionState() == iox::SubscribeState::SUBSCRIBED;
-  if (origin->client) return origin->client->getConnectionState() == iox::ConnectionState::CONNECTED;
+  if (origin->subscriber)
+    return origin->subscriber->getSubscriptionState() == iox::SubscribeState::SUBSCRIBED;
+  if (origin->client)
+    return origin->client->getConnectionState() == iox::ConnectionState::CONNECTED;
   return origin->server->hasClients();
 }
 
@@ -206,8 +227,10 @@ bool rmwbench_client_send(rmwbench_origin *origin, void *request) {
 }
 
 // 0: sent, 1: no chunk to be had, 2: the client is gone.
-int32_t rmwbench_server_reply(rmwbench_origin *origin, const void *request, const uint8_t *reply, uint32_t bytes) {
-  auto loan = origin->server->loan(iox::popo::RequestHeader::fromPayload(request), bytes, alignment);
+int32_t rmwbench_server_reply(rmwbench_origin *origin, const void *request, const uint8_t *reply,
+                              uint32_t bytes) {
+  auto loan =
+      origin->server->loan(iox::popo::RequestHeader::fromPayload(request), bytes, alignment);
   if (loan.has_error()) return 1;
   std::memcpy(loan.value(), reply, bytes);
   return origin->server->send(loan.value()).has_error() ? 2 : 0;
@@ -227,7 +250,9 @@ void rmwbench_wait_set_wake(rmwbench_wait_set *waiting) { waiting->trigger.trigg
 
 bool rmwbench_wait_set_attach(rmwbench_wait_set *waiting, rmwbench_origin *origin, uint64_t id) {
   bool attached = false;
-  origin->with([&](auto &source, auto state, auto) { attached = !waiting->set.attachState(source, state, id).has_error(); });
+  origin->with([&](auto &source, auto state, auto) {
+    attached = !waiting->set.attachState(source, state, id).has_error();
+  });
   return attached;
 }
 
@@ -250,7 +275,8 @@ iox::popo::Listener *rmwbench_listener_new() { return new iox::popo::Listener; }
 
 void rmwbench_listener_delete(iox::popo::Listener *listener) { delete listener; }
 
-bool rmwbench_listener_attach(iox::popo::Listener *listener, rmwbench_origin *origin, void (*arrived)(void *context), void *context) {
+bool rmwbench_listener_attach(iox::popo::Listener *listener, rmwbench_origin *origin,
+                              void (*arrived)(void *context), void *context) {
   origin->arrived = arrived;
   origin->context = context;
   bool attached = false;
@@ -269,25 +295,30 @@ void rmwbench_listener_detach(iox::popo::Listener *listener, rmwbench_origin *or
 
 // ---- Who is there ----
 
-iox::runtime::ServiceDiscovery *rmwbench_discovery_new() { return new iox::runtime::ServiceDiscovery; }
+iox::runtime::ServiceDiscovery *rmwbench_discovery_new() {
+  return new iox::runtime::ServiceDiscovery;
+}
 
 void rmwbench_discovery_delete(iox::runtime::ServiceDiscovery *discovery) { delete discovery; }
 
 // How many publishers are offered under a service and instance.
-uint32_t rmwbench_discovery_count(iox::runtime::ServiceDiscovery *discovery, const char *service, const char *instance) {
+uint32_t rmwbench_discovery_count(iox::runtime::ServiceDiscovery *discovery, const char *service,
+                                  const char *instance) {
   uint32_t count = 0;
   discovery->findService(
-      id(service), id(instance), iox::cxx::nullopt, [&](const iox::capro::ServiceDescription &) { ++count; },
+      id(service), id(instance), iox::cxx::nullopt,
+      [&](const iox::capro::ServiceDescription &) { ++count; },
       iox::popo::MessagingPattern::PUB_SUB);
   return count;
 }
 
 // How many services have this name: iceoryx ends a process that asks for a second one.
-uint32_t rmwbench_discovery_services(iox::runtime::ServiceDiscovery *discovery, const char *service, const char *instance,
-                                     const char *event) {
+uint32_t rmwbench_discovery_services(iox::runtime::ServiceDiscovery *discovery, const char *service,
+                                     const char *instance, const char *event) {
   uint32_t count = 0;
   discovery->findService(
-      id(service), id(instance), id(event), [&](const iox::capro::ServiceDescription &) { ++count; },
+      id(service), id(instance), id(event),
+      [&](const iox::capro::ServiceDescription &) { ++count; },
       iox::popo::MessagingPattern::REQ_RES);
   return count;
 }
@@ -296,7 +327,11 @@ uint32_t rmwbench_limit_queue() { return iox::MAX_SUBSCRIBER_QUEUE_CAPACITY; }
 uint32_t rmwbench_limit_history() { return static_cast<uint32_t>(iox::MAX_PUBLISHER_HISTORY); }
 uint32_t rmwbench_limit_requests() { return iox::MAX_REQUEST_QUEUE_CAPACITY; }
 uint32_t rmwbench_limit_responses() { return iox::MAX_RESPONSE_QUEUE_CAPACITY; }
-uint32_t rmwbench_limit_waiting() { return static_cast<uint32_t>(iox::popo::WaitSet<>::capacity()) - 1; }
-uint32_t rmwbench_limit_name() { return static_cast<uint32_t>(iox::capro::IdString_t().capacity()); }
+uint32_t rmwbench_limit_waiting() {
+  return static_cast<uint32_t>(iox::popo::WaitSet<>::capacity()) - 1;
+}
+uint32_t rmwbench_limit_name() {
+  return static_cast<uint32_t>(iox::capro::IdString_t().capacity());
+}
 
 }  // extern "C"

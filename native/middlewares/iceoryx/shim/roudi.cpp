@@ -16,7 +16,8 @@ struct Daemon {
   explicit Daemon(const iox::RouDiConfig_t &config)
       : components(config),
         roudi(components.rouDiMemoryManager, components.portManager,
-              iox::roudi::RouDi::RoudiStartupParameters{iox::roudi::MonitoringMode::ON, /* killProcessesInDestructor */ false}) {}
+              iox::roudi::RouDi::RoudiStartupParameters{iox::roudi::MonitoringMode::ON,
+                                                        /* killProcessesInDestructor */ false}) {}
 
   iox::roudi::IceOryxRouDiComponents components;
   iox::roudi::RouDi roudi;
@@ -29,7 +30,8 @@ extern "C" {
 // Returns when applications can register; NULL where the file makes no sense. No file (""): what
 // iox-roudi does without one. What fails inside iceoryx ends the process with its words on stderr.
 void *rmwbench_roudi_start(const char *file) {
-  iox::log::LogManager::GetLogManager().SetDefaultLogLevel(iox::log::LogLevel::kWarn, iox::log::LogLevelOutput::kHideLogLevel);
+  iox::log::LogManager::GetLogManager().SetDefaultLogLevel(iox::log::LogLevel::kWarn,
+                                                           iox::log::LogLevelOutput::kHideLogLevel);
   iox::config::CmdLineArgs_t arguments;
   arguments.configFilePath = iox::roudi::ConfigFilePathString_t(iox::cxx::TruncateToCapacity, file);
   iox::config::TomlRouDiConfigFileProvider provider(arguments);

@@ -40,6 +40,8 @@ pub struct Iceoryx2Client {
     _registration: Registration<Watched>,
     client: Client<Port, [u8], (), [u8], ()>,
     requests: Exclusive<Notifier<ipc::Service>>,
+    /// Has the loop look at what is awaited; None where it does so all the time.
+    awaiting: Option<Exclusive<Notifier<ipc::Service>>>,
     service: RequestResponse<Port>,
     awaited: Arc<Awaited>,
     dead_nodes: DeadNodes,
@@ -82,14 +84,15 @@ impl Iceoryx2Client {
             .set_backpressure_handler(move |info| waited(info.elapsed_time, max_blocking))
             .create()
             .map_err(|e| failed(&e))?;
-        let listener = match config.wait {
-            Wait::Poll => None,
-            _ => Some(
-                replies(client.id().value())?
-                    .listener_builder()
-                    .create()
-                    .map_err(|e| failed(&e))?,
-            ),
+        let (listener, awaiting) = match config.wait {
+            Wait::Poll => (None, None),
+            _ => {
+                let replies = replies(client.id().value())?;
+                let listener = replies.listener_builder().create().map_err(|e| failed(&e))?;
+                let notifier = replies.notifier_builder().create().map_err(|e| failed(&e))?;
+                // SAFETY: a notifier of its own, used by whoever has the client.
+                (Some(listener), Some(unsafe { Exclusive::new(notifier) }))
+            }
         };
         let requests = requests.notifier_builder().create().map_err(|e| failed(&e))?;
         // Services map a new client's memory when they next look: have them look now, not when the
@@ -114,6 +117,7 @@ impl Iceoryx2Client {
             client,
             // SAFETY: a notifier of its own, used by whoever has the client.
             requests: unsafe { Exclusive::new(requests) },
+            awaiting,
             service,
             awaited,
             dead_nodes: shared.dead_nodes.clone(),
@@ -136,6 +140,8 @@ impl Iceoryx2Client {
             Ok(pending) => sent.push(pending),
             Err(RequestSendError::ExceedsMaxActiveRequests) => {
                 self.too_many += 1;
+                drop(sent);
+                self.give_up_the_dead();
                 return Err(PublishError::Full);
             }
             Err(RequestSendError::SendError(SendError::UnableToDeliver)) => {
@@ -149,6 +155,17 @@ impl Iceoryx2Client {
         }
         drop(sent);
         self.requests.get().notify().map(|_| ()).map_err(|_| PublishError::Failed)
+    }
+
+    /// What a killed service was asked is never answered, and nobody would wake the loop to notice:
+    /// a client whose requests all wait for it could ask nobody any more.
+    #[cold]
+    fn give_up_the_dead(&self) {
+        if self.dead_nodes.sweep() {
+            if let Some(awaiting) = &self.awaiting {
+                let _ = awaiting.get().notify();
+            }
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 //! until someone alive cleans up.
 //!
 //! iceoryx2 does it by itself only when a node or a service is opened. A robot that runs on needs
-//! it at two more times, and so does the instrument: when peers are counted (a dead peer is not a
-//! match), and when a reader's queue stays full.
+//! it at three more times, and so does the instrument: when peers are counted (a dead peer is not a
+//! match), when a reader's queue stays full, and when a client has as many requests without an
+//! answer as it may.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::Arc;
@@ -26,8 +27,8 @@ impl DeadNodes {
         DeadNodes { config, last_ns: Arc::new(AtomicI64::new(now_ns())) }
     }
 
-    /// Cleans up after dead nodes, unless that was done less than 100 ms ago.
-    pub fn sweep(&self) {
+    /// Cleans up after dead nodes, unless that was done less than 100 ms ago: whether it did.
+    pub fn sweep(&self) -> bool {
         let (now, last) = (now_ns(), self.last_ns.load(Ordering::Relaxed));
         if now - last < PERIOD_NS
             || self
@@ -35,7 +36,7 @@ impl DeadNodes {
                 .compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed)
                 .is_err()
         {
-            return;
+            return false;
         }
         let _ = Node::<ipc::Service>::list(&self.config, |node| {
             if let NodeState::Dead(view) = node {
@@ -45,5 +46,6 @@ impl DeadNodes {
             }
             CallbackProgression::Continue
         });
+        true
     }
 }

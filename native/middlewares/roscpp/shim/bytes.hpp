@@ -44,7 +44,8 @@ struct Response {
 };
 
 template <typename Message>
-struct IsArray : std::bool_constant<std::is_same_v<Message, View> || std::is_same_v<Message, Bytes>> {};
+struct IsArray
+    : std::bool_constant<std::is_same_v<Message, View> || std::is_same_v<Message, Bytes>> {};
 
 template <typename Message>
 struct Serializer {
@@ -73,7 +74,8 @@ struct Serializer {
   }
 
   static uint32_t serializedLength(const Message &message) {
-    return static_cast<uint32_t>(length(message)) + 4 + (IsArray<Message>::value ? layout_bytes : 0);
+    return static_cast<uint32_t>(length(message)) + 4 +
+           (IsArray<Message>::value ? layout_bytes : 0);
   }
 
  private:
@@ -106,21 +108,21 @@ struct Serializer<rmwbench::Response> : rmwbench::Serializer<rmwbench::Response>
 namespace message_traits {
 
 // Both kinds of array are std_msgs/UInt8MultiArray to everybody else.
-#define RMWBENCH_ARRAY(Message)                                                                             \
-  template <>                                                                                               \
-  struct MD5Sum<Message> : MD5Sum<std_msgs::UInt8MultiArray> {                                              \
-    static const char *value() { return MD5Sum<std_msgs::UInt8MultiArray>::value(); }                       \
-    static const char *value(const Message &) { return value(); }                                           \
-  };                                                                                                        \
-  template <>                                                                                               \
-  struct DataType<Message> {                                                                                \
-    static const char *value() { return DataType<std_msgs::UInt8MultiArray>::value(); }                     \
-    static const char *value(const Message &) { return value(); }                                           \
-  };                                                                                                        \
-  template <>                                                                                               \
-  struct Definition<Message> {                                                                              \
-    static const char *value() { return Definition<std_msgs::UInt8MultiArray>::value(); }                   \
-    static const char *value(const Message &) { return value(); }                                           \
+#define RMWBENCH_ARRAY(Message)                                                           \
+  template <>                                                                             \
+  struct MD5Sum<Message> : MD5Sum<std_msgs::UInt8MultiArray> {                            \
+    static const char *value() { return MD5Sum<std_msgs::UInt8MultiArray>::value(); }     \
+    static const char *value(const Message &) { return value(); }                         \
+  };                                                                                      \
+  template <>                                                                             \
+  struct DataType<Message> {                                                              \
+    static const char *value() { return DataType<std_msgs::UInt8MultiArray>::value(); }   \
+    static const char *value(const Message &) { return value(); }                         \
+  };                                                                                      \
+  template <>                                                                             \
+  struct Definition<Message> {                                                            \
+    static const char *value() { return Definition<std_msgs::UInt8MultiArray>::value(); } \
+    static const char *value(const Message &) { return value(); }                         \
   };
 
 RMWBENCH_ARRAY(rmwbench::View)
@@ -133,16 +135,16 @@ namespace service_traits {
 
 // rmwbench_msgs/Bytes: one array of bytes each way. The sum is that of both definitions, as genmsg
 // computes it.
-#define RMWBENCH_SERVICE(Message)                                              \
-  template <>                                                                  \
-  struct MD5Sum<Message> {                                                     \
-    static const char *value() { return "07ca5999d9d671038b26b777e731c7f0"; }  \
-    static const char *value(const Message &) { return value(); }              \
-  };                                                                           \
-  template <>                                                                  \
-  struct DataType<Message> {                                                   \
-    static const char *value() { return "rmwbench_msgs/Bytes"; }               \
-    static const char *value(const Message &) { return value(); }              \
+#define RMWBENCH_SERVICE(Message)                                             \
+  template <>                                                                 \
+  struct MD5Sum<Message> {                                                    \
+    static const char *value() { return "07ca5999d9d671038b26b777e731c7f0"; } \
+    static const char *value(const Message &) { return value(); }             \
+  };                                                                          \
+  template <>                                                                 \
+  struct DataType<Message> {                                                  \
+    static const char *value() { return "rmwbench_msgs/Bytes"; }              \
+    static const char *value(const Message &) { return value(); }             \
   };
 
 RMWBENCH_SERVICE(rmwbench::Request)

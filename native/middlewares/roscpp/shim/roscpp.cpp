@@ -1,14 +1,14 @@
 // What src/sys.rs calls: roscpp's classes behind plain functions. Nothing here decides anything.
 
+#include <time.h>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <string>
-#include <time.h>
 
-#include <boost/make_shared.hpp>
 #include <ros/callback_queue.h>
 #include <ros/ros.h>
+#include <boost/make_shared.hpp>
 
 #include "bytes.hpp"
 
@@ -26,7 +26,8 @@ struct rmwbench_message {
   size_t bytes;
   int64_t notified_ns;
   int64_t taken_ns;
-  int32_t path;  // 0: from another process, 1: serialised within this one, 2: the very object that was published
+  int32_t path;  // 0: from another process, 1: serialised within this one, 2: the very object that
+                 // was published
 };
 
 struct rmwbench_queue {
@@ -49,7 +50,8 @@ struct rmwbench_subscriber {
     const Bytes &bytes = *event.getConstMessage();
     const bool own = event.getPublisherName() == ros::this_node::getName();
     const bool in_place = bytes.begun_ns == 0;
-    const rmwbench_message message{bytes.data.data(), bytes.data.size(), in_place ? taken_ns : bytes.begun_ns, taken_ns,
+    const rmwbench_message message{bytes.data.data(), bytes.data.size(),
+                                   in_place ? taken_ns : bytes.begun_ns, taken_ns,
                                    in_place ? 2 : (own ? 1 : 0)};
     deliver(context, &message);
   }
@@ -62,7 +64,8 @@ struct rmwbench_server {
 
   bool answer(rmwbench::Request &request, rmwbench::Response &response) {
     const int64_t taken_ns = now_ns();
-    const rmwbench_message message{request.data.data(), request.data.size(), request.begun_ns, taken_ns, 0};
+    const rmwbench_message message{request.data.data(), request.data.size(), request.begun_ns,
+                                   taken_ns, 0};
     handle(context, &message, &response);
     return true;
   }
@@ -100,7 +103,9 @@ rmwbench_queue *rmwbench_queue_new(bool spinning) {
 void rmwbench_queue_delete(rmwbench_queue *queue) { delete queue; }
 
 // Calls what has arrived; waits so long for something. 0: does not wait.
-void rmwbench_queue_call(rmwbench_queue *queue, double timeout_s) { queue->queue.callAvailable(ros::WallDuration(timeout_s)); }
+void rmwbench_queue_call(rmwbench_queue *queue, double timeout_s) {
+  queue->queue.callAvailable(ros::WallDuration(timeout_s));
+}
 
 rmwbench_publisher *rmwbench_publisher_new(const char *topic, uint32_t queue_size, bool latch) {
   ros::NodeHandle node;
@@ -127,16 +132,22 @@ void rmwbench_publish_loan(rmwbench_publisher *publisher) {
   publisher->publisher.publish(message);
 }
 
-uint32_t rmwbench_publisher_matched(rmwbench_publisher *publisher) { return publisher->publisher.getNumSubscribers(); }
+uint32_t rmwbench_publisher_matched(rmwbench_publisher *publisher) {
+  return publisher->publisher.getNumSubscribers();
+}
 
-rmwbench_subscriber *rmwbench_subscriber_new(const char *topic, uint32_t queue_size, bool udp, bool nodelay, rmwbench_queue *queue,
-                                             void (*deliver)(void *, const rmwbench_message *), void *context) {
+rmwbench_subscriber *rmwbench_subscriber_new(const char *topic, uint32_t queue_size, bool udp,
+                                             bool nodelay, rmwbench_queue *queue,
+                                             void (*deliver)(void *, const rmwbench_message *),
+                                             void *context) {
   auto *subscriber = new rmwbench_subscriber{{}, deliver, context};
   ros::SubscribeOptions options;
   options.initByFullCallbackType<const ros::MessageEvent<Bytes const> &>(
-      topic, queue_size, [subscriber](const ros::MessageEvent<Bytes const> &event) { subscriber->take(event); });
+      topic, queue_size,
+      [subscriber](const ros::MessageEvent<Bytes const> &event) { subscriber->take(event); });
   options.callback_queue = &queue->queue;
-  options.transport_hints = udp ? ros::TransportHints().unreliable() : ros::TransportHints().reliable();
+  options.transport_hints =
+      udp ? ros::TransportHints().unreliable() : ros::TransportHints().reliable();
   if (nodelay) options.transport_hints.tcpNoDelay();
   ros::NodeHandle node;
   subscriber->subscriber = node.subscribe(options);
@@ -149,14 +160,19 @@ void rmwbench_subscriber_delete(rmwbench_subscriber *subscriber) {
   delete subscriber;
 }
 
-uint32_t rmwbench_subscriber_matched(rmwbench_subscriber *subscriber) { return subscriber->subscriber.getNumPublishers(); }
+uint32_t rmwbench_subscriber_matched(rmwbench_subscriber *subscriber) {
+  return subscriber->subscriber.getNumPublishers();
+}
 
 rmwbench_server *rmwbench_server_new(const char *service, rmwbench_queue *queue,
-                                     void (*handle)(void *, const rmwbench_message *, void *), void *context) {
+                                     void (*handle)(void *, const rmwbench_message *, void *),
+                                     void *context) {
   auto *server = new rmwbench_server{{}, handle, context};
   ros::AdvertiseServiceOptions options;
   options.init<rmwbench::Request, rmwbench::Response>(
-      service, [server](rmwbench::Request &request, rmwbench::Response &response) { return server->answer(request, response); });
+      service, [server](rmwbench::Request &request, rmwbench::Response &response) {
+        return server->answer(request, response);
+      });
   options.callback_queue = &queue->queue;
   ros::NodeHandle node;
   server->server = node.advertiseService(options);
@@ -187,7 +203,8 @@ void rmwbench_client_delete(rmwbench_client *client) {
 
 // Sends a request and waits for its answer; false where there was none. `message` points into the
 // client until the next call.
-bool rmwbench_client_call(rmwbench_client *client, const uint8_t *data, size_t size, rmwbench_message *message) {
+bool rmwbench_client_call(rmwbench_client *client, const uint8_t *data, size_t size,
+                          rmwbench_message *message) {
   client->request.data.assign(data, data + size);
   if (!client->client.call(client->request, client->response)) return false;
   const auto &response = client->response;

@@ -55,7 +55,10 @@ pub fn topic(config: &EndpointConfig, settings: &Settings) -> Result<Topic, Erro
             if settings.udp { "UDPROS" } else { "best_effort is TCPROS, which is reliable" }.into(),
         );
     }
-    let when_full = (queue_size != WITHOUT_LIMIT).then_some(WhenFull::OverwritesAtWriter);
+    let when_full = Some(match queue_size {
+        WITHOUT_LIMIT => WhenFull::NeverFull,
+        _ => WhenFull::OverwritesAtWriter,
+    });
     let granted = Granted {
         qos: qos.clone(),
         publish_mode: PublishMode::Async,

@@ -63,7 +63,10 @@ impl RosSubscription {
                 context,
             )
         };
-        let when_full = topic.granted.when_full.map(|_| WhenFull::DropsAtReader);
+        let when_full = Some(match topic.granted.when_full {
+            Some(WhenFull::NeverFull) => WhenFull::NeverFull,
+            _ => WhenFull::DropsAtReader,
+        });
         let granted = Granted {
             publish_mode: PublishMode::Default,
             take: Some(TakenAs::Typed),

@@ -2,8 +2,6 @@ use rmwbench_conformance::Arm;
 
 const LATCHED: &str = "a latched topic keeps the last message alone, whatever the depth";
 const CALLS_FAIL: &str = "a call over a connection of its own now and then comes back without an answer (ServiceClient::call is false)";
-const NEVER_FULL: &str =
-    "ROS 1's queue for keep_all has no limit: there is nothing to grant of what a full one does";
 
 fn main() -> std::process::ExitCode {
     rmwbench_conformance::main(
@@ -12,9 +10,8 @@ fn main() -> std::process::ExitCode {
         &[
             Arm::profile("untouched")
                 .fault("transient_local", LATCHED)
-                .fault("when_full", NEVER_FULL)
                 .rare_fault("services", CALLS_FAIL),
-            Arm::profile("tuned").fault("transient_local", LATCHED).fault("when_full", NEVER_FULL),
+            Arm::profile("tuned").fault("transient_local", LATCHED),
         ],
     )
 }

@@ -25,35 +25,42 @@ INDENT, LABEL = 6, 11
 
 def print_ledger(document: Mapping[str, Any], console: Console, depth: Depth) -> None:
     document = printable(document)
-    for source in document["sources"]:
-        console.print(Text(f"{source['title']} ({source['published']})", style="bold"))
-        last = None
-        for claim in source["claims"]:
-            if claim["heading"] != last:
-                last = claim["heading"]
-                console.print(
-                    Text(f"{'' if depth == 'brief' else chr(10)}  {last}", style="underline")
-                )
-            _print_claim(source, claim, console, depth)
-        if depth == "brief" and source["headings"]:
-            _wrapped(console, 2, f"headings without claims: {len(source['headings'])}", "dim")
-        for entry in source["headings"] if depth != "brief" else ():
-            console.print()
-            _wrapped(console, 2, f"{entry['heading']}: no claims, {entry['reason']}", "dim")
-        console.print()
-    _print_summary(document, console, depth)
+    lines = [line for source in document["sources"] for line in _of_source(source, console, depth)]
+    lines += _summary(document, max(40, console.width), depth)
+    # at once: a call for each of a thousand lines takes longer than all that is in them
+    console.print(Text("\n").join(lines), soft_wrap=True)
 
 
-def _print_claim(
-    source: Mapping[str, Any], claim: Mapping[str, Any], console: Console, depth: Depth
-) -> None:
+def _of_source(source: Mapping[str, Any], console: Console, depth: Depth) -> Iterator[Text]:
+    width = max(40, console.width)
+    title = Text(f"{source['title']} ({source['published']})", style="bold")
+    yield from title.wrap(console, console.width)
+    last = None
+    for claim in source["claims"]:
+        if claim["heading"] != last:
+            last = claim["heading"]
+            if depth != "brief":
+                yield Text()
+            yield from Text(f"  {last}", style="underline").wrap(console, console.width)
+        yield from _of_claim(source, claim, width, depth)
+    if depth == "brief" and source["headings"]:
+        yield from _wrapped(width, 2, f"headings without claims: {len(source['headings'])}", "dim")
+    for entry in source["headings"] if depth != "brief" else ():
+        yield Text()
+        yield from _wrapped(width, 2, f"{entry['heading']}: no claims, {entry['reason']}", "dim")
+    yield Text()
+
+
+def _of_claim(
+    source: Mapping[str, Any], claim: Mapping[str, Any], width: int, depth: Depth
+) -> Iterator[Text]:
     figure = f" ({claim['figure']})" if claim["figure"] and depth != "brief" else ""
-    _wrapped(console, 2, f"{claim['id']}  {claim['says']}{figure}", "")
+    yield from _wrapped(width, 2, f"{claim['id']}  {claim['says']}{figure}", "")
     if depth == "brief":
-        _wrapped(console, INDENT, _in_brief(claim), "dim")
+        yield from _wrapped(width, INDENT, _in_brief(claim), "dim")
         return
     for label, text in _lines(source, claim, depth):
-        _wrapped(console, INDENT, text, "" if label == "here" else "dim", label)
+        yield from _wrapped(width, INDENT, text, "" if label == "here" else "dim", label)
 
 
 def _in_brief(claim: Mapping[str, Any]) -> str:
@@ -116,15 +123,15 @@ def _cell(cell: Mapping[str, Any]) -> str:
     )
 
 
-def _print_summary(document: Mapping[str, Any], console: Console, depth: Depth) -> None:
+def _summary(document: Mapping[str, Any], width: int, depth: Depth) -> Iterator[Text]:
     summary = document["summary"]
-    _wrapped(
-        console, 0, f"{fmt.counted(summary['claims'], 'statement')}: {counts(summary)}.", "bold"
+    yield from _wrapped(
+        width, 0, f"{fmt.counted(summary['claims'], 'statement')}: {counts(summary)}.", "bold"
     )
     for key in ("published", "corrected"):
         told = ", ".join(f"{name} {n}" for name, n in summary[key].items())
         if told:
-            _wrapped(console, 0, f"As {key}: {told}.", "")
+            yield from _wrapped(width, 0, f"As {key}: {told}.", "")
     if summary["states"]["open"]:
         runs = dict.fromkeys(
             source["run"]
@@ -133,15 +140,15 @@ def _print_summary(document: Mapping[str, Any], console: Console, depth: Depth) 
             if c["state"] == "open"
         )
         run = next(iter(runs)) if len(runs) == 1 else "rmwbench claims run SOURCE --budget 30m"
-        _wrapped(
-            console, 0, f"What is open has an experiment, which nothing has run yet: {run}", ""
+        yield from _wrapped(
+            width, 0, f"What is open has an experiment, which nothing has run yet: {run}", ""
         )
     if depth == "brief":
-        _wrapped(
-            console, 0, "With reasons: rmwbench claims SOURCE, --heading TEXT or --verdict NAME", ""
+        yield from _wrapped(
+            width, 0, "With reasons: rmwbench claims SOURCE, --heading TEXT or --verdict NAME", ""
         )
     if depth != "cells":
-        _wrapped(console, 0, "With every cell: rmwbench claims CLAIM", "")
+        yield from _wrapped(width, 0, "With every cell: rmwbench claims CLAIM", "")
 
 
 def _plain(markdown: str) -> str:
@@ -149,19 +156,19 @@ def _plain(markdown: str) -> str:
 
 
 def _wrapped(
-    console: Console, indent: int, text: str, style: str, label: str | None = None
-) -> None:
+    width: int, indent: int, text: str, style: str, label: str | None = None
+) -> Iterator[Text]:
     """A paragraph with a hanging indent, behind its label if any; one line where the console has no
     end."""
     first = " " * indent + ("" if label is None else f"{label:<{LABEL}}")
     rest = " " * (indent + (LABEL if label is not None else 4 if indent < INDENT else 2))
     lines = textwrap.wrap(
         text,
-        max(40, console.width),
+        width,
         initial_indent=first,
         subsequent_indent=rest,
         break_long_words=False,
         break_on_hyphens=False,
     )
     for line in lines or [first]:
-        console.print(Text(line, style=style), soft_wrap=True)
+        yield Text(line, style=style)

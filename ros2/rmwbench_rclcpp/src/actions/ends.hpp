@@ -1,5 +1,6 @@
-// The two ends of an action over rmwbench_msgs/action/Bytes. The worker library loads the library that makes them (rmwbench_rclcpp_actions)
-// only where a trial asks for it. Both are compiled together, so plain C++ crosses between them.
+// The two ends of an action over rmwbench_msgs/action/Bytes. The worker library loads the library
+// that makes them (rmwbench_rclcpp_actions) only where a trial asks for it. Both are compiled
+// together, so plain C++ crosses between them.
 #pragma once
 
 #include <functional>
@@ -26,7 +27,8 @@ class ActionServer {
   virtual ~ActionServer() = default;
 };
 
-// An action of this name, served in this callback group, whose services for goals and results have this QoS.
+// An action of this name, served in this callback group, whose services for goals and results have
+// this QoS.
 struct ActionName {
   rclcpp::Node::SharedPtr node;
   rclcpp::CallbackGroup::SharedPtr group;

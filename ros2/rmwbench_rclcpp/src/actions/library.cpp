@@ -14,9 +14,11 @@ class Client final : public ActionClient {
     rcl_action_client_options_t options = rcl_action_client_get_default_options();
     options.goal_service_qos = options.result_service_qos = action.qos.get_rmw_qos_profile();
     client_ = rclcpp_action::create_client<Action>(action.node, action.name, action.group, options);
-    sending_.result_callback = [on_result](const rclcpp_action::ClientGoalHandle<Action>::WrappedResult &result) {
-      if (result.code == rclcpp_action::ResultCode::SUCCEEDED) on_result(result.result->data.data(), result.result->data.size());
-    };
+    sending_.result_callback =
+        [on_result](const rclcpp_action::ClientGoalHandle<Action>::WrappedResult &result) {
+          if (result.code == rclcpp_action::ResultCode::SUCCEEDED)
+            on_result(result.result->data.data(), result.result->data.size());
+        };
   }
 
   void send(const uint8_t *payload, size_t bytes) override {
@@ -44,14 +46,16 @@ class Server final : public ActionServer {
     const auto cancel = [](std::shared_ptr<Goal>) { return rclcpp_action::CancelResponse::REJECT; };
     const auto execute = [on_goal](std::shared_ptr<Goal> goal) {
       const auto wanted = goal->get_goal();
-      on_goal(wanted->data.data(), wanted->data.size(), [&goal](const uint8_t *payload, size_t bytes) {
-        auto result = std::make_shared<Action::Result>();
-        result->data.assign(payload, payload + bytes);
-        goal->succeed(result);
-        return RMWBENCH_OK;
-      });
+      on_goal(wanted->data.data(), wanted->data.size(),
+              [&goal](const uint8_t *payload, size_t bytes) {
+                auto result = std::make_shared<Action::Result>();
+                result->data.assign(payload, payload + bytes);
+                goal->succeed(result);
+                return RMWBENCH_OK;
+              });
     };
-    server_ = rclcpp_action::create_server<Action>(action.node, action.name, accept, cancel, execute, options, action.group);
+    server_ = rclcpp_action::create_server<Action>(action.node, action.name, accept, cancel,
+                                                   execute, options, action.group);
   }
 
  private:
@@ -62,12 +66,15 @@ std::unique_ptr<ActionClient> make_client(const ActionName &action, const OnResu
   return std::make_unique<Client>(action, on_result);
 }
 
-std::unique_ptr<ActionServer> make_server(const ActionName &action, const OnGoal &on_goal) { return std::make_unique<Server>(action, on_goal); }
+std::unique_ptr<ActionServer> make_server(const ActionName &action, const OnGoal &on_goal) {
+  return std::make_unique<Server>(action, on_goal);
+}
 
 }  // namespace
 }  // namespace rmwbench
 
-extern "C" __attribute__((visibility("default"))) const rmwbench::ActionLibrary rmwbench_rclcpp_actions = {
+extern "C" __attribute__((visibility("default")))
+const rmwbench::ActionLibrary rmwbench_rclcpp_actions = {
     rmwbench::make_client,
     rmwbench::make_server,
 };

@@ -1,5 +1,6 @@
-// One topic of images through image_transport. The worker library loads the library that makes its two ends (rmwbench_rclcpp_images) only
-// where a trial asks for it. Both are compiled together, so plain C++ crosses between them.
+// One topic of images through image_transport. The worker library loads the library that makes its
+// two ends (rmwbench_rclcpp_images) only where a trial asks for it. Both are compiled together, so
+// plain C++ crosses between them.
 #pragma once
 
 #include <functional>
@@ -28,7 +29,8 @@ class ImageReceiver {
   virtual ~ImageReceiver() = default;
   virtual size_t publishers() const = 0;
   virtual rclcpp::QoS qos() const = 0;
-  // Leaves the topic. What is being decoded meanwhile still calls into this object, which must outlive the executor.
+  // Leaves the topic. What is being decoded meanwhile still calls into this object, which must
+  // outlive the executor.
   virtual void leave() = 0;
 };
 
@@ -44,8 +46,10 @@ using OnImage = std::function<void(const sensor_msgs::msg::Image &image)>;
 
 // Found by the name `rmwbench_rclcpp_images`. Both throw Fault.
 struct ImageLibrary {
-  std::unique_ptr<ImageSender> (*make_sender)(const ImageTopic &topic, const rclcpp::PublisherOptions &options);
-  std::unique_ptr<ImageReceiver> (*make_receiver)(const ImageTopic &topic, const OnImage &on_image, const rclcpp::SubscriptionOptions &options);
+  std::unique_ptr<ImageSender> (*make_sender)(const ImageTopic &topic,
+                                              const rclcpp::PublisherOptions &options);
+  std::unique_ptr<ImageReceiver> (*make_receiver)(const ImageTopic &topic, const OnImage &on_image,
+                                                  const rclcpp::SubscriptionOptions &options);
 };
 
 }  // namespace rmwbench

@@ -1,7 +1,9 @@
-// Stands before rcl, rmw and the middleware's own write, at the same public functions for every RMW, and marks when each is passed.
+// Stands before rcl, rmw and the middleware's own write, at the same public functions for every
+// RMW, and marks when each is passed.
 //
-// Loaded before rcl with global symbols, so that rclcpp's, rcl's and the RMW's calls land here; each goes on to the real function, which is
-// looked up in the library that has it. Nothing of ROS 2 is changed, and a process without this library has none of it.
+// Loaded before rcl with global symbols, so that rclcpp's, rcl's and the RMW's calls land here;
+// each goes on to the real function, which is looked up in the library that has it. Nothing of ROS
+// 2 is changed, and a process without this library has none of it.
 
 #include <dlfcn.h>
 #include <link.h>
@@ -15,7 +17,8 @@
 
 #include "marks.hpp"
 
-// The functions pass their arguments on untouched: integers and pointers all, as each function's own header declares them.
+// The functions pass their arguments on untouched: integers and pointers all, as each function's
+// own header declares them.
 namespace {
 
 using rmwbench::Marks;
@@ -36,12 +39,14 @@ inline void mark(uint32_t layer) {
 
 int collect(dl_phdr_info *info, size_t, void *data) {
   if (info->dlpi_name != nullptr && info->dlpi_name[0] != '\0') {
-    static_cast<std::vector<std::pair<std::string, const void *>> *>(data)->emplace_back(info->dlpi_name, reinterpret_cast<const void *>(info->dlpi_addr));
+    static_cast<std::vector<std::pair<std::string, const void *>> *>(data)->emplace_back(
+        info->dlpi_name, reinterpret_cast<const void *>(info->dlpi_addr));
   }
   return 0;
 }
 
-// In the first library, this one apart, that defines `symbol`. RTLD_NEXT would miss those that an RMW brought along privately.
+// In the first library, this one apart, that defines `symbol`. RTLD_NEXT would miss those that an
+// RMW brought along privately.
 void *real(const char *symbol) {
   // The list first: dl_iterate_phdr holds a lock that dlopen in another thread wants.
   std::vector<std::pair<std::string, const void *>> libraries;
@@ -64,19 +69,23 @@ void *real(const char *symbol) {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) rmwbench::Marks *rmwbench_layers_marks() { return &marks(); }
+extern "C" __attribute__((visibility("default"))) rmwbench::Marks *rmwbench_layers_marks() {
+  return &marks();
+}
 
-// Return values of up to one register go through as they come: int, bool and pointers alike. Eight words of arguments go through, more than
-// any of these functions has (rmw_wait: seven, the last one on the stack); what is beyond a function's own is read from the caller's frame
-// and not looked at.
-#define PASS(name, before, after)                                                                                              \
-  extern "C" __attribute__((visibility("default"))) Word name(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h) { \
-    using Real = Word (*)(Word, Word, Word, Word, Word, Word, Word, Word);                                                     \
-    static const Real next = reinterpret_cast<Real>(real(#name));                                                              \
-    before;                                                                                                                    \
-    const Word result = next(a, b, c, d, e, f, g, h);                                                                          \
-    after;                                                                                                                     \
-    return result;                                                                                                             \
+// Return values of up to one register go through as they come: int, bool and pointers alike. Eight
+// words of arguments go through, more than any of these functions has (rmw_wait: seven, the last
+// one on the stack); what is beyond a function's own is read from the caller's frame and not looked
+// at.
+#define PASS(name, before, after)                                                               \
+  extern "C" __attribute__((visibility("default"))) Word name(Word a, Word b, Word c, Word d,   \
+                                                              Word e, Word f, Word g, Word h) { \
+    using Real = Word (*)(Word, Word, Word, Word, Word, Word, Word, Word);                      \
+    static const Real next = reinterpret_cast<Real>(real(#name));                               \
+    before;                                                                                     \
+    const Word result = next(a, b, c, d, e, f, g, h);                                           \
+    after;                                                                                      \
+    return result;                                                                              \
   }
 
 using namespace rmwbench;
@@ -92,15 +101,18 @@ PASS(rcl_take_loaned_message, mark(LAYER_RCL_TAKE), mark(LAYER_RCL_TAKE_RETURN))
 PASS(rmw_take_with_info, mark(LAYER_RMW_TAKE), mark(LAYER_RMW_TAKE_RETURN))
 PASS(rmw_take_loaned_message_with_info, mark(LAYER_RMW_TAKE), mark(LAYER_RMW_TAKE_RETURN))
 
-// The middleware's own write, as each RMW calls it; a process whose middleware has another name for it marks nothing there.
+// The middleware's own write, as each RMW calls it; a process whose middleware has another name for
+// it marks nothing there.
 #define WRITE(name) PASS(name, mark(LAYER_MIDDLEWARE_WRITE), mark(LAYER_MIDDLEWARE_WRITE_RETURN))
-WRITE(dds_write_ts)     // rmw_cyclonedds_cpp
-WRITE(dds_write)        // its older versions
-WRITE(dds_writecdr)     // its loans
+WRITE(dds_write_ts)               // rmw_cyclonedds_cpp
+WRITE(dds_write)                  // its older versions
+WRITE(dds_writecdr)               // its loans
 WRITE(ze_advanced_publisher_put)  // rmw_zenoh_cpp
-WRITE(z_publisher_put)  // its older versions
+WRITE(z_publisher_put)            // its older versions
 // rmw_fastrtps: eprosima::fastdds::dds::DataWriter, from 2.6 to 3
 WRITE(_ZN8eprosima7fastdds3dds10DataWriter5writeEPv)
 WRITE(_ZN8eprosima7fastdds3dds10DataWriter5writeEPKv)
-WRITE(_ZN8eprosima7fastdds3dds10DataWriter17write_w_timestampEPvRKNS_8fastrtps4rtps16InstanceHandle_tERKNS4_6Time_tE)
-WRITE(_ZN8eprosima7fastdds3dds10DataWriter17write_w_timestampEPKvRKNS0_4rtps16InstanceHandle_tERKNS1_6Time_tE)
+WRITE(
+    _ZN8eprosima7fastdds3dds10DataWriter17write_w_timestampEPvRKNS_8fastrtps4rtps16InstanceHandle_tERKNS4_6Time_tE)
+WRITE(
+    _ZN8eprosima7fastdds3dds10DataWriter17write_w_timestampEPKvRKNS0_4rtps16InstanceHandle_tERKNS1_6Time_tE)

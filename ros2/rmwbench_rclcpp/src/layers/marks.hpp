@@ -1,4 +1,5 @@
-// The moments of one message in one thread, as the interposed functions see them pass. The numbers are the record format's (SPAN).
+// The moments of one message in one thread, as the interposed functions see them pass. The numbers
+// are the record format's (SPAN).
 #pragma once
 
 #include <cstdint>

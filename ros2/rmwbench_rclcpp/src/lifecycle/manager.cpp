@@ -1,9 +1,10 @@
-// A manager of lifecycle nodes, as Nav2's nav2_lifecycle_manager starts up its nodes: two clients for each node; it waits for each node's
-// service in the order of the list, then configures all in order, then activates all in order, one at a time, and looks at the state after
-// each change.
+// A manager of lifecycle nodes, as Nav2's nav2_lifecycle_manager starts up its nodes: two clients
+// for each node; it waits for each node's service in the order of the list, then configures all in
+// order, then activates all in order, one at a time, and looks at the state after each change.
 //
-// Two differences, so that the fate of each node is known. Nav2's waits for ever for a service that never comes, and ends at the first
-// change that fails; this one waits for `service_timeout_ms`, leaves that node alone and goes on with the next.
+// Two differences, so that the fate of each node is known. Nav2's waits for ever for a service that
+// never comes, and ends at the first change that fails; this one waits for `service_timeout_ms`,
+// leaves that node alone and goes on with the next.
 
 #include <algorithm>
 #include <atomic>
@@ -42,12 +43,15 @@ struct Step {
   uint8_t transition;
   uint8_t state;  // in which the node must be then
 };
-constexpr Step CONFIGURE{RMWBENCH_STEP_CONFIGURE, Transition::TRANSITION_CONFIGURE, State::PRIMARY_STATE_INACTIVE};
-constexpr Step ACTIVATE{RMWBENCH_STEP_ACTIVATE, Transition::TRANSITION_ACTIVATE, State::PRIMARY_STATE_ACTIVE};
+constexpr Step CONFIGURE{RMWBENCH_STEP_CONFIGURE, Transition::TRANSITION_CONFIGURE,
+                         State::PRIMARY_STATE_INACTIVE};
+constexpr Step ACTIVATE{RMWBENCH_STEP_ACTIVATE, Transition::TRANSITION_ACTIVATE,
+                        State::PRIMARY_STATE_ACTIVE};
 
 class Manager final : public Role {
  public:
-  Manager(rclcpp::Node::SharedPtr node, const Manages &manages) : node_(std::move(node)), timeout_(manages.service_timeout_ms) {
+  Manager(rclcpp::Node::SharedPtr node, const Manages &manages)
+      : node_(std::move(node)), timeout_(manages.service_timeout_ms) {
     for (const auto &name : manages.nodes) nodes_.push_back({name, nullptr, nullptr});
     thread_ = std::thread([this] { run(); });
   }
@@ -59,17 +63,22 @@ class Manager final : public Role {
 
   void stop() override { stop_.store(true); }
 
-  rclcpp::node_interfaces::NodeBaseInterface::SharedPtr base() const override { return node_->get_node_base_interface(); }
+  rclcpp::node_interfaces::NodeBaseInterface::SharedPtr base() const override {
+    return node_->get_node_base_interface();
+  }
 
  private:
   void run() {
     for (auto &managed : nodes_) {
       managed.change_state = node_->create_client<ChangeState>(managed.name + "/change_state");
       managed.get_state = node_->create_client<GetState>(managed.name + "/get_state");
-      told(managed, RMWBENCH_STEP_SERVICE, [&] { return is_there(*managed.get_state) ? RMWBENCH_STEP_DONE : RMWBENCH_STEP_TIMED_OUT; });
+      told(managed, RMWBENCH_STEP_SERVICE, [&] {
+        return is_there(*managed.get_state) ? RMWBENCH_STEP_DONE : RMWBENCH_STEP_TIMED_OUT;
+      });
     }
     for (const Step &step : {CONFIGURE, ACTIVATE}) {
-      for (auto &managed : nodes_) told(managed, step.number, [&] { return changed(managed, step); });
+      for (auto &managed : nodes_)
+        told(managed, step.number, [&] { return changed(managed, step); });
     }
   }
 
@@ -106,10 +115,13 @@ class Manager final : public Role {
 
   // NULL where no service or no answer came in time.
   template <class Service>
-  typename Service::Response::SharedPtr call(rclcpp::Client<Service> &client, typename Service::Request::SharedPtr request) const {
+  typename Service::Response::SharedPtr call(rclcpp::Client<Service> &client,
+                                             typename Service::Request::SharedPtr request) const {
     if (!is_there(client)) return nullptr;
     auto sent = client.async_send_request(std::move(request));
-    if (within([&](std::chrono::milliseconds span) { return sent.future.wait_for(span) == std::future_status::ready; })) {
+    if (within([&](std::chrono::milliseconds span) {
+          return sent.future.wait_for(span) == std::future_status::ready;
+        })) {
       return sent.future.get();
     }
     client.remove_pending_request(sent.request_id);
@@ -121,7 +133,8 @@ class Manager final : public Role {
   bool within(Wait wait) const {
     const auto deadline = Clock::now() + timeout_;
     while (!stop_.load()) {
-      const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+      const auto rest =
+          std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
       if (wait(std::max(std::min(rest, LOOK), std::chrono::milliseconds(0)))) return true;
       if (Clock::now() >= deadline) return false;
     }

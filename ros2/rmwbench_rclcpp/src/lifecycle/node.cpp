@@ -1,5 +1,6 @@
-// A lifecycle node as rclcpp_lifecycle makes it, with its five services and its transition event. Its callbacks take the time that the
-// suite says and succeed: a node that takes longer than the manager waits is one that hangs.
+// A lifecycle node as rclcpp_lifecycle makes it, with its five services and its transition event.
+// Its callbacks take the time that the suite says and succeed: a node that takes longer than the
+// manager waits is one that hangs.
 
 #include <algorithm>
 #include <atomic>
@@ -17,10 +18,13 @@ using Return = rclcpp_lifecycle::node_interfaces::LifecycleNodeInterface::Callba
 
 class TimedNode : public rclcpp_lifecycle::LifecycleNode {
  public:
-  TimedNode(const std::string &name, const rclcpp::NodeOptions &options, const LifecycleTimes &times)
+  TimedNode(const std::string &name, const rclcpp::NodeOptions &options,
+            const LifecycleTimes &times)
       : LifecycleNode(name, options), times_(times) {}
 
-  Return on_configure(const rclcpp_lifecycle::State &) override { return after(times_.configure_ms); }
+  Return on_configure(const rclcpp_lifecycle::State &) override {
+    return after(times_.configure_ms);
+  }
   Return on_activate(const rclcpp_lifecycle::State &state) override {
     LifecycleNode::on_activate(state);
     return after(times_.activate_ms);
@@ -29,11 +33,13 @@ class TimedNode : public rclcpp_lifecycle::LifecycleNode {
   void stop() { stop_.store(true); }
 
  private:
-  // In the executor's thread, as a driver that waits for its device does. A session that closes waits for no device.
+  // In the executor's thread, as a driver that waits for its device does. A session that closes
+  // waits for no device.
   Return after(uint32_t milliseconds) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
     while (!stop_.load() && std::chrono::steady_clock::now() < until) {
-      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(std::chrono::milliseconds(50), until - std::chrono::steady_clock::now()));
+      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(
+          std::chrono::milliseconds(50), until - std::chrono::steady_clock::now()));
     }
     return Return::SUCCESS;
   }
@@ -46,7 +52,9 @@ class LifecycleRole final : public Role {
  public:
   explicit LifecycleRole(std::shared_ptr<TimedNode> node) : node_(std::move(node)) {}
   void stop() override { node_->stop(); }
-  rclcpp::node_interfaces::NodeBaseInterface::SharedPtr base() const override { return node_->get_node_base_interface(); }
+  rclcpp::node_interfaces::NodeBaseInterface::SharedPtr base() const override {
+    return node_->get_node_base_interface();
+  }
 
  private:
   const std::shared_ptr<TimedNode> node_;
@@ -54,7 +62,9 @@ class LifecycleRole final : public Role {
 
 }  // namespace
 
-std::shared_ptr<Role> make_lifecycle_node(const std::string &name, const rclcpp::NodeOptions &options, const LifecycleTimes &times) {
+std::shared_ptr<Role> make_lifecycle_node(const std::string &name,
+                                          const rclcpp::NodeOptions &options,
+                                          const LifecycleTimes &times) {
   return std::make_shared<LifecycleRole>(std::make_shared<TimedNode>(name, options, times));
 }
 

@@ -32,10 +32,12 @@ std::vector<std::string> rmw_implementations() {
   std::set<std::string> names;
   for (const auto &prefix : prefixes()) {
     std::error_code ignored;
-    for (const auto &entry : fs::directory_iterator(prefix + "/share/ament_index/resource_index/rmw_typesupport", ignored)) {
+    for (const auto &entry : fs::directory_iterator(
+             prefix + "/share/ament_index/resource_index/rmw_typesupport", ignored)) {
       const std::string name = entry.path().filename();
       // The dispatcher registers itself too.
-      if (name != "rmw_implementation" && is_file(prefix + "/lib/lib" + name + ".so")) names.insert(name);
+      if (name != "rmw_implementation" && is_file(prefix + "/lib/lib" + name + ".so"))
+        names.insert(name);
     }
   }
   return {names.begin(), names.end()};
@@ -72,8 +74,11 @@ bool has_library(const std::string &file) {
   for (const auto &prefix : prefixes()) {
     if (is_file(prefix + "/lib/" + file)) return true;
     std::error_code ignored;
-    for (const auto &entry : fs::directory_iterator(prefix + "/lib", ignored)) {  // Debian's lib/x86_64-linux-gnu
-      if (entry.path().string().find("-linux-gnu") != std::string::npos && is_file(entry.path() / file)) return true;
+    for (const auto &entry :
+         fs::directory_iterator(prefix + "/lib", ignored)) {  // Debian's lib/x86_64-linux-gnu
+      if (entry.path().string().find("-linux-gnu") != std::string::npos &&
+          is_file(entry.path() / file))
+        return true;
     }
   }
   return false;

@@ -1,4 +1,5 @@
-// The sourced ROS 2 as the ament index tells it: which RMWs it has, where packages are and of what version.
+// The sourced ROS 2 as the ament index tells it: which RMWs it has, where packages are and of what
+// version.
 #pragma once
 
 #include <optional>
@@ -7,7 +8,8 @@
 
 namespace rmwbench::ament {
 
-// Names of resource type `rmw_typesupport` whose library is there, in order; empty without a sourced ROS 2.
+// Names of resource type `rmw_typesupport` whose library is there, in order; empty without a
+// sourced ROS 2.
 std::vector<std::string> rmw_implementations();
 
 // Where `package` is installed; nothing where it is not.

@@ -68,7 +68,8 @@ struct Recipe {
   std::vector<std::string> candidates;
   std::vector<std::string> arguments;
   std::function<bool()> serves;
-  bool one_for_all = false;  // another middleware's of the same name will do, where one serves already
+  bool one_for_all =
+      false;  // another middleware's of the same name will do, where one serves already
 };
 
 Recipe recipe(const std::string &name) {
@@ -76,9 +77,10 @@ Recipe recipe(const std::string &name) {
     return {{"lib/rmw_zenoh_cpp/rmw_zenohd"}, {}, [] { return tcp_answers(ROUTER_PORT); }, true};
   }
   if (name == "discovery_server") {
-    return {{"bin/fast-discovery-server", "bin/fast-discovery-server-1.0.1"},
-            {"-i", "0", "-l", hosts_of_the_trial().daemon, "-p", std::to_string(DISCOVERY_SERVER_PORT)},
-            [] { return udp_is_bound(DISCOVERY_SERVER_PORT); }};
+    return {
+        {"bin/fast-discovery-server", "bin/fast-discovery-server-1.0.1"},
+        {"-i", "0", "-l", hosts_of_the_trial().daemon, "-p", std::to_string(DISCOVERY_SERVER_PORT)},
+        [] { return udp_is_bound(DISCOVERY_SERVER_PORT); }};
   }
   if (name == "roudi") {
     return {{"bin/iox-roudi"}, {"-m", "on"}, [] {
@@ -86,7 +88,8 @@ Recipe recipe(const std::string &name) {
               return stat("/tmp/roudi", &found) == 0;
             }};
   }
-  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "daemon " + name, "expected router, central_router, discovery_server or roudi"};
+  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "daemon " + name,
+              "expected router, central_router, discovery_server or roudi"};
 }
 
 }  // namespace
@@ -94,17 +97,20 @@ Recipe recipe(const std::string &name) {
 DaemonProcess::DaemonProcess(const std::string &name) {
   const std::string object = "daemon " + name;
   const Recipe how = recipe(name);
-  // A trial of two middlewares that speak Zenoh starts a router for each; they want the same port, and one router is what a robot has.
+  // A trial of two middlewares that speak Zenoh starts a router for each; they want the same port,
+  // and one router is what a robot has.
   if (how.one_for_all && how.serves()) {
     std::fprintf(stderr, "%s: another one serves already, and is used\n", object.c_str());
     return;
   }
   const std::string path = program(how.candidates);
   if (path.empty()) {
-    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object, how.candidates.front() + " is in no prefix of the sourced ROS 2 and not on PATH"};
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object,
+                how.candidates.front() + " is in no prefix of the sourced ROS 2 and not on PATH"};
   }
   std::vector<char *> arguments{const_cast<char *>(path.c_str())};
-  for (const auto &argument : how.arguments) arguments.push_back(const_cast<char *>(argument.c_str()));
+  for (const auto &argument : how.arguments)
+    arguments.push_back(const_cast<char *>(argument.c_str()));
   arguments.push_back(nullptr);
   const pid_t parent = getpid();
   child_ = fork();
@@ -118,11 +124,14 @@ DaemonProcess::DaemonProcess(const std::string &name) {
   if (child_ < 0) throw Fault{RMWBENCH_ERROR_FAILED, object, "fork failed"};
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (!how.serves()) {
-    if (ended()) throw Fault{RMWBENCH_ERROR_FAILED, object, path + " ended before it served; its words are on stderr"};
+    if (ended())
+      throw Fault{RMWBENCH_ERROR_FAILED, object,
+                  path + " ended before it served; its words are on stderr"};
     if (std::chrono::steady_clock::now() > deadline) {
       kill(child_, SIGKILL);
       waitpid(child_, nullptr, 0);
-      throw Fault{RMWBENCH_ERROR_FAILED, object, path + " did not serve within " + std::to_string(patience.count()) + " s"};
+      throw Fault{RMWBENCH_ERROR_FAILED, object,
+                  path + " did not serve within " + std::to_string(patience.count()) + " s"};
     }
     std::this_thread::sleep_for(5ms);
   }

@@ -1,4 +1,5 @@
-// The daemons of RMWs are programs of the install; this process starts one, waits until it serves, and takes it along when it ends.
+// The daemons of RMWs are programs of the install; this process starts one, waits until it serves,
+// and takes it along when it ends.
 #pragma once
 
 #include <sys/types.h>

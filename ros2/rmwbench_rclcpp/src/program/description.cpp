@@ -21,7 +21,11 @@ namespace {
 // The date of a distribution's first release: an install does not tell when its patches came.
 const char *first_release(const std::string &distribution) {
   static const std::array<std::pair<const char *, const char *>, 5> dates = {{
-      {"humble", "2022-05-23"}, {"iron", "2023-05-23"}, {"jazzy", "2024-05-23"}, {"kilted", "2025-05-23"}, {"lyrical", "2026-05-22"},
+      {"humble", "2022-05-23"},
+      {"iron", "2023-05-23"},
+      {"jazzy", "2024-05-23"},
+      {"kilted", "2025-05-23"},
+      {"lyrical", "2026-05-22"},
   }};
   for (const auto &[name, date] : dates) {
     if (distribution == name) return date;
@@ -29,10 +33,12 @@ const char *first_release(const std::string &distribution) {
   return "";
 }
 
-// By name, where the environment has it (package ros_environment), else by the version of rclcpp that belongs to it.
+// By name, where the environment has it (package ros_environment), else by the version of rclcpp
+// that belongs to it.
 std::string distribution() {
   if (const char *name = std::getenv("ROS_DISTRO"); name != nullptr && *name != '\0') return name;
-  static const std::array<std::pair<int, const char *>, 4> majors = {{{16, "humble"}, {21, "iron"}, {28, "jazzy"}, {29, "kilted"}}};
+  static const std::array<std::pair<int, const char *>, 4> majors = {
+      {{16, "humble"}, {21, "iron"}, {28, "jazzy"}, {29, "kilted"}}};
   const int major = std::atoi(ament::version_of("rclcpp").c_str());
   for (const auto &[number, name] : majors) {
     if (number == major) return name;
@@ -43,13 +49,17 @@ std::string distribution() {
 struct Texts {
   explicit Texts(const Rmw &rmw) : middleware("rclcpp/" + rmw.name) {
     version = ament::version_of("rclcpp") + " " + rmw.name + " " + ament::version_of(rmw.name);
-    build.emplace_back("source", "ROS 2 " + distribution() + ", " + ament::prefix_of("rclcpp").value_or("no prefix"));
-    build.emplace_back("distribution", distribution().empty() ? "unknown: ROS_DISTRO is not set" : distribution());
+    build.emplace_back("source", "ROS 2 " + distribution() + ", " +
+                                     ament::prefix_of("rclcpp").value_or("no prefix"));
+    build.emplace_back("distribution",
+                       distribution().empty() ? "unknown: ROS_DISTRO is not set" : distribution());
     const std::string library = rmw.library.empty() ? "" : ament::version_of(rmw.library);
     if (!library.empty()) build.emplace_back("library", rmw.library + " " + library);
     build.emplace_back("compiler", RMWBENCH_COMPILER);
     build.emplace_back("built_against", RMWBENCH_BUILT_AGAINST);
-    build.emplace_back("release_date_is", "of the distribution's first release; an install does not tell the dates of its patches");
+    build.emplace_back(
+        "release_date_is",
+        "of the distribution's first release; an install does not tell the dates of its patches");
   }
 
   std::string middleware, version;
@@ -79,17 +89,22 @@ std::string described(const char *self, const std::string &rmw) {
   close(out[1]);
   std::string text;
   std::array<char, 4096> buffer;
-  for (ssize_t n; (n = read(out[0], buffer.data(), buffer.size())) > 0;) text.append(buffer.data(), static_cast<size_t>(n));
+  for (ssize_t n; (n = read(out[0], buffer.data(), buffer.size())) > 0;)
+    text.append(buffer.data(), static_cast<size_t>(n));
   close(out[0]);
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : "";
 }
 
-std::string quoted(const std::string &text) { return "\"" + text + "\""; }  // of our own words, which need no escapes
+std::string quoted(const std::string &text) {
+  return "\"" + text + "\"";
+}  // of our own words, which need no escapes
 
 // Whether there are lifecycle nodes, or why not.
-std::string lifecycle() { return no_lifecycle() == nullptr ? "\"yes\"" : quoted(std::string("no: ") + no_lifecycle()); }
+std::string lifecycle() {
+  return no_lifecycle() == nullptr ? "\"yes\"" : quoted(std::string("no: ") + no_lifecycle());
+}
 
 }  // namespace
 
@@ -102,12 +117,23 @@ const rmwbench_description &description() {
   static const auto modes = borrowed(rmw.modes);
   static const auto profiles = [] {
     std::vector<rmwbench_profile> all;
-    for (const auto &p : rmw.profiles) all.push_back({p.name.c_str(), rmw.format.c_str(), p.text.c_str(), p.summary.c_str()});
+    for (const auto &p : rmw.profiles)
+      all.push_back({p.name.c_str(), rmw.format.c_str(), p.text.c_str(), p.summary.c_str()});
     return all;
   }();
   static const rmwbench_description whole{
-      texts.middleware.c_str(), "rclcpp",          texts.version.c_str(), date.c_str(),    build.data(),    build.size(),
-      capabilities.data(),      capabilities.size(), profiles.data(),       profiles.size(), modes.data(),    modes.size(),
+      texts.middleware.c_str(),
+      "rclcpp",
+      texts.version.c_str(),
+      date.c_str(),
+      build.data(),
+      build.size(),
+      capabilities.data(),
+      capabilities.size(),
+      profiles.data(),
+      profiles.size(),
+      modes.data(),
+      modes.size(),
   };
   return whole;
 }
@@ -115,12 +141,14 @@ const rmwbench_description &description() {
 int describe_all(const char *self) {
   const auto rmws = ament::rmw_implementations();
   if (rmws.empty()) {
-    std::fputs("no RMW found: source a ROS 2 first, for example with `. /opt/ros/jazzy/setup.sh`\n", stderr);
+    std::fputs("no RMW found: source a ROS 2 first, for example with `. /opt/ros/jazzy/setup.sh`\n",
+               stderr);
     return 2;
   }
   // What a sourced ROS 2 is to a process; the last two say where Connext and its licence are.
   const std::string inherit =
-      "[\"AMENT_PREFIX_PATH\", \"LD_LIBRARY_PATH\", \"PATH\", \"ROS_DISTRO\", \"ROS_VERSION\", \"NDDSHOME\", \"RTI_LICENSE_FILE\"]";
+      "[\"AMENT_PREFIX_PATH\", \"LD_LIBRARY_PATH\", \"PATH\", \"ROS_DISTRO\", \"ROS_VERSION\", "
+      "\"NDDSHOME\", \"RTI_LICENSE_FILE\"]";
   std::string all;
   for (const auto &rmw : rmws) {
     const std::string one = described(self, rmw);
@@ -130,7 +158,8 @@ int describe_all(const char *self) {
       return 2;
     }
     all += all.empty() ? "" : ",\n ";
-    all += "{\"environment\": {\"RMW_IMPLEMENTATION\": \"" + rmw + "\"}, \"inherit\": " + inherit + ", \"ros_variables\": true, ";
+    all += "{\"environment\": {\"RMW_IMPLEMENTATION\": \"" + rmw + "\"}, \"inherit\": " + inherit +
+           ", \"ros_variables\": true, ";
     all += "\"lifecycle\": " + lifecycle() + ", ";
     all += one.substr(brace + 1, one.find_last_of('}') - brace);
   }

@@ -4,11 +4,12 @@
 
 namespace rmwbench {
 
-// Of the RMW that RMW_IMPLEMENTATION names; the result lives as long as the process. Throws Fault where there is none.
+// Of the RMW that RMW_IMPLEMENTATION names; the result lives as long as the process. Throws Fault
+// where there is none.
 const rmwbench_description &description();
 
-// Prints {"middlewares": […]} with one description for each RMW of the sourced ROS 2; each comes from a process of its own, since a
-// process has one RMW. Returns the exit code.
+// Prints {"middlewares": […]} with one description for each RMW of the sourced ROS 2; each comes
+// from a process of its own, since a process has one RMW. Returns the exit code.
 int describe_all(const char *self);
 
 }  // namespace rmwbench

@@ -14,19 +14,41 @@ namespace {
 
 // What a user's shell may have set and a trial must not inherit.
 const char *const strays[] = {
-    "CYCLONEDDS_URI", "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE", "FASTDDS_BUILTIN_TRANSPORTS",
-    "FASTDDS_ENVIRONMENT_FILE", "RMW_FASTRTPS_USE_QOS_FROM_XML", "RMW_FASTRTPS_PUBLICATION_MODE", "ROS_DISCOVERY_SERVER", "ROS_SUPER_CLIENT",
-    "ZENOH_SESSION_CONFIG_URI", "ZENOH_ROUTER_CONFIG_URI", "ZENOH_CONFIG_OVERRIDE", "ZENOH_ROUTER_CHECK_ATTEMPTS", "ZENOH_SHM_ALLOC_SIZE",
-    "ZENOH_SHM_MESSAGE_SIZE_THRESHOLD", "ROS_LOCALHOST_ONLY", "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS", "ROS_DOMAIN_ID",
-    "ROS_DISABLE_LOANED_MESSAGES", "ROS_SECURITY_ENABLE", "ROS_SECURITY_KEYSTORE", "ROS_SECURITY_STRATEGY", "ROS_SECURITY_ENCLAVE_OVERRIDE",
+    "CYCLONEDDS_URI",
+    "FASTRTPS_DEFAULT_PROFILES_FILE",
+    "FASTDDS_DEFAULT_PROFILES_FILE",
+    "FASTDDS_BUILTIN_TRANSPORTS",
+    "FASTDDS_ENVIRONMENT_FILE",
+    "RMW_FASTRTPS_USE_QOS_FROM_XML",
+    "RMW_FASTRTPS_PUBLICATION_MODE",
+    "ROS_DISCOVERY_SERVER",
+    "ROS_SUPER_CLIENT",
+    "ZENOH_SESSION_CONFIG_URI",
+    "ZENOH_ROUTER_CONFIG_URI",
+    "ZENOH_CONFIG_OVERRIDE",
+    "ZENOH_ROUTER_CHECK_ATTEMPTS",
+    "ZENOH_SHM_ALLOC_SIZE",
+    "ZENOH_SHM_MESSAGE_SIZE_THRESHOLD",
+    "ROS_LOCALHOST_ONLY",
+    "ROS_AUTOMATIC_DISCOVERY_RANGE",
+    "ROS_STATIC_PEERS",
+    "ROS_DOMAIN_ID",
+    "ROS_DISABLE_LOANED_MESSAGES",
+    "ROS_SECURITY_ENABLE",
+    "ROS_SECURITY_KEYSTORE",
+    "ROS_SECURITY_STRATEGY",
+    "ROS_SECURITY_ENCLAVE_OVERRIDE",
     "ROS_NAMESPACE",
 };
 
-bool blank(const std::string &text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
+bool blank(const std::string &text) {
+  return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
 
 }  // namespace
 
-Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const Asked &asked, const std::string &daemon) {
+Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const Asked &asked,
+                         const std::string &daemon) {
   const std::string object = std::string("profile ") + profile.name;
   for (const char *name : strays) unsetenv(name);
   text_ = "RMW_IMPLEMENTATION=" + rmw.name + "\n";
@@ -37,10 +59,13 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
   std::string content;
   if (!blank(profile.text)) {
     if (rmw.variable.empty()) {
-      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object, rmw.name + " is configured in a way that this worker does not know; only untouched runs"};
+      throw Fault{
+          RMWBENCH_ERROR_UNSUPPORTED, object,
+          rmw.name + " is configured in a way that this worker does not know; only untouched runs"};
     }
     if (profile.format != rmw.format) {
-      throw Fault{RMWBENCH_ERROR_INVALID, object, rmw.name + " reads " + rmw.format + ", found " + profile.format};
+      throw Fault{RMWBENCH_ERROR_INVALID, object,
+                  rmw.name + " reads " + rmw.format + ", found " + profile.format};
     }
     content = profile.text;
     // The router has a file of its own kind: a session's would make it a peer.
@@ -57,12 +82,14 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
   if (asked.secured) secure(asked.trial_nonce);
   if (asked.qos_from_xml) {
     if (rmw.name.rfind("rmw_fastrtps", 0) != 0) {
-      throw Fault{RMWBENCH_ERROR_INVALID, "option qos_from_xml", "only rmw_fastrtps has RMW_FASTRTPS_USE_QOS_FROM_XML"};
+      throw Fault{RMWBENCH_ERROR_INVALID, "option qos_from_xml",
+                  "only rmw_fastrtps has RMW_FASTRTPS_USE_QOS_FROM_XML"};
     }
     set("RMW_FASTRTPS_USE_QOS_FROM_XML", "1");
   }
   // Left alone, Humble takes loans and its successors do not.
-  if (asked.settings.loaned_take) set("ROS_DISABLE_LOANED_MESSAGES", *asked.settings.loaned_take ? "0" : "1");
+  if (asked.settings.loaned_take)
+    set("ROS_DISABLE_LOANED_MESSAGES", *asked.settings.loaned_take ? "0" : "1");
   for (const auto &[name, value] : asked.ros_variables) set(name, value);
   // rcl's log files belong into the trial, not into a home.
   setenv("ROS_LOG_DIR", "/tmp/rmwbench-ros-log", 1);
@@ -83,14 +110,16 @@ void Environment::set(const std::string &name, const std::string &value) {
 void Environment::secure(uint64_t trial_nonce) {
   char directory[1024];
   rmwbench_error error;
-  if (!rmwbench_security_keystore(trial_nonce, directory, sizeof directory, &error)) throw Fault{error.kind, error.object, error.message};
+  if (!rmwbench_security_keystore(trial_nonce, directory, sizeof directory, &error))
+    throw Fault{error.kind, error.object, error.message};
   set("ROS_SECURITY_ENABLE", "true");
   set("ROS_SECURITY_STRATEGY", "Enforce");
   set("ROS_SECURITY_KEYSTORE", directory);
   set("ROS_SECURITY_ENCLAVE_OVERRIDE", "/rmwbench");
 }
 
-void Environment::write_file(const Rmw &rmw, const std::string &object, const std::string &content) {
+void Environment::write_file(const Rmw &rmw, const std::string &object,
+                             const std::string &content) {
   path_ = "/tmp/rmwbench-" + rmw.name + "-" + std::to_string(getpid()) + "." + rmw.format;
   std::ofstream file(path_);
   file << content;

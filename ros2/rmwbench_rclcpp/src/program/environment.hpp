@@ -1,5 +1,6 @@
-// How a configuration reaches an RMW: a file in the trial's private /tmp, and the environment variable that this RMW really reads. That it
-// was read is not believed but seen: the kernel tells whether the file was opened.
+// How a configuration reaches an RMW: a file in the trial's private /tmp, and the environment
+// variable that this RMW really reads. That it was read is not believed but seen: the kernel tells
+// whether the file was opened.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,11 @@ namespace rmwbench {
 
 class Environment {
  public:
-  // Sets the variables and writes the file; those variables that would lead an RMW elsewhere are removed from this process. `daemon`: the
-  // name of the daemon that is configured, which does not read a session's file; empty for a worker. Throws Fault.
-  Environment(const Rmw &rmw, const rmwbench_profile &profile, const Asked &asked, const std::string &daemon);
+  // Sets the variables and writes the file; those variables that would lead an RMW elsewhere are
+  // removed from this process. `daemon`: the name of the daemon that is configured, which does not
+  // read a session's file; empty for a worker. Throws Fault.
+  Environment(const Rmw &rmw, const rmwbench_profile &profile, const Asked &asked,
+              const std::string &daemon);
   ~Environment();
   Environment(const Environment &) = delete;
   Environment &operator=(const Environment &) = delete;

@@ -1,4 +1,5 @@
-// The hosts of a trial, as the orchestrator tells them to workers and daemons (docs/formats/worker-protocol.md).
+// The hosts of a trial, as the orchestrator tells them to workers and daemons
+// (docs/formats/worker-protocol.md).
 #pragma once
 
 #include <string>
@@ -9,7 +10,8 @@ namespace rmwbench {
 struct Hosts {
   // This host's address; 127.0.0.1 where the trial has one host.
   std::string own;
-  // The addresses of the other hosts, each as often as it has workers; empty where the trial has one host.
+  // The addresses of the other hosts, each as often as it has workers; empty where the trial has
+  // one host.
   std::vector<std::string> peers;
   // The host of the daemons.
   std::string daemon;
@@ -21,7 +23,8 @@ struct Hosts {
 
 Hosts hosts_of_the_trial();
 
-// Whether the IPv4 address `one` is lower than `other`: of two hosts, the orchestrator numbers the earlier one lower.
+// Whether the IPv4 address `one` is lower than `other`: of two hosts, the orchestrator numbers the
+// earlier one lower.
 bool lower(const std::string &one, const std::string &other);
 
 }  // namespace rmwbench

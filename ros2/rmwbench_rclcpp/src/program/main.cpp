@@ -1,5 +1,5 @@
-// The worker for rclcpp over any RMW that is installed: RMW_IMPLEMENTATION says over which. Without it only `--describe` makes sense,
-// which then tells of all.
+// The worker for rclcpp over any RMW that is installed: RMW_IMPLEMENTATION says over which. Without
+// it only `--describe` makes sense, which then tells of all.
 
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +10,8 @@
 #include "table.hpp"
 
 int main(int argc, char **argv) {
-  if (argc == 2 && std::string(argv[1]) == "--describe" && std::getenv("RMWBENCH_DESCRIBE_ONE") == nullptr) {
+  if (argc == 2 && std::string(argv[1]) == "--describe" &&
+      std::getenv("RMWBENCH_DESCRIBE_ONE") == nullptr) {
     return rmwbench::describe_all("/proc/self/exe");
   }
   try {

@@ -21,19 +21,26 @@ namespace {
 
 const char no_filter[] = "no: rclcpp filters on typed fields, and the payload is an array of bytes";
 const char no_key[] = "no: ROS 2 topics are keyless";
-const char evidence[] = "partly: rclcpp tells which messages came from its own process, an RMW not how one came from another";
-const char no_zero_copy[] = "no: rclcpp takes a copy unless loaned messages are enabled on the subscription, which they are not by default";
+const char evidence[] =
+    "partly: rclcpp tells which messages came from its own process, an RMW not how one came from "
+    "another";
+const char no_zero_copy[] =
+    "no: rclcpp takes a copy unless loaned messages are enabled on the subscription, which they "
+    "are not by default";
 const char congestion_of_dds[] = "no: follows from reliability and history";
 const char pools_of_roudi[] = "no: RouDi has the pools, and it is iox-roudi as installed";
 const char profile_file_only[] = "no: rmw_fastrtps has no setting for it beyond a profile file";
-// Fast DDS says in its headers whether it was built with DDS-Security; rmw_fastrtps was compiled against the same.
+// Fast DDS says in its headers whether it was built with DDS-Security; rmw_fastrtps was compiled
+// against the same.
 #if defined(HAVE_SECURITY) && HAVE_SECURITY
 const char fastdds_security[] = "true|false";
 #else
-const char fastdds_security[] = "no: this Fast DDS was built without DDS-Security (HAVE_SECURITY 0)";
+const char fastdds_security[] =
+    "no: this Fast DDS was built without DDS-Security (HAVE_SECURITY 0)";
 #endif
 // Cyclone DDS opens them when a participant is secured.
-const char *const cyclonedds_plugins[] = {"libdds_security_auth.so", "libdds_security_ac.so", "libdds_security_crypto.so"};
+const char *const cyclonedds_plugins[] = {"libdds_security_auth.so", "libdds_security_ac.so",
+                                          "libdds_security_crypto.so"};
 
 #if __has_include(<rclcpp/experimental/executors/events_executor/events_executor.hpp>)
 #define RMWBENCH_EVENTS "|events"
@@ -45,17 +52,30 @@ const char *const cyclonedds_plugins[] = {"libdds_security_auth.so", "libdds_sec
 #else
 #define RMWBENCH_STATIC ""
 #endif
-const char executors[] = "single_threaded|multi_threaded" RMWBENCH_EVENTS "|wait_set" RMWBENCH_STATIC;
+const char executors[] =
+    "single_threaded|multi_threaded" RMWBENCH_EVENTS "|wait_set" RMWBENCH_STATIC;
 
 Pairs capabilities(Pairs own) {
   const Pairs common = {
-      {"reliable", "yes"},      {"best_effort", "yes"},   {"keep_last", "yes"},         {"keep_all", "yes"},
-      {"transient_local", "yes"}, {"block", "yes"},       {"poll", "yes"},              {"callback", "yes"},
-      {"intra_process", "yes"}, {"inter_process", "yes"}, {"inter_host", "yes"},        {"services", "yes"},
-      {"content_filter", no_filter}, {"instance_key", no_key}, {"evidence", evidence},
+      {"reliable", "yes"},
+      {"best_effort", "yes"},
+      {"keep_last", "yes"},
+      {"keep_all", "yes"},
+      {"transient_local", "yes"},
+      {"block", "yes"},
+      {"poll", "yes"},
+      {"callback", "yes"},
+      {"intra_process", "yes"},
+      {"inter_process", "yes"},
+      {"inter_host", "yes"},
+      {"services", "yes"},
+      {"content_filter", no_filter},
+      {"instance_key", no_key},
+      {"evidence", evidence},
   };
   for (const auto &entry : common) {
-    const bool has = std::any_of(own.begin(), own.end(), [&](const auto &o) { return o.first == entry.first; });
+    const bool has =
+        std::any_of(own.begin(), own.end(), [&](const auto &o) { return o.first == entry.first; });
     if (!has) own.push_back(entry);
   }
   return own;
@@ -69,13 +89,17 @@ Pairs modes(Pairs own) {
 
 std::string cyclonedds_security() {
   for (const char *plugin : cyclonedds_plugins) {
-    if (!ament::has_library(plugin)) return std::string("no: this Cyclone DDS was built without DDS-Security, it has no ") + plugin;
+    if (!ament::has_library(plugin))
+      return std::string("no: this Cyclone DDS was built without DDS-Security, it has no ") +
+             plugin;
   }
   return "true|false";
 }
 
 // A configuration of Cyclone DDS with these settings in every domain.
-std::string any_domain(const std::string &settings) { return "<CycloneDDS><Domain Id=\"any\">" + settings + "</Domain></CycloneDDS>"; }
+std::string any_domain(const std::string &settings) {
+  return "<CycloneDDS><Domain Id=\"any\">" + settings + "</Domain></CycloneDDS>";
+}
 const char iceoryx_on[] = "<SharedMemory><Enable>true</Enable></SharedMemory>";
 
 Rmw cyclonedds() {
@@ -87,7 +111,8 @@ Rmw cyclonedds() {
   rmw.variable_prefix = "file://";
   const bool roudi = ament::file_of_a_prefix("bin/iox-roudi").has_value();
   rmw.capabilities = capabilities({
-      {"loan", roudi ? "partly: fixed-size types, with the profile shm" : "no: Cyclone DDS lends shared memory, and this install has no iceoryx"},
+      {"loan", roudi ? "partly: fixed-size types, with the profile shm"
+                     : "no: Cyclone DDS lends shared memory, and this install has no iceoryx"},
       {"zero_copy", no_zero_copy},
       {"publish_sync", "yes"},
       {"publish_async", "no: Cyclone DDS sends in the publishing thread, it has no other way"},
@@ -97,7 +122,9 @@ Rmw cyclonedds() {
       {"discovery", "multicast|peers"},
       {"fragment_bytes", "N"},
       {"socket_buffer_bytes", "N"},
-      {"batching", "no: Cyclone DDS batches on request of the writer only, which rmw_cyclonedds_cpp never makes"},
+      {"batching",
+       "no: Cyclone DDS batches on request of the writer only, which rmw_cyclonedds_cpp never "
+       "makes"},
       {"compression", "no: Cyclone DDS compresses nothing"},
       {"congestion", congestion_of_dds},
       {"shm_pool_bytes", pools_of_roudi},
@@ -106,18 +133,30 @@ Rmw cyclonedds() {
   });
   rmw.profiles = {
       {"untouched", "", "as installed", {}, {}, ""},
-      {"tuned", profiles::cyclonedds_tuned, "one machine, large messages: loopback, 64 kB fragments, larger buffers", {}, {},
-       "it uses loopback alone; take untouched with the modes fragment_bytes and socket_buffer_bytes, or a file of your own"},
+      {"tuned",
+       profiles::cyclonedds_tuned,
+       "one machine, large messages: loopback, 64 kB fragments, larger buffers",
+       {},
+       {},
+       "it uses loopback alone; take untouched with the modes fragment_bytes and "
+       "socket_buffer_bytes, or a file of your own"},
   };
   if (roudi) {
-    rmw.profiles.push_back({"shm", any_domain(iceoryx_on) + "\n",
-                            "as installed, and shared memory by iceoryx between the processes of one host", {"roudi"}, {}, ""});
+    rmw.profiles.push_back(
+        {"shm",
+         any_domain(iceoryx_on) + "\n",
+         "as installed, and shared memory by iceoryx between the processes of one host",
+         {"roudi"},
+         {},
+         ""});
     rmw.mode_daemons = {{"transport", "shm", {"roudi"}}};
   }
   return rmw;
 }
 
-std::string discovery_server() { return hosts_of_the_trial().daemon + ":" + std::to_string(DISCOVERY_SERVER_PORT); }
+std::string discovery_server() {
+  return hosts_of_the_trial().daemon + ":" + std::to_string(DISCOVERY_SERVER_PORT);
+}
 
 Rmw fastrtps(const std::string &name) {
   Rmw rmw;
@@ -134,7 +173,8 @@ Rmw fastrtps(const std::string &name) {
       {"publish_sync", "yes"},
       {"publish_async", "yes"},
   });
-  // The variable came with Fast DDS 2.13, which ROS 2 has since Jazzy; Humble and Iron have 2.6 and 2.10.
+  // The variable came with Fast DDS 2.13, which ROS 2 has since Jazzy; Humble and Iron have 2.6
+  // and 2.10.
   const bool builtin = third || ament::version_of("rmw_fastrtps_cpp").compare(0, 2, "7.") > 0;
   rmw.modes = modes({
       {"transport", builtin ? "udp|shm|intra_process" : "intra_process"},
@@ -150,9 +190,18 @@ Rmw fastrtps(const std::string &name) {
   });
   rmw.profiles = {
       {"untouched", "", "as installed: shared memory beside UDP", {}, {}, ""},
-      {"tuned", profiles::fastdds_tuned, "large messages and low latency on one machine: larger segment, faster repair", {}, {}, ""},
-      {"discovery_server", "", "as installed, found through a discovery server instead of multicast", {"discovery_server"},
-       {{"ROS_DISCOVERY_SERVER", discovery_server()}}, ""},
+      {"tuned",
+       profiles::fastdds_tuned,
+       "large messages and low latency on one machine: larger segment, faster repair",
+       {},
+       {},
+       ""},
+      {"discovery_server",
+       "",
+       "as installed, found through a discovery server instead of multicast",
+       {"discovery_server"},
+       {{"ROS_DISCOVERY_SERVER", discovery_server()}},
+       ""},
   };
   rmw.mode_daemons = {{"discovery", "server", {"discovery_server"}}};
   return rmw;
@@ -165,10 +214,14 @@ Rmw zenoh() {
   rmw.format = "json5";
   rmw.variable = "ZENOH_SESSION_CONFIG_URI";
   rmw.capabilities = capabilities({
-      {"reliable", "partly: with keep_last a message that finds no room on the link within 1 ms is dropped silently; keep_all blocks"},
+      {"reliable",
+       "partly: with keep_last a message that finds no room on the link within 1 ms is dropped "
+       "silently; keep_all blocks"},
       {"transient_local", "partly: keep_all keeps 42 messages for late joiners"},
       {"loan", "no: rmw_zenoh_cpp lends no memory"},
-      {"inter_host", "partly: sessions as installed know the router of their own host alone; a trial has one on each, and those connect"},
+      {"inter_host",
+       "partly: sessions as installed know the router of their own host alone; a trial has one on "
+       "each, and those connect"},
       {"zero_copy", "no: rmw_zenoh_cpp deserialises every message into a new one"},
       {"publish_sync", "no: Zenoh's put hands the message to the link's sending task"},
       {"publish_async", "yes"},
@@ -183,11 +236,23 @@ Rmw zenoh() {
       {"shm_layout", "no: rmw_zenoh_cpp has one pool for each session"},
       {"fragment_bytes", "no: Zenoh fragments at the link's batch size, 64 kB"},
       {"socket_buffer_bytes", "N"},
-      {"security", "no: rmw_zenoh_cpp reads no keystore, but configuration files that zenoh_security_tools makes of one"},
+      {"security",
+       "no: rmw_zenoh_cpp reads no keystore, but configuration files that zenoh_security_tools "
+       "makes of one"},
   });
   rmw.profiles = {
-      {"untouched", "", "as installed: TCP between peers, found through the router rmw_zenohd", {HOST_ROUTER}, {}, ""},
-      {"tuned", profiles::zenoh_tuned, "as installed, and shared memory for large messages on one machine", {HOST_ROUTER}, {}, ""},
+      {"untouched",
+       "",
+       "as installed: TCP between peers, found through the router rmw_zenohd",
+       {HOST_ROUTER},
+       {},
+       ""},
+      {"tuned",
+       profiles::zenoh_tuned,
+       "as installed, and shared memory for large messages on one machine",
+       {HOST_ROUTER},
+       {},
+       ""},
   };
   rmw.daemons_each_host = {HOST_ROUTER};
   rmw.mode_daemons = {
@@ -205,8 +270,10 @@ Rmw unknown(const std::string &name) {
   rmw.name = name;
   rmw.format = "none";
   const std::string reason = "partly: not known to this worker, tried as asked";
-  rmw.capabilities = capabilities({{"loan", reason}, {"zero_copy", "no: not known to this worker"},
-                                   {"publish_sync", "no: not known to this worker"}, {"publish_async", "no: not known to this worker"}});
+  rmw.capabilities = capabilities({{"loan", reason},
+                                   {"zero_copy", "no: not known to this worker"},
+                                   {"publish_sync", "no: not known to this worker"},
+                                   {"publish_async", "no: not known to this worker"}});
   rmw.modes = modes({{"transport", "intra_process"}, {"security", "no: not known to this worker"}});
   rmw.profiles = {{"untouched", "", "as installed", {}, {}, ""}};
   return rmw;
@@ -226,18 +293,21 @@ void discovery_of_dds(const std::string &asked, Pairs &environment) {
   if (asked == "multicast") {
     environment.emplace_back("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET");
   } else if (asked == "peers") {
-    if (ament::version_of("rmw").compare(0, 2, "6.") == 0) cannot("discovery", "peers: this distribution has no ROS_STATIC_PEERS (it came with Iron)");
-    // The processes of one host know each other by its address, the other hosts are listed; nothing is announced by multicast.
+    if (ament::version_of("rmw").compare(0, 2, "6.") == 0)
+      cannot("discovery", "peers: this distribution has no ROS_STATIC_PEERS (it came with Iron)");
+    // The processes of one host know each other by its address, the other hosts are listed; nothing
+    // is announced by multicast.
     environment.emplace_back("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST");
     std::string others;
-    for (const auto &address : hosts_of_the_trial().others()) others += (others.empty() ? "" : ";") + address;
+    for (const auto &address : hosts_of_the_trial().others())
+      others += (others.empty() ? "" : ";") + address;
     if (!others.empty()) environment.emplace_back("ROS_STATIC_PEERS", others);
   }
 }
 
-// Bounds of the mode fragment_bytes, as the worker on Cyclone DDS itself has them (native/middlewares/
-// cyclonedds/src/modes.rs). A fragment goes in one datagram behind the headers of RTPS, which 500 bytes hold
-// with much to spare, and UDP over IPv4 carries 65507.
+// Bounds of the mode fragment_bytes, as the worker on Cyclone DDS itself has them
+// (native/middlewares/ cyclonedds/src/modes.rs). A fragment goes in one datagram behind the headers
+// of RTPS, which 500 bytes hold with much to spare, and UDP over IPv4 carries 65507.
 constexpr uint64_t SMALLEST_FRAGMENT_BYTES = 1'024;
 constexpr uint64_t LARGEST_FRAGMENT_BYTES = 65'000;
 constexpr uint64_t FRAGMENT_HEADERS_BYTES = 500;
@@ -248,76 +318,104 @@ Pairs of_cyclonedds(const std::map<std::string, std::string> &modes) {
   std::string own;
   const auto domain = [&](const std::string &settings) { own += "," + any_domain(settings); };
   const std::string &transport = level(modes, "transport");
-  if (transport == "shm" && !ament::file_of_a_prefix("bin/iox-roudi")) cannot("transport", "shm: this install of Cyclone DDS has no iceoryx");
-  if (transport == "shm") domain(iceoryx_on);
-  else if (!transport.empty() && transport != "udp" && transport != "intra_process") cannot("transport", transport + ": rmw_cyclonedds_cpp sends by UDP or through iceoryx");
+  if (transport == "shm" && !ament::file_of_a_prefix("bin/iox-roudi"))
+    cannot("transport", "shm: this install of Cyclone DDS has no iceoryx");
+  if (transport == "shm")
+    domain(iceoryx_on);
+  else if (!transport.empty() && transport != "udp" && transport != "intra_process")
+    cannot("transport", transport + ": rmw_cyclonedds_cpp sends by UDP or through iceoryx");
   if (const std::string &bytes = level(modes, "fragment_bytes"); !bytes.empty()) {
     const uint64_t wanted = std::strtoull(bytes.c_str(), nullptr, 10);
     if (wanted < SMALLEST_FRAGMENT_BYTES || wanted > LARGEST_FRAGMENT_BYTES) {
-      cannot("fragment_bytes", bytes + ": Cyclone DDS takes " + std::to_string(SMALLEST_FRAGMENT_BYTES) + " to " +
-                                   std::to_string(LARGEST_FRAGMENT_BYTES) + " bytes, what fits a UDP datagram");
+      cannot("fragment_bytes",
+             bytes + ": Cyclone DDS takes " + std::to_string(SMALLEST_FRAGMENT_BYTES) + " to " +
+                 std::to_string(LARGEST_FRAGMENT_BYTES) + " bytes, what fits a UDP datagram");
     }
     const std::string message = std::to_string(wanted + FRAGMENT_HEADERS_BYTES);
-    domain("<General><MaxMessageSize>" + message + "B</MaxMessageSize><FragmentSize>" + bytes + "B</FragmentSize></General>");
+    domain("<General><MaxMessageSize>" + message + "B</MaxMessageSize><FragmentSize>" + bytes +
+           "B</FragmentSize></General>");
   }
   if (const std::string &bytes = level(modes, "socket_buffer_bytes"); !bytes.empty()) {
-    domain("<Internal><SocketReceiveBufferSize max=\"" + bytes + "B\"/><SocketSendBufferSize max=\"" + bytes + "B\"/></Internal>");
+    domain("<Internal><SocketReceiveBufferSize max=\"" + bytes +
+           "B\"/><SocketSendBufferSize max=\"" + bytes + "B\"/></Internal>");
   }
   if (!own.empty()) environment.emplace_back("+CYCLONEDDS_URI", own);
   discovery_of_dds(level(modes, "discovery"), environment);
-  if (level(modes, "discovery") == "server") cannot("discovery", "server: Cyclone DDS has no discovery server");
-  if (const std::string &asked = level(modes, "discovery"); asked == "routers" || asked == "client") {
+  if (level(modes, "discovery") == "server")
+    cannot("discovery", "server: Cyclone DDS has no discovery server");
+  if (const std::string &asked = level(modes, "discovery");
+      asked == "routers" || asked == "client") {
     cannot("discovery", asked + ": Cyclone DDS has no routers");
   }
   return environment;
 }
 
-Pairs of_fastrtps(const std::map<std::string, std::string> &modes, const std::string &profile_text) {
+Pairs of_fastrtps(const std::map<std::string, std::string> &modes,
+                  const std::string &profile_text) {
   Pairs environment;
   const std::string &transport = level(modes, "transport");
   if (!transport.empty() && transport != "intra_process") {
     const char *asked = transport == "udp" ? "UDPv4" : transport == "shm" ? "SHM" : nullptr;
-    if (asked == nullptr) cannot("transport", transport + ": FASTDDS_BUILTIN_TRANSPORTS has udp and shm; tcp and others take a profile file");
-    if (profile_text.find("useBuiltinTransports") != std::string::npos || profile_text.find("<userTransports") != std::string::npos) {
-      cannot("transport", transport + ": the profile brings transports of its own, which Fast DDS takes before FASTDDS_BUILTIN_TRANSPORTS");
+    if (asked == nullptr)
+      cannot(
+          "transport",
+          transport +
+              ": FASTDDS_BUILTIN_TRANSPORTS has udp and shm; tcp and others take a profile file");
+    if (profile_text.find("useBuiltinTransports") != std::string::npos ||
+        profile_text.find("<userTransports") != std::string::npos) {
+      cannot("transport", transport +
+                              ": the profile brings transports of its own, which Fast DDS takes "
+                              "before FASTDDS_BUILTIN_TRANSPORTS");
     }
     environment.emplace_back("FASTDDS_BUILTIN_TRANSPORTS", asked);
   }
   const std::string &discovery = level(modes, "discovery");
   if (discovery == "server") environment.emplace_back("ROS_DISCOVERY_SERVER", discovery_server());
-  if (discovery == "routers" || discovery == "client") cannot("discovery", discovery + ": Fast DDS has a discovery server, no routers");
+  if (discovery == "routers" || discovery == "client")
+    cannot("discovery", discovery + ": Fast DDS has a discovery server, no routers");
   discovery_of_dds(discovery, environment);
   return environment;
 }
 
-// transport_optimization.pool_size in rmw_zenoh_cpp's DEFAULT_RMW_ZENOH_SESSION_CONFIG.json5 (0.2.10).
+// transport_optimization.pool_size in rmw_zenoh_cpp's DEFAULT_RMW_ZENOH_SESSION_CONFIG.json5
+// (0.2.10).
 constexpr uint64_t AS_INSTALLED_POOL_BYTES = 50'331'648;
 
-Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::string &profile_text, const std::string &daemon) {
+Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::string &profile_text,
+               const std::string &daemon) {
   std::string override;
-  const auto add = [&](const std::string &pair) { override += (override.empty() ? "" : ";") + pair; };
+  const auto add = [&](const std::string &pair) {
+    override += (override.empty() ? "" : ";") + pair;
+  };
   Pairs environment;
   const std::string &transport = level(modes, "transport");
   if (transport == "shm") {
     add("transport/shared_memory/enabled=true");
-    // What Zenoh needs besides the pool, which is made at the first message all the same (worker/pool.hpp).
+    // What Zenoh needs besides the pool, which is made at the first message all the same
+    // (worker/pool.hpp).
     add("transport/shared_memory/mode=\"init\"");
   } else if (transport == "tcp") {
     add("transport/shared_memory/enabled=false");
   } else if (!transport.empty() && transport != "intra_process") {
-    cannot("transport", transport + ": sessions and router of rmw_zenoh_cpp meet by TCP; another link takes a profile file for both");
+    cannot("transport", transport +
+                            ": sessions and router of rmw_zenoh_cpp meet by TCP; another link "
+                            "takes a profile file for both");
   }
   const std::string &discovery = level(modes, "discovery");
-  for (const auto &[key, value] : daemon.empty() ? session_discovery(discovery) : router_discovery(daemon)) add(key + "=" + value);
+  for (const auto &[key, value] :
+       daemon.empty() ? session_discovery(discovery) : router_discovery(daemon))
+    add(key + "=" + value);
   if (needs_no_router(discovery)) environment.emplace_back("ZENOH_ROUTER_CHECK_ATTEMPTS", "-1");
   std::string publication;
   if (const std::string &batching = level(modes, "batching"); !batching.empty()) {
     publication += std::string("\"express\":") + (batching == "false" ? "true" : "false");
   }
   if (const std::string &congestion = level(modes, "congestion"); !congestion.empty()) {
-    publication += std::string(publication.empty() ? "" : ",") + "\"congestion_control\":\"" + congestion + "\"";
+    publication += std::string(publication.empty() ? "" : ",") + "\"congestion_control\":\"" +
+                   congestion + "\"";
   }
-  if (!publication.empty()) add("qos/publication=[{\"key_exprs\":[\"**\"],\"config\":{" + publication + "}}]");
+  if (!publication.empty())
+    add("qos/publication=[{\"key_exprs\":[\"**\"],\"config\":{" + publication + "}}]");
   // Of routers too, since both ends of a link must ask for it.
   if (const std::string &compression = level(modes, "compression"); !compression.empty()) {
     add("transport/unicast/compression/enabled=" + compression);
@@ -329,7 +427,9 @@ Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::strin
   if (!override.empty()) environment.emplace_back("ZENOH_CONFIG_OVERRIDE", override);
   if (const std::string &bytes = level(modes, "shm_pool_bytes"); !bytes.empty()) {
     if (transport != "shm" && profile_text.find_first_not_of(" \t\r\n") == std::string::npos) {
-      cannot("shm_pool_bytes", bytes + ": as installed rmw_zenoh_cpp has no shared memory; ask for transport: shm too");
+      cannot(
+          "shm_pool_bytes",
+          bytes + ": as installed rmw_zenoh_cpp has no shared memory; ask for transport: shm too");
     }
     environment.emplace_back("ZENOH_SHM_ALLOC_SIZE", bytes);
   }
@@ -348,7 +448,8 @@ const Rmw &current_rmw() {
       for (const auto &one : installed) known += (known.empty() ? "" : ", ") + one;
       throw Fault{RMWBENCH_ERROR_INVALID, "RMW_IMPLEMENTATION",
                   known.empty() ? "no RMW found; source a ROS 2 first: . /opt/ros/jazzy/setup.sh"
-                                : "expected one of " + known + ", found " + (name.empty() ? "nothing" : name)};
+                                : "expected one of " + known + ", found " +
+                                      (name.empty() ? "nothing" : name)};
     }
     return rmw_named(name);
   }();
@@ -362,20 +463,25 @@ Rmw rmw_named(const std::string &name) {
   return unknown(name);
 }
 
-uint64_t pool_bytes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text) {
+uint64_t pool_bytes(const Rmw &rmw, const std::map<std::string, std::string> &modes,
+                    const std::string &profile_text) {
   if (rmw.name != "rmw_zenoh_cpp") return 0;
-  static const std::regex enabled(R"(shared_memory"?\s*:\s*\{\s*"?enabled"?\s*:\s*true)"), size(R"(pool_size"?\s*:\s*([0-9]+))"),
+  static const std::regex enabled(R"(shared_memory"?\s*:\s*\{\s*"?enabled"?\s*:\s*true)"),
+      size(R"(pool_size"?\s*:\s*([0-9]+))"),
       off(R"(transport_optimization"?\s*:\s*\{\s*"?enabled"?\s*:\s*false)");
   const std::string &transport = level(modes, "transport");
-  if (transport != "shm" && (!transport.empty() || !std::regex_search(profile_text, enabled))) return 0;
+  if (transport != "shm" && (!transport.empty() || !std::regex_search(profile_text, enabled)))
+    return 0;
   if (std::regex_search(profile_text, off)) return 0;
-  if (const std::string &bytes = level(modes, "shm_pool_bytes"); !bytes.empty()) return std::stoull(bytes);
+  if (const std::string &bytes = level(modes, "shm_pool_bytes"); !bytes.empty())
+    return std::stoull(bytes);
   std::smatch found;
-  return std::regex_search(profile_text, found, size) ? std::stoull(found[1]) : AS_INSTALLED_POOL_BYTES;
+  return std::regex_search(profile_text, found, size) ? std::stoull(found[1])
+                                                      : AS_INSTALLED_POOL_BYTES;
 }
 
-Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text,
-                           const std::string &daemon) {
+Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes,
+                           const std::string &profile_text, const std::string &daemon) {
   if (rmw.name == "rmw_cyclonedds_cpp") return of_cyclonedds(modes);
   if (rmw.name.rfind("rmw_fastrtps", 0) == 0) return of_fastrtps(modes, profile_text);
   if (rmw.name == "rmw_zenoh_cpp") return of_zenoh(modes, profile_text, daemon);

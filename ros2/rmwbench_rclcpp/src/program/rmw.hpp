@@ -1,5 +1,5 @@
-// What this worker knows of each RMW: its capabilities, how modes reach it, the file its configuration is read from, its daemons.
-// An RMW that is not known here runs as installed.
+// What this worker knows of each RMW: its capabilities, how modes reach it, the file its
+// configuration is read from, its daemons. An RMW that is not known here runs as installed.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct EmbeddedProfile {
   std::string text;  // empty: no file
   std::string summary;
   std::vector<std::string> daemons;
-  Pairs environment;           // besides the file
-  std::string one_host;        // what keeps it within one host; empty: nothing does
+  Pairs environment;     // besides the file
+  std::string one_host;  // what keeps it within one host; empty: nothing does
 };
 
 // The daemons of a level of a mode, in the place of the profile's; none: it needs none of them.
@@ -29,32 +29,37 @@ struct ModeDaemons {
 
 struct Rmw {
   std::string name;
-  std::string library;         // package of the middleware itself, for its version; empty where there is none
-  std::string format;          // of its configuration: "xml", "json5", "none"
-  std::string variable;        // names the file; empty: the RMW reads none
-  std::string variable_prefix; // before the path: "file://"
+  std::string
+      library;  // package of the middleware itself, for its version; empty where there is none
+  std::string format;           // of its configuration: "xml", "json5", "none"
+  std::string variable;         // names the file; empty: the RMW reads none
+  std::string variable_prefix;  // before the path: "file://"
   Pairs capabilities;
   Pairs modes;
   std::vector<EmbeddedProfile> profiles;
   std::vector<ModeDaemons> mode_daemons = {};
-  std::vector<std::string> daemons_each_host = {};  // of the daemons' names, those that stand on every host
+  std::vector<std::string> daemons_each_host =
+      {};  // of the daemons' names, those that stand on every host
 };
 
 Rmw rmw_named(const std::string &name);
 
-// UDP port of Fast DDS's discovery server: DEFAULT_ROS2_SERVER_PORT in its rtps/attributes/ServerAttributes.h.
+// UDP port of Fast DDS's discovery server: DEFAULT_ROS2_SERVER_PORT in its
+// rtps/attributes/ServerAttributes.h.
 inline constexpr uint16_t DISCOVERY_SERVER_PORT = 11811;
 
 // RMW_IMPLEMENTATION's. Throws Fault where the variable is not set or no such RMW is installed.
 const Rmw &current_rmw();
 
-// What `modes` (name → level as in the protocol) come to for this RMW: environment variables to set, in order. Modes that are rclcpp's
-// (executor, threads, transport intra_process) are not here. `daemon`: the name of the daemon that is to be configured; empty for a
-// worker. Throws Fault for a level that it cannot do.
-Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text,
-                           const std::string &daemon);
+// What `modes` (name → level as in the protocol) come to for this RMW: environment variables to
+// set, in order. Modes that are rclcpp's (executor, threads, transport intra_process) are not here.
+// `daemon`: the name of the daemon that is to be configured; empty for a worker. Throws Fault for a
+// level that it cannot do.
+Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes,
+                           const std::string &profile_text, const std::string &daemon);
 
 // The pool of shared memory that this RMW makes at its first large message, in bytes; 0: none.
-uint64_t pool_bytes(const Rmw &rmw, const std::map<std::string, std::string> &modes, const std::string &profile_text);
+uint64_t pool_bytes(const Rmw &rmw, const std::map<std::string, std::string> &modes,
+                    const std::string &profile_text);
 
 }  // namespace rmwbench

@@ -1,4 +1,5 @@
-// The table that the harness calls: what needs no rclcpp is here, the rest is handed to the worker library.
+// The table that the harness calls: what needs no rclcpp is here, the rest is handed to the worker
+// library.
 
 #include "table.hpp"
 
@@ -35,7 +36,8 @@ rmwbench_session *session_open(const rmwbench_session_config *config, rmwbench_e
     if (session == nullptr || environment->was_read()) return session;
     library->session_close(session);
     throw Fault{RMWBENCH_ERROR_FAILED, std::string("profile ") + config->profile.name,
-                current_rmw().name + " did not open the file that " + current_rmw().variable + " names: the profile is not in force"};
+                current_rmw().name + " did not open the file that " + current_rmw().variable +
+                    " names: the profile is not in force"};
   });
 }
 
@@ -54,32 +56,53 @@ rmwbench_node *node_create(rmwbench_session *session, const char *name, rmwbench
 
 void node_destroy(rmwbench_node *node) { library->node_destroy(node); }
 
-rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoint_config *config, rmwbench_error *error) {
+rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
+                                     rmwbench_error *error) {
   return library->publisher_create(node, config, error);
 }
 void publisher_destroy(rmwbench_publisher *publisher) { library->publisher_destroy(publisher); }
 rmwbench_status publish(rmwbench_publisher *publisher, const uint8_t *payload, size_t bytes) {
   return library->publish(publisher, payload, bytes);
 }
-rmwbench_status loan(rmwbench_publisher *publisher, size_t bytes, uint8_t **memory) { return library->loan(publisher, bytes, memory); }
-rmwbench_status commit(rmwbench_publisher *publisher, uint8_t *memory, size_t bytes) { return library->commit(publisher, memory, bytes); }
-uint8_t *publisher_message(rmwbench_publisher *publisher, size_t bytes) { return library->publisher_message(publisher, bytes); }
-uint32_t publisher_matched(rmwbench_publisher *publisher) { return library->publisher_matched(publisher); }
-void publisher_granted(rmwbench_publisher *publisher, rmwbench_granted *granted) { library->publisher_granted(publisher, granted); }
-void publisher_account(rmwbench_publisher *publisher, const rmwbench_account *account) { library->publisher_account(publisher, account); }
+rmwbench_status loan(rmwbench_publisher *publisher, size_t bytes, uint8_t **memory) {
+  return library->loan(publisher, bytes, memory);
+}
+rmwbench_status commit(rmwbench_publisher *publisher, uint8_t *memory, size_t bytes) {
+  return library->commit(publisher, memory, bytes);
+}
+uint8_t *publisher_message(rmwbench_publisher *publisher, size_t bytes) {
+  return library->publisher_message(publisher, bytes);
+}
+uint32_t publisher_matched(rmwbench_publisher *publisher) {
+  return library->publisher_matched(publisher);
+}
+void publisher_granted(rmwbench_publisher *publisher, rmwbench_granted *granted) {
+  library->publisher_granted(publisher, granted);
+}
+void publisher_account(rmwbench_publisher *publisher, const rmwbench_account *account) {
+  library->publisher_account(publisher, account);
+}
 
-rmwbench_subscription *subscription_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink,
-                                           rmwbench_error *error) {
+rmwbench_subscription *subscription_create(rmwbench_node *node,
+                                           const rmwbench_endpoint_config *config,
+                                           const rmwbench_sink *sink, rmwbench_error *error) {
   return library->subscription_create(node, config, sink, error);
 }
-void subscription_destroy(rmwbench_subscription *subscription) { library->subscription_destroy(subscription); }
-uint32_t subscription_matched(rmwbench_subscription *subscription) { return library->subscription_matched(subscription); }
-void subscription_granted(rmwbench_subscription *subscription, rmwbench_granted *granted) { library->subscription_granted(subscription, granted); }
+void subscription_destroy(rmwbench_subscription *subscription) {
+  library->subscription_destroy(subscription);
+}
+uint32_t subscription_matched(rmwbench_subscription *subscription) {
+  return library->subscription_matched(subscription);
+}
+void subscription_granted(rmwbench_subscription *subscription, rmwbench_granted *granted) {
+  library->subscription_granted(subscription, granted);
+}
 void subscription_account(rmwbench_subscription *subscription, const rmwbench_account *account) {
   library->subscription_account(subscription, account);
 }
 
-rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink, rmwbench_error *error) {
+rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
+                               const rmwbench_sink *sink, rmwbench_error *error) {
   return library->client_create(node, config, sink, error);
 }
 void client_destroy(rmwbench_client *client) { library->client_destroy(client); }
@@ -87,19 +110,28 @@ rmwbench_status client_request(rmwbench_client *client, const uint8_t *payload, 
   return library->client_request(client, payload, bytes);
 }
 uint32_t client_matched(rmwbench_client *client) { return library->client_matched(client); }
-void client_granted(rmwbench_client *client, rmwbench_granted *granted) { library->client_granted(client, granted); }
-void client_account(rmwbench_client *client, const rmwbench_account *account) { library->client_account(client, account); }
+void client_granted(rmwbench_client *client, rmwbench_granted *granted) {
+  library->client_granted(client, granted);
+}
+void client_account(rmwbench_client *client, const rmwbench_account *account) {
+  library->client_account(client, account);
+}
 
-rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_handler *handler,
-                                 rmwbench_error *error) {
+rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
+                                 const rmwbench_handler *handler, rmwbench_error *error) {
   return library->service_create(node, config, handler, error);
 }
 void service_destroy(rmwbench_service *service) { library->service_destroy(service); }
 uint32_t service_matched(rmwbench_service *service) { return library->service_matched(service); }
-void service_granted(rmwbench_service *service, rmwbench_granted *granted) { library->service_granted(service, granted); }
-void service_account(rmwbench_service *service, const rmwbench_account *account) { library->service_account(service, account); }
+void service_granted(rmwbench_service *service, rmwbench_granted *granted) {
+  library->service_granted(service, granted);
+}
+void service_account(rmwbench_service *service, const rmwbench_account *account) {
+  library->service_account(service, account);
+}
 
-// As the table hands names out: ended by NULL. The texts stay the RMW's, which lives as long as the process.
+// As the table hands names out: ended by NULL. The texts stay the RMW's, which lives as long as the
+// process.
 std::vector<const char *> ended(const std::vector<std::string> &names) {
   std::vector<const char *> all;
   for (const auto &name : names) all.push_back(name.c_str());
@@ -110,7 +142,8 @@ std::vector<const char *> ended(const std::vector<std::string> &names) {
 const char *const *profile_daemons(const char *profile) {
   static const auto all = [] {
     std::map<std::string, std::vector<const char *>> lists;
-    for (const auto &embedded : current_rmw().profiles) lists[embedded.name] = ended(embedded.daemons);
+    for (const auto &embedded : current_rmw().profiles)
+      lists[embedded.name] = ended(embedded.daemons);
     return lists;
   }();
   const auto found = all.find(profile);
@@ -151,7 +184,8 @@ const char *const *daemons_each_host() {
   return names.data();
 }
 
-rmwbench_daemon *daemon_open(const char *name, const rmwbench_session_config *config, rmwbench_error *error) {
+rmwbench_daemon *daemon_open(const char *name, const rmwbench_session_config *config,
+                             rmwbench_error *error) {
   return guarded(error, "daemon", [&] {
     const Asked asked = asked_of(*config);
     return new rmwbench_daemon{{current_rmw(), config->profile, asked, name}, DaemonProcess(name)};

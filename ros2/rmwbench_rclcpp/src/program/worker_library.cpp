@@ -21,8 +21,10 @@ void *load(const char *name) {
   void *handle = dlopen(beside(name).c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (handle == nullptr) {
     const char *why = dlerror();
-    throw Fault{RMWBENCH_ERROR_FAILED, name,
-                std::string(why != nullptr ? why : "cannot be loaded") + "; is the ROS 2 sourced that this worker was built with (" RMWBENCH_BUILT_AGAINST ")?"};
+    throw Fault{
+        RMWBENCH_ERROR_FAILED, name,
+        std::string(why != nullptr ? why : "cannot be loaded") +
+            "; is the ROS 2 sourced that this worker was built with (" RMWBENCH_BUILT_AGAINST ")?"};
   }
   return handle;
 }
@@ -33,10 +35,14 @@ const WorkerLibrary &load_worker_library(bool layers) {
   static const bool first_with_layers = layers;
   static const WorkerLibrary *library = [] {
     if (first_with_layers) load("librmwbench_rclcpp_layers.so");
-    return static_cast<const WorkerLibrary *>(dlsym(load("librmwbench_rclcpp_worker.so"), "rmwbench_rclcpp_worker"));
+    return static_cast<const WorkerLibrary *>(
+        dlsym(load("librmwbench_rclcpp_worker.so"), "rmwbench_rclcpp_worker"));
   }();
-  if (library == nullptr) throw Fault{RMWBENCH_ERROR_FAILED, "librmwbench_rclcpp_worker.so", "it lacks its table"};
-  if (layers != first_with_layers) throw Fault{RMWBENCH_ERROR_INVALID, "option layers", "this process was opened otherwise before"};
+  if (library == nullptr)
+    throw Fault{RMWBENCH_ERROR_FAILED, "librmwbench_rclcpp_worker.so", "it lacks its table"};
+  if (layers != first_with_layers)
+    throw Fault{RMWBENCH_ERROR_INVALID, "option layers",
+                "this process was opened otherwise before"};
   return *library;
 }
 

@@ -16,7 +16,9 @@ constexpr unsigned FIRST_PEER = 7460;
 constexpr unsigned MOST_PEERS = 1000;
 constexpr unsigned ANY_PORT = 0;
 
-std::string at(const std::string &address, unsigned port) { return "\"tcp/" + address + ":" + std::to_string(port) + "\""; }
+std::string at(const std::string &address, unsigned port) {
+  return "\"tcp/" + address + ":" + std::to_string(port) + "\"";
+}
 
 std::string list(const std::vector<std::string> &endpoints) {
   std::string all;
@@ -24,8 +26,9 @@ std::string list(const std::vector<std::string> &endpoints) {
   return "[" + all + "]";
 }
 
-// The lowest number that no living session of this host has: whoever takes a dead one's place is found at its endpoint. What holds it is a
-// name in the host's network namespace, which goes with the process and leaves no file. Throws Fault.
+// The lowest number that no living session of this host has: whoever takes a dead one's place is
+// found at its endpoint. What holds it is a name in the host's network namespace, which goes with
+// the process and leaves no file. Throws Fault.
 unsigned own_number(const std::string &address) {
   const int held = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   for (unsigned number = 0; held >= 0 && number < MOST_PEERS; ++number) {
@@ -36,15 +39,18 @@ unsigned own_number(const std::string &address) {
     const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
     if (bind(held, reinterpret_cast<const sockaddr *>(&name), bytes) == 0) return number;
   }
-  throw Fault{RMWBENCH_ERROR_FAILED, "mode discovery", "peers: no free number below " + std::to_string(MOST_PEERS) + " on this host"};
+  throw Fault{RMWBENCH_ERROR_FAILED, "mode discovery",
+              "peers: no free number below " + std::to_string(MOST_PEERS) + " on this host"};
 }
 
-// Of two sessions exactly one connects: on one host the one with the higher number, of two hosts that on the host with the higher
-// address. A session that comes back takes its old number, and those that had connected to it connect again by themselves.
+// Of two sessions exactly one connects: on one host the one with the higher number, of two hosts
+// that on the host with the higher address. A session that comes back takes its old number, and
+// those that had connected to it connect again by themselves.
 Pairs peers(const Hosts &hosts) {
   const unsigned own = own_number(hosts.own);
   std::vector<std::string> earlier;
-  for (unsigned number = 0; number < own; ++number) earlier.push_back(at(hosts.own, FIRST_PEER + number));
+  for (unsigned number = 0; number < own; ++number)
+    earlier.push_back(at(hosts.own, FIRST_PEER + number));
   std::vector<std::string> seen;
   for (const auto &address : hosts.peers) {
     unsigned number = 0;
@@ -66,8 +72,10 @@ Pairs peers(const Hosts &hosts) {
 Pairs session_discovery(const std::string &discovery) {
   const Hosts hosts = hosts_of_the_trial();
   // As installed a session listens on the loopback alone, where no other host reaches it.
-  const std::pair<std::string, std::string> reachable = {"listen/endpoints", list({at(hosts.own, ANY_PORT)})};
-  const std::pair<std::string, std::string> central = {"connect/endpoints", list({at(hosts.daemon, ROUTER_PORT)})};
+  const std::pair<std::string, std::string> reachable = {"listen/endpoints",
+                                                         list({at(hosts.own, ANY_PORT)})};
+  const std::pair<std::string, std::string> central = {"connect/endpoints",
+                                                       list({at(hosts.daemon, ROUTER_PORT)})};
   if (discovery == "peers") return peers(hosts);
   if (discovery == "multicast") {
     Pairs found = {{"scouting/multicast/enabled", "true"}, {"connect/endpoints", "[]"}};
@@ -76,7 +84,8 @@ Pairs session_discovery(const std::string &discovery) {
   }
   if (discovery == "server" && hosts.several()) return {reachable, central};
   // On the router's own host the sessions are peers as installed, and clients are who visits.
-  if (discovery == "client" && !(hosts.several() && hosts.own == hosts.daemon)) return {{"mode", "\"client\""}, central};
+  if (discovery == "client" && !(hosts.several() && hosts.own == hosts.daemon))
+    return {{"mode", "\"client\""}, central};
   return {};
 }
 
@@ -91,6 +100,8 @@ Pairs router_discovery(const std::string &name) {
   return {{"connect/endpoints", list(earlier)}};
 }
 
-bool needs_no_router(const std::string &discovery) { return discovery == "peers" || discovery == "multicast"; }
+bool needs_no_router(const std::string &discovery) {
+  return discovery == "peers" || discovery == "multicast";
+}
 
 }  // namespace rmwbench

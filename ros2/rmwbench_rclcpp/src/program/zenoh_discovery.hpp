@@ -1,4 +1,5 @@
-// How sessions and routers of rmw_zenoh_cpp find each other: the keys of Zenoh's configuration that the mode discovery replaces.
+// How sessions and routers of rmw_zenoh_cpp find each other: the keys of Zenoh's configuration that
+// the mode discovery replaces.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +9,13 @@
 
 namespace rmwbench {
 
-// The router of a host, which every session of that host knows; and the one router of a trial, which is on the daemons' host.
+// The router of a host, which every session of that host knows; and the one router of a trial,
+// which is on the daemons' host.
 inline constexpr char HOST_ROUTER[] = "router";
 inline constexpr char CENTRAL_ROUTER[] = "central_router";
 
-// TCP port of every router: listen/endpoints in rmw_zenoh_cpp's DEFAULT_RMW_ZENOH_ROUTER_CONFIG.json5.
+// TCP port of every router: listen/endpoints in rmw_zenoh_cpp's
+// DEFAULT_RMW_ZENOH_ROUTER_CONFIG.json5.
 inline constexpr uint16_t ROUTER_PORT = 7447;
 
 // Key → JSON5, for a session. `discovery`: the mode's level, empty where it is not asked.

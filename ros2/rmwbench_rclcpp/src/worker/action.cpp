@@ -14,7 +14,8 @@ namespace {
 const ActionLibrary &library() {
   constexpr char file[] = "librmwbench_rclcpp_actions.so";
   static std::string why;
-  static const auto *const found = static_cast<const ActionLibrary *>(beside(file, "rmwbench_rclcpp_actions", why));
+  static const auto *const found =
+      static_cast<const ActionLibrary *>(beside(file, "rmwbench_rclcpp_actions", why));
   if (found == nullptr) throw Fault{RMWBENCH_ERROR_FAILED, file, why};
   return *found;
 }
@@ -22,7 +23,8 @@ const ActionLibrary &library() {
 ActionName named(const Receiving &receiving, const rmwbench_endpoint_config &config) {
   check_service_type(config);
   if (receiving.loop != nullptr) {
-    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint), "an action is served by an executor, nobody can take from it"};
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint),
+                "an action is served by an executor, nobody can take from it"};
   }
   return {receiving.node, receiving.group, config.topic, asked_qos(config)};
 }
@@ -31,16 +33,22 @@ ActionName named(const Receiving &receiving, const rmwbench_endpoint_config &con
 void tell(const rclcpp::QoS &asked, const Receiving &receiving, rmwbench_granted &granted) {
   tell_qos(asked, granted);
   receiving.granted(granted);
-  granted.note(granted.context, "call: an action; the goal is sent and accepted, then its result is asked for and sent, without feedback. "
-                                "The QoS is as asked, rclcpp_action tells none");
+  granted.note(granted.context,
+               "call: an action; the goal is sent and accepted, then its result is asked for and "
+               "sent, without feedback. "
+               "The QoS is as asked, rclcpp_action tells none");
 }
 
 class GoalClient final : public rmwbench_client {
  public:
   GoalClient(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink)
-      : receiving_(node, config), inbox_(std::make_shared<Inbox>(sink, config.endpoint)), action_(named(receiving_, config)) {
-    client_ = library().make_client(
-        action_, [inbox = inbox_](const uint8_t *payload, size_t bytes) { inbox->arrive(payload, bytes, false, false); });
+      : receiving_(node, config),
+        inbox_(std::make_shared<Inbox>(sink, config.endpoint)),
+        action_(named(receiving_, config)) {
+    client_ =
+        library().make_client(action_, [inbox = inbox_](const uint8_t *payload, size_t bytes) {
+          inbox->arrive(payload, bytes, false, false);
+        });
   }
 
   ~GoalClient() override {
@@ -66,11 +74,16 @@ class GoalClient final : public rmwbench_client {
 
 class GoalServer final : public rmwbench_service {
  public:
-  GoalServer(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_handler &handler)
-      : receiving_(node, config), requests_(std::make_shared<Requests>(handler)), action_(named(receiving_, config)) {
-    server_ = library().make_server(action_, [requests = requests_](const uint8_t *payload, size_t bytes, const Succeed &succeed) {
-      requests->arrive(payload, bytes, succeed);
-    });
+  GoalServer(rmwbench_node &node, const rmwbench_endpoint_config &config,
+             const rmwbench_handler &handler)
+      : receiving_(node, config),
+        requests_(std::make_shared<Requests>(handler)),
+        action_(named(receiving_, config)) {
+    server_ = library().make_server(
+        action_,
+        [requests = requests_](const uint8_t *payload, size_t bytes, const Succeed &succeed) {
+          requests->arrive(payload, bytes, succeed);
+        });
   }
 
   ~GoalServer() override {
@@ -78,13 +91,16 @@ class GoalServer final : public rmwbench_service {
     receiving_.session.retire(std::move(server_));
   }
 
-  uint32_t matched() const override { return static_cast<uint32_t>(receiving_.node->count_clients(goals())); }
+  uint32_t matched() const override {
+    return static_cast<uint32_t>(receiving_.node->count_clients(goals()));
+  }
   void granted(rmwbench_granted &granted) const override { tell(action_.qos, receiving_, granted); }
 
  private:
   // The service that an action's goals go to, as ROS 2's design of actions names it.
   std::string goals() const {
-    return receiving_.node->get_node_services_interface()->resolve_service_name(action_.name + "/_action/send_goal");
+    return receiving_.node->get_node_services_interface()->resolve_service_name(
+        action_.name + "/_action/send_goal");
   }
 
   Receiving receiving_;
@@ -95,11 +111,13 @@ class GoalServer final : public rmwbench_service {
 
 }  // namespace
 
-rmwbench_client *make_action_client(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink) {
+rmwbench_client *make_action_client(rmwbench_node &node, const rmwbench_endpoint_config &config,
+                                    const rmwbench_sink &sink) {
   return new GoalClient(node, config, sink);
 }
 
-rmwbench_service *make_action_server(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_handler &handler) {
+rmwbench_service *make_action_server(rmwbench_node &node, const rmwbench_endpoint_config &config,
+                                     const rmwbench_handler &handler) {
   return new GoalServer(node, config, handler);
 }
 

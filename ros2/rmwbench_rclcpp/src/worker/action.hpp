@@ -1,11 +1,14 @@
-// Calls as actions, where the option `calls` asks for them: a request is a goal, and its reply the goal's result.
+// Calls as actions, where the option `calls` asks for them: a request is a goal, and its reply the
+// goal's result.
 #pragma once
 
 #include "endpoints.hpp"
 
 namespace rmwbench {
 
-rmwbench_client *make_action_client(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink);
-rmwbench_service *make_action_server(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_handler &handler);
+rmwbench_client *make_action_client(rmwbench_node &node, const rmwbench_endpoint_config &config,
+                                    const rmwbench_sink &sink);
+rmwbench_service *make_action_server(rmwbench_node &node, const rmwbench_endpoint_config &config,
+                                     const rmwbench_handler &handler);
 
 }  // namespace rmwbench

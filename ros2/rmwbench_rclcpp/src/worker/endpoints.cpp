@@ -19,12 +19,15 @@ rclcpp::Node::SharedPtr node_for(rmwbench_node &node, const rmwbench_endpoint_co
 }
 
 rclcpp::CallbackGroup::SharedPtr own_group(rclcpp::Node &node, bool executed) {
-  // One for each endpoint: the executor's threads may then serve different endpoints at once, and one endpoint in its order.
+  // One for each endpoint: the executor's threads may then serve different endpoints at once, and
+  // one endpoint in its order.
   return node.create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive, executed);
 }
 
 // rmw_zenoh takes a handler for some events that it never tells.
-bool is_told(rmw_event_type_t type) { return &rmw_event_type_is_supported == nullptr || rmw_event_type_is_supported(type); }
+bool is_told(rmw_event_type_t type) {
+  return &rmw_event_type_is_supported == nullptr || rmw_event_type_is_supported(type);
+}
 
 // An event may have come before this: then there is a count already.
 void from_zero(std::atomic<int64_t> &count) {
@@ -38,16 +41,21 @@ void tell_count(const rmwbench_account &account, const char *name, int64_t value
 
 const char ALLOCATOR[] = "allocator: rclcpp's default, std::allocator";
 
-// rmw_zenoh has no history for its readers: congestion control decides, and the mode stands before what the QoS would say.
+// rmw_zenoh has no history for its readers: congestion control decides, and the mode stands before
+// what the QoS would say.
 void tell_zenoh_congestion(const std::string &asked, rmwbench_granted &granted) {
   const bool reliable = granted.qos.reliability == RMWBENCH_RELIABLE;
   const bool by_qos = reliable && granted.qos.history == RMWBENCH_KEEP_ALL;
   const bool blocks = asked.empty() ? by_qos : asked == "block";
   granted.when_full = blocks ? RMWBENCH_FULL_BLOCKS : RMWBENCH_FULL_DROPS_AT_WRITER;
   if (blocks && !by_qos) {
-    granted.note(granted.context, "congestion control block, as the mode says: the publish call waits for room on the link");
+    granted.note(
+        granted.context,
+        "congestion control block, as the mode says: the publish call waits for room on the link");
   } else if (!blocks && reliable) {
-    granted.note(granted.context, "congestion control drop: what finds no room on the link in time is dropped, reliable or not");
+    granted.note(granted.context,
+                 "congestion control drop: what finds no room on the link in time is dropped, "
+                 "reliable or not");
   }
 }
 
@@ -68,7 +76,8 @@ void Publishing::check(const rclcpp::PublisherBase &publisher) {
   mode_note_ = found.note;
   if (asked_mode != RMWBENCH_PUBLISH_DEFAULT && mode_ != asked_mode) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object,
-                std::string("publish_mode ") + (asked_mode == RMWBENCH_PUBLISH_SYNC ? "sync" : "async") + ": " + mode_note_};
+                std::string("publish_mode ") +
+                    (asked_mode == RMWBENCH_PUBLISH_SYNC ? "sync" : "async") + ": " + mode_note_};
   }
 }
 
@@ -80,15 +89,20 @@ void Publishing::granted(const rclcpp::QoS &actual, rmwbench_granted &granted) c
   if (session_.settings.rmw == "rmw_zenoh_cpp") {
     tell_zenoh_congestion(session_.settings.congestion, granted);
   } else if (granted.qos.reliability == RMWBENCH_RELIABLE) {
-    granted.when_full = granted.qos.history == RMWBENCH_KEEP_ALL ? RMWBENCH_FULL_BLOCKS : RMWBENCH_FULL_OVERWRITES_AT_WRITER;
+    granted.when_full = granted.qos.history == RMWBENCH_KEEP_ALL
+                            ? RMWBENCH_FULL_BLOCKS
+                            : RMWBENCH_FULL_OVERWRITES_AT_WRITER;
   }
   if (in_place_) {
-    granted.note(granted.context, "intra-process, loan: a message of the publisher's own, filled in place and passed on as unique_ptr; "
-                                  "readers outside get a copy");
+    granted.note(granted.context,
+                 "intra-process, loan: a message of the publisher's own, filled in place and "
+                 "passed on as unique_ptr; "
+                 "readers outside get a copy");
   } else if (session_.settings.intra_process) {
-    granted.note(granted.context, session_.settings.publish == PublishAs::unique_ptr
-                                      ? "intra-process: published as unique_ptr, which rclcpp passes on"
-                                      : "intra-process: published as a const reference, which rclcpp copies once");
+    granted.note(granted.context,
+                 session_.settings.publish == PublishAs::unique_ptr
+                     ? "intra-process: published as unique_ptr, which rclcpp passes on"
+                     : "intra-process: published as a const reference, which rclcpp copies once");
   }
 }
 
@@ -102,10 +116,12 @@ Receiving::Receiving(rmwbench_node &node_in, const rmwbench_endpoint_config &con
   const std::string object = endpoint_name(config.endpoint);
   if (loop != nullptr && settings.intra_process) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object,
-                "mode transport intra_process: rclcpp hands messages of its own process to executors only, not to who takes them"};
+                "mode transport intra_process: rclcpp hands messages of its own process to "
+                "executors only, not to who takes them"};
   }
   if (wait == RMWBENCH_WAIT_CALLBACK && settings.executor == Executor::wait_set) {
-    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object, "wait callback: with executor wait_set nobody calls back; it is wait block"};
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object,
+                "wait callback: with executor wait_set nobody calls back; it is wait block"};
   }
 }
 
@@ -114,16 +130,22 @@ void Receiving::granted(rmwbench_granted &granted) const {
   granted.wait = wait;
   std::string how;
   if (loop == nullptr) {
-    how = session.executor->name() + " of rclcpp; notified and taken are the callback's beginning, an executor tells no earlier moment";
+    how = session.executor->name() +
+          " of rclcpp; notified and taken are the callback's beginning, an executor tells no "
+          "earlier moment";
   } else {
-    how = wait == RMWBENCH_WAIT_POLL ? "a thread spins over take(), no executor" : "a thread blocks on an rclcpp::WaitSet and takes, no executor";
+    how = wait == RMWBENCH_WAIT_POLL
+              ? "a thread spins over take(), no executor"
+              : "a thread blocks on an rclcpp::WaitSet and takes, no executor";
   }
   granted.note(granted.context, ("executor: " + how).c_str());
   granted.note(granted.context, ALLOCATOR);
   if (loop != nullptr) {
     granted.note(granted.context, RMWBENCH_TURN_NOTE);
   } else {
-    granted.note(granted.context, "callback group: one for each endpoint, mutually exclusive; a node left alone has one for all");
+    granted.note(granted.context,
+                 "callback group: one for each endpoint, mutually exclusive; a node left alone has "
+                 "one for all");
   }
   granted.take = RMWBENCH_TAKE_TYPED;  // deserialised into a message of rclcpp's
   if (granted.qos.history == RMWBENCH_KEEP_LAST || granted.qos.reliability != RMWBENCH_RELIABLE) {
@@ -131,38 +153,50 @@ void Receiving::granted(rmwbench_granted &granted) const {
   } else {
     granted.when_full = RMWBENCH_FULL_BLOCKS;
     if (settings.rmw == "rmw_zenoh_cpp") {
-      granted.note(granted.context, "keep all: rmw_zenoh's queue of the reader grows without an end, and holds nobody up");
+      granted.note(
+          granted.context,
+          "keep all: rmw_zenoh's queue of the reader grows without an end, and holds nobody up");
     }
   }
 }
 
-rclcpp::PublisherOptions EventCounts::publisher(const std::shared_ptr<EventCounts> &events, const TopicQos &asked) {
+rclcpp::PublisherOptions EventCounts::publisher(const std::shared_ptr<EventCounts> &events,
+                                                const TopicQos &asked) {
   rclcpp::PublisherOptions options;
-  options.event_callbacks.incompatible_qos_callback = [events](rclcpp::QOSOfferedIncompatibleQoSInfo &info) {
-    events->incompatible_qos_ = info.total_count;
-  };
+  options.event_callbacks.incompatible_qos_callback =
+      [events](rclcpp::QOSOfferedIncompatibleQoSInfo &info) {
+        events->incompatible_qos_ = info.total_count;
+      };
   // rclcpp throws for a handler of an event that the RMW does not have
   if (asked.deadline_ms && is_told(RMW_EVENT_OFFERED_DEADLINE_MISSED)) {
-    options.event_callbacks.deadline_callback = [events](rclcpp::QOSDeadlineOfferedInfo &info) { events->deadline_missed_ = info.total_count; };
+    options.event_callbacks.deadline_callback = [events](rclcpp::QOSDeadlineOfferedInfo &info) {
+      events->deadline_missed_ = info.total_count;
+    };
   }
   if (asked.lease_ms && is_told(RMW_EVENT_LIVELINESS_LOST)) {
-    options.event_callbacks.liveliness_callback = [events](rclcpp::QOSLivelinessLostInfo &info) { events->liveliness_lost_ = info.total_count; };
+    options.event_callbacks.liveliness_callback = [events](rclcpp::QOSLivelinessLostInfo &info) {
+      events->liveliness_lost_ = info.total_count;
+    };
   }
   return options;
 }
 
-rclcpp::SubscriptionOptions EventCounts::subscription(const std::shared_ptr<EventCounts> &events, const rclcpp::CallbackGroup::SharedPtr &group,
+rclcpp::SubscriptionOptions EventCounts::subscription(const std::shared_ptr<EventCounts> &events,
+                                                      const rclcpp::CallbackGroup::SharedPtr &group,
                                                       const TopicQos &asked) {
   rclcpp::SubscriptionOptions options;
   options.callback_group = group;
-  options.event_callbacks.incompatible_qos_callback = [events](rclcpp::QOSRequestedIncompatibleQoSInfo &info) {
-    events->incompatible_qos_ = info.total_count;
-  };
+  options.event_callbacks.incompatible_qos_callback =
+      [events](rclcpp::QOSRequestedIncompatibleQoSInfo &info) {
+        events->incompatible_qos_ = info.total_count;
+      };
   options.event_callbacks.message_lost_callback = [events](rclcpp::QOSMessageLostInfo &info) {
     events->lost_ = static_cast<int64_t>(info.total_count);
   };
   if (asked.deadline_ms && is_told(RMW_EVENT_REQUESTED_DEADLINE_MISSED)) {
-    options.event_callbacks.deadline_callback = [events](rclcpp::QOSDeadlineRequestedInfo &info) { events->deadline_missed_ = info.total_count; };
+    options.event_callbacks.deadline_callback = [events](rclcpp::QOSDeadlineRequestedInfo &info) {
+      events->deadline_missed_ = info.total_count;
+    };
   }
   if (asked.lease_ms && is_told(RMW_EVENT_LIVELINESS_CHANGED)) {
     options.event_callbacks.liveliness_callback = [events](rclcpp::QOSLivelinessChangedInfo &info) {
@@ -175,21 +209,28 @@ rclcpp::SubscriptionOptions EventCounts::subscription(const std::shared_ptr<Even
 
 void EventCounts::begin(const rclcpp::PublisherBase &publisher, const TopicQos &asked) {
   const auto &events = publisher.get_event_handlers();
-  if (asked.deadline_ms && events.count(RCL_PUBLISHER_OFFERED_DEADLINE_MISSED) != 0) from_zero(deadline_missed_);
-  if (asked.lease_ms && events.count(RCL_PUBLISHER_LIVELINESS_LOST) != 0) from_zero(liveliness_lost_);
+  if (asked.deadline_ms && events.count(RCL_PUBLISHER_OFFERED_DEADLINE_MISSED) != 0)
+    from_zero(deadline_missed_);
+  if (asked.lease_ms && events.count(RCL_PUBLISHER_LIVELINESS_LOST) != 0)
+    from_zero(liveliness_lost_);
 }
 
 void EventCounts::begin(const rclcpp::SubscriptionBase &subscription, const TopicQos &asked) {
   const auto &events = subscription.get_event_handlers();
-  if (asked.deadline_ms && events.count(RCL_SUBSCRIPTION_REQUESTED_DEADLINE_MISSED) != 0) from_zero(deadline_missed_);
-  if (asked.lease_ms && events.count(RCL_SUBSCRIPTION_LIVELINESS_CHANGED) != 0) from_zero(liveliness_lost_);
+  if (asked.deadline_ms && events.count(RCL_SUBSCRIPTION_REQUESTED_DEADLINE_MISSED) != 0)
+    from_zero(deadline_missed_);
+  if (asked.lease_ms && events.count(RCL_SUBSCRIPTION_LIVELINESS_CHANGED) != 0)
+    from_zero(liveliness_lost_);
 }
 
-void EventCounts::granted(const rclcpp::QoS &actual, const TopicQos &asked, rmwbench_granted &granted) const {
+void EventCounts::granted(const rclcpp::QoS &actual, const TopicQos &asked,
+                          rmwbench_granted &granted) const {
   if (!asked.asked()) return;
   granted.note(granted.context, topic_qos_note(actual).c_str());
-  if (asked.deadline_ms && deadline_missed_ < 0) granted.note(granted.context, "events: this RMW tells no missed deadline");
-  if (asked.lease_ms && liveliness_lost_ < 0) granted.note(granted.context, "events: this RMW tells no change of liveliness");
+  if (asked.deadline_ms && deadline_missed_ < 0)
+    granted.note(granted.context, "events: this RMW tells no missed deadline");
+  if (asked.lease_ms && liveliness_lost_ < 0)
+    granted.note(granted.context, "events: this RMW tells no change of liveliness");
 }
 
 void EventCounts::account_publisher(const rmwbench_account &account) const {
@@ -199,12 +240,15 @@ void EventCounts::account_publisher(const rmwbench_account &account) const {
 }
 
 void EventCounts::account_subscription(const rmwbench_account &account) const {
-  if (const int64_t lost = lost_; lost >= 0) account.reader_drops(account.context, static_cast<uint64_t>(lost));
+  if (const int64_t lost = lost_; lost >= 0)
+    account.reader_drops(account.context, static_cast<uint64_t>(lost));
   tell_count(account, "requested_incompatible_qos", incompatible_qos_);
   tell_count(account, "requested_deadline_missed", deadline_missed_);
   tell_count(account, "writers_not_alive", liveliness_lost_);
 }
 
-void Receiving::released(const std::weak_ptr<void> &object) const { ExecutorLoop::release(object, *node); }
+void Receiving::released(const std::weak_ptr<void> &object) const {
+  ExecutorLoop::release(object, *node);
+}
 
 }  // namespace rmwbench

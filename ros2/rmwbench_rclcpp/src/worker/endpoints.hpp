@@ -1,4 +1,5 @@
-// What every endpoint can do, whatever its message type: the templates behind are in typed.hpp, images.cpp, service.cpp and action.cpp.
+// What every endpoint can do, whatever its message type: the templates behind are in typed.hpp,
+// images.cpp, service.cpp and action.cpp.
 #pragma once
 
 #include <atomic>
@@ -85,12 +86,16 @@ class Receiving {
 // Counted by the middleware's events; where it has none the counter is absent.
 class EventCounts {
  public:
-  // Options under which the events of an endpoint are counted here; deadlines and liveliness where they are asked for.
-  static rclcpp::PublisherOptions publisher(const std::shared_ptr<EventCounts> &events, const TopicQos &asked = {});
-  static rclcpp::SubscriptionOptions subscription(const std::shared_ptr<EventCounts> &events, const rclcpp::CallbackGroup::SharedPtr &group,
+  // Options under which the events of an endpoint are counted here; deadlines and liveliness where
+  // they are asked for.
+  static rclcpp::PublisherOptions publisher(const std::shared_ptr<EventCounts> &events,
+                                            const TopicQos &asked = {});
+  static rclcpp::SubscriptionOptions subscription(const std::shared_ptr<EventCounts> &events,
+                                                  const rclcpp::CallbackGroup::SharedPtr &group,
                                                   const TopicQos &asked = {});
 
-  // Of deadline and liveliness, which were asked for, those that the RMW has are counted from 0 on. rclcpp only logs what it lacks.
+  // Of deadline and liveliness, which were asked for, those that the RMW has are counted from 0 on.
+  // rclcpp only logs what it lacks.
   void begin(const rclcpp::PublisherBase &publisher, const TopicQos &asked);
   void begin(const rclcpp::SubscriptionBase &subscription, const TopicQos &asked);
   // What is in force of the asked, and which events the RMW lacks.
@@ -103,7 +108,8 @@ class EventCounts {
   std::atomic<int64_t> incompatible_qos_{-1};
   std::atomic<int64_t> lost_{-1};
   std::atomic<int64_t> deadline_missed_{-1};
-  std::atomic<int64_t> liveliness_lost_{-1};  // a writer's own, or a reader's writers that became not alive
+  std::atomic<int64_t> liveliness_lost_{
+      -1};  // a writer's own, or a reader's writers that became not alive
 };
 
 }  // namespace rmwbench

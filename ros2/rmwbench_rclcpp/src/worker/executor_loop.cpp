@@ -24,28 +24,35 @@ struct Made {
 Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
   switch (settings.executor) {
     case Executor::multi_threaded: {
-      auto executor = std::make_shared<rclcpp::executors::MultiThreadedExecutor>(options, settings.threads);
-      return {executor, "MultiThreadedExecutor, " + std::to_string(executor->get_number_of_threads()) + " threads"};
+      auto executor =
+          std::make_shared<rclcpp::executors::MultiThreadedExecutor>(options, settings.threads);
+      return {executor, "MultiThreadedExecutor, " +
+                            std::to_string(executor->get_number_of_threads()) + " threads"};
     }
     case Executor::events:
 #ifdef RMWBENCH_HAS_EVENTS_EXECUTOR
       return {std::make_shared<rclcpp::experimental::executors::EventsExecutor>(
-                  std::make_unique<rclcpp::experimental::executors::SimpleEventsQueue>(), false, options),
+                  std::make_unique<rclcpp::experimental::executors::SimpleEventsQueue>(), false,
+                  options),
               "EventsExecutor"};
 #else
-      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor", "events: this rclcpp has no EventsExecutor (it came with Iron)"};
+      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor",
+                  "events: this rclcpp has no EventsExecutor (it came with Iron)"};
 #endif
     case Executor::static_single_threaded:
 #ifdef RMWBENCH_HAS_STATIC_EXECUTOR
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-      return {std::make_shared<rclcpp::executors::StaticSingleThreadedExecutor>(options), "StaticSingleThreadedExecutor"};
+      return {std::make_shared<rclcpp::executors::StaticSingleThreadedExecutor>(options),
+              "StaticSingleThreadedExecutor"};
 #pragma GCC diagnostic pop
 #else
-      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor", "static: this rclcpp has no StaticSingleThreadedExecutor any more"};
+      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor",
+                  "static: this rclcpp has no StaticSingleThreadedExecutor any more"};
 #endif
     default:
-      return {std::make_shared<rclcpp::executors::SingleThreadedExecutor>(options), "SingleThreadedExecutor"};
+      return {std::make_shared<rclcpp::executors::SingleThreadedExecutor>(options),
+              "SingleThreadedExecutor"};
   }
 }
 
@@ -65,17 +72,23 @@ ExecutorLoop::ExecutorLoop(const Settings &settings, const rclcpp::Context::Shar
 
 ExecutorLoop::~ExecutorLoop() {
   // cancel() before spin() began would be forgotten.
-  while (!executor_->is_spinning() && !returned_.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (!executor_->is_spinning() && !returned_.load())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   executor_->cancel();
   thread_.join();
 }
 
-void ExecutorLoop::add(const rclcpp::node_interfaces::NodeBaseInterface::SharedPtr &node) { executor_->add_node(node); }
+void ExecutorLoop::add(const rclcpp::node_interfaces::NodeBaseInterface::SharedPtr &node) {
+  executor_->add_node(node);
+}
 
-void ExecutorLoop::remove(const rclcpp::node_interfaces::NodeBaseInterface::SharedPtr &node) { executor_->remove_node(node); }
+void ExecutorLoop::remove(const rclcpp::node_interfaces::NodeBaseInterface::SharedPtr &node) {
+  executor_->remove_node(node);
+}
 
 void ExecutorLoop::release(const std::weak_ptr<void> &object, rclcpp::Node &node) {
-  // No delivery is under way any more, and none begins: the object's gate is closed. This only gives its memory back in time.
+  // No delivery is under way any more, and none begins: the object's gate is closed. This only
+  // gives its memory back in time.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   while (!object.expired() && std::chrono::steady_clock::now() < deadline) {
     node.get_node_base_interface()->get_notify_guard_condition().trigger();

@@ -1,4 +1,5 @@
-// rclcpp's executor of the kind that was asked, spinning in a thread of its own as `rclcpp::spin` does in main.
+// rclcpp's executor of the kind that was asked, spinning in a thread of its own as `rclcpp::spin`
+// does in main.
 #pragma once
 
 #include <atomic>
@@ -24,13 +25,15 @@ class ExecutorLoop {
   // The class, for the notes.
   const std::string &name() const { return name_; }
 
-  // An executor holds on to what it waits for: wakes it until the object is gone. `node` is its node.
+  // An executor holds on to what it waits for: wakes it until the object is gone. `node` is its
+  // node.
   static void release(const std::weak_ptr<void> &object, rclcpp::Node &node);
 
  private:
   std::shared_ptr<rclcpp::Executor> executor_;
   std::string name_;
-  std::atomic<bool> returned_{false};  // from spin(), which it does at once where the context was shut down before
+  std::atomic<bool> returned_{
+      false};  // from spin(), which it does at once where the context was shut down before
   std::thread thread_;
 };
 

@@ -1,4 +1,5 @@
-// The end of a reader: who closes the gate waits for every callback that is inside, however long it keeps its message.
+// The end of a reader: who closes the gate waits for every callback that is inside, however long it
+// keeps its message.
 #pragma once
 
 #include <atomic>
@@ -26,8 +27,8 @@ class Gate {
     const bool open_;
   };
 
-  // After it nothing is delivered, and nothing is being delivered. It has no deadline: the sink is freed behind it. Not to be called
-  // from within a delivery.
+  // After it nothing is delivered, and nothing is being delivered. It has no deadline: the sink is
+  // freed behind it. Not to be called from within a delivery.
   void close() {
     closed_.store(true);
     std::unique_lock<std::mutex> lock(mutex_);
@@ -35,7 +36,8 @@ class Gate {
   }
 
  private:
-  // Sequentially consistent on both sides: either the closer sees who entered, or who enters sees that it is closed.
+  // Sequentially consistent on both sides: either the closer sees who entered, or who enters sees
+  // that it is closed.
   bool enter() {
     inside_.fetch_add(1);
     if (!closed_.load()) return true;
@@ -45,7 +47,8 @@ class Gate {
 
   void leave() {
     if (inside_.fetch_sub(1) == 1 && closed_.load()) {
-      std::lock_guard<std::mutex> lock(mutex_);  // the closer is before its look at the count, or asleep
+      std::lock_guard<std::mutex> lock(
+          mutex_);  // the closer is before its look at the count, or asleep
       left_.notify_all();
     }
   }

@@ -18,7 +18,8 @@ using sensor_msgs::msg::Image;
 const ImageLibrary &library() {
   constexpr char file[] = "librmwbench_rclcpp_images.so";
   static std::string why;
-  static const auto *const found = static_cast<const ImageLibrary *>(beside(file, "rmwbench_rclcpp_images", why));
+  static const auto *const found =
+      static_cast<const ImageLibrary *>(beside(file, "rmwbench_rclcpp_images", why));
   if (found == nullptr) throw Fault{RMWBENCH_ERROR_FAILED, file, why};
   return *found;
 }
@@ -27,8 +28,9 @@ struct Pixels {
   auto &operator()(Image &image) const { return image.data; }
 };
 
-// A codec that changes pixels would change the identity in the first of them. The header of an image passes every transport as it is, so
-// the identity travels there, as text, and is put back before the image is handed on.
+// A codec that changes pixels would change the identity in the first of them. The header of an
+// image passes every transport as it is, so the identity travels there, as text, and is put back
+// before the image is handed on.
 constexpr size_t IDENTITY_BYTES = 64;
 constexpr char DIGITS[] = "0123456789abcdef";
 
@@ -43,17 +45,23 @@ std::string text_of(const uint8_t *identity) {
 
 bool put_back(const std::string &text, std::vector<uint8_t> &pixels) {
   if (text.size() != 2 * IDENTITY_BYTES || pixels.size() < IDENTITY_BYTES) return false;
-  const auto digit = [](char c) { return static_cast<uint8_t>(std::find(DIGITS, DIGITS + 16, c) - DIGITS); };
-  for (size_t i = 0; i < IDENTITY_BYTES; ++i) pixels[i] = static_cast<uint8_t>(digit(text[2 * i]) << 4 | digit(text[2 * i + 1]));
+  const auto digit = [](char c) {
+    return static_cast<uint8_t>(std::find(DIGITS, DIGITS + 16, c) - DIGITS);
+  };
+  for (size_t i = 0; i < IDENTITY_BYTES; ++i)
+    pixels[i] = static_cast<uint8_t>(digit(text[2 * i]) << 4 | digit(text[2 * i + 1]));
   return true;
 }
 
-bool is_lossy(const rmwbench_session &session) { return session.settings.images == ImageCodec::jpeg; }
+bool is_lossy(const rmwbench_session &session) {
+  return session.settings.images == ImageCodec::jpeg;
+}
 
 const char *codec_note(ImageCodec codec) {
   switch (codec) {
     case ImageCodec::jpeg:
-      return "image_transport: compressed, JPEG of quality 95 as installed; pixels arrive changed, so a reader reads them and cannot check them, "
+      return "image_transport: compressed, JPEG of quality 95 as installed; pixels arrive changed, "
+             "so a reader reads them and cannot check them, "
              "and a message's identity travels in header.frame_id";
     case ImageCodec::png:
       return "image_transport: compressed, PNG of level 3 as installed";
@@ -67,14 +75,21 @@ const char *codec_note(ImageCodec codec) {
 class ImagePublisher final : public rmwbench_publisher {
  public:
   ImagePublisher(rmwbench_node &node, const rmwbench_endpoint_config &config)
-      : publishing_(node, config), codec_(*node.session.settings.images), lossy_(is_lossy(node.session)), image_(prototype<Image>(config, Pixels{})) {
+      : publishing_(node, config),
+        codec_(*node.session.settings.images),
+        lossy_(is_lossy(node.session)),
+        image_(prototype<Image>(config, Pixels{})) {
     if (config.loan != 0) {
-      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object, "loan: image_transport takes an image and lends no memory for one"};
+      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object,
+                  "loan: image_transport takes an image and lends no memory for one"};
     }
     if (publishing_.asked_mode != RMWBENCH_PUBLISH_DEFAULT) {
-      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object, "publish_mode: image_transport does not give its publisher, so the mode cannot be read back"};
+      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object,
+                  "publish_mode: image_transport does not give its publisher, so the mode cannot "
+                  "be read back"};
     }
-    sender_ = library().make_sender({publishing_.node, config.topic, codec_, asked_qos(config)}, EventCounts::publisher(events_));
+    sender_ = library().make_sender({publishing_.node, config.topic, codec_, asked_qos(config)},
+                                    EventCounts::publisher(events_));
   }
 
   uint8_t *message(size_t bytes) override {
@@ -83,7 +98,8 @@ class ImagePublisher final : public rmwbench_publisher {
   }
 
   rmwbench_status publish(const uint8_t *payload, size_t bytes) override {
-    if (payload != image_.data.data() || bytes != image_.data.size()) image_.data.assign(payload, payload + bytes);
+    if (payload != image_.data.data() || bytes != image_.data.size())
+      image_.data.assign(payload, payload + bytes);
     if (lossy_) image_.header.frame_id = text_of(payload);
     sender_->publish(image_);
     return RMWBENCH_OK;
@@ -98,7 +114,9 @@ class ImagePublisher final : public rmwbench_publisher {
     granted.note(granted.context, codec_note(codec_));
   }
 
-  void account(const rmwbench_account &account) const override { events_->account_publisher(account); }
+  void account(const rmwbench_account &account) const override {
+    events_->account_publisher(account);
+  }
 
  private:
   Publishing publishing_;
@@ -111,18 +129,27 @@ class ImagePublisher final : public rmwbench_publisher {
 
 class ImageSubscription final : public rmwbench_subscription {
  public:
-  ImageSubscription(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink)
-      : receiving_(node, config), codec_(*node.session.settings.images), inbox_(std::make_shared<Inbox>(sink, config.endpoint)) {
+  ImageSubscription(rmwbench_node &node, const rmwbench_endpoint_config &config,
+                    const rmwbench_sink &sink)
+      : receiving_(node, config),
+        codec_(*node.session.settings.images),
+        inbox_(std::make_shared<Inbox>(sink, config.endpoint)) {
     if (receiving_.loop != nullptr) {
-      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint), "image_transport calls back from an executor, nobody can take from it"};
+      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint),
+                  "image_transport calls back from an executor, nobody can take from it"};
     }
     const bool lossy = is_lossy(node.session);
     const OnImage arrive = [inbox = inbox_, lossy](const Image &image) {
-      auto &pixels = const_cast<Image &>(image).data;  // of an image that was decoded for this callback
-      if (lossy && !put_back(image.header.frame_id, pixels)) inbox->arrive(nullptr, 0, false, false);
-      else inbox->arrive(pixels.data(), pixels.size(), false, false, lossy);
+      auto &pixels =
+          const_cast<Image &>(image).data;  // of an image that was decoded for this callback
+      if (lossy && !put_back(image.header.frame_id, pixels))
+        inbox->arrive(nullptr, 0, false, false);
+      else
+        inbox->arrive(pixels.data(), pixels.size(), false, false, lossy);
     };
-    receiver_ = library().make_receiver({receiving_.node, config.topic, codec_, asked_qos(config)}, arrive, EventCounts::subscription(events_, receiving_.group));
+    receiver_ =
+        library().make_receiver({receiving_.node, config.topic, codec_, asked_qos(config)}, arrive,
+                                EventCounts::subscription(events_, receiving_.group));
   }
 
   ~ImageSubscription() override {
@@ -155,15 +182,17 @@ class ImageSubscription final : public rmwbench_subscription {
 }  // namespace
 
 bool through_image_transport(const rmwbench_node &node, const rmwbench_endpoint_config &config) {
-  return node.session.settings.images.has_value() && std::string(config.type.ros_type) == "sensor_msgs/msg/Image";
+  return node.session.settings.images.has_value() &&
+         std::string(config.type.ros_type) == "sensor_msgs/msg/Image";
 }
 
 const TypeMaker &image_maker() {
   static const TypeMaker maker = {
-      [](rmwbench_node &node, const rmwbench_endpoint_config &config) -> rmwbench_publisher * { return new ImagePublisher(node, config); },
-      [](rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink) -> rmwbench_subscription * {
-        return new ImageSubscription(node, config, sink);
+      [](rmwbench_node &node, const rmwbench_endpoint_config &config) -> rmwbench_publisher * {
+        return new ImagePublisher(node, config);
       },
+      [](rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink)
+          -> rmwbench_subscription * { return new ImageSubscription(node, config, sink); },
   };
   return maker;
 }

@@ -7,9 +7,11 @@ LoopStamps &loop_stamps() {
   return stamps;
 }
 
-void Inbox::arrive(const uint8_t *payload, size_t bytes, bool intra_process, bool loaned, bool lossy) {
+void Inbox::arrive(const uint8_t *payload, size_t bytes, bool intra_process, bool loaned,
+                   bool lossy) {
   const LoopStamps stamps = loop_stamps();
-  // An executor tells nothing of when it was woken or took the message: its callback's beginning is the first moment we see.
+  // An executor tells nothing of when it was woken or took the message: its callback's beginning is
+  // the first moment we see.
   const int64_t now_ns = stamps.taken_ns != 0 ? stamps.taken_ns : rmwbench_now_ns();
   const int64_t notified_ns = stamps.notified_ns != 0 ? stamps.notified_ns : now_ns;
   const Gate::Pass pass(gate_);
@@ -18,13 +20,17 @@ void Inbox::arrive(const uint8_t *payload, size_t bytes, bool intra_process, boo
   if (loaned) loaned_.fetch_add(1, std::memory_order_relaxed);
   spans_.take(payload, bytes);
   const uint8_t nothing = 0;
-  const rmwbench_delivery delivery{notified_ns, now_ns, payload != nullptr ? payload : &nothing, bytes, loaned ? 1 : 0, lossy ? 1 : 0};
+  const rmwbench_delivery delivery{
+      notified_ns, now_ns,         payload != nullptr ? payload : &nothing,
+      bytes,       loaned ? 1 : 0, lossy ? 1 : 0};
   sink_.deliver(sink_.context, &delivery);
 }
 
 void Inbox::account(const rmwbench_account &account) const {
   const uint64_t intra = intra_process_.load(std::memory_order_relaxed);
-  if (intra > 0) account.evidence(account.context, "intra_process", intra, "rclcpp's message info says from_intra_process");
+  if (intra > 0)
+    account.evidence(account.context, "intra_process", intra,
+                     "rclcpp's message info says from_intra_process");
   const uint64_t loaned = loaned_.load(std::memory_order_relaxed);
   if (loaned > 0) account.counter(account.context, "taken_as_loan", static_cast<int64_t>(loaned));
 }

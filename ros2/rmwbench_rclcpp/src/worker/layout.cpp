@@ -10,8 +10,11 @@ rclcpp::SerializedMessage cdr_of(const rmwbench_message_type &type, const uint8_
   rclcpp::SerializedMessage message(bytes);
   auto &raw = message.get_rcl_serialized_message();
   std::memcpy(raw.buffer, type.cdr_prefix, type.cdr_prefix_bytes);
-  if (type.payload_bytes > 0) std::memcpy(raw.buffer + type.cdr_prefix_bytes, payload, type.payload_bytes);
-  if (type.cdr_suffix_bytes > 0) std::memcpy(raw.buffer + type.cdr_prefix_bytes + type.payload_bytes, type.cdr_suffix, type.cdr_suffix_bytes);
+  if (type.payload_bytes > 0)
+    std::memcpy(raw.buffer + type.cdr_prefix_bytes, payload, type.payload_bytes);
+  if (type.cdr_suffix_bytes > 0)
+    std::memcpy(raw.buffer + type.cdr_prefix_bytes + type.payload_bytes, type.cdr_suffix,
+                type.cdr_suffix_bytes);
   raw.buffer_length = bytes;
   return message;
 }

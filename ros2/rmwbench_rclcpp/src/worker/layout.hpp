@@ -1,5 +1,6 @@
-// The suite gives each type's exact CDR: the bytes before the payload, the payload, the bytes after it. The message that every copy
-// begins with is read from them by the RMW's own deserialiser, and written back once to see that type and suite agree.
+// The suite gives each type's exact CDR: the bytes before the payload, the payload, the bytes after
+// it. The message that every copy begins with is read from them by the RMW's own deserialiser, and
+// written back once to see that type and suite agree.
 #pragma once
 
 #include <memory>
@@ -39,8 +40,10 @@ T prototype(const rmwbench_endpoint_config &config, Field field) {
   rclcpp::SerializedMessage cdr = cdr_of(type, known.data());
   serialization.deserialize_message(&cdr, message.get());
   const Block found = block(field(*message));
-  if (found.bytes != known.size() || (found.bytes > 0 && std::memcmp(found.data, known.data(), found.bytes) != 0)) {
-    throw layout_fault(config, "the payload is not where the suite's layout has it: " + std::to_string(found.bytes) + " bytes found, " +
+  if (found.bytes != known.size() ||
+      (found.bytes > 0 && std::memcmp(found.data, known.data(), found.bytes) != 0)) {
+    throw layout_fault(config, "the payload is not where the suite's layout has it: " +
+                                   std::to_string(found.bytes) + " bytes found, " +
                                    std::to_string(known.size()) + " expected");
   }
   if (check) {
@@ -49,9 +52,12 @@ T prototype(const rmwbench_endpoint_config &config, Field field) {
     const size_t expected = type.cdr_prefix_bytes + type.payload_bytes + type.cdr_suffix_bytes;
     // Some serialisers round the end up to 4 bytes and say so in the encapsulation's options.
     if (again.size() < expected || again.size() > expected + 3) {
-      throw layout_fault(config, "its CDR has " + std::to_string(again.size()) + " bytes, the suite's layout " + std::to_string(expected));
+      throw layout_fault(config, "its CDR has " + std::to_string(again.size()) +
+                                     " bytes, the suite's layout " + std::to_string(expected));
     }
-    if (!known.empty() && std::memcmp(again.get_rcl_serialized_message().buffer + type.cdr_prefix_bytes, known.data(), known.size()) != 0) {
+    if (!known.empty() &&
+        std::memcmp(again.get_rcl_serialized_message().buffer + type.cdr_prefix_bytes, known.data(),
+                    known.size()) != 0) {
       throw layout_fault(config, "its CDR has the payload elsewhere than the suite's layout");
     }
   }

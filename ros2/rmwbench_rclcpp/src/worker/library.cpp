@@ -12,9 +12,10 @@ using namespace rmwbench;
 
 namespace {
 
-// The RMWs of DDS make their participant with a context's first node, and it goes with the last. This node is there as long as the session,
-// so that a session is a participant, as it is for the middlewares' own workers; it has no endpoints and no services. rmw_zenoh opens its
-// session with the context and needs none. A process has one session.
+// The RMWs of DDS make their participant with a context's first node, and it goes with the last.
+// This node is there as long as the session, so that a session is a participant, as it is for the
+// middlewares' own workers; it has no endpoints and no services. rmw_zenoh opens its session with
+// the context and needs none. A process has one session.
 rclcpp::Node::SharedPtr keeper;
 
 rclcpp::Node::SharedPtr keep_participant(const rmwbench_session &session) {
@@ -48,15 +49,19 @@ void node_destroy(rmwbench_node *node) { delete node; }
 
 rmwbench_node &with_endpoints(rmwbench_node *node) {
   if (node->kind != NodeKind::lifecycle) return *node;
-  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "node " + node->name, "a lifecycle node of this worker has no endpoints but its own services"};
+  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "node " + node->name,
+              "a lifecycle node of this worker has no endpoints but its own services"};
 }
 
 const TypeMaker &maker_for(const rmwbench_node &node, const rmwbench_endpoint_config &config) {
   return through_image_transport(node, config) ? image_maker() : maker_of(config);
 }
 
-rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoint_config *config, rmwbench_error *error) {
-  return guarded(error, "publisher", [&] { return maker_for(*node, *config).publisher(with_endpoints(node), *config); });
+rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
+                                     rmwbench_error *error) {
+  return guarded(error, "publisher", [&] {
+    return maker_for(*node, *config).publisher(with_endpoints(node), *config);
+  });
 }
 
 void publisher_destroy(rmwbench_publisher *publisher) { delete publisher; }
@@ -102,9 +107,12 @@ void publisher_account(rmwbench_publisher *publisher, const rmwbench_account *ac
   told([&] { publisher->account(*account); });
 }
 
-rmwbench_subscription *subscription_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink,
-                                           rmwbench_error *error) {
-  return guarded(error, "subscription", [&] { return maker_for(*node, *config).subscription(with_endpoints(node), *config, *sink); });
+rmwbench_subscription *subscription_create(rmwbench_node *node,
+                                           const rmwbench_endpoint_config *config,
+                                           const rmwbench_sink *sink, rmwbench_error *error) {
+  return guarded(error, "subscription", [&] {
+    return maker_for(*node, *config).subscription(with_endpoints(node), *config, *sink);
+  });
 }
 
 void subscription_destroy(rmwbench_subscription *subscription) { delete subscription; }
@@ -121,8 +129,10 @@ void subscription_account(rmwbench_subscription *subscription, const rmwbench_ac
   told([&] { subscription->account(*account); });
 }
 
-rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_sink *sink, rmwbench_error *error) {
-  const auto make = node->session.settings.calls == Calls::action ? make_action_client : make_client;
+rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
+                               const rmwbench_sink *sink, rmwbench_error *error) {
+  const auto make =
+      node->session.settings.calls == Calls::action ? make_action_client : make_client;
   return guarded(error, "client", [&] { return make(with_endpoints(node), *config, *sink); });
 }
 
@@ -144,9 +154,10 @@ void client_account(rmwbench_client *client, const rmwbench_account *account) {
   told([&] { client->account(*account); });
 }
 
-rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config, const rmwbench_handler *handler,
-                                 rmwbench_error *error) {
-  const auto make = node->session.settings.calls == Calls::action ? make_action_server : make_service;
+rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
+                                 const rmwbench_handler *handler, rmwbench_error *error) {
+  const auto make =
+      node->session.settings.calls == Calls::action ? make_action_server : make_service;
   return guarded(error, "service", [&] { return make(with_endpoints(node), *config, *handler); });
 }
 
@@ -160,7 +171,8 @@ void service_granted(rmwbench_service *service, rmwbench_granted *granted) {
   told([&] { service->granted(*granted); });
 }
 
-void service_account(rmwbench_service *, const rmwbench_account *) {}  // rclcpp counts nothing of a service
+void service_account(rmwbench_service *, const rmwbench_account *) {
+}  // rclcpp counts nothing of a service
 
 const rmwbench_middleware table = {
     RMWBENCH_ABI_VERSION,
@@ -209,4 +221,5 @@ const rmwbench_middleware table = {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) const WorkerLibrary rmwbench_rclcpp_worker = {open, &table};
+extern "C" __attribute__((visibility("default")))
+const WorkerLibrary rmwbench_rclcpp_worker = {open, &table};

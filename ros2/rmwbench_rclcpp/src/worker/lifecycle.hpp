@@ -1,4 +1,5 @@
-// The library of lifecycle nodes, which stands beside this one where the worker was built with rclcpp_lifecycle.
+// The library of lifecycle nodes, which stands beside this one where the worker was built with
+// rclcpp_lifecycle.
 #pragma once
 
 #include "lifecycle/role.hpp"

@@ -1,4 +1,5 @@
-// Where the payload stands in each message type, and what else a message needs before it is the one that the suite described.
+// Where the payload stands in each message type, and what else a message needs before it is the one
+// that the suite described.
 #pragma once
 
 #include <array>
@@ -16,16 +17,19 @@ struct Block {
   size_t bytes;
 };
 
-// The field that holds a type's payload is named once, where the type is registered (types_*.cpp): a function object whose call with a
-// message returns a reference to that field. Three shapes of field exist.
+// The field that holds a type's payload is named once, where the type is registered (types_*.cpp):
+// a function object whose call with a message returns a reference to that field. Three shapes of
+// field exist.
 template <class Element, class Allocator>
 Block block(std::vector<Element, Allocator> &field) {
-  static_assert(std::is_arithmetic<Element>::value, "the payload must be plain memory without gaps");
+  static_assert(std::is_arithmetic<Element>::value,
+                "the payload must be plain memory without gaps");
   return {reinterpret_cast<uint8_t *>(field.data()), field.size() * sizeof(Element)};
 }
 template <class Element, size_t N>
 Block block(std::array<Element, N> &field) {
-  static_assert(std::is_trivially_copyable<Element>::value && alignof(Element) <= 8, "the payload must be plain memory without gaps");
+  static_assert(std::is_trivially_copyable<Element>::value && alignof(Element) <= 8,
+                "the payload must be plain memory without gaps");
   return {reinterpret_cast<uint8_t *>(field.data()), sizeof field};
 }
 
@@ -34,7 +38,8 @@ struct is_sequence : std::false_type {};
 template <class Element, class Allocator>
 struct is_sequence<std::vector<Element, Allocator>> : std::true_type {};
 
-// Makes room for `bytes`; false where the field has another, fixed size, or where its elements do not fill so many bytes.
+// Makes room for `bytes`; false where the field has another, fixed size, or where its elements do
+// not fill so many bytes.
 template <class Field>
 bool make_room(Field &field, size_t bytes) {
   if constexpr (is_sequence<Field>::value) {

@@ -10,7 +10,9 @@ namespace rmwbench {
 
 struct TypeMaker {
   rmwbench_publisher *(*publisher)(rmwbench_node &node, const rmwbench_endpoint_config &config);
-  rmwbench_subscription *(*subscription)(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink);
+  rmwbench_subscription *(*subscription)(rmwbench_node &node,
+                                         const rmwbench_endpoint_config &config,
+                                         const rmwbench_sink &sink);
 };
 
 using Registry = std::map<std::string, TypeMaker>;

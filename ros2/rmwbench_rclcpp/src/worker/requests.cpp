@@ -25,7 +25,12 @@ void Requests::arrive(const uint8_t *payload, size_t bytes, const Answer &answer
   const Gate::Pass pass(gate_);
   if (!pass) return;
   const uint8_t nothing = 0;
-  const rmwbench_delivery delivery{stamps.notified_ns != 0 ? stamps.notified_ns : taken_ns, taken_ns, bytes == 0 ? &nothing : payload, bytes, 0, 0};
+  const rmwbench_delivery delivery{stamps.notified_ns != 0 ? stamps.notified_ns : taken_ns,
+                                   taken_ns,
+                                   bytes == 0 ? &nothing : payload,
+                                   bytes,
+                                   0,
+                                   0};
   const rmwbench_reply reply{const_cast<Answer *>(&answer), send};
   handler_.handle(handler_.context, &delivery, &reply);
 }

@@ -17,7 +17,8 @@ class Requests {
   explicit Requests(const rmwbench_handler &handler) : handler_(handler) {}
 
   void arrive(const uint8_t *payload, size_t bytes, const Answer &answer);
-  // After it nothing is handled, and nothing is being handled: waits for the callbacks that are under way.
+  // After it nothing is handled, and nothing is being handled: waits for the callbacks that are
+  // under way.
   void close() { gate_.close(); }
 
  private:

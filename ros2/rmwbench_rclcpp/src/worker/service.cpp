@@ -1,5 +1,5 @@
-// Requests and replies over rmwbench_msgs/srv/Bytes, or as the parameter of a node that is set: a client that never waits, and a service
-// that answers from within its callback.
+// Requests and replies over rmwbench_msgs/srv/Bytes, or as the parameter of a node that is set: a
+// client that never waits, and a service that answers from within its callback.
 
 #include "service.hpp"
 
@@ -46,18 +46,26 @@ struct BytesCall {
 
   explicit BytesCall(rclcpp::Node &) {}
 
-  static void put(const uint8_t *payload, size_t bytes, Type::Request &request) { request.data.assign(payload, payload + bytes); }
-  static Payload of(const Type::Request &request) { return {request.data.data(), request.data.size()}; }
-  void answer(const uint8_t *payload, size_t bytes, const Type::Request &, Type::Response &response) const {
+  static void put(const uint8_t *payload, size_t bytes, Type::Request &request) {
+    request.data.assign(payload, payload + bytes);
+  }
+  static Payload of(const Type::Request &request) {
+    return {request.data.data(), request.data.size()};
+  }
+  void answer(const uint8_t *payload, size_t bytes, const Type::Request &,
+              Type::Response &response) const {
     response.data.assign(payload, payload + bytes);
   }
-  static Payload of(const Type::Response &response, std::vector<uint8_t> &) { return {response.data.data(), response.data.size()}; }
+  static Payload of(const Type::Response &response, std::vector<uint8_t> &) {
+    return {response.data.data(), response.data.size()};
+  }
   static void tell(rmwbench_granted &) {}
 };
 
-// A parameter of the server's node is set, as rclcpp's own service for that sets it: checked against its description, stored, and told to
-// everybody as an event. That service answers with words of its own, so this one stands beside it, and does the same before it answers. What
-// is answered is text, `reason`; a payload goes as two letters a byte.
+// A parameter of the server's node is set, as rclcpp's own service for that sets it: checked
+// against its description, stored, and told to everybody as an event. That service answers with
+// words of its own, so this one stands beside it, and does the same before it answers. What is
+// answered is text, `reason`; a payload goes as two letters a byte.
 struct ParameterCall {
   using Type = rcl_interfaces::srv::SetParametersAtomically;
   static constexpr char NAME[] = "payload";
@@ -80,8 +88,10 @@ struct ParameterCall {
     return {value.data(), value.size()};
   }
 
-  void answer(const uint8_t *payload, size_t bytes, const Type::Request &request, Type::Response &response) const {
-    response.result = node.set_parameters_atomically({rclcpp::Parameter::from_parameter_msg(request.parameters.at(0))});
+  void answer(const uint8_t *payload, size_t bytes, const Type::Request &request,
+              Type::Response &response) const {
+    response.result = node.set_parameters_atomically(
+        {rclcpp::Parameter::from_parameter_msg(request.parameters.at(0))});
     std::string &text = response.result.reason;
     text.resize(2 * bytes);
     for (size_t i = 0; i < bytes; ++i) {
@@ -94,12 +104,16 @@ struct ParameterCall {
     const std::string &text = response.result.reason;
     if (!response.result.successful) return {nullptr, 0};
     room.resize(text.size() / 2);
-    for (size_t i = 0; i < room.size(); ++i) room[i] = static_cast<uint8_t>((text[2 * i] - LETTERS[0]) << 4 | (text[2 * i + 1] - LETTERS[0]));
+    for (size_t i = 0; i < room.size(); ++i)
+      room[i] =
+          static_cast<uint8_t>((text[2 * i] - LETTERS[0]) << 4 | (text[2 * i + 1] - LETTERS[0]));
     return {room.data(), room.size()};
   }
 
   static void tell(rmwbench_granted &granted) {
-    granted.note(granted.context, "call: a parameter of the server's node is set and its event published; the reply is the answer's text");
+    granted.note(granted.context,
+                 "call: a parameter of the server's node is set and its event published; the reply "
+                 "is the answer's text");
   }
 
   rclcpp::Node &node;
@@ -108,10 +122,14 @@ struct ParameterCall {
 template <class Call>
 class ServiceClient final : public rmwbench_client {
  public:
-  ServiceClient(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink)
-      : receiving_(node, config), inbox_(std::make_shared<Inbox>(sink, config.endpoint)), asked_(asked_qos(config)) {
+  ServiceClient(rmwbench_node &node, const rmwbench_endpoint_config &config,
+                const rmwbench_sink &sink)
+      : receiving_(node, config),
+        inbox_(std::make_shared<Inbox>(sink, config.endpoint)),
+        asked_(asked_qos(config)) {
     check_service_type(config);
-    client_ = receiving_.node->create_client<Type>(config.topic, RMWBENCH_SERVICE_QOS(asked_), receiving_.group);
+    client_ = receiving_.node->create_client<Type>(config.topic, RMWBENCH_SERVICE_QOS(asked_),
+                                                   receiving_.group);
     if (receiving_.loop != nullptr) {
       Source source;
       source.client = client_;
@@ -132,12 +150,13 @@ class ServiceClient final : public rmwbench_client {
     auto message = std::make_shared<typename Type::Request>();
     Call::put(payload, bytes, *message);
     try {
-      client_->async_send_request(message, [inbox = inbox_](typename rclcpp::Client<Type>::SharedFuture future) {
-        const auto reply = future.get();
-        std::vector<uint8_t> room;
-        const Payload found = Call::of(*reply, room);
-        inbox->arrive(found.data, found.bytes, false, false);
-      });
+      client_->async_send_request(
+          message, [inbox = inbox_](typename rclcpp::Client<Type>::SharedFuture future) {
+            const auto reply = future.get();
+            std::vector<uint8_t> room;
+            const Payload found = Call::of(*reply, room);
+            inbox->arrive(found.data, found.bytes, false, false);
+          });
       return RMWBENCH_OK;
     } catch (const rclcpp::exceptions::RCLErrorBase &error) {
       return error.ret == RCL_RET_TIMEOUT ? RMWBENCH_TIMEOUT : RMWBENCH_FAILED;
@@ -147,13 +166,16 @@ class ServiceClient final : public rmwbench_client {
   uint32_t matched() const override {
 #ifdef RMWBENCH_COUNTS_CLIENTS
     // Both: a service whose reply reader is not yet matched would answer into the void.
-    return client_->service_is_ready() ? static_cast<uint32_t>(receiving_.node->count_services(client_->get_service_name())) : 0;
+    return client_->service_is_ready()
+               ? static_cast<uint32_t>(receiving_.node->count_services(client_->get_service_name()))
+               : 0;
 #else
     return client_->service_is_ready() ? 1 : 0;
 #endif
   }
 
-  // rcl keeps two endpoints behind a client and tells only what they were asked for on newer distributions.
+  // rcl keeps two endpoints behind a client and tells only what they were asked for on newer
+  // distributions.
   void granted(rmwbench_granted &granted) const override {
 #ifdef RMWBENCH_COUNTS_CLIENTS
     tell_qos(client_->get_request_publisher_actual_qos(), granted);
@@ -188,12 +210,17 @@ class ServiceClient final : public rmwbench_client {
 template <class Call>
 class Service final : public rmwbench_service {
  public:
-  Service(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_handler &handler)
-      : receiving_(node, config), requests_(std::make_shared<Requests>(handler)), asked_(asked_qos(config)) {
+  Service(rmwbench_node &node, const rmwbench_endpoint_config &config,
+          const rmwbench_handler &handler)
+      : receiving_(node, config),
+        requests_(std::make_shared<Requests>(handler)),
+        asked_(asked_qos(config)) {
     check_service_type(config);
-    // The form that answers by itself: the reply leaves within the handler's call, as the harness stamps it.
+    // The form that answers by itself: the reply leaves within the handler's call, as the harness
+    // stamps it.
     const auto handle = [requests = requests_, call = Call(*receiving_.node)](
-                            const std::shared_ptr<rclcpp::Service<Type>> service, const std::shared_ptr<rmw_request_id_t> id,
+                            const std::shared_ptr<rclcpp::Service<Type>> service,
+                            const std::shared_ptr<rmw_request_id_t> id,
                             const std::shared_ptr<typename Type::Request> request) {
       const Payload asked = Call::of(*request);
       requests->arrive(asked.data, asked.bytes, [&](const uint8_t *payload, size_t bytes) {
@@ -203,7 +230,8 @@ class Service final : public rmwbench_service {
         return RMWBENCH_OK;
       });
     };
-    service_ = receiving_.node->create_service<Type>(config.topic, handle, RMWBENCH_SERVICE_QOS(asked_), receiving_.group);
+    service_ = receiving_.node->create_service<Type>(
+        config.topic, handle, RMWBENCH_SERVICE_QOS(asked_), receiving_.group);
     if (receiving_.loop != nullptr) {
       Source source;
       source.service = service_;
@@ -229,7 +257,8 @@ class Service final : public rmwbench_service {
     const auto graph = receiving_.node->get_node_graph_interface();
     for (const auto &[name, space] : graph->get_node_names_and_namespaces()) {
       try {
-        clients += static_cast<uint32_t>(graph->get_client_names_and_types_by_node(name, space).count(service_->get_service_name()));
+        clients += static_cast<uint32_t>(graph->get_client_names_and_types_by_node(name, space)
+                                             .count(service_->get_service_name()));
       } catch (const std::exception &) {  // the node left between the two questions
       }
     }
@@ -272,17 +301,22 @@ void check_service_type(const rmwbench_endpoint_config &config) {
   const std::string type = config.type.ros_type;
   if (type != "rmwbench_msgs/srv/Bytes_Request") {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint),
-                "type " + type + " is not compiled into this worker; services have rmwbench_msgs/srv/Bytes"};
+                "type " + type +
+                    " is not compiled into this worker; services have rmwbench_msgs/srv/Bytes"};
   }
 }
 
-rmwbench_client *make_client(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink) {
-  if (node.session.settings.calls == Calls::parameter) return new ServiceClient<ParameterCall>(node, config, sink);
+rmwbench_client *make_client(rmwbench_node &node, const rmwbench_endpoint_config &config,
+                             const rmwbench_sink &sink) {
+  if (node.session.settings.calls == Calls::parameter)
+    return new ServiceClient<ParameterCall>(node, config, sink);
   return new ServiceClient<BytesCall>(node, config, sink);
 }
 
-rmwbench_service *make_service(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_handler &handler) {
-  if (node.session.settings.calls == Calls::parameter) return new Service<ParameterCall>(node, config, handler);
+rmwbench_service *make_service(rmwbench_node &node, const rmwbench_endpoint_config &config,
+                               const rmwbench_handler &handler) {
+  if (node.session.settings.calls == Calls::parameter)
+    return new Service<ParameterCall>(node, config, handler);
   return new Service<BytesCall>(node, config, handler);
 }
 

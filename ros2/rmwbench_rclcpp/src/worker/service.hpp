@@ -4,8 +4,10 @@
 
 namespace rmwbench {
 
-rmwbench_client *make_client(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink);
-rmwbench_service *make_service(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_handler &handler);
+rmwbench_client *make_client(rmwbench_node &node, const rmwbench_endpoint_config &config,
+                             const rmwbench_sink &sink);
+rmwbench_service *make_service(rmwbench_node &node, const rmwbench_endpoint_config &config,
+                               const rmwbench_handler &handler);
 
 // Throws Fault for a message that is not a service's.
 void check_service_type(const rmwbench_endpoint_config &config);

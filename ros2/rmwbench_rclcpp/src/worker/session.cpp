@@ -11,8 +11,10 @@
 
 using namespace rmwbench;
 
-rmwbench_session::rmwbench_session(const Settings &settings_in) : settings(settings_in), context(make_context()) {
-  if (settings.executor != Executor::wait_set) executor = std::make_unique<ExecutorLoop>(settings, context);
+rmwbench_session::rmwbench_session(const Settings &settings_in)
+    : settings(settings_in), context(make_context()) {
+  if (settings.executor != Executor::wait_set)
+    executor = std::make_unique<ExecutorLoop>(settings, context);
 }
 
 rmwbench_session::~rmwbench_session() {
@@ -52,14 +54,16 @@ rclcpp::NodeOptions rmwbench_session::node_options(const rclcpp::Context::Shared
   return options;
 }
 
-rclcpp::Node::SharedPtr rmwbench_session::make_node(const std::string &name, const rclcpp::Context::SharedPtr &in) {
+rclcpp::Node::SharedPtr rmwbench_session::make_node(const std::string &name,
+                                                    const rclcpp::Context::SharedPtr &in) {
   auto node = std::make_shared<rclcpp::Node>(name, node_options(in));
   if (executor && in == context) executor->add(node->get_node_base_interface());
   return node;
 }
 
 void rmwbench_session::remove_node(const rclcpp::Node::SharedPtr &node) {
-  if (executor && node->get_node_base_interface()->get_context() == context) executor->remove(node->get_node_base_interface());
+  if (executor && node->get_node_base_interface()->get_context() == context)
+    executor->remove(node->get_node_base_interface());
 }
 
 void rmwbench_session::retire(std::shared_ptr<void> removed) {
@@ -68,7 +72,8 @@ void rmwbench_session::retire(std::shared_ptr<void> removed) {
 }
 
 void rmwbench_session::await_pool(rclcpp::Node &node) {
-  if (settings.pool_bytes > 0) std::call_once(pool_, [&] { rmwbench::await_pool(node, settings.pool_bytes); });
+  if (settings.pool_bytes > 0)
+    std::call_once(pool_, [&] { rmwbench::await_pool(node, settings.pool_bytes); });
 }
 
 TakeLoop *rmwbench_session::loop(int32_t wait) {
@@ -93,7 +98,8 @@ rmwbench_node::rmwbench_node(rmwbench_session &session_in, const char *name_in)
     : session(session_in), name(name_in), kind(kind_of(session_in.settings, name)) {
   const Settings &settings = session.settings;
   if (kind != NodeKind::plain && !session.executor) {
-    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor", "wait_set: lifecycle nodes and their manager need an executor that spins"};
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor",
+                "wait_set: lifecycle nodes and their manager need an executor that spins"};
   }
   switch (kind) {
     case NodeKind::plain:
@@ -104,7 +110,8 @@ rmwbench_node::rmwbench_node(rmwbench_session &session_in, const char *name_in)
       role = lifecycle_library().make_manager(node, settings.manages);
       break;
     case NodeKind::lifecycle:
-      role = lifecycle_library().make_node(name, session.node_options(session.context), settings.lifecycle_nodes.at(name));
+      role = lifecycle_library().make_node(name, session.node_options(session.context),
+                                           settings.lifecycle_nodes.at(name));
       session.executor->add(role->base());
       break;
   }

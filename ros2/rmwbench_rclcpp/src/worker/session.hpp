@@ -1,4 +1,5 @@
-// One ROS context per process; a second one only where publishers ask for a publish mode that the RMW knows per participant.
+// One ROS context per process; a second one only where publishers ask for a publish mode that the
+// RMW knows per participant.
 #pragma once
 
 #include <memory>
@@ -31,17 +32,20 @@ struct rmwbench_session {
   rclcpp::NodeOptions node_options(const rclcpp::Context::SharedPtr &context) const;
 
   // A new rclcpp node in the context `publishing` wants; the executor has it where there is one.
-  rclcpp::Node::SharedPtr make_node(const std::string &name, const rclcpp::Context::SharedPtr &context);
+  rclcpp::Node::SharedPtr make_node(const std::string &name,
+                                    const rclcpp::Context::SharedPtr &context);
   void remove_node(const rclcpp::Node::SharedPtr &node);
 
-  // Keeps what was removed until the executor has ended: rclcpp does not wait for a callback that runs, and some callbacks
-  // call into an object without holding it (a lifecycle node's own services, image_transport's decoders).
+  // Keeps what was removed until the executor has ended: rclcpp does not wait for a callback that
+  // runs, and some callbacks call into an object without holding it (a lifecycle node's own
+  // services, image_transport's decoders).
   void retire(std::shared_ptr<void> removed);
 
   // Has the pool of shared memory made, if the RMW has one; the first publisher does it.
   void await_pool(rclcpp::Node &node);
 
-  // The loop that serves endpoints which wait in this way (RMWBENCH_WAIT_…): NULL where the executor does.
+  // The loop that serves endpoints which wait in this way (RMWBENCH_WAIT_…): NULL where the
+  // executor does.
   rmwbench::TakeLoop *loop(int32_t wait);
 
   const rmwbench::Settings settings;
@@ -63,8 +67,8 @@ struct rmwbench_session {
   std::vector<std::shared_ptr<void>> retired_;
 };
 
-// A named holder of endpoints. Its rclcpp node exists from the start; a second one of the same name lives in the asynchronous context
-// once an asynchronous publisher was asked of it.
+// A named holder of endpoints. Its rclcpp node exists from the start; a second one of the same name
+// lives in the asynchronous context once an asynchronous publisher was asked of it.
 struct rmwbench_node {
   rmwbench_node(rmwbench_session &session, const char *name);
   ~rmwbench_node();
@@ -74,7 +78,7 @@ struct rmwbench_node {
   rmwbench_session &session;
   const std::string name;
   const rmwbench::NodeKind kind;
-  rclcpp::Node::SharedPtr node;  // of a lifecycle node: none
+  rclcpp::Node::SharedPtr node;          // of a lifecycle node: none
   std::shared_ptr<rmwbench::Role> role;  // the lifecycle node or the manager; of a plain node: none
 
  private:

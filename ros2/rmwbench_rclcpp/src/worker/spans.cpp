@@ -13,12 +13,14 @@ namespace {
 
 using MarksOfThread = Marks *(*)();
 
-// A wait's return serves all that it announced, also behind a relay's publishing; the other marks are one message's alone.
+// A wait's return serves all that it announced, also behind a relay's publishing; the other marks
+// are one message's alone.
 constexpr uint32_t of_wait = (1u << LAYER_RMW_WAIT_RETURN) | (1u << LAYER_RCL_WAIT_RETURN);
 
 // The library is in the process before this one or never.
 MarksOfThread marks_of_thread() {
-  static const auto found = reinterpret_cast<MarksOfThread>(dlsym(RTLD_DEFAULT, "rmwbench_layers_marks"));
+  static const auto found =
+      reinterpret_cast<MarksOfThread>(dlsym(RTLD_DEFAULT, "rmwbench_layers_marks"));
   return found;
 }
 
@@ -35,11 +37,13 @@ struct Identity {
 };
 static_assert(sizeof(Identity) == 64, "the header has 64 bytes");
 
-void write(const rmwbench_spans *section, const Marks &marks, const uint8_t *payload, size_t bytes, uint32_t first, uint32_t last) {
+void write(const rmwbench_spans *section, const Marks &marks, const uint8_t *payload, size_t bytes,
+           uint32_t first, uint32_t last) {
   Identity identity;
   if (bytes < sizeof identity) return;
   std::memcpy(&identity, payload, sizeof identity);
-  if (identity.magic != 0x42574D52 || identity.phase == 0) return;  // a stranger's, or a probe: neither is recorded
+  if (identity.magic != 0x42574D52 || identity.phase == 0)
+    return;  // a stranger's, or a probe: neither is recorded
   for (uint32_t layer = first; layer <= last; ++layer) {
     if (marks.set & (1u << layer)) {
       rmwbench_span(section, identity.writer, identity.seq, layer, marks.time_ns[layer]);
@@ -47,7 +51,9 @@ void write(const rmwbench_spans *section, const Marks &marks, const uint8_t *pay
   }
 }
 
-const rmwbench_spans *section_of(uint32_t endpoint) { return marks_of_thread() != nullptr ? rmwbench_spans_of(endpoint) : nullptr; }
+const rmwbench_spans *section_of(uint32_t endpoint) {
+  return marks_of_thread() != nullptr ? rmwbench_spans_of(endpoint) : nullptr;
+}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Layer times of traced trials: what the interposed functions saw of a message goes to the records with the message's number.
-// Without the layers library everything here does nothing.
+// Layer times of traced trials: what the interposed functions saw of a message goes to the records
+// with the message's number. Without the layers library everything here does nothing.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,10 @@
 namespace rmwbench {
 
 TakeLoop::TakeLoop(const rclcpp::Context::SharedPtr &context, bool poll)
-    : context_(context), poll_(poll), wake_(std::make_shared<rclcpp::GuardCondition>(context)), thread_([this] { run(); }) {}
+    : context_(context),
+      poll_(poll),
+      wake_(std::make_shared<rclcpp::GuardCondition>(context)),
+      thread_([this] { run(); }) {}
 
 TakeLoop::~TakeLoop() {
   {
@@ -31,7 +34,8 @@ const Source *TakeLoop::add(Source source) {
 
 void TakeLoop::remove(const Source *source) {
   std::unique_lock<std::mutex> lock(mutex_);
-  sources_.erase(std::remove_if(sources_.begin(), sources_.end(), [&](const auto &held) { return held.get() == source; }),
+  sources_.erase(std::remove_if(sources_.begin(), sources_.end(),
+                                [&](const auto &held) { return held.get() == source; }),
                  sources_.end());
   changed(lock);
 }
@@ -106,10 +110,12 @@ void TakeLoop::block_on(const Sources &sources, uint64_t version) {
   }
 }
 
-// What it leaves makes the next wait return at once: a wait set of rmw tells of what is there, not only of what came.
+// What it leaves makes the next wait return at once: a wait set of rmw tells of what is there, not
+// only of what came.
 void TakeLoop::turn(const Source &source, int64_t notified_ns, uint64_t version) {
   LoopStamps &stamps = loop_stamps();
-  for (int left = RMWBENCH_TURN; left > 0 && version_.load(std::memory_order_relaxed) == version; --left) {
+  for (int left = RMWBENCH_TURN; left > 0 && version_.load(std::memory_order_relaxed) == version;
+       --left) {
     stamps = LoopStamps{notified_ns, 0};
     if (!source.take()) break;
     // A further message was announced by no wait: the thread turns to it now.

@@ -1,4 +1,5 @@
-// One thread that takes by itself, for all of a session: it blocks on an rclcpp::WaitSet, or it spins over take().
+// One thread that takes by itself, for all of a session: it blocks on an rclcpp::WaitSet, or it
+// spins over take().
 #pragma once
 
 #include <atomic>
@@ -38,7 +39,8 @@ class TakeLoop {
   void run();
   void changed(std::unique_lock<std::mutex> &lock);
   void block_on(const Sources &sources, uint64_t version);
-  // Takes and delivers up to RMWBENCH_TURN messages, fewer where the sources changed meanwhile. `notified_ns` 0: nobody waits.
+  // Takes and delivers up to RMWBENCH_TURN messages, fewer where the sources changed meanwhile.
+  // `notified_ns` 0: nobody waits.
   void turn(const Source &source, int64_t notified_ns, uint64_t version);
 
   const rclcpp::Context::SharedPtr context_;

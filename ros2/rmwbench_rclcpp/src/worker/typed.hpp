@@ -24,11 +24,14 @@ class TypedPublisher final : public rmwbench_publisher {
         topic_qos_(node.session.settings.topic_qos),
         message_(prototype<T>(config, Field{})) {
     if (!make_room(field_(message_), config.type.payload_bytes)) {
-      throw layout_fault(config, "this type has a fixed size, asked for a payload of " + std::to_string(config.type.payload_bytes) + " bytes");
+      throw layout_fault(config, "this type has a fixed size, asked for a payload of " +
+                                     std::to_string(config.type.payload_bytes) + " bytes");
     }
     try {
-      publisher_ = publishing_.node->template create_publisher<T>(config.topic, asked_qos(config, topic_qos_), EventCounts::publisher(events_, topic_qos_));
-    } catch (const std::invalid_argument &refused) {  // how rclcpp refuses what intra-process cannot do
+      publisher_ = publishing_.node->template create_publisher<T>(
+          config.topic, asked_qos(config, topic_qos_), EventCounts::publisher(events_, topic_qos_));
+    } catch (
+        const std::invalid_argument &refused) {  // how rclcpp refuses what intra-process cannot do
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object, refused.what()};
     }
     publishing_.check(*publisher_);
@@ -36,7 +39,8 @@ class TypedPublisher final : public rmwbench_publisher {
     if (config.loan != 0 && !in_place_ && !publisher_->can_loan_messages()) {
       // rclcpp itself would lend heap memory and copy it: a loan in name only.
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object,
-                  std::string("loan: ") + node.session.settings.rmw + " lends no memory for " + config.type.ros_type + " with this profile"};
+                  std::string("loan: ") + node.session.settings.rmw + " lends no memory for " +
+                      config.type.ros_type + " with this profile"};
     }
   }
 
@@ -50,13 +54,15 @@ class TypedPublisher final : public rmwbench_publisher {
     uint8_t identity[64] = {};
     std::memcpy(identity, payload, std::min(bytes, sizeof identity));
     spans_.begin();
-    const rmwbench_status status = as_ == PublishAs::unique_ptr ? publish_own(payload, bytes) : publish_again(payload, bytes);
+    const rmwbench_status status =
+        as_ == PublishAs::unique_ptr ? publish_own(payload, bytes) : publish_again(payload, bytes);
     spans_.end(identity, std::min(bytes, sizeof identity));
     return status;
   }
 
   uint8_t *message(size_t bytes) override {
-    if (as_ != PublishAs::unique_ptr) return make_room(field_(message_), bytes) ? block(field_(message_)).data : nullptr;
+    if (as_ != PublishAs::unique_ptr)
+      return make_room(field_(message_), bytes) ? block(field_(message_)).data : nullptr;
     return make_own(bytes) ? block(field_(*own_)).data : nullptr;
   }
 
@@ -80,7 +86,8 @@ class TypedPublisher final : public rmwbench_publisher {
   }
 
   rmwbench_status commit(uint8_t *memory, size_t bytes) override {
-    if (in_place_) return own_ ? sent([&] { publisher_->publish(std::move(own_)); }) : RMWBENCH_FAILED;
+    if (in_place_)
+      return own_ ? sent([&] { publisher_->publish(std::move(own_)); }) : RMWBENCH_FAILED;
     if (!loaned_) return RMWBENCH_FAILED;
     // The memory is the reader's as soon as it is published.
     uint8_t identity[64] = {};
@@ -93,14 +100,18 @@ class TypedPublisher final : public rmwbench_publisher {
     return status;
   }
 
-  uint32_t matched() const override { return static_cast<uint32_t>(publisher_->get_subscription_count()); }
+  uint32_t matched() const override {
+    return static_cast<uint32_t>(publisher_->get_subscription_count());
+  }
 
   void granted(rmwbench_granted &granted) const override {
     publishing_.granted(publisher_->get_actual_qos(), granted);
     events_->granted(publisher_->get_actual_qos(), topic_qos_, granted);
   }
 
-  void account(const rmwbench_account &account) const override { events_->account_publisher(account); }
+  void account(const rmwbench_account &account) const override {
+    events_->account_publisher(account);
+  }
 
  private:
   // Everything but the payload.
@@ -112,9 +123,11 @@ class TypedPublisher final : public rmwbench_publisher {
     return make_room(field_(*own_), bytes);
   }
 
-  // The one message of this publisher, in which the payload stands already where it came from message().
+  // The one message of this publisher, in which the payload stands already where it came from
+  // message().
   rmwbench_status publish_again(const uint8_t *payload, size_t bytes) {
-    if (!holds(message_, payload, bytes) && !fill(field_(message_), payload, bytes)) return RMWBENCH_FAILED;
+    if (!holds(message_, payload, bytes) && !fill(field_(message_), payload, bytes))
+      return RMWBENCH_FAILED;
     return sent([&] { publisher_->publish(message_); });
   }
 
@@ -160,10 +173,14 @@ class TypedPublisher final : public rmwbench_publisher {
 template <class T, class Field>
 class TypedSubscription final : public rmwbench_subscription {
  public:
-  TypedSubscription(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink)
-      : receiving_(node, config), inbox_(std::make_shared<Inbox>(sink, config.endpoint)), topic_qos_(node.session.settings.topic_qos) {
+  TypedSubscription(rmwbench_node &node, const rmwbench_endpoint_config &config,
+                    const rmwbench_sink &sink)
+      : receiving_(node, config),
+        inbox_(std::make_shared<Inbox>(sink, config.endpoint)),
+        topic_qos_(node.session.settings.topic_qos) {
     try {
-      subscription_ = create(config, EventCounts::subscription(events_, receiving_.group, topic_qos_));
+      subscription_ =
+          create(config, EventCounts::subscription(events_, receiving_.group, topic_qos_));
     } catch (const std::invalid_argument &refused) {
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint), refused.what()};
     }
@@ -187,7 +204,9 @@ class TypedSubscription final : public rmwbench_subscription {
     receiving_.released(object);
   }
 
-  uint32_t matched() const override { return static_cast<uint32_t>(subscription_->get_publisher_count()); }
+  uint32_t matched() const override {
+    return static_cast<uint32_t>(subscription_->get_publisher_count());
+  }
 
   void granted(rmwbench_granted &granted) const override {
     tell_qos(subscription_->get_actual_qos(), granted);
@@ -205,8 +224,10 @@ class TypedSubscription final : public rmwbench_subscription {
   }
 
  private:
-  typename rclcpp::Subscription<T>::SharedPtr create(const rmwbench_endpoint_config &config, const rclcpp::SubscriptionOptions &options) {
-    const auto arrive = [inbox = inbox_, loans = loans_](const T &message, const rclcpp::MessageInfo &info) {
+  typename rclcpp::Subscription<T>::SharedPtr create(const rmwbench_endpoint_config &config,
+                                                     const rclcpp::SubscriptionOptions &options) {
+    const auto arrive = [inbox = inbox_, loans = loans_](const T &message,
+                                                         const rclcpp::MessageInfo &info) {
       const Block found = block(Field{}(const_cast<T &>(message)));
       const bool intra = info.get_rmw_message_info().from_intra_process;
       inbox->arrive(found.data, found.bytes, intra, *loans && !intra);
@@ -216,10 +237,18 @@ class TypedSubscription final : public rmwbench_subscription {
     switch (receiving_.session.settings.callback) {
       case CallbackAs::shared_ptr:
         return node.create_subscription<T>(
-            config.topic, qos, [arrive](std::shared_ptr<const T> message, const rclcpp::MessageInfo &info) { arrive(*message, info); }, options);
+            config.topic, qos,
+            [arrive](std::shared_ptr<const T> message, const rclcpp::MessageInfo &info) {
+              arrive(*message, info);
+            },
+            options);
       case CallbackAs::unique_ptr:
         return node.create_subscription<T>(
-            config.topic, qos, [arrive](std::unique_ptr<T> message, const rclcpp::MessageInfo &info) { arrive(*message, info); }, options);
+            config.topic, qos,
+            [arrive](std::unique_ptr<T> message, const rclcpp::MessageInfo &info) {
+              arrive(*message, info);
+            },
+            options);
       default:
         return node.create_subscription<T>(config.topic, qos, arrive, options);
     }
@@ -251,7 +280,8 @@ void add_type(Registry &registry, const char *ros_type) {
       [](rmwbench_node &node, const rmwbench_endpoint_config &config) -> rmwbench_publisher * {
         return new TypedPublisher<T, Field>(node, config);
       },
-      [](rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink) -> rmwbench_subscription * {
+      [](rmwbench_node &node, const rmwbench_endpoint_config &config,
+         const rmwbench_sink &sink) -> rmwbench_subscription * {
         return new TypedSubscription<T, Field>(node, config, sink);
       },
   };

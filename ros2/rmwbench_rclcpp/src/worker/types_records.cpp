@@ -7,16 +7,24 @@ namespace rmwbench {
 namespace {
 
 struct CovarianceField {
-  auto &operator()(rmwbench_msgs::msg::NavSatFix &message) const { return message.position_covariance; }
+  auto &operator()(rmwbench_msgs::msg::NavSatFix &message) const {
+    return message.position_covariance;
+  }
 };
 
-void dress_message(const rmwbench_msgs::msg::NavSatFix &from, rmwbench_msgs::msg::NavSatFix &to, CovarianceField) { to = from; }
+void dress_message(const rmwbench_msgs::msg::NavSatFix &from, rmwbench_msgs::msg::NavSatFix &to,
+                   CovarianceField) {
+  to = from;
+}
 
 struct ShapeField {
   auto &operator()(rmwbench_msgs::msg::RadarTrack &message) const { return message.shape; }
 };
 
-void dress_message(const rmwbench_msgs::msg::RadarTrack &from, rmwbench_msgs::msg::RadarTrack &to, ShapeField) { to = from; }
+void dress_message(const rmwbench_msgs::msg::RadarTrack &from, rmwbench_msgs::msg::RadarTrack &to,
+                   ShapeField) {
+  to = from;
+}
 
 }  // namespace
 

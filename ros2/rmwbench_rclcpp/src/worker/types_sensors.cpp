@@ -1,4 +1,5 @@
-// Messages as robots have them, of ROS 2's own packages (rmwbench/suite/workload/sensor_types.py has their layouts).
+// Messages as robots have them, of ROS 2's own packages (rmwbench/suite/workload/sensor_types.py
+// has their layouts).
 #include <sensor_msgs/msg/imu.hpp>
 #include <sensor_msgs/msg/laser_scan.hpp>
 #include <sensor_msgs/msg/point_cloud2.hpp>
@@ -16,13 +17,16 @@ struct OrientationField {
   auto &operator()(sensor_msgs::msg::Imu &message) const { return message.orientation_covariance; }
 };
 
-void dress_message(const sensor_msgs::msg::Imu &from, sensor_msgs::msg::Imu &to, OrientationField) { to = from; }
+void dress_message(const sensor_msgs::msg::Imu &from, sensor_msgs::msg::Imu &to, OrientationField) {
+  to = from;
+}
 
 struct RangesField {
   auto &operator()(sensor_msgs::msg::LaserScan &message) const { return message.ranges; }
 };
 
-void dress_message(const sensor_msgs::msg::LaserScan &from, sensor_msgs::msg::LaserScan &to, RangesField) {
+void dress_message(const sensor_msgs::msg::LaserScan &from, sensor_msgs::msg::LaserScan &to,
+                   RangesField) {
   to.header = from.header;
   to.angle_min = from.angle_min;
   to.angle_max = from.angle_max;
@@ -40,7 +44,8 @@ struct DataField {
   }
 };
 
-void dress_message(const sensor_msgs::msg::PointCloud2 &from, sensor_msgs::msg::PointCloud2 &to, DataField) {
+void dress_message(const sensor_msgs::msg::PointCloud2 &from, sensor_msgs::msg::PointCloud2 &to,
+                   DataField) {
   to.header = from.header;
   to.height = from.height;
   to.width = from.width;
@@ -52,7 +57,8 @@ void dress_message(const sensor_msgs::msg::PointCloud2 &from, sensor_msgs::msg::
 }
 
 #ifdef RMWBENCH_HAS_NAV_MSGS
-void dress_message(const nav_msgs::msg::OccupancyGrid &from, nav_msgs::msg::OccupancyGrid &to, DataField) {
+void dress_message(const nav_msgs::msg::OccupancyGrid &from, nav_msgs::msg::OccupancyGrid &to,
+                   DataField) {
   to.header = from.header;
   to.info = from.info;
 }

@@ -16,11 +16,13 @@ struct SequenceField {
 
 void dress_message(const rmwbench_msgs::msg::Bytes &, rmwbench_msgs::msg::Bytes &, SequenceField) {}
 
-void dress_message(const std_msgs::msg::UInt8MultiArray &from, std_msgs::msg::UInt8MultiArray &to, SequenceField) {
+void dress_message(const std_msgs::msg::UInt8MultiArray &from, std_msgs::msg::UInt8MultiArray &to,
+                   SequenceField) {
   to.layout = from.layout;
 }
 
-void dress_message(const sensor_msgs::msg::Image &from, sensor_msgs::msg::Image &to, SequenceField) {
+void dress_message(const sensor_msgs::msg::Image &from, sensor_msgs::msg::Image &to,
+                   SequenceField) {
   to.header = from.header;
   to.height = from.height;
   to.width = from.width;

@@ -7,12 +7,14 @@
 namespace rmwbench {
 namespace {
 
-// Nested bytes and 8-byte fields need no padding: in memory as in CDR, all before the outermost time and id is one block.
+// Nested bytes and 8-byte fields need no padding: in memory as in CDR, all before the outermost
+// time and id is one block.
 struct NestedField {
   template <class T>
   auto &operator()(T &message) const {
     using Nested = std::array<uint8_t, sizeof(T) - 16>;
-    static_assert(std::is_trivially_copyable<T>::value && std::is_standard_layout<T>::value, "a plain structure");
+    static_assert(std::is_trivially_copyable<T>::value && std::is_standard_layout<T>::value,
+                  "a plain structure");
     return reinterpret_cast<Nested &>(message);
   }
 };
@@ -27,7 +29,8 @@ void dress_message(const T &from, T &to, NestedField) {
 
 void add_structs(Registry &registry) {
   using namespace rmwbench_msgs::msg;
-  static_assert(sizeof(Struct256) == 528 && sizeof(Struct4k) == 8464 && sizeof(Struct32k) == 67728, "the published sizes");
+  static_assert(sizeof(Struct256) == 528 && sizeof(Struct4k) == 8464 && sizeof(Struct32k) == 67728,
+                "the published sizes");
   add_type<Struct256, NestedField>(registry, "rmwbench_msgs/msg/Struct256");
   add_type<Struct4k, NestedField>(registry, "rmwbench_msgs/msg/Struct4k");
   add_type<Struct32k, NestedField>(registry, "rmwbench_msgs/msg/Struct32k");

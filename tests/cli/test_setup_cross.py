@@ -1,0 +1,161 @@
+"""setup/cross, `make wheel TARGET=…`: what is missing for another kind of machine is one error with
+what to do, and what is there is built for that kind."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = "aarch64-unknown-linux-gnu"
+COMPILERS = ("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++")
+CARGO = """echo "$@" >>"$CALLS"
+echo "$CARGO_TARGET_DIR $CMAKE_TOOLCHAIN_FILE $CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER" >>"$CALLS"
+"""
+RUSTC = """case "$*" in
+"--print target-libdir --target "*) echo "$PLACE/rustlib" ;;
+*) echo "rustc 1.95.0 (stand-in)" ;;
+esac
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A machine of x86 that has all it takes, and whose cargo writes down what it is asked."""
+    for directory in ("/usr/bin", "/bin"):
+        for path in Path(directory).glob("*"):
+            other = path.name.startswith("aarch64-") or path.name in ("cargo", "rustc", "rustup")
+            if not other and not (tmp_path / path.name).exists():
+                (tmp_path / path.name).symlink_to(path)
+    program(tmp_path, "uname", "echo x86_64")
+    program(tmp_path, "dpkg", "echo arm64")
+    program(tmp_path, "dpkg-query", "echo install ok installed")
+    program(tmp_path, "cargo", CARGO)
+    program(tmp_path, "rustc", RUSTC)
+    for name in COMPILERS:
+        program(tmp_path, name, "")
+    (tmp_path / "rustlib").mkdir()
+    (tmp_path / "rustlib" / "libstd-0123.rlib").touch()
+    (tmp_path / "target" / TARGET / "release").mkdir(parents=True)
+    return tmp_path
+
+
+def program(place: Path, name: str, text: str) -> None:
+    path = place / name
+    path.unlink(missing_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def cross(place: Path, target: str = TARGET) -> subprocess.CompletedProcess:
+    environment = {
+        "PATH": str(place),
+        "HOME": str(place),
+        "PLACE": str(place),
+        "CALLS": str(place / "calls"),
+        "RMWBENCH_TARGET_DIR": str(place / "target"),
+    }
+    return subprocess.run(
+        [ROOT / "setup" / "cross", target],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def refused(place: Path, what: str, fix: str, target: str = TARGET) -> None:
+    done = cross(place, target)
+    assert done.returncode == 2 and not (place / "calls").exists(), done.stdout
+    problem, advice = done.stderr.splitlines()[-2:]
+    assert target in problem and what in problem
+    assert advice.startswith("  do: ") and fix in advice
+
+
+def test_tools_and_then_workers_are_built_for_the_target(place):
+    old = place / "target" / TARGET / "release" / "rmwbench-fastdds"
+    old.touch()
+    done = cross(place)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    tools, environment, workers, _ = (place / "calls").read_text().splitlines()
+    assert f"--target {TARGET}" in tools and "rmwbench-worker" in tools and "-sampler" in tools
+    for name in ("floor", "synthetic", "null", "iceoryx2", "zenoh", "cyclonedds", "fastdds"):
+        assert f"-p rmwbench-{name} " in workers + " " and f"rmwbench-{name} " not in tools
+    assert "--keep-going" in workers and "--keep-going" not in tools
+    directory, toolchain, linker = environment.split()
+    assert directory == str(place / "target") and linker == COMPILERS[0]
+    text = Path(toolchain).read_text()
+    assert all(name in text for name in COMPILERS)
+    assert not old.exists()  # it would be packed in the place of what does not build
+
+
+def test_a_worker_that_does_not_build_is_said_and_a_tool_ends_it(place):
+    program(place, "cargo", 'case "$*" in *--keep-going*) exit 101 ;; esac')
+    done = cross(place)
+    assert done.returncode == 0 and "Going on without the workers" in done.stderr
+    program(place, "cargo", "exit 101")
+    assert cross(place).returncode == 101
+
+
+def test_an_unknown_target_and_the_machine_itself_are_refused(place):
+    refused(place, "aarch64-unknown-linux-gnu alone", "make wheel", "riscv64gc-unknown-linux-gnu")
+    program(place, "uname", "echo aarch64")
+    refused(place, "of that kind itself", "make wheel")
+
+
+def test_a_system_without_the_architecture_is_told_how_to_add_it(place):
+    program(place, "dpkg", "")
+    refused(place, "arm64", "dpkg --add-architecture arm64")
+
+
+@pytest.mark.parametrize("name", COMPILERS)
+def test_a_missing_compiler_is_named_with_its_package(place, name):
+    (place / name).unlink()
+    refused(place, name, f"install -y {name.rpartition('-')[2]}-aarch64-linux-gnu")
+
+
+def test_packages_that_are_missing_are_shown_by_setup_apt(place):
+    program(place, "dpkg-query", "")
+    program(place, "id", "echo 0")
+    program(place, "cc", "")
+    program(place, "apt-get", "exit 100")
+    done = cross(place)
+    assert done.returncode == 0
+    (shown,) = [line for line in done.stdout.splitlines() if line.startswith("+ ")]
+    for package in ("gcc-aarch64-linux-gnu", "libacl1-dev:arm64", "libfastrtps-dev:arm64"):
+        assert package in shown
+    assert "cmake" not in shown  # of another group
+
+
+def test_the_standard_library_is_got_by_rustup_which_is_shown(place):
+    (place / "rustlib" / "libstd-0123.rlib").unlink()
+    refused(place, "standard library", f"rustup target add {TARGET}")
+    program(place, "rustup", "exit 1")
+    refused(place, "standard library", f"rustup target add {TARGET}")
+    program(place, "rustup", '[ "$1 $2" = "target add" ] && touch "$PLACE/rustlib/libstd-1.rlib"')
+    done = cross(place)
+    assert done.returncode == 0 and f"+ rustup target add {TARGET}" in done.stdout
+
+
+def test_make_takes_the_target_from_its_command_line():
+    asked = ["make", "--dry-run", "--no-print-directory", "wheel"]
+    environment = os.environ | {"MAKEFLAGS": ""}
+    environment.pop("TARGET", None)
+
+    def shown(*variables: str) -> str:
+        return subprocess.run(
+            [*asked, *variables],
+            cwd=ROOT,
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        ).stdout
+
+    plain, other = shown(), shown(f"TARGET={TARGET}")
+    assert "middlewares build" in plain and "setup/cross" not in plain
+    assert 'target-dir)/release"' in plain
+    assert "middlewares build" not in other and f"setup/cross {TARGET}" in other
+    assert f'target-dir)/{TARGET}/release"' in other
