@@ -535,7 +535,7 @@ def _plain(node: Any, where: str, above: tuple[int, ...] = ()) -> Any:
     for kind in (bool, int, float, str):
         if isinstance(node, kind):
             plain = kind(node)
-            if kind is str and not plain.isascii() and _HALF.search(plain):
+            if isinstance(plain, str) and not plain.isascii() and _HALF.search(plain):
                 raise UserError(
                     "a text has half a character, which no file can hold",
                     where=where,
