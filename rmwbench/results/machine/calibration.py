@@ -107,7 +107,8 @@ def _costs_at(found: Mapping[str, Any]) -> CostsAt:
 
 
 def _metric(found: Mapping[str, Any] | None) -> Metric | None:
-    return None if found is None else Metric.of(_known(Metric, found))
+    # One that the calibration's own report lacked has no unit.
+    return None if found is None else Metric.of({"unit": "", **_known(Metric, found)})
 
 
 def _cost(found: Mapping[str, Any] | None) -> Cost | None:
