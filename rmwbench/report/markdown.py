@@ -21,7 +21,7 @@ from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.machine.calibration import calibration_line
-from rmwbench.results.model import Machine
+from rmwbench.results.machine.model import Machine
 from rmwbench.results.ros import bring_up, recordings, ros_variables
 from rmwbench.results.shown import Shown, Workload
 from rmwbench.results.workload import effects, groups, interop, outcomes, topics

@@ -118,31 +118,6 @@ class Fact:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibration:
-    """The newest of the machine at the campaign's start, in a line of `text`; `truths`, `aa` and
-    `own_cost` as the campaign has them (docs/formats/calibration.md). `age_days`: at that time."""
-
-    known: bool
-    text: str
-    created_utc: str | None = absent()
-    age_days: float | None = absent()
-    kernel: str | None = absent()
-    truths: Mapping[str, Any] | None = absent()
-    aa: Mapping[str, Any] | None = absent()
-    own_cost: Mapping[str, Any] | None = absent()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Machine:
-    """Where it was measured. `warnings`: what its numbers may suffer from."""
-
-    summary: str
-    facts: tuple[Fact, ...]
-    warnings: tuple[str, ...]
-    calibration: Calibration
-
-
-@dataclass(frozen=True, kw_only=True)
 class Conclusion:
     """What may be concluded, or may not; of one workload, or of all (None)."""
 

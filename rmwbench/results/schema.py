@@ -16,9 +16,11 @@ from rmwbench.results.decide.model import Decided
 from rmwbench.results.explain.model import Explanation
 from rmwbench.results.fits import Fitted
 from rmwbench.results.imported import ImportedBundle
+from rmwbench.results.machine.model import Calibrated
 from rmwbench.results.shown import Shown
 
 DOCUMENTS: Mapping[str, Any] = {
+    "calibration": Calibrated,
     "capacity": Searched,
     "compare": Compared,
     "decide": Decided,

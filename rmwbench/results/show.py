@@ -24,6 +24,7 @@ from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.more import more
 from rmwbench.results.judged import Judged, judged
 from rmwbench.results.machine.machine import machine
+from rmwbench.results.machine.model import OwnCosts
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.results.ros import bring_up, recordings, ros_variables
 from rmwbench.results.shown import (
@@ -57,7 +58,7 @@ def summarise(bundle: Bundle, limits: "LimitsFile | None" = None) -> Shown:
     here = machine(bundle)
     all_effects = effects.judged([effect for w in arms for effect in _effects(w, arms)], level)
     tuned = _tuning(arms, found.topics, level)
-    own = here.calibration.own_cost or {}
+    own = here.calibration.own_cost
     workloads = tuple(
         replace(
             _workload(w, found, level, own),
@@ -124,7 +125,7 @@ def _levels(workload: Workload) -> dict[str, Any]:
 
 
 def _workload(
-    w: Comparison, found: Judged, rules: best.Rules, own_cost: Mapping[str, Any]
+    w: Comparison, found: Judged, rules: best.Rules, own_cost: OwnCosts | None
 ) -> Workload:
     """Without what is judged over the whole report: effects and tuning."""
     arms, verdicts, at = found.arms[w.name], found.verdicts[w.name], found.at

@@ -10,7 +10,8 @@ from pydantic import Field
 from rmwbench.analysis.verdicts.outcomes import AtLeast, AtMost
 from rmwbench.results.explain.model import Chain, Layer, Losses, Tail, Trials, Verdict
 from rmwbench.results.fields import absent
-from rmwbench.results.model import Conclusion, GlossaryEntry, Machine, Metric, Ratio
+from rmwbench.results.machine.model import Machine
+from rmwbench.results.model import Conclusion, GlossaryEntry, Metric, Ratio
 
 Role = Literal["contender", "floor"]
 Answer = Literal["larger", "smaller", "same", "open"]

@@ -1,5 +1,7 @@
 """A report says in one line how its instrument was proved, and warns where that says little."""
 
+from dataclasses import replace
+
 import pytest
 from rich.console import Console
 
@@ -11,16 +13,15 @@ from rmwbench.results.machine.calibration import (
     calibration_line,
     exit_code,
 )
-from rmwbench.results.model import Machine
+from rmwbench.results.machine.model import Calibrated, Calibration, Machine
 from tests.calibrate.test_store import calibration as stored
 from tests.support.typed import typed
 
 CREATED = "2026-11-21T10:00:00Z"
 
 
-def line(shown):
-    known = {key: value for key, value in shown.items() if key != "warnings"}
-    return calibration_line(typed(Machine, {"calibration": known}))
+def line(known):
+    return calibration_line(replace(typed(Machine), calibration=known))
 
 
 def machine(**changes):
@@ -36,31 +37,31 @@ def machine(**changes):
 
 def test_the_line_has_age_kernel_and_counts():
     own = {"latency": {"unit": "ns", "value": 118.0, "low": 110, "high": 130}}
-    shown = calibration(machine(own_cost=own), "2026-11-21T13:05:00Z")
-    assert shown["text"] == (
+    known, warnings = calibration(machine(own_cost=own), "2026-11-21T13:05:00Z")
+    assert known.text == (
         "Calibrated 3 hours before, kernel 6.1: 2 of 2 injected truths recovered, A/A declared "
         "different in 0 of 1, A/A floor 12.0 %. Of messages of 64 bytes: of a latency 118 ns is "
         "ours; larger messages cost more, which this calibration did not measure; nothing is "
         "subtracted."
     )
-    assert shown["warnings"] == []
-    assert line(shown) == shown["text"]
+    assert warnings == []
+    assert line(known) == known.text
 
 
 def test_never_calibrated_is_a_warning_and_no_line():
-    shown = calibration({"kernel": {"release": "6.1"}}, CREATED)
-    assert shown["warnings"] == [NEVER] and "rmwbench calibrate" in NEVER
-    assert line(shown) == ""
+    known, warnings = calibration({"kernel": {"release": "6.1"}}, CREATED)
+    assert warnings == [NEVER] and "rmwbench calibrate" in NEVER
+    assert line(known) == ""
 
 
 def test_a_campaign_on_several_machines_does_not_ask_for_a_calibration_that_would_not_count():
-    found = calibration({"kernel": {"release": "6.1"}}, CREATED, machines=3)
-    assert found["warnings"] == [FLEET] and "rmwbench calibrate" not in FLEET
-    assert calibration(machine(), CREATED, machines=1)["known"]
+    _, warnings = calibration({"kernel": {"release": "6.1"}}, CREATED, machines=3)
+    assert warnings == [FLEET] and "rmwbench calibrate" not in FLEET
+    assert calibration(machine(), CREATED, machines=1)[0].known
 
 
 def test_what_was_measured_by_others_is_not_blamed_for_it():
-    assert calibration({}, CREATED) == {"text": "", "warnings": [], "known": False}
+    assert calibration({}, CREATED) == (Calibration(known=False, text=""), [])
 
 
 @pytest.mark.parametrize(
@@ -73,11 +74,11 @@ def test_what_was_measured_by_others_is_not_blamed_for_it():
     ],
 )
 def test_what_weakens_it_is_a_warning(changes, now, part):
-    (warning,) = calibration(machine(**changes), now)["warnings"]
+    _, (warning,) = calibration(machine(**changes), now)
     assert part in warning
 
 
-def document(**changes):
+def answer(**changes):
     found = machine(**changes)["calibration"]
     found |= {
         "not_tested": [{"what": "skewed clock", "why": "no namespace"}],
@@ -106,7 +107,7 @@ def document(**changes):
     found["aa"]["pairs"] = [
         pair | ({"outcome": "different", "reason": "why"} if found["aa"]["different"] else {})
     ]
-    return found
+    return typed(Calibrated, found)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def document(**changes):
     ],
 )
 def test_the_exit_code_is_yes_no_or_could_not_tell(changes, code):
-    assert exit_code(document(**changes)) == code
+    assert exit_code(answer(**changes)) == code
 
 
 def printed(found):
@@ -132,7 +133,7 @@ def printed(found):
 
 
 def test_what_failed_is_a_table_and_the_answer_one_sentence():
-    text = printed(document(truths__failed=1, truths__recovered=1))
+    text = printed(answer(truths__failed=1, truths__recovered=1))
     assert "recovered 1 of 2 injected truths (1 failed, 0 could not tell)" in text
     assert all(
         word in text
@@ -142,4 +143,11 @@ def test_what_failed_is_a_table_and_the_answer_one_sentence():
 
 
 def test_a_difference_where_there_is_none_is_named():
-    assert "A/A zenoh small: different, why" in printed(document(aa__different=1))
+    assert "A/A zenoh small: different, why" in printed(answer(aa__different=1))
+
+
+def test_what_a_reading_of_the_clock_and_a_record_cost_is_named():
+    cost = {"unit": "ns", "batches": 201, "high": 23.034, "low": 23.025, "value": 23.03}
+    none = {"unit": "ns", "no_data": "no such worker"}
+    text = printed(answer(own_cost={"clock_read": cost, "record": none}))
+    assert "a reading of the clock 23.0 ns" in text and "a record" not in text

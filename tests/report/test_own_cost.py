@@ -4,6 +4,7 @@ an image."""
 import pytest
 
 from rmwbench.results.answer.conclusions import conclusions
+from rmwbench.results.machine.model import OwnCosts
 from rmwbench.results.model import document
 from rmwbench.results.shown import Arm, Shown
 from rmwbench.results.workload import own_cost
@@ -12,7 +13,7 @@ from tests.support.typed import typed
 
 def own_share(own, payload_bytes, workload):
     arms = [typed(Arm, one) for one in workload["arms"]]
-    return document(own_cost.own_share(own, payload_bytes, arms))
+    return document(own_cost.own_share(typed(OwnCosts, own), payload_bytes, arms))
 
 
 def of(size, response, cpu):

@@ -60,7 +60,7 @@ def test_two_arms_that_stay_have_all_blocks():
 
 
 def test_blocks_that_resemble_each_other_resolve_less():
-    found, alike = arms(10, 10, 10), Likeness(0.5, 0.1, True, True, 0.48)
+    found, alike = arms(10, 10, 10), Likeness(error=0.1, told=True, inflates=True, used=0.48)
     said, plain = resolved(found, alike).resolvable_ratio, resolved(found).resolvable_ratio
     assert (
         math.log(said)

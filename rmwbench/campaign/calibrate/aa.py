@@ -2,6 +2,7 @@
 the floor below which this machine, on this day, tells nothing apart."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,12 +11,16 @@ import numpy as np
 
 from rmwbench.campaign.calibrate import recovery
 from rmwbench.campaign.calibrate.grid import LARGE, SMALL, Workload
+from rmwbench.results.machine import model
+from rmwbench.results.machine.model import Difference
 
 CLASSES = (SMALL, LARGE)
 FLOOR_BLOCKS = 5
 """The fewest that give a verdict, however many the calibration itself had: more of them know the
 same floor better."""
-CLEAN, DIFFERENT, UNKNOWN = "no difference", "different", "could not tell"
+CLEAN: Difference = "no difference"
+DIFFERENT: Difference = "different"
+UNKNOWN: Difference = "could not tell"
 
 
 @dataclass(frozen=True)
@@ -25,36 +30,35 @@ class Pair:
 
     middleware: str
     size: str
-    outcome: str
+    outcome: Difference
     verdicts: tuple[str, str]
     logs: tuple[float, ...]
     reason: str | None = None
     first: str | None = None
 
     @property
-    def floor(self) -> dict[str, float] | None:
+    def floor(self) -> model.PairFloor | None:
         """This arm's own floor at this message size; it decides nothing and warns of nothing but
         itself."""
         found = recovery.aa_floor_of_pair(self.logs, FLOOR_BLOCKS)
         if found is None:
             return None
-        return {
-            name: round(number, 4)
-            for name, number in zip(("value", "low", "high"), found, strict=True)
-        }
+        value, low, high = (round(number, 4) for number in found)
+        return model.PairFloor(value=value, low=low, high=high)
 
-    def document(self) -> dict[str, Any]:
-        return {
-            "middleware": self.middleware,
-            "workload": self.size,
-            "outcome": self.outcome,
-            "verdicts": list(self.verdicts),
-            "block_log_ratios": [round(x, 5) for x in self.logs],
-            "ratio": round(math.exp(sum(self.logs) / len(self.logs)), 4) if self.logs else None,
-            "floor": self.floor,
-            "reason": self.reason,
-            "unconfirmed": self.first,
-        }
+    def shown(self) -> model.Pair:
+        logs = self.logs
+        return model.Pair(
+            middleware=self.middleware,
+            workload=self.size,
+            outcome=self.outcome,
+            verdicts=self.verdicts,
+            block_log_ratios=tuple(round(x, 5) for x in logs),
+            ratio=round(math.exp(sum(logs) / len(logs)), 4) if logs else None,
+            floor=self.floor,
+            reason=self.reason,
+            unconfirmed=self.first,
+        )
 
 
 def judge(document: Mapping[str, Any], workloads: Sequence[Workload]) -> list[Pair]:
@@ -137,3 +141,17 @@ def floors(pairs: Sequence[Pair], blocks: int = FLOOR_BLOCKS) -> dict[str, float
     }
     known = [floor for floor in found.values() if floor is not None]
     return found | {"all": max(known, default=None)}
+
+
+def shown(pairs: Sequence[Pair]) -> model.AA:
+    """All of them, counted by their outcome, with the floors of this machine."""
+    ends = Counter(pair.outcome for pair in pairs)
+    return model.AA(
+        total=len(pairs),
+        different=ends[DIFFERENT],
+        unknown=ends[UNKNOWN],
+        unconfirmed=sum(pair.first is not None for pair in pairs),
+        floor_blocks=FLOOR_BLOCKS,
+        floor={name: None if x is None else round(x, 4) for name, x in floors(pairs).items()},
+        pairs=tuple(pair.shown() for pair in pairs),
+    )

@@ -8,10 +8,11 @@ import json
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from rmwbench.campaign.calibrate.evidence import Evidence
 from rmwbench.campaign.calibrate.grid import NOTHING, of_nothing
+from rmwbench.results.machine.model import Cost, CostsAt, OwnCosts
+from rmwbench.results.model import Metric
 
 TIMEOUT_S = 30
 LATENCY, CPU = "service_latency_p50", "cpu_per_message"
@@ -23,45 +24,43 @@ AT_SIZES = {
 }
 
 
-def own_cost(evidence: Evidence, null: Path) -> dict[str, Any]:
+def own_cost(evidence: Evidence, null: Path) -> OwnCosts:
     """`latency`: from the publish call until the message is taken, with no middleware between;
     `cpu_per_message`: of a whole message, both ends; both of messages of 64 bytes. `sizes`: the
-    same and more for each size of the grid. METRICs of the show document; `clock_read` and `record`
-    in ns, from the worker itself."""
-    found = {"latency": LATENCY, "cpu_per_message": CPU}
+    same and more for each size of the grid. `clock_read` and `record` in ns, from the worker
+    itself."""
+    found = _metrics(evidence, min(NOTHING), {"latency": LATENCY, "cpu_per_message": CPU})
+    calls = clock_cost(null)
+    return OwnCosts(
+        latency=found["latency"],
+        cpu_per_message=found["cpu_per_message"],
+        sizes=tuple(
+            CostsAt(payload_bytes=size, **_metrics(evidence, size, AT_SIZES)) for size in NOTHING
+        ),
+        clock_read=calls["clock_read"],
+        record=calls["record"],
+    )
+
+
+def _metrics(evidence: Evidence, size: int, names: Mapping[str, str]) -> dict[str, Metric]:
+    """Of messages of this size, with no middleware between."""
     try:
-        metrics = {
-            name: evidence.metric(*of_nothing(min(NOTHING)), metric)
-            for name, metric in found.items()
+        return {
+            name: Metric.of({"unit": "ns", **evidence.metric(*of_nothing(size), metric)})
+            for name, metric in names.items()
         }
     except KeyError:
-        metrics = {
-            name: {"unit": "ns", "no_data": "the null middleware was not measured"}
-            for name in found
-        }
-    return {**metrics, "sizes": [_at(evidence, size) for size in NOTHING], **clock_cost(null)}
+        none = Metric(unit="ns", no_data="the null middleware was not measured")
+        return dict.fromkeys(names, none)
 
 
-def _at(evidence: Evidence, size: int) -> dict[str, Any]:
-    try:
-        found = {
-            name: evidence.metric(*of_nothing(size), metric) for name, metric in AT_SIZES.items()
-        }
-    except KeyError:
-        found = {
-            name: {"unit": "ns", "no_data": "the null middleware was not measured"}
-            for name in AT_SIZES
-        }
-    return {"payload_bytes": size, **found}
-
-
-def clock_cost(null: Path) -> Mapping[str, Any]:
+def clock_cost(null: Path) -> dict[str, Cost]:
     """`WORKER --clock-cost`: median and interval over batches, in ns."""
     try:
         done = subprocess.run(
             [null, "--clock-cost"], capture_output=True, text=True, check=True, timeout=TIMEOUT_S
         )
         document = json.loads(done.stdout)
-        return {name: {"unit": "ns", **document[name]} for name in ("clock_read", "record")}
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
-        return {name: {"unit": "ns", "no_data": str(error)} for name in ("clock_read", "record")}
+        return {name: Cost(unit="ns", **document[name]) for name in ("clock_read", "record")}
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
+        return dict.fromkeys(("clock_read", "record"), Cost(unit="ns", no_data=str(error)))

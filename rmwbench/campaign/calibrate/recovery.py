@@ -15,7 +15,12 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-RECOVERED, FAILED, UNKNOWN = "recovered", "failed", "could not tell"
+from rmwbench.results.machine import model
+from rmwbench.results.machine.model import Outcome
+
+RECOVERED: Outcome = "recovered"
+FAILED: Outcome = "failed"
+UNKNOWN: Outcome = "could not tell"
 
 DIGITS = 1e-5
 """Relative: the show document keeps six digits."""
@@ -32,22 +37,22 @@ class Check:
     law's value whether the interval as reported holds it, None where no law is at stake."""
 
     what: str
-    outcome: str
+    outcome: Outcome
     expected: str
     found: str
     within_95: bool | None = None
 
-    def document(self) -> dict[str, Any]:
-        out = {
-            "what": self.what,
-            "outcome": self.outcome,
-            "expected": self.expected,
-            "found": self.found,
-        }
-        return out if self.within_95 is None else out | {"within_95": self.within_95}
+    def shown(self) -> model.Check:
+        return model.Check(
+            what=self.what,
+            outcome=self.outcome,
+            expected=self.expected,
+            found=self.found,
+            within_95=self.within_95,
+        )
 
 
-def overall(checks: Sequence[Check]) -> str:
+def overall(checks: Sequence[Check]) -> Outcome:
     """A truth is recovered when all of its checks are; one that failed outweighs any that could not
     tell."""
     outcomes = {check.outcome for check in checks}

@@ -7,8 +7,8 @@ handed in, because a campaign knows nothing of reports.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from rich.console import Console
 
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import CAMPAIGNS
-from rmwbench.campaign.calibrate import aa, grid, recovery, skew, store, truths
+from rmwbench.campaign.calibrate import aa, grid, skew, store, truths
 from rmwbench.campaign.calibrate.evidence import Evidence
 from rmwbench.campaign.calibrate.own_cost import own_cost
 from rmwbench.campaign.calibrate.truths import Truth
@@ -27,6 +27,8 @@ from rmwbench.campaign.start import new_campaign
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker, find_workers, require_workers
+from rmwbench.results.machine.model import Calibrated, NotTested
+from rmwbench.results.model import document
 
 INSTRUMENT = ("synthetic", "null")
 AGAINST_THEMSELVES = ("floor", "iceoryx2", "zenoh", "cyclonedds", "fastdds")
@@ -53,8 +55,8 @@ class Session:
     _began_s: float = field(default_factory=time.monotonic)
     _slowdown: float = 1.0
 
-    def run(self) -> dict[str, Any]:
-        """The calibration document, stored. Raises UserError where the instrument's workers are
+    def run(self) -> Calibrated:
+        """The calibration, stored. Raises UserError where the instrument's workers are
         missing, Interrupted on a signal."""
         workers = require_workers(list(INSTRUMENT))
         available = find_workers()
@@ -85,13 +87,13 @@ class Session:
         )
         found = truths.judge(evidence, known)
         clock = self._skewed(workers["synthetic"])
-        not_tested = [] if isinstance(clock, Truth) else [{"what": skew.NAME, "why": clock}]
+        not_tested = [] if isinstance(clock, Truth) else [NotTested(what=skew.NAME, why=clock)]
         found += [clock] if isinstance(clock, Truth) else []
         judged = self._against_themselves(bundles.get("aa"), pairs)
-        document = self._document(found, judged, evidence, workers, against, not_tested)
-        document["stored"] = str(store.save(document))
-        store.write(document, self.directory / "calibration.json")
-        return document
+        answer = self._answer(found, judged, evidence, workers, against, not_tested)
+        answer = replace(answer, stored=str(store.save(document(answer))))
+        store.write(document(answer), self.directory / "calibration.json")
+        return answer
 
     def _prepared(
         self,
@@ -168,65 +170,39 @@ class Session:
         )
         return aa.confirmed(found, aa.judge(self.show(self._run(step)), again))
 
-    def _document(
+    def _answer(
         self,
-        found: Iterable[Truth],
+        found: Sequence[Truth],
         pairs: Sequence[aa.Pair],
         evidence: Evidence,
         workers: Mapping[str, Worker],
         against: Sequence[str],
-        not_tested: Sequence[dict[str, str]],
-    ) -> dict[str, Any]:
-        described, found = machine.describe(), list(found)
-        count = lambda outcome: sum(truth.outcome == outcome for truth in found)  # noqa: E731
-        blocks = grid.blocks(quick=self.quick)
-        floors = aa.floors(pairs)
+        not_tested: Sequence[NotTested],
+    ) -> Calibrated:
+        described = machine.describe()
         created_utc = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        return {
-            "schema": store.SCHEMA,
-            "version": store.VERSION,
-            "calibration": f"{store.fingerprint(described)}-{created_utc}",
-            "created_utc": created_utc,
-            "tool_version": version("rmwbench"),
-            "quick": self.quick,
-            "seed": self.seed,
-            "blocks": blocks,
-            "wall_s": round(time.monotonic() - self._began_s, 1),
-            "directory": str(self.directory),
-            "kernel": described["kernel"]["release"],
-            "machine": {
-                "fingerprint": store.fingerprint(described),
-                "summary": described["summary"],
-                "cpu_model": described["hardware"]["cpu_model"],
-                "cores_usable": described["hardware"]["cores_usable"],
-                "memory_bytes": described["hardware"]["memory_bytes"],
-            },
-            "workers": {
+        hardware = store.hardware(described)
+        return Calibrated(
+            calibration=f"{hardware.fingerprint}-{created_utc}",
+            created_utc=created_utc,
+            tool_version=version("rmwbench"),
+            quick=self.quick,
+            seed=self.seed,
+            blocks=grid.blocks(quick=self.quick),
+            wall_s=round(time.monotonic() - self._began_s, 1),
+            directory=str(self.directory),
+            kernel=described["kernel"]["release"],
+            machine=hardware,
+            workers={
                 name: (worker.description or {}).get("version")
                 for name, worker in find_workers().items()
                 if name in (*workers, *against)
             },
-            "truths": {
-                "total": len(found),
-                "recovered": count(recovery.RECOVERED),
-                "failed": count(recovery.FAILED),
-                "unknown": count(recovery.UNKNOWN),
-                "checks": sum(len(truth.checks) for truth in found),
-                "void_trials": truths.voided(evidence),
-                "list": [truth.document() for truth in found],
-            },
-            "not_tested": list(not_tested),
-            "aa": {
-                "total": len(pairs),
-                "different": sum(pair.outcome == aa.DIFFERENT for pair in pairs),
-                "unknown": sum(pair.outcome == aa.UNKNOWN for pair in pairs),
-                "unconfirmed": sum(pair.first is not None for pair in pairs),
-                "floor_blocks": aa.FLOOR_BLOCKS,
-                "floor": {name: None if x is None else round(x, 4) for name, x in floors.items()},
-                "pairs": [pair.document() for pair in pairs],
-            },
-            "own_cost": own_cost(evidence, workers["null"].executable),
-        }
+            truths=truths.shown(found, void_trials=truths.voided(evidence)),
+            not_tested=tuple(not_tested),
+            aa=aa.shown(pairs),
+            own_cost=own_cost(evidence, workers["null"].executable),
+        )
 
     def _say(self, text: str) -> None:
         self.console.print(text)

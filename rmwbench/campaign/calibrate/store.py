@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.input_file import parse_json, read_input
+from rmwbench.results.machine.model import Hardware
 
 SCHEMA, VERSION = "rmwbench/calibration", 1
 _SUMMARY = (
@@ -38,6 +39,18 @@ def fingerprint(machine: Mapping[str, Any]) -> str:
         None if memory is None else round(memory / 1e9),
     ]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:12]
+
+
+def hardware(machine: Mapping[str, Any]) -> Hardware:
+    """What a calibration says of its machine."""
+    known = machine["hardware"]
+    return Hardware(
+        fingerprint=fingerprint(machine),
+        summary=machine["summary"],
+        cpu_model=known["cpu_model"],
+        cores_usable=known["cores_usable"],
+        memory_bytes=known["memory_bytes"],
+    )
 
 
 def save(document: Mapping[str, Any]) -> Path:

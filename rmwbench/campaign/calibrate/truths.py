@@ -1,6 +1,7 @@
 """The verdict on each injected truth of a finished campaign of the grid."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,8 @@ from rmwbench.campaign.calibrate import checks, recovery
 from rmwbench.campaign.calibrate.evidence import Evidence, Spoilt, Untestable
 from rmwbench.campaign.calibrate.grid import Workload
 from rmwbench.campaign.calibrate.recovery import Check
+from rmwbench.results.machine import model
+from rmwbench.results.machine.model import Outcome
 
 
 @dataclass(frozen=True)
@@ -19,19 +22,19 @@ class Truth:
     truth: str
     workload: str
     arm: str
-    outcome: str
+    outcome: Outcome
     checks: tuple[Check, ...]
     reason: str | None = None
 
-    def document(self) -> dict[str, Any]:
-        return {
-            "truth": self.truth,
-            "workload": self.workload,
-            "arm": self.arm,
-            "outcome": self.outcome,
-            "reason": self.reason,
-            "checks": [check.document() for check in self.checks],
-        }
+    def shown(self) -> model.Truth:
+        return model.Truth(
+            truth=self.truth,
+            workload=self.workload,
+            arm=self.arm,
+            outcome=self.outcome,
+            reason=self.reason,
+            checks=tuple(check.shown() for check in self.checks),
+        )
 
 
 def judge(evidence: Evidence, workloads: Iterable[Workload]) -> list[Truth]:
@@ -85,6 +88,20 @@ def _judged(truth: str, workload: str, arm: str, make: Callable[[], Iterable[Che
 
 def _both(arms: Sequence[Any]) -> str:
     return " and ".join(arm.name for arm in arms)
+
+
+def shown(found: Sequence[Truth], *, void_trials: int) -> model.Truths:
+    """All of them, counted by their outcome."""
+    ends = Counter(truth.outcome for truth in found)
+    return model.Truths(
+        total=len(found),
+        recovered=ends[recovery.RECOVERED],
+        failed=ends[recovery.FAILED],
+        unknown=ends[recovery.UNKNOWN],
+        checks=sum(len(truth.checks) for truth in found),
+        void_trials=void_trials,
+        list_=tuple(truth.shown() for truth in found),
+    )
 
 
 def voided(evidence: Evidence) -> int:

@@ -2,7 +2,7 @@
 nothing differs?"""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -51,7 +51,7 @@ def calibrate(
         seed=seed,
     )
     try:
-        document: dict[str, Any] = session.run()
+        answer = session.run()
     except OSError as error:
         raise UserError(
             "the calibration cannot be written",
@@ -63,7 +63,7 @@ def calibrate(
         console.print(f"stopped by {stopped}: nothing is stored")
         raise typer.Exit(130) from None
     if as_json:
-        print_json(document)
+        print_json(as_document(answer))
     else:
-        print_calibration(document, stdout_console())
-    raise typer.Exit(exit_code(document))
+        print_calibration(answer, stdout_console())
+    raise typer.Exit(exit_code(answer))

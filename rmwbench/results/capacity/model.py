@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rmwbench.results.fields import absent
-from rmwbench.results.model import Conclusion, GlossaryEntry, Machine, Metric
+from rmwbench.results.machine.model import Machine
+from rmwbench.results.model import Conclusion, GlossaryEntry, Metric
 
 State = Literal["bracketed", "at least", "below", "no data"]
 Unit = Literal["hz", "bytes", ""]

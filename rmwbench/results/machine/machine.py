@@ -2,14 +2,14 @@
 
 from rmwbench.bundle import Bundle
 from rmwbench.results.machine.calibration import calibration
-from rmwbench.results.model import Calibration, Fact, Machine
+from rmwbench.results.machine.model import Machine
+from rmwbench.results.model import Fact
 
 
 def machine(bundle: Bundle) -> Machine:
     found = bundle.campaign.get("machine") or {}
     machines = len((bundle.campaign.get("cluster") or {}).get("machines") or ()) or 1
-    calibrated = calibration(found, bundle.campaign.get("created_utc"), machines)
-    warnings = calibrated.pop("warnings")
+    calibrated, warnings = calibration(found, bundle.campaign.get("created_utc"), machines)
     return Machine(
         summary=found.get("summary") or "machine not described",
         facts=tuple(
@@ -17,5 +17,5 @@ def machine(bundle: Bundle) -> Machine:
             for one in found.get("facts") or ()
         ),
         warnings=(*(found.get("warnings") or ()), *warnings),
-        calibration=Calibration(**calibrated),
+        calibration=calibrated,
     )

@@ -6,10 +6,10 @@ ratios towards 1; what it does to them can be read from the service latency, whi
 payload is written.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
+from rmwbench.results.machine.model import CostsAt, OwnCosts
 from rmwbench.results.shown import Amount, Arm, OwnCost
 from rmwbench.words import numbers as fmt
 
@@ -20,21 +20,20 @@ LARGE = 0.1
 
 
 def own_share(
-    own: Mapping[str, Any], payload_bytes: int | None, arms: Sequence[Arm]
+    own: OwnCosts | None, payload_bytes: int | None, arms: Sequence[Arm]
 ) -> OwnCost | None:
     """Of a workload's arms, by a calibration's `own_cost`. None where the calibration has no sizes,
     or the workload does not read what it carries."""
     arms = [arm for arm in arms if arm.role == "contender"]
     if (
         not payload_bytes
-        or not own.get("sizes")
+        or own is None
+        or not own.sizes
         or any(arm.touch not in (None, "all") for arm in arms)
     ):
         return None
     found = {
-        name: value
-        for name in SHOWN
-        if (value := _at(own["sizes"], name, payload_bytes)) is not None
+        name: value for name in SHOWN if (value := _at(own.sizes, name, payload_bytes)) is not None
     }
     if len(found) < len(SHOWN):
         return None
@@ -53,18 +52,18 @@ def own_share(
     return OwnCost(payload_bytes=payload_bytes, **found, largest_share=largest, text=text)
 
 
-def _at(sizes: Sequence[Mapping[str, Any]], name: str, payload_bytes: int) -> Amount | None:
+def _at(sizes: Sequence[CostsAt], name: str, payload_bytes: int) -> Amount | None:
     """Between the sizes that were measured, and beyond the largest, a straight line: both ends of a
     message do the same for every byte."""
-    known = sorted(
-        (one["payload_bytes"], one[name]) for one in sizes if "value" in one.get(name, {})
-    )
+    measured = [(one.payload_bytes, getattr(one, name)) for one in sizes]
+    known = [(size, metric) for size, metric in measured if metric and metric.value is not None]
     if not known:
         return None
-    unit, least = known[0][1]["unit"], known[0][1]["value"]
-    if payload_bytes < known[0][0]:
+    known.sort(key=lambda one: one[0])
+    unit, points = known[0][1].unit, [(size, metric.value) for size, metric in known]
+    least = points[0][1]
+    if payload_bytes < points[0][0]:
         return Amount(unit=unit, value=least)
-    points = [(size, metric["value"]) for size, metric in known]
     if len(points) == 1:
         return Amount(unit=unit, value=least) if payload_bytes == points[0][0] else None
     (x, a), (y, b) = next(

@@ -1,0 +1,196 @@
+"""The machine of a campaign as every answer shows it, and the calibration: as
+`rmwbench calibrate` answers (`Calibrated`, docs/formats/calibration.md), and what a campaign keeps of
+it (`Calibration`)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from rmwbench.results.fields import absent, exact
+from rmwbench.results.model import Fact, Metric
+
+Outcome = Literal["recovered", "failed", "could not tell"]
+Difference = Literal["no difference", "different", "could not tell"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One statement about a report. `within_95`: whether the interval as reported holds a law's
+    value, where that was asked."""
+
+    what: str
+    outcome: Outcome
+    expected: str
+    found: str
+    within_95: bool | None = absent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """What was injected where, and how its checks ended. `reason`: why there are none."""
+
+    truth: str
+    workload: str
+    arm: str
+    outcome: Outcome
+    reason: str | None
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truths:
+    """`recovered` + `failed` + `unknown` = `total`, by so many `checks`; `void_trials` those that
+    the machine took. A campaign keeps no `list`."""
+
+    total: int
+    recovered: int
+    failed: int
+    unknown: int
+    checks: int | None = absent()
+    void_trials: int | None = absent()
+    list_: Annotated[tuple[Truth, ...] | None, Field(alias="list")] = absent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairFloor:
+    """An arm's own floor, with the interval that its few blocks leave."""
+
+    value: float = exact()
+    low: float = exact()
+    high: float = exact()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """A middleware against itself. `ratio` is of B over A; `unconfirmed`: the difference that a
+    second run did not find again."""
+
+    middleware: str
+    workload: str
+    outcome: Difference
+    verdicts: tuple[str, ...]
+    block_log_ratios: tuple[float, ...] = exact()
+    ratio: float | None = exact()
+    floor: PairFloor | None
+    reason: str | None
+    unconfirmed: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AA:
+    """Every middleware against itself. `floor`: the ratio minus 1 that a campaign of `floor_blocks`
+    blocks stays within, by message size and of `all`. A campaign keeps no `pairs`."""
+
+    total: int
+    different: int
+    unknown: int
+    unconfirmed: int | None = absent()
+    floor_blocks: int | None = absent()
+    floor: Mapping[str, float | None] | None = absent(exact=True)
+    pairs: tuple[Pair, ...] | None = absent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """Of one call, the median of `batches`; `no_data`: why there is none."""
+
+    unit: str
+    batches: int | None = absent()
+    high: float | None = absent(exact=True)
+    low: float | None = absent(exact=True)
+    value: float | None = absent(exact=True)
+    no_data: str | None = absent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostsAt:
+    """What of a message of this size is the instrument's own."""
+
+    payload_bytes: int
+    response_latency: Metric | None = absent()
+    service_latency: Metric | None = absent()
+    consumed_latency: Metric | None = absent()
+    cpu_per_message: Metric | None = absent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnCosts:
+    """What the instrument adds: to messages of 64 bytes, to each of `sizes` (older calibrations have
+    none), by a reading of the clock, by a record."""
+
+    latency: Metric | None = absent()
+    cpu_per_message: Metric | None = absent()
+    sizes: tuple[CostsAt, ...] | None = absent()
+    clock_read: Cost | None = absent()
+    record: Cost | None = absent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """The newest of the machine at the campaign's start, in a line of `text`. `age_days`: at that
+    time."""
+
+    known: bool
+    text: str
+    created_utc: str | None = absent()
+    age_days: float | None = absent()
+    kernel: str | None = absent()
+    truths: Truths | None = absent()
+    aa: AA | None = absent()
+    own_cost: OwnCosts | None = absent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """Where it was measured. `warnings`: what its numbers may suffer from."""
+
+    summary: str
+    facts: tuple[Fact, ...]
+    warnings: tuple[str, ...]
+    calibration: Calibration
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotTested:
+    """A truth that this machine cannot inject, and why."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hardware:
+    """What the machine is known by. `fingerprint`: of all but the kernel."""
+
+    fingerprint: str
+    summary: str
+    cpu_model: str | None
+    cores_usable: int | None
+    memory_bytes: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibrated:
+    """How well the instrument measures on this machine. `stored`: where the document is kept, which
+    does not say so itself."""
+
+    schema: Literal["rmwbench/calibration"] = "rmwbench/calibration"
+    version: Literal[1] = 1
+    calibration: str
+    created_utc: str
+    tool_version: str
+    quick: bool
+    seed: int
+    blocks: int
+    wall_s: float = exact()
+    directory: str
+    kernel: str
+    machine: Hardware
+    workers: Mapping[str, str | None]
+    truths: Truths
+    not_tested: tuple[NotTested, ...]
+    aa: AA
+    own_cost: OwnCosts
+    stored: str | None = absent()
