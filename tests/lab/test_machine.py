@@ -48,6 +48,13 @@ def test_what_cannot_be_read_is_absent_and_not_zero(monkeypatch):
     assert set(card.sysctls().values()) == {None}
 
 
+@pytest.mark.parametrize("sign", [None, "hypervisor"])
+def test_a_machine_without_a_sign_of_virtualization_has_a_card_too(sign, monkeypatch):
+    monkeypatch.setattr(card, "_virtualization", lambda: sign)
+    (fact,) = [f for f in card.describe()["facts"] if f["name"] == "virtualization"]
+    assert (fact["value"], fact["note"]) == ((sign, None) if sign else ("none", "no sign of one"))
+
+
 def test_ticks_are_read_from_the_kernels_first_line():
     text = "cpu  100 10 40 800 20 3 7 5 99 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n"
     # guest time (99) is part of user time

@@ -307,10 +307,13 @@ def spawn(sock, request, fds):
             os.dup2(source, target)
         if program is not None:
             interpret(program, request)
-        if os.pread(executable, 2, 0) == b"#!":  # the interpreter opens the script as /dev/fd/N
-            os.set_inheritable(executable, True)
         os.chdir(request["directory"])
-        os.execve(executable, request["argv"], request["env"])
+        try:
+            os.execve(executable, request["argv"], request["env"])
+        except FileNotFoundError:
+            # An interpreter opens it as /dev/fd/N: that of a script, or an emulator (binfmt_misc).
+            os.set_inheritable(executable, True)
+            os.execve(executable, request["argv"], request["env"])
     except (OSError, StepFailed) as error:
         sock.send(marshal.dumps({"spawn_failed": request["spawn"], "errno": error.errno}))
     finally:

@@ -159,12 +159,7 @@ def _facts(raw: dict[str, Any]) -> list[dict[str, Any]]:
             ", ".join(idle) or None,
             f"driver {hardware['idle_driver']}" if hardware["idle_driver"] else None,
         ),
-        fact(
-            "virtualization",
-            hardware["virtualization"],
-            "no sign of one" if not hardware["virtualization"] else None,
-            "none",
-        ),
+        fact("virtualization", hardware["virtualization"], absent=("none", "no sign of one")),
         fact(
             "memory",
             f"{hardware['memory_bytes'] / 1e9:.1f} GB" if hardware["memory_bytes"] else None,
