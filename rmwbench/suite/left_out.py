@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from rmwbench.errors import as_typed
+from rmwbench.typed import as_typed
 
 
 def told_left_out(absent: Mapping[str, str]) -> list[str]:
