@@ -71,9 +71,10 @@ def test_a_map_has_a_cell_per_byte():
         ("LaserScan(0)", "a payload of 0 bytes cannot carry"),
         ("OccupancyGrid(100000x100000)", "larger than a middleware can be asked"),
         ("LaserScan()", "unknown message type"),
+        ("Twist", "`Twist` is too small to carry the message's identity"),
     ],
 )
-def test_sizes_that_no_message_has_are_refused(name, words):
+def test_messages_that_cannot_be_sent_are_refused(name, words):
     with pytest.raises(Fault, match=words):
         message_type(name)
 

@@ -3,8 +3,7 @@
 The names and sizes are those of the types that the published evaluations used, so that a suite can
 repeat them byte for byte; the payload is the type's array, because that is what a robot fills and
 what our identity header lives in. Fields that only an older tool read (time, id) are zero: identity
-travels in the payload. Types without 64 contiguous payload bytes are absent, see the end of the
-table.
+travels in the payload. Types without 64 contiguous payload bytes are absent: `_TOO_SMALL`.
 """
 
 import math
@@ -69,6 +68,13 @@ def message_type(name: str) -> MessageType:
         return _sized(name, found[1], [int(number) for number in found.groups()[1:] if number])
     if name == "Image1080p":
         return _image(name, 1920, 1080)
+    if (together := _TOO_SMALL.get(name)) is not None:
+        raise Fault(
+            f"`{name}` is too small to carry the message's identity",
+            expected=f"{HEADER_BYTES} bytes that lie together",
+            actual=f"{together} bytes at most",
+            fix=f"take Bytes({HEADER_BYTES}), the smallest message, or Imu; `rmwbench types` lists all",
+        )
     if name not in _LAYOUTS:
         raise unknown("message type", name, [*message_type_names(), *FAMILIES])
     ros_type, lay_out = _LAYOUTS[name]
@@ -237,6 +243,11 @@ _LAYOUTS: dict[str, tuple[str, Callable[[], CdrLayout]]] = {
         f"Stamped{size}": (f"rmwbench_msgs/msg/Stamped{size}", _stamped(total_bytes))
         for size, total_bytes in {"128b": 128, "1k": 1032, "10k": 10240, "100k": 102400, "500k": 512000}.items()
     },
-    # Not expressible, because they cannot hold the 64-byte header: Struct16 (16 contiguous bytes),
-    # Range (none), and RadarDetection (56 before time and id).
 }  # fmt: skip
+
+_TOO_SMALL = {
+    "Struct16": 16, "Range": 16, "RadarDetection": 56,  # before time and id
+    "Twist": 48, "TwistStamped": 48, "Pose": 56, "PoseStamped": 56, "Transform": 56, "TFMessage": 56,
+}  # fmt: skip
+"""Types that users ask for and that cannot hold the 64-byte header → the bytes of numbers that lie
+together in them."""
