@@ -38,7 +38,8 @@ def notes(workload: Workload, told: Told | None = None) -> list[tuple[str, str]]
         told[key].update(names)
         alike = key[0] == DISTURBED and len(names) > 1
         who = "every arm" if 1 < len(names) == len(workload.arms) else ", ".join(names)
-        found.append((key[0], f"{who}: {f'of {names[0]}, ' if alike else ''}{texts[key]}"))
+        who += f", of which {names[0]}" if alike else ""
+        found.append((key[0], f"{who}: {texts[key]}"))
     return found
 
 

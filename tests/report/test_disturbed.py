@@ -82,7 +82,7 @@ def test_a_footnote_is_there_once_in_a_report():
     camera = typed(Workload, {"arms": arms})
     told = {}
     assert notes(imu, told) == [
-        ("‡", "every arm: of a, machine: canary in 5 of 5 trials; the last: 9 % late"),
+        ("‡", "every arm, of which a: machine: canary in 5 of 5 trials; the last: 9 % late"),
         ("†", "a: through UDP"),
     ]
     assert notes(camera, told) == [
