@@ -26,6 +26,7 @@ from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.machine.calibration import calibration_line
+from rmwbench.results.model import Metric
 from rmwbench.results.ros import bring_up, recordings, ros_variables
 from rmwbench.results.shown import Arm, Matrix, Shown, Workload
 from rmwbench.results.workload import effects, groups, interop, outcomes
@@ -435,13 +436,23 @@ def _notes(workload: Workload, told: Told) -> list[str]:
     if measured:
         counts = _range([entry.count for entry in measured])
         what = "trials" if is_cost(workload.primary_metric) else "messages"
-        notes.append(
-            f"[low–high]: {measured[0].interval or 'interval'}; n = {counts} {what} per arm"
-        )
+        notes.append(f"[low–high]: {_intervals(measured)}; n = {counts} {what} per arm")
     if workload.resolution.text:
         notes.append(workload.resolution.text)
     notes += [f"{mark} {text}" for mark, text in marked_notes(workload, told)]
     return notes
+
+
+def _intervals(measured: Sequence[Metric]) -> str:
+    """How the intervals of most arms were made, with the fewest and the most trials that one of
+    those rests on: decided arms leave early."""
+    kinds: dict[str, list[Metric]] = {}
+    for entry in measured:
+        kind = (entry.interval or "interval").replace(f" {entry.trials} trial", " {} trial")
+        kinds.setdefault(kind, []).append(entry)
+    kind, alike = max(kinds.items(), key=lambda item: len(item[1]))
+    most = "" if len(kinds) == 1 else "of most arms a "
+    return most + kind.replace("{}", _range([entry.trials for entry in alike]))
 
 
 def _range(counts: Iterable[int | None]) -> str:
