@@ -1,5 +1,7 @@
 """What a report says of how much was done, without a campaign."""
 
+from dataclasses import replace
+
 import pytest
 
 from rmwbench.results.answer import done
@@ -51,6 +53,15 @@ def campaign(look=None, complete=6, planned=6, **trials):
 )
 def test_blocks(document, text):
     assert done.blocks(document) == text
+
+
+def test_trials_that_need_not_run_are_not_missing():
+    def told(look=None):
+        found = campaign(look, done=264)
+        return done.trials(replace(found, trials=replace(found.trials, planned=334)))
+
+    assert told() == told(LOOK | {"looks": [6]}) == "264 of 334 trials"
+    assert told(LOOK) == "264 of at most 334 trials"
 
 
 @pytest.mark.parametrize(

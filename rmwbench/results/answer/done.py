@@ -11,9 +11,17 @@ from rmwbench.words import numbers as fmt
 
 def counts(campaign: Campaign) -> list[str]:
     """`184 of 240 trials done`, then what failed and what was void, where anything was."""
-    trials = campaign.trials
-    told = f"{trials.done} of {fmt.counted(trials.planned, 'trial')} done"
-    return [told, *(text for text in (failed(campaign), void(campaign)) if text)]
+    return [
+        f"{trials(campaign)} done",
+        *(text for text in (failed(campaign), void(campaign)) if text),
+    ]
+
+
+def trials(campaign: Campaign) -> str:
+    """`184 of 240 trials`, or `264 of at most 334 trials` where what is decided leaves early."""
+    of = "at most " if _is_sequential(campaign) else ""
+    count = campaign.trials
+    return f"{count.done} of {of}{fmt.counted(count.planned, 'trial')}"
 
 
 def failed(campaign: Campaign) -> str | None:
@@ -81,13 +89,17 @@ def _by_rule(voided_by: Mapping[str, int]) -> str:
     )
 
 
+def _is_sequential(campaign: Campaign) -> bool:
+    return campaign.looks is not None and len(campaign.looks.looks) > 1
+
+
 def blocks(campaign: Campaign) -> str:
     """`6 of 6 blocks`, or `5 of at most 20 blocks, 14 of 14 verdicts decided`."""
     complete, planned = campaign.blocks_complete, campaign.blocks_planned
     look = campaign.looks
     if not look:
         return f"{complete} of {fmt.counted(planned, 'block')}"
-    if len(look.looks) == 1:
+    if not _is_sequential(campaign):
         return (
             f"{complete} of {fmt.counted(planned, 'block')}, {look.decided} of {look.of} "
             "verdicts decided"
