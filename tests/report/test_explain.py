@@ -78,6 +78,12 @@ def test_the_verb_prints_text_and_json_of_the_arm_that_was_asked_for(directory, 
     assert isinstance(run("--arm", "nobody").exception, UserError)
 
 
+def test_what_was_not_watched_is_said_once(every, capsys):
+    assert len([one for one in every if any(tail.unwatched for tail in one.tails)]) > 1
+    print_explanations(every, Console(width=200))
+    assert capsys.readouterr().out.count("Not watched") == 1
+
+
 def test_an_arm_without_a_good_trial_lost_nothing_and_is_not_zero(every, capsys):
     void = Failure(
         trial=3,

@@ -28,6 +28,17 @@ def print_explanations(found: Sequence[Explanation], console: Console) -> None:
             why = f": {failures[-1].status}, {failures[-1].reason}" if failures else ""
             _item(console, "no data", f"no trial was done{why}")
         console.print()
+    # once for all: a suite is sampled alike
+    unwatched = dict.fromkeys(
+        what for one in found for tail in one.tails[:MOST] for what in tail.unwatched
+    )
+    if unwatched:
+        console.print(
+            f"Not watched, and it may explain more of the slowest: {', '.join(unwatched)} "
+            "(rmwbench run SUITE --schedule, --series 10Hz)",
+            soft_wrap=True,
+        )
+        console.print()
 
 
 def _explanation(one: Explanation, console: Console) -> None:
@@ -128,12 +139,6 @@ def _tail(console: Console, tail: Tail) -> None:
         )
         latency = fmt.quantity(message.latency_ns, "ns")
         _item(console, "", f"seq {message.seq}: {latency} = {phases} ({message.cause})")
-    if tail.unwatched:
-        _item(
-            console,
-            "",
-            f"not watched: {', '.join(tail.unwatched)} (rmwbench run --schedule, --series)",
-        )
 
 
 def _item(console: Console, name: str, text: str) -> None:
