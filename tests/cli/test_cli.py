@@ -131,7 +131,7 @@ def test_plan_prints_what_would_run():
         "by the clock",
         "camera",
         "p50 [p90]",
-        "log-ratio sd of 0.1",
+        "block ratios scatter by 0.1",
         "iceoryx2 event",
     ):
         assert words in found.stdout

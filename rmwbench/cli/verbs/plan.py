@@ -403,12 +403,14 @@ def _print_resolution(console: "Console", made: "Plan") -> None:
             comparison for comparison in made.comparisons if comparison.contenders == contenders
         )
         ratios = " and ".join(
-            f"{_times(ratio)} at a log-ratio sd of {sd:g}" for sd, ratio in among.resolvable
+            f"{_times(ratio)} where block ratios scatter by {sd:g}"
+            for sd, ratio in among.resolvable
         )
         blocks = f"{'all ' * (len(made.looks) > 1)}{_count(made.blocks, 'block')}"
         console.print(
             f"With {blocks} and {_count(contenders, 'contender')} it finds, in 95 of 100 "
-            f"campaigns, a difference of {ratios}; smaller ones by luck."
+            f"campaigns, a difference of {ratios} (standard deviation of their logarithm); "
+            "smaller ones by luck."
         )
 
 
