@@ -94,6 +94,8 @@ def test_what_is_decided_is_said_before_what_is_open():
     assert found.answer == (
         "Take one of a and b: which of them is still open; c takes 3.00× as long as a, d 3.05×."
     )
+    assert found.lead == "Take one of a and b: which of them is still open."
+    assert found.rest == "c takes 3.00× as long as a, d 3.05×."
 
 
 def test_a_lone_arm_is_not_called_best():

@@ -17,13 +17,17 @@ from rmwbench.words import numbers as fmt
 @dataclass(frozen=True)
 class Headline:
     """`answer` is the sentence of `facts`, `detail` the numbers behind it, `limits` which arms meet
-    the user's limits (empty without any); `tone` is one of `decided`, `shared`, `open`, `none`."""
+    the user's limits (empty without any); `tone` is one of `decided`, `shared`, `open`, `none`.
+    `lead` is the answer's first statement as a sentence, `rest` the others as another: a page
+    prints one larger. Both are empty where the answer is one statement."""
 
     answer: str
     detail: str
     tone: str
     facts: tuple[Fact, ...] = ()
     limits: str = ""
+    lead: str = ""
+    rest: str = ""
 
 
 _TONES = {
@@ -60,9 +64,9 @@ def headline(workload: Part, condition: Condition | None = None) -> Headline:
         )
     facts = (*found,) if limits is None else (limits, *found)
     worst = [fact for fact in found if isinstance(fact, said.AtWorst)]
-    text = said.sentence(
-        [fact for fact in found if fact not in worst], order, advise=not isinstance(workload, Topic)
-    )
+    here = [fact for fact in found if fact not in worst]
+    advise = not isinstance(workload, Topic)
+    text = said.sentence(here, order, advise=advise)
     if worst:
         detail = f"Each other arm at its worst: {said.sentence(worst, order)}"
         if isinstance(found[0], said.NoneInAll):
@@ -70,8 +74,15 @@ def headline(workload: Part, condition: Condition | None = None) -> Headline:
         return Headline(
             text or detail, detail if text else "", _TONES.get(type(found[0]), "open"), facts, kept
         )
+    several = len(here) > 1
     return Headline(
-        text, _detail(workload, found[0]), _TONES.get(type(found[0]), "open"), facts, kept
+        text,
+        _detail(workload, found[0]),
+        _TONES.get(type(found[0]), "open"),
+        facts,
+        kept,
+        lead=said.sentence(here[:1], order, advise=advise) if several else "",
+        rest=said.sentence(here[1:], order, advise=advise) if several else "",
     )
 
 
