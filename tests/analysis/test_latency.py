@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics import latency
+from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.latency import longest_gap, measure, thin_series
 from rmwbench.analysis.metrics.sample import KEEP, make_sample
 from rmwbench.analysis.records.columns import Endpoint, Window
@@ -142,6 +143,33 @@ def test_the_longest_stall_includes_the_windows_edges():
     assert longest_gap(np.array([10, 20, 55]), window) == 45
     assert longest_gap(np.array([40, 50, 90]), window) == 40
     assert longest_gap(np.array([], np.int64), window) == 100
+
+
+def test_the_longest_run_of_undelivered_messages_is_of_one_writer_and_one_reader():
+    endpoints = [*PAIR, Endpoint(3, "subscription", "t")]
+    sent = [message(i, 10 * i) for i in range(8)]
+    got = {2: (0, 1, 3, 4, 6, 7), 3: (0, 4, 6)}  # 3 does without 1 to 3, 2 twice without one
+    received = [
+        {"endpoint": reader, "seq": i, "taken_ns": 10 * i + 50}
+        for reader, seqs in got.items()
+        for i in seqs
+    ]
+    m = measure(Records(sent, received), endpoints, Window(0, 80))
+    assert m.undelivered_in_a_row == 3
+    assert Trial(1, 0, m, 80).values["undelivered_in_a_row"] == 3
+    assert measure(Records(sent, []), endpoints, Window(0, 80)).undelivered_in_a_row == 8
+    alone = measure(Records(sent, []), PAIR[:1], Window(0, 80))
+    assert Trial(1, 0, alone, 80).reasons["undelivered_in_a_row"] == "the trial has no reader"
+
+
+def test_messages_under_way_are_in_no_run():
+    """The last three were coming when the drain ended; the reader did without 1 and 2 alone."""
+    reliable = [Endpoint(1, "publisher", "t", True), Endpoint(2, "subscription", "t", True)]
+    sent = [message(i, 100 * MS * i) for i in range(8)]
+    received = [{"seq": i, "taken_ns": 100 * MS * (i + 3)} for i in (0, 3, 4)]
+    window = Window(0, 700 * MS, drain_end_ns=750 * MS)
+    assert measure(Records(sent, received), reliable, window).undelivered_in_a_row == 2
+    assert measure(Records(sent, received), PAIR, window).undelivered_in_a_row == 3
 
 
 def test_a_trial_without_window_has_no_rates_and_no_stall():

@@ -13,8 +13,10 @@ from rmwbench.analysis.records.ledger import (
     Ledger,
     Writer,
     is_steady,
+    longest_run,
     place_order,
     reconcile,
+    under_way,
 )
 
 FIRST_SEQ = 3
@@ -128,6 +130,21 @@ def test_every_wanted_message_has_exactly_one_fate(case):
         + ledger.never_sent
     )
     assert ledger.undelivered == ledger.not_delivered + ledger.failed + ledger.never_sent
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases(), st.booleans())
+def test_which_messages_were_under_way_are_those_that_are_counted(case, moving):
+    writer, arrivals = case
+    ledger, first, _ = reconcile(writer, arrivals)
+    which = under_way(writer, arrivals, first, moving=moving)
+    assert np.count_nonzero(which) == ledger.still_under_way(moving=moving).under_way
+
+
+@given(st.text("x.", max_size=20))
+def test_the_longest_run_is_that_of_a_split_text(text):
+    missing = np.array([letter == "x" for letter in text], bool)
+    assert longest_run(missing) == max(map(len, text.split(".")))
 
 
 def test_total_loss_counts_at_the_start_and_is_not_zero():

@@ -72,6 +72,10 @@ class Trial:
             self.values["longest_stall"] = m.longest_stall_ns
         else:
             self.reasons["longest_stall"] = no_window if seconds <= 0 else "the trial has no reader"
+        if m.undelivered_in_a_row is not None:
+            self.values["undelivered_in_a_row"] = float(m.undelivered_in_a_row)
+        else:
+            self.reasons["undelivered_in_a_row"] = "the trial has no reader"
         service = m.samples.get("service_latency")
         mean = service.mean_of_arrived if service is not None else None
         if mean is not None:
@@ -226,6 +230,7 @@ OF_MESSAGES = (
         "achieved_rate",
         "achieved_throughput",
         "longest_stall",
+        "undelivered_in_a_row",
         "publish_call_max",
     ),
     "service_latency_mean",

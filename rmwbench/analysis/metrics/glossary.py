@@ -242,6 +242,16 @@ _ENTRIES = [
         "arrive for any reason (lost, late, corrupt, failed, never sent) except being under way. "
         "Verdicts judge this first.",
     ),
+    # Where nothing is undelivered, the bound of the count holds for its longest run, too.
+    Entry(
+        "undelivered_in_a_row",
+        "undelivered in a row",
+        "messages",
+        "amount",
+        "The longest run of consecutive messages of one publisher that one reader did not get, "
+        "for any reason but that they were under way: how long a consumer had to do without. Of "
+        "the worst pair of a trial.",
+    ),
     *(
         Entry(name, title, "messages", "amount", text + " Per trial.")
         for name, title, text in (

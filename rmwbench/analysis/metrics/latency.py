@@ -25,8 +25,10 @@ from rmwbench.analysis.records.ledger import (
     Writer,
     arranged,
     is_steady,
+    longest_run,
     place_order,
     reconcile,
+    under_way,
 )
 
 SERIES_POINTS = 2_000
@@ -43,6 +45,8 @@ class Messages:
     ledger: Ledger = field(default_factory=Ledger)
     samples: dict[str, Sample] = field(default_factory=dict)
     longest_stall_ns: float | None = None
+    undelivered_in_a_row: int | None = None
+    """Of the pair in which it is largest; None without a pair."""
     arrived_in_window: int = 0
     bytes_in_window: int = 0
     calls_in_window: int = 0
@@ -166,16 +170,20 @@ def _pairs(
     heard, received_rows = _heard(columns, endpoints, window, out)
     flags, seq, taken, size = (columns.received(c) for c in ("flags", "seq", "taken_ns", "bytes"))
     pairs: list[_Pair] = []
-    stalls = []
+    stalls, runs = [], []
     for w, r in ((w, r) for w, readers in heard for r in readers):
         rows, life = received_rows(r.endpoint, w.endpoint), lives.get(r.endpoint)
         places = _of_life(w, life)
         arrivals = Arrivals(seq[rows], taken[rows], flags[rows])
         ledger, first, order = reconcile(places, arrivals)
         pairs.append(p := _Pair(w, r.endpoint, rows, places, life, first, taken))
+        missing = places.steady & (first < 0)
         if w.reliable and r.reliable:
             moving = window is not None and _was_moving(p, window)
             ledger = ledger.still_under_way(moving=moving)
+            if missing.any():
+                missing &= ~under_way(places, arrivals, first, moving=moving)
+        runs.append(longest_run(missing))
         out.ledger += ledger
         if window is None:
             continue
@@ -187,6 +195,7 @@ def _pairs(
         begin, stop = np.searchsorted(ordered, [there.begin_ns, there.end_ns])
         stalls.append(longest_gap(ordered[begin:stop], there))
     out.longest_stall_ns = max(stalls, default=None)
+    out.undelivered_in_a_row = max(runs, default=None)
     return [w for w, _ in heard], pairs
 
 

@@ -226,6 +226,31 @@ def reconcile(writer: Writer, arrivals: Arrivals) -> tuple[Ledger, np.ndarray, n
     )
 
 
+def under_way(writer: Writer, arrivals: Arrivals, first: np.ndarray, *, moving: bool) -> np.ndarray:
+    """Per place whether the message of a reliable stream was under way when the trial stopped
+    waiting, shape (n,): the same messages that `Ledger.still_under_way` counts. `first` is what
+    `reconcile` found."""
+    odd = arrivals.flags & (CORRUPT | LATE | FOREIGN)
+    place = arrivals.seq.astype(np.int64) - writer.first_seq
+    known = (place >= 0) & (place < len(writer.steady))
+    found, corrupt = np.zeros((2, len(writer.steady)), bool)
+    found[place[known & (odd == LATE)]] = True
+    corrupt[place[known & ((odd & FOREIGN) == 0) & ((odd & CORRUPT) != 0)]] = True
+    delivered = np.flatnonzero(writer.steady & (first >= 0))
+    if moving and len(delivered):
+        behind = int(delivered[-1]) + 1
+        found[behind:] |= ~corrupt[behind:]
+    sent = writer.attempted & ~writer.failed
+    which: np.ndarray = found & sent & writer.steady & (first < 0)
+    return which
+
+
+def longest_run(missing: np.ndarray) -> int:
+    """The most neighbouring places of shape (n,) that are True."""
+    edges = np.flatnonzero(np.diff(missing.astype(np.int8), prepend=0, append=0))
+    return int((edges[1::2] - edges[::2]).max(initial=0))
+
+
 def _arrival_order(taken_ns: np.ndarray, sound: np.ndarray | None) -> np.ndarray | None:
     """Rows in order of arrival, restricted to `sound`; None means all rows as they stand (a pool of
     callbacks may record out of order).
