@@ -92,9 +92,9 @@ def test_what_is_decided_is_said_before_what_is_open():
         workload(arm("a", "undecided", 2e4), arm("b", "undecided", 2.1e4, "a", 1.05), *three)
     )
     assert found.answer == (
-        "Take one of a and b: which of them is still open; c takes 3.00× as long as a, d 3.05×."
+        "Take a or b: which of the two is the fastest is not decided; c takes 3.00× as long as a, d 3.05×."
     )
-    assert found.lead == "Take one of a and b: which of them is still open."
+    assert found.lead == "Take a or b: which of the two is the fastest is not decided."
     assert found.rest == "c takes 3.00× as long as a, d 3.05×."
 
 

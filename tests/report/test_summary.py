@@ -229,7 +229,7 @@ def test_noisy_machines_leave_it_undecided_with_a_time(tmp_path):
     ]
     assert undecided
     assert any(v["minutes_to_decide"] for v in undecided)
-    assert "is still open" in texts(document)
+    assert "is not decided" in texts(document)
 
 
 def test_a_campaign_stopped_before_its_first_trial_is_still_a_document(tmp_path):

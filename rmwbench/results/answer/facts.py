@@ -134,12 +134,13 @@ class Between:
     def clause(self, order: Words) -> str:
         if self.all_arms:
             return f"nothing is decided yet between {names(self.arms)}"
-        return f"which of {names(self.arms)} is the {order.best} is still open"
+        return f"which of {names(self.arms)} is the {order.best} is not decided"
 
     def advice(self, order: Words) -> str:
         if self.all_arms:
             return self.clause(order)
-        return f"take one of {names(self.arms)}: which of them is still open"
+        which = "which of the two" if len(self.arms) == 2 else "which of them"
+        return f"take {names(self.arms, 'or')}: {which} is the {order.best} is not decided"
 
 
 @dataclass(frozen=True)
