@@ -3,7 +3,7 @@
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.suite.file import load as module
+from rmwbench.suite.file import load, places
 from rmwbench.suite.file.load import find, shipped_suites, suite_file
 from rmwbench.suite.file.places import source_directory, sources_with
 
@@ -22,7 +22,8 @@ def shipped(tmp_path, monkeypatch):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("suite: x\n")
     (tmp_path / "published/old-2020/claims.yaml").write_text("")
-    monkeypatch.setattr(module, "suites_directory", lambda: tmp_path)
+    for module in (load, places):
+        monkeypatch.setattr(module, "suites_directory", lambda: tmp_path)
     return tmp_path
 
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from rmwbench.bundle import Bundle
 from rmwbench.evaluations.state_file import StateFile, make_empty
-from rmwbench.suite.file.candidates import Choice
 
 if TYPE_CHECKING:
     from rmwbench.evaluations.committee.sections import Share
+    from rmwbench.suite.file.candidates import Choice
 
 STATE = StateFile("evaluation.json", "rmwbench evaluate", "rmwbench/evaluation-run", 1)
 
@@ -66,7 +66,9 @@ class Session:
         del state["directory"]
         STATE.save(self.directory, state)
 
-    def choice(self) -> Choice:
+    def choice(self) -> "Choice":
+        from rmwbench.suite.file.candidates import Choice  # with what reads suites
+
         return Choice(tuple(self.candidates), tuple(self.added), tuple(self.without))
 
     def place(self, section: Planned) -> Path:
@@ -95,7 +97,7 @@ def begin(
     *,
     seed: int,
     budget_s: float,
-    choice: Choice,
+    choice: "Choice",
     machines: int | None = None,
 ) -> Session:
     """Makes the directory. `absent`: section -> (its title, its suite, why it cannot run).
