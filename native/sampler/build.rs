@@ -14,9 +14,8 @@ fn main() {
     println!("cargo:rerun-if-env-changed=CC");
     let library = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"))
         .join("librmwbench_allocations.so");
-    let compiler = linker_of_another_machine()
-        .or_else(|| env::var("CC").ok())
-        .unwrap_or_else(|| "cc".into());
+    let compiler =
+        linker_of_another_machine().or_else(|| env::var("CC").ok()).unwrap_or_else(|| "cc".into());
     let mut words = compiler.split_whitespace();
     let mut command = Command::new(words.next().unwrap_or("cc"));
     command.args(words);
