@@ -17,9 +17,6 @@ from bench.verdict import verdict
 LOOKS = 4
 """How often a line is looked at, at most; the pairs double from look to look."""
 
-_ERROR = 0.025 / LOOKS
-"""Of one side of one look."""
-
 
 def line(
     *,
@@ -73,12 +70,12 @@ def until_decided(
     return found
 
 
-def lowest_rank(pairs: int) -> int | None:
-    """The highest rank k (from 0) with P(binomial(pairs, 1/2) <= k) within the error of one look;
-    None below 8 pairs."""
+def lowest_rank(pairs: int, looks: int = LOOKS) -> int | None:
+    """The highest rank k (from 0) with P(binomial(pairs, 1/2) <= k) within the error of one look's
+    one side; None below 8 pairs, below 6 where one look is all."""
     from scipy.stats import binom
 
     rank = -1
-    while binom.cdf(rank + 1, pairs, 0.5) <= _ERROR:
+    while binom.cdf(rank + 1, pairs, 0.5) <= 0.025 / looks:
         rank += 1
     return rank if rank >= 0 else None

@@ -62,7 +62,7 @@ def line(
 def _bounded(values: Sequence[float]) -> list[float | None]:
     """Median, low, high."""
     ordered = sorted(values)
-    rank = lowest_rank(len(ordered))
+    rank = lowest_rank(len(ordered), looks=1)
     bounds = [None, None] if rank is None else [ordered[rank], ordered[-1 - rank]]
     return [statistics.median(ordered), *bounds]
 
