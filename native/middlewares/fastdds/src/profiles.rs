@@ -12,6 +12,15 @@ const RENAMED: [(&str, &str); 3] = [
     ("nackResponseDelay", "nack_response_delay"),
 ];
 
+/// Largest message of the profile `shm`. A submessage's length has 16 bits: 2.9.1, 3.3.0 and 3.6.2
+/// leave it out of one that is longer, 3.1.2 delivers it truncated.
+const ONE_PIECE: &str = "<maxMessageSize>8454144</maxMessageSize>";
+
+/// Whether this version delivers what is longer than 64 KiB in one piece; 3.2 was not tried.
+fn has_long_pieces(version: &str) -> bool {
+    !["3.0.", "3.1.", "3.2."].iter().any(|series| version.starts_with(series))
+}
+
 /// `version` is Fast DDS's: 3.x names some settings, and discovery servers, in another way.
 pub fn profiles(version: &str) -> Vec<Profile> {
     let before_3 = version.starts_with("2.");
@@ -30,6 +39,14 @@ pub fn profiles(version: &str) -> Vec<Profile> {
     } else {
         include_str!("../profiles/discovery_server-3.xml")
     };
+    let shm = include_str!("../profiles/shm.xml");
+    let shm = if has_long_pieces(version) {
+        profile(SHM, shm, "shared memory alone: messages up to 8 MiB in one piece")
+    } else {
+        let in_fragments =
+            shm.replace(ONE_PIECE, "<!-- As installed: this version truncates longer pieces. -->");
+        profile(SHM, &in_fragments, "shared memory alone: messages in pieces of 64 KiB")
+    };
     vec![
         profile("untouched", "", "as installed: shared memory (512 KiB segment) beside UDP, heartbeat 3 s"),
         profile(
@@ -37,7 +54,7 @@ pub fn profiles(version: &str) -> Vec<Profile> {
             include_str!("../profiles/tuned.xml"),
             "large messages and low latency on one machine: larger segment, faster repair",
         ),
-        profile(SHM, include_str!("../profiles/shm.xml"), "shared memory alone: messages up to 8 MiB in one piece"),
+        shm,
         profile(
             "data_sharing",
             include_str!("../profiles/data_sharing.xml"),
@@ -65,6 +82,8 @@ mod tests {
                 "{old}"
             );
         }
+        assert!(["2.9.1", "3.3.0", "3.6.2.0"].iter().all(|version| has(version, ONE_PIECE)));
+        assert!(!has("3.1.2", ONE_PIECE) && has("3.1.2", "port_queue_capacity"));
         assert!(has("2.14.6", "RemoteServer") && !has("3.0.0", "RemoteServer"));
     }
 }
