@@ -3,20 +3,20 @@
 from functools import partial
 from pathlib import Path
 
+from rmwbench.evaluations.about import sources_about
 from rmwbench.evaluations.campaign import Campaign, of_shown
-from rmwbench.evaluations.claims.about import sources_about
 from rmwbench.evaluations.claims.render.short import lines, table
 from rmwbench.evaluations.claims.state import ANSWERS
-from rmwbench.evaluations.figures.about import sources_about as figures_about
 from rmwbench.report.evaluated import Evaluated
 from rmwbench.results.shown import Shown
+from rmwbench.suite.file.places import CLAIMS_FILE, FIGURES_FILE
 
 
 def evaluated(shown: Shown) -> Evaluated:
     """What the shipped claims and figures say of the campaign."""
     campaign = of_shown(shown)
     section = None
-    if sources_about(str(campaign.suite)):
+    if sources_about(str(campaign.suite), CLAIMS_FILE):
         from rmwbench.evaluations.claims.render.rows import of_campaign
 
         section = of_campaign(campaign)
@@ -32,7 +32,7 @@ def evaluated(shown: Shown) -> Evaluated:
 def _write_figures(campaign: Campaign, report: Path) -> str | None:
     """Charts take long to import: an answer in the terminal has none, and most reports have none of
     an evaluation."""
-    if not figures_about(str(campaign.suite)):
+    if not sources_about(str(campaign.suite), FIGURES_FILE):
         return None
     from rmwbench.evaluations.figures.beside import write_beside
 

@@ -97,10 +97,10 @@ def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys)
 
 
 def test_only_what_was_asked_for_would_run(capsys):
-    from rmwbench.evaluations.claims.about import sources
     from rmwbench.evaluations.claims.document import ledger
     from rmwbench.evaluations.claims.measured import shipped_of
     from rmwbench.evaluations.claims.model import load
+    from rmwbench.evaluations.claims.named import sources
 
     files = [load(name) for name in sources()]
     parts = ledger(files, shipped=shipped_of(files))["sources"]

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rmwbench.evaluations.about import is_suite
 from rmwbench.evaluations.campaign import Campaign
-from rmwbench.evaluations.claims.about import is_suite
 from rmwbench.suite.cells import cells, comparisons
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.load import load

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rmwbench.analysis.metrics.topics import unit
+from rmwbench.evaluations.about import is_suite
 from rmwbench.evaluations.campaign import NOTHING, Arm, Campaign, Workload
-from rmwbench.evaluations.claims.about import is_suite
 from rmwbench.evaluations.claims.model import Claim, Claims, Conditions, Test
 from rmwbench.evaluations.claims.rules import (
     LEAST_BLOCKS,

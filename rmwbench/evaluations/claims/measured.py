@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
+from rmwbench.evaluations.about import is_suite
 from rmwbench.evaluations.campaign import Arm, Campaign, Values, Workload
-from rmwbench.evaluations.claims.about import is_suite
 from rmwbench.evaluations.claims.judge import compared
 from rmwbench.evaluations.claims.measured_files import METHOD, SCHEMA, VERSION, shipped
 from rmwbench.evaluations.claims.model import Claims

@@ -6,10 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.evaluations.claims.about import sources
 from rmwbench.evaluations.claims.model import Claims, load
 from rmwbench.suite.file.load import SUFFIXES
-from rmwbench.suite.file.places import CLAIMS_FILE, source_directory
+from rmwbench.suite.file.places import CLAIMS_FILE, source_directory, sources_with
+
+
+def sources() -> list[str]:
+    """The sources that have claims, by the name of their folder."""
+    return sources_with(CLAIMS_FILE)
 
 
 @dataclass

@@ -6,12 +6,13 @@ other suites have none.
 from pathlib import Path
 from typing import Any
 
+from rmwbench.evaluations.about import sources_about
 from rmwbench.evaluations.campaign import Campaign
 from rmwbench.evaluations.figures import document as redrawn
-from rmwbench.evaluations.figures.about import sources_about
 from rmwbench.evaluations.figures.model import load, published_file
 from rmwbench.evaluations.figures.page import write_html
 from rmwbench.evaluations.figures.points import read
+from rmwbench.suite.file.places import FIGURES_FILE
 from rmwbench.whole_file import is_written_through
 
 SHIPPED = "the points extracted from the published data, five digits"
@@ -20,7 +21,8 @@ SHIPPED = "the points extracted from the published data, five digits"
 def document(campaign: Campaign) -> dict[str, Any] | None:
     """The figures document of a campaign with what it measures alone; None where it measures no
     figure."""
-    files = [(name, load(name)) for name in sources_about(str(campaign.suite))]
+    about = sources_about(str(campaign.suite), FIGURES_FILE)
+    files = [(name, load(name)) for name in about]
     found = []
     for name, file in files:
         shipped = published_file(name)

@@ -13,8 +13,8 @@ from typing import Any
 
 from rmwbench.analysis.metrics.latency import SERIES_POINTS
 from rmwbench.errors import UserError
+from rmwbench.evaluations.about import is_suite
 from rmwbench.evaluations.campaign import Arm, Campaign
-from rmwbench.evaluations.claims.about import is_suite
 from rmwbench.evaluations.claims.measured import expanded
 from rmwbench.evaluations.claims.measured_files import FOLDER, shipped
 from rmwbench.evaluations.figures import cells as figure_cells

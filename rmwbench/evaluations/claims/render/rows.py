@@ -6,14 +6,15 @@ from functools import lru_cache
 from typing import Any
 
 from rmwbench.analysis.metrics.topics import unit
+from rmwbench.evaluations.about import sources_about
 from rmwbench.evaluations.campaign import Campaign
-from rmwbench.evaluations.claims.about import sources_about
 from rmwbench.evaluations.claims.document import ledger
 from rmwbench.evaluations.claims.markdown import here
 from rmwbench.evaluations.claims.model import Claims, load
 from rmwbench.evaluations.claims.render.picture import picture
 from rmwbench.evaluations.claims.state import OF_THE_DATA, STATES, state_of
 from rmwbench.evaluations.claims.words import title_of, unit_of
+from rmwbench.suite.file.places import CLAIMS_FILE
 from rmwbench.words import numbers as fmt
 
 Link = Callable[[str, str, str, str], str | None]
@@ -30,7 +31,7 @@ def of_campaign(campaign: Campaign) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=8)
 def _about(suite: str) -> list[Claims]:
-    return [load(name) for name in sources_about(suite)]
+    return [load(name) for name in sources_about(suite, CLAIMS_FILE)]
 
 
 def inside(campaign: Campaign) -> Link:

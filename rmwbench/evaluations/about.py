@@ -1,0 +1,28 @@
+"""Which published evaluations say something of a suite. Only their texts are searched: most campaigns
+are about nothing that was published, and reading a file of claims takes a quarter of a second."""
+
+import re
+from functools import cache
+
+from rmwbench.suite.file.places import source_directory, sources_with
+
+_SUITE = re.compile(r"\bsuite: *([^\s,}]+)")
+
+
+def sources_about(suite: str, file: str) -> list[str]:
+    """The sources whose `file` (of claims or of figures) names a suite that calls itself so."""
+    found = []
+    for source in sources_with(file):
+        text = (source_directory(source) / file).read_text(encoding="utf-8")
+        if any(is_suite(name, suite) for name in set(_SUITE.findall(text))):
+            found.append(source)
+    return found
+
+
+@cache
+def is_suite(name: str, suite: str) -> bool:
+    """Whether `suite: NAME` of such a file means the suite that calls itself `suite`: a file
+    `folder/name` may call itself `folder-name` or `name`, and a file of one's own is known by its
+    name without suffix."""
+    name = name.strip("\"'").removesuffix(".yaml").removesuffix(".yml")
+    return suite in (name, name.replace("/", "-"), name.rpartition("/")[2])
