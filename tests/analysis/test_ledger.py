@@ -12,6 +12,7 @@ from rmwbench.analysis.records.ledger import (
     Arrivals,
     Ledger,
     Writer,
+    arranged,
     is_steady,
     longest_run,
     place_order,
@@ -105,7 +106,8 @@ def naive(writer: Writer, arrivals: Arrivals) -> tuple[dict, list[int]]:
 def test_same_as_a_dictionary(case):
     writer, arrivals = case
     expected, first = naive(writer, arrivals)
-    ledger, got, rows = reconcile(writer, arrivals)
+    found = arranged(writer, arrivals)
+    ledger, got, rows = reconcile(writer, found), found.first, found.rows
     assert ledger == Ledger(**expected)
     assert got.tolist() == first
     sound = [
@@ -119,7 +121,8 @@ def test_same_as_a_dictionary(case):
 @settings(max_examples=200, deadline=None)
 @given(cases())
 def test_every_wanted_message_has_exactly_one_fate(case):
-    ledger, *_ = reconcile(*case)
+    writer, arrivals = case
+    ledger = reconcile(writer, arranged(writer, arrivals))
     assert (
         ledger.wanted
         == ledger.delivered
@@ -136,8 +139,9 @@ def test_every_wanted_message_has_exactly_one_fate(case):
 @given(cases(), st.booleans())
 def test_which_messages_were_under_way_are_those_that_are_counted(case, moving):
     writer, arrivals = case
-    ledger, first, _ = reconcile(writer, arrivals)
-    which = under_way(writer, arrivals, first, moving=moving)
+    found = arranged(writer, arrivals)
+    which = under_way(writer, found, moving=moving)
+    ledger = reconcile(writer, found)
     assert np.count_nonzero(which) == ledger.still_under_way(moving=moving).under_way
 
 
@@ -149,10 +153,11 @@ def test_the_longest_run_is_that_of_a_split_text(text):
 
 def test_total_loss_counts_at_the_start_and_is_not_zero():
     yes = np.ones(5, bool)
-    ledger, first, _ = reconcile(
-        Writer(0, yes, yes, ~yes),
-        Arrivals(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.uint32)),
+    writer = Writer(0, yes, yes, ~yes)
+    found = arranged(
+        writer, Arrivals(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.uint32))
     )
+    ledger, first = reconcile(writer, found), found.first
     assert (ledger.lost_start, ledger.delivered, ledger.undelivered) == (5, 0, 5)
     assert (first == -1).all()
 
@@ -164,7 +169,9 @@ def test_a_corrupt_copy_does_not_stand_for_the_sound_one():
         np.array([1, 2, 3]),
         np.array([CORRUPT, 0, CORRUPT], np.uint32),
     )
-    ledger, first, _ = reconcile(Writer(0, yes, yes, ~yes), arrivals)
+    writer = Writer(0, yes, yes, ~yes)
+    found = arranged(writer, arrivals)
+    ledger, first = reconcile(writer, found), found.first
     assert first.tolist() == [1, -1]
     assert (ledger.delivered, ledger.corrupt, ledger.corrupt_copies, ledger.duplicates) == (
         1,

@@ -159,7 +159,7 @@ def pairs(
             taken_ns=found.taken_ns,
             steady=found.places.steady,
         )
-        yield found.writer.endpoint, found.reader, found.writer.places.first_seq, pair
+        yield found.writer.endpoint, found.reader.endpoint, found.writer.places.first_seq, pair
 
 
 def explain(pair: Pair, witnesses: Witnesses = Witnesses()) -> Tail | None:

@@ -5,7 +5,7 @@ Every message that the schedule wanted is in every latency sample, once per read
 arrive sound and in time is +inf (rule 4). Latencies of several readers are pooled within the trial.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from rmwbench.analysis.records.ledger import (
     FAILED,
     FOREIGN,
     LOANED,
+    Arranged,
     Arrivals,
     Ledger,
     Writer,
@@ -79,7 +80,7 @@ def measure(
     if window is not None:
         out.calls_in_window = sum(_inside(w.call_ns, window) for w in writers)
     out.scheduled = sum(int(np.count_nonzero(w.places.steady)) for w in writers)
-    out.pairs, out.readers = len(pairs), len({p.reader for p in pairs})
+    out.pairs, out.readers = len(pairs), len({p.reader.endpoint for p in pairs})
     sizes = columns.sent("bytes")
     out.longest_bytes = max(
         (int(own.max()) for w in writers if len(own := sizes[w.rows])), default=0
@@ -135,27 +136,33 @@ def paired(
 ) -> "list[_Pair]":
     """Every writer with each of its readers, first arrivals in place. Raises as `measure`."""
     columns = answered(columns, endpoints)
-    heard, received_rows = _heard(columns, endpoints, window, Messages())
+    heard = _heard(columns, endpoints, window)
+    return [pair for pair, _ in _each(columns, heard, lives, Messages())]
+
+
+_Heard = Sequence["tuple[_Writer, tuple[Endpoint, ...]]"]
+
+
+def _heard(columns: Columns, endpoints: Sequence[Endpoint], window: Window | None) -> _Heard:
+    """Writers with their readers."""
+    rows = _selector(columns.sent("endpoint"))
+    return [
+        (_writer(columns, e, rows(e.endpoint), window), readers)
+        for e, readers in heard_by(endpoints)
+    ]
+
+
+def _each(
+    columns: Columns, heard: _Heard, lives: Mapping[int, Life], out: Messages
+) -> "Iterator[tuple[_Pair, Arranged]]":
+    """Each writer with each of its readers; rows of no writer are counted in `out`."""
+    received_rows = _pair_selector(columns, out)
     flags, seq, taken = (columns.received(c) for c in ("flags", "seq", "taken_ns"))
-    pairs = []
     for w, r in ((w, r) for w, readers in heard for r in readers):
         rows, life = received_rows(r.endpoint, w.endpoint), lives.get(r.endpoint)
         places = _of_life(w, life)
-        first = arranged(places, Arrivals(seq[rows], taken[rows], flags[rows])).first
-        pairs.append(_Pair(w, r.endpoint, rows, places, life, first, taken))
-    return pairs
-
-
-def _heard(
-    columns: Columns, endpoints: Sequence[Endpoint], window: Window | None, out: Messages
-) -> "tuple[list[tuple[_Writer, tuple[Endpoint, ...]]], Callable[[int, int], Rows]]":
-    """Writers with their readers, and (reader, writer) -> rows of `received`."""
-    sent_rows = _selector(columns.sent("endpoint"))
-    received_rows = _pair_selector(columns, out)
-    return [
-        (_writer(columns, e, sent_rows(e.endpoint), window), readers)
-        for e, readers in heard_by(endpoints)
-    ], received_rows
+        found = arranged(places, Arrivals(seq[rows], taken[rows], flags[rows]))
+        yield _Pair(w, r, rows, places, life, found.first, taken), found
 
 
 def _pairs(
@@ -167,30 +174,29 @@ def _pairs(
 ) -> "tuple[list[_Writer], list[_Pair]]":
     """Writers, and each of them with each of its readers; `out` gets ledgers, and what came within
     the window."""
-    heard, received_rows = _heard(columns, endpoints, window, out)
-    flags, seq, taken, size = (columns.received(c) for c in ("flags", "seq", "taken_ns", "bytes"))
+    heard, size = _heard(columns, endpoints, window), columns.received("bytes")
     pairs: list[_Pair] = []
     stalls, runs = [], []
-    for w, r in ((w, r) for w, readers in heard for r in readers):
-        rows, life = received_rows(r.endpoint, w.endpoint), lives.get(r.endpoint)
-        places = _of_life(w, life)
-        arrivals = Arrivals(seq[rows], taken[rows], flags[rows])
-        ledger, first, order = reconcile(places, arrivals)
-        pairs.append(p := _Pair(w, r.endpoint, rows, places, life, first, taken))
-        missing = places.steady & (first < 0)
-        if w.reliable and r.reliable:
+    for p, found in _each(columns, heard, lives, out):
+        pairs.append(p)
+        ledger, missing = reconcile(p.places, found), p.places.steady & (p.first < 0)
+        if p.writer.reliable and p.reader.reliable:
             moving = window is not None and _was_moving(p, window)
             ledger = ledger.still_under_way(moving=moving)
             if missing.any():
-                missing &= ~under_way(places, arrivals, first, moving=moving)
+                missing &= ~under_way(p.places, found, moving=moving)
         runs.append(longest_run(missing))
         out.ledger += ledger
         if window is None:
             continue
-        _count_within(window, p, size[rows], out)
-        ordered = arrivals.taken_ns if order is None else arrivals.taken_ns[order]
+        _count_within(window, p, size[p.rows], out)
+        taken_ns = found.arrivals.taken_ns
+        ordered = taken_ns if found.rows is None else taken_ns[found.rows]
         there = window
-        for end in (w.endpoint, r.endpoint):  # nothing can arrive while either end is away
+        for end in (
+            p.writer.endpoint,
+            p.reader.endpoint,
+        ):  # nothing can arrive while either end is away
             there = lives[end].within(there) if end in lives else there
         begin, stop = np.searchsorted(ordered, [there.begin_ns, there.end_ns])
         stalls.append(longest_gap(ordered[begin:stop], there))
@@ -260,7 +266,7 @@ class _Pair:
     nothing came) by place."""
 
     writer: _Writer
-    reader: int
+    reader: Endpoint
     rows: "Rows"
     places: Writer
     life: Life | None

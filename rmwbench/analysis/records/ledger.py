@@ -143,12 +143,27 @@ class Arranged:
     where that is all rows as they stand, and `places` theirs. Of all rows the `place`, what is
     `odd` about them, and which are `known`; None where all are known and sound."""
 
+    arrivals: Arrivals
     first: np.ndarray
     rows: np.ndarray | None
     places: np.ndarray
     place: np.ndarray
     odd: np.ndarray
     known: np.ndarray | None
+
+    @property
+    def late_places(self) -> np.ndarray:
+        """Of every arrival that is late and nothing worse."""
+        return self._of(self.odd == LATE)
+
+    @property
+    def corrupt_places(self) -> np.ndarray:
+        """Of every corrupt arrival."""
+        return self._of((self.odd & CORRUPT) != 0)
+
+    def _of(self, rows: np.ndarray) -> np.ndarray:
+        places: np.ndarray = self.place[:0] if self.known is None else self.place[self.known & rows]
+        return places
 
 
 def arranged(writer: Writer, arrivals: Arrivals) -> Arranged:
@@ -171,31 +186,27 @@ def arranged(writer: Writer, arrivals: Arrivals) -> Arranged:
         sound = known & (odd == 0)
     rows = _arrival_order(arrivals.taken_ns, sound)
     places = (place if rows is None else place[rows]).astype(index)
-    return Arranged(_first_rows(n, places, rows, index), rows, places, place, odd, known)
+    first = _first_rows(n, places, rows, index)
+    return Arranged(arrivals, first, rows, places, place, odd, known)
 
 
-def reconcile(writer: Writer, arrivals: Arrivals) -> tuple[Ledger, np.ndarray, np.ndarray | None]:
-    """The ledger of one pair; and as `Arranged` its `first` and `rows`."""
-    n, found = len(writer.steady), arranged(writer, arrivals)
-    first, rows, places, place = found.first, found.rows, found.places, found.place
-    odd, known = found.odd, found.known
+def reconcile(writer: Writer, found: Arranged) -> Ledger:
+    """The ledger of one pair."""
+    n, first, places = len(writer.steady), found.first, found.places
     delivered = first >= 0
     delivered_steady = int(np.count_nonzero(delivered & writer.steady))
     arrived = int(np.count_nonzero(delivered))
     in_time = (
         delivered_steady if arrived == len(places) else int(np.count_nonzero(writer.steady[places]))
     )
-    late = np.zeros(n, bool)
-    corrupt = np.zeros(n, bool)
-    corrupt_copies = 0
+    late, corrupt = np.zeros((2, n), bool)
+    late[found.late_places] = True
+    bad = found.corrupt_places
+    corrupt[bad] = True
     foreign = unrecorded = 0
-    if known is not None:
-        bad = place[known & ((odd & CORRUPT) != 0)]
-        corrupt[bad] = True
-        corrupt_copies = int(np.count_nonzero(writer.steady[bad]))
-        late[place[known & (odd == LATE)]] = True
-        foreign = int(np.count_nonzero(odd & FOREIGN))
-        unrecorded = int(np.count_nonzero(~known)) - foreign
+    if found.known is not None:
+        foreign = int(np.count_nonzero(found.odd & FOREIGN))
+        unrecorded = int(np.count_nonzero(~found.known)) - foreign
     missing = writer.steady & ~delivered
     never_sent = missing & ~writer.attempted
     failed = missing & writer.failed & ~never_sent
@@ -204,44 +215,35 @@ def reconcile(writer: Writer, arrivals: Arrivals) -> tuple[Ledger, np.ndarray, n
     corrupt &= missing & ~late
     missing &= ~(late | corrupt)
     start, middle, end = _thirds(missing, delivered & writer.steady)
-    return (
-        Ledger(
-            wanted=int(np.count_nonzero(writer.steady)),
-            delivered=delivered_steady,
-            lost_start=start,
-            lost_middle=middle,
-            lost_end=end,
-            late=int(np.count_nonzero(late)),
-            corrupt=int(np.count_nonzero(corrupt)),
-            failed=int(np.count_nonzero(failed)),
-            never_sent=int(np.count_nonzero(never_sent)),
-            corrupt_copies=corrupt_copies,
-            duplicates=in_time - delivered_steady,
-            reordered=_reordered(places, rows, first, writer.steady, unique=arrived == len(places)),
-            foreign=foreign,
-            unrecorded=unrecorded,
-        ),
-        first,
-        rows,
+    return Ledger(
+        wanted=int(np.count_nonzero(writer.steady)),
+        delivered=delivered_steady,
+        lost_start=start,
+        lost_middle=middle,
+        lost_end=end,
+        late=int(np.count_nonzero(late)),
+        corrupt=int(np.count_nonzero(corrupt)),
+        failed=int(np.count_nonzero(failed)),
+        never_sent=int(np.count_nonzero(never_sent)),
+        corrupt_copies=int(np.count_nonzero(writer.steady[bad])),
+        duplicates=in_time - delivered_steady,
+        reordered=_reordered(found, writer.steady, unique=arrived == len(places)),
+        foreign=foreign,
+        unrecorded=unrecorded,
     )
 
 
-def under_way(writer: Writer, arrivals: Arrivals, first: np.ndarray, *, moving: bool) -> np.ndarray:
+def under_way(writer: Writer, found: Arranged, *, moving: bool) -> np.ndarray:
     """Per place whether the message of a reliable stream was under way when the trial stopped
-    waiting, shape (n,): the same messages that `Ledger.still_under_way` counts. `first` is what
-    `reconcile` found."""
-    odd = arrivals.flags & (CORRUPT | LATE | FOREIGN)
-    place = arrivals.seq.astype(np.int64) - writer.first_seq
-    known = (place >= 0) & (place < len(writer.steady))
-    found, corrupt = np.zeros((2, len(writer.steady)), bool)
-    found[place[known & (odd == LATE)]] = True
-    corrupt[place[known & ((odd & FOREIGN) == 0) & ((odd & CORRUPT) != 0)]] = True
-    delivered = np.flatnonzero(writer.steady & (first >= 0))
+    waiting, shape (n,): the same messages that `Ledger.still_under_way` counts."""
+    which, corrupt = np.zeros((2, len(writer.steady)), bool)
+    corrupt[found.corrupt_places] = True
+    delivered = np.flatnonzero(writer.steady & (found.first >= 0))
     if moving and len(delivered):
         behind = int(delivered[-1]) + 1
-        found[behind:] |= ~corrupt[behind:]
-    sent = writer.attempted & ~writer.failed
-    which: np.ndarray = found & sent & writer.steady & (first < 0)
+        which[behind:] = ~corrupt[behind:]
+    which[found.late_places] = True
+    which &= writer.attempted & ~writer.failed & writer.steady & (found.first < 0)
     return which
 
 
@@ -274,14 +276,8 @@ def _first_rows(n: int, places: np.ndarray, rows: np.ndarray | None, index: np.d
     return first
 
 
-def _reordered(
-    places: np.ndarray,
-    rows: np.ndarray | None,
-    first: np.ndarray,
-    steady: np.ndarray,
-    *,
-    unique: bool,
-) -> int:
+def _reordered(found: Arranged, steady: np.ndarray, *, unique: bool) -> int:
+    first, rows, places = found.first, found.rows, found.places
     if len(places) < 2 or not (places[1:] < places[:-1]).any():
         return 0
     seen = places

@@ -84,7 +84,7 @@ def pairs_of(
     flags, taken = (columns.received(c) for c in ("flags", "taken_ns"))
     found = []
     for pair in paired(columns, endpoints, window):
-        writer, reader = ends[pair.writer.endpoint], ends[pair.reader]
+        writer, reader = ends[pair.writer.endpoint], ends[pair.reader.endpoint]
         if pair.writer.kind == "client":
             host = service_host.get(pair.writer.topic, writer.host)
             reader = End(reader.endpoint, reader.node, host, reader.begin_ns, reader.end_ns)
