@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 from bench.metrics import METRICS, ROOT, timed
-from bench.ratio import line, until_decided
+from bench.ratio import against
 
 LIMIT_S = 10.0
 BLOCKS, ARMS = 10, 8
@@ -73,30 +73,22 @@ def main() -> None:
 
 def measure(directory: Path, levels: int, pairs: int) -> dict:
     cells = levels * ARMS
-    runs = []
-
-    def pair(_: int) -> str:
-        runs.append(timed(METRICS, directory))
-        return f"{runs[-1]['seconds']:.2f} s"
-
-    def lines() -> list[dict]:
-        found = line(
-            bench="campaign",
-            name=f"statistics of {cells} cells, {BLOCKS} blocks / {LIMIT_S:g} s",
-            message_bytes=WORKLOAD["payload_bytes"],
-            metric="time",
-            unit="s",
-            limit=(None, 1.0),
-            ours=[run["seconds"] for run in runs],
-            theirs=[LIMIT_S] * len(runs),
-            details={
-                "trials": cells * BLOCKS,
-                "peak_bytes": max(run["peak_bytes"] for run in runs),
-            },
-        )
-        return [found]
-
-    return until_decided(pairs, pair, lines)[0]
+    return against(
+        LIMIT_S,
+        pairs,
+        lambda: timed(METRICS, directory),
+        "seconds",
+        lambda runs: {
+            "trials": cells * BLOCKS,
+            "peak_bytes": max(run["peak_bytes"] for run in runs),
+        },
+        bench="campaign",
+        name=f"statistics of {cells} cells, {BLOCKS} blocks / {LIMIT_S:g} s",
+        message_bytes=WORKLOAD["payload_bytes"],
+        metric="time",
+        unit="s",
+        limit=(None, 1.0),
+    )
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 from bench import command
-from bench.ratio import line, until_decided
+from bench.ratio import against
 
 LIMIT_S = 3.0
 RUNS, SECONDS = 10, 15
@@ -98,27 +98,19 @@ def timed(archive: Path, out: Path) -> dict[str, float]:
 def measure(archive: Path, files: int | None, directory: Path, pairs: int) -> dict:
     """The one line. The first import is not counted: it writes the bytecode of what it imports."""
     timed(archive, directory / "bundle")
-    runs = []
-
-    def pair(_: int) -> str:
-        runs.append(timed(archive, directory / "bundle"))
-        return f"{runs[-1]['seconds']:.2f} s"
-
-    def lines() -> list[dict]:
-        found = line(
-            bench="import",
-            name=f"import of the Mininet archive / {LIMIT_S:g} s",
-            message_bytes=SIZES["Array1k"],
-            metric="cpu",
-            unit="s",
-            limit=(None, 1.0),
-            ours=[run["seconds"] for run in runs],
-            theirs=[LIMIT_S] * len(runs),
-            details={"files": files, "peak_bytes": max(run["peak_bytes"] for run in runs)},
-        )
-        return [found]
-
-    return until_decided(pairs, pair, lines)[0]
+    return against(
+        LIMIT_S,
+        pairs,
+        lambda: timed(archive, directory / "bundle"),
+        "seconds",
+        lambda runs: {"files": files, "peak_bytes": max(run["peak_bytes"] for run in runs)},
+        bench="import",
+        name=f"import of the Mininet archive / {LIMIT_S:g} s",
+        message_bytes=SIZES["Array1k"],
+        metric="cpu",
+        unit="s",
+        limit=(None, 1.0),
+    )
 
 
 def main() -> None:

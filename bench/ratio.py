@@ -70,6 +70,30 @@ def until_decided(
     return found
 
 
+def against(
+    promise: float,
+    runs: int,
+    run: Callable[[], dict[str, Any]],
+    value: str,
+    details: Callable[[list[dict[str, Any]]], dict[str, Any]],
+    **about: Any,
+) -> dict[str, Any]:
+    """One line: `value` of each `run` divided by what is promised of it, in so many runs or as many
+    as it takes. `details` of all runs; `about` as `line` has it."""
+    done: list[dict[str, Any]] = []
+
+    def one(_: int) -> str:
+        done.append(run())
+        return f"{done[-1][value]:.4g} {about['unit']}"
+
+    def lines() -> list[dict[str, Any]]:
+        ours = [found[value] for found in done]
+        theirs = [promise] * len(done)
+        return [line(**about, ours=ours, theirs=theirs, details=details(done))]
+
+    return until_decided(runs, one, lines)[0]
+
+
 def lowest_rank(pairs: int, looks: int = LOOKS) -> int | None:
     """The highest rank k (from 0) with P(binomial(pairs, 1/2) <= k) within the error of one look's
     one side; None below 8 pairs, below 6 where one look is all."""

@@ -12,9 +12,10 @@ import argparse
 import contextlib
 import json
 import time
+from functools import partial
 from pathlib import Path
 
-from bench.ratio import line, until_decided
+from bench.ratio import against
 from rmwbench.lab.host import Host
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.sampling.sampler import Sampler
@@ -44,42 +45,23 @@ def main() -> None:
     )
     runs = arguments.runs * arguments.times
     for name, sampling, canary_ns, limit in asked:
-        print(
-            json.dumps(compare(name, sampling, canary_ns, limit, arguments.seconds, runs)),
-            flush=True,
-        )
-
-
-def compare(
-    name: str,
-    sampling: Sampling,
-    canary_ns: int | None,
-    limit: tuple[float | None, float | None] | None,
-    seconds: float,
-    runs: int,
-) -> dict:
-    """The one line."""
-    found = []
-
-    def pair(_: int) -> str:
-        found.append(measure(sampling, seconds, canary_ns))
-        return f"{found[-1]['cores']:.4%} of a core"
-
-    def lines() -> list[dict]:
-        result = line(
+        result = against(
+            LIMIT_CORES,
+            runs,
+            partial(measure, sampling, arguments.seconds, canary_ns),
+            "cores",
+            lambda found: {
+                "edge_ns": max(run["edge_ns"] for run in found),
+                "processes": PROCESSES,
+            },
             bench="sampler",
             name=name,
             message_bytes=0,
             metric="cpu",
             unit="cores",
             limit=limit,
-            ours=[run["cores"] for run in found],
-            theirs=[LIMIT_CORES] * len(found),
-            details={"edge_ns": max(run["edge_ns"] for run in found), "processes": PROCESSES},
         )
-        return [result]
-
-    return until_decided(runs, pair, lines)[0]
+        print(json.dumps(result), flush=True)
 
 
 def measure(sampling: Sampling, seconds: float, canary_ns: int | None) -> dict[str, float]:

@@ -24,14 +24,19 @@ impl Limit {
     /// Equivalent within 5 %.
     pub const EQUIVALENT: Limit = Limit::Within(0.95, 1.05);
 
+    /// Lower and upper end, infinite for a side that is open; None where nothing is promised.
+    fn ends(self) -> Option<(f64, f64)> {
+        match self {
+            Limit::None => None,
+            Limit::AtMost(upper) => Some((f64::NEG_INFINITY, upper)),
+            Limit::AtLeast(lower) => Some((lower, f64::INFINITY)),
+            Limit::Within(lower, upper) => Some((lower, upper)),
+        }
+    }
+
     /// Whether all of an interval lies within, or all of it outside; true where nothing is promised.
     fn is_decided_by(self, bounds: Option<(f64, f64)>) -> bool {
-        let (lower, upper) = match self {
-            Limit::None => return true,
-            Limit::AtMost(upper) => (f64::NEG_INFINITY, upper),
-            Limit::AtLeast(lower) => (lower, f64::INFINITY),
-            Limit::Within(lower, upper) => (lower, upper),
-        };
+        let Some((lower, upper)) = self.ends() else { return true };
         bounds.is_some_and(|(low, high)| {
             (lower <= low && high <= upper) || high < lower || upper < low
         })
@@ -39,12 +44,8 @@ impl Limit {
 
     /// [lower, upper]; null for a side that is open.
     fn json(self) -> Value {
-        match self {
-            Limit::None => Value::Null,
-            Limit::AtMost(upper) => json!([null, upper]),
-            Limit::AtLeast(lower) => json!([lower, null]),
-            Limit::Within(lower, upper) => json!([lower, upper]),
-        }
+        // JSON has no infinity: it becomes null
+        self.ends().map_or(Value::Null, |(lower, upper)| json!([lower, upper]))
     }
 }
 
