@@ -345,7 +345,7 @@ def _table(workload: Workload) -> Iterable[str]:
     yield table_row(header)
     yield table_row(["---", *(["---:"] * len(shown)), "---", "---:", "---"])
     for arm in workload.arms:
-        cells = [f"{escape(arm.arm)} {escape(marks(arm))}".rstrip()]
+        cells = [f"{escape(arm.label)} {escape(marks(arm))}".rstrip()]
         cells += [escape(fmt.metric(arm.metrics.get(metric or "")).full) for _, metric in shown]
         floor, ratio, verdict = (
             fmt.ratio(arm.times_floor),

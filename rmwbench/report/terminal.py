@@ -401,7 +401,7 @@ def _table(workload: Workload, shown: tuple[Column, ...], *, released: bool, jud
         table.add_column("verdict", no_wrap=True)
     for arm in workload.arms:
         cells: list[Text] = [
-            Text(f"{arm.arm}{marks(arm)}", style="dim" if arm.role == "floor" else "")
+            Text(f"{arm.label}{marks(arm)}", style="dim" if arm.role == "floor" else "")
         ]
         for column in shown:
             value = fmt.metric(arm.metrics.get(metrics[column.key] or ""))

@@ -57,7 +57,7 @@ def rows(workload: Workload) -> list[Row]:
     for place, arm in enumerate(workload.arms):
         cells = tuple(_cell(topic, topic.arms[place]) for topic in workload.topics)
         verdict = arm.verdict
-        found.append(Row(arm.arm, arm.role, cells, verdict.verdict, verdict.topic or ""))
+        found.append(Row(arm.label, arm.role, cells, verdict.verdict, verdict.topic or ""))
     return found
 
 

@@ -17,7 +17,7 @@ from rmwbench.analysis.verdicts.interim import aa_noise
 from rmwbench.analysis.verdicts.likeness import Likeness
 from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.analysis.verdicts.over_topics import over_topics
-from rmwbench.analysis.verdicts.unlike import flags
+from rmwbench.analysis.verdicts.unlike import flags, outdated
 from rmwbench.analysis.verdicts.variances import Prior
 from rmwbench.bundle import Bundle
 from rmwbench.results.answer.conclusions import conclusions
@@ -129,15 +129,20 @@ def _workload(
 ) -> Workload:
     """Without what is judged over the whole report: effects and tuning."""
     arms, verdicts, at = found.arms[w.name], found.verdicts[w.name], found.at
-    unlike = flags([a.facts for a in arms])
+    facts = [a.facts for a in arms]
+    unlike, old = flags(facts), outdated(facts)
     floor = next((a for a in arms if a.floor), None)
     by_topic = {t: by_arm for t, by_arm in verdicts.items() if t is not None}
     lost = {t: {a.name: _lost(a.compared_in(t)) for a in arms} for t in by_topic}
     overall = over_topics(by_topic, lost, words(w.primary_metric))
     shown = tuple(
-        a.shown(overall[a.name].verdict, overall[a.name].topic, unlike[a.name], floor)
-        if by_topic
-        else a.shown(verdicts[None][a.name], None, unlike[a.name], floor)
+        a.shown(
+            overall[a.name].verdict if by_topic else verdicts[None][a.name],
+            overall[a.name].topic if by_topic else None,
+            unlike[a.name],
+            a.name in old,
+            floor,
+        )
         for a in arms
     )
     of_topics = topics.shown(arms, w.primary_metric, verdicts)

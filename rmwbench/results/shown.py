@@ -213,8 +213,10 @@ class Arm(CommonArm):
     code). `path`: `paths` in words; `notes`: its worker's own; `pair`: talker and listener where its
     processes run two middlewares; `not_supported`: why it was not run. `losses` is None where every
     message arrived sound and in time, `chain` where nothing is relayed, `layers` where nothing was
-    traced, `network` where its hosts have no links and nothing was interrupted."""
+    traced, `network` where its hosts have no links and nothing was interrupted. `outdated`: more
+    than 18 months older than the newest arm beside it."""
 
+    outdated: bool
     factors: Mapping[str, Any]
     flags: tuple[str, ...]
     unlike: tuple[str, ...]
@@ -239,6 +241,16 @@ class Arm(CommonArm):
     chain: Chain | None
     layers: tuple[Layer, ...] | None
     verdict: ArmVerdict
+
+    @property
+    def label(self) -> str:
+        """What a table calls it: an outdated middleware that the arm is named after has its series
+        there, `fastdds 2.9 tuned`, since the name alone promises what is released today."""
+        if not (self.outdated and self.version):
+            return self.arm
+        first, *rest = self.arm.split(" ")
+        series = ".".join(self.version.split(".")[:2])
+        return " ".join([first, series, *rest]) if first == self.middleware else self.arm
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rmwbench.analysis.verdicts.unlike import Facts, between, flags
+from rmwbench.analysis.verdicts.unlike import Facts, between, flags, outdated
 
 TYPED = Facts(
     "a", take="typed", when_full="publisher overwrites at writer, subscription drops at reader"
@@ -56,4 +56,7 @@ def test_versions_of_one_middleware_beside_each_other_are_told():
         "version 2.9.1, released 2023-01-19, 31 months before the newest here (other, 2025-08-01)"
     ]
     assert found["other"] == []
+    assert outdated([old, new, other]) == {"dds-2.9"}
+    assert outdated([old, replace(new, floor=True)]) == set()
+    assert outdated([Facts("unknown"), new]) == set()
     assert flags([new, replace(new, arm="tuned"), other])["dds"] == []

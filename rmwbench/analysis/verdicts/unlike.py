@@ -36,6 +36,16 @@ class Facts:
     version: str | None = None
 
 
+@dataclass(frozen=True)
+class _Age:
+    """`by`: the arm whose version is the newest."""
+
+    released: date
+    months: int
+    by: str
+    newest: date
+
+
 _TEXTS = {
     "layer": (
         "measured at the {mine} layer, most others at {most}",
@@ -128,24 +138,39 @@ def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
             rest = ", ".join(sorted(_word(v) for v in values if v != mine))
             text = against_most if majority else against_rest
             out[a.arm].append(text.format(mine=_word(mine), most=_word(most), rest=rest))
-    dated = {a.arm: d for a in contenders if (d := _date(a.release_date))}
-    newest = max(dated.values(), default=None)
-    by = min((arm for arm, d in dated.items() if d == newest), default="")
+    ages = _ages(contenders)
     for a in contenders:
         beside = {b.version for b in contenders if b.family == a.family and b.family and b.version}
         texts = []
         if a.version in beside and (others := sorted(beside - {a.version})):
             texts.append(f"others of it here {', '.join(others)}")
-        if newest is not None and (released := dated.get(a.arm)):
-            months = (newest.year - released.year) * 12 + newest.month - released.month
-            if months > MONTHS:
-                texts.append(
-                    f"released {released}, {months} months before the newest here ({by}, {newest})"
-                )
+        if (age := ages.get(a.arm)) and age.months > MONTHS:
+            texts.append(
+                f"released {age.released}, {age.months} months before the newest here ({age.by}, "
+                f"{age.newest})"
+            )
         if texts and a.version:
             texts[0] = f"version {a.version}, {texts[0]}"
         out[a.arm] += texts
     return out
+
+
+def outdated(arms: Sequence[Facts]) -> set[str]:
+    """The arms that carry the flag of their age, see `flags`."""
+    ages = _ages([a for a in arms if not a.floor])
+    return {arm for arm, age in ages.items() if age.months > MONTHS}
+
+
+def _ages(contenders: Sequence[Facts]) -> dict[str, "_Age"]:
+    """Without those whose date is not known."""
+    dated = {a.arm: d for a in contenders if (d := _date(a.release_date))}
+    newest = max(dated.values(), default=date.min)
+    by = min((arm for arm, d in dated.items() if d == newest), default="")
+    return {arm: _Age(d, _months(d, newest), by, newest) for arm, d in dated.items()}
+
+
+def _months(earlier: date, later: date) -> int:
+    return (later.year - earlier.year) * 12 + later.month - earlier.month
 
 
 def between(a: Facts, b: Facts) -> list[str]:
@@ -159,7 +184,7 @@ def between(a: Facts, b: Facts) -> list[str]:
             out.append(f"{name}: {_word(mine)} in A, {_word(other)} in B")
     of_a, of_b = _date(a.release_date), _date(b.release_date)
     if of_a and of_b:
-        months = abs((of_b.year - of_a.year) * 12 + of_b.month - of_a.month)
+        months = abs(_months(of_a, of_b))
         if months > MONTHS:
             out.append(f"released {months} months apart: {of_a} in A, {of_b} in B")
     return out

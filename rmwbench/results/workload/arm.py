@@ -179,6 +179,7 @@ class ArmReport:
         verdict: best.Verdict,
         topic: str | None,
         unlike: list[str],
+        outdated: bool,
         floor: "ArmReport | None",
     ) -> Arm:
         """`topic`: the one that the verdict rests on, where the workload is judged by several."""
@@ -200,6 +201,7 @@ class ArmReport:
             release_date=self.cell["release_date"],
             role="floor" if self.floor else "contender",
             cell=self.cell["cell"],
+            outdated=outdated,
             factors=loads(self.cell["factors"]),
             flags=flags,
             unlike=tuple(unlike),
