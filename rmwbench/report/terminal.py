@@ -26,6 +26,7 @@ from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.machine.calibration import calibration_line
+from rmwbench.results.machine.model import Machine
 from rmwbench.results.model import Metric
 from rmwbench.results.ros import bring_up, recordings, ros_variables
 from rmwbench.results.shown import Arm, Matrix, Shown, Workload
@@ -64,6 +65,7 @@ def print_show(doc: Shown, console: Console, evaluated: Evaluated = NOT_EVALUATE
         _print_workload(doc, workload, told, console)
     _print_growth(doc, console)
     _print_outcomes(doc, console)
+    _print_warnings(doc, console)
     _print_conclusions(doc, console)
     _print_claims(evaluated.lines, console)
     _print_more(doc, console)
@@ -96,8 +98,28 @@ def _print_campaign(doc: Shown, console: Console) -> None:
         _line(console, f"Left out: {text}")
     _line(console, machine.summary)
     _line(console, calibration_line(machine))
-    for warning in machine.warnings:
-        _bullet(console, "!", warning, "bold red" if warning.startswith("RED ") else "yellow")
+    red, rest = _warnings(machine)
+    for warning in red:
+        _bullet(console, "!", warning, "bold red")
+    if rest:
+        told = fmt.counted(len(rest), "warning")
+        _bullet(console, "!", f"{told} about this machine, below the results", "yellow")
+
+
+def _warnings(machine: Machine) -> tuple[list[str], list[str]]:
+    """What makes the numbers worthless, and what they may suffer from: the answer comes before
+    that."""
+    red = [text for text in machine.warnings if text.startswith("RED ")]
+    return red, [text for text in machine.warnings if text not in red]
+
+
+def _print_warnings(doc: Shown, console: Console) -> None:
+    _, rest = _warnings(doc.machine)
+    if rest:
+        console.print()
+        console.print(Text("What this machine does to these numbers", style="bold"))
+    for warning in rest:
+        _bullet(console, "!", warning, "yellow")
 
 
 def _print_workload(doc: Shown, workload: Workload, told: Told, console: Console) -> None:
@@ -437,10 +459,32 @@ def _notes(workload: Workload, told: Told) -> list[str]:
         counts = _range([entry.count for entry in measured])
         what = "trials" if is_cost(workload.primary_metric) else "messages"
         notes.append(f"[low–high]: {_intervals(measured)}; n = {counts} {what} per arm")
+    if judged := _judged(workload, told):
+        notes.append(judged)
     if workload.resolution.text:
         notes.append(workload.resolution.text)
     notes += [f"{mark} {text}" for mark, text in marked_notes(workload, told)]
     return notes
+
+
+def _judged(workload: Workload, told: Told) -> str:
+    """Than whom an arm is worse, and once per report what `undecided` means."""
+    than: dict[str, list[str]] = {}
+    for arm in workload.arms:
+        if arm.verdict.verdict == "worse" and arm.verdict.against:
+            than.setdefault(arm.verdict.against, []).append(arm.arm)
+    said = []
+    if len(than) == 1:
+        said.append(f"worse: than {next(iter(than))}")
+    elif than:
+        said.append(
+            "worse: " + "; ".join(f"{', '.join(arms)} than {best}" for best, arms in than.items())
+        )
+    open_ = {arm.arm for arm in workload.arms if arm.verdict.verdict == "undecided"}
+    if open_ and not told.setdefault(("", "undecided"), set()):
+        told["", "undecided"] |= open_
+        said.append("undecided: it may be the best, or as good, or worse")
+    return "; ".join(said)
 
 
 def _intervals(measured: Sequence[Metric]) -> str:

@@ -104,3 +104,14 @@ def test_a_campaign_without_a_single_good_trial():
 
 def test_no_workloads_at_all():
     assert printed(replace(example(), workloads=(), conclusions=()), 80)
+
+
+def test_only_what_makes_numbers_worthless_comes_before_the_answer():
+    doc = example()
+    red, other = "RED everything is emulated", "two cores"
+    text = printed(replace(doc, machine=replace(doc.machine, warnings=(other, red))), 120)
+    answer = text.index("imu")
+    assert text.index(red) < answer < text.index(other)
+    assert text.index("1 warning about this machine") < answer
+    assert text.index("worse: than iceoryx2 event") > answer
+    assert text.count("undecided: it may be") == 1

@@ -143,6 +143,10 @@ void choose(const Asked &asked, fd::DomainParticipantQos &qos) {
               std::string("this arm has no ") + kind + " transport to size"};
 }
 
+// A submessage's length has 16 bits; the profile `shm` makes the same difference (src/profiles.rs).
+constexpr bool has_long_pieces = RMWBENCH_FASTDDS_MAJOR != 3 || RMWBENCH_FASTDDS_MINOR > 2;
+constexpr uint32_t longest_submessage = 65500;
+
 void size_messages(const Asked &asked, fd::TransportConfigQos &config) {
   constexpr uint32_t largest_datagram = 65500;
   if (has<Udp>(config.user_transports) && *asked.fragment_bytes > largest_datagram) {
@@ -150,6 +154,11 @@ void size_messages(const Asked &asked, fd::TransportConfigQos &config) {
                 "a UDP datagram of Fast DDS holds at most 65500 bytes, and fragments have one size "
                 "over all transports of a "
                 "participant; larger ones need transport: shm"};
+  }
+  if (!has_long_pieces && *asked.fragment_bytes > longest_submessage) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode fragment_bytes",
+                "Fast DDS 3.0 to 3.2 truncates what is longer than 65500 bytes in one piece, "
+                "without an error"};
   }
   for (const Descriptor &each : config.user_transports) {
     each->maxMessageSize = *asked.fragment_bytes;

@@ -24,6 +24,8 @@
 
 mod profiles;
 
+pub use profiles::has_long_pieces;
+
 use rmwbench_harness::c_api::{raw, CMiddleware};
 use rmwbench_harness::dds_security::Keystore;
 use rmwbench_harness::middleware::{

@@ -17,7 +17,7 @@ const RENAMED: [(&str, &str); 3] = [
 const ONE_PIECE: &str = "<maxMessageSize>8454144</maxMessageSize>";
 
 /// Whether this version delivers what is longer than 64 KiB in one piece; 3.2 was not tried.
-fn has_long_pieces(version: &str) -> bool {
+pub fn has_long_pieces(version: &str) -> bool {
     !["3.0.", "3.1.", "3.2."].iter().any(|series| version.starts_with(series))
 }
 
