@@ -4,6 +4,7 @@ completion of them."""
 import json
 import os
 
+from rmwbench.cli.verbs import suites
 from rmwbench.suite.file.load import listed, load, shipped_suites
 from rmwbench.suite.workload.message_type import message_type_names
 from tests.support import command
@@ -20,6 +21,17 @@ def test_every_suite_has_its_line():
     found = json.loads(rmwbench("suites", "--json").stdout)
     assert [one["suite"] for one in found] == shipped_suites() and all(
         one["title"] for one in found
+    )
+
+
+def test_what_a_choice_begins_with_comes_first():
+    lines = rmwbench("suites").stdout.splitlines()
+    heads = [line.strip() for line in lines if line.strip() in suites.FOLDERS.values()]
+    assert heads == list(suites.FOLDERS.values())
+    assert {one.folder for one in listed()} == set(suites.FOLDERS)
+    place = {line.split()[0]: n for n, line in enumerate(lines) if line.startswith("  ")}
+    assert (
+        place["quick"] < place["degraded/wifi"] < place["features/security"] < place["gscam-2025"]
     )
 
 

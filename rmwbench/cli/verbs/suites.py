@@ -6,6 +6,14 @@ import typer
 
 from rmwbench.cli.console import print_json, stdout_console
 
+FOLDERS = {
+    "": "A choice for a robot: quick first",
+    "degraded": "Networks as robots have them",
+    "features": "One feature each",
+    "published": "Published evaluations, to run again",
+}
+"""Folder of `suites/` -> what its suites are for."""
+
 
 def register(app: typer.Typer) -> None:
     app.command(name="suites", help="List the shipped suites, one line each.")(suites)
@@ -28,8 +36,12 @@ def suites(
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for one in found:
-        table.add_row(Text(one.name, style="bold"), one.title)
+    # What starts a choice first; a folder that is not named here would come last.
+    for folder in sorted({one.folder for one in found}, key=lambda f: ([*FOLDERS, f].index(f), f)):
+        table.add_row(Text(FOLDERS.get(folder, folder), style="dim"), "")
+        for one in found:
+            if one.folder == folder:
+                table.add_row(Text(f"  {one.name}", style="bold"), one.title)
     console = stdout_console()
     console.print(table)
     console.print("\nWhat one would do: rmwbench plan SUITE. Your own: docs/suites.md.")

@@ -28,7 +28,12 @@ def print_explanations(found: Sequence[Explanation], console: Console) -> None:
             why = f": {failures[-1].status}, {failures[-1].reason}" if failures else ""
             _item(console, "no data", f"no trial was done{why}")
         console.print()
-    # once for all: a suite is sampled alike
+    # once for all: many arms have the same causes, and a suite is sampled alike
+    causes = {c.cause: c.text for one in found for tail in one.tails[:MOST] for c in tail.causes}
+    for cause, text in causes.items():
+        console.print(f"[dim]{escape(cause)}:[/dim] {escape(text)}", soft_wrap=True)
+    if causes:
+        console.print()
     unwatched = dict.fromkeys(
         what for one in found for tail in one.tails[:MOST] for what in tail.unwatched
     )
@@ -131,8 +136,8 @@ def _tail(console: Console, tail: Tail) -> None:
         f"{tail.messages} of {tail.of} messages in trial {tail.trial}, from endpoint {tail.writer} "
         f"to {tail.reader}: up to {worst}, median {median}",
     )
-    for cause in tail.causes:
-        _item(console, "", f"{cause.share:4.0%}  {cause.cause}: {cause.text}")
+    shares = ", ".join(f"{cause.cause} {cause.share:.0%}" for cause in tail.causes)
+    _item(console, "", shares)
     for message in tail.worst[:MOST]:
         phases = ", ".join(
             f"{name} {fmt.quantity(ns, 'ns')}" for name, ns in message.phases_ns.items() if ns > 0

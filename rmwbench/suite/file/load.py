@@ -87,16 +87,21 @@ def shipped_suites() -> list[str]:
 
 @dataclass(frozen=True)
 class Listed:
-    """`name` is what `rmwbench run` takes."""
+    """`name` is what `rmwbench run` takes; `folder` of `suites/`, empty for none."""
 
     name: str
     title: str
+    folder: str
 
 
 def listed() -> list[Listed]:
     """The shipped suites with their titles. Only the title of each file is read: all of every suite
     takes seconds."""
-    return [Listed(name, _title(name)) for name in shipped_suites()]
+    top = suites_directory()
+    return [
+        Listed(name, _title(name), "".join(path.relative_to(top).parts[:-1][:1]))
+        for name, path in sorted(_suite_files().items())
+    ]
 
 
 def _title(name: str) -> str:
