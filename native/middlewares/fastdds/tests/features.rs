@@ -20,6 +20,9 @@ const APART: &str =
 
 const OVERRUN: &str = "2.9.1 follows a null pointer in DataSharingListener::process_new_data, or counts through a gap of billions there";
 
+/// Debian builds it with its assertions; eProsima took this one out with 3.2.0.
+const QUEUED_TWICE: &str = "3.1.2 asserts that what a flow controller queues is not queued yet";
+
 fn wrapped(xml: &str) -> String {
     format!("<?xml version=\"1.0\"?>\n<dds xmlns=\"http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles\">{xml}</dds>")
 }
@@ -255,7 +258,9 @@ fn a_second_discovery_server_goes_on_when_the_first_is_gone() {
 
 #[test]
 fn a_flow_controller_holds_writers_to_its_bytes() {
-    isolated("a_flow_controller_holds_writers_to_its_bytes", || {
+    let version = FastDds::new().describe().version;
+    let asserts = ["3.0.", "3.1."].iter().any(|series| version.starts_with(series));
+    let body = || {
         for scheduler in ["FIFO", "ROUND_ROBIN", "HIGH_PRIORITY", "PRIORITY_WITH_RESERVATION"] {
             let options = json!({"flow_controller": scheduler, "max_bytes_per_period": 100_000, "flow_period_ms": 100,
                                  "flow_priority": "held:-5", "flow_reservation": "held:50", "flow_topics": "held"});
@@ -289,7 +294,13 @@ fn a_flow_controller_holds_writers_to_its_bytes() {
             let sync = EndpointConfig { publish_mode: PublishMode::Sync, ..endpoint(6, "held", 8) };
             assert_eq!(node.publisher(&sync).err().unwrap().kind, ErrorKind::Invalid);
         }
-    });
+    };
+    let test = "a_flow_controller_holds_writers_to_its_bytes";
+    if asserts {
+        isolated_but_may_crash(test, QUEUED_TWICE, body);
+    } else {
+        isolated(test, body);
+    }
 }
 
 #[test]

@@ -72,7 +72,7 @@ struct Recipe {
       false;  // another middleware's of the same name will do, where one serves already
 };
 
-Recipe recipe(const std::string &name) {
+Recipe recipe(const std::string &name, const std::string &pools) {
   if (name == HOST_ROUTER || name == CENTRAL_ROUTER) {
     return {{"lib/rmw_zenoh_cpp/rmw_zenohd"}, {}, [] { return tcp_answers(ROUTER_PORT); }, true};
   }
@@ -82,8 +82,10 @@ Recipe recipe(const std::string &name) {
         {"-i", "0", "-l", hosts_of_the_trial().daemon, "-p", std::to_string(DISCOVERY_SERVER_PORT)},
         [] { return udp_is_bound(DISCOVERY_SERVER_PORT); }};
   }
-  if (name == "roudi") {
-    return {{"bin/iox-roudi"}, {"-m", "on"}, [] {
+  if (name == ROUDI) {
+    std::vector<std::string> arguments = {"-m", "on"};
+    if (!pools.empty()) arguments.insert(arguments.end(), {"-c", pools});
+    return {{"bin/iox-roudi"}, arguments, [] {
               struct stat found;
               return stat("/tmp/roudi", &found) == 0;
             }};
@@ -94,9 +96,10 @@ Recipe recipe(const std::string &name) {
 
 }  // namespace
 
-DaemonProcess::DaemonProcess(const std::string &name) {
+DaemonProcess::DaemonProcess(const std::string &name, const std::string &roudi_pools)
+    : pools_(roudi_pools.empty() ? "" : roudi_configuration(roudi_pools)) {
   const std::string object = "daemon " + name;
-  const Recipe how = recipe(name);
+  const Recipe how = recipe(name, pools_.path());
   // A trial of two middlewares that speak Zenoh starts a router for each; they want the same port,
   // and one router is what a robot has.
   if (how.one_for_all && how.serves()) {

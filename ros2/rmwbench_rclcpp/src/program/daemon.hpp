@@ -8,18 +8,20 @@
 
 #include "environment.hpp"
 #include "rmw.hpp"
+#include "roudi.hpp"
 
 namespace rmwbench {
 
 class DaemonProcess {
  public:
-  // Returns when it serves. Throws Fault.
-  explicit DaemonProcess(const std::string &name);
+  // Returns when it serves. `roudi_pools`: see roudi.hpp; empty for other daemons. Throws Fault.
+  DaemonProcess(const std::string &name, const std::string &roudi_pools);
   ~DaemonProcess();
 
  private:
   bool ended();
   pid_t child_ = -1;
+  TemporaryFile pools_;
 };
 
 }  // namespace rmwbench

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "fault.hpp"
+#include "roudi.hpp"
 
 namespace rmwbench {
 namespace {
@@ -43,6 +44,15 @@ const char *const strays[] = {
 
 bool blank(const std::string &text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
+bool has_roudi(const Rmw &rmw) {
+  for (const auto &needed : rmw.mode_daemons) {
+    for (const auto &name : needed.daemons) {
+      if (name == ROUDI) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -86,6 +96,12 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
                   "only rmw_fastrtps has RMW_FASTRTPS_USE_QOS_FROM_XML"};
     }
     set("RMW_FASTRTPS_USE_QOS_FROM_XML", "1");
+  }
+  if (!asked.roudi_pools.empty() && !has_roudi(rmw)) {
+    throw Fault{RMWBENCH_ERROR_INVALID, "option roudi_pools",
+                rmw.name +
+                    " has no RouDi here: rmw_cyclonedds_cpp has, where the install has "
+                    "iceoryx"};
   }
   // Left alone, Humble takes loans and its successors do not.
   if (asked.settings.loaned_take)

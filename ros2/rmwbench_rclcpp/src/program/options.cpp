@@ -178,6 +178,8 @@ Asked asked_of(const rmwbench_session_config &config) {
       settings.layers = one_of("layers", value, true_or_false);
     } else if (name == "qos_from_xml") {
       asked.qos_from_xml = one_of("qos_from_xml", value, true_or_false);
+    } else if (name == "roudi_pools") {
+      asked.roudi_pools = value;
     } else if (name == "ros_variables") {
       asked.ros_variables = variables_of(value);
       for (const auto &variable : asked.ros_variables) {
@@ -196,7 +198,7 @@ Asked asked_of(const rmwbench_session_config &config) {
                   "known options: bare_nodes, callback, calls, deadline_ms, image_transport, "
                   "layers, lifecycle_nodes, lifespan_ms, liveliness, "
                   "liveliness_lease_ms, loaned_take, manager, manages, publish, qos_from_xml, "
-                  "ros_variables, service_timeout_ms"};
+                  "ros_variables, roudi_pools, service_timeout_ms"};
     }
   }
   if (no_lifecycle() != nullptr &&

@@ -16,6 +16,7 @@ struct Asked {
   bool qos_from_xml = false;
   bool secured = false;      // mode security
   uint64_t trial_nonce = 0;  // whose keystore that is
+  std::string roudi_pools;   // of the daemon roudi; empty: as installed
   // What a user sets in the shell of this process: ROS_NAME, value. The last word over all that the
   // trial sets.
   std::vector<std::pair<std::string, std::string>> ros_variables;

@@ -28,7 +28,8 @@ const char no_zero_copy[] =
     "no: rclcpp takes a copy unless loaned messages are enabled on the subscription, which they "
     "are not by default";
 const char congestion_of_dds[] = "no: follows from reliability and history";
-const char pools_of_roudi[] = "no: RouDi has the pools, and it is iox-roudi as installed";
+const char pools_of_roudi[] =
+    "no: RouDi has the pools, and the option roudi_pools sizes them one by one";
 const char profile_file_only[] = "no: rmw_fastrtps has no setting for it beyond a profile file";
 // Fast DDS says in its headers whether it was built with DDS-Security; rmw_fastrtps was compiled
 // against the same.

@@ -188,7 +188,8 @@ rmwbench_daemon *daemon_open(const char *name, const rmwbench_session_config *co
                              rmwbench_error *error) {
   return guarded(error, "daemon", [&] {
     const Asked asked = asked_of(*config);
-    return new rmwbench_daemon{{current_rmw(), config->profile, asked, name}, DaemonProcess(name)};
+    const std::string pools = std::string(name) == ROUDI ? asked.roudi_pools : "";
+    return new rmwbench_daemon{{current_rmw(), config->profile, asked, name}, {name, pools}};
   });
 }
 

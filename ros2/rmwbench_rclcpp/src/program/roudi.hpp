@@ -1,0 +1,30 @@
+// RouDi's pools, asked for by the option `roudi_pools`: as installed its largest chunks have 4 MiB,
+// and a message that fits into no chunk cannot be lent.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rmwbench {
+
+inline constexpr char ROUDI[] = "roudi";  // the daemon's name
+
+// The file that RouDi reads, of `SIZE:COUNT SIZE:COUNT`, sizes of messages in bytes, K or M. Throws
+// Fault for anything else.
+std::string roudi_configuration(const std::string &pools);
+
+// A file that is there as long as this is.
+class TemporaryFile {
+ public:
+  // Empty text: no file. Throws Fault.
+  explicit TemporaryFile(const std::string &text);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile &) = delete;
+  TemporaryFile &operator=(const TemporaryFile &) = delete;
+  const std::string &path() const { return path_; }  // empty where there is no file
+
+ private:
+  std::string path_;
+};
+
+}  // namespace rmwbench
