@@ -4,11 +4,13 @@ called as a service, and with the layers traced."""
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from rmwbench.bundle import Bundle
 from tests.ros2 import sourced
 
 pytestmark = [sourced.needed, pytest.mark.timing]
@@ -199,3 +201,36 @@ def test_fast_dds_publishes_as_asked(tmp_path, mode):
     everything_arrived(
         run(tmp_path, {mode: {"middleware": "rclcpp/rmw_fastrtps_cpp", "publish_mode": mode}})
     )
+
+
+@pytest.mark.skipif(
+    not any((prefix / "bin" / "iox-roudi").is_file() for prefix in sourced.ros2.prefixes()),
+    reason="the sourced ROS 2 has no iceoryx (bin/iox-roudi)",
+)
+def test_roudi_has_the_chunks_that_were_asked_for(tmp_path):
+    sourced.worker("rmw_cyclonedds_cpp")
+    shm = {"middleware": "rclcpp/rmw_cyclonedds_cpp", "modes": {"transport": "shm"}}
+    pools = {"roudi_pools": "64K:200 9M:60"}
+    arms = {"as installed": shm, "pools": {**shm, "options": pools}}
+    bundle = Bundle(run(tmp_path, arms, message="Array8m"))
+    arm_of = {row["cell"]: row["arm"] for row in bundle.rows("cells")}
+    ends = Counter((arm_of[row["cell"]], row["status"]) for row in bundle.rows("trials"))
+    assert ends == {("as installed", "failed"): 2, ("pools", "done"): 2}
+
+
+def test_pools_that_make_no_sense_are_refused_with_the_form(tmp_path):
+    sourced.worker("rmw_cyclonedds_cpp")
+    for rmw, pools, words in (
+        ("rmw_cyclonedds_cpp", "8M", "expected SIZE:COUNT"),
+        ("rmw_cyclonedds_cpp", "8M:0", "expected SIZE:COUNT"),
+        ("rmw_cyclonedds_cpp", "8G:1", "expected SIZE:COUNT"),
+        ("rmw_fastrtps_cpp", "8M:1", "has no RouDi"),
+    ):
+        arm = {"middleware": f"rclcpp/{rmw}", "options": {"roudi_pools": pools}}
+        if rmw == "rmw_cyclonedds_cpp":
+            arm["modes"] = {"transport": "shm"}
+        place = tmp_path / f"{rmw}-{pools}"
+        place.mkdir()
+        lines = f"  - {json.dumps({'name': 'a', **arm})}"
+        text = SUITE.format(arms=lines, topology="", message="Bytes(1000)")
+        assert words in told(place, text)
