@@ -152,9 +152,14 @@ fn round(round: &Round, make: [&Make<'_>; 2], measured: &mut [Measured; 2]) -> R
     }
     let mut paths = made.map(|path| path.expect("both were made"));
     let give_up_ns = now_ns() + MATCH_NS;
-    while !paths.iter_mut().all(|path| path.matched()) {
+    while let Some(waits) = paths.iter_mut().position(|path| !path.matched()) {
         if now_ns() > give_up_ns {
-            return Err("not matched within 20 s".into());
+            let (who, bytes) =
+                (["our worker's path", "the bare program"][waits], load.payload_bytes);
+            return Err(format!(
+                "{who} is not matched within 20 s: {bytes} B, round {}",
+                round.number
+            ));
         }
         sleep_until(now_ns() + 1_000_000);
     }
