@@ -6,7 +6,6 @@ mod bare;
 mod profile;
 
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use rmwbench_bench::{take_turns, Compared, Limit, Load, Ours};
 use rmwbench_fastdds::FastDds;
@@ -19,20 +18,12 @@ const LOADS: [Load; 3] = [
     Load { payload_bytes: 524_288, period_ns: 3_000_000, batch: 100, pairs: 6, rounds: 5 },
     Load { payload_bytes: 6_220_800, period_ns: 20_000_000, batch: 20, pairs: 6, rounds: 5 },
 ];
-/// The lowest domain of either side, and how many it takes in turn: a round has a domain of its own,
-/// because the participants of one process and domain always have the same GUIDs, and what is still
-/// heard of the round before is taken for theirs.
-const OUR_DOMAINS: u32 = 1;
-const BARE_DOMAINS: u32 = 101;
-const DOMAINS: u32 = 100;
-
-fn domain(first: u32, rounds: &AtomicU32) -> u32 {
-    first + rounds.fetch_add(1, Ordering::Relaxed) % DOMAINS
-}
+const OUR_DOMAIN: u32 = 1;
+const BARE_DOMAIN: u32 = 2;
 
 fn main() -> ExitCode {
     rmwbench_bench::main("fastdds", &["bare"], |asked| {
-        let (ours, bare) = (AtomicU32::new(0), AtomicU32::new(0));
+        let session = profile::session(OUR_DOMAIN, 7);
         take_turns(
             &Compared {
                 bench: "fastdds",
@@ -41,7 +32,6 @@ fn main() -> ExitCode {
                 // Comes first in the first round: its session loads the profile that the bare
                 // program uses.
                 ours: &|round| {
-                    let session = profile::session(domain(OUR_DOMAINS, &ours), 7);
                     let ours = Ours::open(
                         &FastDds::new(),
                         [&session, &session],
@@ -51,7 +41,7 @@ fn main() -> ExitCode {
                     );
                     Ok(Box::new(ours.map_err(|e| e.to_string())?))
                 },
-                bare: &|round| Ok(Box::new(bare::Bare::open(domain(BARE_DOMAINS, &bare), round)?)),
+                bare: &|round| Ok(Box::new(bare::Bare::open(BARE_DOMAIN, round)?)),
             },
             &LOADS,
             asked.times,
