@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
 .PHONY: help preflight wheel site demo test test-all check rust fuzz fuzz-native sanitize bench setup-run setup-test workers cross clean
-.PHONY: lint-python lint-text lint-cpp lint-rust types test-rust rust-suites test-python test-untimed test-timed
+.PHONY: lint-python lint-text lint-cpp lint-rust types test-rust rust-suites test-python test-untimed test-trials test-timed
 
 UV = $$(setup/uv)
 # What hints print is what works when pasted: there is no `rmwbench` on the PATH of who types `make`.
@@ -85,7 +85,7 @@ rust: setup-run
 	@($(CARGO) test --release --quiet --locked $(T))
 else
 # Workers before the tests of `check`: some untimed ones start them, and none is to be skipped because a build is missing.
-test: preflight setup-test lint-python lint-text lint-cpp types workers check test-rust test-timed
+test: preflight setup-test lint-python lint-text lint-cpp types workers check test-trials test-rust test-timed
 rust: test-rust
 endif
 
@@ -120,13 +120,17 @@ types:
 	@$(RUN) python setup/check_types.py
 
 test-untimed:
-	@$(RUN) pytest -n 2 --dist worksteal -m "not timing"
+	@$(RUN) pytest -n 2 --dist worksteal -m "not timing and not trials"
+
+# They wait more than they compute: two at a time would leave processors idle.
+test-trials:
+	@$(RUN) pytest -n 3 --dist worksteal -m "trials and not timing"
 
 # What a starved machine spoils is run once more, with the proof (tests/support/starved.py); nothing else is.
 test-timed:
 	@$(RUN) pytest -m timing -rR
 
-test-python: lint-python test-untimed test-timed
+test-python: lint-python test-untimed test-trials test-timed
 
 test-all: test
 	@setup/apt all

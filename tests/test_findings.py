@@ -13,7 +13,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -21,6 +20,7 @@ import pytest
 
 from rmwbench.cli.main import main
 from tests.importers import original
+from tests.support.command import rmwbench
 
 PAGE = Path(__file__).parents[1] / "docs/findings.md"
 COMMANDS = list(dict.fromkeys(re.findall(r"`(rmwbench [^`]+)`", PAGE.read_text(encoding="utf-8"))))
@@ -45,7 +45,7 @@ def piped(command: str) -> tuple[int, str]:
         done = (
             _here(command, place)
             if command.startswith("rmwbench figures")
-            else _in_a_shell(command, place)
+            else _typed(command, place)
         )
         written = [page.stat().st_size for page in Path(place).glob("*.html")]
     assert all(size > 10_000 for size in written), "an empty page"
@@ -60,20 +60,9 @@ def _here(command: str, place: str) -> tuple[int, str]:
     return end.value.code or 0, out.getvalue()
 
 
-def _in_a_shell(command: str, place: str) -> tuple[int, str]:
+def _typed(command: str, place: str) -> tuple[int, str]:
     bare = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
-    rmwbench = (
-        f'rmwbench() {{ "{sys.executable}" -c "from rmwbench.cli.main import main; main()" '
-        f'"$@"; }}; '
-    )
-    done = subprocess.run(
-        ["bash", "-c", rmwbench + command],
-        cwd=place,
-        env=bare,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = rmwbench(*shlex.split(command)[1:], cwd=place, env=bare)
     return done.returncode, done.stdout + done.stderr * (done.returncode != 0)
 
 

@@ -370,9 +370,10 @@ class Bundle:
     def _read(self, path: Path, columns: Sequence[str] | None) -> pa.Table:
         names = TABLES[path.parent.name].names if columns is None else list(columns)
         try:
-            there = [name for name in names if name in self._open(path).schema_arrow.names]
-            table = self._open(path).read(columns=there)
-            for name in (name for name in names if name not in there):
+            file = self._open(path)
+            stored = file.schema_arrow.names  # made anew at each call
+            table = file.read(columns=[name for name in names if name in stored])
+            for name in (name for name in names if name not in stored):
                 field = TABLES[path.parent.name].field(name)
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
             _refuse_infinite(table)

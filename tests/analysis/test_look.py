@@ -33,7 +33,7 @@ def test_looking_early_and_often_gives_what_looking_once_at_the_end_gives(tmp_pa
 
 
 def test_a_look_and_the_report_come_to_the_same_verdicts(tmp_path):
-    directory = synthetic_bundle.write(tmp_path / "c", blocks=6)
+    directory = synthetic_bundle.write(tmp_path / "c", merged=True)
     document = show_document(Bundle(directory))
     minutes = document["campaign"]["wall_s"] / 60 / 6
     verdicts = best.judge(Looks(Bundle(directory)).arms(), rules(None, minutes))

@@ -21,9 +21,20 @@ def plain(tmp_path_factory):
     return synthetic_bundle.write(tmp_path_factory.mktemp("merge") / "c", blocks=9, workloads=SHORT)
 
 
+@pytest.fixture(scope="module")
+def said(plain):
+    """What is shown of it."""
+    return document(plain)
+
+
+@pytest.fixture(scope="module")
+def merged_once(plain):
+    return merge(shutil.copytree(plain, plain.with_name("merged")))
+
+
 @pytest.fixture
-def merged(plain, tmp_path):
-    return merge(shutil.copytree(plain, tmp_path / "merged"))
+def merged(merged_once, tmp_path):
+    return shutil.copytree(merged_once, tmp_path / "merged")
 
 
 def merge(directory):
@@ -43,12 +54,12 @@ def document(directory):
     return json.dumps(found)
 
 
-def test_a_merged_bundle_says_what_it_said_before(plain, merged):
+def test_a_merged_bundle_says_what_it_said_before(plain, merged, said):
     assert Bundle(merged).journal.merged
     for name in TABLES:
         assert len(Bundle(merged).paths(name)) <= 1
         assert rows(merged, name) == rows(plain, name)
-    assert document(merged) == document(plain)
+    assert document(merged) == said
     sql = (
         "select trial, count(*), sum(taken_ns), count(consumed_ns) from received group by trial "
         "order by trial"
@@ -71,14 +82,14 @@ def test_the_records_of_every_trial_come_back_from_the_merged_file(plain, merged
     assert bundle._open(bundle.paths("received")[0]).num_row_groups > 5
 
 
-def test_without_the_merged_files_nothing_is_lost(plain, merged):
+def test_without_the_merged_files_nothing_is_lost(merged, said):
     for path in merged.glob("tables/*/merged-*"):
         path.unlink()
     Bundle(merged).check()
-    assert document(merged) == document(plain)
+    assert document(merged) == said
 
 
-def test_a_merged_file_that_the_journal_does_not_name_is_not_part_of_the_bundle(plain, merged):
+def test_a_merged_file_that_the_journal_does_not_name_is_not_part_of_the_bundle(merged, said):
     journal = merged / "journal.jsonl"
     journal.write_text(
         "".join(x for x in journal.read_text().splitlines(True) if '"merged"' not in x)
@@ -88,7 +99,7 @@ def test_a_merged_file_that_the_journal_does_not_name_is_not_part_of_the_bundle(
     assert {p.name for p in bundle.unnamed()} == {"merged-000000.parquet"}
     BundleWriter.reopen(merged).close()
     assert not list(merged.glob("tables/*/merged-*"))
-    assert document(merged) == document(plain)
+    assert document(merged) == said
 
 
 def test_a_campaign_that_goes_on_is_merged_again_and_only_what_is_new(merged):
@@ -105,7 +116,7 @@ def test_a_campaign_that_goes_on_is_merged_again_and_only_what_is_new(merged):
     assert len(Bundle(merged).journal.merged) == 2
 
 
-def test_few_trials_and_large_files_are_left_alone(plain, tmp_path, monkeypatch):
+def test_few_trials_and_large_files_are_left_alone(plain, said, tmp_path, monkeypatch):
     directory = shutil.copytree(plain, tmp_path / "c")
     monkeypatch.setattr("rmwbench.bundle.merge.FEWEST_TRIALS", 73)
     assert not Bundle(merge(directory)).journal.merged
@@ -114,7 +125,7 @@ def test_few_trials_and_large_files_are_left_alone(plain, tmp_path, monkeypatch)
     merge(directory)
     assert "sent" not in Bundle(directory).journal.merged[0]["tables"]
     assert len(Bundle(directory).paths("sent")) == 72
-    assert document(directory) == document(plain)
+    assert document(directory) == said
 
 
 def test_a_trial_that_is_run_again_is_not_read_from_what_was_merged_before(merged):
@@ -123,7 +134,7 @@ def test_a_trial_that_is_run_again_is_not_read_from_what_was_merged_before(merge
     assert [r["reason"] for r in Bundle(merged).rows("trials") if r["trial"] == 5] == ["again"]
 
 
-def test_damage_in_a_merged_file_is_named_and_harmless(plain, merged):
+def test_damage_in_a_merged_file_is_named_and_harmless(merged, said):
     path = merged / "tables/received/merged-000000.parquet"
     content = bytearray(path.read_bytes())
     content[8:800] = bytes(792)
@@ -132,7 +143,7 @@ def test_damage_in_a_merged_file_is_named_and_harmless(plain, merged):
         document(merged)
     assert f"{path}" in str(error.value) and "delete this file" in str(error.value)
     path.unlink()
-    assert document(merged) == document(plain)
+    assert document(merged) == said
 
 
 def add(directory, trials):

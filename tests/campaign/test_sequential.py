@@ -42,12 +42,13 @@ class Virtual:
     leaving: tuple[int, ...] = ()
     ran: list = field(default_factory=list)
     judged: list = field(default_factory=list)
+    hosts: list = field(default_factory=list)
     now_s: float = 0.0
 
     def run(self, made) -> str:
         for name, value in (
             ("run_trial", self._trial),
-            ("Host", _NoHost),
+            ("Hosts", self._host),
             ("machine_table", lambda *_: EMPTY),
         ):
             self.monkeypatch.setattr(running, name, value)
@@ -63,9 +64,16 @@ class Virtual:
             campaign = Campaign("v", made, Course(made, journal), _AnyWorker(), writer, self._judge)
             if not campaign.course.finished:
                 self.ending = campaign.run(Console(file=text, soft_wrap=True))
+        assert all(host.closed for host in self.hosts)
         return text.getvalue()
 
+    def _host(self, *_, **__):
+        self.hosts.append(_NoHost())
+        return self.hosts[-1]
+
     def _trial(self, order, worker, host):
+        if host is not None:
+            host.close()
         if self.stop_after is not None and len(self.ran) == self.stop_after:
             raise running.Stopped("SIGINT")
         self.ran.append(order.trial)
@@ -93,11 +101,10 @@ EMPTY = {"hardware": ["{}"], "kernel": ["{}"], "sysctls": ["{}"], "start": ["{}"
 
 
 class _NoHost:
-    def __init__(self, name):
-        pass
+    closed = False
 
     def close(self):
-        pass
+        self.closed = True
 
 
 class _AnyWorker(dict):

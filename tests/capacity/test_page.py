@@ -24,7 +24,7 @@ LAWS = {
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     directory = tmp_path_factory.mktemp("page") / "one"
-    made, _ = campaign(directory, LAWS, most=20_000.0, resolution=0.1)
+    made, _ = campaign(directory, LAWS, most=4_000.0, resolution=0.1)
     with made.writer:
         made.run()
     write_html(summarise(Bundle(directory)), directory / "report.html")

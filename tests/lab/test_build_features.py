@@ -4,6 +4,7 @@ them is a build of its own, which costs a build from nothing minutes of a proces
 
 import json
 import subprocess
+from functools import cache
 
 import pytest
 
@@ -17,16 +18,20 @@ FIRST = [
 ]
 
 
+environment = cache(workspace.cargo_environment)
+
+
 def cargo(*words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         ["cargo", *words],
         cwd=workspace.root(),
-        env=workspace.cargo_environment(),
+        env=environment(),
         capture_output=True,
         text=True,
     )
 
 
+@cache
 def features(crate: str, edges: str = "normal") -> dict[str, set[str]]:
     """`NAME VERSION` → its sets of features below a crate."""
     how = ("--locked", "--offline", "-e", edges, "--prefix", "none", "-f", "{p}|{f}")

@@ -13,7 +13,7 @@ import pytest
 
 from rmwbench.lab.machine import processes, tries
 from tests.badinput.conftest import private_mounts
-from tests.support.command import COMMAND
+from tests.support.command import COMMAND, rmwbench
 
 ROOT = os.geteuid() == 0
 
@@ -21,12 +21,18 @@ ROOT = os.geteuid() == 0
 def doctor(before="", isolated=True, prefix=()):
     """(exit status, check → finding) of `rmwbench doctor --json` after these shell commands, in
     mounts of its own."""
+    if not (before or isolated or prefix):
+        return findings(rmwbench("doctor", "--json"))
     words = " ".join(COMMAND[:1]) + f" -c '{COMMAND[2]}' doctor --json"
     place = private_mounts() if isolated else []
     command = [*place, *prefix, "sh", "-ec", f"{before}\n{words}"]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL
     )
+    return findings(done)
+
+
+def findings(done):
     assert done.returncode in (0, 1), done.stderr
     document = json.loads(done.stdout)
     return done.returncode, {finding["check"]: finding for finding in document["findings"]}
@@ -177,13 +183,7 @@ def test_a_cpu_quota_is_red():
 
 
 def test_the_terminal_shows_the_worst_first_and_the_good_in_one_paragraph():
-    done = subprocess.run(
-        [*COMMAND, "doctor"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "COLUMNS": "80"},
-    )
+    done = rmwbench("doctor", env={**os.environ, "COLUMNS": "80"})
     assert done.returncode in (0, 1) and done.stderr == ""
     lines = done.stdout.splitlines()
     levels = [

@@ -516,8 +516,7 @@ def test_a_block_that_was_run_after_the_campaign_was_judged_is_in_its_numbers_an
     assert found[0]["metrics"] == found[1]["metrics"]
 
 
-def test_blocks_that_resemble_each_other_are_told(tmp_path):
-    document = show_document(Bundle(synthetic_bundle.write(tmp_path / "c", blocks=6)))
+def test_blocks_that_resemble_each_other_are_told(document):
     found = document["block_correlation"]
     assert -1 <= found["value"] <= 1 and found["error"] > 0
     assert ("resemble each other" in texts(document)) == found["inflates"]

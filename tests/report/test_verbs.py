@@ -11,7 +11,7 @@ from tests.support.command import exit_code
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
     directory = tmp_path_factory.mktemp("campaigns") / "fixture"
-    synthetic_bundle.write(directory, merged=True)
+    synthetic_bundle.write(directory, workloads=("imu",), merged=True)
     return directory
 
 

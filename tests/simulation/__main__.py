@@ -35,9 +35,7 @@ def main() -> None:
         "for comparison: counted as if they had been there",
         claims.false_claims_of_filled(scale, naive=True),
     )
-    table(
-        "for comparison: without shares of alpha", claims.false_claims_of_looks(scale, naive=True)
-    )
+    table("for comparison: without shares of alpha", claims.false_claims_of_naive_looks(scale))
     table("blocks used with looks", claims.saved_by_looks(scale))
 
 

@@ -2,7 +2,7 @@
 `compare.judge`."""
 
 import math
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -145,28 +145,47 @@ class Rate:
         return f"{self.name:60} {self.rate:6.1%} of {self.campaigns}"
 
 
-def false_claims(reports: Sequence[tuple[int, Report]], scale: float = 1.0) -> Iterator[Rate]:
+Enough = Callable[[int, int], bool]
+"""(how often it happened, campaigns so far) -> whether a test needs no more of them."""
+
+
+def all_of_them(_happened: int, _campaigns: int) -> bool:
+    return False
+
+
+def rate(name: str, campaigns: int, once: Callable[[], bool], enough: Enough) -> Rate:
+    happened = n = 0
+    while n < max(campaigns, 1) and not enough(happened, n):
+        happened, n = happened + bool(once()), n + 1
+    return Rate(name, happened / n, n)
+
+
+def false_claims(
+    reports: Sequence[tuple[int, Report]], scale: float = 1.0, enough: Enough = all_of_them
+) -> Iterator[Rate]:
     for seed, (campaigns, report) in enumerate(reports):
         rng = np.random.default_rng(1000 + seed)
-        n = max(int(campaigns * scale), 1)
-        wrong = sum(report.false(judge(report.arms(rng), report.rules)) for _ in range(n))
-        yield Rate(report.name, wrong / n, n)
+
+        def wrong(report: Report = report, rng: np.random.Generator = rng) -> bool:
+            return report.false(judge(report.arms(rng), report.rules))
+
+        yield rate(report.name, int(campaigns * scale), wrong, enough)
 
 
-def found(report: Report, campaigns: int, seed: int) -> float:
+def found(
+    report: Report, campaigns: int, seed: int, enough: Enough = all_of_them, name: str = ""
+) -> Rate:
     """How often the last arm, the slow one, is called worse in the first workload."""
     rng = np.random.default_rng(seed)
-    name = f"arm{len(report.ratios) - 1}"
-    return (
-        sum(
-            judge(report.arms(rng), report.rules)["w0"][name].verdict == "worse"
-            for _ in range(campaigns)
-        )
-        / campaigns
-    )
+    arm = f"arm{len(report.ratios) - 1}"
+
+    def once() -> bool:
+        return judge(report.arms(rng), report.rules)["w0"][arm].verdict == "worse"
+
+    return rate(name, campaigns, once, enough)
 
 
-def power_of_promised_ratios(scale: float = 1.0) -> Iterator[Rate]:
+def power_of_promised_ratios(scale: float = 1.0, enough: Enough = all_of_them) -> Iterator[Rate]:
     """One arm slower by what `resolvable_ratio` promises, all others equal, or slow as well and
     only one fast: then the pair that convicts it is alone.
     """
@@ -186,11 +205,10 @@ def power_of_promised_ratios(scale: float = 1.0) -> Iterator[Rate]:
             f"{fast} fast, {arms - fast} slow, {workloads} workloads, {blocks} blocks, sd "
             f"{sd}: {ratio:.3g}×"
         )
-        campaigns = int(n * scale)
-        yield Rate(name, found(report, campaigns, 2000 + seed), campaigns)
+        yield found(report, int(n * scale), 2000 + seed, enough, name)
 
 
-def power_of_proposed_blocks(scale: float = 1.0) -> Iterator[Rate]:
+def power_of_proposed_blocks(scale: float = 1.0, enough: Enough = all_of_them) -> Iterator[Rate]:
     """With the blocks that `blocks_for` proposes, sd known."""
     for seed, (n, arms, workloads, ratio, sd) in enumerate(
         [
@@ -203,26 +221,22 @@ def power_of_proposed_blocks(scale: float = 1.0) -> Iterator[Rate]:
         blocks = blocks_for(ratio, sd, comparisons(arms, arms * workloads), least=5)
         report = Report("", [1] * (arms - 1) + [ratio], workloads, blocks, sd)
         name = f"{arms} arms, {workloads} workloads, {ratio}× at sd {sd}: {blocks} blocks"
-        campaigns = int(n * scale)
-        yield Rate(name, found(report, campaigns, 2100 + seed), campaigns)
+        yield found(report, int(n * scale), 2100 + seed, enough, name)
 
 
-def power_after_pilots(scale: float = 1.0) -> Iterator[Rate]:
+def power_after_pilots(scale: float = 1.0, enough: Enough = all_of_them) -> Iterator[Rate]:
     """Blocks proposed from an sd that a pilot of five blocks estimated; averaged over pilots."""
     for seed, (n, ratio, sd) in enumerate([(500, 1.2, 0.1), (500, 1.5, 0.3)]):
         rng = np.random.default_rng(2200 + seed)
-        tests, campaigns = comparisons(2, 2), int(n * scale)
-        hits = 0
-        for _ in range(campaigns):
+
+        def once(ratio: float = ratio, sd: float = sd, rng: np.random.Generator = rng) -> bool:
             estimate = float(np.std(sd * rng.standard_normal(5), ddof=1))
-            blocks = blocks_for(ratio, estimate, tests, pilot_freedom=4, least=5)
-            hits += (
-                judge(Report("", [1, ratio], 1, blocks, sd).arms(rng))["w0"]["arm1"].verdict
-                == "worse"
-            )
-        yield Rate(
-            f"2 arms, {ratio}× at sd {sd}, sd from a pilot of 5 blocks", hits / campaigns, campaigns
-        )
+            blocks = blocks_for(ratio, estimate, comparisons(2, 2), pilot_freedom=4, least=5)
+            report = Report("", [1, ratio], 1, blocks, sd)
+            return judge(report.arms(rng))["w0"]["arm1"].verdict == "worse"
+
+        name = f"2 arms, {ratio}× at sd {sd}, sd from a pilot of 5 blocks"
+        yield rate(name, int(n * scale), once, enough)
 
 
 SCHEDULES = (
@@ -234,38 +248,56 @@ SCHEDULES = (
 )
 
 
-def false_claims_of_looks(scale: float = 1.0, *, naive: bool = False) -> Iterator[Rate]:
-    """Equal arms looked at until something is claimed or the blocks end. `naive`: all of alpha at
-    each look."""
+OFTENEST = SCHEDULES[3]
+"""That with most to gain from looking."""
+
+
+def false_claims_of_looks(scale: float = 1.0, enough: Enough = all_of_them) -> Iterator[Rate]:
+    """Equal arms looked at until something is claimed or the blocks end."""
     for seed, (looks, noise) in enumerate(SCHEDULES):
         report = Report("", [1] * 3, 1, looks[-1], noise=noise)
         rng = np.random.default_rng(3000 + seed)
-        campaigns, wrong = int((200 if naive else 500) * scale), 0
-        for _ in range(campaigns):
+
+        def wrong(
+            report: Report = report, looks: Sequence[int] = looks, rng: np.random.Generator = rng
+        ) -> bool:
+            return report.false(sequential.judge(report.arms(rng), report.rules, looks))
+
+        yield rate(f"3 equal arms, {noise}, looks {looks}", int(500 * scale), wrong, enough)
+
+
+def false_claims_of_naive_looks(
+    scale: float = 1.0, schedules: Sequence[tuple[Sequence[int], str]] = SCHEDULES
+) -> Iterator[Rate]:
+    """The same with all of alpha at each look."""
+    for looks, noise in schedules:
+        report = Report("", [1] * 3, 1, looks[-1], noise=noise)
+        rng = np.random.default_rng(3000 + SCHEDULES.index((looks, noise)))
+
+        def wrong(
+            report: Report = report, looks: Sequence[int] = looks, rng: np.random.Generator = rng
+        ) -> bool:
             arms = report.arms(rng)
-            if naive:
-                wrong += any(report.false(judge(cut(arms, n), report.rules)) for n in looks)
-            else:
-                wrong += report.false(sequential.judge(arms, report.rules, looks))
-        kind = "all of alpha at each look" if naive else noise
-        yield Rate(f"3 equal arms, {kind}, looks {looks}", wrong / campaigns, campaigns)
+            return any(report.false(judge(cut(arms, n), report.rules)) for n in looks)
+
+        name = f"3 equal arms, all of alpha at each look, looks {looks}"
+        yield rate(name, int(200 * scale), wrong, all_of_them)
 
 
-def false_claims_of_budgets(scale: float = 1.0) -> Iterator[Rate]:
+def false_claims_of_budgets(scale: float = 1.0, enough: Enough = all_of_them) -> Iterator[Rate]:
     """Equal arms; the time ends the campaign between two looks, where the rest of alpha is
     spent."""
     looks = sequential.looks(5, 20)
     for seed, blocks in enumerate((7, 12, 16)):
         report = Report("", [1] * 3, 1, blocks)
         rng = np.random.default_rng(3500 + seed)
-        campaigns = int(400 * scale)
-        wrong = sum(
-            report.false(sequential.judge(report.arms(rng), report.rules, looks, ended=True))
-            for _ in range(campaigns)
-        )
-        yield Rate(
-            f"3 equal arms, looks {looks}, budget ends at {blocks}", wrong / campaigns, campaigns
-        )
+
+        def wrong(report: Report = report, rng: np.random.Generator = rng) -> bool:
+            found = sequential.judge(report.arms(rng), report.rules, looks, ended=True)
+            return report.false(found)
+
+        name = f"3 equal arms, looks {looks}, budget ends at {blocks}"
+        yield rate(name, int(400 * scale), wrong, enough)
 
 
 FILLED = (
@@ -278,22 +310,30 @@ FILLED = (
 they ran behind a look, or, by `resume`, behind the last)."""
 
 
-def false_claims_of_filled(scale: float = 1.0, *, naive: bool = False) -> Iterator[Rate]:
+def false_claims_of_filled(
+    scale: float = 1.0, enough: Enough = all_of_them, *, naive: bool = False
+) -> Iterator[Rate]:
     """Equal arms, judged without the spoilt blocks and once more when they have run: a false claim
     in either report counts. `naive`: they then count as if they had always been there."""
     for seed, (campaigns, report, looks, since) in enumerate(FILLED):
         rng = np.random.default_rng(3700 + seed)
-        number = int(campaigns * scale)
-        wrong = 0
-        for _ in range(number):
+
+        def wrong(
+            report: Report = report,
+            looks: Sequence[int] = looks,
+            since: dict[int, int] = since,
+            rng: np.random.Generator = rng,
+        ) -> bool:
             arms = report.arms(rng)
             before = without(arms, since)
             after = {w: [replace(a, since={} if naive else since) for a in arms[w]] for w in arms}
-            wrong += any(
+            return any(
                 report.false(sequential.judge(shown, report.rules, looks))
                 for shown in (before, after)
             )
-        yield Rate(f"{report.name}, blocks {tuple(since)} run later", wrong / number, number)
+
+        name = f"{report.name}, blocks {tuple(since)} run later"
+        yield rate(name, int(campaigns * scale), wrong, enough)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -9,20 +10,22 @@ from pydantic import TypeAdapter
 
 T = TypeVar("T")
 _EMPTY = {str: "", int: 0, float: 0.0, bool: False}
+# Made once: a property of Hypothesis asks for hundreds of documents.
+_adapter, _hints = cache(TypeAdapter), cache(get_type_hints)
 
 
 def typed(kind: type[T], found: Mapping[str, Any] | None = None) -> T:
     """`kind` from its document (docs/formats); what that leaves out is empty: None, no members,
     zero, of several words `no data` or the
     first."""
-    return TypeAdapter(kind).validate_python(_whole(kind, found or {}))
+    return _adapter(kind).validate_python(_whole(kind, found or {}))
 
 
 def _whole(kind: Any, found: Any) -> Any:
     if get_origin(kind) is Annotated:
         return _whole(get_args(kind)[0], found)
     if is_dataclass(kind):
-        hints = get_type_hints(kind)
+        hints = _hints(kind)
         keys = {one.name: one.name.removesuffix("_") for one in fields(kind)}
         unknown = found.keys() - keys.values()
         assert not unknown, f"{kind.__name__} has no {', '.join(sorted(unknown))}"

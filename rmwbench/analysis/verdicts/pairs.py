@@ -236,6 +236,8 @@ def _losses(arms: Sequence[Arm], rules: Rules) -> tuple[np.ndarray, np.ndarray]:
     The standard deviation is not taken below the binomial one (with one event and one non-event
     added), because a few equal small counts would otherwise look certain.
     """
+    if not any(k for a in arms for k, _ in a.undelivered.values()):
+        return np.ones((len(arms), len(arms))), np.zeros((len(arms), len(arms)))
     lost = _table([{b: k for b, (k, _) in a.undelivered.items()} for a in arms])
     wanted = _table([{b: m for b, (_, m) in a.undelivered.items()} for a in arms])
     there = ~np.isnan(lost)

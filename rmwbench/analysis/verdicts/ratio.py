@@ -101,7 +101,7 @@ def sign_flip(logs: np.ndarray, draws: int = 20_000) -> float | None:
     )
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=16)
 def _flips(n: int, draws: int) -> np.ndarray:
     """Signs, shape (flips, n): the same for all pairs of a report, and costlier to draw than to
     use."""

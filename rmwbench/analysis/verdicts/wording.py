@@ -193,8 +193,10 @@ def _below_the_clocks(j: Judged, leader: Judged, found: Ratio) -> str | None:
     bound_ns = max(j.arm.bounds.values(), default=0.0) + max(
         leader.arm.bounds.values(), default=0.0
     )
+    if not bound_ns:
+        return None
     apart_ns = abs(_centre(j.arm) - _centre(leader.arm))
-    if not bound_ns or apart_ns > bound_ns:
+    if apart_ns > bound_ns:
         return None
     return (
         f"{_times(found)} {leader.arm.name}, {apart_ns / 1e3:.3g} µs apart; the hosts' clocks are "

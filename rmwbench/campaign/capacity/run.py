@@ -54,6 +54,7 @@ CURVE_SHARES = (1.0, 0.5, 0.25, 0.125)
 """Of the capacity: the levels of the curve that get several trials."""
 
 Run = Callable[[Order, object, Hosts | None], TrialResult]
+MakeHosts = Callable[..., Hosts]
 
 
 @dataclass
@@ -76,8 +77,15 @@ class ArmRounds:
 class CapacityCampaign:
     """`run` makes the probes until every arm is decided, the budget ends, or a signal comes."""
 
-    def __init__(self, prepared: Prepared, console: Console, run: Run = run_trial):
-        self.prepared, self.console, self._run = prepared, console, run
+    def __init__(
+        self,
+        prepared: Prepared,
+        console: Console,
+        run: Run = run_trial,
+        make_hosts: MakeHosts = Hosts,
+    ):
+        self.prepared, self.console = prepared, console
+        self._run, self._make_hosts = run, make_hosts
         self.writer = prepared.writer
         self.pursuits = [
             ArmRounds(
@@ -208,7 +216,7 @@ class CapacityCampaign:
         order = Order(self._trial, cell, self._round, position, seed, nonce, self.writer.directory)
         pursuit.used_s += self.prepared.cells.probe_s(level)
         with signals.interruptible():
-            hosts = Hosts(
+            hosts = self._make_hosts(
                 f"{self.prepared.name}/{self._trial}",
                 order.cell.all_hosts,
                 beside=order.cell.beside,

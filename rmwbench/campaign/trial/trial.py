@@ -214,8 +214,8 @@ def _live(
         beside.disturb_no_more(outcome)
         outcome.times.clocks.read()
         outcome.times.clocks.check()
-        limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers))
         with step(outcome, "collect"):
+            limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers))
             sampler.ask()
             asked_ns = time.monotonic_ns()
             outcome.sampling.collected = crew.ask_all("collect", {}, limit_s)

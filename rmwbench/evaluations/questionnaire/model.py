@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -230,8 +231,13 @@ def answers_text(documents: Sequence[Mapping[str, Any]]) -> str:
 
 def name_in_bundles(suite: str) -> str:
     """What campaigns of a shipped suite say they are of: the name inside of its file."""
-    found = re.search(r"^suite:\s*(\S+)\s*$", read(suite_file(suite)), re.MULTILINE)
-    return found[1] if found else suite
+    return _name_inside(suite_file(suite)) or suite
+
+
+@cache
+def _name_inside(file: Path) -> str | None:
+    found = re.search(r"^suite:\s*(\S+)\s*$", read(file), re.MULTILINE)
+    return found[1] if found else None
 
 
 def _read(path: Path, model: type) -> Questionnaire | Answers:

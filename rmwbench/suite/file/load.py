@@ -6,7 +6,7 @@ here and nowhere else.
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -118,11 +118,16 @@ def suite_file(name: str) -> Path:
     return _suite_files()[name]
 
 
-def _suite_files() -> dict[str, Path]:
+def _suite_files() -> Mapping[str, Path]:
+    return _named(suites_directory())
+
+
+@cache
+def _named(directory: Path) -> Mapping[str, Path]:
     """Name -> file. `published/SOURCE/NAME.yaml` is called `SOURCE/NAME`, or `SOURCE` where it is
-    called like its folder: names that people type stay what they are wherever a file lies."""
-    directory = suites_directory()
-    found = {}
+    called like its folder: names that people type stay what they are wherever a file lies. Kept,
+    because a questionnaire asks for a thousand of them and what is shipped does not change."""
+    found: dict[str, Path] = {}
     for path in directory.rglob("*.yaml"):
         if path.name not in NO_SUITES:
             folders = path.relative_to(directory).parts[:-1]
