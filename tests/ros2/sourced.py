@@ -42,6 +42,13 @@ def has_package(name: str) -> bool:
     return any((prefix / "share" / name / "package.xml").is_file() for prefix in ros2.prefixes())
 
 
+NO_ROUDI = "the sourced ROS 2 has no iceoryx (bin/iox-roudi)"
+
+
+def has_roudi() -> bool:
+    return any((prefix / "bin" / "iox-roudi").is_file() for prefix in ros2.prefixes())
+
+
 def measured(directory: Path, suite: str) -> tuple[Bundle, dict[str, Any]]:
     """Runs a suite of this text as a user does; its bundle, and what `rmwbench show` says of it."""
     path, out = directory / "suite.yaml", directory / "out"

@@ -203,10 +203,7 @@ def test_fast_dds_publishes_as_asked(tmp_path, mode):
     )
 
 
-@pytest.mark.skipif(
-    not any((prefix / "bin" / "iox-roudi").is_file() for prefix in sourced.ros2.prefixes()),
-    reason="the sourced ROS 2 has no iceoryx (bin/iox-roudi)",
-)
+@pytest.mark.skipif(not sourced.has_roudi(), reason=sourced.NO_ROUDI)
 def test_roudi_has_the_chunks_that_were_asked_for(tmp_path):
     sourced.worker("rmw_cyclonedds_cpp")
     shm = {"middleware": "rclcpp/rmw_cyclonedds_cpp", "modes": {"transport": "shm"}}

@@ -224,6 +224,16 @@ def test_what_cannot_be_is_refused_with_its_reason(changes, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.skipif(not sourced.has_roudi(), reason=sourced.NO_ROUDI)
+@pytest.mark.parametrize(("profile", "modes"), [("untouched", {"transport": "shm"}), ("shm", {})])
+def test_shared_memory_without_roudi_is_refused_at_once(profile, modes):
+    asked = Opened("rmw_cyclonedds_cpp", profile, modes=modes)
+    asked.daemons = []
+    with asked as opened, pytest.raises(WorkerFailed) as caught:
+        opened.ask("open", **opened.open)
+    assert "no RouDi serves this host" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("modes", "words"),
     [

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,10 +84,7 @@ Recipe recipe(const std::string &name, const std::string &pools) {
   if (name == ROUDI) {
     std::vector<std::string> arguments = {"-m", "on"};
     if (!pools.empty()) arguments.insert(arguments.end(), {"-c", pools});
-    return {{"bin/iox-roudi"}, arguments, [] {
-              struct stat found;
-              return stat("/tmp/roudi", &found) == 0;
-            }};
+    return {{"bin/iox-roudi"}, arguments, roudi_serves};
   }
   throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "daemon " + name,
               "expected router, central_router, discovery_server or roudi"};

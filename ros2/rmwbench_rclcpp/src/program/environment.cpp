@@ -55,6 +55,21 @@ bool has_roudi(const Rmw &rmw) {
   return false;
 }
 
+// Shared memory was asked where no RouDi runs: by a mode it is then not to be had here, by a
+// profile something went wrong.
+void needs_roudi(const Rmw &rmw, const rmwbench_profile &profile,
+                 const std::map<std::string, std::string> &modes) {
+  const auto mode = modes.find("transport");
+  const bool by_profile = std::string(profile.text).find(ICEORYX_ON) != std::string::npos;
+  const bool by_mode = mode != modes.end() && mode->second == "shm" && has_roudi(rmw);
+  if ((!by_profile && !by_mode) || roudi_serves()) return;
+  const std::string why =
+      "its shared memory needs a RouDi, and no RouDi serves this host: an arm starts one with the "
+      "option daemons: roudi";
+  if (by_mode) throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode transport", "shm: " + why};
+  throw Fault{RMWBENCH_ERROR_FAILED, std::string("profile ") + profile.name, why};
+}
+
 }  // namespace
 
 Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const Asked &asked,
@@ -103,6 +118,7 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
                     " has no RouDi here: rmw_cyclonedds_cpp has, where the install has "
                     "iceoryx"};
   }
+  if (daemon.empty()) needs_roudi(rmw, profile, asked.modes);
   // Left alone, Humble takes loans and its successors do not.
   if (asked.settings.loaned_take)
     set("ROS_DISABLE_LOANED_MESSAGES", *asked.settings.loaned_take ? "0" : "1");

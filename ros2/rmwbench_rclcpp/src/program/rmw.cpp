@@ -101,8 +101,6 @@ std::string cyclonedds_security() {
 std::string any_domain(const std::string &settings) {
   return "<CycloneDDS><Domain Id=\"any\">" + settings + "</Domain></CycloneDDS>";
 }
-const char iceoryx_on[] = "<SharedMemory><Enable>true</Enable></SharedMemory>";
-
 Rmw cyclonedds() {
   Rmw rmw;
   rmw.name = "rmw_cyclonedds_cpp";
@@ -145,7 +143,7 @@ Rmw cyclonedds() {
   if (roudi) {
     rmw.profiles.push_back(
         {"shm",
-         any_domain(iceoryx_on) + "\n",
+         any_domain(ICEORYX_ON) + "\n",
          "as installed, and shared memory by iceoryx between the processes of one host",
          {"roudi"},
          {},
@@ -322,7 +320,7 @@ Pairs of_cyclonedds(const std::map<std::string, std::string> &modes) {
   if (transport == "shm" && !ament::file_of_a_prefix("bin/iox-roudi"))
     cannot("transport", "shm: this install of Cyclone DDS has no iceoryx");
   if (transport == "shm")
-    domain(iceoryx_on);
+    domain(ICEORYX_ON);
   else if (!transport.empty() && transport != "udp" && transport != "intra_process")
     cannot("transport", transport + ": rmw_cyclonedds_cpp sends by UDP or through iceoryx");
   if (const std::string &bytes = level(modes, "fragment_bytes"); !bytes.empty()) {

@@ -42,6 +42,9 @@ struct Rmw {
       {};  // of the daemons' names, those that stand on every host
 };
 
+// Of a configuration of Cyclone DDS: messages of one host go through iceoryx.
+inline constexpr char ICEORYX_ON[] = "<SharedMemory><Enable>true</Enable></SharedMemory>";
+
 Rmw rmw_named(const std::string &name);
 
 // UDP port of Fast DDS's discovery server: DEFAULT_ROS2_SERVER_PORT in its

@@ -1,10 +1,13 @@
 #include "roudi.hpp"
 
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 #include <utility>
 
@@ -46,6 +49,16 @@ std::pair<uint64_t, uint64_t> pool_of(const std::string &item) {
 }
 
 }  // namespace
+
+bool roudi_serves() {
+  const int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, "/tmp/roudi", sizeof address.sun_path - 1);
+  const bool served = connect(probe, reinterpret_cast<sockaddr *>(&address), sizeof address) == 0;
+  close(probe);
+  return served;
+}
 
 std::string roudi_configuration(const std::string &pools) {
   std::vector<std::pair<uint64_t, uint64_t>> found;

@@ -9,6 +9,10 @@ namespace rmwbench {
 
 inline constexpr char ROUDI[] = "roudi";  // the daemon's name
 
+// Whether a RouDi serves this host. Without one iceoryx waits for a minute, says so on stdout, and
+// ends the process.
+bool roudi_serves();
+
 // The file that RouDi reads, of `SIZE:COUNT SIZE:COUNT`, sizes of messages in bytes, K or M. Throws
 // Fault for anything else.
 std::string roudi_configuration(const std::string &pools);
