@@ -26,7 +26,6 @@ from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.machine.calibration import calibration_line
-from rmwbench.results.machine.model import Machine
 from rmwbench.results.model import Metric
 from rmwbench.results.ros import bring_up, recordings, ros_variables
 from rmwbench.results.shown import Arm, Matrix, Shown, Workload
@@ -98,23 +97,16 @@ def _print_campaign(doc: Shown, console: Console) -> None:
         _line(console, f"Left out: {text}")
     _line(console, machine.summary)
     _line(console, calibration_line(machine))
-    red, rest = _warnings(machine)
-    for warning in red:
+    for warning in machine.red_warnings:
         _bullet(console, "!", warning, "bold red")
-    if rest:
+    if rest := machine.other_warnings:
         told = fmt.counted(len(rest), "warning")
         _bullet(console, "!", f"{told} about this machine, below the results", "yellow")
 
 
-def _warnings(machine: Machine) -> tuple[list[str], list[str]]:
-    """What makes the numbers worthless, and what they may suffer from: the answer comes before
-    that."""
-    red = [text for text in machine.warnings if text.startswith("RED ")]
-    return red, [text for text in machine.warnings if text not in red]
-
-
 def _print_warnings(doc: Shown, console: Console) -> None:
-    _, rest = _warnings(doc.machine)
+    """What the numbers may suffer from: the answer comes before that."""
+    rest = doc.machine.other_warnings
     if rest:
         console.print()
         console.print(Text("What this machine does to these numbers", style="bold"))

@@ -36,9 +36,8 @@ def suites(
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    # What starts a choice first; a folder that is not named here would come last.
-    for folder in sorted({one.folder for one in found}, key=lambda f: ([*FOLDERS, f].index(f), f)):
-        table.add_row(Text(FOLDERS.get(folder, folder), style="dim"), "")
+    for folder, what in FOLDERS.items():
+        table.add_row(Text(what, style="dim"), "")
         for one in found:
             if one.folder == folder:
                 table.add_row(Text(f"  {one.name}", style="bold"), one.title)

@@ -151,6 +151,15 @@ class Machine:
     warnings: tuple[str, ...]
     calibration: Calibration
 
+    @property
+    def red_warnings(self) -> list[str]:
+        """Those that make the numbers worthless."""
+        return [text for text in self.warnings if text.startswith("RED ")]
+
+    @property
+    def other_warnings(self) -> list[str]:
+        return [text for text in self.warnings if text not in self.red_warnings]
+
 
 @dataclass(frozen=True, kw_only=True)
 class NotTested:
