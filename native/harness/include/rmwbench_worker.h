@@ -452,6 +452,14 @@ void rmwbench_registration_end(rmwbench_registration *registration);
 int32_t rmwbench_security_keystore(uint64_t trial_nonce, char *directory, size_t room,
                                    rmwbench_error *error);
 
+/* RouDi of iceoryx 2.0, as distributions install it: whether one serves this host. Without one
+ * iceoryx waits for a minute, says so on stdout, and ends the process. */
+int32_t rmwbench_roudi_serves(void);
+/* The configuration file of a RouDi with `pools`: "SIZE:COUNT SIZE:COUNT", sizes of messages in
+ * bytes, K or M. Writes the text and its NUL to `file` and returns 1; returns 0 where `pools` is
+ * anything else or `room` is too small, and `error` says why. */
+int32_t rmwbench_roudi_file(const char *pools, char *file, size_t room, rmwbench_error *error);
+
 /* Layer times (SPAN records, docs/formats/records.md) of an endpoint in a traced trial: NULL where
  * the plan has no room for them, else valid as long as the process. Ask once, at creation. */
 typedef struct rmwbench_spans rmwbench_spans;

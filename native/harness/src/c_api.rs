@@ -5,11 +5,13 @@
 //! lock. Whatever crosses the boundary is checked once, when the table is loaded (version, size,
 //! missing functions; [`table`]), so that the hot path need not ask. [`told`] reads what the table
 //! tells of itself, [`asked`] writes what it is asked, [`session`] and [`endpoint`] are the
-//! objects; [`pump`] lends the harness's receive loop.
+//! objects; [`pump`] lends the harness's receive loop, and [`answer()`] is how a function that may
+//! fail says so.
 //!
 //! A Rust crate may use it too: the Fast DDS worker's `main` passes its C++ shim's table to
 //! [`CMiddleware::load`].
 
+mod answer;
 mod asked;
 mod endpoint;
 mod pump;
@@ -24,6 +26,7 @@ mod told;
 use std::ffi::{c_char, c_int, CStr};
 use std::process::ExitCode;
 
+pub use answer::answer;
 pub use session::CMiddleware;
 
 #[no_mangle]

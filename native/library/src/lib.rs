@@ -1,7 +1,7 @@
 //! The harness as `librmwbench_worker.a` and `.so` with the C header
 //! `harness/include/rmwbench_worker.h`: for workers that cargo does not build, rclcpp through
 //! colcon and Python through cffi. It adds nothing: the symbols are the harness's own
-//! (`rmwbench_worker_main`, `rmwbench_now_ns`, …).
+//! (`rmwbench_worker_main`, `rmwbench_now_ns`, …) and RouDi's.
 //!
 //! ```text
 //! cargo build --release -p rmwbench-worker
@@ -11,3 +11,4 @@
 //! `tests/loopback.c` is such a worker, whole.
 
 pub use rmwbench_harness::c_api::*;
+pub use rmwbench_roudi::installed::*;

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use super::{raw, told};
+use super::{answer, raw};
 use crate::dds_security::Keystore;
 use crate::middleware::Error;
 
@@ -15,7 +15,7 @@ unsafe extern "C" fn rmwbench_security_keystore(
     room: usize,
     error: *mut raw::Error,
 ) -> c_int {
-    let made = Keystore::of(trial_nonce).and_then(|keystore| {
+    let path = Keystore::of(trial_nonce).and_then(|keystore| {
         let path = keystore.directory().as_os_str().as_encoded_bytes().to_vec();
         let fits = path.len() < room;
         fits.then_some(path).ok_or_else(|| {
@@ -25,28 +25,7 @@ unsafe extern "C" fn rmwbench_security_keystore(
             )
         })
     });
-    match made {
-        Ok(path) => {
-            write(std::slice::from_raw_parts_mut(directory, room), &path);
-            1
-        }
-        Err(found) => {
-            let error = &mut *error;
-            error.kind = told::number(found.kind);
-            write(&mut error.object, found.object.as_bytes());
-            write(&mut error.message, found.message.as_bytes());
-            0
-        }
-    }
-}
-
-/// As much of a text as there is room for, and its NUL.
-fn write(place: &mut [c_char], text: &[u8]) {
-    let length = text.len().min(place.len() - 1);
-    for (to, from) in place.iter_mut().zip(&text[..length]) {
-        *to = *from as c_char;
-    }
-    place[length] = 0;
+    answer(path, std::slice::from_raw_parts_mut(directory, room), &mut *error)
 }
 
 #[cfg(test)]

@@ -6,12 +6,10 @@ use std::ffi::{c_char, c_void, CString};
 use std::time::{Duration, Instant};
 
 use rmwbench_harness::middleware::{Configuration, Daemon, Error, SessionConfig};
-use rmwbench_roudi::{Few, Pool, Rules};
+use rmwbench_roudi::installed::{written, RULES, SOCKET};
+use rmwbench_roudi::Pool;
 pub use rmwbench_roudi::{MODES, NAME, POOLS};
 
-const RULES: Rules = Rules { multiple_bytes: 32, few: Few::LeftOut };
-/// Where RouDi listens.
-const SOCKET: &str = "/tmp/roudi";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 extern "C" {
@@ -85,13 +83,13 @@ pub fn is_running() -> bool {
 /// installed.
 pub fn configuration(config: &SessionConfig) -> Result<Option<Configuration>, Error> {
     if let Some(pools) = pools(config)? {
-        return Ok(Some(written(&pools)));
+        return Ok(Some(of_pools(&pools)));
     }
     let profile = &config.profile;
     Ok(match profile.format.as_str() {
         "toml" if profile.text.trim().is_empty() => None,
         "toml" => Some(Configuration { format: "toml".into(), text: profile.text.clone() }),
-        _ => Some(written(&RULES.default_pools())),
+        _ => Some(of_pools(&RULES.default_pools())),
     })
 }
 
@@ -110,15 +108,8 @@ pub fn largest(text: &str) -> Option<u64> {
         .max()
 }
 
-fn written(pools: &[Pool]) -> Configuration {
-    let mut text = "[general]\nversion = 1\n\n[[segment]]\n".to_string();
-    for pool in pools {
-        text += &format!(
-            "\n[[segment.mempool]]\nsize = {}\ncount = {}\n",
-            pool.chunk_bytes, pool.chunks
-        );
-    }
-    Configuration { format: "toml".into(), text }
+fn of_pools(pools: &[Pool]) -> Configuration {
+    Configuration { format: "toml".into(), text: written(pools) }
 }
 
 #[cfg(test)]
@@ -147,7 +138,7 @@ mod tests {
         assert_eq!(configuration(&own).unwrap().unwrap().text, "[general]");
         let pools =
             [Pool { chunk_bytes: 1025 << 10, chunks: 3 }, Pool { chunk_bytes: 64, chunks: 1 }];
-        assert_eq!(largest(&written(&pools).text), Some(1025 << 10));
+        assert_eq!(largest(&written(&pools)), Some(1025 << 10));
         assert_eq!(largest("[general] # size = 7"), None);
         own.profile.format = "xml".into();
         assert!(

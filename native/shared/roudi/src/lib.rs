@@ -6,6 +6,8 @@
 //! iceoryx takes the smallest pool whose chunks fit and never a larger one: images exhaust them at
 //! once. So workers have pools sized for robots' messages.
 
+pub mod installed;
+
 use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 
@@ -156,7 +158,8 @@ impl Rules {
         }
     }
 
-    fn listed(&self, text: &str) -> Result<Vec<Pool>, Error> {
+    /// The pools of a list such as `1M:48 8M:24`, smallest first. Errors: any other text.
+    pub fn listed(&self, text: &str) -> Result<Vec<Pool>, Error> {
         let invalid = |message: String| Error::invalid(format!("option {POOLS}"), message);
         let mut pools = Vec::new();
         for item in text.split_whitespace() {

@@ -1,0 +1,35 @@
+//! What a function of the header that may fail gives its caller.
+
+use std::ffi::{c_char, c_int};
+
+use super::{raw, told};
+use crate::middleware::Error;
+
+/// Writes the text and its NUL to `place`, or what is wrong to `error`; 1 for a text, else 0. Of
+/// what is too long as much as there is room for.
+pub fn answer(
+    text: Result<impl AsRef<[u8]>, Error>,
+    place: &mut [c_char],
+    error: &mut raw::Error,
+) -> c_int {
+    match text {
+        Ok(text) => {
+            write(place, text.as_ref());
+            1
+        }
+        Err(found) => {
+            error.kind = told::number(found.kind);
+            write(&mut error.object, found.object.as_bytes());
+            write(&mut error.message, found.message.as_bytes());
+            0
+        }
+    }
+}
+
+fn write(place: &mut [c_char], text: &[u8]) {
+    let length = text.len().min(place.len() - 1);
+    for (to, from) in place.iter_mut().zip(&text[..length]) {
+        *to = *from as c_char;
+    }
+    place[length] = 0;
+}
