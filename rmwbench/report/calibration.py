@@ -62,7 +62,7 @@ def print_calibration(answer: Calibrated, console: Console) -> None:
     )
     floor = aa.floor or {}
     if (whole := floor.get("all")) is not None:
-        text = f"A/A floor at {aa.floor_blocks} blocks: {_percent(whole)}"
+        text = f"A/A noise at {aa.floor_blocks} blocks: {_percent(whole)}"
         sizes = [
             f"{name} {_percent(value)}"
             for name, value in floor.items()

@@ -40,7 +40,7 @@ def test_the_line_has_age_kernel_and_counts():
     known, warnings = calibration(machine(own_cost=own), "2026-11-21T13:05:00Z")
     assert known.text == (
         "Calibrated 3 hours before, kernel 6.1: 2 of 2 injected truths recovered, A/A declared "
-        "different in 0 of 1, A/A floor 12.0 %. Of messages of 64 bytes: of a latency 118 ns is "
+        "different in 0 of 1, A/A noise 12.0 %. Of messages of 64 bytes: of a latency 118 ns is "
         "ours; larger messages cost more, which this calibration did not measure; nothing is "
         "subtracted."
     )

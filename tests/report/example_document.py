@@ -76,7 +76,7 @@ def example_document() -> dict[str, Any]:
                          "(sysctl -w net.core.rmem_max=33554432)"],
             "calibration": {"known": True, "text": "Calibrated 3 hours before, kernel 6.18.44: 24 "
                                                    "of 24 injected truths recovered, A/A declared "
-                                                   "different in 0 of 10, A/A floor 12.3 %. Of "
+                                                   "different in 0 of 10, A/A noise 12.3 %. Of "
                                                    "each latency 118 ns is ours, of each message "
                                                    "19.4 µs of processor time; nothing is "
                                                    "subtracted."},

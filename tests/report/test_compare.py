@@ -137,7 +137,7 @@ def test_the_environment_comes_first_in_the_order_of_what_matters(campaigns, tmp
     instrument = {d.name: d for d in topic(answer, "instrument").differences}
     assert instrument["tool version"].b == "0.2.0"
     assert "+# a test fixture, changed" in instrument["suite text"].lines
-    assert instrument["A/A floor"] == Difference(name="A/A floor", a=None, b="2 %")
+    assert instrument["A/A noise"] == Difference(name="A/A noise", a=None, b="2 %")
     assert answer.rules.aa_floor == 0.02
     assert any("machines differ" in text for text in answer.cautions)
     printed = terminal(answer)

@@ -58,7 +58,7 @@ class Report:
         }
 
     def false(self, verdicts: dict[str, dict[str, Verdict]]) -> bool:
-        """Whether any claim is wrong: a fastest arm (within the A/A floor) called worse, one that
+        """Whether any claim is wrong: a fastest arm (within the A/A noise) called worse, one that
         is slower by more than the margin called equivalent, one that is not among the fastest
         called best.
         """
@@ -116,7 +116,7 @@ DIFFERENT = (
     (
         2000,
         Report(
-            "2 arms that differ by the A/A floor, sd 0.02",
+            "2 arms that differ by the A/A noise, sd 0.02",
             [1, 1.08],
             sd=0.02,
             rules=Rules(aa_floor=0.08),
@@ -125,7 +125,7 @@ DIFFERENT = (
     (
         1000,
         Report(
-            "2 arms that differ by the A/A floor, sd 0.2",
+            "2 arms that differ by the A/A noise, sd 0.2",
             [1, 1.08],
             sd=0.2,
             rules=Rules(aa_floor=0.08),

@@ -3,7 +3,7 @@ needs.
 
 Not the half-width of an interval: a true ratio of that size is found in only half of the campaigns.
 Found means the verdict's own rule (verdict.py): the one-sided t test on block log-ratios beyond the
-A/A floor, at the level that the arm has at the first step of Holm's procedure, and an estimate
+A/A noise, at the level that the arm has at the first step of Holm's procedure, and an estimate
 beyond the margin. `shared_freedom`: what the report's other comparisons add to the degrees of
 freedom (variances.py); 0: nothing. The level of the first step is the worst that an arm can meet,
 so the power is a promise whatever the other arms do. Simulated in tests/simulation.

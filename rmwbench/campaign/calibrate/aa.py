@@ -131,7 +131,7 @@ def confirmed(first: Sequence[Pair], again: Sequence[Pair]) -> list[Pair]:
 
 
 def floors(pairs: Sequence[Pair], blocks: int = FLOOR_BLOCKS) -> dict[str, float | None]:
-    """The A/A floor of campaigns of `blocks` blocks, per class of workload, and under `all` the
+    """The A/A noise of campaigns of `blocks` blocks, per class of workload, and under `all` the
     largest of them."""
     found = {
         size: recovery.aa_floor(

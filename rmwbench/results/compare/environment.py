@@ -223,7 +223,7 @@ def _instrument(
     machines = [c.get("machine") or {} for c in (left, right)]
     out += differences(
         *(
-            {"A/A floor": _percent(m.get("aa_floor")), "calibration": _calibration(m)}
+            {"A/A noise": _percent(m.get("aa_floor")), "calibration": _calibration(m)}
             for m in machines
         )
     )

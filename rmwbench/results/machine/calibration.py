@@ -142,7 +142,7 @@ def line(known: Calibration) -> str:
     parts += [f"{truths.unknown} could not be told"] * bool(truths.unknown)
     parts.append(f"A/A declared different in {aa.different} of {aa.total}")
     floor = (aa.floor or {}).get("all")
-    parts += [f"A/A floor {fmt.significant(100 * floor)} %"] if floor is not None else []
+    parts += [f"A/A noise {fmt.significant(100 * floor)} %"] if floor is not None else []
     when = "" if known.age_days is None else f" {_age(known.age_days)} before"
     own = own_text(known.own_cost)
     text = f"Calibrated{when}, kernel {known.kernel}: {', '.join(parts)}."
