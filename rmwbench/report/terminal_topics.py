@@ -32,7 +32,7 @@ def print_topics(workload: Workload, console: Console) -> None:
     key = (
         topic_rows.KEY
         if judged
-        else "told and not judged: the workload is judged by another metric"
+        else "shown and not judged: the workload is judged by another metric"
     )
     console.print(Text(f"by topic: {metric}, lost; {key}", style="dim"))
     told = (f"{topic.topic}: {topics.facts(topic)}" for topic in workload.topics)

@@ -133,7 +133,7 @@ def test_a_workload_that_is_judged_by_no_message_tells_its_topics_and_judges_non
     document = answer_document(shown)
     assert [one["judged"] for one in whole(document)["topics"]] == [False] * 3
     assert "value" in arm(topic(document, "front"), "zenoh")["metrics"]["response_latency_p50"]
-    assert "told and not judged" in printed(print_show, shown, 100)
+    assert "shown and not judged" in printed(print_show, shown, 100)
 
 
 def test_limits_are_of_topics(shown):

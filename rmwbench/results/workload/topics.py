@@ -18,7 +18,7 @@ from rmwbench.words import numbers as fmt
 
 Verdicts = Mapping[str | None, Mapping[str, best.Verdict]]
 """Topic -> arm -> verdict. Only of None, the whole, where the workload is judged by a metric that is
-not one of messages, such as a time to recover: then its topics are told and not judged."""
+not one of messages, such as a time to recover: then its topics are shown and not judged."""
 
 
 def topics(arms: Sequence[ArmReport]) -> list[measured.Topic]:
