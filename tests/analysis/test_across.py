@@ -172,6 +172,31 @@ def test_who_drops_messages_is_not_called_faster():
     assert other.verdict == "better"
 
 
+def test_who_drops_messages_of_one_topic_is_not_called_better_in_any_row_of_the_cell():
+    rng = np.random.default_rng(15)
+    none, some = losses(*[0] * 10), losses(*[100] * 10)
+    cam, imu = (
+        replace(ask(none, some, entry=LOSS, group="g"), topic="cam"),
+        replace(ask(none, none, entry=LOSS, group="g"), topic="imu"),
+    )
+    fast = replace(ask(values(rng), values(rng, 0.5), group="g"), topic="imu")
+    slow = replace(ask(values(rng), values(rng, 2.0), group="g"), topic="imu")
+    cpu = ask(values(rng), values(rng, 0.5), entry=GLOSSARY["cpu_per_message"], group="g")
+    other = replace(fast, group="another cell")
+    found = [a.verdict for a in judge([cam, imu, fast, slow, cpu, other], RULES)]
+    assert found == ["worse", "equivalent", "undecided", "worse", "undecided", "better"]
+    turned = replace(imu, a=some, b=none)  # each side loses more of one topic
+    found = [a.verdict for a in judge([cam, turned, fast, slow, cpu], RULES)]
+    assert found == ["worse", "better", *["undecided"] * 3]
+
+
+def test_a_loss_reads_as_everything_only_where_it_is():
+    none = losses(*[0] * 10)
+    assert one(ask(none, losses(*[1000] * 10), entry=LOSS)).reason.startswith("100 % more")
+    most = one(ask(none, losses(*[9_996] * 10, of=10_000), entry=LOSS))
+    assert most.reason.startswith("99.96 % more")
+
+
 @pytest.mark.parametrize("paired", [True, False])
 def test_infinite_quantiles_are_compared_by_order(paired):
     rng = np.random.default_rng(11)
@@ -183,6 +208,30 @@ def test_infinite_quantiles_are_compared_by_order(paired):
     assert one(ask(b, b, paired=paired)).verdict == "undecided"
     few = {**a, 0: math.inf}
     assert one(ask(a, few, paired=paired)).verdict == "undecided"
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_one_infinite_trial_switches_neither_margin_nor_noise_off(paired):
+    rng = np.random.default_rng(14)
+    a, near, far = (values(rng, ratio, n=12, sd=1e-4) for ratio in (1.0, 1.01, 1.3))
+    a[0] = near[1] = far[1] = math.inf
+    assert one(ask(a, near, paired=paired)).verdict == "undecided"
+    assert one(ask(near, a, paired=paired)).verdict == "undecided"
+    assert one(ask(a, far, paired=paired)).verdict == "worse"
+    assert one(ask(far, a, paired=paired)).verdict == "better"
+    clocks = replace(ask(a, far, paired=paired), bounds=(20_000.0, 20_000.0))
+    assert one(clocks).verdict == "undecided"
+    noise = Rules(aa_floor=0.4)
+    # blocks of one campaign share the machine's state
+    assert one(ask(a, far, paired=paired), noise).verdict == ("worse" if paired else "undecided")
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_equal_ratios_of_coarse_values_are_not_certainty(paired):
+    two, three = dict.fromkeys(range(5), 0.02), dict.fromkeys(range(5), 0.03)
+    answer = one(ask(two, three, entry=GLOSSARY["cpu_cores"], paired=paired))
+    assert answer.verdict == "undecided"
+    assert answer.effect.low < 1 < answer.effect.high
 
 
 def test_counts_that_are_zero_are_compared_by_order():

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from scipy.stats import binom
 
+from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.best import (
     Arm,
     NoRatio,
@@ -18,6 +19,8 @@ from rmwbench.analysis.verdicts.best import (
     spread,
     unpaired,
 )
+from rmwbench.analysis.verdicts.ratio import p_of_ranks, p_of_signs
+from rmwbench.analysis.verdicts.wording import percent
 
 RULES = Rules(minutes_per_block=1.0)
 
@@ -260,6 +263,86 @@ def test_two_dead_arms_are_not_ordered():
     assert {v.verdict for v in verdicts.values()} == {"undecided"}
 
 
+def timed(name, values, bound=0.0):
+    """Of a metric that no message is lost of, so nothing but its order is judged."""
+    return Arm(name, dict(enumerate(values)), bounds=dict.fromkeys(range(len(values)), bound))
+
+
+def test_one_infinite_block_does_not_switch_the_margin_off():
+    a = timed("a", [math.inf, *[100.01] * 11])
+    b = timed("b", [100.0, math.inf, *[100.0] * 10])
+    assert {v.verdict for v in judge({"w": [a, b]})["w"].values()} == {"undecided"}
+    twice = timed("a", [math.inf, *[200.0] * 11])
+    assert judge({"w": [twice, b]})["w"]["a"].verdict == "worse"
+    assert judge({"w": [twice, b]}, Rules(aa_floor=1.5))["w"]["a"].verdict == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("bound", "verdict"), [(0.0, "worse"), (9.0, "worse"), (20.0, "undecided")]
+)
+def test_a_sign_is_one_only_beyond_what_the_clocks_leave_open(bound, verdict):
+    a = timed("a", [math.inf, *[130.0] * 11], bound)
+    b = timed("b", [100.0, math.inf, *[100.0] * 10], bound)
+    assert judge({"w": [a, b]})["w"]["a"].verdict == verdict
+    half = timed("a", [*[math.inf] * 4, *[100.1] * 4], 50.0)
+    assert judge({"w": [half, timed("b", [100.0] * 8, 50.0)]})["w"]["a"].verdict == "undecided"
+
+
+@pytest.mark.parametrize("infinite", range(11, 21))
+def test_a_worse_record_does_not_protect_an_arm(infinite):
+    """In the other blocks both are alike: five of them had kept the arm from any verdict."""
+    a = timed("a", [*[math.inf] * infinite, *[100.0] * (20 - infinite)])
+    assert judge({"w": [a, timed("b", noisy(100, 0.005, 1, 20))]})["w"]["a"].verdict == "worse"
+
+
+def test_ties_count_for_nobody_and_the_median_must_be_beyond_the_margin():
+    """Within the margin, both infinite, both 0 and without a trial: as if the block were not."""
+    inf, nan, one = math.inf, math.nan, np.ones(4)
+    assert p_of_signs(np.array([2.0, 2, 2, inf]), one, 0.05) == 1 / 16
+    assert p_of_signs(np.array([2.0, 2, inf, 1.04]), one, 0.05) == 1 / 8
+    assert p_of_signs(np.array([inf, 0, nan, 2]), np.array([inf, 0, 1, 1]), 0.05) == 1 / 2
+    assert p_of_signs(np.array([inf, inf, 1.04, 1.04]), one, 0.05) == 1
+    assert p_of_signs(one, one, 0.05) == p_of_signs(one * inf, one * inf, 0.05) == 1
+
+
+def test_ranks_are_of_what_is_larger_beyond_the_margin_and_the_clocks():
+    a, b = np.arange(100.0, 112.0), np.array([math.inf, *np.arange(108.0, 119.0)])
+    assert p_of_ranks(b, a, 0.0) < 0.001
+    assert p_of_ranks(b, a, 0.08) > 0.2
+    assert p_of_ranks(b, a, 0.0, (4.0, 4.0)) > 0.2
+    assert p_of_ranks(a, b, 0.0) > 0.99
+
+
+@pytest.mark.parametrize("infinite", [0.05, 0.3])
+@pytest.mark.parametrize("blocks", [6, 8, 13, 20])
+def test_equal_arms_with_infinite_blocks_are_told_apart_in_at_most_one_report_of_twenty(
+    infinite, blocks
+):
+    rng, reports, wrong = np.random.default_rng(30), 400, 0
+    for _ in range(reports):
+        arms = campaign(rng, [1, 1], blocks, 0.3)
+        lost = rng.random((2, blocks)) < infinite
+        both = [
+            timed(a.name, np.where(gone, math.inf, list(a.primary.values())))
+            for a, gone in zip(arms, lost, strict=True)
+        ]
+        wrong += any(v.verdict == "worse" for v in judge({"w": both})["w"].values())
+    assert wrong <= binom.ppf(0.998, reports, 0.05)
+
+
+@pytest.mark.parametrize("looks", [(120,), (40, 80, 120)])
+def test_the_interval_beside_equivalent_ends_within_the_margin(looks):
+    """The leader's too, who may have led at an earlier look or may lead since this one."""
+    rng = np.random.default_rng(31)
+    reports = [
+        sequential.judge({"w": campaign(rng, [1] * 7, 120, 0.12)}, RULES, looks)["w"]
+        for _ in range(5)
+    ]
+    equal = [v.ratio for found in reports for v in found.values() if v.verdict == "equivalent"]
+    assert len(equal) >= 10
+    assert all(ratio.high < 1.05 for ratio in equal)
+
+
 def test_undecided_says_how_long_would_decide():
     verdicts = judge(
         {"w": [arm("a", [100, 130, 90, 110, 95, 120]), arm("b", [150, 110, 140, 150, 105, 160])]},
@@ -406,3 +489,22 @@ def test_a_report_of_six_thousand_pairs_is_judged_as_its_workloads_are_alone():
             assert verdict.ratio.value == pytest.approx(alone.value)
             assert verdict.ratio.low < alone.low
     assert {v.verdict for v in verdicts.values()} >= {"worse", "undecided"}
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"),
+    [
+        (0.0, "0 %"),
+        (5e-7, "0.00005 %"),
+        (0.0032, "0.32 %"),
+        (0.0999, "10 %"),
+        (0.17, "17 %"),
+        (0.994, "99 %"),
+        (0.9996, "99.96 %"),
+        (1 - 1e-8, "99.999999 %"),
+        (1.0, "100 %"),
+        (1.5, "150 %"),
+    ],
+)
+def test_a_share_reads_as_all_only_where_it_is_all(fraction, text):
+    assert percent(fraction) == text

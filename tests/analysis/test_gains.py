@@ -57,3 +57,11 @@ def test_failed_blocks_leave_no_ratio_and_no_claim():
     assert found.answer == Answer.OPEN
     assert isinstance(found.ratio, NoRatio)
     assert judge([Planned("p50", {0: 1.0}, {0: 1.0})], Rules())[0].answer == Answer.OPEN
+
+
+def test_equal_ratios_of_coarse_values_are_not_certainty():
+    """Two ticks against three in each of five blocks: as in verdicts."""
+    ticks = Planned("cpu", dict.fromkeys(range(5), 0.03), dict.fromkeys(range(5), 0.02))
+    found = judge([ticks], Rules())[0]
+    assert found.answer == Answer.OPEN
+    assert found.ratio.low < 1 < found.ratio.high

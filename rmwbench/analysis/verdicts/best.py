@@ -143,8 +143,8 @@ def _judge_families(everything: list[Judged], alpha: float) -> None:
     """Holm over all arms of all workloads, once for `worse` and once for `equivalent`."""
     for j, rejected, multiplier in _holm(everything, lambda j: j.p_worse, alpha):
         j.worse, j.multiplier = rejected, multiplier
-    for j, rejected, _ in _holm(everything, lambda j: j.p_equivalent, alpha):
-        j.equivalent = rejected
+    for j, rejected, multiplier in _holm(everything, lambda j: j.p_equivalent, alpha):
+        j.equivalent, j.multiplier_equivalent = rejected, multiplier
 
 
 def _holm(

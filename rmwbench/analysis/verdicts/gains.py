@@ -18,6 +18,7 @@ import numpy as np
 from scipy import special
 
 from rmwbench.analysis.verdicts.likeness import likeness
+from rmwbench.analysis.verdicts.ratio import rounding_error
 from rmwbench.analysis.verdicts.variances import Prior, prior_of
 from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Rules
 
@@ -82,6 +83,7 @@ def judge(planned: Sequence[Planned], rules: Rules) -> list[Gain]:
         d = pair[0] - pair[1]
         variance, freedom = priors[planned[n].kind].moderated(float(d.var(ddof=1)), len(d) - 1)
         error = math.sqrt(float(variance) * alike.variance_factor(len(d)) / len(d))
+        error = max(error, rounding_error(*np.exp(pair)))
         tested[n] = _Tested(
             float(d.mean()), error, max(float(freedom) * alike.freedom_factor(), 1.0), len(d)
         )

@@ -15,6 +15,7 @@ from scipy import special
 
 from rmwbench.analysis.verdicts import variances
 from rmwbench.analysis.verdicts.likeness import Likeness, likeness, likenesses
+from rmwbench.analysis.verdicts.ratio import p_of_signs, rounding_variance
 from rmwbench.analysis.verdicts.verdict import Arm, NoRatio, Ratio, Rules
 
 
@@ -147,8 +148,9 @@ def _tested(
         )
         freedom = np.maximum(freedom * alike.freedom_factor(), 1.0)
         error = np.where(finite_blocks > 1, np.sqrt(variance * inflated / finite_blocks), np.inf)
-        error = np.maximum(error, _rounding(seen.values, np.isfinite(logs)))
-        spare, extra = _shifts(seen.values, arms, finite_blocks)
+        error = np.maximum(error, _rounding(seen.values))
+        bound = _bounds(arms)
+        spare, extra = _shifts(seen.values, bound, finite_blocks)
         enough = finite_blocks >= max(rules.min_blocks, 2)
         only_first = _only_first_infinite(logs)
         apart = (infinite == 0) | (only_first & (mean > math.log1p(rules.least())))
@@ -156,10 +158,11 @@ def _tested(
         slower = np.where(enough & apart, slower, 1.0)
         beyond = 1 - _p_above(mean + extra, error, freedom, math.log1p(rules.margin))
         beyond = np.where(enough & (infinite == 0), beyond, 1.0)
-    for i, j in np.argwhere(
-        (n >= rules.min_blocks) & (infinite > 0) & ~(enough & only_first)
-    ).tolist():
-        slower[i, j] = _sign(logs[i], logs[j])
+    for i, j in np.argwhere((n >= rules.min_blocks) & (infinite > 0)).tolist():
+        p = p_of_signs(seen.values[i], seen.values[j], rules.least(), (bound[i], bound[j]))
+        # Where the ratio of the finite blocks is tested too, a sign counts twice and the ratio
+        # once: that i has all infinite blocks is by chance no more probable than a half.
+        slower[i, j] = min(slower[i, j], 2 * p if enough[i, j] and only_first[i, j] else p)
     np.fill_diagonal(slower, 1.0)
     np.fill_diagonal(beyond, 0.0)
     lossier, loss_difference = _losses(arms, rules)
@@ -189,17 +192,19 @@ def _only_first_infinite(logs: np.ndarray) -> np.ndarray:
     return found
 
 
-def _shifts(
-    values: np.ndarray, arms: Sequence[Arm], n: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _bounds(arms: Sequence[Arm]) -> np.ndarray:
+    """Of the clocks, as `Arm.bounds`; shape (arms, blocks), 0 where one clock took all stamps."""
+    places = _blocks([a.primary for a in arms])
+    return np.array([[a.bounds.get(block, 0.0) for block in places] for a in arms])
+
+
+def _shifts(values: np.ndarray, bound: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """By how much the mean log-ratios may be too large and too small, [i, j], because the hosts'
     clocks are only known within a bound. No number of blocks averages that out: it may be the same
     in all of them. Infinite where a value is not larger than its bound.
     """
-    if not any(a.bounds for a in arms):
+    if not bound.any():
         return np.zeros(n.shape), np.zeros(n.shape)
-    places = _blocks([a.primary for a in arms])
-    bound = np.array([[a.bounds.get(block, 0.0) for block in places] for a in arms])
     finite = np.isfinite(values)
     down = np.where(finite, np.log(values) - np.log(np.maximum(values - bound, 0.0)), np.nan)
     up = np.where(finite, np.log(values + bound) - np.log(values), np.nan)
@@ -212,20 +217,11 @@ def _shifts(
     return mean_sum(down, up), mean_sum(up, down)
 
 
-def _rounding(values: np.ndarray, used: np.ndarray) -> np.ndarray:
-    """The least standard error of a mean log-ratio [i, j] of values that a coarse clock rounded to
-    multiples of a quantum q: √(q²/12·(1/x² + 1/y²)) (Sheppard), not divided by the blocks, because
-    what a value is rounded by is the same in all of them where they scatter by less than q. It is 0
-    where the values are not multiples. Without it a few equal ratios would be taken for certainty.
-    """
-    x = values[used]
-    steps = np.diff(np.sort(x))
-    steps = steps[steps > 0]
-    if not len(steps) or np.abs(x / steps.min() - np.rint(x / steps.min())).max() > 0.01:
-        return np.zeros((len(values), len(values)))
-    variance = np.where(used, (steps.min() / values) ** 2 / 12, 0.0)
-    variance = variance @ used.T.astype(float)
-    least: np.ndarray = np.sqrt((variance + variance.T) / np.maximum(_common(used, used), 1))
+def _rounding(values: np.ndarray) -> np.ndarray:
+    """As `ratio.rounding_error` of every pair [i, j], over the blocks in which both are finite."""
+    finite = np.isfinite(values)
+    variance = rounding_variance(values) @ finite.T.astype(float)
+    least: np.ndarray = np.sqrt((variance + variance.T) / np.maximum(_common(finite, finite), 1))
     return least
 
 
@@ -293,11 +289,6 @@ def _p_above(
     rest = mean - threshold
     certain = np.where(rest > 0, 0.0, 1.0)
     return np.where(error == 0, certain, special.stdtr(freedom, -rest / error))
-
-
-def _sign(a: np.ndarray, b: np.ndarray) -> float:
-    slower, faster = int(np.count_nonzero(a > b)), int(np.count_nonzero(a < b))
-    return float(special.bdtrc(slower - 1, slower + faster, 0.5)) if slower + faster else 1.0
 
 
 def _exp(x: float) -> float:

@@ -1,5 +1,6 @@
-"""Block ratios: arms are compared within blocks only, because a block shares the machine's
-state."""
+"""Block ratios: arms are compared within blocks only, because a block shares the machine's state.
+Values without a ratio, infinite ones or 0, have an order: the signs of blocks, the ranks of
+trials."""
 
 import functools
 import math
@@ -131,3 +132,65 @@ def spread(workload: Sequence[Arm]) -> float | None:
 def standard_error(logs: np.ndarray) -> float:
     """Of the mean of block log-ratios, shape (n,); infinite below two."""
     return float(logs.std(ddof=1)) / math.sqrt(len(logs)) if len(logs) > 1 else math.inf
+
+
+def rounding_variance(values: np.ndarray) -> np.ndarray:
+    """Of the logarithm of each value, where a coarse clock rounded all to multiples of a quantum q
+    (the least distance of two of them): q²/12·1/x² (Sheppard); otherwise 0. Same shape; nan, which
+    is no trial, and infinite values have 0."""
+    out = np.zeros(values.shape)
+    known = np.isfinite(values)
+    x = values[known]
+    steps = np.diff(np.sort(x))
+    steps = steps[steps > 0]
+    if len(steps) and np.abs(x / steps.min() - np.rint(x / steps.min())).max() <= 0.01:
+        out[known] = (steps.min() / x) ** 2 / 12
+    return out
+
+
+def rounding_error(a: np.ndarray, b: np.ndarray) -> float:
+    """The least standard error of the mean log-ratio of two samples of values: not divided by the
+    blocks, because what a value is rounded by is the same in all of them where they scatter by less
+    than q. Without it a few equal ratios would be taken for certainty."""
+    both = rounding_variance(np.concatenate([a, b]))
+    return math.sqrt(both[: len(a)].mean() + both[len(a) :].mean())
+
+
+Bound = np.ndarray | float
+"""How far values may be from the truth for the clocks of two hosts: each its own, or all alike."""
+
+
+def p_of_signs(
+    x: np.ndarray, y: np.ndarray, least: float, bounds: tuple[Bound, Bound] = (0.0, 0.0)
+) -> float:
+    """One-sided p of "x is not larger than y" by the signs of the same blocks, shape (n,), nan: no
+    trial. `least`: the ratio minus 1 that matters; `bounds`: of x and of y.
+
+    A block in which neither is larger beyond both is a tie and counts for nobody, as in any sign
+    test, and so does one in which both are infinite or both are 0. As with a ratio, a claim needs
+    an estimate beyond `least` too: the median, so p is 1 unless x is larger in more than half of
+    the blocks that have a ratio.
+    """
+    of_x, of_y = bounds
+    with np.errstate(invalid="ignore", divide="ignore"):
+        more = np.count_nonzero(_larger(x, y, least, of_x, of_y))
+        less = np.count_nonzero(_larger(y, x, least, of_y, of_x))
+        known = np.count_nonzero(~np.isnan(x / y))
+    return float(special.bdtrc(more - 1, more + less, 0.5)) if 2 * more > known else 1.0
+
+
+def p_of_ranks(
+    x: np.ndarray, y: np.ndarray, least: float, bounds: tuple[Bound, Bound] = (0.0, 0.0)
+) -> float:
+    """The same by the ranks of trials that share no blocks (Mann & Whitney): x is taken smaller,
+    and y larger, by what is no evidence."""
+    from scipy.stats import mannwhitneyu  # half a second to import, and rarely needed
+
+    of_x, of_y = bounds
+    return float(mannwhitneyu(x - of_x, (y + of_y) * (1 + least), alternative="greater").pvalue)
+
+
+def _larger(x: np.ndarray, y: np.ndarray, least: float, of_x: Bound, of_y: Bound) -> np.ndarray:
+    """Whether each is, wherever in the bounds the truth lies."""
+    found: np.ndarray = x - of_x > (y + of_y) * (1 + least)
+    return found

@@ -21,9 +21,15 @@ from scipy import special
 from rmwbench.analysis.metrics.glossary import Entry
 from rmwbench.analysis.stats.metric import finite
 from rmwbench.analysis.stats.resolution import blocks_for, blocks_for_equivalence, sd_upper
-from rmwbench.analysis.verdicts.ratio import NOT_INTERLEAVED
+from rmwbench.analysis.verdicts.ratio import (
+    NOT_INTERLEAVED,
+    p_of_ranks,
+    p_of_signs,
+    rounding_error,
+)
 from rmwbench.analysis.verdicts.variances import NOTHING, Prior, prior_of
 from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Rules
+from rmwbench.analysis.verdicts.wording import interval, percent, times
 
 LARGER_IS_BETTER = frozenset(
     (
@@ -45,9 +51,9 @@ Counts = tuple[int, int]
 class Question:
     """Is B worse than A by this metric? `a`, `b`: block -> its trial's value (+inf allowed), or
     `Counts` for fractions. `paired`: they are blocks of one campaign. `group`: what is judged
-    together (a cell): its loss comes first. `reliable`: neither side may lose anything. `bounds`:
-    how far A's and B's values may be from the truth for the clocks of two hosts, in the metric's
-    unit.
+    together (a cell): the loss in any of its topics comes first. `reliable`: neither side may lose
+    anything. `bounds`: how far A's and B's values may be from the truth for the clocks of two
+    hosts, in the metric's unit. `topic`: whose the values are, None: the whole cell's.
     """
 
     group: Hashable
@@ -57,6 +63,7 @@ class Question:
     paired: bool
     reliable: bool = True
     bounds: tuple[float, float] = (0.0, 0.0)
+    topic: str | None = None
 
 
 @dataclass(frozen=True)
@@ -196,10 +203,11 @@ def _effect(q: Question, rules: Rules, prior: Prior = NOTHING) -> _Effect | str:
     first, second = (np.array(x, float) for x in (a, b))
     if q.entry.name in LARGER_IS_BETTER:
         first, second = second, first
-    if not all(((x > 0) & np.isfinite(x)).all() for x in (first, second)):
-        return _by_order(first, second, q.paired)
-    mean, error, freedom = _mean(np.log(first), np.log(second), q.paired, prior=prior)
     rules = _rules_of(q, rules)
+    if not all(((x > 0) & np.isfinite(x)).all() for x in (first, second)):
+        return _by_order(first, second, q, rules)
+    mean, error, freedom = _mean(np.log(first), np.log(second), q.paired, prior=prior)
+    error = max(error, rounding_error(first, second))
     floor, margin = math.log1p(rules.aa_floor), math.log1p(rules.margin)
     spare, extra = _shifts(first, second, q.bounds)
     above = _p_above(mean, error, freedom)
@@ -261,23 +269,17 @@ def _fractions(a: np.ndarray, b: np.ndarray, q: Question, rules: Rules) -> _Effe
     return _Effect(mean, error, freedom, min(len(a), len(b)), worse, better, 1.0)
 
 
-def _by_order(a: np.ndarray, b: np.ndarray, paired: bool) -> _Effect:
-    """Infinite values and zeros have an order and no ratio: signs of the blocks, or ranks of the
-    trials (Mann & Whitney). `mean` says only whether there is any difference.
-    """
+def _by_order(a: np.ndarray, b: np.ndarray, q: Question, rules: Rules) -> _Effect:
+    """Infinite values and zeros have an order and no ratio. `mean` says only whether there is any
+    difference."""
     same = len(np.unique(np.concatenate([a, b]))) == 1
     if same:
         worse = better = 1.0
-    elif paired:
-        more, less = int(np.count_nonzero(b > a)), int(np.count_nonzero(b < a))
-        n = more + less
-        worse, better = ((float(special.bdtrc(k - 1, n, 0.5)) if n else 1.0) for k in (more, less))
     else:
-        from scipy.stats import mannwhitneyu  # half a second to import, and rarely needed
-
-        worse, better = (
-            float(mannwhitneyu(b, a, alternative=x).pvalue) for x in ("greater", "less")
-        )
+        of_a, of_b = q.bounds
+        p = p_of_signs if q.paired else p_of_ranks
+        worse = p(b, a, rules.least(), (of_b, of_a))
+        better = p(a, b, rules.least(), (of_a, of_b))
     return _Effect(
         0.0 if same else math.nan,
         math.inf,
@@ -377,7 +379,7 @@ def _answer(
     if equal[0]:
         effect = _shifted(_ratio(q, e, rules.alpha / equal[1]), e)
         return Answer(
-            "equivalent", effect, f"{_times(effect)}: within the margin of {_percent(rules.margin)}"
+            "equivalent", effect, f"{_times(effect)}: within the margin of {percent(rules.margin)}"
         )
     inside = (
         "; a difference, but one that the margin or the machine's noise allows" if claimed else ""
@@ -458,15 +460,15 @@ def _fraction_answer(
     promise = (
         "asked to be reliable"
         if q.reliable
-        else f"{_percent(rules.loss_margin)} is allowed to best effort"
+        else f"{percent(rules.loss_margin)} is allowed to best effort"
     )
     if claimed:
         word = "more" if direction == "worse" else "less"
-        return Answer(direction, effect, f"{_percent(abs(e.mean))} {word} ({promise})")
+        return Answer(direction, effect, f"{percent(abs(e.mean))} {word} ({promise})")
     if not any(lost for side in (q.a, q.b) for lost, _ in side.values()):
         return Answer("equivalent", effect, "nothing is missing on either side")
     if not q.reliable and max(-effect.low, effect.high) <= rules.loss_margin:
-        return Answer("equivalent", effect, f"{_percent(abs(e.mean))} apart: {promise}")
+        return Answer("equivalent", effect, f"{percent(abs(e.mean))} apart: {promise}")
     if e.mean == 0:
         return Answer(
             "undecided", effect, "as much on both sides; the interval says what could differ"
@@ -475,28 +477,33 @@ def _fraction_answer(
     return Answer(
         "undecided",
         effect,
-        f"{_percent(abs(e.mean))} {word} ({promise}), in too few trials to decide",
+        f"{percent(abs(e.mean))} {word} ({promise}), in too few trials to decide",
     )
 
 
 def _loss_first(questions: Sequence[Question], answers: list[Answer]) -> list[Answer]:
     lossy = {
-        q.group: a.verdict
+        (q.group, a.verdict)
         for q, a in zip(questions, answers, strict=True)
-        if q.entry.name == LOSS and a.verdict in _OPPOSITE
+        if q.entry.name == LOSS
     }
-    out = []
-    for q, a in zip(questions, answers, strict=True):
-        loss = lossy.get(q.group)
-        if loss and not _is_fraction(q) and a.verdict in ("equivalent", _OPPOSITE[loss]):
+    return [
+        a if _is_fraction(q) else _after_loss(a, [v for v in _OPPOSITE if (q.group, v) in lossy])
+        for q, a in zip(questions, answers, strict=True)
+    ]
+
+
+def _after_loss(a: Answer, losses: Sequence[str]) -> Answer:
+    """`losses`: what B is in the losses of the cell, which may differ from topic to topic."""
+    for loss in losses:
+        if a.verdict in ("equivalent", _OPPOSITE[loss]):
             side = "B" if loss == "worse" else "A"
-            a = Answer(
+            return Answer(
                 "undecided",
                 a.effect,
                 f"{a.reason}; but {side} loses more, and what is lost cost nothing to deliver",
             )
-        out.append(a)
-    return out
+    return a
 
 
 _OPPOSITE = {"worse": "better", "better": "worse"}
@@ -520,10 +527,4 @@ def _shifted(found: Ratio | NoRatio, e: _Effect) -> Ratio | NoRatio:
 
 
 def _times(found: Ratio | NoRatio) -> str:
-    if isinstance(found, NoRatio):
-        return found.reason
-    return f"{found.value:.3g}× [{found.low:.3g}, {found.high:.3g}]"
-
-
-def _percent(fraction: float) -> str:
-    return f"{fraction * 100:.2g} %"
+    return found.reason if isinstance(found, NoRatio) else f"{times(found)} {interval(found)}"

@@ -36,20 +36,27 @@ class Judged:
     chances: int  # how many comparisons each p is multiplied by before Holm
     p_worse: float
     p_equivalent: float
-    multiplier: int = 1
+    multiplier: int = 1  # of its p in the family of `worse` …
+    multiplier_equivalent: int = 1  # … and in that of `equivalent`
     worse: bool = False
     equivalent: bool = False
 
     def level(self, alpha: float) -> float:
-        """The one-sided level at which this arm was tested: shown intervals use it, so that they
-        agree with the verdict.
+        """The one-sided level at which this arm was tested to be worse: shown intervals use it, so
+        that they agree with the verdict.
         """
         return alpha / (self.multiplier * self.chances)
 
     def ratio(self, other: str, rules: Rules) -> Ratio | NoRatio:
-        return self.pairs.ratio(
-            self.at, self.places[other], self.level(rules.alpha), rules.min_blocks
-        )
+        return self._ratio(other, self.level(rules.alpha), rules)
+
+    def ratio_equivalent(self, other: str, rules: Rules) -> Ratio | NoRatio:
+        """At the level at which it was tested to be equivalent: an arm that is has an upper bound
+        within the margin."""
+        return self._ratio(other, rules.alpha / self.multiplier_equivalent, rules)
+
+    def _ratio(self, other: str, level: float, rules: Rules) -> Ratio | NoRatio:
+        return self.pairs.ratio(self.at, self.places[other], level, rules.min_blocks)
 
 
 def word(
@@ -79,7 +86,7 @@ def word(
             verdicts[name] = kept.get(name) or _open(judged[name], judged[leader], rules)
     told = {name: v for name, v in verdicts.items() if v is not None}
     if leader in standing:
-        told[leader] = _lead(judged[leader], told, rules)
+        told[leader] = _lead(judged[leader], told, kept.get(leader), rules)
     return {name: told[name] for name in order}
 
 
@@ -130,7 +137,7 @@ def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
                 "worse",
                 against,
                 found,
-                f"{_times(found)} {against}, interval {_interval(found)} over {found.blocks} "
+                f"{times(found)} {against}, interval {interval(found)} over {found.blocks} "
                 f"blocks{doubt}",
                 by=By.PRIMARY,
             )
@@ -146,7 +153,7 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
         return Verdict(
             "equivalent",
             name,
-            found,
+            j.ratio_equivalent(name, rules),
             f"not {j.arm.order.than} any other arm by more than the margin of "
             f"{percent(rules.margin)}",
         )
@@ -180,11 +187,10 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
             else "what identical arms differ by between campaigns"
         )
         text = (
-            f"{_times(found)} {name}, interval {_interval(found)}, but within "
-            f"{percent(least)}, {why}"
+            f"{times(found)} {name}, interval {interval(found)}, but within {percent(least)}, {why}"
         )
     else:
-        text = f"{_times(found)} {name}, interval {_interval(found)}"
+        text = f"{times(found)} {name}, interval {interval(found)}"
     return Verdict("undecided", name, found, f"{text}{loss}; {how}", minutes)
 
 
@@ -199,14 +205,17 @@ def _below_the_clocks(j: Judged, leader: Judged, found: Ratio) -> str | None:
     if apart_ns > bound_ns:
         return None
     return (
-        f"{_times(found)} {leader.arm.name}, {apart_ns / 1e3:.3g} µs apart; the hosts' clocks are "
+        f"{times(found)} {leader.arm.name}, {apart_ns / 1e3:.3g} µs apart; the hosts' clocks are "
         f"known to ±{bound_ns / 1e3:.3g} µs for the two together, and no difference below that is "
         "claimed"
     )
 
 
-def _lead(j: Judged, others: Mapping[str, Verdict], rules: Rules) -> Verdict:
-    """`others`: the verdict of every other arm, in order."""
+def _lead(
+    j: Judged, others: Mapping[str, Verdict], earlier: Verdict | None, rules: Rules
+) -> Verdict:
+    """`others`: the verdict of every other arm, in order; `earlier`: that it was equivalent at an
+    earlier look."""
     if not others:
         return Verdict(
             "alone", None, None, "the only contender with data: nothing to compare it with"
@@ -224,9 +233,14 @@ def _lead(j: Judged, others: Mapping[str, Verdict], rules: Rules) -> Verdict:
     minutes = max(waits) if waits else None
     if j.equivalent:
         still = f"; {', '.join(open_ones)} may be as {j.arm.order.less}" if open_ones else ""
+        against, found = (
+            (second, j.ratio_equivalent(second, rules))
+            if earlier is None
+            else (earlier.against, earlier.ratio)
+        )
         return Verdict(
             "equivalent",
-            second,
+            against,
             found,
             f"not {j.arm.order.than} any other arm by more than the margin of "
             f"{percent(rules.margin)}{still}",
@@ -262,7 +276,7 @@ def _minutes(j: Judged, leader: Judged, rules: Rules) -> tuple[float | None, str
         tests, power, smallest = j.multiplier * j.chances, power_worse, blocks_for
         more["aa_floor"] = rules.aa_floor
     else:
-        tests, power, smallest = j.multiplier, power_equivalent, blocks_for_equivalence
+        tests, power, smallest = j.multiplier_equivalent, power_equivalent, blocks_for_equivalence
     ratio = math.exp(mean)
     blocks = next(
         (b for b, alpha in rules.ahead if power(ratio, b, sd, tests, alpha=alpha, **more) >= POWER),
@@ -354,18 +368,28 @@ def _fraction(arm: Arm) -> float:
 
 
 def percent(fraction: float) -> str:
-    """`17 %`, `0.32 %`, `100 %`: two digits, and never an exponent."""
-    return f"{fraction * 100:.0f} %" if fraction >= 0.0995 else f"{fraction * 100:.2g} %"
+    """`17 %`, `0.32 %`, `100 %`: two digits, more where they would round to all of it; never an
+    exponent."""
+    value = fraction * 100
+    if 99.5 <= value < 100:
+        return f"{value:.{-math.floor(math.log10(100 - value))}f} %"
+    return f"{value:.0f} %" if value >= 9.95 else f"{_plain(value, 2)} %"
 
 
-def _times(found: Ratio) -> str:
+def times(found: Ratio) -> str:
     return f"{_digits(found.value)}×"
 
 
-def _interval(found: Ratio) -> str:
+def interval(found: Ratio) -> str:
     return f"[{_digits(found.low)}, {_digits(found.high)}]"
 
 
 def _digits(value: float) -> str:
     """Three significant digits; a large one whole, because no exponent is for people."""
-    return f"{value:.3g}" if not 999.5 <= value < math.inf else f"{value:.0f}"
+    return f"{value:.0f}" if 999.5 <= value < math.inf else _plain(value, 3)
+
+
+def _plain(value: float, digits: int) -> str:
+    return np.format_float_positional(
+        value, precision=digits, unique=False, fractional=False, trim="-"
+    )

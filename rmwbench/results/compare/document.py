@@ -148,17 +148,18 @@ class _Group:
                 bounds = _widest(GLOSSARY[metric], trials[0]), _widest(GLOSSARY[metric], trials[1])
                 reliable = any(x.found.reliable.get(topic, False) for x in (self.a, self.b))
                 yield regression.Question(
-                    (*self.key, topic),
+                    self.key,
                     GLOSSARY[metric],
                     sides[0],
                     sides[1],
                     self.paired,
                     reliable,
                     bounds,
+                    topic,
                 )
         failed = [{0: _failed(x.lines)} for x in (self.a, self.b)]
         if any(side[0][0] for side in failed):
-            yield regression.Question((*self.key, None), _FAILURES, failed[0], failed[1], False)
+            yield regression.Question(self.key, _FAILURES, failed[0], failed[1], False)
 
     def _topics(self, metric: str) -> list[str | None]:
         """The topics that both have and that are judged one by one; [None], the whole, where there
@@ -178,7 +179,6 @@ class _Group:
         )
 
     def row(self, q: regression.Question, answer: regression.Answer) -> Row:
-        _, _, topic = cast(tuple[int, int, str | None], q.group)
         if q.entry is _FAILURES:
             shown = [
                 Metric(unit="fraction", value=k / n, count=n) if n else None
@@ -186,7 +186,7 @@ class _Group:
             ]
         else:
             shown = [
-                Metric.of(aggregate(q.entry, _trials(x, topic)).document())
+                Metric.of(aggregate(q.entry, _trials(x, q.topic)).document())
                 for x in (self.a, self.b)
             ]
         effect = answer.effect.document() if answer.effect is not None else None
@@ -199,8 +199,8 @@ class _Group:
             cell_a=self.key[0],
             cell_b=self.key[1],
             metric=q.entry.name,
-            topic=topic,
-            title=q.entry.title if topic is None else f"{topic}: {q.entry.title}",
+            topic=q.topic,
+            title=q.entry.title if q.topic is None else f"{q.topic}: {q.entry.title}",
             unit=q.entry.unit,
             larger_is_better=q.entry.name in regression.LARGER_IS_BETTER,
             a=shown[0],
