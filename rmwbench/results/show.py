@@ -103,7 +103,8 @@ def _correlation(found: Judged) -> BlockCorrelation | None:
 def _limits(found: Judged, limits: "LimitsFile | None") -> outcomes.Limits | None:
     """Those of the user, else those of the suite."""
     declared = found.plan.get("outcomes") if limits is None else limits.document()
-    return outcomes.declared(declared) if declared else None
+    minimum = (found.plan.get("blocks") or {}).get("minimum") or 0
+    return outcomes.declared(declared, max(found.rules.min_blocks, minimum)) if declared else None
 
 
 def _limited(workloads: Sequence[Workload], limits: "LimitsFile | None") -> Sequence[Workload]:

@@ -9,9 +9,6 @@ from typing import Any
 from rmwbench.analysis.stats.metric import finite
 from rmwbench.analysis.verdicts.ordered_by import TIME, Words
 
-LEAST_TRIALS = 2
-"""An interval from one trial is as if its messages were independent."""
-
 
 @dataclass(frozen=True)
 class Arm:

@@ -107,6 +107,7 @@ def _arm(
         qos=arm.qos_of(topic),
         trials=TopicTrials(
             done=len(trials),
+        missing=sum(t.messages.ledger.undelivered for t in trials),
             failed=sum(line.status == "failed" for line in arm.lines),
             void=sum(line.status == "void" for line in arm.lines),
             numbers=tuple(t.trial for t in trials),
