@@ -20,7 +20,9 @@ class Arm:
     the arm has lost. `bounds`: block -> how far `primary` may be from the truth for the clocks of
     two hosts, in its unit; absent: 0. `barred`: why an arm that has trials gets no verdict; it
     comes without values then. `order`: the words for what is smaller. `since`: block -> after how
-    many blocks of the campaign it counts, where a look had passed before it ran.
+    many blocks of the campaign it counts, where a look had passed before it ran. `busy`: block of
+    each done trial -> whether it was machine-bound, where that matters; `left_out`: the blocks that
+    no arm of the comparison has for it (disturbed.py).
     """
 
     name: str
@@ -33,6 +35,8 @@ class Arm:
     barred: str | None = None
     order: Words = TIME
     since: Mapping[int, int] = field(default_factory=dict)
+    busy: Mapping[int, bool] = field(default_factory=dict)
+    left_out: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
