@@ -13,8 +13,8 @@ from rmwbench.analysis.metrics.comparisons import Comparison, comparisons
 from rmwbench.analysis.metrics.topics import unit
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.verdicts import best, sequential
-from rmwbench.analysis.verdicts.interim import bar_bound, topics_of
 from rmwbench.analysis.verdicts.interim import rules as rules_of
+from rmwbench.analysis.verdicts.interim import topics_of
 from rmwbench.analysis.verdicts.likeness import Likeness
 from rmwbench.analysis.verdicts.variances import Prior
 from rmwbench.bundle import Bundle
@@ -22,7 +22,7 @@ from rmwbench.bundle.read import TrialLine
 from rmwbench.results.imported import refuse_imported
 from rmwbench.results.measure import Small
 from rmwbench.results.shown import Campaign, CampaignTrials, JudgedAt, Look
-from rmwbench.results.workload.arm import ArmReport
+from rmwbench.results.workload.arm import ArmReport, judge_by
 from rmwbench.results.workload.tails import of_worst
 from rmwbench.suite.left_out import told_left_out
 
@@ -94,16 +94,16 @@ def judged(bundle: Bundle) -> Judged:
         ]
         for w in workloads
     }
-    bound = {w: bar_bound((a.cell, a.found) for a in found) for w, found in arms.items()}
     topics = {
         w.name: topics_of((a.found for a in arms[w.name]), w.primary_metric) for w in workloads
     }
+    ran = {unit(w, t): [a.ran_in(t) for a in arms[w]] for w, found in topics.items() for t in found}
+    verdicts, at, blocks = _verdicts(ran, rules, plan, campaign, bundle.ended_at)
+    for reports in arms.values():
+        judge_by(reports, blocks)
     compared = {
-        unit(w, t): [a.compared_in(t) for a in arms[w]]
-        for w, found in topics.items()
-        for t in found
+        unit(w, t): [a.judged[t] for a in arms[w]] for w, found in topics.items() for t in found
     }
-    verdicts, at = _verdicts(compared, rules, plan, campaign, bundle.ended_at)
     known = best.evidence(compared)
     return Judged(
         campaign=campaign,
@@ -124,7 +124,10 @@ def judged(bundle: Bundle) -> Judged:
         contenders=sum(
             not a.floor and bool(a.primary) for found in compared.values() for a in found
         ),
-        machine_bound={w: sorted(blocks) for w, blocks in bound.items()},
+        machine_bound={
+            w: sorted({block for a in reports for block in a.judged[None].left_out})
+            for w, reports in arms.items()
+        },
     )
 
 
@@ -134,23 +137,21 @@ def _verdicts(
     plan: Mapping[str, Any],
     campaign: Campaign,
     endings: tuple[int, ...] = (),
-) -> tuple[dict[str, dict[str, best.Verdict]], JudgedAt]:
-    """The verdicts, and at which level they were given. A sequential campaign's are those of its
-    last look; a fixed one has a look where time ended it before its plan, and is judged there and,
-    resumed, at its end. One that was interrupted has no look at its end: it is judged as if time
-    had ended it there, and the report says that it is not finished.
+) -> tuple[dict[str, dict[str, best.Verdict]], JudgedAt, int]:
+    """The verdicts, at which level they were given, and after how many blocks (`sequential.seen`). A
+    sequential campaign's are those of its last look; a fixed one has a look where time ended it
+    before its plan, and is judged there and, resumed, at its end. One that was interrupted has no
+    look at its end: it is judged as if time had ended it there, and the report says that it is not
+    finished.
     """
     planned = plan.get("blocks") or {}
     looks = planned.get("looks") or ((planned["count"],) if endings else ())
     if not looks:
         blocks = campaign.blocks_complete
         planned_end = planned.get("count") or blocks
-        seen = {
-            w: [sequential.first(arm, planned_end) for arm in found] for w, found in arms.items()
-        }
-        return best.judge(seen, rules), JudgedAt(
-            blocks=blocks, alpha=rules.alpha, look=None, looks=()
-        )
+        seen = {w: sequential.seen(found, planned_end) for w, found in arms.items()}
+        at = JudgedAt(blocks=blocks, alpha=rules.alpha, look=None, looks=())
+        return best.judge(seen, rules), at, planned_end
     last = campaign.looks if campaign.finished else None
     there = max(
         (
@@ -166,7 +167,8 @@ def _verdicts(
     verdicts = sequential.judge(arms, rules, looks, blocks=blocks, ended=ended, endings=endings)
     level = sequential.alpha_at(looks, blocks, alpha=rules.alpha, ended=ended, endings=endings)
     passed = sum(n < blocks for n in looks) + 1
-    return verdicts, JudgedAt(blocks=blocks, alpha=level, look=passed, looks=tuple(looks))
+    at = JudgedAt(blocks=blocks, alpha=level, look=passed, looks=tuple(looks))
+    return verdicts, at, blocks
 
 
 def _campaign(

@@ -103,7 +103,8 @@ def _correlation(found: Judged) -> BlockCorrelation | None:
 def _limits(found: Judged, limits: "LimitsFile | None") -> outcomes.Limits | None:
     """Those of the user, else those of the suite."""
     declared = found.plan.get("outcomes") if limits is None else limits.document()
-    return outcomes.declared(declared) if declared else None
+    minimum = (found.plan.get("blocks") or {}).get("minimum") or 0
+    return outcomes.declared(declared, max(found.rules.min_blocks, minimum)) if declared else None
 
 
 def _limited(workloads: Sequence[Workload], limits: "LimitsFile | None") -> Sequence[Workload]:
@@ -133,7 +134,7 @@ def _workload(
     unlike, old = flags(facts), outdated(facts)
     floor = next((a for a in arms if a.floor), None)
     by_topic = {t: by_arm for t, by_arm in verdicts.items() if t is not None}
-    lost = {t: {a.name: _lost(a.compared_in(t)) for a in arms} for t in by_topic}
+    lost = {t: {a.name: _lost(a.judged[t]) for a in arms} for t in by_topic}
     overall = over_topics(by_topic, lost, words(w.primary_metric))
     shown = tuple(
         a.shown(
@@ -148,7 +149,7 @@ def _workload(
     of_topics = topics.shown(arms, w.primary_metric, verdicts)
     resolved = [
         _resolution(
-            [a.compared_in(t) for a in arms],
+            [a.judged[t] for a in arms],
             at,
             rules,
             found.contenders,
@@ -344,8 +345,8 @@ def _tuning(
 
 def _tuned(tuned: ArmReport, untouched: ArmReport, topic: str | None) -> gains.Planned:
     """With the blocks that either lost, which are infinite."""
-    a, b = (counted([side.compared_in(topic)])[0].primary for side in (tuned, untouched))
-    return gains.Planned(tuned.primary, a, b)
+    a, b = (counted([side.judged[topic]])[0] for side in (tuned, untouched))
+    return gains.Planned(tuned.primary, a.primary, b.primary, (a.bounds, b.bounds))
 
 
 def _tuned_pairs(arms: list[ArmReport]) -> Iterator[tuple[ArmReport, ArmReport]]:

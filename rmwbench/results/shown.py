@@ -265,10 +265,12 @@ class TopicTrials:
 
 @dataclass(frozen=True, kw_only=True)
 class TopicArm(CommonArm):
-    """In a topic that is measured by itself. `under_way`: messages that were slow, not lost."""
+    """In a topic that is measured by itself. `under_way`: messages that were slow, not lost;
+    `missing`: those that did not arrive sound and in time."""
 
     trials: TopicTrials
     under_way: int
+    missing: int
     verdict: Verdict
 
 

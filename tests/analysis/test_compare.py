@@ -403,6 +403,17 @@ def test_ratio_needs_common_blocks_and_finite_values():
     assert found.low < found.value < found.high
 
 
+def test_the_interval_of_a_ratio_holds_what_two_clocks_leave_open():
+    i, j = {0: 22.0, 1: 22.1, 2: 21.9}, {0: 20.0, 1: 20.1, 2: 19.9}
+    plain = ratio(i, j)
+    wide = ratio(i, j, bounds=(dict.fromkeys(i, 1.0), dict.fromkeys(j, 1.0)))
+    assert wide.value == plain.value
+    assert wide.low == pytest.approx(plain.low * (21 / 22) * (20 / 21), rel=1e-3)
+    assert wide.high == pytest.approx(plain.high * (23 / 22) * (20 / 19), rel=1e-3)
+    unknown = ratio(i, j, bounds=(dict.fromkeys(i, 30.0), {}))
+    assert unknown.low == 0 and math.isfinite(unknown.high)
+
+
 def test_sign_flip_agrees_with_enumeration_and_is_absent_below_ten():
     assert sign_flip(np.ones(9)) is None
     assert sign_flip(np.arange(1.0, 11.0)) == pytest.approx(2 / 2**10)

@@ -51,6 +51,31 @@ def test_the_look_decides_how_much_may_be_claimed():
     assert early.ratio.low < early.ratio.value < early.ratio.high
 
 
+@pytest.mark.parametrize(
+    ("a", "bound", "answer"),
+    [
+        (22.0, 0.0, Answer.LARGER),
+        (22.0, 0.5, Answer.LARGER),
+        (22.0, 1.5, Answer.OPEN),  # the truth may be 20.5 against 21.5
+        (22.0, 30.0, Answer.OPEN),
+        (18.0, 1.5, Answer.OPEN),
+        (20.1, 0.0, Answer.SAME),
+        (20.1, 1.5, Answer.OPEN),
+    ],
+)
+def test_no_number_of_blocks_averages_out_what_two_clocks_leave_open(a, bound, answer):
+    rng = np.random.default_rng(6)
+    sides = [
+        dict(enumerate((centre * np.exp(0.002 * rng.standard_normal(6))).tolist()))
+        for centre in (a, 20.0)
+    ]
+    bounds = tuple(dict.fromkeys(range(6), bound) for _ in sides)
+    found = judge([Planned("p50", *sides, bounds)], Rules())[0]
+    assert found.answer == answer
+    truths = (a - bound) / (20 + bound), (a + bound) / max(20 - bound, 1e-9)
+    assert found.ratio.low <= max(truths[0], 0) * 1.01 and truths[1] / 1.01 <= found.ratio.high
+
+
 def test_failed_blocks_leave_no_ratio_and_no_claim():
     planned = pair(np.random.default_rng(4), 0.5, 6, 0.05)
     found = judge([Planned("p50", {**planned.a, 2: math.inf}, planned.b)], Rules())[0]

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from rmwbench.analysis.verdicts import best
-from rmwbench.analysis.verdicts.interim import Found, Looks, bar_bound, is_bound, leaving, rules
+from rmwbench.analysis.verdicts import best, sequential
+from rmwbench.analysis.verdicts.disturbed import unbound
+from rmwbench.analysis.verdicts.interim import Found, Looks, is_bound, leaving, rules
 from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
@@ -106,7 +107,7 @@ def test_no_verdict_about_a_network_rests_on_machine_bound_trials(tmp_path, busy
     # nobody's.
     busy.update([t.trial for t in first if t.cell == 2][:4])
     busy.update(t.trial for t in first if t.cell == 4 and t.block == 3)
-    arms = Looks(Bundle(directory)).arms()
+    arms = {w: sequential.seen(a, 6) for w, a in Looks(Bundle(directory)).arms().items()}
     by_name = {a.name: a for a in arms["range"]}
     assert (
         by_name["zenoh"].primary == {}
@@ -123,6 +124,38 @@ def test_no_verdict_about_a_network_rests_on_machine_bound_trials(tmp_path, busy
         line["workload"] == "lossy" and line["text"].startswith("1 block in no verdict here")
         for line in document["conclusions"]
     )
+
+
+@pytest.mark.parametrize("blocks", [3, 5])
+def test_what_a_look_decided_stays_though_an_arm_that_was_barred_is_judged_later(
+    tmp_path, busy, blocks
+):
+    """fastdds is machine-bound in the first blocks only. Over all blocks that bars it no more, and
+    leaves those blocks out for everybody: cyclonedds has none besides, because it left."""
+    directory = network_bundle.write(tmp_path / "c", blocks=12)
+    lines = Bundle(directory).trials()
+    busy.update(x.trial for x in lines if x.cell == 1 and x.block < blocks)
+    left = {x.trial for x in lines if x.cell == 0 and x.block >= 5}
+    journal = directory / "journal.jsonl"
+    kept = [
+        line
+        for line in journal.read_text().splitlines(keepends=True)
+        if json.loads(line).get("trial") not in left
+    ]
+    journal.write_text("".join(kept))
+
+    def judged(after):
+        arms = {"range": Looks(Bundle(directory)).arms()["range"]}
+        return sequential.judge(arms, rules(None, None), (5, 8, 12), blocks=after)["range"]
+
+    report, look_again = judged(12), judged(5)
+    cut(directory, 30)
+    look = judged(5)
+    words = {name: found.verdict for name, found in look.items()}
+    assert words == {"cyclonedds": "worse", "fastdds": "no data", "zenoh": "best"}
+    assert look_again == look
+    assert report["cyclonedds"] == look["cyclonedds"]
+    assert report["fastdds"].verdict in ("worse", "undecided")
 
 
 def test_without_a_network_a_busy_machine_flags_and_bars_nobody(tmp_path, busy):
@@ -143,8 +176,9 @@ def test_a_floor_that_is_machine_bound_bars_nobody_and_a_code_says_it_not_a_text
         {"layer": "native", "definition": json.dumps(network | {"arm": {"role": r}})}
         for r in ("floor", "contender")
     )
-    cells = [
-        (floor, Found(blocks={None: [(0,), (1,)]}, bound={0, 1})),
-        (arm, Found(blocks={None: [(0,), (1,)]})),
+    arms = [
+        Found(busy={0: bound, 1: bound}).arm(name, cell, None)
+        for name, cell, bound in (("floor", floor, True), ("arm", arm, False))
     ]
-    assert bar_bound(cells) == frozenset() and cells[0][1].barred is None
+    assert arms[0].busy == {0: True, 1: True}
+    assert all(a.left_out == frozenset() and a.barred is None for a in unbound(arms))

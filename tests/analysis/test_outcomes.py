@@ -10,7 +10,6 @@ import pytest
 from rmwbench.analysis.verdicts.outcomes import (
     ACCEPTABLE,
     DEGRADED,
-    LEAST_TRIALS,
     NO_DATA,
     NONE,
     UNDECIDED,
@@ -89,6 +88,7 @@ def failed(cause=None, failed_by=None):
 
 
 BOUND = {"machine_bound": 5}
+SILENT = [failed("no match")]
 
 
 @pytest.mark.parametrize(
@@ -111,12 +111,16 @@ BOUND = {"machine_bound": 5}
         (arm(lost=(0.90, 1.0), nothing=True), "undecided", "dn"),
         # One message arrived: not none, however little is delivered.
         (arm(lost=(0.97, 0.9999)), "degraded", "d"),
-        (arm(done=1), "undecided", "ad"),
-        (arm(done=1, lost=(0.97, 1.0), nothing=True), "undecided", "adn"),
+        # Below five blocks no interval decides; that a message arrived is none.
+        (arm(done=4), "undecided", "ad"),
+        (arm(done=4, lost=(0.02, 0.2)), "undecided", "ad"),
+        (arm(done=4, lost=(0.97, 1.0), nothing=True), "undecided", "adn"),
+        (arm(done=2, lost=(0.97, 1.0), nothing=True, failures=SILENT * 3), "none", "n"),
+        (arm(done=2, lost=(0.02, 0.2), failures=SILENT * 3), "undecided", "ad"),
         (arm(done=0), "no data", "adn"),
         (arm(done=0, failures=[failed()] * 3), "no data", "adn"),
-        (arm(done=0, failures=[failed("no match")] * 3), "none", "n"),
-        (arm(done=0, failures=[failed("no match")]), "undecided", "adn"),
+        (arm(done=0, failures=SILENT * 5), "none", "n"),
+        (arm(done=0, failures=SILENT * 4), "undecided", "adn"),
         # Trials that never matched are in no metric: what is left looks too good.
         (arm(failures=[failed("no delivery")]), "undecided", "ad"),
         # Nor are trials that the arm broke: it may work in six of ten, and no robot takes it for
@@ -138,24 +142,29 @@ BOUND = {"machine_bound": 5}
     ],
 )
 def test_an_arm_is_judged_by_whole_intervals(one, outcome, may):
-    found = of_arm(ACCEPTED, NOTHING, one)
+    found = of_arm(ACCEPTED, NOTHING, one, 5)
     assert (found.outcome, sorted(name[0] for name in found.may)) == (outcome, sorted(may))
 
 
 def test_what_no_metric_says_has_a_reason():
-    assert of_arm(ACCEPTED, NOTHING, arm(done=0)).reason == "no trial was run"
+    assert of_arm(ACCEPTED, NOTHING, arm(done=0), 5).reason == "no trial was run"
     assert (
-        of_arm(ACCEPTED, NOTHING, arm(done=0, failures=[failed()])).reason
+        of_arm(ACCEPTED, NOTHING, arm(done=0, failures=[failed()]), 5).reason
         == "trial 7 failed: it died"
     )
-    assert of_arm(ACCEPTED, NOTHING, arm(not_supported="no hosts")).reason == "no hosts"
-    bound = of_arm(ACCEPTED, NOTHING, arm(lost=(0.02, 0.2), disturbed_by=BOUND))
+    assert of_arm(ACCEPTED, NOTHING, arm(not_supported="no hosts"), 5).reason == "no hosts"
+    bound = of_arm(ACCEPTED, NOTHING, arm(lost=(0.02, 0.2), disturbed_by=BOUND), 5)
     assert (bound.metric, bound.reason.partition(":")[0]) == (
         None,
         "machine-bound",
     ) and "5 of 5 trials" in bound.reason
-    assert of_arm(ACCEPTED, NOTHING, arm(lost=(0.0, 0.02))).metric == "undelivered"
-    assert LEAST_TRIALS == 2
+    assert of_arm(ACCEPTED, NOTHING, arm(lost=(0.0, 0.02)), 5).metric == "undelivered"
+
+
+def test_a_suite_may_ask_for_more_blocks_than_a_verdict_needs():
+    found = of_arm(ACCEPTED, NOTHING, arm(done=5), 8)
+    assert found.outcome == UNDECIDED
+    assert found.reason.startswith("5 of 8 blocks: ") and "`rmwbench resume`" in found.reason
 
 
 NAMES = {"a": "acceptable", "d": "degraded", "n": "none"}

@@ -265,13 +265,17 @@ def test_a_network_factor_without_a_network_is_refused(user, verb):
     ("limit", "needed"),
     [("undelivered: 0.001", "2995"), ("service_latency_p99_ms: 5", "1000"), ("loss: 0.01", "299")],
 )
-def test_a_limit_that_no_number_of_messages_planned_can_decide_is_refused(user, limit, needed):
+def test_a_limit_that_nothing_planned_can_decide_is_refused(user, limit, needed):
     user.edit("workloads:", f"outcomes: {{acceptable: {{{limit}}}}}\nworkloads:")
+    error = user.is_refused("plan", "mini.yaml")
+    assert "too few blocks to decide what is acceptable" in error and "mini.yaml:" in error
+    few, enough = "blocks: {planned: 2, minimum: 2}", "blocks: {planned: 5}"
+    user.suite.write_text(user.suite.read_text().replace(few, enough))
     error = user.is_refused("plan", "mini.yaml")
     assert (
         "too few messages to decide" in error
         and f"at least {needed} messages" in error
-        and "80 in 2 blocks" in error
+        and "200 in 5 blocks" in error
     )
     user.suite.write_text(user.suite.read_text().replace("steady_s: 0.1", "steady_s: 5.0"))
     assert user.types("plan", "mini.yaml").returncode == 0

@@ -33,10 +33,21 @@ def test_without_limits_there_is_no_gate():
     assert exit_code(typed(Shown)) == 0
 
 
-@pytest.mark.parametrize(("at_most_ns", "code"), [(1e9, 0), (1.0, 1)])
-def test_show_ends_with_the_answer(tmp_path, at_most_ns, code):
+@pytest.mark.parametrize(
+    ("at_most_ns", "blocks", "minimum", "code"),
+    [
+        (1e9, 6, 5, 0),
+        (1.0, 6, 5, 1),
+        # what fewer blocks show decides nothing, on either side
+        (1e9, 4, 2, 2),
+        (1.0, 4, 2, 2),
+        (1.0, 6, 8, 2),
+    ],
+)
+def test_show_ends_with_the_answer(tmp_path, at_most_ns, blocks, minimum, code):
     path = synthetic_bundle.write(
         tmp_path / "campaign",
+        blocks=blocks,
         workloads=("imu",),
         arms=(synthetic_bundle.ARMS[0], synthetic_bundle.ARMS[2]),
     )
@@ -46,6 +57,7 @@ def test_show_ends_with_the_answer(tmp_path, at_most_ns, code):
         "acceptable": [{"metric": "response_latency_p50", "at_most": at_most_ns}],
         "none": {"metric": "undelivered", "at_least": 0.95},
     }
+    document["plan"]["blocks"]["minimum"] = minimum
     (path / "campaign.json").write_text(json.dumps(document))
     assert limits(Bundle(path))
     for form in ([], ["--json"]):

@@ -19,7 +19,7 @@ from rmwbench.results.compare.document import compare
 from rmwbench.results.compare.model import Compared, Difference, NotComparable
 from rmwbench.results.compare.select import side
 from rmwbench.results.model import Ratio, document
-from tests.support import synthetic_bundle
+from tests.support import kept, network_bundle, synthetic_bundle
 from tests.support.command import exit_code
 
 WORKLOADS = ("camera", "pointcloud")
@@ -246,6 +246,97 @@ def test_who_fails_in_four_of_ten_blocks_is_not_better_for_being_fast_in_the_oth
     again = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
     assert verdicts(again) == {"camera, fastdds tuned": "better"}
     assert not verdicts(again, "failed_trials"), "what its host broke is no failure of the arm"
+
+
+def test_a_lost_block_is_infinite_in_whatever_the_primary_metric_is(tmp_path):
+    """Of a time to recover, too, which is no percentile of messages."""
+    for name in "ab":
+        network_bundle.write(tmp_path / name, blocks=10)
+    journal = tmp_path / "b" / "journal.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    broke = {"status": "failed", "reason": "it died", "failed_by": "worker"}
+    lines = [
+        x | (broke if x.get("cell") == 0 and x["block"] in (1, 4, 6, 8) else {}) for x in lines
+    ]
+    journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    answer = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
+    found = next(r for r in answer.rows if r.cell_a == 0 and r.metric == "recovery_time")
+    assert found.trials == (10, 10)
+    assert found.ratio.value is None and found.verdict in ("undecided", "worse")
+
+
+@pytest.fixture
+def network_campaigns(tmp_path, monkeypatch):
+    """Two, in whose second one fastdds in `range` is so slow that it recovers in thrice the time;
+    `bound(cell, block)`: the machine was busy."""
+    monkeypatch.delenv(kept.VARIABLE)
+
+    def write(bound):
+        usual, place = network_bundle._trial, {}
+
+        def trial(number, cell, block, rng):
+            place[number] = cell["cell"], block
+            return usual(number, cell, block, rng)
+
+        events = network_bundle._events
+
+        def flagged(number, cell):
+            flag = {"trial": number, "time_ns": network_bundle.BEGIN_NS, "process": "machine"}
+            flag |= {"event": "flag", "code": "machine_bound", "text": "machine_bound: busy"}
+            return [*events(number, cell), *([flag] if bound(*place[number]) else [])]
+
+        monkeypatch.setattr(network_bundle, "_trial", trial)
+        monkeypatch.setattr(network_bundle, "_events", flagged)
+        for name in "ab":
+            network_bundle.write(tmp_path / name, blocks=8)
+        monkeypatch.setattr(network_bundle, "_trial", usual)
+        monkeypatch.setattr(network_bundle, "_events", events)
+        return tmp_path
+
+    return write
+
+
+def recovery(place, arm="fastdds"):
+    answer = compare(side(f"{place}/a:{arm}"), side(f"{place}/b:{arm}"))
+    return answer, next(r for r in answer.rows if r.metric == "recovery_time")
+
+
+def test_a_busy_machine_judges_no_network_between_campaigns_either(network_campaigns):
+    answer, row = recovery(network_campaigns(lambda cell, block: cell == 1 and block < 4))
+    assert (row.verdict, row.ratio) == ("no data", None)
+    assert row.reason == (
+        "A: machine-bound in 4 of 8 trials: a busy machine's results do not judge a network"
+    )
+    assert answer.verdict == "undecided"
+
+
+def test_a_block_is_left_out_for_an_arm_that_is_not_compared(network_campaigns):
+    _, row = recovery(network_campaigns(lambda cell, block: cell == 2 and block < 2))
+    assert row.trials == (6, 6)
+
+
+def test_what_untimed_trials_took_is_not_compared(tmp_path, monkeypatch):
+    usual = synthetic_bundle._cell_row
+    monkeypatch.delenv(kept.VARIABLE)
+
+    def row(cell):
+        found = usual(cell)
+        definition = json.loads(found["definition"]) | {"sampling": {"allocations": True}}
+        return found | {"definition": json.dumps(definition)}
+
+    monkeypatch.setattr(synthetic_bundle, "_cell_row", row)
+    for name, factor in (("a", 1), ("b", 3)):
+        synthetic_bundle.write(
+            tmp_path / name, arms=(slower(ARMS[0], factor),), workloads=("camera",), blocks=8
+        )
+    answer = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
+    found = {r.metric: (r.verdict, r.reason) for r in answer.rows}
+    untimed = ("no data", "A: allocations were counted, so nothing here was timed")
+    assert {m for m, one in found.items() if one == untimed} == {
+        *("response_latency_p50", "undelivered", "cpu_per_message"),
+    }
+    assert found["pss"][0] != "no data"
+    assert (answer.verdict, answer.exit_code) == ("undecided", 2)
 
 
 def test_named_metrics_replace_the_default_ones_and_none_is_left_out(campaigns):

@@ -1,6 +1,7 @@
 """A robot's topics are told and judged one by one, in every rendering."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from pydantic import TypeAdapter
@@ -19,8 +20,10 @@ from rmwbench.results.compare.document import compare
 from rmwbench.results.compare.select import side
 from rmwbench.results.explain.document import explanations
 from rmwbench.results.explain.model import Explanation
+from rmwbench.results.model import Metric
 from rmwbench.results.model import document as answer_document
 from rmwbench.results.show import summarise
+from rmwbench.results.workload import outcomes
 from tests.report.printed import printed
 from tests.support import topics_bundle
 from tests.support.topics_bundle import CARRIERS, FLOWS, Carrier
@@ -147,6 +150,31 @@ def test_limits_are_of_topics(shown):
     assert headline(shown.workloads[0], condition).limits == (
         "iceoryx2 meets your limits; cyclonedds (in front) and zenoh (in front) miss them."
     )
+
+
+def test_one_message_of_millions_refutes_none_in_a_topic_too(shown):
+    workload = shown.workloads[0]
+    lost = Metric(unit="fraction", value=1.0, low=0.999999, high=1.0, count=3_000_000, trials=8)
+    for missing, outcome in ((3_000_000, "none"), (2_999_999, "degraded")):
+        made = tuple(
+            replace(
+                one,
+                arms=tuple(
+                    replace(a, missing=missing, metrics={**a.metrics, "undelivered": lost})
+                    for a in one.arms
+                ),
+            )
+            for one in workload.topics
+        )
+        judged = outcomes.judged(outcomes.declared(LIMITS, 5), [replace(workload, topics=made)])
+        assert {arm.outcome for arm in judged.conditions[0].arms} == {outcome}
+
+
+def test_too_few_blocks_are_told_once(shown):
+    limits = outcomes.declared(LIMITS, 9)
+    made = replace(shown, outcomes=outcomes.judged(limits, shown.workloads))
+    (row,) = outcomes.shown(made).rows
+    assert [cell.value for cell in row.cells] == ["imu 8 of 9 blocks"] * 3
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

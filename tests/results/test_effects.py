@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from rmwbench.analysis.verdicts import interim
 from rmwbench.bundle import Bundle
+from rmwbench.results.workload import arm as arm_report
 from tests.support import kept, synthetic_bundle
 from tests.support.shown import show_document
 
@@ -34,8 +36,9 @@ def effect(tmp_path, monkeypatch):
 
         monkeypatch.setattr(synthetic_bundle, "_cell_row", row)
         arms = (BASE, dataclasses.replace(FAST, fails=fails))
-        synthetic_bundle.write(tmp_path, arms=arms, workloads=("camera",), blocks=10, sd=0.02)
-        (found,) = show_document(Bundle(tmp_path))["workloads"][0]["effects"]
+        path = tmp_path / "effect"
+        synthetic_bundle.write(path, arms=arms, workloads=("camera",), blocks=10, sd=0.02)
+        (found,) = show_document(Bundle(path))["workloads"][0]["effects"]
         return found
 
     return made
@@ -52,6 +55,52 @@ def test_a_feature_that_loses_four_of_ten_blocks_is_not_faster_for_the_other_six
         "in 4 of 10 blocks a side is infinite"
     )
     assert found["ratios"]["pss"]["blocks"] == 6, "what a lost block would have cost is not known"
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """zenoh as it is and tuned, 1.5 times as fast, beside the floor."""
+    arms = [a for a in synthetic_bundle.ARMS if a.middleware in ("floor", "zenoh")]
+    return synthetic_bundle.write(
+        tmp_path / "c", arms=tuple(arms), workloads=("imu",), blocks=6, sd=0.02
+    )
+
+
+def ratios(path):
+    """Of tuning, and of zenoh as it is to the floor."""
+    (workload,) = show_document(Bundle(path))["workloads"]
+    (tuning,) = workload["tuning"]
+    zenoh = next(a for a in workload["arms"] if a["arm"] == "zenoh untouched")
+    return tuning["ratio"], zenoh["times_floor"], zenoh["verdict"]["ratio"]
+
+
+def test_what_two_hosts_clocks_leave_open_is_in_every_ratio(pair, effect, monkeypatch):
+    plain = ratios(pair)
+    assert plain[0]["answer"] == "smaller"
+    # half of the difference between 40 and 60 µs, and more than what the floor takes
+    for module in (interim, arm_report):
+        monkeypatch.setattr(module, "clock_bound", lambda entry, trial: 15e3, raising=False)
+    tuning, times_floor, _ = ratios(pair)
+    assert tuning["answer"] == "open" and tuning["low"] < 25 / 75 * 1.1
+    assert times_floor["value"] == plain[1]["value"]
+    assert times_floor["low"] < plain[1]["low"] * 0.9 and times_floor["high"] == "inf"
+    monkeypatch.setattr(arm_report, "clock_bound", lambda entry, trial: 1e9, raising=False)
+    assert effect()["ratios"]["response_latency_p50"]["answer"] == "open"
+
+
+def test_a_block_that_ran_behind_the_last_look_is_in_no_ratio(pair, effect, tmp_path):
+    def put_behind(path):
+        journal = path / "journal.jsonl"
+        lines = journal.read_text().splitlines(keepends=True)
+        late = [line for line in lines if json.loads(line).get("block") == 0]
+        journal.write_text("".join([x for x in lines if x not in late] + late))
+
+    put_behind(pair)
+    assert [found["blocks"] for found in ratios(pair)] == [5, 5, 5]
+    effect()
+    put_behind(tmp_path / "effect")
+    (found,) = show_document(Bundle(tmp_path / "effect"))["workloads"][0]["effects"]
+    assert {ratio["blocks"] for ratio in found["ratios"].values()} == {9}
 
 
 def test_untimed_trials_have_no_times_to_compare(effect):

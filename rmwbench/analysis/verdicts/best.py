@@ -39,6 +39,7 @@ def judge(
     `decided`: verdicts of an earlier look (sequential.py). What they call worse or equivalent stays
     so, in their words; who is best follows from it.
     """
+    decided = decided or {}
     contenders = _contenders(workloads)
     found = dict(zip(contenders, pairs(list(contenders.values()), rules), strict=True))
     judged = {w: _tests(w, arms, found[w], rules) for w, arms in contenders.items()}
@@ -47,7 +48,8 @@ def judge(
     out: dict[str, dict[str, Verdict]] = {}
     for workload, arms in workloads.items():
         out[workload] = {}
-        verdicts = word(judged[workload], rules, (decided or {}).get(workload, {}))
+        earlier = decided.get(workload, {})
+        verdicts = word(judged[workload], rules, earlier)
         for arm in arms:
             if arm.floor:
                 out[workload][arm.name] = Verdict(
@@ -58,10 +60,11 @@ def judge(
                 )
             elif arm.name in verdicts:
                 out[workload][arm.name] = verdicts[arm.name]
+            elif arm.name in earlier and earlier[arm.name].verdict in ("worse", "equivalent"):
+                out[workload][arm.name] = earlier[arm.name]  # its blocks are left out by now
             elif works_never(arm):
                 best = _leader(arms, out[workload] | verdicts)
-                earlier = (decided or {}).get(workload, {}).get(arm.name)
-                out[workload][arm.name] = never(arm, best, rules, earlier)
+                out[workload][arm.name] = never(arm, best, rules, earlier.get(arm.name))
             else:
                 why = arm.barred or "no trial of this arm was completed with enough messages"
                 out[workload][arm.name] = Verdict("no data", None, None, why)

@@ -1,9 +1,11 @@
 """What the machine did to an arm's trials without voiding them: the flags that were raised when
-they ran, one per code (docs/doctor.md)."""
+they ran, one per code (docs/doctor.md), and what those of a busy machine may judge."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from rmwbench.analysis.verdicts.verdict import Arm
 
 USUAL = {"background": "idle", "host_idle": "as_found"}
 EVENT = "flag"
@@ -43,6 +45,45 @@ def disturbances(
         for code, texts in sorted(flagged.items())
         if len(texts) >= SHARE * len(trials)
     ]
+
+
+def unbound(arms: Sequence[Arm]) -> list[Arm]:
+    """The arms of one comparison without what a busy machine spoilt: no verdict about a network
+    rests on machine-bound trials. Those that were so in at least half of their blocks get no
+    verdict, and a block in which any other was so is left out for all of them, so that no arm
+    selects. Floors are not contenders and bar nobody."""
+    barred = [_why_barred(arm) for arm in arms]
+    left_out = frozenset(
+        block
+        for arm, why in zip(arms, barred, strict=True)
+        if not arm.floor and why is None
+        for block, bound in arm.busy.items()
+        if bound
+    )
+    return [_without(arm, left_out, why) for arm, why in zip(arms, barred, strict=True)]
+
+
+def _why_barred(arm: Arm) -> str | None:
+    bound = sum(arm.busy.values())
+    if arm.floor or not bound or bound < SHARE * len(arm.busy):
+        return None
+    return (
+        f"machine-bound in {bound} of {len(arm.busy)} trials: a busy machine's results do not "
+        "judge a network"
+    )
+
+
+def _without(arm: Arm, left_out: frozenset[int], barred: str | None) -> Arm:
+    if barred:
+        nothing = frozenset[int]()
+        arm = replace(arm, primary={}, undelivered={}, failed=nothing, barred=barred)
+    return replace(
+        arm,
+        primary={b: v for b, v in arm.primary.items() if b not in left_out},
+        undelivered={b: v for b, v in arm.undelivered.items() if b not in left_out},
+        failed=arm.failed - left_out,
+        left_out=left_out,
+    )
 
 
 def conditions(definition: Mapping[str, Any]) -> str | None:

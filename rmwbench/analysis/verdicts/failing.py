@@ -52,10 +52,12 @@ def is_latency(entry: Entry) -> bool:
     return entry.kind == "quantile" and entry.unit == "ns"
 
 
-def with_lost(entry: Entry, values: Mapping[int, Any], lost: Iterable[int]) -> dict[int, Any]:
+def with_lost(
+    entry: Entry, values: Mapping[int, Any], lost: Iterable[int], *, primary: bool
+) -> dict[int, Any]:
     """Block -> value, or (events, of) of a fraction: with the blocks that an arm lost, infinite in
-    its latencies, with nothing of as many messages as usual delivered. What a lost block cost is
-    not known."""
+    its `primary` metric and its latencies, with nothing of as many messages as usual delivered.
+    What a lost block cost is not known."""
     lost = sorted(set(lost) - values.keys())
     if not values or not lost:
         return dict(values)
@@ -63,7 +65,8 @@ def with_lost(entry: Entry, values: Mapping[int, Any], lost: Iterable[int]) -> d
         return dict(values) | dict.fromkeys(
             lost, (median_low(of for _, of in values.values()),) * 2
         )
-    return dict(values) | (dict.fromkeys(lost, float("inf")) if is_latency(entry) else {})
+    endless = primary or is_latency(entry)
+    return dict(values) | (dict.fromkeys(lost, float("inf")) if endless else {})
 
 
 def works_never(arm: Arm) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import special
 
 from rmwbench.analysis.verdicts.likeness import likeness
-from rmwbench.analysis.verdicts.ratio import rounding_error
+from rmwbench.analysis.verdicts.ratio import Bounds, in_blocks, rounding_error, shifts
 from rmwbench.analysis.verdicts.variances import Prior, prior_of
 from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Rules
 
@@ -33,11 +33,17 @@ class Answer(StrEnum):
 @dataclass(frozen=True)
 class Planned:
     """`a` ÷ `b`: block -> value, +inf allowed; values of one `kind` (a metric) have variances
-    alike."""
+    alike. `bounds`: of `a` and of `b`, for the clocks of two hosts."""
 
     kind: str
     a: Mapping[int, float]
     b: Mapping[int, float]
+    bounds: tuple[Bounds, Bounds] = ({}, {})
+
+    @property
+    def blocks(self) -> list[int]:
+        """Those that both have."""
+        return sorted(self.a.keys() & self.b.keys())
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,8 @@ class _Tested:
     error: float
     freedom: float
     blocks: int
+    spare: float  # by how much the hosts' clocks may have made the mean too large …
+    extra: float  # … or too small
 
     def above(self, threshold: float) -> float:
         """One-sided p of "the mean is not above the threshold"."""
@@ -67,7 +75,7 @@ class _Tested:
 
     def ratio(self, level: float) -> Ratio:
         half = -float(special.stdtrit(self.freedom, level)) * self.error if self.error > 0 else 0.0
-        low, high = self.mean - half, self.mean + half
+        low, high = self.mean - half - self.spare, self.mean + half + self.extra
         return Ratio(math.exp(self.mean), math.exp(low), math.exp(min(high, 700.0)), self.blocks)
 
 
@@ -83,16 +91,22 @@ def judge(planned: Sequence[Planned], rules: Rules) -> list[Gain]:
         d = pair[0] - pair[1]
         variance, freedom = priors[planned[n].kind].moderated(float(d.var(ddof=1)), len(d) - 1)
         error = math.sqrt(float(variance) * alike.variance_factor(len(d)) / len(d))
-        error = max(error, rounding_error(*np.exp(pair)))
-        tested[n] = _Tested(
-            float(d.mean()), error, max(float(freedom) * alike.freedom_factor(), 1.0), len(d)
-        )
+        a, b = np.exp(pair)
+        error = max(error, rounding_error(a, b))
+        clocks = shifts(a, b, in_blocks(planned[n].bounds, planned[n].blocks))
+        freedom = max(float(freedom) * alike.freedom_factor(), 1.0)
+        tested[n] = _Tested(float(d.mean()), error, freedom, len(d), *clocks)
     different = _holm(
-        {n: 2 * min(t.above(0.0), 1 - t.above(0.0)) for n, t in tested.items()}, rules.alpha
+        {n: 2 * min(t.above(t.spare), 1 - t.above(-t.extra)) for n, t in tested.items()},
+        rules.alpha,
     )
     margin = math.log1p(rules.margin)
     same = _holm(
-        {n: max(t.above(-margin), 1 - t.above(margin)) for n, t in tested.items()}, rules.alpha
+        {
+            n: max(t.above(t.spare - margin), 1 - t.above(margin - t.extra))
+            for n, t in tested.items()
+        },
+        rules.alpha,
     )
     return [
         Gain(Answer.OPEN, pair)
@@ -113,7 +127,7 @@ def _gain(t: _Tested, different: tuple[bool, int], same: tuple[bool, int], rules
 
 def _logs(planned: Planned, min_blocks: int) -> np.ndarray | NoRatio:
     """Log values of both over their common blocks, shape (2, blocks)."""
-    blocks = sorted(planned.a.keys() & planned.b.keys())
+    blocks = planned.blocks
     if len(blocks) < max(min_blocks, 2):
         return NoRatio(f"{len(blocks)} blocks have both, {max(min_blocks, 2)} are needed")
     values = np.array([[side[block] for block in blocks] for side in (planned.a, planned.b)], float)

@@ -25,7 +25,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import POOLED, judged_topics, unit
 from rmwbench.analysis.metrics.trial import Evidence, Row, focus_of, measure_trial
 from rmwbench.analysis.verdicts import best
-from rmwbench.analysis.verdicts.disturbed import EVENT, SHARE
+from rmwbench.analysis.verdicts.disturbed import EVENT
 from rmwbench.analysis.verdicts.failing import Line as FailedLine
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.analysis.verdicts.ordered_by import TIME, Words, words
@@ -99,7 +99,8 @@ class Looks:
 
     def arms(self) -> dict[str, list[best.Arm]]:
         """Unit (a comparison, or one of its topics where these are judged apart) -> its arms in the
-        order of their cells, from all trials that the journal has by now."""
+        order of their cells, from all trials that the journal has by now: what a look sees of
+        them is `sequential.seen`."""
         self._source.reload()
         if not self._comparisons:
             self._comparisons = comparisons(
@@ -128,7 +129,6 @@ class Looks:
         self.comparison_of, out = {}, {}
         for x in self._comparisons:
             cells = [(x.labels[c["cell"]], c, self._found.get(c["cell"], Found())) for c in x.cells]
-            bar_bound((c, found) for _, c, found in cells)
             for topic in topics_of((found for *_, found in cells), x.primary_metric):
                 self.comparison_of[name := unit(x.name, topic)] = x.name
                 out[name] = [
@@ -141,15 +141,12 @@ class Looks:
 @dataclass
 class Found:
     """What a cell's done trials say so far: of the workload (topic None), and of each topic that is
-    judged apart. `bound` are the blocks whose trial was machine-bound, `left_out` those that no
-    verdict uses for it, and `barred` is why the arm has no verdict at all; `order` has the words of
-    the primary metric."""
+    judged apart. `busy`: block -> whether its trial was machine-bound; `order` has the words of the
+    primary metric."""
 
     blocks: dict[str | None, list["Facts"]] = field(default_factory=dict)
     reliable: dict[str | None, bool] = field(default_factory=dict)
-    bound: set[int] = field(default_factory=set)
-    left_out: frozenset[int] = frozenset()
-    barred: str | None = None
+    busy: dict[int, bool] = field(default_factory=dict)
     order: Words = TIME
 
     def add(
@@ -161,8 +158,7 @@ class Found:
         bound: bool = False,
     ) -> None:
         self.order = words(primary)
-        if bound:
-            self.bound.add(trial.block)
+        self.busy[trial.block] = bound
         self.blocks.setdefault(None, []).append(facts(trial, primary))
         self.reliable[None] = self.reliable.get(None, False) or is_reliable(endpoints)
         if trial.topics:
@@ -173,41 +169,22 @@ class Found:
     def arm(self, name: str, cell: Row, topic: str | None, lines: Sequence[Line] = ()) -> best.Arm:
         """`lines`: of all finished trials of its cell; a block that the arm lost is lost in every
         topic."""
-        if self.barred:
-            return best.Arm(name, {}, floor=is_floor(cell), barred=self.barred)
-        blocks = [facts for facts in self.blocks.get(topic, ()) if facts[0] not in self.left_out]
-        reliable, lost = self.reliable.get(topic, False), failed_blocks(lines) - self.left_out
-        made = arm(name, cell, blocks, reliable=reliable, failed=lost)
-        return replace(made, order=self.order, since=since(lines))
+        made = arm(
+            name,
+            cell,
+            self.blocks.get(topic, ()),
+            reliable=self.reliable.get(topic, False),
+            failed=failed_blocks(lines),
+        )
+        network = bool(loads(cell["definition"]).get("network"))
+        busy = {block: network and bound for block, bound in self.busy.items()}
+        return replace(made, order=self.order, since=since(lines), busy=busy)
 
 
 def is_bound(events: Iterable[Row]) -> bool:
     """Whether a trial with these events was machine-bound: less than a tenth of the processors'
     time was idle."""
     return any(row["event"] == EVENT and row.get("code") == Code.MACHINE_BOUND for row in events)
-
-
-def bar_bound(cells: Iterable[tuple[Row, Found]]) -> frozenset[int]:
-    """No verdict about a network rests on machine-bound trials: of the cells of one comparison
-    those that were so in at least half of their blocks get no verdict, and a block in which any
-    other was so is left out for all of them, so that no arm selects. Gives those blocks; none where
-    there is no network. Floors are not contenders and bar nobody.
-    """
-    cells = [(cell, found) for cell, found in cells if loads(cell["definition"]).get("network")]
-    left_out: set[int] = set()
-    for cell, found in cells:
-        blocks = {one[0] for one in found.blocks.get(None, ())}
-        bound, found.barred = len(found.bound), None
-        if bound and not is_floor(cell) and bound >= SHARE * len(blocks):
-            found.barred = (
-                f"machine-bound in {bound} of {len(blocks)} trials: a busy machine's "
-                "results do not judge a network"
-            )
-        elif not is_floor(cell):
-            left_out |= found.bound
-    for _, found in cells:
-        found.left_out = frozenset(left_out)
-    return frozenset(left_out)
 
 
 def topics_of(found: Iterable[Found], primary: str) -> list[str | None]:

@@ -2,10 +2,10 @@
 condition over its arms.
 
 An arm is judged by intervals, never by a point: where one straddles its limit, both outcomes stay
-possible. One message that arrived refutes `none`; that nothing arrived shows it only where the
-interval leaves next to nothing. A condition is given an outcome where every outcome that its arms
-may still have leads to the same one, so that an arm without data leaves it open unless the others
-alone settle it.
+possible, and with fewer blocks than any verdict needs nothing is decided. One message that arrived
+refutes `none`, in however few; that nothing arrived shows it only where the interval leaves next to
+nothing. A condition is given an outcome where every outcome that its arms may still have leads to
+the same one, so that an arm without data leaves it open unless the others alone settle it.
 """
 
 import math
@@ -15,7 +15,6 @@ from typing import Protocol
 
 from rmwbench.analysis.metrics.aggregate import WITHOUT_UNDER_WAY
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
-from rmwbench.analysis.verdicts.verdict import LEAST_TRIALS
 from rmwbench.codes import Code
 from rmwbench.words.numbers import Metric
 
@@ -114,27 +113,26 @@ class Condition:
     may: tuple[str, ...] = ()
 
 
-_ONE_TRIAL = "one trial: it decides nothing"
 _ANY = frozenset((ACCEPTABLE, DEGRADED, NONE))
 
 
-def of_arm(acceptable: Sequence[AtMost], nothing: AtLeast, arm: Arm) -> Judged:
-    """By the limits of the suite or the user."""
+def of_arm(acceptable: Sequence[AtMost], nothing: AtLeast, arm: Arm, least_blocks: int) -> Judged:
+    """By the limits of the suite or the user, from so many blocks on."""
     if arm.not_supported:
         return Judged(NOT_SUPPORTED, frozenset(), reason=arm.not_supported)
     done, failures = arm.trials.done, arm.trials.failures
     silent = sum(failure.cause in SILENT for failure in failures)
     if not done and not silent:
         return Judged(NO_DATA, _ANY, reason=_why_none(failures))
+    # silent trials are in no metric; they count where nothing arrived in the others either
+    blocks = done + silent if not done or _nothing_arrived(arm) else done
+    if blocks < least_blocks:
+        return Judged(UNDECIDED, _still(arm), reason=_too_few(blocks, least_blocks))
     if not done:
-        if silent < LEAST_TRIALS:
-            return Judged(UNDECIDED, _ANY, reason=_ONE_TRIAL)
         return Judged(
             NONE, frozenset((NONE,)), reason=f"{silent} trials, and in none did a message arrive"
         )
     found = _by_metrics(acceptable, nothing, arm)
-    if done < LEAST_TRIALS:
-        return Judged(UNDECIDED, _still(arm), reason=_ONE_TRIAL)
     if silent and found.outcome == ACCEPTABLE:
         silences = (
             f"{silent} of {done + silent} trials silent: nothing arrived in them, and no "
@@ -155,6 +153,13 @@ def of_arm(acceptable: Sequence[AtMost], nothing: AtLeast, arm: Arm) -> Judged:
         )
         return Judged(UNDECIDED, _still(arm), reason=reason)
     return found
+
+
+def _too_few(blocks: int, least: int) -> str:
+    return (
+        f"{blocks} of {least} blocks: fewer decide nothing; finish the campaign with `rmwbench "
+        f"resume`, or run one with at least {least} blocks"
+    )
 
 
 def of_topics(judged: Mapping[str | None, Judged]) -> tuple[Judged, str | None]:
@@ -188,7 +193,7 @@ def of_topics(judged: Mapping[str | None, Judged]) -> tuple[Judged, str | None]:
 
 def _still(arm: Arm) -> frozenset[str]:
     """What is possible whatever the metrics say."""
-    return _ANY if _nothing_arrived(arm) else _ANY - {NONE}
+    return _ANY if not arm.trials.done or _nothing_arrived(arm) else _ANY - {NONE}
 
 
 def _nothing_arrived(arm: Arm) -> bool:

@@ -11,12 +11,20 @@ from scipy import special
 
 from rmwbench.analysis.verdicts.verdict import Arm, NoRatio, Ratio
 
+Bounds = Mapping[int, float]
+"""Block -> how far a value may be from the truth for the clocks of two hosts; absent: 0."""
+
 
 def ratio(
-    i: Mapping[int, float], j: Mapping[int, float], *, level: float = 0.025, min_blocks: int = 2
+    i: Mapping[int, float],
+    j: Mapping[int, float],
+    *,
+    level: float = 0.025,
+    min_blocks: int = 2,
+    bounds: tuple[Bounds, Bounds] = ({}, {}),
 ) -> Ratio | NoRatio:
-    """Geometric mean of i/j over common blocks, with a t interval on the logarithms; each bound
-    errs with probability `level`.
+    """Geometric mean of i/j over common blocks, with a t interval on the logarithms; each end errs
+    with probability `level`. `bounds` of i and j widen it.
     """
     blocks = sorted(set(i) & set(j))
     if len(blocks) < min_blocks:
@@ -32,7 +40,30 @@ def ratio(
     mean, half = float(logs.mean()), 0.0
     if (error := standard_error(logs)) > 0:
         half = -float(special.stdtrit(len(logs) - 1, level)) * error
-    return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), len(logs))
+    spare, extra = shifts(a, b, in_blocks(bounds, blocks))
+    low, high = math.exp(mean - half - spare), math.exp(mean + half + extra)
+    return Ratio(math.exp(mean), low, high, len(logs))
+
+
+def in_blocks(
+    bounds: tuple[Bounds, Bounds], blocks: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Both sides' bounds in these blocks, shapes (blocks,)."""
+    i, j = (np.array([side.get(block, 0.0) for block in blocks]) for side in bounds)
+    return i, j
+
+
+def shifts(
+    i: np.ndarray, j: np.ndarray, bounds: tuple[np.ndarray | float, np.ndarray | float]
+) -> tuple[float, float]:
+    """By how much the hosts' clocks may have made the mean of log i − log j too large and too small,
+    shapes (n,); infinite where a value is not larger than its bound. No number of blocks averages
+    it out."""
+    shares = [bound / x for x, bound in zip((i, j), bounds, strict=True)]
+    with np.errstate(divide="ignore"):
+        down = [float(-np.log(np.maximum(1 - share, 0.0)).mean()) for share in shares]
+    up = [float(np.log1p(share).mean()) for share in shares]
+    return down[0] + up[1], up[0] + down[1]
 
 
 NOT_INTERLEAVED = (

@@ -26,6 +26,7 @@ from rmwbench.analysis.verdicts.ratio import (
     p_of_ranks,
     p_of_signs,
     rounding_error,
+    shifts,
 )
 from rmwbench.analysis.verdicts.variances import NOTHING, Prior, prior_of
 from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Rules
@@ -209,7 +210,7 @@ def _effect(q: Question, rules: Rules, prior: Prior = NOTHING) -> _Effect | str:
     mean, error, freedom = _mean(np.log(first), np.log(second), q.paired, prior=prior)
     error = max(error, rounding_error(first, second))
     floor, margin = math.log1p(rules.aa_floor), math.log1p(rules.margin)
-    spare, extra = _shifts(first, second, q.bounds)
+    spare, extra = shifts(second, first, (q.bounds[1], q.bounds[0]))
     above = _p_above(mean, error, freedom)
     below = _p_above(-mean, error, freedom)
     # Where identical arms may differ by more than the margin, no interval of these trials shows
@@ -229,21 +230,6 @@ def _effect(q: Question, rules: Rules, prior: Prior = NOTHING) -> _Effect | str:
         spare=spare,
         extra=extra,
     )
-
-
-def _shifts(a: np.ndarray, b: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float]:
-    """By how much the hosts' clocks may have made the mean of log b − log a too large and too
-    small; infinite where a value is not larger than its bound. No number of trials averages it
-    out."""
-    if not any(bounds):
-        return 0.0, 0.0
-    with np.errstate(divide="ignore"):
-        down = [
-            float(-np.log(np.maximum(1 - bound / x, 0.0)).mean())
-            for x, bound in zip((a, b), bounds, strict=True)
-        ]
-    up = [float(np.log1p(bound / x).mean()) for x, bound in zip((a, b), bounds, strict=True)]
-    return down[1] + up[0], up[1] + down[0]
 
 
 def _rules_of(q: Question, rules: Rules) -> Rules:

@@ -30,6 +30,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from rmwbench.analysis.verdicts.disturbed import unbound
 from rmwbench.analysis.verdicts.verdict import Arm, Rules, Verdict
 
 SPENDING_EXPONENT = 2
@@ -134,14 +135,20 @@ def judge(
     ahead = () if ended else tuple((n, share) for n, share in spent.items() if n > there)
     decided: dict[str, dict[str, Verdict]] = {}
     for n in [n for n in spent if n <= there] or [there]:
-        seen = {w: [first(a, n) for a in arms] for w, arms in workloads.items()}
         now = replace(rules, alpha=spent.get(n, 0.0), ahead=ahead, campaign_alpha=rules.alpha)
-        decided = best.judge(seen, now, decided)
+        decided = best.judge({w: seen(arms, n) for w, arms in workloads.items()}, now, decided)
     return decided
 
 
+def seen(arms: Sequence[Arm], blocks: int) -> list[Arm]:
+    """The arms of one comparison as they are judged after so many blocks. What a busy machine
+    spoilt is known of these blocks only: if later ones had a say in it, a report could not give the
+    decisions of its looks again."""
+    return unbound([first(arm, blocks) for arm in arms])
+
+
 def first(arm: Arm, blocks: int) -> Arm:
-    """What is judged of it after so many blocks: those, without the ones that the machine spoilt
+    """What is known of it after so many blocks: those, without the ones that the machine spoilt
     and that ran again later."""
 
     def there(block: int) -> bool:
@@ -152,6 +159,7 @@ def first(arm: Arm, blocks: int) -> Arm:
         primary={b: v for b, v in arm.primary.items() if there(b)},
         undelivered={b: v for b, v in arm.undelivered.items() if there(b)},
         failed=frozenset(b for b in arm.failed if there(b)),
+        busy={b: bound for b, bound in arm.busy.items() if there(b)},
     )
 
 

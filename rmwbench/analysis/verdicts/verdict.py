@@ -9,9 +9,6 @@ from typing import Any
 from rmwbench.analysis.stats.metric import finite
 from rmwbench.analysis.verdicts.ordered_by import TIME, Words
 
-LEAST_TRIALS = 2
-"""An interval from one trial is as if its messages were independent."""
-
 
 @dataclass(frozen=True)
 class Arm:
@@ -23,7 +20,9 @@ class Arm:
     the arm has lost. `bounds`: block -> how far `primary` may be from the truth for the clocks of
     two hosts, in its unit; absent: 0. `barred`: why an arm that has trials gets no verdict; it
     comes without values then. `order`: the words for what is smaller. `since`: block -> after how
-    many blocks of the campaign it counts, where a look had passed before it ran.
+    many blocks of the campaign it counts, where a look had passed before it ran. `busy`: block of
+    each done trial -> whether it was machine-bound, where that matters; `left_out`: the blocks that
+    no arm of the comparison has for it (disturbed.py).
     """
 
     name: str
@@ -36,6 +35,8 @@ class Arm:
     barred: str | None = None
     order: Words = TIME
     since: Mapping[int, int] = field(default_factory=dict)
+    busy: Mapping[int, bool] = field(default_factory=dict)
+    left_out: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""Whether a plan has enough messages for the limits of its suite: a limit that no result can meet
-means nothing.
+"""Whether a plan has enough blocks and messages for the limits of its suite: a limit that no result
+can meet means nothing.
 
 Held against the most blocks that the suite may run and messages that all arrive: what is refused
 here stays undecided whatever the middleware does. A short version, or what a budget leaves, may be
@@ -10,6 +10,7 @@ from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.campaign.plan.plan import Comparison, Plan
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.limits import FRACTIONS, QUANTILES, metric_of
 from rmwbench.suite.percentiles import messages_needed, quantile_of
 
@@ -20,6 +21,14 @@ def check(plan: Plan, places: Places) -> None:
     if plan.suite.outcomes is None or places.shortened:
         return
     blocks = max(plan.blocks, plan.suite.blocks.most)
+    if blocks < DECIDABLE_BLOCKS:
+        raise UserError(
+            "too few blocks to decide what is acceptable, whatever arrives",
+            where=places.at("outcomes"),
+            expected=f"at least {DECIDABLE_BLOCKS} blocks",
+            actual=f"{blocks}",
+            fix="raise `blocks`, or leave `outcomes` out",
+        )
     for comparison in plan.comparisons:
         if comparison.steady_messages is None:
             continue

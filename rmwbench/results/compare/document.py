@@ -3,27 +3,22 @@ are rendered and whose document is docs/formats/compare.md: first in what they d
 results, then every cell that both have, then what cannot be compared.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from rmwbench.analysis.metrics.aggregate import (
-    Trial,
-    aggregate,
-    clock_bound,
-    fraction_of,
-    trial_value,
-)
+from rmwbench.analysis.metrics.aggregate import Trial, aggregate, clock_bound
 from rmwbench.analysis.metrics.comparisons import Comparison, comparisons
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
 from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.verdicts import regression
-from rmwbench.analysis.verdicts.failing import lost_by_its_arm, with_lost
-from rmwbench.analysis.verdicts.interim import MARGIN, aa_noise, failed_blocks
+from rmwbench.analysis.verdicts.disturbed import unbound
+from rmwbench.analysis.verdicts.failing import lost_by_its_arm
+from rmwbench.analysis.verdicts.interim import MARGIN, Found, aa_noise, is_bound
 from rmwbench.analysis.verdicts.unlike import between
-from rmwbench.analysis.verdicts.verdict import Rules
+from rmwbench.analysis.verdicts.verdict import Arm, Rules
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.errors import UserError, did_you_mean
@@ -138,20 +133,16 @@ class _Group:
     def questions(self, metrics: Sequence[str]) -> Iterator[regression.Question]:
         for metric in dict.fromkeys(metrics):
             for topic in self._topics(metric):
-                trials = [_trials(x, topic) for x in (self.a, self.b)]
-                sides = [
-                    with_lost(
-                        GLOSSARY[metric], _values(GLOSSARY[metric], found), failed_blocks(x.lines)
-                    )
-                    for found, x in zip(trials, (self.a, self.b), strict=True)
-                ]
-                bounds = _widest(GLOSSARY[metric], trials[0]), _widest(GLOSSARY[metric], trials[1])
+                bounds = (
+                    _widest(GLOSSARY[metric], self.a.trials_in(topic)),
+                    _widest(GLOSSARY[metric], self.b.trials_in(topic)),
+                )
                 reliable = any(x.found.reliable.get(topic, False) for x in (self.a, self.b))
                 yield regression.Question(
                     self.key,
                     GLOSSARY[metric],
-                    sides[0],
-                    sides[1],
+                    self.a.in_blocks(metric, topic),
+                    self.b.in_blocks(metric, topic),
                     self.paired,
                     reliable,
                     bounds,
@@ -175,8 +166,16 @@ class _Group:
             answer.verdict == "no data"
             and not q.a
             and not q.b
+            and not self.refused(q)
             and bool(self.a.trials and self.b.trials)
         )
+
+    def refused(self, q: regression.Question) -> str | None:
+        """Why a side has nothing to compare by this metric, though it was measured."""
+        if q.entry is _FAILURES:
+            return None
+        found = {side: arm.refused(q.entry) for side, arm in (("A", self.a), ("B", self.b))}
+        return next((f"{side}: {why}" for side, why in found.items() if why), None)
 
     def row(self, q: regression.Question, answer: regression.Answer) -> Row:
         if q.entry is _FAILURES:
@@ -186,7 +185,7 @@ class _Group:
             ]
         else:
             shown = [
-                Metric.of(aggregate(q.entry, _trials(x, q.topic)).document())
+                Metric.of(aggregate(q.entry, x.trials_in(q.topic)).document())
                 for x in (self.a, self.b)
             ]
         effect = answer.effect.document() if answer.effect is not None else None
@@ -209,23 +208,10 @@ class _Group:
             ratio=None if fraction or effect is None else Ratio.of(effect),
             difference=Change.of(effect) if fraction and effect is not None else None,
             verdict=cast(Verdict, answer.verdict),
-            reason=answer.reason,
+            reason=self.refused(q) or answer.reason,
             needed=answer.needed,
             flags=self.flags,
         )
-
-
-def _trials(arm: ArmReport, topic: str | None) -> list[Trial]:
-    """The arm's trials, of that topic alone where one is named."""
-    return (
-        arm.trials if topic is None else [t.topics[topic] for t in arm.trials if topic in t.topics]
-    )
-
-
-def _values(entry: Entry, trials: Sequence[Trial]) -> dict[int, Any]:
-    if entry.kind == "fraction":
-        return {t.block: counts for t in trials if (counts := fraction_of(entry.name, t))[1]}
-    return {t.block: value for t in trials if (value := trial_value(entry, t)) is not None}
 
 
 def _failed(lines: Sequence[TrialLine]) -> regression.Counts:
@@ -325,12 +311,11 @@ def _halves(a: Side, b: Side, matches: Sequence[Match]) -> tuple[_Half, _Half]:
 def _measured(bundle: Bundle, cells: set[int]) -> tuple[dict[int, ArmReport], dict[int, str]]:
     """Cell -> its arm, cell -> its primary metric."""
     small = Small(bundle)
-    lines: dict[int, list[TrialLine]] = {c: [] for c in cells}
+    lines: dict[int, list[TrialLine]] = defaultdict(list)
     for line in bundle.trials():
-        if line.cell in lines:
-            lines[line.cell].append(line)
+        lines[line.cell].append(line)
     trials: dict[int, list[Trial]] = {c: [] for c in cells}
-    done = [x for found in lines.values() for x in found if x.status == "done"]
+    done = [x for c in cells for x in lines[c] if x.status == "done"]
     for evidence in bundle.evidence(sorted(done, key=lambda x: x.trial), small):
         trials[evidence.cell].append(measure_trial(evidence))
     arms, primary = {}, {}
@@ -339,7 +324,18 @@ def _measured(bundle: Bundle, cells: set[int]) -> tuple[dict[int, ArmReport], di
             if (n := cell["cell"]) in cells:
                 arms[n] = _arm(found, cell, trials[n], lines[n], small, bundle)
                 primary[n] = found.primary_metric
+        ran = [_ran(found.labels[c["cell"]], c, lines[c["cell"]], small) for c in found.cells]
+        for cell, judged in zip(found.cells, unbound(ran), strict=True):
+            if cell["cell"] in arms:
+                arms[cell["cell"]].judged[None] = judged
     return arms, primary
+
+
+def _ran(label: str, cell: Any, lines: Sequence[TrialLine], small: Small) -> Arm:
+    """An arm without what was measured: a block that a busy machine spoilt for one that is not
+    compared is spoilt for those that are."""
+    busy = {x.block: is_bound(small.events[x.trial]) for x in lines if x.status == "done"}
+    return Found(busy=busy).arm(label, cell, None, lines)
 
 
 def _arm(

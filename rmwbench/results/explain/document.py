@@ -11,7 +11,7 @@ from rmwbench.results.judged import Judged, judged
 from rmwbench.results.workload import chain
 from rmwbench.results.workload.arm import ArmReport, verdict_of
 from rmwbench.results.workload.tails import tails
-from rmwbench.results.workload.topics import in_topic, metrics_in, topics, verdict_in
+from rmwbench.results.workload.topics import metrics_in, topics, verdict_in
 
 
 def explanations(bundle: Bundle, trial: int | None = None) -> tuple[Explanation, ...]:
@@ -74,7 +74,7 @@ def _topics(workload: str, arm: ArmReport, found: Judged) -> tuple[Topic, ...]:
             Topic(
                 topic=topic.name,
                 qos=arm.qos_of(topic.name),
-                metrics=metrics_in(in_topic(arm, topic.name)),
+                metrics=metrics_in(arm.trials_in(topic.name)),
                 verdict=verdict_of(verdict_in(topic.name, arm, found.verdicts[workload])),
             )
         )

@@ -6,13 +6,20 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
+from rmwbench.analysis.metrics.aggregate import (
+    Trial,
+    aggregate,
+    clock_bound,
+    fraction_of,
+    trial_value,
+)
 from rmwbench.analysis.metrics.comparisons import is_floor, is_reliable, loads
-from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
 from rmwbench.analysis.metrics.topics import POOLED, WHY_NOT_POOLED, judged_topics
 from rmwbench.analysis.metrics.trial import focus_of
 from rmwbench.analysis.stats.metric import finites
-from rmwbench.analysis.verdicts import best, disturbed, interim
+from rmwbench.analysis.verdicts import best, disturbed, interim, sequential
+from rmwbench.analysis.verdicts.failing import with_lost
 from rmwbench.analysis.verdicts.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
@@ -24,6 +31,10 @@ from rmwbench.results.workload import chain, groups
 from rmwbench.results.workload.interop import pair_of
 from rmwbench.results.workload.losses import losses
 from rmwbench.suite.side import bare
+
+UNTIMED = "allocations were counted, so nothing here was timed"
+TIMES = ("ns", "cores", "s/GB")
+"""Units of what is not a result of an untimed trial; nor is what was lost in it."""
 
 
 class ArmReport:
@@ -67,6 +78,9 @@ class ArmReport:
             dict.fromkeys(e["topic"] for e in endpoints if not focus or e["topic"] in focus)
         )
         self._of_topics = [(e["topic"], loads(e["granted"]).get("qos")) for e in endpoints]
+        self.judged: dict[str | None, best.Arm] = {}
+        """Topic, or None for the whole workload -> what comparisons take of it, among the arms of
+        its workload: whoever knows these sets it."""
         self.found = interim.Found()
         for trial in trials:
             bound = interim.is_bound(small.events[trial.trial])
@@ -147,13 +161,43 @@ class ArmReport:
             ),
         )
 
-    @property
-    def compared(self) -> best.Arm:
-        return self.compared_in(None)
-
-    def compared_in(self, topic: str | None) -> best.Arm:
-        """As `compare.judge` takes it, in that topic alone, or in the whole workload."""
+    def ran_in(self, topic: str | None) -> best.Arm:
+        """All that ran, in that topic alone, or in the whole workload."""
         return self.found.arm(self.name, self.cell, topic, self.lines)
+
+    def trials_in(self, topic: str | None) -> list[Trial]:
+        """The trials, of that topic alone where one is named."""
+        if topic is None:
+            return self.trials
+        return [t.topics[topic] for t in self.trials if topic in t.topics]
+
+    def refused(self, entry: Entry) -> str | None:
+        """Why no comparison takes this metric of it."""
+        timed = entry.unit in TIMES or entry.kind == "fraction"
+        if timed and interim.is_untimed(self.cell):
+            return UNTIMED
+        return self.judged[None].barred if entry.unit != "bytes" else None
+
+    def in_blocks(self, metric: str, topic: str | None = None) -> dict[int, Any]:
+        """Block -> the metric's value, or (events, of) of a fraction, by the rules of a verdict: a
+        block that the arm lost is infinite in its primary metric and its latencies, a block on a
+        machine that was too busy for a network is left out, and an untimed trial has no times.
+        Memory does not depend on how busy a machine is."""
+        entry, judged = GLOSSARY[metric], self.judged[None]
+        if self.refused(entry):
+            return {}
+        left_out = frozenset() if entry.unit == "bytes" else judged.left_out
+        there = judged.busy.keys() - left_out
+        values = {
+            t.block: value
+            for t in self.trials_in(topic)
+            if t.block in there and (value := _in_trial(entry, t)) is not None
+        }
+        return with_lost(entry, values, judged.failed, primary=metric == self.primary)
+
+    def clock_bounds(self, metric: str) -> dict[int, float]:
+        """Block -> how far the metric's value may be from the truth for the clocks of two hosts."""
+        return {t.block: clock_bound(GLOSSARY[metric], t) for t in self.trials}
 
     def qos_of(self, topic: str) -> str | None:
         """What was granted to the topic's endpoints, in words; several joined where they differ."""
@@ -184,8 +228,7 @@ class ArmReport:
     ) -> Arm:
         """`topic`: the one that the verdict rests on, where the workload is judged by several."""
         if interim.is_untimed(self.cell) and not self.floor:
-            untimed = "allocations were counted, so nothing here was timed"
-            verdict, topic = best.Verdict("no data", None, None, untimed), None
+            verdict, topic = best.Verdict("no data", None, None, UNTIMED), None
         flags = (
             *(str(f) for f in self.definition.get("flags") or []),
             *self.regrant,
@@ -228,7 +271,7 @@ class ArmReport:
             layers=chain.layers(self.trials),
             metrics=self._metrics(),
             per_trial=per_trial(self.values),
-            times_floor=self._times_floor(floor),
+            times_floor=self.times_floor(floor),
             verdict=ArmVerdict(**vars(verdict_of(verdict)), topic=topic),
         )
 
@@ -246,14 +289,33 @@ class ArmReport:
             }
         return found
 
-    def _times_floor(self, floor: "ArmReport | None") -> Ratio:
+    def times_floor(self, floor: "ArmReport | None", topic: str | None = None) -> Ratio:
+        """By the primary metric, block by block."""
         if floor is None:
             return Ratio(no_data="the workload has no floor arm")
         if floor is self:
             return Ratio(no_data="this is the floor")
-        if self.topics and self.primary in POOLED:
+        if topic is None and self.topics and self.primary in POOLED:
             return Ratio(no_data=WHY_NOT_POOLED)
-        return Ratio.of(best.ratio(self.compared.primary, floor.compared.primary).document())
+        mine, its = self.judged[topic], floor.judged[topic]
+        bounds = mine.bounds, its.bounds
+        return Ratio.of(best.ratio(mine.primary, its.primary, bounds=bounds).document())
+
+
+def _in_trial(entry: Entry, trial: Trial) -> float | tuple[int, int] | None:
+    """(events, of) of a fraction."""
+    if entry.kind != "fraction":
+        return trial_value(entry, trial)
+    counts = fraction_of(entry.name, trial)
+    return counts if counts[1] else None
+
+
+def judge_by(arms: Sequence[ArmReport], blocks: int) -> None:
+    """Sets what comparisons take of the arms of one workload, after so many blocks."""
+    for topic in {None, *(name for arm in arms for name in arm.found.blocks)}:
+        seen = sequential.seen([a.ran_in(topic) for a in arms], blocks)
+        for arm, judged in zip(arms, seen, strict=True):
+            arm.judged[topic] = judged
 
 
 def verdict_of(found: best.Verdict) -> Verdict:

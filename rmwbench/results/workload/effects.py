@@ -7,7 +7,6 @@ the words beside a table, "raises" and "lowers", are false anywhere in a report 
 of at most 5 %.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +14,8 @@ from typing import Any
 from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.topics import POOLED
 from rmwbench.analysis.verdicts import gains
-from rmwbench.analysis.verdicts.failing import with_lost
-from rmwbench.analysis.verdicts.interim import failed_blocks, is_untimed
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.results import shown
 from rmwbench.results.model import Metric
@@ -141,30 +139,16 @@ def _undelivered(arm: ArmReport) -> str:
 
 def _planned(arm: ArmReport, base: ArmReport, metrics: Iterable[str]) -> dict[str, gains.Planned]:
     """Without metrics that either has not, or that are 0 somewhere: then there is nothing to
-    divide."""
+    divide. Over unlike topics together there is no latency."""
     out = {}
     for metric in dict.fromkeys(metrics):
-        a, b = (_of_blocks(side, metric) for side in (arm, base))
+        if metric in POOLED and (arm.topics or base.topics):
+            continue
+        a, b = (side.in_blocks(metric) for side in (arm, base))
         if a and b and min(*a.values(), *b.values()) > 0:
-            out[metric] = gains.Planned(metric, a, b)
+            bounds = arm.clock_bounds(metric), base.clock_bounds(metric)
+            out[metric] = gains.Planned(metric, a, b, bounds)
     return out
-
-
-def _of_blocks(side: ArmReport, metric: str) -> dict[int, float]:
-    """Block -> value, by the rules of a verdict: a block that the arm lost is infinite in its
-    primary metric and its latencies, a block on a machine that was too busy for a network is left
-    out, and an untimed trial has no times."""
-    entry, found = GLOSSARY[metric], side.found
-    if entry.unit == "ns" and is_untimed(side.cell):
-        return {}
-    if entry.unit != "bytes" and found.barred:
-        return {}
-    left_out = found.left_out if entry.unit != "bytes" else frozenset()
-    values = {t.block: v for t, v in side.values[metric] if t.block not in left_out}
-    lost = failed_blocks(side.lines) - left_out
-    if metric == side.primary and values:
-        return dict.fromkeys(lost, math.inf) | values
-    return with_lost(entry, values, lost)
 
 
 def _words(judged: Mapping[str, gains.Gain]) -> str:

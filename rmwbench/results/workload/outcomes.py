@@ -47,19 +47,22 @@ _CONDITION_MARKS = {"all acceptable": "✓", "only": "!"} | MARKS
 @dataclass(frozen=True)
 class Limits:
     """What the suite or the user accepts. `topics`: of single topics, which take the place of those
-    of the same metric there; `nothing`: from which on nothing is said to arrive."""
+    of the same metric there; `nothing`: from which on nothing is said to arrive; `least_blocks`:
+    how many decide anything."""
 
     acceptable: tuple[AtMost, ...]
     topics: Mapping[str, tuple[AtMost, ...]]
     nothing: AtLeast
+    least_blocks: int
 
 
-def declared(thresholds: Mapping[str, Any]) -> Limits:
+def declared(thresholds: Mapping[str, Any], least_blocks: int) -> Limits:
     """The plan's `outcomes` (suite/limits.py)."""
     return Limits(
         _at_most(thresholds["acceptable"]),
         {name: _at_most(found) for name, found in (thresholds.get("topics") or {}).items()},
         AtLeast(**thresholds["none"]),
+        least_blocks,
     )
 
 
@@ -154,7 +157,7 @@ def _of_arm(limits: Limits, workload: Workload, arm: Arm) -> _Judged:
     """By each of its topics where the workload has unlike ones, and by what no topic has alone."""
     parts = dict(_parts(limits, workload, arm))
     found = {
-        name: outcomes.of_arm(part.acceptable, limits.nothing, part.arm)
+        name: outcomes.of_arm(part.acceptable, limits.nothing, part.arm, limits.least_blocks)
         for name, part in parts.items()
     }
     said = {
@@ -209,12 +212,9 @@ def _overlaid(
 
 
 def _losses(there: TopicArm) -> _Losses | None:
-    undelivered = there.metrics.get("undelivered")
-    value = None if undelivered is None else fmt.finite(undelivered.value)
-    if undelivered is None or (not value and not there.under_way):
+    if not there.missing and not there.under_way:
         return None
-    wanted = undelivered.count or 0
-    return _Losses(wanted, round((value or 0.0) * wanted), there.under_way)
+    return _Losses(there.metrics["undelivered"].count or 0, there.missing, there.under_way)
 
 
 def _reason(part: _Part, nothing: AtLeast, judged: outcomes.Judged) -> str:
@@ -382,7 +382,7 @@ def _cell(workload: Workload, one: ArmInCondition, at: int, place: int) -> Cell:
     # What an undecided one may be is in its interval; of the others the value is enough.
     value = "" if shown is None else shown.full if one.outcome == "undecided" else shown.text
     if one.outcome in ("undecided", "no data") and shown is None:
-        value = one.reason.partition(":")[0]
+        value = one.reason.removeprefix(f"{one.topic}: ").partition(":")[0]
     if one.topic and value:
         value = f"{one.topic} {value}"
     return Cell(one.arm, one.outcome, MARKS[one.outcome], value, one.reason, (at, place))

@@ -10,7 +10,7 @@ from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.verdicts import best
-from rmwbench.results.model import Metric, Ratio
+from rmwbench.results.model import Metric
 from rmwbench.results.shown import Topic, TopicArm, TopicTrials
 from rmwbench.results.workload import chart_points
 from rmwbench.results.workload.arm import ArmReport, per_trial, verdict_of
@@ -39,11 +39,6 @@ def shown(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> tuple[
     )
 
 
-def in_topic(arm: ArmReport, topic: str) -> list[Trial]:
-    """The arm's trials, of that topic alone."""
-    return [t.topics[topic] for t in arm.trials if topic in t.topics]
-
-
 def metrics_in(trials: Sequence[Trial]) -> dict[str, Metric]:
     """Those that a topic has by itself; `trials` are of it alone."""
     return {name: Metric.of(aggregate(GLOSSARY[name], trials).document()) for name in OF_TOPICS}
@@ -59,7 +54,7 @@ def _topic(
     topic: measured.Topic, arms: Sequence[ArmReport], primary: str, verdicts: Verdicts
 ) -> Topic:
     floor = next((arm for arm in arms if arm.floor), None)
-    trials = {arm.name: in_topic(arm, topic.name) for arm in arms}
+    trials = {arm.name: arm.trials_in(topic.name) for arm in arms}
     return Topic(
         topic=topic.name,
         title=topic.name,
@@ -112,18 +107,12 @@ def _arm(
             numbers=tuple(t.trial for t in trials),
         ),
         under_way=sum(t.messages.ledger.under_way for t in trials),
+        missing=sum(t.messages.ledger.undelivered for t in trials),
         metrics=metrics_in(trials),
         per_trial=per_trial(values),
-        times_floor=_times_floor(arm, floor, topic),
+        times_floor=arm.times_floor(floor, topic),
         verdict=verdict_of(verdict),
     )
-
-
-def _times_floor(arm: ArmReport, floor: ArmReport | None, topic: str) -> Ratio:
-    if floor is None or floor is arm:
-        return Ratio(no_data="this is the floor" if floor else "the workload has no floor arm")
-    found = best.ratio(arm.compared_in(topic).primary, floor.compared_in(topic).primary)
-    return Ratio.of(found.document())
 
 
 def facts(topic: Topic) -> str:
