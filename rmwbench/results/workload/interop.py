@@ -96,7 +96,7 @@ def _flags(metrics: Mapping[str, Metric]) -> Iterator[str]:
         found = metrics.get(name)
         if found is not None and found.value:
             share = found.unit == "fraction"
-            amount = f"{found.value * 100:.3g} %" if share else f"{found.value:.3g} per trial"
+            amount = fmt.percent(found.value, 3) if share else f"{found.value:.3g} per trial"
             yield words.format(amount)
 
 
