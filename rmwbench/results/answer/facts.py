@@ -481,7 +481,7 @@ def _do_not_work(worse: Iterable[AnyArm]) -> list[DoesNotWork]:
     by_trials: dict[int, list[str]] = {}
     for arm in worse:
         if is_by_failure(arm):
-            by_trials.setdefault(int(arm.trials.failed), []).append(arm.arm)
+            by_trials.setdefault(own_failures(arm), []).append(arm.arm)
     return [DoesNotWork(tuple(arms), trials) for trials, arms in by_trials.items()]
 
 
@@ -596,10 +596,9 @@ def lost_of(arm: AnyArm) -> float:
 
 
 def own_failures(arm: AnyArm) -> int:
-    """How many blocks it lost: what the host broke is none of its own. A topic's arm counts its
-    failed trials only."""
+    """How many blocks it lost: what the host broke is none of its own."""
     if isinstance(arm, TopicArm):
-        return arm.trials.failed
+        return arm.trials.lost
     return len({x.block for x in arm.trials.failures if lost_by_its_arm(x)})
 
 
