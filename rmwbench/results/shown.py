@@ -255,10 +255,12 @@ class Arm(CommonArm):
 
 @dataclass(frozen=True, kw_only=True)
 class TopicTrials:
-    """By what became of them; `numbers`: the done ones."""
+    """By what became of them; `lost`: the blocks that the arm lost by failing by its own fault;
+    `numbers`: the done ones."""
 
     done: int
     failed: int
+    lost: int
     void: int
     numbers: tuple[int, ...]
 

@@ -175,9 +175,13 @@ def significant(value: float) -> str:
     decimals = max(
         0, 2 - floor(log10(abs(round(value, decimals)) or abs(value)))
     )  # 9.996 rounds up into the next decade
-    return f"{value:,.{min(decimals, 9)}f}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace(
-        "-", "−"
-    )
+    return _grouped(value, min(decimals, 9))
+
+
+def percent(fraction: float, digits: int = 2) -> str:
+    """`17 %`, `0.32 %`, `99.96 %`: so many significant digits, more where fewer would say 0 or 100 %
+    of what is neither, and never an exponent."""
+    return f"{_without_zeros(_percent(fraction * 100, digits))} %"
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:
@@ -234,14 +238,30 @@ def _scale(value: float, unit: str | None) -> tuple[float, str]:
 
 def _plain(value: float, unit: str | None) -> str:
     if _SAME_UNIT.get(unit, unit) == "fraction":
-        return (
-            f"{float(f'{value:.2g}'):f}".rstrip("0").rstrip(".")
-            if abs(value) < 10
-            else significant(value)
-        )
+        return _without_zeros(_percent(value, 2)) if abs(value) < 10 else _percent(value, 3)
     if unit in _BARE and value == int(value):
         return significant_count(int(value))
     return significant(value)
+
+
+def _percent(value: float, digits: int) -> str:
+    """`value` is in percent; without the sign."""
+    value = float(f"{value:.12g}")  # 0.07 is 7.000000000000001 %
+    if value == 0 or not isfinite(value):
+        return quantity(value, None)
+    decimals = digits - 1 - floor(log10(abs(float(f"{value:.{digits - 1}e}"))))
+    if round(value, decimals) == 100 != value:
+        decimals = -floor(log10(abs(100 - value)))
+    return _grouped(value, max(0, decimals))
+
+
+def _grouped(value: float, decimals: int) -> str:
+    return f"{value:,.{decimals}f}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", "−")
+
+
+def _without_zeros(text: str) -> str:
+    """Without the zeros that end its decimals."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _interval(number: float, value: Metric) -> str:

@@ -7,11 +7,13 @@ import json
 import numpy as np
 import pytest
 
+from rmwbench.analysis.metrics.aggregate import Trial, under_way_of
 from rmwbench.analysis.metrics.chain.chain import NO_CHAIN, RELAY, SOURCE, TRANSPORT, measure_chains
 from rmwbench.analysis.metrics.chain.layers import REMAINDER, WORDS, layers
 from rmwbench.analysis.metrics.chain.paths import MOST_PATHS, paths
 from rmwbench.analysis.metrics.chain.trace import traces
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.metrics.latency import Messages, measure
+from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.analysis.records.joining import Life
 from rmwbench.analysis.records.ledger import ABSENT
 
@@ -37,7 +39,22 @@ class Records:
         return np.array([row[column] for row in self._received], np.int64)
 
 
-def endpoint(number, kind, topic, node, relays=None):
+class Stamped:
+    """The same with the stamps that a latency needs besides."""
+
+    def __init__(self, records):
+        self._records = records
+
+    def sent(self, column):
+        same = {"begun_ns": "call_ns", "return_ns": "call_ns", "bytes": "flags"}
+        return self._records.sent(same.get(column, column))
+
+    def received(self, column):
+        same = {"consumed_ns": "taken_ns", "bytes": "flags"}
+        return self._records.received(same.get(column, column))
+
+
+def endpoint(number, kind, topic, node, relays=None, reliability=None):
     arrival = {"kind": "periodic"} if relays is None else {"kind": "relay", "from": relays}
     return {
         "endpoint": number,
@@ -46,6 +63,7 @@ def endpoint(number, kind, topic, node, relays=None):
         "node": node,
         "host": "local",
         "asked": json.dumps({"arrival": arrival}),
+        "granted": json.dumps({"qos": {"reliability": reliability}}),
     }
 
 
@@ -135,6 +153,102 @@ def test_what_any_hop_loses_never_arrives_and_is_told_where(what):
     assert found.fractions["end_to_end_loss"] == ((0, 0) if kind == SOURCE else (1, 1))
     counts = found.values["lost_in_transport"], found.values["lost_in_relays"]
     assert counts == (float(kind == TRANSPORT), float(kind == RELAY))
+
+
+SECOND, MS = 1_000_000_000, 1_000_000
+STREAM = Window(0, SECOND, drain_end_ns=6 * SECOND)
+LATE = 8
+
+
+def granted(rows, *reliable):
+    """With each topic reliable or best effort."""
+    qos = [{"reliability": "reliable" if one else "best_effort"} for one in reliable]
+    return [row | {"granted": json.dumps({"qos": qos[int(row["topic"][1:])]})} for row in rows]
+
+
+def stream(first=(), last=(), *, relayed=20, transport_ns=MS):
+    """20 messages in a second through one relay. `first`, `last`: place -> what is otherwise about
+    its arrival at the relay and at the listener (None: it never came); the relay publishes the
+    first `relayed`."""
+    sends, receipts, first, last = [], [], dict(first), dict(last)
+    for n in range(20):
+        due = n * SECOND // 20
+        at_relay = due + transport_ns
+        sends.append(sent(1, n, due, due))
+        if first.get(n, {}) is not None:
+            receipts.append(got(2, 1, n, at_relay) | first.get(n, {}))
+        if n < relayed:
+            sends.append(sent(3, n, at_relay, at_relay, (1, n)))
+            if last.get(n, {}) is not None:
+                receipts.append(got(4, 3, n, at_relay + transport_ns) | last.get(n, {}))
+    return Records(sends, receipts)
+
+
+def lost_and_under_way(records, rows, window=STREAM):
+    """(lost in transport, lost in relays, under way, undelivered, loss) of one path."""
+    found = measure_chains(records, rows, window, {})
+    undelivered, loss = (
+        found.fractions[f"end_to_end_{name}"][0] for name in ("undelivered", "loss")
+    )
+    counts = tuple(found.values[f"lost_in_{name}"] for name in ("transport", "relays"))
+    assert sum(counts) == sum(part.lost for part in found.chain.parts) == undelivered
+    chain = found.chain
+    assert chain.wanted == chain.arrived + chain.under_way + undelivered
+    assert np.isinf(found.samples["end_to_end_latency"].values).sum() == 20 - chain.arrived
+    return (*counts, chain.under_way, undelivered, loss)
+
+
+TOO_LATE = {"taken_ns": 7 * SECOND, "flags": LATE}
+
+
+def test_what_comes_after_the_drain_of_a_reliable_chain_is_slow_and_not_lost():
+    records = stream(last={18: TOO_LATE, 19: TOO_LATE})
+    rows = granted(ROWS, True, True)
+    assert lost_and_under_way(records, rows) == (0, 0, 2, 0, 0)
+    ends = [Endpoint(row["endpoint"], row["kind"], row["topic"], True) for row in rows]
+    ledger = measure(Stamped(records), ends, STREAM).ledger
+    assert (ledger.under_way, ledger.undelivered) == (2, 0)
+    assert lost_and_under_way(records, granted(ROWS, True, False)) == (2, 0, 0, 2, 2)
+
+
+def test_a_link_in_the_middle_has_its_own_ledger():
+    """Best effort behind it has lost nothing of what never came so far."""
+    records = stream(first={18: TOO_LATE, 19: TOO_LATE}, relayed=18)
+    for last in (True, False):
+        assert lost_and_under_way(records, granted(ROWS, True, last)) == (0, 0, 2, 0, 0)
+        assert lost_and_under_way(records, granted(ROWS, False, last)) == (2, 0, 0, 2, 2)
+
+
+def test_of_a_stream_that_still_moves_what_is_behind_is_under_way_and_what_was_overtaken_is_lost():
+    missing = {7: None, 18: None, 19: None}
+    moving = Window(0, SECOND, drain_end_ns=int(1.2 * SECOND))
+    records = stream(last=missing)
+    assert lost_and_under_way(records, granted(ROWS, True, True), moving) == (1, 0, 2, 1, 1)
+    assert lost_and_under_way(records, granted(ROWS, True, True)) == (3, 0, 0, 3, 3)
+
+
+def test_what_comes_to_a_relay_that_has_stopped_is_under_way():
+    """Relays stop a grace after the window, so with 400 ms per link the last have nowhere to go."""
+    records = stream(relayed=15, transport_ns=400 * MS)
+    assert lost_and_under_way(records, granted(ROWS, True, True)) == (0, 0, 5, 0, 0)
+    assert lost_and_under_way(records, granted(ROWS, True, False)) == (0, 0, 5, 0, 0)
+    assert lost_and_under_way(records, granted(ROWS, False, True)) == (0, 5, 0, 5, 5)
+    in_time = stream(relayed=15)
+    assert lost_and_under_way(in_time, granted(ROWS, True, True)) == (0, 5, 0, 5, 5)
+
+
+def test_of_a_fork_each_way_has_what_is_under_way_on_it():
+    """A message that is under way before the fork is so on both ways, and so a limit has it twice."""
+    rows = [*granted(ROWS, True, True), endpoint(5, "subscription", "t1", "second", None, "best")]
+    records = stream(first={19: TOO_LATE}, last={18: TOO_LATE}, relayed=19)
+    receipts = [row | {"endpoint": 5} for row in records._received if row["endpoint"] == 4]
+    found = measure_chains(
+        Records(records._sent, [*records._received, *receipts]), rows, STREAM, {}
+    )
+    assert found.chain.under_way == 3 and found.fractions["end_to_end_undelivered"] == (1, 40)
+    trial = Trial(0, 0, Messages(), SECOND, fractions=found.fractions, chain=found.chain)
+    for name in ("end_to_end_undelivered", "end_to_end_loss"):
+        assert under_way_of(name, trial) == (3, 40)
 
 
 def test_warm_up_is_not_in_it_and_a_relay_of_nothing_is_not_a_chain():

@@ -117,6 +117,8 @@ def test_counters_of_a_trial_become_drops_of_its_window():
         7,
     )
     assert drops(rows[4:6]).sockets == {"local": 99}
+    of_desk = counter("ip.reasm_fails", 0, 40, process="desk", role="machine")
+    assert drops([*rows, *of_desk]).reassembly == 45
     assert drops([]) == Drops()
 
 

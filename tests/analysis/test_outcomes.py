@@ -51,6 +51,7 @@ class Arm:
     metrics: dict[str, Metric]
     disturbed_by: dict[str, int] = field(default_factory=dict)
     not_supported: str | None = None
+    chain: Lost | None = None
 
 
 def interval(low, high, unit="ns", count=None):
@@ -144,6 +145,16 @@ SILENT = [failed("no match")]
 def test_an_arm_is_judged_by_whole_intervals(one, outcome, may):
     found = of_arm(ACCEPTED, NOTHING, one, 5)
     assert (found.outcome, sorted(name[0] for name in found.may)) == (outcome, sorted(may))
+
+
+@pytest.mark.parametrize(("count", "outcome"), [(400, UNDECIDED), (2, ACCEPTABLE)])
+def test_a_limit_along_a_chain_has_room_for_what_is_under_way_on_its_ways(count, outcome):
+    """The ledger may not have it: it is of the topics in focus, and once however often they fork."""
+    along = {"end_to_end_undelivered": interval(0.0, 0.005, "fraction", 1000)}
+    one = replace(arm(chain=Lost(1000, 0, count)), losses=None, metrics=along)
+    limit = AtMost(metric="end_to_end_undelivered", at_most=0.01)
+    nothing = AtLeast(metric="end_to_end_undelivered", at_least=0.95)
+    assert of_arm([limit], nothing, one).outcome == outcome
 
 
 def test_what_no_metric_says_has_a_reason():

@@ -46,7 +46,7 @@ def bins(at: str | None = None, steal: float = 0.0) -> Bins:
     edges = np.arange(0, N + 1, 4, dtype=np.int64) * PERIOD
     counts = {
         name: np.zeros(len(edges) - 1)
-        for name in ("socket buffer full", "IP reassembly", "page fault")
+        for name in ("socket buffer full", "IP reassembly", "TCP retransmission", "page fault")
     }
     share = np.zeros(len(edges) - 1)
     share[AT // 4] = steal
@@ -62,7 +62,7 @@ def bins(at: str | None = None, steal: float = 0.0) -> Bins:
         ({"begun": SLOW}, Witnesses(publisher_waits=stretch()), "publisher not scheduled"),
         ({"begun": SLOW}, Witnesses(receiver_waits=stretch()), "publisher late"),
         ({"begun": SLOW}, Witnesses(canary_late=stretch()), "machine busy"),
-        ({"begun": SLOW}, Witnesses(canary_late=stretch(), bins=bins(steal=0.3)), "steal"),
+        ({"begun": SLOW}, Witnesses(canary_late=stretch(), machine=bins(steal=0.3)), "steal"),
         ({"begun": SLOW}, Witnesses(canary_late=stretch(length=SLOW // 3)), "publisher late"),
         ({"call": SLOW}, Witnesses(), "payload writing"),
         ({"call": SLOW}, Witnesses(bins=bins("page fault")), "page fault"),
@@ -74,6 +74,8 @@ def bins(at: str | None = None, steal: float = 0.0) -> Bins:
         ({"notified": SLOW}, Witnesses(receiver_waits=stretch(-3 * SLOW)), "unexplained"),
         ({"notified": SLOW}, Witnesses(bins=bins("socket buffer full")), "socket buffer full"),
         ({"notified": SLOW}, Witnesses(bins=bins("IP reassembly")), "IP reassembly"),
+        ({"notified": SLOW}, Witnesses(bins=bins("TCP retransmission")), "unexplained"),
+        ({"notified": SLOW}, Witnesses(sender=bins("TCP retransmission")), "TCP retransmission"),
         ({"taken": SLOW}, Witnesses(), "taking"),
         ({"notified": 2 * PERIOD}, Witnesses(), "retransmission"),
     ],

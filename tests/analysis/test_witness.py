@@ -6,15 +6,17 @@ import numpy as np
 from rmwbench.analysis.causes.witness import witnesses
 
 
-def of(events=(), samples=(), schedule=()):
-    return witnesses(events, samples, schedule, publisher="talker", receiver="listener")
+def of(events=(), samples=(), schedule=(), hosts=("local", "local")):
+    return witnesses(
+        events, samples, schedule, publisher="talker", receiver="listener", hosts=hosts
+    )
 
 
-def sample(time_ns: int, **counters: float) -> list[dict]:
+def sample(time_ns: int, process: str = "machine", **counters: float) -> list[dict]:
     return [
         {
             "time_ns": time_ns,
-            "process": "machine",
+            "process": process,
             "counter": name.replace("__", "."),
             "unit": "ns",
             "value": value,
@@ -63,12 +65,32 @@ def test_bins_hold_what_grew_and_steal_is_a_fraction_of_all_time():
     rows += sample(10, processor__idle=115, processor__steal=5, udp__rcvbuf_errors=7)
     rows += sample(20, processor__idle=135, processor__steal=5, udp__rcvbuf_errors=9)
     rows += [{"time_ns": 5, "process": "talker", "counter": "cpu", "unit": "ns", "value": 3.0}]
-    bins = of(samples=rows).bins
+    found = of(samples=rows)
+    bins = found.bins
     assert bins.edges_ns.tolist() == [0, 10, 20]
-    np.testing.assert_allclose(bins.steal, [0.25, 0.0])
+    np.testing.assert_allclose(found.machine.steal, [0.25, 0.0])
     assert {cause: counts.tolist() for cause, counts in bins.counts.items()} == {
         "socket buffer full": [0, 2]
     }
+
+
+def test_of_several_hosts_the_readers_drops_the_writers_repeats_and_the_machines_steal():
+    """Each host's sampler has times of its own."""
+    rows = sample(0, processor__idle=100, processor__steal=0)
+    rows += sample(10, processor__idle=115, processor__steal=5)
+    for host, late, overflows, repeats in (("robot", 1, 0, 7), ("desk", 2, 20, 0)):
+        for time_ns, grown in ((late, 0), (late + 10, 1)):
+            rows += sample(
+                time_ns,
+                host,
+                udp__rcvbuf_errors=overflows * grown,
+                tcp__retransmitted_segments=repeats * grown,
+            )
+    found = of(samples=rows, hosts=("robot", "desk"))
+    assert found.bins.edges_ns.tolist() == [2, 12]
+    assert found.bins.counts["socket buffer full"].tolist() == [20]
+    assert found.sender.counts["TCP retransmission"].tolist() == [7]
+    assert found.machine.steal.tolist() == [0.25]
 
 
 def test_a_counter_with_holes_is_left_out():

@@ -39,6 +39,8 @@ def trial(latencies_ns, *, never_sent=0, under_way=0):
         ("p90 service < 20 µs; stall < 1 s", "p90 service < 20 µs, longest stall < 1 s", 100),
         ("publish call p99 < 100ns", "p99 publish < 100 ns", 1000),
         ("undelivered < 0.02", "undelivered < 2 %", 150),
+        ("loss < 0.00005 %", "loss < 0.00005 %", 6_000_000),
+        ("loss < 99.99999 %", "loss < 99.99999 %", 3),
     ],
 )
 def test_words_are_read_and_said_back(text, shown, messages):
@@ -108,6 +110,17 @@ def test_what_was_still_under_way_holds_no_limit_on_what_does_not_arrive(metric)
         ("40 % of the messages were still under way at the end",),
     )
     assert judge(parse_limit(f"{metric} < 50 %"), trial(latencies, under_way=400), STEADY).holds
+
+
+def test_a_share_of_all_or_nearly_all_is_said_as_what_it_is():
+    latencies = np.full(10_000, np.inf)
+    found = judge(parse_limit("p99 < 5 ms"), trial(latencies), STEADY)
+    assert "100 % of the messages did not arrive" in found.causes
+    latencies[:4] = 1e6
+    found = judge(parse_limit("p99 < 5 ms, loss < 1 %"), trial(latencies), STEADY)
+    assert "loss 99.96 %" in found.causes
+    found = judge(parse_limit("p99 < 5 ms"), trial(latencies, under_way=9996), STEADY)
+    assert "99.96 % of the messages were still under way at the end" in found.causes
 
 
 def test_a_percentile_that_is_still_under_way_is_slow_and_not_lost():

@@ -139,6 +139,34 @@ def test_campaigns_that_differ_are_not_pooled_as_one():
     assert not posterior(nothing).differ
 
 
+def test_campaigns_that_differ_are_one_observation_each_for_the_five_blocks_too():
+    """Two of three blocks each said `meets` of two observations."""
+    apart = blocks([9.99e6, 10e6, 10.01e6, 10.99e6, 11e6, 11.01e6], campaigns=[0, 0, 0, 1, 1, 1])
+    limit = replace(LATENCY, at_most=200e6)
+    answer = one({limit: apart}, (limit,))
+    assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.TOO_FEW_BLOCKS)
+    assert answer.blocks == 2 and answer.binding.differ and answer.probability is None
+    assert worth([Candidate("x", {limit: apart})], [limit], RULES, more=9) is None
+    assert pareto({"x": {"p99": apart}}, ["p99"], min_blocks=5)[0].front is None
+    many = blocks(np.repeat([8e6, 9e6, 10e6, 11e6, 12e6], 2), campaigns=sorted([*range(5)] * 2))
+    assert one({limit: many}, (limit,)).outcome is Outcome.MEETS
+    losses = blocks([90, 110, 0, 2], "fraction", [100_000] * 4, [0, 0, 1, 1])
+    together = posterior(replace(losses, campaigns=(0,) * 4))
+    assert posterior(losses).differ and posterior(losses).count == 2
+    assert posterior(losses).interval()[2] > together.interval()[2]
+
+
+def test_a_campaign_of_one_block_has_no_scatter_to_be_weighed_by():
+    five, other = 10e6 * SCATTER[:5], 30e6
+    alone = posterior(blocks(five))
+    beside = posterior(blocks([*five, other], campaigns=[0] * 5 + [1]))
+    assert beside == alone and beside.count == 5 and not beside.differ
+    four = blocks([*five[:4], other], campaigns=[0] * 4 + [1])
+    assert one({LATENCY: four}, (LATENCY,)).why is Why.TOO_FEW_BLOCKS
+    # Where no campaign has more than a block, each of them is a block.
+    assert posterior(blocks(five, campaigns=range(5))) == alone
+
+
 def test_what_cannot_run_misses():
     answer = one({}, not_supported="no shared memory here")
     assert (answer.outcome, answer.why) == (Outcome.MISSES, Why.NOT_SUPPORTED)

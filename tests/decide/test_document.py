@@ -95,6 +95,29 @@ def test_too_few_blocks_of_two_campaigns_are_enough_together(tmp_path):
     assert len(both.machines) == 1
 
 
+def test_what_one_campaign_could_not_run_and_another_did_is_judged_by_what_it_did(tmp_path, imu):
+    """In whatever order they are given."""
+
+    def without_fast(name):
+        path = edited(
+            campaign(tmp_path, name),
+            lambda doc: doc["plan"].update(unsupported=[{"cell": 1, "reason": "no memory here"}]),
+        )
+        journal = path / "journal.jsonl"
+        lines = journal.read_text().splitlines()
+        journal.write_text(
+            "".join(f"{line}\n" for line in lines if json.loads(line).get("cell") != 1)
+        )
+        return path
+
+    unable, again = without_fast("a"), without_fast("b")
+    for paths in ((unable, imu), (imu, unable)):
+        assert outcomes(decided(tmp_path, *paths))[FAST.arm] == "meets"
+    (fast, _) = decided(tmp_path, unable, again).machines[0].candidates
+    assert (fast.arm, fast.outcome, fast.why) == (FAST.arm, "misses", "not_supported")
+    assert words.reason(fast) == "no memory here"
+
+
 def test_machines_stand_side_by_side(tmp_path, imu):
     here = imu
     there = edited(

@@ -17,7 +17,7 @@ from rmwbench.analysis.verdicts.verdict import Arm, Rules
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.shown import Shown, Workload
+from rmwbench.results.shown import Shown, TopicArm, Workload
 from rmwbench.words import numbers as fmt
 from tests.support.typed import typed
 
@@ -162,7 +162,7 @@ def check(fact, part):
         case said.DoesNotWork(found, trials):
             for arm in found:
                 assert verdict[arm] == "worse" and of[arm].verdict.by == "failure"
-                assert trials == of[arm].trials.failed > 0 == of[arm].trials.done
+                assert trials == said.own_failures(of[arm]) > 0 == of[arm].trials.done
         case said.Open(found):
             assert found and all(verdict[arm] == "undecided" for arm in found)
         case said.NoData(found):
@@ -331,3 +331,13 @@ def test_what_is_worse_for_the_trials_that_it_lost_does_not_lose_nothing():
     ]
     assert (fact.arm, fact.failed, fact.lost) == ("flaky", 7, 7 / 12)
     assert fact.clause(TIME) == "flaky loses 58 % of its messages (all of those of 7 failed trials)"
+
+
+def test_what_the_host_broke_is_no_loss_of_an_arm_in_a_topic():
+    """It said `loses 51 % of its messages (all of those of 5 failed trials)`."""
+    undelivered = {"unit": "fraction", "value": 0.02, "low": 0.01, "high": 0.03}
+    found = {"trials": {"done": 5, "failed": 5}, "metrics": {"undelivered": undelivered}}
+    arm = typed(TopicArm, found)
+    assert (said.lost_of(arm), said.own_failures(arm)) == (0.02, 0)
+    found["trials"]["lost"] = 5
+    assert said.lost_of(typed(TopicArm, found)) == 0.51

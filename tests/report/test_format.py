@@ -27,7 +27,12 @@ NARROW = "\N{NARROW NO-BREAK SPACE}"
         (0.031, "fraction", "3.1 %"),
         (0.0, "fraction", "0 %"),
         (0.000012, "fraction", "0.0012 %"),
+        (4e-10, "fraction", "0.00000004 %"),
+        (0.9996, "fraction", "99.96 %"),
+        (0.99999, "fraction", "99.999 %"),
         (1.0, "fraction", "100 %"),
+        (1 - 1e-14, "fraction", "100 %"),
+        (12.5, "fraction", f"1{NARROW}250 %"),
         (1000.0, "hz", "1.00 kHz"),
         (1100, "messages", f"1{NARROW}100"),
         (4.55636, "count", "4.56"),
@@ -38,6 +43,33 @@ NARROW = "\N{NARROW NO-BREAK SPACE}"
 )
 def test_quantity(value, unit, text):
     assert fmt.quantity(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("fraction", "digits", "text"),
+    [
+        (0.0, 2, "0 %"),
+        (5e-7, 2, "0.00005 %"),
+        (0.00321, 2, "0.32 %"),
+        (0.07, 6, "7 %"),
+        (0.0996, 2, "10 %"),
+        (0.174, 2, "17 %"),
+        (0.994, 2, "99 %"),
+        (0.996, 2, "99.6 %"),
+        (0.9996, 3, "99.96 %"),
+        (0.999999, 2, "99.9999 %"),
+        (1.0, 2, "100 %"),
+        (2.5, 2, "250 %"),
+    ],
+)
+def test_what_is_neither_nothing_nor_all_is_never_said_to_be(fraction, digits, text):
+    assert fmt.percent(fraction, digits) == text
+
+
+def test_the_interval_of_nearly_all_is_told_apart_from_all():
+    made = {"unit": "fraction", "value": 0.9999, "low": 0.9995, "high": 0.99999}
+    shown = fmt.metric(Metric(**made, count=10_000, trials=5))
+    assert shown.full == "99.99 % [99.95–99.999]"
 
 
 @pytest.mark.parametrize(

@@ -111,9 +111,10 @@ def test_what_is_not_supported_is_not_called_missing_data():
 
 
 def test_arms_that_fail_or_lose_alike_are_told_together():
-    dead = [
-        arm(name, "worse", None, "a", by="failure") | {"trials": {"failed": 5}} for name in "bcd"
-    ]
+    by = ["worker"] * 5 + ["host"]
+    failures = [{"block": n, "status": "failed", "failed_by": who} for n, who in enumerate(by)]
+    trials = {"trials": {"failed": 6, "failures": failures}}
+    dead = [arm(name, "worse", None, "a", by="failure") | trials for name in "bcd"]
     found = headline(workload(arm("a", "best", 2e4), losing("x", 3e4), losing("y", 3e4), *dead))
     assert (
         "x loses 12 % of its messages, y 12 %; b, c and d do not work here: they failed in each of "

@@ -25,8 +25,15 @@ def arm(talker, listener, *, median=1000.0, done=1, failures=(), not_supported=N
     }
 
 
-def failed(cause, reason="endpoint 1: expected 1 matched peers, found 0\nstderr: …"):
-    return {"trial": 1, "block": 0, "status": "failed", "reason": reason, "cause": cause}
+def failed(cause, reason="endpoint 1: expected 1 matched peers, found 0\nstderr: …", by="worker"):
+    return {
+        "trial": 1,
+        "block": 0,
+        "status": "failed",
+        "reason": reason,
+        "cause": cause,
+        "failed_by": by,
+    }
 
 
 def workload(arms):
@@ -82,10 +89,17 @@ def test_a_pair_is_judged_by_what_arrived(one, outcome, reason):
 
 
 def test_a_pair_that_fails_now_and_then_does_not_deliver():
-    one = arm("a", "b", done=4)
-    one["trials"]["failed"] = 1
+    one = arm("a", "b", done=4, failures=[failed(None)])
     cell = matrix(one, arm("b", "a")).cells[0]
     assert (cell.outcome, cell.reason) == ("degraded", "failed in 1 of 5 trials")
+
+
+def test_what_the_host_broke_is_no_failure_of_a_pair():
+    of_host = failed(None, "no space left for records", by="host")
+    kept = arm("a", "b", done=4, failures=[of_host])
+    never = arm("b", "a", median=None, done=0, failures=[of_host, failed("no match")])
+    found = matrix(kept, never).cells
+    assert [cell.outcome for cell in found] == ["delivers", "no match"]
 
 
 def test_of_pairs_the_headline_says_who_talks_to_whom_and_what_nobody_takes():

@@ -242,3 +242,15 @@ def test_an_arm_that_failed_in_every_trial_is_told_without_topics_to_measure(tmp
     trials = arm(topic(answer_document(shown), "front"), "zenoh")["trials"]
     assert (trials["done"], trials["failed"], trials["void"]) == (0, 8, 0)
     assert headline(shown.workloads[0]).answer
+
+
+def test_of_failed_trials_a_topic_counts_the_arms_own_apart(tmp_path):
+    zenoh = CARRIERS | {"zenoh": Carrier("zenoh", CARRIERS["zenoh"].topics, fails=(6, 7))}
+    path = topics_bundle.write(tmp_path / "c", carriers=zenoh)
+    journal = path / "journal.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    (of_host,) = (x for x in lines if x.get("status") == "failed" and x["block"] == 7)
+    of_host["failed_by"] = "host"
+    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    trials = arm(topic(answer_document(summarise(Bundle(path))), "front"), "zenoh")["trials"]
+    assert (trials["done"], trials["failed"], trials["lost"]) == (6, 2, 1)

@@ -24,6 +24,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.stability import Stability
 from rmwbench.analysis.stats.quantile import allowed, needed
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.words import numbers as fmt
 
 EXAMPLE = "p99 response < 5 ms, loss < 0.1 %"
 LATENCIES = {
@@ -98,7 +99,7 @@ class Condition:
     def shown(self, value: float, digits: int = 3) -> str:
         """With more digits it can be read back without changing it."""
         if GLOSSARY[self.metric].unit == "fraction":
-            return f"{value * 100:.{digits}g} %"
+            return fmt.percent(value, digits)
         if math.isinf(value):
             return "never arrived"
         unit = next(
@@ -174,7 +175,7 @@ def judge(limit: Limit, trial: Trial, stability: Stability) -> Finding | None:
             count, of = under_way_of(late[0].metric, trial)
             return Finding(
                 "slow",
-                (f"{count / of * 100:.2g} % of the messages were still under way at the end",),
+                (f"{fmt.percent(count / of)} of the messages were still under way at the end",),
             )
         return Finding("holds")
     fractions = [c.metric in FRACTIONS for c in broken]
@@ -186,10 +187,10 @@ def judge(limit: Limit, trial: Trial, stability: Stability) -> Finding | None:
         )
         infinite = count > 0
         if count or not waiting:
-            texts.append(f"{count / total * 100:.2g} % of the messages did not arrive")
+            texts.append(f"{fmt.percent(count / total)} of the messages did not arrive")
         if waiting:
             texts.append(
-                f"{waiting / total * 100:.2g} % of the messages were still under way at the end"
+                f"{fmt.percent(waiting / total)} of the messages were still under way at the end"
             )
     order = sorted(range(len(texts)), key=lambda i: i < len(broken) and not fractions[i])
     return Finding(

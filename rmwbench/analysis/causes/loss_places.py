@@ -120,11 +120,13 @@ def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
     for (_, name), n in grown.items():
         if name.startswith("interface.") and name.endswith(("_dropped", "_errors")):
             interfaces[name.split(".")[1]] += n
-    reassembly = next((n for (_, name), n in grown.items() if name == "ip.reasm_fails"), None)
+    failed = [n for (_, name), n in grown.items() if name == "ip.reasm_fails"]  # of every host
     # A DDS reader counts as its drops also what never came, which is not its queue's doing.
     noticed = int(own["own.sample_lost"]) if "own.sample_lost" in own else None
     queue = int(own["reader_drops"]) - (noticed or 0) if "reader_drops" in own else None
-    return Drops(sockets or None, interfaces or None, reassembly, queue, noticed)
+    return Drops(
+        sockets or None, interfaces or None, sum(failed) if failed else None, queue, noticed
+    )
 
 
 def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> Located:

@@ -95,11 +95,16 @@ class Witnesses:
     publisher_waits: np.ndarray | None = None
     receiver_waits: np.ndarray | None = None
     bins: Bins | None = None
+    """Of the reader's host."""
     away: np.ndarray | None = None
     """Stretches in which a link between the two hosts was away; None where they have none."""
     lost_ns: np.ndarray | None = None
     """When the network lost frames with data on their way from the writer's host to the reader's:
     sorted, (m,)."""
+    machine: Bins | None = None
+    """Of the processors, for steal."""
+    sender: Bins | None = None
+    """Of the writer's host, which is who repeats."""
 
     @property
     def unwatched(self) -> list[str]:
@@ -259,9 +264,8 @@ def _cause(
     if _overlap(witnesses.away, intended, taken) >= needed:
         return "link away"
     if _overlap(witnesses.canary_late, intended, taken) >= needed:
-        return (
-            "steal" if _steal(witnesses.bins, intended, taken) >= STEAL_FRACTION else "machine busy"
-        )
+        stolen = _steal(witnesses.machine, intended, taken)
+        return "steal" if stolen >= STEAL_FRACTION else "machine busy"
     call = int(pair.call_ns[place])
     if phases["late"] - typical.late >= needed:
         # First, because a publisher that loses its processor within a publish call is not blocked
@@ -308,8 +312,12 @@ def _in_flight(
     before = int(pair.taken_ns[place - 1]) if place else ABSENT
     if before != ABSENT and before - call >= needed and before <= taken:
         return earlier.get(place - 1, "behind an earlier message")
-    for cause in ("socket buffer full", "IP reassembly", "TCP retransmission"):
-        if _grew(witnesses.bins, cause, call, taken):
+    for cause, bins in (
+        ("socket buffer full", witnesses.bins),
+        ("IP reassembly", witnesses.bins),
+        ("TCP retransmission", witnesses.sender),
+    ):
+        if _grew(bins, cause, call, taken):
             return cause
     if returned != ABSENT and min(returned, taken) - call - typical.publish_call >= needed:
         waited = _overlap(witnesses.publisher_waits, call, min(returned, taken))

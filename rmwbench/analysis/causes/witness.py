@@ -19,7 +19,7 @@ _COUNTS = {
     "ip.reasm_fails": "IP reassembly",
     "tcp.retransmitted_segments": "TCP retransmission",
 }
-_PROCESSOR = "processor."
+_MACHINE, _PROCESSOR = "machine", "processor."
 
 
 def witnesses(
@@ -29,11 +29,20 @@ def witnesses(
     *,
     publisher: str,
     receiver: str,
+    hosts: tuple[str, str],
 ) -> Witnesses:
-    """`publisher`, `receiver`: names of the two processes. What was not watched is None, not
-    empty."""
-    waits = _waits(schedule)
-    return Witnesses(_canary(events), waits.get(publisher), waits.get(receiver), _bins(samples))
+    """`publisher`, `receiver`: names of the two processes, on these `hosts`. What was not watched
+    is None, not empty."""
+    waits, rows = _waits(schedule), list(samples)
+    sender, bins = (_of_host(rows, host) for host in hosts)
+    return Witnesses(
+        _canary(events),
+        waits.get(publisher),
+        waits.get(receiver),
+        bins,
+        sender=sender,
+        machine=_of_machine(rows),
+    )
 
 
 def between(
@@ -89,12 +98,22 @@ def _waits(schedule: Iterable[Row]) -> dict[str, np.ndarray]:
     return {process: _stretches(waits) for process, waits in found.items()}
 
 
+def _of_host(samples: Sequence[Row], host: str) -> Bins | None:
+    """What its kernel counted. Of several hosts each has a sampler, with times of its own; one
+    alone counts under the machine's name."""
+    own = [row for row in samples if row["process"] == host and row["counter"] in _COUNTS]
+    return _bins(own) if own else _of_machine(samples)
+
+
+def _of_machine(samples: Sequence[Row]) -> Bins | None:
+    return _bins(row for row in samples if row["process"] == _MACHINE)
+
+
 def _bins(samples: Iterable[Row]) -> Bins | None:
     """What grew from sample to sample; None where no series was taken."""
     series: dict[str, dict[int, float]] = defaultdict(dict)
     for row in samples:
-        if row["process"] == "machine":
-            series[row["counter"]][row["time_ns"]] = row["value"]
+        series[row["counter"]][row["time_ns"]] = row["value"]
     times = sorted(set().union(*series.values())) if series else []
     if len(times) < 2:
         return None

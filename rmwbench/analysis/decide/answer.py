@@ -4,8 +4,9 @@ A candidate meets all limits only where it meets each, so the probability of "al
 joint belief: each limit's own (`posterior.py`), tied by the correlation that the metrics have over
 blocks (a Gaussian copula: a slow block that also loses more counts once). The answer shares one
 error of 5 % over the candidates of a machine: `meets` from P ≥ 1 − α/candidates, `misses` where one
-limit alone has P ≤ α/(candidates · limits). Fewer than five blocks decide nothing, a metric without
-data is unknown and never met, a machine that had no time left is never a reason to miss.
+limit alone has P ≤ α/(candidates · limits). Fewer than five blocks, or campaigns where these
+differ, decide nothing, a metric without data is unknown and never met, a machine that had no time
+left is never a reason to miss.
 """
 
 from collections.abc import Mapping, Sequence
@@ -72,9 +73,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Met:
-    """One limit of a candidate. `interval`: value, low, high in the metric's unit; None without
-    data. `probability`: of being within; None where fewer than two blocks have it. `reason`: why
-    there is no data. `differ`: the campaigns differ by more than chance."""
+    """One limit of a candidate. `blocks`: how many observations its belief rests on. `interval`:
+    value, low, high in the metric's unit; None without data. `probability`: of being within; None
+    where fewer than two blocks have it. `reason`: why there is no data. `differ`: the campaigns
+    differ by more than chance."""
 
     limit: Limit
     outcome: Outcome
@@ -165,12 +167,12 @@ def _met(
     within = belief.within(limit.at_most - blocks.spare)
     outside = belief.within(limit.at_most + blocks.bound)
     outcome = Outcome.OPEN
-    if blocks.count >= rules.min_blocks and outside <= least:
+    if belief.count >= rules.min_blocks and outside <= least:
         outcome = Outcome.MISSES
-    elif blocks.count >= rules.min_blocks and within >= 1 - least:
+    elif belief.count >= rules.min_blocks and within >= 1 - least:
         outcome = Outcome.MEETS
     probability = outside if outcome is Outcome.MISSES else within
-    return Met(limit, outcome, blocks.count, probability, belief.interval(), differ=belief.differ)
+    return Met(limit, outcome, belief.count, probability, belief.interval(), differ=belief.differ)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from rmwbench.analysis.decide.posterior import Blocks, posterior
+from rmwbench.analysis.decide.posterior import LEAST_BLOCKS, Blocks, observations, posterior
 
 DRAWS = 2000
 MARGIN = 0.05
@@ -57,7 +57,7 @@ def pareto(
         own: dict[str, tuple[float, float, float] | None] = {}
         for k, metric in enumerate(metrics):
             blocks = candidates[name].get(metric)
-            if blocks is None or blocks.count < max(min_blocks, 2):
+            if blocks is None or observations(blocks) < max(min_blocks, LEAST_BLOCKS):
                 own[metric] = None
                 continue
             belief = posterior(blocks)

@@ -10,13 +10,17 @@ right (Berger, Bernardo & Sun, Ann. Stat. 37, 2009; simulated in tests/decide/te
 - `Fraction`: events of messages, which come in bursts: Jeffreys' Beta with as many effective
   messages as the blocks' scatter leaves, as in `intervals.clustered_fraction`.
 
+Where campaigns differ by more than chance, each is one observation. A campaign of one block has no
+scatter to be weighed by: it is left out beside any that has.
+
 Every one can also say what its probability will be after more blocks, drawn from what it believes:
 what another hour of measuring is worth is simulated by that (`worth.py`).
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -28,7 +32,7 @@ Kind = Literal["positive", "amount", "fraction"]
 Interval = tuple[float, float, float]
 LEAST_BLOCKS = 2
 """Below this there is no scatter, so nothing can be believed; what decides is
-`rules.min_blocks`."""
+`rules.min_blocks`, asked of a belief's `count`."""
 DIFFER = 0.05
 """If the means of campaigns differ by a chance that is less likely than this, they are not samples
 of one thing."""
@@ -60,6 +64,21 @@ class Blocks:
     def count(self) -> int:
         return len(self.values)
 
+    @property
+    def used(self) -> "Blocks":
+        """Without campaigns of one block; all where no campaign has more."""
+        sizes = Counter(self.campaigns)
+        kept = [n for n, campaign in enumerate(self.campaigns) if sizes[campaign] > 1]
+        if not kept:
+            return self
+        return replace(
+            self,
+            values=tuple(self.values[n] for n in kept),
+            campaigns=tuple(self.campaigns[n] for n in kept),
+            places=tuple(self.places[n] for n in kept) if self.places else (),
+            of=tuple(self.of[n] for n in kept) if self.of else (),
+        )
+
     def each(self) -> np.ndarray:
         """A number per block, shape (count,); of a fraction its share."""
         values = np.asarray(self.values, float)
@@ -67,6 +86,11 @@ class Blocks:
 
 
 class Posterior(Protocol):
+    @property
+    def count(self) -> int:
+        """How many observations it rests on: blocks, or campaigns that differ."""
+        ...
+
     @property
     def differ(self) -> bool:
         """Whether the campaigns differ by more than chance."""
@@ -96,12 +120,18 @@ def posterior(blocks: Blocks) -> Posterior:
     """Of at least LEAST_BLOCKS blocks. Raises ValueError for fewer."""
     if blocks.count < LEAST_BLOCKS:
         raise ValueError("nothing can be believed of fewer than two blocks")
+    blocks = blocks.used
     if blocks.kind == "fraction":
         return Fraction.of_blocks(blocks)
     values = blocks.each()
     if not np.isfinite(values).all():
         return Share.of_values(values)
     return Mean.of_blocks(blocks)
+
+
+def observations(blocks: Blocks) -> int:
+    """The `count` of what is believed of them, also of too few to believe anything."""
+    return posterior(blocks).count if blocks.count >= LEAST_BLOCKS else blocks.count
 
 
 @dataclass(frozen=True)
@@ -182,6 +212,10 @@ class Share:
     ordered: tuple[float, ...]
     differ: bool = False
 
+    @property
+    def count(self) -> int:
+        return len(self.ordered)
+
     @classmethod
     def of_values(cls, values: np.ndarray) -> "Share":
         return cls(tuple(sorted(float(value) for value in values)))
@@ -214,10 +248,12 @@ class Share:
 
 @dataclass(frozen=True)
 class Fraction:
-    """`events` of `of` effective messages in `count` blocks; `shown`: what a report prints."""
+    """`events` of `of` effective messages, `of_block` in each block; `shown`: what a report
+    prints."""
 
     events: float
     of: float
+    of_block: float
     count: int
     shown: Interval
     differ: bool = False
@@ -225,15 +261,16 @@ class Fraction:
     @classmethod
     def of_blocks(cls, blocks: Blocks) -> "Fraction":
         counts, totals = np.asarray(blocks.values, float), np.asarray(blocks.of, float)
-        shown, _ = intervals.clustered_fraction(counts, totals)
         apart = differ(by_campaign(np.sqrt(counts / totals), blocks.campaigns))
         if apart:  # each campaign is then one sample of a fraction that moves from day to day
             counts, totals = (
                 np.array([g.sum() for g in by_campaign(x, blocks.campaigns)])
                 for x in (counts, totals)
             )
+        shown, _ = intervals.clustered_fraction(counts, totals)
         effective = effective_messages(counts, totals)
-        return cls(counts.sum() / totals.sum() * effective, effective, blocks.count, shown, apart)
+        events = counts.sum() / totals.sum() * effective
+        return cls(events, effective, effective / blocks.count, len(counts), shown, apart)
 
     def within(self, most: float) -> float:
         return float(_beta_within(np.array(self.events), np.array(self.of), most))
@@ -248,7 +285,7 @@ class Fraction:
     def later(
         self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator
     ) -> np.ndarray:
-        new = max(round(self.of / self.count * more), 1)
+        new = max(round(self.of_block * more), 1)
         found = rng.binomial(new, self.draws(u))
         return _beta_within(self.events + found, np.full(u.shape, self.of + new), most)
 
@@ -274,7 +311,7 @@ def effective_messages(counts: np.ndarray, totals: np.ndarray) -> float:
 
 
 def by_campaign(values: np.ndarray, campaigns: Sequence[int]) -> list[np.ndarray]:
-    """The values of each campaign, those of one block left out: they show no scatter."""
+    """The values of each campaign."""
     found = np.asarray(campaigns)
     return [values[found == one] for one in dict.fromkeys(campaigns)]
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special
 
 from rmwbench.analysis.decide.answer import Candidate, Joint, Limit, normals, root_of
-from rmwbench.analysis.decide.posterior import posterior
+from rmwbench.analysis.decide.posterior import observations, posterior
 from rmwbench.analysis.verdicts.verdict import Rules
 
 TRUTHS, JOINT = 400, 1000
@@ -119,5 +119,6 @@ def _simulated(
 
 def _has_all(one: Candidate, limits: Sequence[Limit], rules: Rules) -> bool:
     return one.not_supported is None and all(
-        limit in one.blocks and one.blocks[limit].count >= rules.min_blocks for limit in limits
+        limit in one.blocks and observations(one.blocks[limit]) >= rules.min_blocks
+        for limit in limits
     )

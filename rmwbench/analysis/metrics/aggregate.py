@@ -106,7 +106,7 @@ class Trial:
 
 def fraction_of(name: str, trial: Trial) -> tuple[int, int]:
     """(events, of) for the metrics of kind `fraction`; of 0 where the trial has none."""
-    if name not in ("loss", "undelivered"):
+    if name not in OF_LEDGER:
         return trial.fractions.get(name, (0, 0))
     ledger = trial.messages.ledger
     return (
@@ -116,7 +116,8 @@ def fraction_of(name: str, trial: Trial) -> tuple[int, int]:
     )
 
 
-WITHOUT_UNDER_WAY = ("loss", "undelivered")
+OF_LEDGER = ("loss", "undelivered")
+WITHOUT_UNDER_WAY = (*OF_LEDGER, "end_to_end_loss", "end_to_end_undelivered")
 """Fractions that messages under way are not in. Whether they would have arrived is not known, so a
 limit on such a fraction is met only where they are within it, too."""
 
@@ -126,7 +127,8 @@ def under_way_of(name: str, trial: Trial) -> tuple[int, int]:
     leaves open."""
     if name not in WITHOUT_UNDER_WAY:
         return 0, 0
-    return trial.messages.ledger.under_way, fraction_of(name, trial)[1]
+    counted = trial.messages.ledger if name in OF_LEDGER else trial.chain
+    return (0 if counted is None else counted.under_way), fraction_of(name, trial)[1]
 
 
 def trial_value(entry: Entry, trial: Trial) -> float | None:

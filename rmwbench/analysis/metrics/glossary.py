@@ -173,7 +173,7 @@ _ENTRIES = [
         "fraction",
         "fraction",
         "Of the messages that the source's publish call accepted, once per way: those that did not "
-        "reach the end.",
+        "reach the end, those under way apart.",
     ),
     Entry(
         "end_to_end_undelivered",
@@ -181,7 +181,8 @@ _ENTRIES = [
         "fraction",
         "fraction",
         "Of the messages that the source's schedule wanted, once per way: those that did not reach "
-        "the end for any reason. Verdicts on an end-to-end metric judge this first.",
+        "the end for any reason except being under way. Verdicts on an end-to-end metric judge this "
+        "first.",
     ),
     *(
         Entry(name, title, "messages", "amount", text + " Once per way, per trial.")

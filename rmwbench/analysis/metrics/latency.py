@@ -181,7 +181,7 @@ def _pairs(
         pairs.append(p)
         ledger, missing = reconcile(p.places, found), p.places.steady & (p.first < 0)
         if p.writer.reliable and p.reader.reliable:
-            moving = window is not None and _was_moving(p, window)
+            moving = was_moving(p.taken_ns, p.writer.intended_ns, p.life, window)
             ledger = ledger.still_under_way(moving=moving)
             if missing.any():
                 missing &= ~under_way(p.places, found, moving=moving)
@@ -297,17 +297,19 @@ times its longest latency (the drain of rmwbench/campaign/trial/window.py waits 
 long)."""
 
 
-def _was_moving(pair: _Pair, window: Window) -> bool:
-    """Whether a reliable stream had not come to its end when the drain ended. How old its history
-    was when a late reader was given it says nothing of how slow the stream is."""
-    there = pair.taken_ns != ABSENT
-    if window.drain_end_ns is None or not there.any():
+def was_moving(
+    taken_ns: np.ndarray, intended_ns: np.ndarray, life: Life | None, window: Window | None
+) -> bool:
+    """Whether a reliable stream had not come to its end when the drain ended, by the stamps of its
+    messages in order of place; `life`: its reader's. How old its history was when a late reader was
+    given it says nothing of how slow the stream is."""
+    there = taken_ns != ABSENT
+    if window is None or window.drain_end_ns is None or not there.any():
         return False
-    intended_ns = pair.writer.intended_ns
-    waits_ns = pair.taken_ns - intended_ns
-    own = there if pair.life is None else there & (intended_ns >= pair.life.begin_ns)
+    waits_ns = taken_ns - intended_ns
+    own = there if life is None else there & (intended_ns >= life.begin_ns)
     longest_ns = int(waits_ns[own].max(initial=0))
-    silent_ns = window.drain_end_ns - int(pair.taken_ns[there].max())
+    silent_ns = window.drain_end_ns - int(taken_ns[there].max())
     return silent_ns < max(QUIET_NS, QUIET_LATENCIES * longest_ns)
 
 

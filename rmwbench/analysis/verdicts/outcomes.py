@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rmwbench.analysis.metrics.aggregate import WITHOUT_UNDER_WAY
+from rmwbench.analysis.metrics.aggregate import OF_LEDGER, WITHOUT_UNDER_WAY
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.codes import Code
 from rmwbench.words.numbers import Metric
@@ -64,20 +64,23 @@ class Trials(Protocol):
     def failures(self) -> Sequence[Failure]: ...
 
 
-class Losses(Protocol):
+class Waiting(Protocol):
     """In messages."""
 
     @property
     def wanted(self) -> int: ...
     @property
-    def missing(self) -> int: ...
-    @property
     def under_way(self) -> int: ...
 
 
+class Losses(Waiting, Protocol):
+    @property
+    def missing(self) -> int: ...
+
+
 class Arm(Protocol):
-    """What an outcome is read from; `losses` is None where every message arrived sound and in
-    time."""
+    """What an outcome is read from; `losses` is None where every message arrived sound and in time,
+    `chain` where nothing is relayed."""
 
     @property
     def not_supported(self) -> str | None: ...
@@ -87,6 +90,8 @@ class Arm(Protocol):
     def disturbed_by(self) -> Mapping[str, int]: ...
     @property
     def losses(self) -> Losses | None: ...
+    @property
+    def chain(self) -> Waiting | None: ...
     @property
     def metrics(self) -> Mapping[str, Metric]: ...
 
@@ -223,10 +228,18 @@ def _bounds_with_under_way(name: str, arm: Arm) -> tuple[float, float]:
     is in the upper end of a fraction that does not count it."""
     metric = arm.metrics.get(name)
     low, high = _bounds(metric)
-    waiting = 0 if arm.losses is None else arm.losses.under_way
-    if name not in WITHOUT_UNDER_WAY or not waiting or not metric or not metric.count:
+    waiting = waiting_of(name, arm)
+    if waiting is None or not metric or not metric.count:
         return low, high
-    return low, high + waiting / metric.count
+    return low, high + waiting.under_way / metric.count
+
+
+def waiting_of(name: str, arm: Arm) -> Waiting | None:
+    """What counts the messages that were under way, of a fraction that leaves them out; None where
+    nothing was, or the metric is no such fraction."""
+    if name not in WITHOUT_UNDER_WAY:
+        return None
+    return arm.losses if name in OF_LEDGER else arm.chain
 
 
 def _bounds(metric: Metric | None) -> tuple[float, float]:

@@ -98,6 +98,8 @@ def _chain(chain: Chain | None) -> Iterator[str]:
     for part in chain.parts:
         if part.lost:
             yield f"{part.name} lost {fmt.counted(part.lost, 'message')} of {chain.wanted}"
+    if text := slow(chain):
+        yield text
 
 
 def _layers(layers: Sequence[Layer]) -> Iterator[str]:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from rmwbench.analysis.verdicts.ordered_by import is_cost, words
-from rmwbench.analysis.verdicts.wording import percent
 from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import headline, is_untimed
 from rmwbench.results.model import Conclusion
@@ -139,7 +138,7 @@ def _losses(arms: Sequence[AnyArm]) -> list[Said]:
         undelivered = fmt.finite(a.value("undelivered"))
         if undelivered:
             group = reliable if str(a.qos).startswith("reliable") else best_effort
-            group.append(f"{a.arm} {percent(undelivered)}")
+            group.append(f"{a.arm} {fmt.percent(undelivered)}")
     lines: list[Said] = []
     if reliable:
         text = f"Asked to be reliable, and yet not everything was delivered: {'; '.join(reliable)}."

@@ -14,7 +14,6 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.analysis.verdicts.ordered_by import Words
 from rmwbench.analysis.verdicts.verdict import By
-from rmwbench.analysis.verdicts.wording import percent
 from rmwbench.results.explain.model import VerdictName
 from rmwbench.results.shown import (
     AnyArm,
@@ -188,7 +187,7 @@ class LosesMore:
     failed: int = 0
 
     def clause(self, order: Words) -> str:
-        return f"{self.arm} loses {percent(self.lost)} of its messages{self.why}"
+        return f"{self.arm} loses {fmt.percent(self.lost)} of its messages{self.why}"
 
     @property
     def why(self) -> str:
@@ -279,7 +278,7 @@ class AtWorst:
 
     def clause(self, order: Words) -> str:
         if self.lost is not None:
-            return f"{self.arm} loses {percent(self.lost)} of {self.topic}"
+            return f"{self.arm} loses {fmt.percent(self.lost)} of {self.topic}"
         if self.ratio is not None:
             return (
                 f"{self.arm} {order.amount(1, f'{fmt.significant(self.ratio)}×')} (in {self.topic})"
@@ -358,7 +357,7 @@ def sentence(facts: Iterable[Fact], order: Words, *, advise: bool = False) -> st
     losing = False
     for fact in facts:
         if losing and isinstance(fact, LosesMore):
-            clauses[-1] += f", {fact.arm} {percent(fact.lost)}{fact.why}"
+            clauses[-1] += f", {fact.arm} {fmt.percent(fact.lost)}{fact.why}"
         else:
             clauses.append(
                 getattr(fact, "advice", fact.clause)(order) if advise else fact.clause(order)
@@ -482,7 +481,7 @@ def _do_not_work(worse: Iterable[AnyArm]) -> list[DoesNotWork]:
     by_trials: dict[int, list[str]] = {}
     for arm in worse:
         if is_by_failure(arm):
-            by_trials.setdefault(int(arm.trials.failed), []).append(arm.arm)
+            by_trials.setdefault(own_failures(arm), []).append(arm.arm)
     return [DoesNotWork(tuple(arms), trials) for trials, arms in by_trials.items()]
 
 
@@ -597,10 +596,9 @@ def lost_of(arm: AnyArm) -> float:
 
 
 def own_failures(arm: AnyArm) -> int:
-    """How many blocks it lost: what the host broke is none of its own. A topic's arm counts its
-    failed trials only."""
+    """How many blocks it lost: what the host broke is none of its own."""
     if isinstance(arm, TopicArm):
-        return arm.trials.failed
+        return arm.trials.lost
     return len({x.block for x in arm.trials.failures if lost_by_its_arm(x)})
 
 

@@ -2,7 +2,7 @@
 
 Campaigns of one machine are pooled where they ran the same case (equal workload, levels, network,
 processes, endpoints) with the same candidate (equal arm, version and profile); machines stand side
-by side. Nothing is selected by what came out: every finished block of every campaign counts.
+by side. Nothing is selected by what came out: every finished block of every campaign is gathered.
 """
 
 import json
@@ -80,7 +80,13 @@ class Seen:
     ran: set[Place] = field(default_factory=set)
     failed: set[Place] = field(default_factory=set)
     bound_trials: int = 0
-    not_supported: str | None = None
+    unsupported: str | None = None
+    """Why some campaign could not run it."""
+
+    @property
+    def not_supported(self) -> str | None:
+        """Why it cannot run at all; None where any campaign ran it."""
+        return None if self.ran or self.failed else self.unsupported
 
 
 @dataclass(frozen=True)
@@ -176,7 +182,7 @@ class _Machine:
             for cell in cells:
                 name = self._candidate(found.labels[cell["cell"]], cell)
                 seen = self.seen.setdefault(case.name, {}).setdefault(name, Seen(self.arms[name]))
-                seen.not_supported = bundle.unsupported.get(cell["cell"])
+                seen.unsupported = seen.unsupported or bundle.unsupported.get(cell["cell"])
                 wanted[cell["cell"]] = (case, seen)
         lines = [line for line in bundle.trials() if line.cell in wanted]
         for evidence in bundle.evidence((x for x in lines if x.status == "done"), small):

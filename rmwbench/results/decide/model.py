@@ -63,9 +63,10 @@ class DecidedBy:
 
 @dataclass(frozen=True, kw_only=True)
 class Met:
-    """One limit of one candidate in one case; `topic` None: of the whole workload. `probability`:
-    that it is met, None where too few blocks have it. `measured`: None without data, for the reason
-    `no_data`. `campaigns_differ`: by more than chance."""
+    """One limit of one candidate in one case; `topic` None: of the whole workload. `blocks`: how
+    many observations it rests on, campaigns where these differ. `probability`: that it is met, None
+    where too few blocks have it. `measured`: None without data, for the reason `no_data`.
+    `campaigns_differ`: by more than chance."""
 
     case: str
     topic: str | None

@@ -64,8 +64,9 @@ def reason(candidate: Answer) -> str:
     if why == Why.NO_DATA:
         return f"{limit_name(binding)} is unknown: {binding.no_data}"
     if why == Why.TOO_FEW_BLOCKS:
+        what = "differing campaign" if binding.campaigns_differ else "block"
         return (
-            f"{fmt.counted(binding.blocks, 'block')} of {limit_name(binding)}: fewer than "
+            f"{fmt.counted(binding.blocks, what)} of {limit_name(binding)}: fewer than "
             "five decide nothing"
         )
     told = measured(binding)

@@ -119,13 +119,14 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Chain:
-    """`nodes`: the fewest and the most on one of the `ways`. `parts` in their order, of all trials
-    and ways together."""
+    """`nodes`: the fewest and the most on one of the `ways`. `under_way`: slow, and neither arrived
+    nor lost. `parts` in their order, of all trials and ways together."""
 
     ways: int
     nodes: tuple[int, int]
     wanted: int
     arrived: int
+    under_way: int
     parts: tuple[Part, ...]
 
 

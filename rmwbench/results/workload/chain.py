@@ -66,6 +66,7 @@ def chain(trials: Sequence[Trial]) -> Chain | None:
         nodes=(fewest, most),
         wanted=sum(chain.wanted for _, chain in chains),
         arrived=sum(chain.arrived for _, chain in chains),
+        under_way=sum(chain.under_way for _, chain in chains),
         parts=tuple(parts),
     )
 

@@ -2,15 +2,16 @@
 listeners.
 
 A pair is judged by what arrived, not by its rank among the others: `delivers` where every message
-came sound, once and in order; `degraded` with what was wrong, or where some trials failed; `no
-match`, `no delivery` or `failed` where no trial came through; `not supported` where one side cannot
-do what is asked.
+came sound, once and in order; `degraded` with what was wrong, or where some trials failed by its own
+fault; `no match`, `no delivery` or `failed` where no trial came through; `not supported` where one
+side cannot do what is asked.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.results.model import Metric
 from rmwbench.results.shown import Arm, Matrix, PairCell, PairOutcome, Workload
 from rmwbench.words import numbers as fmt
@@ -78,12 +79,13 @@ def _outcome(arm: Arm) -> tuple[PairOutcome, str, tuple[str, ...]]:
     """What became of it, why, and what was wrong with what arrived."""
     if arm.not_supported:
         return "not supported", arm.not_supported, ()
-    failed, done = arm.trials.failed, arm.trials.done
+    own = [failure for failure in arm.trials.failures if lost_by_its_arm(failure)]
+    failed, done = len(own), arm.trials.done
     if done:
         flags = [f"failed in {failed} of {fmt.counted(done + failed, 'trial')}"] if failed else []
         flags += _flags(arm.metrics)
         return "degraded" if flags else "delivers", "; ".join(flags), tuple(flags)
-    failures = arm.trials.failures
+    failures = own or arm.trials.failures
     if not failures:
         return "not run", "", ()
     silent = failures[0].cause in ("no match", "no delivery")
@@ -96,7 +98,7 @@ def _flags(metrics: Mapping[str, Metric]) -> Iterator[str]:
         found = metrics.get(name)
         if found is not None and found.value:
             share = found.unit == "fraction"
-            amount = f"{found.value * 100:.3g} %" if share else f"{found.value:.3g} per trial"
+            amount = fmt.percent(found.value, 3) if share else f"{found.value:.3g} per trial"
             yield words.format(amount)
 
 

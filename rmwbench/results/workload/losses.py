@@ -59,14 +59,14 @@ def measure(place: LossPlace) -> str:
     return text + (", inferred" if place.label == "inferred" else "")
 
 
-def slow(losses: outcomes.Losses | None) -> str | None:
+def slow(waiting: outcomes.Waiting | None) -> str | None:
     """`7 messages (23 %) were still under way when the trials ended: slow, not lost`; None where
     none was."""
-    if losses is None or not losses.under_way:
+    if waiting is None or not waiting.under_way:
         return None
-    verb = "was" if losses.under_way == 1 else "were"
-    share = fmt.quantity(losses.under_way / losses.wanted, "fraction")
+    verb = "was" if waiting.under_way == 1 else "were"
+    share = fmt.quantity(waiting.under_way / waiting.wanted, "fraction")
     return (
-        f"{fmt.counted(losses.under_way, 'message')} ({share}) {verb} still under way when the "
+        f"{fmt.counted(waiting.under_way, 'message')} ({share}) {verb} still under way when the "
         "trials ended: slow, not lost"
     )

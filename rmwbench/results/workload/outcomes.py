@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from rmwbench.analysis.metrics.aggregate import WITHOUT_UNDER_WAY
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.verdicts import outcomes
@@ -143,6 +142,7 @@ class _InTopic:
     disturbed_by: Mapping[str, int]
     losses: _Losses | None
     metrics: Mapping[str, Metric]
+    chain: None = None
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def _reason(part: _Part, nothing: AtLeast, judged: outcomes.Judged) -> str:
 def _measured(metric: str, arm: Arm | _InTopic) -> str:
     shown = fmt.metric(arm.metrics.get(metric))
     value = f"no data ({shown.basis})" if shown.state == "absent" else shown.full
-    waiting = slow(arm.losses) if metric in WITHOUT_UNDER_WAY else None
+    waiting = slow(outcomes.waiting_of(metric, arm))
     return f"{GLOSSARY[metric].title} {value}" + (f", and {waiting}" if waiting else "")
 
 

@@ -67,7 +67,12 @@ def _of(bundle: Bundle, found: TrialEvidence) -> tuple[Tail, ...]:
     lived = lives(found.endpoints, known.events, window)
     for writer, reader, first_seq, pair in pairs(known.records, endpoints, window, lived):
         seen = witnesses(
-            known.events, samples, schedule, publisher=places[writer], receiver=places[reader]
+            known.events,
+            samples,
+            schedule,
+            publisher=places[writer],
+            receiver=places[reader],
+            hosts=(hosts[writer], hosts[reader]),
         )
         seen = between(seen, frames, interruptions, writer=hosts[writer], reader=hosts[reader])
         tail = explain(pair, seen)

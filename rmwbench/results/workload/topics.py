@@ -10,6 +10,7 @@ from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.verdicts import best
+from rmwbench.analysis.verdicts.interim import failed_blocks
 from rmwbench.results.model import Metric
 from rmwbench.results.shown import Topic, TopicArm, TopicTrials
 from rmwbench.results.workload import chart_points
@@ -103,6 +104,7 @@ def _arm(
         trials=TopicTrials(
             done=len(trials),
             failed=sum(line.status == "failed" for line in arm.lines),
+            lost=len(failed_blocks(arm.lines)),
             void=sum(line.status == "void" for line in arm.lines),
             numbers=tuple(t.trial for t in trials),
         ),

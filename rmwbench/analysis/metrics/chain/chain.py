@@ -4,10 +4,11 @@ time goes, and which hop lost it.
 The parts of a message's way follow each other without a gap: waiting at the source (intended →
 publish call), then in turn the transport (publish call → taken) and the relay (taken → its own
 publish call). So their sum is the end-to-end latency, message by message. What never arrived is
-infinitely late, in the part that lost it and end to end.
+infinitely late, in the part that it did not leave and end to end; lost is of this only what was not
+under way there when the trial stopped waiting.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from rmwbench.analysis.metrics.chain.paths import paths
 from rmwbench.analysis.metrics.chain.trace import Trace, elapsed, traces
+from rmwbench.analysis.metrics.comparisons import is_reliable
 from rmwbench.analysis.metrics.latency import thin_series
 from rmwbench.analysis.metrics.sample import Sample, make_sample
 from rmwbench.analysis.records.columns import Columns, Window
@@ -61,9 +63,9 @@ class Part:
     """One stretch of the way, of all paths together: its `kind`, its place `hop` (0 the source,
     then from 1), its name.
 
-    `count` messages reached it and `lost` of them did not leave it (once per path). `quantiles` of
-    what it took, +inf for these; only those that rule 5 allows. `typical_ns`: its mean over the
-    typical messages.
+    `count` messages reached it and `lost` of them never left it (once per path). `quantiles` of
+    what it took, +inf for what did not leave it; only those that rule 5 allows. `typical_ns`: its
+    mean over the typical messages.
     """
 
     kind: str
@@ -78,12 +80,13 @@ class Part:
 @dataclass(frozen=True)
 class Chain:
     """One trial's chains. `paths` ways with `nodes` (fewest, most) on each; `wanted` messages, once
-    per path."""
+    per path, of which `under_way` are neither `arrived` nor lost."""
 
     paths: int
     nodes: tuple[int, int]
     wanted: int
     arrived: int
+    under_way: int
     parts: tuple[Part, ...]
     series: tuple[np.ndarray, np.ndarray] | None = None
     """Of the first path, as `latency.Messages.series`."""
@@ -135,7 +138,8 @@ def measure_chains(
         ends=tuple((way[0].writer, way[-1].reader) for way in ways),
         links=tuple(dict.fromkeys(link for way in ways for link in way)),
     )
-    found = list(traces(columns, ways, window, lives))
+    reliable = [row["endpoint"] for row in rows if is_reliable([row])]
+    found = list(traces(columns, ways, window, lives, reliable))
     nodes = {row["endpoint"]: row["node"] for row in rows}
     stretches = [list(_stretches(trace, nodes)) for trace in found]
     _samples(found, stretches, out)
@@ -148,18 +152,23 @@ def measure_chains(
 @dataclass(frozen=True)
 class _Stretch:
     """A part of one path: `reached` of the source's messages, shape (n,), and what it took, +inf
-    where it was lost."""
+    where they did not leave it: lost, but for those `under_way`."""
 
     kind: str
     hop: int
     name: str
     reached: np.ndarray
     took_ns: np.ndarray
+    under_way: np.ndarray
 
     @property
     def passed(self) -> np.ndarray:
         passed: np.ndarray = self.reached & np.isfinite(self.took_ns)
         return passed
+
+    @property
+    def lost(self) -> int:
+        return int(np.count_nonzero(self.reached & ~self.passed & ~self.under_way))
 
 
 def _stretches(trace: Trace, nodes: Mapping[int, str]) -> Iterator[_Stretch]:
@@ -171,14 +180,10 @@ def _stretches(trace: Trace, nodes: Mapping[int, str]) -> Iterator[_Stretch]:
         kind = RELAY if number else SOURCE
         took = elapsed(hop.call_ns, since)
         took[~(hop.accepted | hop.arrived)] = np.inf
-        yield (before := _Stretch(kind, number, where, there, took))
+        yield (before := _Stretch(kind, number, where, there, took, hop.stopped))
         there = before.passed
-        name = f"{where} → {nodes[link.reader]}"
-        yield (
-            after := _Stretch(
-                TRANSPORT, number + 1, name, there, elapsed(hop.taken_ns, hop.call_ns)
-            )
-        )
+        name, took = f"{where} → {nodes[link.reader]}", elapsed(hop.taken_ns, hop.call_ns)
+        yield (after := _Stretch(TRANSPORT, number + 1, name, there, took, hop.under_way))
         there = after.passed
         since, where = hop.taken_ns, nodes[link.reader]
 
@@ -219,20 +224,32 @@ def _sum(trace: Trace, parts: Sequence[_Stretch]) -> np.ndarray:
 
 
 def _counts(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]], out: Chains) -> None:
-    wanted = sum(int(np.count_nonzero(t.wanted)) for t in found)
-    accepted = sum(int(np.count_nonzero(t.wanted & t.first.accepted)) for t in found)
-    arrived = sum(int(np.count_nonzero(t.wanted & t.last.arrived)) for t in found)
-    sent = sum(int(np.count_nonzero(t.wanted & t.first.accepted & t.last.arrived)) for t in found)
-    out.fractions["end_to_end_undelivered"] = wanted - arrived, wanted
-    out.fractions["end_to_end_loss"] = accepted - sent, accepted
+    missing = [
+        trace.wanted & ~trace.last.arrived & ~_under_way(trace, parts)
+        for trace, parts in zip(found, stretches, strict=True)
+    ]
+    accepted = [trace.first.accepted for trace in found]
+    wanted = [trace.wanted for trace in found]
+    out.fractions["end_to_end_undelivered"] = _total(missing), _total(wanted)
+    out.fractions["end_to_end_loss"] = (
+        _total(map(np.logical_and, missing, accepted)),
+        _total(map(np.logical_and, wanted, accepted)),
+    )
     for name, kind in (("lost_in_transport", TRANSPORT), ("lost_in_relays", RELAY)):
-        lost = (
-            int(np.count_nonzero(s.reached & ~s.passed))
-            for part in stretches
-            for s in part
-            if s.kind == kind
-        )
-        out.values[name] = float(sum(lost))
+        lost = sum(part.lost for parts in stretches for part in parts if part.kind == kind)
+        out.values[name] = float(lost)
+
+
+def _under_way(trace: Trace, parts: Sequence[_Stretch]) -> np.ndarray:
+    """Which messages were under way in the part that they did not leave, shape (n,)."""
+    found: np.ndarray = ~trace.last.arrived & np.any(
+        [part.reached & ~part.passed & part.under_way for part in parts], axis=0
+    )
+    return found
+
+
+def _total(found: Iterable[np.ndarray]) -> int:
+    return sum(int(np.count_nonzero(one)) for one in found)
 
 
 def _chain(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]]) -> Chain:
@@ -254,7 +271,7 @@ def _chain(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]]) -> C
                 here[0][0].hop,
                 names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more",
                 len(took),
-                int(np.count_nonzero(np.isinf(took))),
+                sum(part.lost for part, _ in here),
                 {
                     q: float(ordered[rank(len(took), q)])
                     for q in PART_QUANTILES
@@ -263,13 +280,15 @@ def _chain(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]]) -> C
                 spent / count if count else None,
             )
         )
-    wanted, arrived = (sum(int(np.count_nonzero(x)) for x in y) for y in _both(found))
     lengths = [len(trace.path) + 1 for trace in found]
-    return Chain(len(found), (min(lengths), max(lengths)), wanted, arrived, tuple(made))
-
-
-def _both(found: Sequence[Trace]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    return [t.wanted for t in found], [t.wanted & t.last.arrived for t in found]
+    return Chain(
+        len(found),
+        (min(lengths), max(lengths)),
+        _total(t.wanted for t in found),
+        _total(t.wanted & t.last.arrived for t in found),
+        _total(map(_under_way, found, stretches)),
+        tuple(made),
+    )
 
 
 def _series(trace: Trace, window: Window | None) -> tuple[np.ndarray, np.ndarray] | None:

@@ -3,30 +3,27 @@ when it passed.
 
 Every record of a relayed message names the message that caused it, so following is an index: from a
 relay's message to the place of its cause, and from there to the source's. Where a message became
-several (a relay that got a copy twice), the one that arrived first goes on.
+several (a relay that got a copy twice), the one that arrived first goes on. A link is a stream with
+a ledger of its own (`records/ledger.py`), so what it had not delivered yet when the trial stopped
+waiting is under way here too.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics.chain.paths import Path
+from rmwbench.analysis.metrics.chain.paths import Link, Path
+from rmwbench.analysis.metrics.latency import was_moving
+from rmwbench.analysis.records import ledger
 from rmwbench.analysis.records.columns import Columns, Window
 from rmwbench.analysis.records.joining import Life
-from rmwbench.analysis.records.ledger import (
-    ABSENT,
-    CORRUPT,
-    FAILED,
-    FOREIGN,
-    LATE,
-    is_steady,
-    place_order,
-)
+from rmwbench.analysis.records.ledger import ABSENT, FAILED, Arrivals, is_steady, place_order
 
 STAMPS = ("notified_ns", "taken_ns", "callback_ns")
+UNDER_WAY = "under_way"
 
 
 @dataclass(frozen=True)
@@ -62,6 +59,10 @@ class Hop:
     notified_ns: np.ndarray
     taken_ns: np.ndarray
     callback_ns: np.ndarray
+    under_way: np.ndarray
+    """Of a reliable link: whether its ledger has the message as under way."""
+    stopped: np.ndarray
+    """Whether it came to the relay over a reliable link, but when the relay had stopped."""
 
     @property
     def arrived(self) -> np.ndarray:
@@ -114,13 +115,22 @@ class Tracer:
     """Follows paths through one trial's records. Raises ValueError where they contradict their
     format."""
 
-    def __init__(self, columns: Columns, window: Window | None, lives: Mapping[int, Life]):
+    def __init__(
+        self,
+        columns: Columns,
+        window: Window | None,
+        lives: Mapping[int, Life],
+        reliable: Collection[int] = (),
+    ):
+        """`reliable`: the endpoints that were granted reliable delivery; of others nothing is under
+        way."""
         self._columns, self._window, self._lives = columns, window, lives
+        self._reliable = frozenset(reliable)
         self._sent = grouped(columns.sent("endpoint"))
         reader, writer = (columns.received(c).astype(np.int64) for c in ("endpoint", "writer"))
         self._received = grouped(reader << 32 | writer)
         self._writers: dict[int, Writer] = {}
-        self._arrivals: dict[tuple[int, int], dict[str, np.ndarray]] = {}
+        self._arrivals: dict[Link, dict[str, np.ndarray]] = {}
 
     def trace(self, path: Path) -> Trace:
         source = self._writer(path[0].writer)
@@ -131,24 +141,42 @@ class Tracer:
         return Trace(path, source.intended_ns, wanted, tuple(self._hops(path, len(source))))
 
     def _hops(self, path: Path, n: int) -> Iterator[Hop]:
-        before: Writer | None = None
+        before: Hop | None = None
         origin = np.arange(n)
         for link in path:
             writer = self._writer(link.writer)
             if before is not None:
-                origin = _origins(writer, before, origin)
-            arrivals = self._arrived(link.writer, link.reader)
+                origin = _origins(writer, before.writer, origin)
+            arrivals = self._arrived(link)
             place = _chosen(writer, arrivals["taken_ns"], origin, n)
             there = place >= 0
-            yield Hop(
+            before = Hop(
                 writer,
                 link.reader,
                 place,
                 there & _at(writer.accepted, place, there, missing=False),
                 _at(writer.call_ns, place, there),
-                *(_at(arrivals[name], place, there) for name in STAMPS),
+                **{name: _at(arrivals[name], place, there) for name in STAMPS},
+                under_way=_at(arrivals[UNDER_WAY], place, there, missing=False),
+                stopped=~there & self._after_all(before, n),
             )
-            before = writer
+            yield before
+
+    def _after_all(self, before: Hop | None, n: int) -> np.ndarray:
+        """Whether each message came to a relay over a reliable link behind the window. Relays stop
+        a grace after its end, and record whatever they are given before."""
+        if (
+            before is None
+            or self._window is None
+            or not self._is_reliable(Link(before.writer.endpoint, before.reader))
+        ):
+            return np.zeros(n, bool)
+        came_ns = np.maximum(before.taken_ns, before.callback_ns)
+        after: np.ndarray = before.arrived & (came_ns >= self._window.end_ns)
+        return after
+
+    def _is_reliable(self, link: Link) -> bool:
+        return self._reliable.issuperset(link)
 
     def _writer(self, endpoint: int) -> Writer:
         if endpoint not in self._writers:
@@ -177,23 +205,32 @@ class Tracer:
             cause_seq.astype(np.int64),
         )
 
-    def _arrived(self, writer: int, reader: int) -> dict[str, np.ndarray]:
-        """The stamps of each message's first sound arrival, by place."""
-        if (writer, reader) not in self._arrivals:
-            sent = self._writer(writer)
+    def _arrived(self, link: Link) -> dict[str, np.ndarray]:
+        """By place: the stamps of each message's first sound arrival, and which were under way."""
+        if link not in self._arrivals:
+            sent, life = self._writer(link.writer), self._lives.get(link.reader)
+            rows = self._received.get(link.reader << 32 | link.writer, np.empty(0, np.int64))
+            steady = sent.steady
+            if life is not None:
+                seq = sent.first_seq + np.arange(len(sent))
+                steady = steady & life.expects(seq, sent.intended_ns)
+            places = ledger.Writer(sent.first_seq, steady, sent.accepted, ~sent.accepted)
+            found = ledger.arranged(
+                places,
+                Arrivals(
+                    *(self._columns.received(name)[rows] for name in ("seq", "taken_ns", "flags"))
+                ),
+            )
+            there = np.flatnonzero(found.first >= 0)
             out = {name: np.full(len(sent), ABSENT) for name in STAMPS}
-            rows = self._received.get(reader << 32 | writer, np.empty(0, np.int64))
-            place = self._columns.received("seq")[rows].astype(np.int64) - sent.first_seq
-            odd = self._columns.received("flags")[rows] & (CORRUPT | LATE | FOREIGN)
-            taken = self._columns.received("taken_ns")[rows]
-            sound = (odd == 0) & (place >= 0) & (place < len(sent)) & (taken != ABSENT)
-            rows, place = rows[sound], place[sound]
-            order = np.lexsort((taken[sound], place))
-            first = order[_begins(place[order])]
             for name in STAMPS:
-                out[name][place[first]] = self._columns.received(name)[rows[first]]
-            self._arrivals[writer, reader] = out
-        return self._arrivals[writer, reader]
+                out[name][there] = self._columns.received(name)[rows[found.first[there]]]
+            out[UNDER_WAY] = np.zeros(len(sent), bool)
+            if self._is_reliable(link) and len(there) < len(sent):
+                moving = was_moving(out["taken_ns"], sent.intended_ns, life, self._window)
+                out[UNDER_WAY] = ledger.under_way(places, found, moving=moving)
+            self._arrivals[link] = out
+        return self._arrivals[link]
 
 
 def grouped(keys: np.ndarray) -> dict[int, np.ndarray]:
@@ -245,9 +282,13 @@ def _at(
 
 
 def traces(
-    columns: Columns, paths: Sequence[Path], window: Window | None, lives: Mapping[int, Life]
+    columns: Columns,
+    paths: Sequence[Path],
+    window: Window | None,
+    lives: Mapping[int, Life],
+    reliable: Collection[int] = (),
 ) -> Iterator[Trace]:
-    """Each path's, one after the other. ValueError as `Tracer`."""
+    """Each path's, one after the other; `reliable` and ValueError as `Tracer`."""
     if paths:
-        tracer = Tracer(columns, window, lives)
+        tracer = Tracer(columns, window, lives, reliable)
         yield from (tracer.trace(path) for path in paths)
