@@ -514,3 +514,29 @@ def test_a_manager_and_a_node_that_hangs_end_when_they_are_asked_to_and_not_at_t
                 assert time.monotonic() - begun < 30, (
                     f"{name} outlives its end, waiting for {waits_for}"
                 )
+
+
+@pytest.mark.parametrize("rmw", sourced.ONE_OF_EACH)
+def test_a_lifecycle_node_that_was_destroyed_is_gone(rmw):
+    assert step_with(rmw, "one", destroyed=True) == "timed_out"
+
+
+def test_a_manager_outlives_a_name_that_ros_refuses():
+    assert step_with("rmw_cyclonedds_cpp", "no-such", destroyed=False) == "refused"
+
+
+def step_with(rmw, name, *, destroyed):
+    """How a manager's wait for the services of the node `name` ends."""
+    told = sourced.worker(rmw).description["lifecycle"]
+    if told != "yes":
+        pytest.skip(f"the worker has no lifecycle nodes: {told}")
+    options = {"lifecycle_nodes": "one:0:0", "manager": "boss", "manages": name}
+    with Opened(rmw, options=options | {"service_timeout_ms": "2000"}) as opened:
+        opened.ask("open", **opened.open)
+        if destroyed:
+            opened.ask("create", nodes=[{"name": name, "endpoints": []}])
+            opened.ask("destroy", nodes=[name])
+        opened.ask("create", nodes=[{"name": "boss", "endpoints": []}])
+        steps = lambda: [one for one in opened.process.events if one["event"] == "step"]  # noqa: E731
+        opened.crew.wait(steps, 20.0, "step")
+        return steps()[0]["outcome"]

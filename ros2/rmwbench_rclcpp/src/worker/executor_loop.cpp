@@ -1,6 +1,8 @@
 #include "executor_loop.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <vector>
 
 #include "fault.hpp"
 
@@ -15,6 +17,10 @@
 
 namespace rmwbench {
 namespace {
+
+// How long an executor may take to let go, and how often that is looked at.
+constexpr auto PATIENCE = std::chrono::seconds(2);
+constexpr auto LOOK = std::chrono::microseconds(200);
 
 struct Made {
   std::shared_ptr<rclcpp::Executor> executor;
@@ -89,11 +95,29 @@ void ExecutorLoop::remove(const rclcpp::node_interfaces::NodeBaseInterface::Shar
 void ExecutorLoop::release(const std::weak_ptr<void> &object, rclcpp::Node &node) {
   // No delivery is under way any more, and none begins: the object's gate is closed. This only
   // gives its memory back in time.
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  const auto deadline = std::chrono::steady_clock::now() + PATIENCE;
   while (!object.expired() && std::chrono::steady_clock::now() < deadline) {
     node.get_node_base_interface()->get_notify_guard_condition().trigger();
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    std::this_thread::sleep_for(LOOK);
   }
+}
+
+bool ExecutorLoop::left(rclcpp::node_interfaces::NodeBaseInterface &node) {
+  std::vector<rclcpp::ServiceBase::WeakPtr> services;
+  node.for_each_callback_group([&](const rclcpp::CallbackGroup::SharedPtr &group) {
+    group->find_service_ptrs_if([&](const rclcpp::ServiceBase::SharedPtr &service) {
+      services.push_back(service);
+      return false;
+    });
+  });
+  // The node holds each; an executor that waits for it, or runs it, too.
+  const auto is_held = [](const auto &service) { return service.use_count() > 1; };
+  const auto deadline = std::chrono::steady_clock::now() + PATIENCE;
+  while (std::any_of(services.begin(), services.end(), is_held)) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(LOOK);
+  }
+  return true;
 }
 
 }  // namespace rmwbench

@@ -124,7 +124,7 @@ rmwbench_node::~rmwbench_node() {
   if (role) role->stop();
   if (kind == NodeKind::lifecycle) {
     session.executor->remove(role->base());
-    session.retire(std::move(role));
+    if (!ExecutorLoop::left(*role->base())) session.retire(std::move(role));
   }
   role.reset();
   if (node) session.remove_node(node);
