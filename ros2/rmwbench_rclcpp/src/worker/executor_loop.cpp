@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fault.hpp"
+#include "rclcpp_version.hpp"
 
 #if __has_include(<rclcpp/experimental/executors/events_executor/events_executor.hpp>)
 #include <rclcpp/experimental/executors/events_executor/events_executor.hpp>
@@ -36,7 +37,10 @@ Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
                             std::to_string(executor->get_number_of_threads()) + " threads"};
     }
     case Executor::events:
-#ifdef RMWBENCH_HAS_EVENTS_EXECUTOR
+#if defined(RMWBENCH_HAS_EVENTS_EXECUTOR) && RCLCPP_VERSION_GTE(30, 1, 1)  // since Lyrical
+      return {std::make_shared<rclcpp::experimental::executors::EventsExecutor>(options),
+              "EventsExecutor"};
+#elif defined(RMWBENCH_HAS_EVENTS_EXECUTOR)
       return {std::make_shared<rclcpp::experimental::executors::EventsExecutor>(
                   std::make_unique<rclcpp::experimental::executors::SimpleEventsQueue>(), false,
                   options),
@@ -60,6 +64,15 @@ Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
       return {std::make_shared<rclcpp::executors::SingleThreadedExecutor>(options),
               "SingleThreadedExecutor"};
   }
+}
+
+// Has the executor look again at what it waits for.
+void wake(rclcpp::node_interfaces::NodeBaseInterface &node) {
+#if RCLCPP_VERSION_GTE(28, 1, 0)  // since Jazzy; Lyrical gives the condition itself no more
+  node.trigger_notify_guard_condition();
+#else
+  node.get_notify_guard_condition().trigger();
+#endif
 }
 
 }  // namespace
@@ -97,7 +110,7 @@ void ExecutorLoop::release(const std::weak_ptr<void> &object, rclcpp::Node &node
   // gives its memory back in time.
   const auto deadline = std::chrono::steady_clock::now() + PATIENCE;
   while (!object.expired() && std::chrono::steady_clock::now() < deadline) {
-    node.get_node_base_interface()->get_notify_guard_condition().trigger();
+    wake(*node.get_node_base_interface());
     std::this_thread::sleep_for(LOOK);
   }
 }
